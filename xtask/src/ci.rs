@@ -1,0 +1,56 @@
+//! Everything that must hold before a change goes in, cheapest first.
+//!
+//! All steps run even if one fails, so one run tells all there is to mend.
+
+use crate::cargo::{cargo, passes};
+use crate::report::{Report, Tally};
+use crate::workspace::{PREFIX, Workspace};
+use crate::{alone, api, docs, layers, test, tidy};
+
+/// Runs all steps. `tested` is the log of a `cargo xtask test` that ran before, whose closing line then stands for the step.
+pub(crate) fn run(workspace: &Workspace, report: &mut Report, tested: Option<&str>) {
+    report.step("fmt", || fmt(workspace));
+    report.step("tidy", || tidy::run(workspace));
+    report.step("layers", || layers::run(workspace));
+    report.step("links", || docs::links(workspace));
+    report.step("clippy", || clippy(workspace));
+    // Doctests are part of `test`, so `docs::doctests` would only run them again.
+    match tested {
+        None => report.step("test", || test::run(workspace, test::Packages::All, &[])),
+        Some(log) => report.ran_before("test", tally_of(log)),
+    }
+    report.step("rustdoc", || docs::rustdoc(workspace));
+    report.step("api", || api::run(workspace, &workspace.crates, api::Mode::Compare));
+    report.step("alone", || alone::run(workspace, &workspace.crates));
+    report.step("package", || package(workspace));
+}
+
+/// The closing line of a log; a log without one is a run that broke off.
+fn tally_of(log: &str) -> Tally {
+    let text = std::fs::read(log).unwrap_or_default();
+    test::closing_line(&String::from_utf8_lossy(&text)).unwrap_or_else(|| Tally::of(false))
+}
+
+fn fmt(workspace: &Workspace) -> Result<Tally, String> {
+    let mut sum = Tally::of(passes(&mut cargo(workspace, ["fmt", "--all", "--check"]))?);
+    let helper = ["fmt", "--manifest-path", "xtask/api/Cargo.toml", "--check"];
+    sum += Tally::of(passes(&mut cargo(workspace, helper))?);
+    Ok(sum)
+}
+
+fn clippy(workspace: &Workspace) -> Result<Tally, String> {
+    let call =
+        ["clippy", "--quiet", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
+    passes(&mut cargo(workspace, call)).map(Tally::of)
+}
+
+/// Packs each crate as for publication.
+///
+/// Without the build from the packed files, which would compile every dependency once more; what that build would
+/// find (files outside the package, edges without a version) `tidy` and cargo's own checks find without it.
+pub(crate) fn package(workspace: &Workspace) -> Result<Tally, String> {
+    let tests = format!("{PREFIX}tests");
+    let call = ["package", "--quiet", "--workspace", "--exclude", "xtask", "--exclude", &tests];
+    let flags = ["--allow-dirty", "--no-verify"];
+    passes(&mut cargo(workspace, call.iter().chain(&flags))).map(Tally::of)
+}

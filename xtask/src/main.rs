@@ -1,0 +1,119 @@
+//! The one task runner of the workspace: what people type and what CI runs.
+//!
+//! Std-only on purpose: this is the first thing that everyone compiles. What needs a library is a helper
+//! package of its own workspace (`xtask/api`), built only when its command is called.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a task runner speaks to people and does nothing else"
+)]
+
+mod alone;
+mod api;
+mod bench;
+mod cargo;
+mod ci;
+mod docs;
+mod layers;
+mod links;
+mod manifest;
+mod new_crate;
+mod report;
+mod rust_text;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use report::Report;
+use workspace::Workspace;
+
+const MENU: &str = "\
+cargo xtask COMMAND        the one task runner of the workspace
+
+  ci                       all that CI asks for: fmt, tidy, layers, clippy, test, docs, api, alone, package
+  test [CRATE] [-- ARGS]   tests and doctests with all features; ARGS go to the test binaries
+  alone [CRATE]            each crate by itself: linted with no features, default, each feature, all features;
+                           its tests and its examples run once
+  layers                   edges between our crates, and dependencies that must be absent
+  tidy                     house rules that no compiler knows
+  docs                     rustdoc with warnings denied, doctests, links between files
+  api [--bless] [CRATE]    public API of each crate against docs/api/; --bless writes it
+  package                  what `cargo publish` would upload, for each crate
+  bench [CRATE]            release runs of examples/bench.rs; a line that says SHORT fails
+  new-crate NAME           a folder with the shape of the others, and what to do next
+
+CRATE is a folder of crates/ (`sanitize`), or `tests` for the cross-crate stories.
+Every command but new-crate ends with minutes per step and a line `N passed, M failed`.
+UPDATE_EXPECT=1 before `test` rewrites the expected texts in the tests.
+";
+
+fn main() -> ExitCode {
+    if let Some(code) = api::stand_in() {
+        return code;
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(code) => code,
+        Err(problem) => {
+            eprintln!("xtask: {problem}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs one command line. An `Err` is a wrong call or a workspace that cannot be read.
+fn run(words: &[&str]) -> Result<ExitCode, String> {
+    if let [] | ["help" | "--help" | "-h", ..] = words {
+        print!("{MENU}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let workspace = Workspace::read()?;
+    let mut report = Report::default();
+    match words {
+        ["ci"] => ci::run(&workspace, &mut report, None),
+        ["ci", "--tested", log] => ci::run(&workspace, &mut report, Some(log)),
+        ["test", rest @ ..] => {
+            let (name, arguments) = test::words(rest)?;
+            let packages = test::Packages::named(&workspace, name)?;
+            report.step("test", || test::run(&workspace, packages, arguments));
+        }
+        ["alone", name @ ..] => {
+            let crates = workspace.chosen(name)?;
+            report.step("alone", || alone::run(&workspace, &crates));
+        }
+        ["layers"] => report.step("layers", || layers::run(&workspace)),
+        ["tidy"] => report.step("tidy", || tidy::run(&workspace)),
+        ["docs"] => {
+            report.step("rustdoc", || docs::rustdoc(&workspace));
+            report.step("doctests", || docs::doctests(&workspace));
+            report.step("links", || docs::links(&workspace));
+        }
+        ["api", "--bless", name @ ..] | ["api", name @ .., "--bless"] => {
+            let crates = workspace.chosen(name)?;
+            report.step("api", || api::run(&workspace, &crates, api::Mode::Bless));
+        }
+        ["api", name @ ..] => {
+            let crates = workspace.chosen(name)?;
+            report.step("api", || api::run(&workspace, &crates, api::Mode::Compare));
+        }
+        ["package"] => report.step("package", || ci::package(&workspace)),
+        ["bench", name @ ..] => {
+            let crates = workspace.chosen(name)?;
+            report.step("bench", || bench::run(&workspace, &crates, !name.is_empty()));
+        }
+        ["new-crate", name] => return new_crate::run(&workspace, name),
+        ["new-crate"] => {
+            return Err("new-crate wants a name, as in `cargo xtask new-crate session-view`".into());
+        }
+        [first, ..] => {
+            eprint!("{MENU}");
+            return Err(format!("`{first}` with these arguments is not on the menu above"));
+        }
+        [] => {}
+    }
+    Ok(report.finish())
+}

@@ -1,0 +1,150 @@
+//! Runs tests through `cargo test`, shows them as they come, and counts them.
+//!
+//! All features are on here, so every test of a crate runs; `alone` runs the tests again as somebody gets them who
+//! takes one crate with its default features.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use crate::cargo::{cannot_start, cargo, line_of};
+use crate::report::Tally;
+use crate::workspace::{PREFIX, Workspace};
+
+/// Which packages to test.
+pub(crate) enum Packages {
+    /// All of the workspace.
+    All,
+    /// One, by its package name.
+    One(String),
+}
+
+impl Packages {
+    /// Resolves the word that a person typed.
+    pub(crate) fn named(workspace: &Workspace, name: Option<&str>) -> Result<Packages, String> {
+        match name {
+            None => Ok(Packages::All),
+            Some("xtask") => Ok(Packages::One("xtask".to_owned())),
+            Some("tests") => Ok(Packages::One(format!("{PREFIX}tests"))),
+            Some(name) => workspace.named(name).map(|one| Packages::One(one.package.clone())),
+        }
+    }
+}
+
+/// Takes `[CRATE] [-- ARGS]` apart.
+pub(crate) fn words<'a, 'b>(words: &'b [&'a str]) -> Result<(Option<&'a str>, &'b [&'a str]), String> {
+    let (before, after) = match words.iter().position(|word| *word == "--") {
+        Some(at) => (&words[..at], &words[at + 1..]),
+        None => (words, &words[..0]),
+    };
+    match before {
+        [] => Ok((None, after)),
+        [name] if !name.starts_with('-') => Ok((Some(name), after)),
+        [first, ..] => {
+            Err(format!("test takes one crate; arguments for the test binaries go after `--`: `{first}`"))
+        }
+    }
+}
+
+/// Runs the tests and doctests of the packages with all features.
+pub(crate) fn run(workspace: &Workspace, packages: Packages, arguments: &[&str]) -> Result<Tally, String> {
+    let mut call = vec!["test".to_owned()];
+    match packages {
+        Packages::All => call.push("--workspace".to_owned()),
+        Packages::One(package) => call.extend(["--package".to_owned(), package]),
+    }
+    call.extend(["--all-features", "--no-fail-fast"].map(String::from));
+    if !arguments.is_empty() {
+        call.push("--".to_owned());
+        call.extend(arguments.iter().map(ToString::to_string));
+    }
+    cargo_test(workspace, &call)
+}
+
+/// Runs one `cargo test` call and sums the result lines of its binaries.
+pub(crate) fn cargo_test(workspace: &Workspace, call: &[String]) -> Result<Tally, String> {
+    let mut command = cargo(workspace, call);
+    println!("$ {}", line_of(&command));
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| cannot_start(&command, &error))?;
+    let mut tally = Tally::default();
+    if let Some(output) = child.stdout.take() {
+        let mut output = BufReader::new(output);
+        let mut line = Vec::new();
+        // Bytes, not lines: a test may print anything.
+        while output
+            .read_until(b'\n', &mut line)
+            .map_err(|error| format!("lost the tests' output: {error}"))?
+            > 0
+        {
+            let text = String::from_utf8_lossy(&line);
+            print!("{text}");
+            if let Some(result) = result_line(&text) {
+                tally += result;
+            }
+            line.clear();
+        }
+    }
+    let status = child.wait().map_err(|error| format!("lost cargo: {error}"))?;
+    if !status.success() && tally.failed == 0 {
+        println!("no test failed, but cargo did ({status}): something did not build, or a test binary died");
+        tally.failed = 1;
+    }
+    Ok(tally)
+}
+
+/// Reads a closing line of libtest.
+pub(crate) fn result_line(line: &str) -> Option<Tally> {
+    let (_, counts) = line.trim().strip_prefix("test result: ")?.split_once(". ")?;
+    counted(counts)
+}
+
+/// Reads the closing line of this program out of a log; the last one counts.
+pub(crate) fn closing_line(log: &str) -> Option<Tally> {
+    log.lines().rev().find(|line| line.ends_with(" failed") && line.contains(" passed, ")).and_then(counted)
+}
+
+fn counted(text: &str) -> Option<Tally> {
+    let mut tally = (None, None);
+    for part in text.split([';', ',']) {
+        if let Some((number, word)) = part.trim().split_once(' ') {
+            match word {
+                "passed" => tally.0 = number.parse().ok(),
+                "failed" => tally.1 = number.parse().ok(),
+                _ => {}
+            }
+        }
+    }
+    Some(Tally { passed: tally.0?, failed: tally.1? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_line_is_counted() {
+        let line = "test result: FAILED. 12 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s\n";
+        assert_eq!(result_line(line), Some(Tally { passed: 12, failed: 3 }));
+    }
+
+    #[test]
+    fn other_lines_are_not_counted() {
+        assert_eq!(result_line("test a_result ... ok"), None);
+        assert_eq!(result_line("12 passed; 3 failed"), None);
+        assert_eq!(result_line("test result: "), None);
+    }
+
+    #[test]
+    fn the_last_closing_line_of_a_log_counts() {
+        let log = "1 passed, 1 failed\ntest   0.1 min     7 passed    0 failed  ok\n7 passed, 0 failed\n";
+        assert_eq!(closing_line(log), Some(Tally { passed: 7, failed: 0 }));
+        assert_eq!(closing_line("error: could not compile"), None);
+    }
+
+    #[test]
+    fn words_after_two_dashes_belong_to_the_test_binaries() {
+        assert_eq!(words(&["sanitize", "--", "--nocapture"]), Ok((Some("sanitize"), &["--nocapture"][..])));
+        assert_eq!(words(&[]), Ok((None, &[][..])));
+        assert!(words(&["a", "b"]).is_err());
+        assert!(words(&["--nocapture"]).is_err());
+    }
+}
