@@ -1,0 +1,102 @@
+//! Changes to a tree that a store can accept before the tree does.
+
+use crate::{Entry, HeadMove, Message, MessageTree, NodeId, Timestamp, TreeError};
+
+/// Entries that would fit a tree one after the other.
+///
+/// ```
+/// use trunkline_message_tree::{Message, MessageTree, Timestamp};
+///
+/// let mut tree = MessageTree::new(Message::system("be brief"), Timestamp(0));
+/// let mut draft = tree.draft();
+/// let hello = draft.append(Message::user("hello"), Timestamp(1))?;
+/// let entries = draft.into_entries();
+/// // … a store accepts `entries` here …
+/// assert_eq!(tree.len(), 1); // the draft has changed nothing yet
+/// for entry in entries {
+///     tree.record(entry)?;
+/// }
+/// assert_eq!(tree.head(), hello);
+/// # Ok::<(), trunkline_message_tree::TreeError>(())
+/// ```
+#[derive(Debug)]
+pub struct Draft<'a> {
+    tree: &'a MessageTree,
+    head: NodeId,
+    next: Option<NodeId>,
+    entries: Vec<Entry>,
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(tree: &'a MessageTree) -> Self {
+        Draft { tree, head: tree.head(), next: tree.next_id(), entries: Vec::new() }
+    }
+
+    /// Returns where the head will be.
+    pub fn head(&self) -> NodeId {
+        self.head
+    }
+
+    /// Adds a message after the head and moves the head on to it.
+    ///
+    /// # Errors
+    ///
+    /// [`TreeError::Full`] if there is no id left.
+    pub fn append(&mut self, message: Message, at: Timestamp) -> Result<NodeId, TreeError> {
+        let parent = self.head;
+        let id = self.push(parent, message, at, false)?;
+        self.head = id;
+        Ok(id)
+    }
+
+    /// Files a message under any node and leaves the head where it is, as for a result that came too late.
+    ///
+    /// # Errors
+    ///
+    /// [`TreeError::UnknownNode`] if there is no such parent; [`TreeError::Full`] if there is no id left.
+    pub fn file(&mut self, parent: NodeId, message: Message, at: Timestamp) -> Result<NodeId, TreeError> {
+        self.check(parent)?;
+        self.push(parent, message, at, true)
+    }
+
+    /// Moves the head to any node.
+    ///
+    /// # Errors
+    ///
+    /// [`TreeError::UnknownNode`] if there is no such node; [`TreeError::HeadMoved`] if the move starts elsewhere.
+    pub fn move_head(&mut self, head_move: HeadMove) -> Result<(), TreeError> {
+        if head_move.from != self.head {
+            return Err(TreeError::HeadMoved { expected: head_move.from, actual: self.head });
+        }
+        self.check(head_move.to)?;
+        self.head = head_move.to;
+        self.entries.push(Entry::Move(head_move));
+        Ok(())
+    }
+
+    /// Returns the entries, in the order in which they must be recorded.
+    pub fn into_entries(self) -> Vec<Entry> {
+        self.entries
+    }
+
+    fn check(&self, node: NodeId) -> Result<(), TreeError> {
+        if self.next.is_none_or(|next| node < next) {
+            return Ok(());
+        }
+        Err(TreeError::UnknownNode { node, newest: self.tree.newest() })
+    }
+
+    fn push(
+        &mut self,
+        parent: NodeId,
+        mut message: Message,
+        at: Timestamp,
+        filed: bool,
+    ) -> Result<NodeId, TreeError> {
+        let id = self.next.ok_or(TreeError::Full)?;
+        self.next = (id != NodeId::new(u32::MAX)).then(|| id.next());
+        message.node = Some(id);
+        self.entries.push(Entry::Node { id, parent: Some(parent), at, filed, message });
+        Ok(id)
+    }
+}

@@ -1,0 +1,414 @@
+//! The append-only arena and the line from its root to its head.
+//!
+//! A change is made in two steps: a [`Draft`] says what would be added, and [`MessageTree::record`] adds it. Between the
+//! two a store can accept the entries, so that memory never knows more than the disk.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Draft, HeadMove, Message, MoveId, MoveKind, NodeId, Timestamp};
+
+/// A message in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    // Invariant: `parent` is older than the node itself, so walks end and cycles cannot exist.
+    parent: Option<NodeId>,
+    depth: u32,
+    at: Timestamp,
+    filed: bool,
+    message: Message,
+}
+
+impl Node {
+    /// Returns the node that this one continues; `None` only for the root.
+    pub fn parent(&self) -> Option<NodeId> {
+        self.parent
+    }
+
+    /// Returns the number of steps to the root.
+    pub fn depth(&self) -> usize {
+        self.depth as usize
+    }
+
+    /// Returns when the message arrived. Order comes from ids, never from this.
+    pub fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    /// Returns whether it was only filed under its parent when it came, without becoming the head.
+    pub fn is_filed(&self) -> bool {
+        self.filed
+    }
+
+    /// Returns the message; its `node` is always set.
+    pub fn message(&self) -> &Message {
+        &self.message
+    }
+}
+
+/// One thing that happened to a tree: a node came or the head moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+#[expect(clippy::exhaustive_enums, reason = "a store that skipped an entry would lose it")]
+pub enum Entry {
+    /// A message came.
+    Node {
+        /// Its name: the next free one.
+        id: NodeId,
+        /// The node it continues; `None` for the root.
+        parent: Option<NodeId>,
+        /// When it came.
+        at: Timestamp,
+        /// Whether it was only filed under its parent, leaving the head where it was.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        filed: bool,
+        /// The message.
+        message: Message,
+    },
+    /// The head moved.
+    Move(HeadMove),
+}
+
+/// Why an entry does not fit a tree.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TreeError {
+    /// A tree starts with its root.
+    #[error("the first entry is not a root: a tree starts with node n0 that has no parent")]
+    NoRoot,
+    /// The node does not exist.
+    #[error("{node} does not exist; the newest node is {newest}")]
+    UnknownNode {
+        /// What was named.
+        node: NodeId,
+        /// The newest node there is.
+        newest: NodeId,
+    },
+    /// Nodes are named in order of arrival.
+    #[error("{found} cannot come now: the next node is {expected}")]
+    OutOfOrder {
+        /// The id in the entry.
+        found: NodeId,
+        /// The id that would fit.
+        expected: NodeId,
+    },
+    /// The head was elsewhere when the entry was made.
+    #[error("the head is {actual}, the entry was made at {expected}")]
+    HeadMoved {
+        /// Where the entry says the head is.
+        expected: NodeId,
+        /// Where it is.
+        actual: NodeId,
+    },
+    /// An undo or redo names a move that cannot be taken back now.
+    #[error("{of} cannot be taken back now")]
+    NotTheLatest {
+        /// The move that was named.
+        of: MoveId,
+    },
+    /// No move is left that an undo or redo could take back.
+    #[error("there is no move to take back")]
+    NothingToTakeBack,
+    /// There are as many nodes as ids.
+    #[error("the tree is full")]
+    Full,
+}
+
+/// An append-only tree of messages with a head.
+///
+/// Nothing is ever removed or changed. The line from the root to the head, the trunk, is what a model is sent.
+#[derive(Clone, Debug)]
+pub struct MessageTree {
+    nodes: Vec<Node>,
+    moves: Vec<HeadMove>,
+    // For each move the number of nodes there were, so that the order of everything can be told.
+    moved_at: Vec<u32>,
+    // Invariant: the path from the root to the head; `trunk[depth(n)] == n` exactly for nodes on it.
+    trunk: Vec<NodeId>,
+    // Moves that can be undone, newest last, and undos that can be redone, newest last.
+    done: Vec<MoveId>,
+    undone: Vec<MoveId>,
+    epoch: u32,
+}
+
+impl MessageTree {
+    /// Returns a tree that holds only its root, usually the session's instructions.
+    ///
+    /// The root exists so that there always is a head and a place before the first prompt. It may be empty.
+    pub fn new(mut root: Message, at: Timestamp) -> Self {
+        root.node = Some(NodeId::ROOT);
+        MessageTree {
+            nodes: vec![Node { parent: None, depth: 0, at, filed: false, message: root }],
+            moves: Vec::new(),
+            moved_at: Vec::new(),
+            trunk: vec![NodeId::ROOT],
+            done: Vec::new(),
+            undone: Vec::new(),
+            epoch: 0,
+        }
+    }
+
+    /// Rebuilds a tree from everything that happened to it, root first.
+    ///
+    /// # Errors
+    ///
+    /// Any [`TreeError`]: the entries are not those of one tree, or not all, or not in order.
+    pub fn replay(entries: impl IntoIterator<Item = Entry>) -> Result<Self, TreeError> {
+        let mut entries = entries.into_iter();
+        let Some(Entry::Node { id: NodeId::ROOT, parent: None, at, message, .. }) = entries.next() else {
+            return Err(TreeError::NoRoot);
+        };
+        let mut tree = MessageTree::new(message, at);
+        for entry in entries {
+            tree.record(entry)?;
+        }
+        Ok(tree)
+    }
+
+    /// Returns everything that happened, root first: what [`MessageTree::replay`] reads.
+    pub fn entries(&self) -> impl Iterator<Item = Entry> {
+        let mut moves = self.moved_at.iter().zip(&self.moves).peekable();
+        let mut nodes = self.nodes.iter().enumerate();
+        std::iter::from_fn(move || {
+            if let Some((_, head_move)) =
+                moves.next_if(|(count, _)| **count as usize == self.nodes.len() - nodes.len())
+            {
+                return Some(Entry::Move(head_move.clone()));
+            }
+            nodes.next().map(|(index, _)| self.entry(index))
+        })
+    }
+
+    /// Returns the root as an entry, for a log that starts here.
+    pub fn root_entry(&self) -> Entry {
+        self.entry(0)
+    }
+
+    fn entry(&self, index: usize) -> Entry {
+        let Node { parent, at, filed, ref message, .. } = self.nodes[index];
+        Entry::Node { id: NodeId::new(index as u32), parent, at, filed, message: message.clone() }
+    }
+
+    /// Adds what a [`Draft`] or a store gave.
+    ///
+    /// # Errors
+    ///
+    /// Any [`TreeError`] but `NoRoot`; then nothing was changed.
+    pub fn record(&mut self, entry: Entry) -> Result<(), TreeError> {
+        match entry {
+            Entry::Node { id, parent, at, filed, message } => {
+                self.record_node(id, parent, at, filed, message)
+            }
+            Entry::Move(head_move) => self.record_move(head_move),
+        }
+    }
+
+    fn record_node(
+        &mut self,
+        id: NodeId,
+        parent: Option<NodeId>,
+        at: Timestamp,
+        filed: bool,
+        mut message: Message,
+    ) -> Result<(), TreeError> {
+        let expected = self.next_id().ok_or(TreeError::Full)?;
+        if id != expected {
+            return Err(TreeError::OutOfOrder { found: id, expected });
+        }
+        // Only the root has no parent, and it is there already.
+        let parent = parent.ok_or(TreeError::OutOfOrder { found: id, expected })?;
+        let depth = self.node(parent)?.depth + 1;
+        if !filed {
+            if parent != self.head() {
+                return Err(TreeError::HeadMoved { expected: parent, actual: self.head() });
+            }
+            self.trunk.push(id);
+        }
+        message.node = Some(id);
+        self.nodes.push(Node { parent: Some(parent), depth, at, filed, message });
+        Ok(())
+    }
+
+    fn record_move(&mut self, head_move: HeadMove) -> Result<(), TreeError> {
+        if head_move.from != self.head() {
+            return Err(TreeError::HeadMoved { expected: head_move.from, actual: self.head() });
+        }
+        self.node(head_move.to)?;
+        let id = MoveId(self.moves.len() as u32);
+        match head_move.kind {
+            MoveKind::Undo { of } => {
+                let undoes = self.done.last() == Some(&of) && self.moves[of.index()].from == head_move.to;
+                undoes.then_some(()).ok_or(TreeError::NotTheLatest { of })?;
+                self.done.pop();
+                self.undone.push(id);
+            }
+            MoveKind::Redo { of } => {
+                let redoes = self.undone.last() == Some(&of) && self.moves[of.index()].from == head_move.to;
+                redoes.then_some(()).ok_or(TreeError::NotTheLatest { of })?;
+                self.undone.pop();
+                self.done.push(id);
+            }
+            MoveKind::ModelRevert | MoveKind::PersonRevert => {
+                self.done.push(id);
+                self.undone.clear();
+            }
+        }
+        if self.move_trunk(head_move.to) > 0 {
+            self.epoch += 1;
+        }
+        self.moved_at.push(self.nodes.len() as u32);
+        self.moves.push(head_move);
+        Ok(())
+    }
+
+    /// Puts the head on an existing node and returns how many nodes left the trunk. Costs one step per node that differs.
+    fn move_trunk(&mut self, to: NodeId) -> usize {
+        let mut joining = Vec::new();
+        let mut at = to;
+        while !self.is_on_trunk(at) {
+            joining.push(at);
+            at = self.nodes[at.index()].parent.expect("the root is always on the trunk");
+        }
+        let shared = self.nodes[at.index()].depth as usize + 1;
+        let left = self.trunk.len() - shared;
+        self.trunk.truncate(shared);
+        self.trunk.extend(joining.into_iter().rev());
+        left
+    }
+
+    /// Returns the end of the trunk, where the next message goes.
+    pub fn head(&self) -> NodeId {
+        *self.trunk.last().expect("the trunk always has the root: `new` puts it there")
+    }
+
+    /// Returns the node.
+    ///
+    /// # Errors
+    ///
+    /// [`TreeError::UnknownNode`] if there is none of that name.
+    pub fn node(&self, node: NodeId) -> Result<&Node, TreeError> {
+        self.nodes.get(node.index()).ok_or_else(|| TreeError::UnknownNode { node, newest: self.newest() })
+    }
+
+    /// Returns the node that came last, wherever it is.
+    pub fn newest(&self) -> NodeId {
+        NodeId::new((self.nodes.len() - 1) as u32)
+    }
+
+    /// Returns the number of nodes, the root included.
+    #[expect(clippy::len_without_is_empty, reason = "a tree always has its root")]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Returns the name that the next node will get; `None` if there are no more.
+    pub fn next_id(&self) -> Option<NodeId> {
+        let newest = self.newest();
+        (newest != NodeId::new(u32::MAX)).then(|| newest.next())
+    }
+
+    /// Returns all nodes in order of arrival, wherever they are.
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = (NodeId, &Node)> + ExactSizeIterator {
+        self.nodes.iter().enumerate().map(|(index, node)| (NodeId::new(index as u32), node))
+    }
+
+    /// Returns the children of a node in order of arrival. Costs one step per node that came after it.
+    pub fn children(&self, of: NodeId) -> impl Iterator<Item = NodeId> {
+        let younger = self.nodes.iter().enumerate().skip(of.index() + 1);
+        younger.filter(move |(_, node)| node.parent == Some(of)).map(|(index, _)| NodeId::new(index as u32))
+    }
+
+    /// Returns the line from the root to the head. Costs nothing; nothing is copied.
+    pub fn trunk(&self) -> Trunk<'_> {
+        Trunk { tree: self, ids: &self.trunk }
+    }
+
+    /// Returns whether the node lies between root and head. Costs one step.
+    pub fn is_on_trunk(&self, node: NodeId) -> bool {
+        self.nodes.get(node.index()).is_some_and(|found| self.trunk.get(found.depth as usize) == Some(&node))
+    }
+
+    /// Returns the names from the root to `node`, root first. Costs one step per node.
+    ///
+    /// # Errors
+    ///
+    /// [`TreeError::UnknownNode`] if there is none of that name.
+    pub fn path(&self, node: NodeId) -> Result<Vec<NodeId>, TreeError> {
+        let mut path = Vec::with_capacity(self.node(node)?.depth() + 1);
+        let mut next = Some(node);
+        while let Some(id) = next {
+            path.push(id);
+            next = self.nodes[id.index()].parent;
+        }
+        path.reverse();
+        Ok(path)
+    }
+
+    /// Returns every move of the head, oldest first.
+    pub fn moves(&self) -> &[HeadMove] {
+        &self.moves
+    }
+
+    /// Returns whether a revert is in force: made, and not taken back by an undo. For an undo or redo itself it is not asked.
+    pub fn is_in_force(&self, id: MoveId) -> bool {
+        // A redo stands in `done` for the move that it made again.
+        self.done.iter().any(|done| self.original(*done) == id)
+    }
+
+    /// Follows a redo to the undo that it took back and on to the move that was first made.
+    fn original(&self, mut id: MoveId) -> MoveId {
+        while let Some(HeadMove { kind: MoveKind::Redo { of } | MoveKind::Undo { of }, .. }) =
+            self.moves.get(id.index())
+        {
+            id = *of;
+        }
+        id
+    }
+
+    /// Returns how often nodes have left the trunk. A result of an older epoch may no longer belong to it.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// Returns the move that would take back the latest revert or redo; `None` if there is none.
+    pub fn plan_undo(&self, at: Timestamp) -> Option<HeadMove> {
+        let of = *self.done.last()?;
+        let to = self.moves[of.index()].from;
+        Some(HeadMove { from: self.head(), to, kind: MoveKind::Undo { of }, at })
+    }
+
+    /// Returns the move that would take back the latest undo; `None` if a revert came after it.
+    pub fn plan_redo(&self, at: Timestamp) -> Option<HeadMove> {
+        let of = *self.undone.last()?;
+        let to = self.moves[of.index()].from;
+        Some(HeadMove { from: self.head(), to, kind: MoveKind::Redo { of }, at })
+    }
+
+    /// Begins a change that a store can accept before the tree does.
+    pub fn draft(&self) -> Draft<'_> {
+        Draft::new(self)
+    }
+}
+
+/// The line from the root to the head, borrowed.
+#[derive(Copy, Clone, Debug)]
+pub struct Trunk<'a> {
+    tree: &'a MessageTree,
+    ids: &'a [NodeId],
+}
+
+impl<'a> Trunk<'a> {
+    /// Returns the names, root first.
+    pub fn ids(self) -> &'a [NodeId] {
+        self.ids
+    }
+
+    /// Returns the nodes with their names, root first.
+    pub fn nodes(self) -> impl DoubleEndedIterator<Item = (NodeId, &'a Node)> + ExactSizeIterator {
+        self.ids.iter().map(move |id| (*id, &self.tree.nodes[id.index()]))
+    }
+
+    /// Returns the messages, root first.
+    pub fn messages(self) -> impl DoubleEndedIterator<Item = &'a Message> + ExactSizeIterator {
+        self.nodes().map(|(_, node)| &node.message)
+    }
+}

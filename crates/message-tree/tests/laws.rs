@@ -1,0 +1,184 @@
+//! Laws of the tree and its text, on generated histories.
+
+use proptest::prelude::*;
+use trunkline_message_tree::notation;
+use trunkline_message_tree::{
+    Author, Content, Entry, HeadMove, Media, MediaSource, Message, MessageTree, MoveKind, NodeId, Origin,
+    Part, Role, StopReason, Timestamp, ToolCall, ToolResult,
+};
+
+#[derive(Clone, Debug)]
+enum Act {
+    Append(Message),
+    File(usize, Message),
+    Revert(usize),
+    Undo,
+    Redo,
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![Just(String::new()), "[a-z:!+ ]{0,8}", "\\PC{0,6}", any::<String>()]
+}
+
+fn media() -> impl Strategy<Value = Media> {
+    (text(), any::<bool>(), text()).prop_map(|(media_type, here, data)| Media {
+        media_type,
+        source: if here { MediaSource::Base64(data) } else { MediaSource::Url(data) },
+    })
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    prop_oneof![text().prop_map(Part::text), media().prop_map(Part::Image), media().prop_map(Part::Document)]
+}
+
+fn block() -> impl Strategy<Value = Content> {
+    let result = (text(), prop::collection::vec(part(), 0..3), any::<bool>()).prop_map(
+        |(call_id, content, is_error)| Content::ToolResult(ToolResult { call_id, content, is_error }),
+    );
+    let call =
+        (text(), text(), text(), prop::option::of(text())).prop_map(|(id, name, arguments, signature)| {
+            Content::ToolCall(ToolCall { id, name, arguments, signature })
+        });
+    prop_oneof![
+        text().prop_map(Content::text),
+        (text(), prop::option::of(text()))
+            .prop_map(|(text, signature)| Content::Thinking { text, signature }),
+        text().prop_map(|data| Content::RedactedThinking { data }),
+        media().prop_map(Content::Image),
+        media().prop_map(Content::Document),
+        call,
+        result,
+        (text(), text()).prop_map(|(id, json)| Content::ServerCall { id, json }),
+        (text(), text()).prop_map(|(call_id, json)| Content::ServerResult { call_id, json }),
+        (text(), text()).prop_map(|(wire, json)| Content::Opaque { wire, json }),
+    ]
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    let role = prop_oneof![Just(Role::System), Just(Role::User), Just(Role::Assistant), Just(Role::Tool)];
+    let author =
+        prop_oneof![Just(Author::Person), Just(Author::Model), Just(Author::Tool), Just(Author::Harness)];
+    let origin = prop::option::of((text(), text()).prop_map(|(provider, model)| Origin { provider, model }));
+    let stop = prop::option::of(prop_oneof![
+        Just(StopReason::EndTurn),
+        Just(StopReason::Cancelled),
+        text().prop_map(StopReason::Other)
+    ]);
+    (role, author, prop::collection::vec(block(), 0..4), origin, stop).prop_map(
+        |(role, author, content, origin, stop)| {
+            let mut message = Message::new(role, author, content);
+            message.origin = origin;
+            message.stop = stop;
+            message
+        },
+    )
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let act = prop_oneof![
+        4 => message().prop_map(Act::Append),
+        1 => (any::<usize>(), message()).prop_map(|(at, message)| Act::File(at, message)),
+        2 => any::<usize>().prop_map(Act::Revert),
+        1 => Just(Act::Undo),
+        1 => Just(Act::Redo),
+    ];
+    prop::collection::vec(act, 0..24)
+}
+
+fn step(tree: &mut MessageTree, act: Act, at: Timestamp) {
+    let some_node = |tree: &MessageTree, pick: usize| NodeId::new((pick % tree.len()) as u32);
+    let mut draft = tree.draft();
+    match act {
+        Act::Append(message) => drop(draft.append(message, at).expect("the act fits the tree")),
+        Act::File(pick, message) => {
+            drop(draft.file(some_node(tree, pick), message, at).expect("the act fits the tree"))
+        }
+        Act::Revert(pick) => {
+            let to = some_node(tree, pick);
+            draft
+                .move_head(HeadMove { from: tree.head(), to, kind: MoveKind::ModelRevert, at })
+                .expect("the act fits the tree");
+        }
+        Act::Undo => tree
+            .plan_undo(at)
+            .into_iter()
+            .for_each(|undo| draft.move_head(undo).expect("the act fits the tree")),
+        Act::Redo => tree
+            .plan_redo(at)
+            .into_iter()
+            .for_each(|redo| draft.move_head(redo).expect("the act fits the tree")),
+    }
+    let entries = draft.into_entries();
+    for entry in entries {
+        tree.record(entry).expect("the act fits the tree");
+    }
+}
+
+proptest! {
+    #[test]
+    fn printing_and_parsing_messages_are_inverse(messages in prop::collection::vec(message(), 0..6)) {
+        let printed = notation::print(&messages);
+        let again = notation::parse(&printed);
+        prop_assert_eq!(again.as_ref(), Ok(&messages), "{}", printed);
+    }
+
+    #[test]
+    fn no_text_makes_the_parser_panic(text in any::<String>(), lines in prop::collection::vec("(n[0-9] |head |[+]{1,2} )?[a-z+!:\" {}\\\\]{0,20}", 0..8)) {
+        let _ = notation::parse(&text);
+        let _ = notation::parse_tree(&text);
+        let _ = notation::parse(&lines.join("\n"));
+        let _ = notation::parse_tree(&lines.join("\n"));
+    }
+
+    #[test]
+    fn nothing_is_lost_and_the_trunk_is_the_path_to_the_head(acts in acts()) {
+        let mut tree = MessageTree::new(Message::system("s"), Timestamp(0));
+        let mut seen: Vec<(NodeId, Message)> = Vec::new();
+        for (time, act) in acts.into_iter().enumerate() {
+            step(&mut tree, act, Timestamp(time as u64));
+            for (id, message) in &seen {
+                prop_assert_eq!(tree.node(*id).unwrap().message(), message);
+            }
+            seen = tree.nodes().map(|(id, node)| (id, node.message().clone())).collect();
+            prop_assert_eq!(tree.trunk().ids(), tree.path(tree.head()).unwrap());
+            for (id, _) in tree.nodes() {
+                prop_assert_eq!(tree.is_on_trunk(id), tree.trunk().ids().contains(&id));
+            }
+        }
+    }
+
+    #[test]
+    fn undo_restores_the_trunk_and_redo_what_was_before_it(acts in acts(), target in any::<usize>()) {
+        let mut tree = MessageTree::new(Message::system("s"), Timestamp(0));
+        for act in acts {
+            step(&mut tree, act, Timestamp(0));
+        }
+        let before = tree.trunk().ids().to_vec();
+        step(&mut tree, Act::Revert(target), Timestamp(0));
+        let after = tree.trunk().ids().to_vec();
+        step(&mut tree, Act::Undo, Timestamp(0));
+        prop_assert_eq!(tree.trunk().ids(), &before[..]);
+        step(&mut tree, Act::Redo, Timestamp(0));
+        prop_assert_eq!(tree.trunk().ids(), &after[..]);
+    }
+
+    #[test]
+    fn replay_of_everything_that_happened_gives_the_same_tree(acts in acts()) {
+        let mut tree = MessageTree::new(Message::system("s"), Timestamp(0));
+        for (time, act) in acts.into_iter().enumerate() {
+            step(&mut tree, act, Timestamp(time as u64));
+        }
+        let entries: Vec<Entry> = tree.entries().collect();
+        let stored: Vec<Entry> = entries
+            .iter()
+            .map(|entry| serde_json::from_str(&serde_json::to_string(entry).unwrap()).unwrap())
+            .collect();
+        prop_assert_eq!(&stored, &entries);
+        let again = MessageTree::replay(stored).unwrap();
+        prop_assert_eq!(again.entries().collect::<Vec<_>>(), entries);
+        prop_assert_eq!(again.trunk().ids(), tree.trunk().ids());
+        prop_assert_eq!(again.plan_undo(Timestamp(0)), tree.plan_undo(Timestamp(0)));
+        prop_assert_eq!(again.plan_redo(Timestamp(0)), tree.plan_redo(Timestamp(0)));
+        prop_assert_eq!(again.epoch(), tree.epoch());
+    }
+}
