@@ -1,0 +1,187 @@
+//! The verdict on a run, with who gave it and what it rests on.
+//!
+//! There is no public constructor: a decision comes out of [`Run::decide`](crate::Run::decide), which uses the run up,
+//! or out of a stored text.
+
+use std::collections::BTreeSet;
+
+use crate::json::{Canonical, Fields, Object, ParseError, Raw, canonical_form, read};
+use crate::{Actor, DecisionId, EvidenceId, Invalid, NonBlank, PatchSetId, RunId, Timestamp, Verdict};
+
+/// Something that was considered and not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Considered {
+    /// What it was.
+    pub alternative: Alternative,
+    /// Why it was not done.
+    pub reason: NonBlank,
+}
+
+/// What was considered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "an alternative either got as far as a patch set or it has only a name"
+)]
+pub enum Alternative {
+    /// Changes of the same run that were not chosen.
+    PatchSet(PatchSetId),
+    /// A way that was not taken, in a few words.
+    Named(NonBlank),
+}
+
+/// The one verdict of a run, sealed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    content: Content,
+}
+
+canonical_form!(Decision);
+
+/// Everything in a decision, before it is checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Content {
+    pub(crate) id: DecisionId,
+    pub(crate) run: RunId,
+    pub(crate) at: Timestamp,
+    pub(crate) decided_by: Actor,
+    pub(crate) approved_by: Option<Actor>,
+    pub(crate) verdict: Verdict,
+    pub(crate) rationale: Option<NonBlank>,
+    pub(crate) evidence: Vec<EvidenceId>,
+    pub(crate) considered: Vec<Considered>,
+}
+
+impl Decision {
+    /// Checks what a decision must hold by itself; what it must hold beside its run is checked where both are at hand.
+    pub(crate) fn seal(content: Content) -> Result<Self, Invalid> {
+        let mut seen = BTreeSet::new();
+        if let Some(&evidence) = content.evidence.iter().find(|evidence| !seen.insert(**evidence)) {
+            return Err(Invalid::EvidenceTwice { evidence });
+        }
+        if matches!(content.verdict, Verdict::Rollback { of, .. } if of == content.id) {
+            return Err(Invalid::UndoesItself);
+        }
+        if let Some(patch_set) = content.verdict.patch_set() {
+            let chosen = Alternative::PatchSet(patch_set);
+            if content.considered.iter().any(|considered| considered.alternative == chosen) {
+                return Err(Invalid::ChosenAndRejected { patch_set });
+            }
+        }
+        Ok(Self { content })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn id(&self) -> DecisionId {
+        self.content.id
+    }
+
+    /// The run that it ends.
+    #[must_use]
+    pub const fn run(&self) -> RunId {
+        self.content.run
+    }
+
+    /// When it was made.
+    #[must_use]
+    pub const fn at(&self) -> Timestamp {
+        self.content.at
+    }
+
+    /// Who made it.
+    #[must_use]
+    pub const fn decided_by(&self) -> &Actor {
+        &self.content.decided_by
+    }
+
+    /// Who approved it, if that was somebody else's to do.
+    #[must_use]
+    pub const fn approved_by(&self) -> Option<&Actor> {
+        self.content.approved_by.as_ref()
+    }
+
+    /// How the run ended.
+    #[must_use]
+    pub const fn verdict(&self) -> &Verdict {
+        &self.content.verdict
+    }
+
+    /// Why, at length.
+    #[must_use]
+    pub const fn rationale(&self) -> Option<&NonBlank> {
+        self.content.rationale.as_ref()
+    }
+
+    /// What it rests on, in the order in which it was given.
+    #[must_use]
+    pub fn evidence(&self) -> &[EvidenceId] {
+        &self.content.evidence
+    }
+
+    /// What was considered and not done.
+    #[must_use]
+    pub fn considered(&self) -> &[Considered] {
+        &self.content.considered
+    }
+}
+
+impl Canonical for Decision {
+    const TYPE: &'static str = "decision";
+
+    fn print_fields(&self, object: Object) -> Object {
+        let content = &self.content;
+        let object = object
+            .show("id", &content.id)
+            .show("run", &content.run)
+            .show("at", &content.at)
+            .object("decided_by", content.decided_by.print());
+        let object = match &content.approved_by {
+            Some(actor) => object.object("approved_by", actor.print()),
+            None => object,
+        };
+        object
+            .object("verdict", content.verdict.print())
+            .maybe_text("rationale", content.rationale.as_ref().map(NonBlank::as_str))
+            .list("evidence", content.evidence.iter().map(|id| format!("\"{id}\"")))
+            .list(
+                "considered",
+                content.considered.iter().map(|considered| print_considered(considered).finish()),
+            )
+    }
+
+    fn read_fields(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
+        let content = Content {
+            id: fields.required("id", read::canonical)?,
+            run: fields.required("run", read::canonical)?,
+            at: fields.required("at", read::canonical)?,
+            decided_by: fields.required("decided_by", Actor::read)?,
+            approved_by: fields.optional("approved_by", Actor::read)?,
+            verdict: fields.required("verdict", Verdict::read)?,
+            rationale: fields.optional("rationale", read::canonical)?,
+            evidence: fields.required("evidence", |raw| read::list(raw, read::canonical))?,
+            considered: fields.required("considered", |raw| read::list(raw, read_considered))?,
+        };
+        Ok(Self::seal(content)?)
+    }
+}
+
+fn print_considered(considered: &Considered) -> Object {
+    let object = match &considered.alternative {
+        Alternative::PatchSet(id) => Object::new().show("patch_set", id),
+        Alternative::Named(name) => Object::new().text("named", name.as_str()),
+    };
+    object.text("reason", considered.reason.as_str())
+}
+
+fn read_considered(raw: Raw<'_>) -> Result<Considered, ParseError> {
+    let mut fields = Fields::open(raw)?;
+    // With a patch set, `named` is not asked for, and so it is an unknown key.
+    let alternative = match fields.optional("patch_set", read::canonical)? {
+        Some(id) => Alternative::PatchSet(id),
+        None => Alternative::Named(fields.required("named", read::canonical)?),
+    };
+    let reason = fields.required("reason", read::canonical)?;
+    fields.close()?;
+    Ok(Considered { alternative, reason })
+}

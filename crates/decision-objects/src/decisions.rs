@@ -1,0 +1,149 @@
+//! The decisions that are stored, as far as the caller has read them.
+//!
+//! Types keep one process from deciding a run twice; this keeps two processes, or one that was restarted, from it.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use crate::{Decision, DecisionId, Predecessor, RunId, RunRecord, Verdict, VerdictKind};
+
+/// Stored decisions: at most one for each run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Decisions {
+    by_run: BTreeMap<RunId, Decision>,
+    /// One entry for each entry of `by_run`.
+    runs: BTreeMap<DecisionId, RunId>,
+}
+
+/// What became of a decision that was to be admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a decision is new or it is not")]
+pub enum Admission {
+    /// It is new; it must be stored.
+    New,
+    /// The same decision is already there; there is nothing to do.
+    Known,
+}
+
+/// The run has another decision already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("run {run} was already decided, by {first}")]
+pub struct AlreadyDecided {
+    /// The run.
+    pub run: RunId,
+    /// Its decision.
+    pub first: DecisionId,
+}
+
+/// Why a decision or a run does not fit to what was decided before.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// The run has another decision already.
+    #[error(transparent)]
+    AlreadyDecided(#[from] AlreadyDecided),
+    /// Another run's decision has the same name.
+    #[error("the decision id {id} is already used, for run {run}")]
+    IdInUse {
+        /// The name.
+        id: DecisionId,
+        /// The run that it decided.
+        run: RunId,
+    },
+    /// A rollback names a decision that made no commit.
+    #[error("decision {of} cannot be rolled back: it ended its run as {found}, not as commit")]
+    NotACommit {
+        /// The named decision.
+        of: DecisionId,
+        /// What it is.
+        found: VerdictKind,
+    },
+    /// A run follows a run that has no decision here.
+    #[error("run {run} cannot be followed: it has no decision yet")]
+    Undecided {
+        /// The run that would be followed.
+        run: RunId,
+    },
+    /// A run follows a run whose verdict does not allow that.
+    #[error("run {run} ended as {found}; only {needed} can be followed so")]
+    WrongVerdict {
+        /// The run that would be followed.
+        run: RunId,
+        /// How it ended.
+        found: VerdictKind,
+        /// How it should have.
+        needed: VerdictKind,
+    },
+}
+
+impl Decisions {
+    /// Starts with none.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a decision, if its run has none; the same decision again changes nothing.
+    ///
+    /// A rollback of a decision that is not here is admitted: it may be stored elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerError::AlreadyDecided`], [`LedgerError::IdInUse`], [`LedgerError::NotACommit`].
+    pub fn admit(&mut self, decision: Decision) -> Result<Admission, LedgerError> {
+        if let Some(first) = self.by_run.get(&decision.run()) {
+            let again = *first == decision;
+            let refused = AlreadyDecided { run: decision.run(), first: first.id() };
+            return if again { Ok(Admission::Known) } else { Err(refused.into()) };
+        }
+        if let Verdict::Rollback { of, .. } = *decision.verdict()
+            && let Some(target) = self.get(of)
+            && target.verdict().kind() != VerdictKind::Commit
+        {
+            return Err(LedgerError::NotACommit { of, found: target.verdict().kind() });
+        }
+        match self.runs.entry(decision.id()) {
+            Entry::Occupied(used) => Err(LedgerError::IdInUse { id: decision.id(), run: *used.get() }),
+            Entry::Vacant(free) => {
+                free.insert(decision.run());
+                self.by_run.insert(decision.run(), decision);
+                Ok(Admission::New)
+            }
+        }
+    }
+
+    /// The decision that closed `run`.
+    #[must_use]
+    pub fn of_run(&self, run: RunId) -> Option<&Decision> {
+        self.by_run.get(&run)
+    }
+
+    /// The decision of that name.
+    #[must_use]
+    pub fn get(&self, id: DecisionId) -> Option<&Decision> {
+        self.of_run(*self.runs.get(&id)?)
+    }
+
+    /// All of them, in the order of their runs' ids.
+    pub fn iter(&self) -> impl Iterator<Item = &Decision> {
+        self.by_run.values()
+    }
+
+    /// Checks that the run which `record` follows ended in the verdict that allows it.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerError::Undecided`], [`LedgerError::WrongVerdict`].
+    pub fn check_predecessor(&self, record: &RunRecord) -> Result<(), LedgerError> {
+        let (run, needed) = match record.opening().predecessor {
+            Some(Predecessor::RetryOf(run)) => (run, VerdictKind::Retry),
+            Some(Predecessor::Continues(run)) => (run, VerdictKind::Checkpoint),
+            None => return Ok(()),
+        };
+        match self.of_run(run).map(|decision| decision.verdict().kind()) {
+            Some(found) if found == needed => Ok(()),
+            Some(found) => Err(LedgerError::WrongVerdict { run, found, needed }),
+            None => Err(LedgerError::Undecided { run }),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Names of runs, patch sets, evidence and decisions.
+//!
+//! Four types around a UUID, so that a run's id cannot be given where a decision's is meant.
+//! This crate never makes one up: the caller passes them in, and only the nil UUID is refused.
+
+use std::fmt;
+use std::str::FromStr;
+
+use uuid::Uuid;
+
+use crate::Invalid;
+use crate::invalid::excerpt;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// Takes a UUID as a name.
+            ///
+            /// # Errors
+            ///
+            /// [`Invalid::NilId`] for the nil UUID.
+            pub fn new(uuid: Uuid) -> Result<Self, Invalid> {
+                if uuid.is_nil() { Err(Invalid::NilId) } else { Ok(Self(uuid)) }
+            }
+
+            /// The UUID.
+            #[must_use]
+            pub const fn uuid(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.as_hyphenated().fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({})", stringify!($name), self.0.as_hyphenated())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Invalid> {
+                let uuid = Uuid::parse_str(text).map_err(|_| Invalid::Uuid { text: excerpt(text) })?;
+                Self::new(uuid)
+            }
+        }
+    };
+}
+
+id! {
+    /// Names a run.
+    RunId
+}
+id! {
+    /// Names a patch set.
+    PatchSetId
+}
+id! {
+    /// Names a piece of evidence.
+    EvidenceId
+}
+id! {
+    /// Names a decision.
+    DecisionId
+}

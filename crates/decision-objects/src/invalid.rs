@@ -1,0 +1,116 @@
+//! Why a value is refused, wherever it came from.
+//!
+//! Constructors and the strict parser share these reasons, so that what cannot be built cannot be read either.
+
+use crate::{Digest, EvidenceId, PatchSetId, RelativePath, RunId};
+
+/// Why a value was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Invalid {
+    /// The nil UUID names nothing.
+    #[error("the id is nil (all zeros)")]
+    NilId,
+    /// The text is no UUID.
+    #[error("{text:?} is not a UUID")]
+    Uuid {
+        /// The beginning of the text.
+        text: String,
+    },
+    /// A text that must say something is empty or white space only.
+    #[error("the text is blank")]
+    Blank,
+    /// The text is not in lower snake case, or is longer than 64 characters.
+    #[error("{text:?} is not a label: write lower snake case of at most 64 characters, such as `answered`")]
+    Label {
+        /// The beginning of the text.
+        text: String,
+    },
+    /// The label could be taken for a word that has a meaning of its own.
+    #[error("{text:?} is not a label: it reads like the reserved word `{word}`")]
+    ReservedLabel {
+        /// The beginning of the refused text.
+        text: String,
+        /// The word it reads like.
+        word: &'static str,
+    },
+    /// The path does not stay inside the workspace, or names no file.
+    #[error("{text:?} is not a path inside the workspace: {why}")]
+    Path {
+        /// The beginning of the path.
+        text: String,
+        /// The rule that it breaks.
+        why: &'static str,
+    },
+    /// The text is not the name of a git object.
+    #[error("{text:?} is not a git object id: expected 40 or 64 hexadecimal digits")]
+    GitOid {
+        /// The beginning of the text.
+        text: String,
+    },
+    /// The text is not a SHA-256.
+    #[error("{text:?} is not a sha-256: expected 64 hexadecimal digits")]
+    Digest {
+        /// The beginning of the text.
+        text: String,
+    },
+    /// The text is not an RFC 3339 time.
+    #[error("{text:?} is not an RFC 3339 time such as 2026-11-21T20:49:30.166608121Z")]
+    Timestamp {
+        /// The beginning of the text.
+        text: String,
+    },
+    /// The time is well written, and outside the years 1970 to 9999.
+    #[error("{text:?} is outside the years 1970 to 9999")]
+    TimestampRange {
+        /// The beginning of the text, or milliseconds since 1970.
+        text: String,
+    },
+    /// A run names itself as the run that it retries or continues.
+    #[error("run {run} cannot retry or continue itself")]
+    FollowsItself {
+        /// The run.
+        run: RunId,
+    },
+    /// A decision names itself as the decision that it rolls back.
+    #[error("a decision cannot roll back itself")]
+    UndoesItself,
+    /// One patch set touches a path twice.
+    #[error("the path {path} is touched twice")]
+    TouchedTwice {
+        /// The path.
+        path: RelativePath,
+    },
+    /// A file is renamed to the path that it already has.
+    #[error("the path {path} is renamed to itself")]
+    RenamedToItself {
+        /// The path.
+        path: RelativePath,
+    },
+    /// The diff is not the text that its digest was made of.
+    #[error("the diff has the digest {found}, the record says {expected}")]
+    DiffDigest {
+        /// What the record says.
+        expected: Digest,
+        /// What the text gives.
+        found: Digest,
+    },
+    /// A decision lists the same evidence twice.
+    #[error("evidence {evidence} is listed twice")]
+    EvidenceTwice {
+        /// The evidence.
+        evidence: EvidenceId,
+    },
+    /// A decision chooses a patch set and lists it among the rejected ones.
+    #[error("patch set {patch_set} is both chosen and rejected")]
+    ChosenAndRejected {
+        /// The patch set.
+        patch_set: PatchSetId,
+    },
+}
+
+/// Cuts a hostile text to what fits into one line of an error.
+pub(crate) fn excerpt(text: &str) -> String {
+    const CHARACTERS: usize = 80;
+    text.chars().take(CHARACTERS).collect()
+}

@@ -1,0 +1,75 @@
+//! Prints one JSON object, compact and in the order of the calls.
+
+use std::fmt::Display;
+
+pub(crate) struct Object {
+    json: String,
+}
+
+impl Object {
+    pub(crate) fn new() -> Self {
+        Self { json: String::from("{") }
+    }
+
+    /// A text of unknown content.
+    pub(crate) fn text(self, key: &'static str, value: &str) -> Self {
+        self.bare(key, &quoted(value))
+    }
+
+    pub(crate) fn maybe_text(self, key: &'static str, value: Option<&str>) -> Self {
+        match value {
+            Some(value) => self.text(key, value),
+            None => self,
+        }
+    }
+
+    /// A value that prints as text: an id, a time, a digest.
+    pub(crate) fn show(self, key: &'static str, value: &impl Display) -> Self {
+        self.text(key, &value.to_string())
+    }
+
+    pub(crate) fn maybe_show(self, key: &'static str, value: Option<&impl Display>) -> Self {
+        match value {
+            Some(value) => self.show(key, value),
+            None => self,
+        }
+    }
+
+    /// A number.
+    pub(crate) fn show_bare(self, key: &'static str, value: impl Into<i64>) -> Self {
+        self.bare(key, &value.into().to_string())
+    }
+
+    pub(crate) fn maybe_bare(self, key: &'static str, value: Option<impl Into<i64>>) -> Self {
+        match value {
+            Some(value) => self.show_bare(key, value),
+            None => self,
+        }
+    }
+
+    pub(crate) fn object(self, key: &'static str, value: Self) -> Self {
+        self.bare(key, &value.finish())
+    }
+
+    pub(crate) fn list(self, key: &'static str, items: impl IntoIterator<Item = String>) -> Self {
+        let items: Vec<String> = items.into_iter().collect();
+        self.bare(key, &format!("[{}]", items.join(",")))
+    }
+
+    pub(crate) fn finish(mut self) -> String {
+        self.json.push('}');
+        self.json
+    }
+
+    fn bare(mut self, key: &'static str, json: &str) -> Self {
+        if self.json.len() > 1 {
+            self.json.push(',');
+        }
+        self.json.extend(["\"", key, "\":", json]);
+        self
+    }
+}
+
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::to_string(text).expect("a text has no map keys and no failing writer, the only ways to fail")
+}

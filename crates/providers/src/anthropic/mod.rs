@@ -1,0 +1,62 @@
+//! Anthropic Messages: `POST /v1/messages`.
+//!
+//! Results travel inside user messages here: a run of tool messages and the user message after it become one wire
+//! message, results first. Facts from Anthropic's documents, its Python client and recorded exchanges, read 2026-11.
+
+mod decode;
+mod encode;
+mod shapes;
+
+use crate::{Decode, EncodeError, HttpRequest, ProviderError, Request, Secret, Wire, api_error};
+
+/// The wire's name, as rules and raw blocks know it.
+pub const NAME: &str = "anthropic";
+
+/// The Messages API, also as local servers and gateways offer it.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Anthropic {
+    /// Names of beta features to ask for; sent as one `anthropic-beta` header.
+    pub betas: Vec<String>,
+}
+
+impl Anthropic {
+    /// Returns the wire without beta features.
+    pub fn new() -> Self {
+        Anthropic::default()
+    }
+}
+
+impl Wire for Anthropic {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn encode(&self, request: &Request) -> Result<HttpRequest, EncodeError> {
+        let mut headers = vec![
+            ("content-type".to_owned(), "application/json".to_owned()),
+            ("anthropic-version".to_owned(), "2023-06-01".to_owned()),
+        ];
+        if !self.betas.is_empty() {
+            headers.push(("anthropic-beta".to_owned(), self.betas.join(",")));
+        }
+        Ok(HttpRequest {
+            method: "POST",
+            path: "/v1/messages".to_owned(),
+            headers,
+            body: encode::body(request)?,
+        })
+    }
+
+    fn key_header(&self, key: &Secret) -> (String, String) {
+        ("x-api-key".to_owned(), key.expose().to_owned())
+    }
+
+    fn decoder(&self, _request: &Request) -> Box<dyn Decode> {
+        Box::new(decode::Decoder::default())
+    }
+
+    fn error(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {
+        api_error::of_response(status, headers, body)
+    }
+}

@@ -1,0 +1,104 @@
+//! Where a provider is.
+//!
+//! People paste base URLs with and without `/v1`, with and without a slash at the end, and sometimes the whole address
+//! of an endpoint. All of them mean the same place.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The address that a wire's paths are joined to.
+///
+/// ```
+/// use trunkline_providers::BaseUrl;
+///
+/// let path = "/v1/chat/completions";
+/// for base in ["http://localhost:8080", "http://localhost:8080/v1/", "http://localhost:8080/v1/chat/completions"] {
+///     let base: BaseUrl = base.parse()?;
+///     assert_eq!(base.join(path), "http://localhost:8080/v1/chat/completions");
+/// }
+/// // A version of the base's own is kept.
+/// let base: BaseUrl = "https://example.com/api/paas/v4".parse()?;
+/// assert_eq!(base.join(path), "https://example.com/api/paas/v4/chat/completions");
+/// # Ok::<(), trunkline_providers::BaseUrlError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseUrl {
+    // Invariant: starts with `http://` or `https://`, has a host, no white space, no query, no slash at the end.
+    text: String,
+}
+
+/// The text is not a base URL.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a base URL: {text:?}; write it like http://localhost:8080/v1")]
+pub struct BaseUrlError {
+    /// What was given.
+    pub text: String,
+}
+
+impl BaseUrl {
+    /// Returns the address of a wire's path.
+    pub fn join(&self, path: &str) -> String {
+        let versioned = self.path().split('/').any(is_version);
+        let short = path.strip_prefix("/v1").unwrap_or(path);
+        let base =
+            self.text.strip_suffix(path).or_else(|| self.text.strip_suffix(short)).unwrap_or(&self.text);
+        format!("{base}{}", if versioned && base.len() > self.origin_len() { short } else { path })
+    }
+
+    /// Returns the host, without port and user.
+    pub fn host(&self) -> &str {
+        let authority = self.text.get(self.scheme_len()..self.origin_len()).unwrap_or_default();
+        let host = authority.rsplit('@').next().unwrap_or(authority);
+        match host.find(']') {
+            Some(end) => host.get(..=end).unwrap_or(host),
+            None => host.split(':').next().unwrap_or(host),
+        }
+    }
+
+    fn path(&self) -> &str {
+        self.text.get(self.origin_len()..).unwrap_or_default()
+    }
+
+    fn scheme_len(&self) -> usize {
+        self.text.find("://").map_or(0, |at| at + "://".len())
+    }
+
+    fn origin_len(&self) -> usize {
+        let start = self.scheme_len();
+        let rest = self.text.get(start..).unwrap_or_default();
+        start + rest.find('/').unwrap_or(rest.len())
+    }
+}
+
+impl FromStr for BaseUrl {
+    type Err = BaseUrlError;
+
+    /// Reads `http://` and `https://` addresses; white space around and slashes at the end are taken off.
+    ///
+    /// # Errors
+    ///
+    /// [`BaseUrlError`] for other schemes, without a host, and with a query or a fragment.
+    fn from_str(text: &str) -> Result<Self, BaseUrlError> {
+        let bare = text.trim().trim_end_matches('/');
+        let host = bare.strip_prefix("http://").or_else(|| bare.strip_prefix("https://"));
+        let clean =
+            !bare.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '?' | '#' | '\\'));
+        match host {
+            Some(host) if clean && !host.is_empty() && !host.starts_with(['/', ':']) => {
+                Ok(BaseUrl { text: bare.to_owned() })
+            }
+            _ => Err(BaseUrlError { text: text.chars().take(100).collect() }),
+        }
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// `v1`, `v4`, `v1beta`.
+fn is_version(segment: &str) -> bool {
+    segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}

@@ -1,0 +1,436 @@
+//! What can go wrong: while encoding, while decoding, and with the provider.
+//!
+//! Each message fits on one line and is short, whatever an endpoint answered: it is shown to a person who has to act.
+
+use std::fmt;
+use std::time::Duration;
+
+use trunkline_message_tree::{Message, NodeId};
+
+/// The message that an encoder stumbled over: its node if it has one, else its position in the request.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Place {
+    /// The node that the message was read from.
+    pub node: Option<NodeId>,
+    /// The message's position in the request, from 0.
+    pub index: usize,
+}
+
+impl Place {
+    pub(crate) fn of(index: usize, message: &Message) -> Self {
+        Place { node: message.node, index }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.node {
+            Some(node) => write!(f, "{node}"),
+            None => write!(f, "message {}", self.index),
+        }
+    }
+}
+
+/// Why a request is not legal on a wire.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// There is nothing to answer.
+    #[error("the request has no message besides instructions")]
+    NoMessages,
+    /// A call has no result directly after its message.
+    #[error("{node}: call {call} has no result directly after it")]
+    UnansweredCall {
+        /// The call's id.
+        call: String,
+        /// The message with the call.
+        node: Place,
+    },
+    /// A result does not answer a call of the message before it.
+    #[error("{node}: result {call} answers no call of the message before it")]
+    OrphanResult {
+        /// The id that the result names.
+        call: String,
+        /// The message with the result.
+        node: Place,
+    },
+    /// A call is answered twice.
+    #[error("{node}: call {call} is answered a second time")]
+    DuplicateResult {
+        /// The call's id.
+        call: String,
+        /// The message with the second result.
+        node: Place,
+    },
+    /// Two calls have one id.
+    #[error("{node}: the id of call {call} is already taken")]
+    DuplicateCall {
+        /// The id.
+        call: String,
+        /// The message with the later call.
+        node: Place,
+    },
+    /// The id of a call has characters or a length that the wire refuses.
+    #[error("{node}: the wire refuses {call:?} as the id of a call")]
+    CallId {
+        /// The id.
+        call: String,
+        /// The message with the call.
+        node: Place,
+    },
+    /// The arguments of a call are not a JSON object.
+    #[error("{node}: the arguments of call {call} are not a JSON object")]
+    ArgumentsNotObject {
+        /// The call's id.
+        call: String,
+        /// The message with the call.
+        node: Place,
+    },
+    /// A text block has nothing but white space in it.
+    #[error("{node}: a text block is blank")]
+    BlankText {
+        /// The message.
+        node: Place,
+    },
+    /// A message has no block.
+    #[error("{node}: the message is empty")]
+    EmptyMessage {
+        /// The message.
+        node: Place,
+    },
+    /// The conversation must begin with a user message.
+    #[error("{node}: the conversation does not begin with a user message")]
+    FirstNotUser {
+        /// The first message.
+        node: Place,
+    },
+    /// The conversation must not end with the model's own words.
+    #[error("{node}: the conversation ends with an assistant message, there is nothing to answer")]
+    LastIsAssistant {
+        /// The last message.
+        node: Place,
+    },
+    /// A system message stands inside the conversation.
+    #[error("{node}: a system message does not lead the conversation")]
+    SystemNotFirst {
+        /// The message.
+        node: Place,
+    },
+    /// Results must come before anything else in a user message.
+    #[error("{node}: a result stands after other blocks")]
+    ResultsNotFirst {
+        /// The message.
+        node: Place,
+    },
+    /// A block cannot be in a message of this role.
+    #[error("{node}: {block} cannot be in this message")]
+    Misplaced {
+        /// The kind of block.
+        block: &'static str,
+        /// The message.
+        node: Place,
+    },
+    /// Reasoning without the signature that the wire demands.
+    #[error("{node}: a reasoning block has no signature")]
+    UnsignedThinking {
+        /// The message.
+        node: Place,
+    },
+    /// A raw block was written by another wire or is not JSON.
+    #[error("{node}: a raw block is not one of the {wire} wire")]
+    ForeignBlock {
+        /// The wire that should carry it.
+        wire: &'static str,
+        /// The message.
+        node: Place,
+    },
+    /// The wire has no place for a block.
+    #[error("{node}: the {wire} wire has no place for {block} here")]
+    UnsupportedBlock {
+        /// The wire.
+        wire: &'static str,
+        /// The kind of block.
+        block: &'static str,
+        /// The message.
+        node: Place,
+    },
+    /// The wire has no place for something in the request, or not in this combination.
+    #[error("the {wire} wire does not do {what}")]
+    Unsupported {
+        /// The wire.
+        wire: &'static str,
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// The choice names a tool that is not on offer.
+    #[error("tool {name} must be used but is not on offer")]
+    NoSuchTool {
+        /// The tool's name.
+        name: String,
+    },
+    /// The schema of a tool's arguments does not describe an object.
+    #[error("the schema of tool {name} does not describe an object")]
+    Schema {
+        /// The tool's name.
+        name: String,
+    },
+    /// Reasoning would use up the whole answer.
+    #[error("a reasoning budget of {budget} leaves nothing of {max_output_tokens} output tokens")]
+    ThinkingBudget {
+        /// Tokens for reasoning.
+        budget: u32,
+        /// Tokens for everything.
+        max_output_tokens: u32,
+    },
+    /// A value could not be written as JSON.
+    #[error("the request cannot be written as JSON: {reason}")]
+    Json {
+        /// The serializer's words.
+        reason: String,
+    },
+}
+
+/// Why the body of a successful response could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The body ended before the message did.
+    #[error("the answer was cut off before its end")]
+    Cut,
+    /// The provider reported a failure inside the body.
+    #[error("the provider failed while answering: {message}")]
+    Reported {
+        /// Which failure.
+        kind: ErrorKind,
+        /// The provider's words, on one line.
+        message: String,
+    },
+    /// The body is an HTML page.
+    #[error("an HTML page instead of an API response")]
+    Html,
+    /// The body is not text.
+    #[error("the answer is not UTF-8")]
+    NotUtf8,
+    /// One event is larger than any honest one.
+    #[error("one event of the answer is larger than {limit} bytes")]
+    TooLarge {
+        /// The most that is read.
+        limit: usize,
+    },
+    /// An event could not be understood.
+    #[error("the answer cannot be read ({reason}): {excerpt}")]
+    Malformed {
+        /// What is wrong with it.
+        reason: String,
+        /// How the event begins, on one line.
+        excerpt: String,
+    },
+}
+
+impl DecodeError {
+    pub(crate) fn malformed(reason: impl fmt::Display, event: &str) -> Self {
+        DecodeError::Malformed { reason: one_line(&reason.to_string(), 200), excerpt: one_line(event, 200) }
+    }
+}
+
+/// Which kind of refusal or failure a provider reported.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The key is missing, wrong, or not good for this.
+    Auth,
+    /// The account has no credit or quota left; waiting does not help.
+    Quota,
+    /// Too many requests or tokens for now.
+    RateLimited,
+    /// The service has too much to do.
+    Overloaded,
+    /// The request is at fault, the history's shape included; the same body fails again.
+    InvalidRequest,
+    /// The conversation is longer than the model can read.
+    ContextTooLong,
+    /// No such model or address.
+    NotFound,
+    /// The service failed.
+    Server,
+    /// None of these.
+    Other,
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ErrorKind::Auth => "authentication",
+            ErrorKind::Quota => "quota exhausted",
+            ErrorKind::RateLimited => "rate limit",
+            ErrorKind::Overloaded => "overloaded",
+            ErrorKind::InvalidRequest => "invalid request",
+            ErrorKind::ContextTooLong => "context too long",
+            ErrorKind::NotFound => "not found",
+            ErrorKind::Server => "server failure",
+            ErrorKind::Other => "refused",
+        })
+    }
+}
+
+/// Why a request to a provider failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProviderError {
+    /// The service answered with an error.
+    #[error("{kind} (status {status}): {message}{}", RetryAfter(*.retry_after))]
+    #[non_exhaustive]
+    Api {
+        /// The status; 200 if the error came inside a body that had begun well.
+        status: u16,
+        /// Which kind.
+        kind: ErrorKind,
+        /// The service's words, on one line.
+        message: String,
+        /// How long the service wants us to wait.
+        retry_after: Option<Duration>,
+        /// Whether the same request may succeed later.
+        retryable: bool,
+    },
+    /// Something that is no API answered.
+    #[error(
+        "{endpoint} answered with an HTML page instead of an API response (status {status}): is the base URL right?"
+    )]
+    Html {
+        /// Who answered.
+        endpoint: String,
+        /// The status.
+        status: u16,
+    },
+    /// The connection could not be made or broke.
+    #[error("cannot reach {endpoint}: {message}")]
+    Transport {
+        /// Whom we wanted to reach.
+        endpoint: String,
+        /// What the transport says, on one line.
+        message: String,
+    },
+    /// Nothing came for too long.
+    #[error("no {what} within {} s", .after.as_secs_f32())]
+    Timeout {
+        /// What we waited for.
+        what: Waiting,
+        /// For how long.
+        after: Duration,
+    },
+    /// The answer ended or the connection broke before the message was complete.
+    #[error("the answer was cut off before its end")]
+    Cut,
+    /// The answer could not be read.
+    #[error(transparent)]
+    Decode(DecodeError),
+    /// The request is not legal on the wire; nothing was sent.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+}
+
+/// What a timeout waited for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Waiting {
+    /// The connection and the response's head.
+    Response,
+    /// The next bytes of the body.
+    NextBytes,
+    /// The whole answer.
+    WholeAnswer,
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Waiting::Response => "response",
+            Waiting::NextBytes => "further bytes of the answer",
+            Waiting::WholeAnswer => "complete answer",
+        })
+    }
+}
+
+impl ProviderError {
+    /// Returns an error of the service, as a script or a test needs it.
+    ///
+    /// Rate limits, overload and failures of the server are retryable, all else is not.
+    pub fn api(status: u16, kind: ErrorKind, message: &str) -> Self {
+        let retryable = matches!(kind, ErrorKind::RateLimited | ErrorKind::Overloaded | ErrorKind::Server);
+        ProviderError::Api { status, kind, message: one_line(message, 500), retry_after: None, retryable }
+    }
+
+    /// Returns the kind, if the service answered with an error.
+    pub fn kind(&self) -> Option<ErrorKind> {
+        match self {
+            ProviderError::Api { kind, .. } => Some(*kind),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the same request may succeed later.
+    ///
+    /// It does not say that it may be sent again: what was already shown to a person would be repeated.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            ProviderError::Api { retryable, .. } => *retryable,
+            // A gateway's own page in front of a service that is down.
+            ProviderError::Html { status, .. } => *status >= 500,
+            ProviderError::Transport { .. } | ProviderError::Cut => true,
+            ProviderError::Timeout { what, .. } => *what != Waiting::WholeAnswer,
+            ProviderError::Decode(_) | ProviderError::Encode(_) => false,
+        }
+    }
+
+    /// Returns how long the service wants us to wait, if it said so.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            ProviderError::Api { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+}
+
+impl From<DecodeError> for ProviderError {
+    fn from(error: DecodeError) -> Self {
+        match error {
+            DecodeError::Cut => ProviderError::Cut,
+            DecodeError::Reported { kind, message } => ProviderError::api(200, kind, &message),
+            DecodeError::Html => ProviderError::Html { endpoint: "the endpoint".to_owned(), status: 200 },
+            other => ProviderError::Decode(other),
+        }
+    }
+}
+
+struct RetryAfter(Option<Duration>);
+
+impl fmt::Display for RetryAfter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(wait) => write!(f, " (it asks to wait {} s)", wait.as_secs_f32()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Puts foreign text on one line of at most `limit` characters; control characters become spaces.
+pub(crate) fn one_line(text: &str, limit: usize) -> String {
+    let mut line = String::new();
+    let mut taken = 0;
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            line.push(' ');
+            taken += 1;
+        }
+        for c in word.chars() {
+            if taken >= limit {
+                line.push('…');
+                return line;
+            }
+            line.push(c);
+            taken += 1;
+        }
+    }
+    line
+}

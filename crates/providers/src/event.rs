@@ -1,0 +1,196 @@
+//! What arrives while a model writes, and the fold that makes one message of it.
+//!
+//! A decoder may stop after any event with an error; what came until then is a message that was cut.
+
+use std::time::Duration;
+
+use trunkline_message_tree::{Author, Content, Message, Origin, Role, StopReason, ToolCall, Usage};
+
+/// One thing that arrived.
+///
+/// The order is the same on every wire; a reply that ends in an error may stop after any of them:
+///
+/// ```text
+/// Retrying*  Started  ( block | Usage | Ping )*  Stopped
+///
+/// block = TextDelta+ BlockDone
+///       | ThinkingDelta* Signature? BlockDone
+///       | CallStarted ArgumentsDelta* CallDone      (calls may overlap, told apart by their index)
+///       | Block                                     (came whole)
+/// ```
+///
+/// Empty deltas are never sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// An attempt failed before its first byte; another one follows.
+    Retrying {
+        /// The attempt that failed, from 1.
+        attempt: u32,
+        /// How long we wait before the next one.
+        wait: Duration,
+        /// Why it failed, on one line.
+        cause: String,
+    },
+    /// The model begins.
+    Started {
+        /// The model that answers; may be more exact than what was asked for.
+        model: String,
+        /// The provider's id for this answer.
+        id: Option<String>,
+    },
+    /// More words. They continue the open text block or open one.
+    TextDelta(String),
+    /// More reasoning. It continues the open reasoning block or opens one.
+    ThinkingDelta(String),
+    /// The whole signature of the open reasoning block; opens one if the reasoning itself is withheld.
+    Signature(String),
+    /// The open text or reasoning block is complete.
+    BlockDone,
+    /// A call begins.
+    CallStarted {
+        /// Its number among the calls of this answer, from 0.
+        index: usize,
+        /// The provider's id for it.
+        id: String,
+        /// The tool.
+        name: String,
+    },
+    /// More of a call's arguments; they can be read only when the call is done.
+    ArgumentsDelta {
+        /// The number of the call.
+        index: usize,
+        /// The piece, byte for byte.
+        text: String,
+    },
+    /// A call is complete.
+    CallDone {
+        /// The number of the call.
+        index: usize,
+    },
+    /// A block that came whole, such as encrypted reasoning or the answer of a tool that the provider runs.
+    Block(Content),
+    /// What the request costs so far; replaces what was said before.
+    Usage(Usage),
+    /// The model has stopped, and why.
+    Stopped(StopReason),
+    /// A sign of life.
+    Ping,
+}
+
+/// Folds events to one assistant message.
+///
+/// ```
+/// use trunkline_message_tree::{Origin, StopReason};
+/// use trunkline_providers::{Event, Fold};
+///
+/// let origin = Origin { provider: "anthropic".into(), model: "m".into() };
+/// let mut fold = Fold::new(origin);
+/// fold.push(&Event::TextDelta("half a sen".into()));
+/// // What was streamed before a cancel is kept as what it is.
+/// let message = fold.cut(StopReason::Cancelled).expect("something came");
+/// assert_eq!(message.text(), "half a sen");
+/// assert_eq!(message.stop, Some(StopReason::Cancelled));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Fold {
+    origin: Origin,
+    content: Vec<Content>,
+    // Whether the last block of `content` takes further deltas.
+    open: bool,
+    // The place in `content` of each call, by its index.
+    calls: Vec<usize>,
+    usage: Option<Usage>,
+    stop: Option<StopReason>,
+}
+
+impl Fold {
+    /// Returns a fold that has seen nothing. The origin is written on the message.
+    pub fn new(origin: Origin) -> Self {
+        Fold { origin, content: Vec::new(), open: false, calls: Vec::new(), usage: None, stop: None }
+    }
+
+    /// Takes in the next event. Deltas of a call that never started are ignored.
+    pub fn push(&mut self, event: &Event) {
+        match event {
+            Event::TextDelta(delta) => match self.open_block() {
+                Some(Content::Text { text }) => text.push_str(delta),
+                _ => self.open_with(Content::text(delta)),
+            },
+            Event::ThinkingDelta(delta) => match self.open_block() {
+                Some(Content::Thinking { text, signature: None }) => text.push_str(delta),
+                _ => self.open_with(Content::Thinking { text: delta.clone(), signature: None }),
+            },
+            Event::Signature(whole) => match self.open_block() {
+                Some(Content::Thinking { signature, .. }) => *signature = Some(whole.clone()),
+                _ => {
+                    self.open_with(Content::Thinking { text: String::new(), signature: Some(whole.clone()) })
+                }
+            },
+            Event::BlockDone => self.open = false,
+            Event::CallStarted { index, id, name } => {
+                // A repeated or skipped index would be a decoder's fault; the call itself is kept either way.
+                if *index == self.calls.len() {
+                    self.calls.push(self.content.len());
+                }
+                let call = ToolCall {
+                    id: id.clone(),
+                    name: name.clone(),
+                    arguments: String::new(),
+                    signature: None,
+                };
+                self.content.push(Content::ToolCall(call));
+                self.open = false;
+            }
+            Event::ArgumentsDelta { index, text } => {
+                let block = self.calls.get(*index).and_then(|place| self.content.get_mut(*place));
+                if let Some(Content::ToolCall(call)) = block {
+                    call.arguments.push_str(text);
+                }
+            }
+            Event::Block(block) => {
+                self.content.push(block.clone());
+                self.open = false;
+            }
+            Event::Usage(usage) => self.usage = Some(*usage),
+            Event::Stopped(stop) => self.stop = Some(stop.clone()),
+            Event::CallDone { .. } | Event::Started { .. } | Event::Retrying { .. } | Event::Ping => {}
+        }
+    }
+
+    /// Returns the message of a complete reply; it may have no block at all.
+    pub fn finish(self) -> Message {
+        let mut message = Message::new(Role::Assistant, Author::Model, self.content);
+        message.origin = Some(self.origin);
+        message.stop = self.stop;
+        message.usage = self.usage;
+        message
+    }
+
+    /// Returns what came of a reply that was cut off, for the given reason; `None` if no block had begun.
+    ///
+    /// The last block may be half a sentence, reasoning without its signature, or a call whose arguments end in the
+    /// middle. Such a call must never run; [`ToolCall::parse_arguments`] refuses it unless the piece happens to be
+    /// whole JSON, so look at the stop reason first.
+    pub fn cut(mut self, reason: StopReason) -> Option<Message> {
+        if self.content.is_empty() {
+            return None;
+        }
+        self.stop = Some(reason);
+        Some(self.finish())
+    }
+
+    /// Returns the last usage that was reported.
+    pub fn usage(&self) -> Option<Usage> {
+        self.usage
+    }
+
+    fn open_block(&mut self) -> Option<&mut Content> {
+        if self.open { self.content.last_mut() } else { None }
+    }
+
+    fn open_with(&mut self, block: Content) {
+        self.content.push(block);
+        self.open = true;
+    }
+}

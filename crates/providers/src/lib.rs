@@ -1,0 +1,34 @@
+#![doc = include_str!("../README.md")]
+
+pub mod anthropic;
+mod api_error;
+mod base_url;
+mod error;
+mod event;
+mod framing;
+#[cfg(feature = "http")]
+mod http;
+pub mod openai_chat;
+mod provider;
+mod request;
+mod retry;
+mod scripted;
+mod secret;
+mod shape;
+mod sse;
+mod wire;
+
+pub use anthropic::Anthropic;
+pub use base_url::{BaseUrl, BaseUrlError};
+pub use error::{DecodeError, EncodeError, ErrorKind, Place, ProviderError, Waiting};
+pub use event::{Event, Fold};
+#[cfg(feature = "http")]
+pub use http::{HttpProvider, Timeouts};
+pub use openai_chat::{Dialect, OpenAiChat};
+pub use provider::{Provider, Reply};
+pub use request::{Request, Thinking};
+pub use retry::RetryPolicy;
+pub use scripted::{Scripted, Turn};
+pub use secret::Secret;
+pub use sse::{SseEvent, SseParser};
+pub use wire::{Decode, HttpRequest, Wire};

@@ -1,0 +1,248 @@
+//! The body of a Chat Completions response to events.
+//!
+//! Reasons and usage come in any order near the end, so the stop is given out last of all: at `[DONE]`, or at the end
+//! of the body for servers that do not send it.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+use trunkline_message_tree::{StopReason, Usage};
+
+use super::calls::Calls;
+use super::shapes::{Chunk, ContentPart, Delta, UsageShape};
+use crate::framing::{Frame, Framing};
+use crate::{Decode, DecodeError, ErrorKind, Event, api_error};
+
+#[derive(Default)]
+pub(super) struct Decoder {
+    framing: Framing,
+    message: Progress,
+}
+
+impl Decode for Decoder {
+    fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let message = &mut self.message;
+        self.framing.push(bytes, |frame| message.frame(&frame, events))
+    }
+
+    fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let message = &mut self.message;
+        self.framing.finish(|frame| message.frame(&frame, events))?;
+        if message.stopped {
+            return Ok(());
+        }
+        if message.stop.is_none() { Err(DecodeError::Cut) } else { message.end(events) }
+    }
+}
+
+/// How far the message has come.
+#[derive(Default)]
+struct Progress {
+    started: bool,
+    open: Option<Words>,
+    calls: Calls,
+    usage: Option<Usage>,
+    stop: Option<StopReason>,
+    stopped: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Words {
+    Text,
+    Reasoning,
+}
+
+impl Progress {
+    fn frame(&mut self, frame: &Frame<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        match frame {
+            Frame::Event(_) if self.stopped => Ok(()),
+            Frame::Event(event) if event.data.trim() == "[DONE]" => self.end(events),
+            Frame::Event(event) if event.name == "error" => Err(reported(event.data)),
+            Frame::Event(event) if event.data.is_empty() => Ok(()),
+            Frame::Event(event) => self.chunk(event.data, events),
+            Frame::Whole(text) => {
+                self.chunk(text, events)?;
+                if !self.started {
+                    return Err(reported(text));
+                }
+                self.stop.get_or_insert(StopReason::EndTurn);
+                self.end(events)
+            }
+        }
+    }
+
+    fn chunk(&mut self, data: &str, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let chunk: Chunk<'_> =
+            serde_json::from_str(data).map_err(|fault| DecodeError::malformed(fault, data))?;
+        if chunk.error.is_some() {
+            return Err(reported(data));
+        }
+        let Some(choices) = chunk.choices else { return Ok(()) };
+        if !self.started {
+            self.started = true;
+            let model = chunk.model.map(Cow::into_owned).unwrap_or_default();
+            events.push(Event::Started { model, id: chunk.id.filter(|id| !id.is_empty()) });
+        }
+        // Only one answer was asked for.
+        for choice in choices.into_iter().filter(|choice| choice.index == 0) {
+            if let Some(delta) = choice.delta {
+                self.delta(delta, false, events)?;
+            }
+            if let Some(message) = choice.message {
+                self.delta(message, true, events)?;
+            }
+            match choice.finish_reason.as_deref() {
+                None | Some("") => {}
+                Some("error") => {
+                    let message = "the provider broke the answer off".to_owned();
+                    return Err(DecodeError::Reported { kind: ErrorKind::Server, message });
+                }
+                // Some servers send a second reason; a plain stop does not take the first one back.
+                Some("stop") if self.stop.is_some() => {}
+                Some(reason) => self.stop = Some(stop_reason(reason)),
+            }
+        }
+        let usage = chunk.usage.or(chunk.x_groq.and_then(|groq| groq.usage)).map(|usage| counted(&usage));
+        if usage.is_some() && usage != self.usage {
+            self.usage = usage;
+            events.extend(usage.map(Event::Usage));
+        }
+        Ok(())
+    }
+
+    fn delta(&mut self, delta: Delta<'_>, whole: bool, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        // Some servers send the same words under both names.
+        for reasoning in [delta.reasoning_content, delta.reasoning].into_iter().flatten() {
+            let text = string(reasoning)?;
+            if !text.is_empty() {
+                self.words(Words::Reasoning, &text, events);
+                break;
+            }
+        }
+        if let Some(content) = delta.content {
+            self.content(content, events)?;
+        }
+        if let Some(refusal) = delta.refusal.filter(|refusal| !refusal.is_empty()) {
+            self.words(Words::Text, &refusal, events);
+            self.stop = Some(StopReason::Refusal);
+        }
+        for piece in delta.tool_calls.into_iter().flatten() {
+            self.close(events);
+            self.calls.push(piece, whole, events)?;
+        }
+        Ok(())
+    }
+
+    /// A string, or a list of parts.
+    fn content(&mut self, content: &RawValue, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        if !content.get().starts_with('[') {
+            self.words(Words::Text, &string(content)?, events);
+            return Ok(());
+        }
+        let parts: Vec<ContentPart<'_>> = serde_json::from_str(content.get())
+            .map_err(|fault| DecodeError::malformed(fault, content.get()))?;
+        for part in parts {
+            match (part.kind.as_ref(), part.thinking) {
+                ("thinking", Some(thinking)) if thinking.get().starts_with('[') => {
+                    let inner: Vec<ContentPart<'_>> = serde_json::from_str(thinking.get())
+                        .map_err(|fault| DecodeError::malformed(fault, thinking.get()))?;
+                    for part in inner {
+                        self.words(Words::Reasoning, &part.text, events);
+                    }
+                }
+                ("thinking", Some(thinking)) => self.words(Words::Reasoning, &string(thinking)?, events),
+                _ => self.words(Words::Text, &part.text, events),
+            }
+        }
+        Ok(())
+    }
+
+    fn words(&mut self, kind: Words, text: &str, events: &mut Vec<Event>) {
+        if text.is_empty() {
+            return;
+        }
+        if self.open != Some(kind) {
+            self.close(events);
+            self.open = Some(kind);
+        }
+        events.push(match kind {
+            Words::Text => Event::TextDelta(text.to_owned()),
+            Words::Reasoning => Event::ThinkingDelta(text.to_owned()),
+        });
+    }
+
+    fn close(&mut self, events: &mut Vec<Event>) {
+        events.extend(self.open.take().map(|_| Event::BlockDone));
+    }
+
+    /// Takes the server's word that the answer is complete.
+    fn end(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let stop = match self.stop.take() {
+            Some(stop) => stop,
+            // A few servers never give a reason; that they counted the answer shows that they saw its end.
+            None if self.usage.is_some() => StopReason::EndTurn,
+            None => return Err(DecodeError::Cut),
+        };
+        // Some servers stop plainly after calls, above all after forced ones.
+        let stop = match stop {
+            StopReason::EndTurn if self.calls.count() > 0 => StopReason::ToolUse,
+            stop => stop,
+        };
+        self.close(events);
+        self.calls.finish(events)?;
+        events.push(Event::Stopped(stop));
+        self.stopped = true;
+        Ok(())
+    }
+}
+
+fn string(raw: &RawValue) -> Result<Cow<'_, str>, DecodeError> {
+    match raw.get() {
+        text if text.starts_with('"') => {
+            // `Cow` alone would copy; most pieces have no escape in them.
+            match serde_json::from_str::<&str>(text) {
+                Ok(text) => Ok(Cow::Borrowed(text)),
+                Err(_) => serde_json::from_str::<String>(text)
+                    .map(Cow::Owned)
+                    .map_err(|fault| DecodeError::malformed(fault, text)),
+            }
+        }
+        // `null`, or a kind of content that has no words.
+        _ => Ok(Cow::Borrowed("")),
+    }
+}
+
+fn counted(usage: &UsageShape) -> Usage {
+    let prompt = usage.prompt_tokens_details.as_ref();
+    let cached = prompt.and_then(|details| details.cached_tokens).or(usage.prompt_cache_hit_tokens);
+    let completion = usage.completion_tokens_details.as_ref();
+    Usage {
+        // Cached tokens are in it on this wire.
+        input_tokens: usage.prompt_tokens.unwrap_or_default(),
+        output_tokens: usage.completion_tokens.unwrap_or_default(),
+        cache_read_tokens: cached.unwrap_or_default(),
+        cache_write_tokens: prompt.and_then(|details| details.cache_write_tokens).unwrap_or_default(),
+        reasoning_tokens: completion.and_then(|details| details.reasoning_tokens).unwrap_or_default(),
+    }
+}
+
+fn stop_reason(reason: &str) -> StopReason {
+    match reason {
+        "stop" => StopReason::EndTurn,
+        "length" => StopReason::MaxTokens,
+        "tool_calls" | "function_call" => StopReason::ToolUse,
+        "content_filter" => StopReason::Refusal,
+        other => StopReason::Other(other.to_owned()),
+    }
+}
+
+fn reported(data: &str) -> DecodeError {
+    match serde_json::from_str::<Value>(data) {
+        Ok(body) => {
+            let (kind, message) = api_error::in_stream(&body);
+            DecodeError::Reported { kind, message }
+        }
+        Err(fault) => DecodeError::malformed(fault, data),
+    }
+}

@@ -1,0 +1,228 @@
+//! The JSON of Chat Completions: what we write and what we read.
+//!
+//! Reading is lenient on purpose: a field that one dialect sends as a string, another sends as an object or a list.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+#[derive(Serialize)]
+pub(super) struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) messages: Option<Vec<WireMessage<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tools: Option<Vec<Tool<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning_effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning: Option<ReasoningSwitch>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stream: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stream_options: Option<StreamOptions>,
+    #[serde(flatten)]
+    pub(super) extra: &'a Map<String, Value>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ReasoningSwitch {
+    pub(super) max_tokens: u32,
+}
+
+#[derive(Serialize)]
+pub(super) struct StreamOptions {
+    pub(super) include_usage: bool,
+}
+
+#[derive(Serialize)]
+pub(super) struct Tool<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) function: Function<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Function<'a> {
+    pub(super) name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) description: &'a str,
+    pub(super) parameters: &'a Value,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Choice<'a> {
+    Word(&'static str),
+    Named {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        function: Name<'a>,
+    },
+}
+
+#[derive(Serialize)]
+pub(super) struct Name<'a> {
+    pub(super) name: &'a str,
+}
+
+#[derive(Serialize)]
+pub(super) struct WireMessage<'a> {
+    pub(super) role: &'static str,
+    pub(super) content: Words<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning_content: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) tool_calls: Vec<Call<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tool_call_id: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Words<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<PartShape<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum PartShape<'a> {
+    Known(KnownPart<'a>),
+    Raw(&'a RawValue),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum KnownPart<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: Url<'a> },
+    File { file: File<'a> },
+}
+
+#[derive(Serialize)]
+pub(super) struct Url<'a> {
+    pub(super) url: Cow<'a, str>,
+}
+
+#[derive(Serialize)]
+pub(super) struct File<'a> {
+    pub(super) filename: &'static str,
+    pub(super) file_data: Cow<'a, str>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Call<'a> {
+    pub(super) id: &'a str,
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) function: CallFunction<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct CallFunction<'a> {
+    pub(super) name: &'a str,
+    pub(super) arguments: &'a str,
+}
+
+/// One chunk of a stream, or a whole completion.
+#[derive(Deserialize)]
+pub(super) struct Chunk<'a> {
+    pub(super) id: Option<String>,
+    #[serde(borrow)]
+    pub(super) model: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(super) choices: Option<Vec<ChoiceShape<'a>>>,
+    pub(super) usage: Option<UsageShape>,
+    pub(super) x_groq: Option<Groq>,
+    pub(super) error: Option<Value>,
+}
+
+/// Groq's older place for usage.
+#[derive(Deserialize)]
+pub(super) struct Groq {
+    pub(super) usage: Option<UsageShape>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ChoiceShape<'a> {
+    #[serde(default)]
+    pub(super) index: u64,
+    #[serde(borrow)]
+    pub(super) delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    pub(super) message: Option<Delta<'a>>,
+    #[serde(borrow)]
+    pub(super) finish_reason: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Delta<'a> {
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) reasoning_content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) reasoning: Option<&'a RawValue>,
+    pub(super) refusal: Option<String>,
+    #[serde(borrow)]
+    pub(super) tool_calls: Option<Vec<CallPiece<'a>>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CallPiece<'a> {
+    pub(super) index: Option<i64>,
+    pub(super) id: Option<String>,
+    #[serde(borrow)]
+    pub(super) function: Option<FunctionPiece<'a>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct FunctionPiece<'a> {
+    pub(super) name: Option<String>,
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
+}
+
+/// One part of a content that is a list.
+#[derive(Deserialize)]
+pub(super) struct ContentPart<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    pub(super) text: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) thinking: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct UsageShape {
+    pub(super) prompt_tokens: Option<u64>,
+    pub(super) completion_tokens: Option<u64>,
+    pub(super) prompt_tokens_details: Option<PromptDetails>,
+    pub(super) completion_tokens_details: Option<CompletionDetails>,
+    /// DeepSeek's word for cached tokens.
+    pub(super) prompt_cache_hit_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct PromptDetails {
+    pub(super) cached_tokens: Option<u64>,
+    pub(super) cache_write_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CompletionDetails {
+    pub(super) reasoning_tokens: Option<u64>,
+}

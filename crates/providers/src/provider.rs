@@ -1,0 +1,42 @@
+//! The async face of a provider: send a request, take events out.
+//!
+//! No runtime is named here. Who drops a reply drops its connection, which is how a turn is cancelled.
+
+use async_trait::async_trait;
+use trunkline_message_tree::Origin;
+
+use crate::{Event, ProviderError, Request};
+
+/// Something that answers requests: a service, a local server, a script.
+#[async_trait]
+pub trait Provider: Send + Sync {
+    /// Returns the provider's name and the model that it is set up for; written on every message it gives.
+    fn origin(&self) -> &Origin;
+
+    /// Returns the name of its wire, `anthropic` or `openai-chat`; rules for legal histories go by it.
+    fn wire(&self) -> &str;
+
+    /// Begins to send a request.
+    ///
+    /// May return before anything was sent; faults of the connection and refusals of the service then come from
+    /// [`Reply::next`], after events that tell of attempts.
+    ///
+    /// # Errors
+    ///
+    /// [`ProviderError::Encode`] if the request is not legal on the wire; any other kind if it could not be sent.
+    async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError>;
+}
+
+/// An answer on its way. Dropping it drops the connection at once.
+#[async_trait]
+pub trait Reply: Send {
+    /// Returns the next event, or `None` when the message is complete.
+    ///
+    /// Cancel safe: a future that is dropped loses no event.
+    ///
+    /// # Errors
+    ///
+    /// [`ProviderError`], after which the reply is over. What came before it can be kept with
+    /// [`Fold::cut`](crate::Fold::cut).
+    async fn next(&mut self) -> Result<Option<Event>, ProviderError>;
+}

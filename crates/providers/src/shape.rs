@@ -1,0 +1,145 @@
+//! What every wire demands of a history: who may say what, and that calls and results stand together.
+//!
+//! Written apart from the crate that repairs histories, on purpose: two opinions that must agree. Pairing goes by
+//! place, never by a set of all ids, because ids come again in long sessions.
+
+use serde_json::value::RawValue;
+use trunkline_message_tree::{Content, Message, Role, ToolCall, ToolChoice};
+
+use crate::{EncodeError, Place, Request};
+
+/// Splits the leading system messages off.
+pub(crate) fn split_system(messages: &[Message]) -> (&[Message], &[Message]) {
+    let lead = messages.iter().take_while(|message| message.role == Role::System).count();
+    messages.split_at(lead)
+}
+
+/// Whether a leading system message says nothing, as the root of a session without instructions does.
+pub(crate) fn is_silent(message: &Message) -> bool {
+    message.content.iter().all(|content| matches!(content, Content::Text { text } if text.trim().is_empty()))
+}
+
+/// Checks that each block is in a message of a role that can have it.
+pub(crate) fn check_roles(messages: &[Message]) -> Result<(), EncodeError> {
+    let (leading, _) = split_system(messages);
+    for (index, message) in messages.iter().enumerate() {
+        let node = Place::of(index, message);
+        if message.content.is_empty() && index >= leading.len() {
+            return Err(EncodeError::EmptyMessage { node });
+        }
+        for content in &message.content {
+            let fits = match content {
+                Content::Text { .. } => message.role != Role::Tool,
+                Content::ToolResult(_) => matches!(message.role, Role::Tool | Role::User),
+                Content::Image(_) | Content::Document(_) => message.role == Role::User,
+                Content::Thinking { .. }
+                | Content::RedactedThinking { .. }
+                | Content::ToolCall(_)
+                | Content::ServerCall { .. }
+                | Content::ServerResult { .. } => message.role == Role::Assistant,
+                Content::Opaque { .. } => matches!(message.role, Role::Assistant | Role::User),
+            };
+            if !fits {
+                return Err(EncodeError::Misplaced { block: name_of(content), node });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that each call is answered once, directly after its message, and that nothing else is answered.
+pub(crate) fn check_pairing(messages: &[Message]) -> Result<(), EncodeError> {
+    // The calls of the assistant message whose results are due, with whether each was answered.
+    let mut due: Vec<(&str, bool)> = Vec::new();
+    let mut caller: Option<Place> = None;
+    for (index, message) in messages.iter().enumerate() {
+        let node = Place::of(index, message);
+        let mut other_block = false;
+        for content in &message.content {
+            match content {
+                Content::ToolResult(_) if other_block => return Err(EncodeError::ResultsNotFirst { node }),
+                Content::ToolResult(result) => {
+                    let call = result.call_id.clone();
+                    match due.iter_mut().find(|(id, _)| *id == result.call_id) {
+                        None => return Err(EncodeError::OrphanResult { call, node }),
+                        Some((_, true)) => return Err(EncodeError::DuplicateResult { call, node }),
+                        Some((_, answered)) => *answered = true,
+                    }
+                }
+                _ => other_block = true,
+            }
+        }
+        // A user message is the last one that can hold results; tool messages come in runs.
+        if other_block || message.role == Role::User {
+            settle(&due, caller)?;
+            due.clear();
+            for call in message.calls() {
+                if due.iter().any(|(id, _)| *id == call.id) {
+                    return Err(EncodeError::DuplicateCall { call: call.id.clone(), node });
+                }
+                due.push((&call.id, false));
+            }
+            caller = Some(node);
+        }
+    }
+    settle(&due, caller)
+}
+
+fn settle(due: &[(&str, bool)], caller: Option<Place>) -> Result<(), EncodeError> {
+    match (due.iter().find(|(_, answered)| !answered), caller) {
+        (Some((call, _)), Some(node)) => Err(EncodeError::UnansweredCall { call: (*call).to_owned(), node }),
+        _ => Ok(()),
+    }
+}
+
+/// Checks what is offered and what is demanded of it.
+pub(crate) fn check_tools(request: &Request, wire: &'static str) -> Result<(), EncodeError> {
+    for tool in &request.tools {
+        // Anthropic refuses any other root; the rest would only fail later (read 2026-11).
+        if tool.input_schema.get("type").and_then(serde_json::Value::as_str) != Some("object") {
+            return Err(EncodeError::Schema { name: tool.name.clone() });
+        }
+    }
+    match &request.tool_choice {
+        ToolChoice::Named(name) if !request.tools.iter().any(|tool| tool.name == *name) => {
+            Err(EncodeError::NoSuchTool { name: name.clone() })
+        }
+        ToolChoice::Any if request.tools.is_empty() => {
+            Err(EncodeError::Unsupported { wire, what: "a forced tool choice without tools" })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the arguments as every wire wants them: the model's bytes, or `{}` if it wrote none.
+pub(crate) fn arguments(call: &ToolCall, node: Place) -> Result<&RawValue, EncodeError> {
+    let text = if call.arguments.trim().is_empty() { "{}" } else { call.arguments.trim() };
+    match serde_json::from_str::<&RawValue>(text) {
+        Ok(raw) if raw.get().starts_with('{') => Ok(raw),
+        _ => Err(EncodeError::ArgumentsNotObject { call: call.id.clone(), node }),
+    }
+}
+
+/// Returns a block that is carried as it came, if it is a JSON object.
+pub(crate) fn raw<'a>(json: &'a str, wire: &'static str, node: Place) -> Result<&'a RawValue, EncodeError> {
+    match serde_json::from_str::<&RawValue>(json) {
+        Ok(raw) if raw.get().starts_with('{') => Ok(raw),
+        _ => Err(EncodeError::ForeignBlock { wire, node }),
+    }
+}
+
+/// Returns what a block is called in errors.
+pub(crate) fn name_of(content: &Content) -> &'static str {
+    match content {
+        Content::Text { .. } => "text",
+        Content::Thinking { .. } => "reasoning",
+        Content::RedactedThinking { .. } => "encrypted reasoning",
+        Content::Image(_) => "an image",
+        Content::Document(_) => "a document",
+        Content::ToolCall(_) => "a call",
+        Content::ToolResult(_) => "a result",
+        Content::ServerCall { .. } => "a call of the provider's own tool",
+        Content::ServerResult { .. } => "a result of the provider's own tool",
+        Content::Opaque { .. } => "a raw block",
+    }
+}

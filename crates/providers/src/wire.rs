@@ -1,0 +1,61 @@
+//! What a wire is: bytes out, bytes in, and nothing that waits.
+//!
+//! A wire is a value without state. Everything that a reply needs to remember lives in its decoder, so one wire serves
+//! any number of requests at once.
+
+use crate::{DecodeError, EncodeError, Event, ProviderError, Request, Secret};
+
+/// A provider's protocol as two pure functions.
+pub trait Wire: Send + Sync {
+    /// Returns the name of the wire, such as `anthropic`; rules for legal histories go by it.
+    fn name(&self) -> &'static str;
+
+    /// Writes the request as this wire wants it. The key is not in it.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError`] if the wire would refuse the request, or has no place for something in it.
+    fn encode(&self, request: &Request) -> Result<HttpRequest, EncodeError>;
+
+    /// Returns the header that carries the key.
+    fn key_header(&self, key: &Secret) -> (String, String);
+
+    /// Returns a decoder for the body of a successful response to `request`.
+    fn decoder(&self, request: &Request) -> Box<dyn Decode>;
+
+    /// Reads a response whose status is not a success. Never fails; what cannot be read is quoted.
+    fn error(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError;
+}
+
+/// Reads the body of one response, in pieces of any size.
+///
+/// The events do not depend on where the pieces were cut.
+pub trait Decode: Send {
+    /// Takes in the next bytes and appends what they complete.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`]; what was appended before it stands, and the decoder must not be fed again.
+    fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError>;
+
+    /// Says that the body has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError::Cut`] if the message had not; anything else as in [`Decode::push`].
+    fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError>;
+}
+
+/// A request as plain data, for any HTTP client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpRequest {
+    /// The method.
+    pub method: &'static str,
+    /// The path below the base URL, such as `/v1/messages`.
+    pub path: String,
+    /// The headers, without a key.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}

@@ -1,0 +1,45 @@
+//! Base URLs as people write them.
+
+use trunkline_providers::BaseUrl;
+
+fn join(base: &str, path: &str) -> String {
+    match base.parse::<BaseUrl>() {
+        Ok(base) => format!("{} at {}", base.join(path), base.host()),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn addresses_are_joined_as_people_mean_them() {
+    let path = "/v1/chat/completions";
+    for (base, expected) in [
+        ("http://localhost:11434", "http://localhost:11434/v1/chat/completions at localhost"),
+        (" http://localhost:11434/v1/ ", "http://localhost:11434/v1/chat/completions at localhost"),
+        ("https://openrouter.ai/api/v1", "https://openrouter.ai/api/v1/chat/completions at openrouter.ai"),
+        ("https://api.example/v1/chat/completions", "https://api.example/v1/chat/completions at api.example"),
+        ("https://api.example/proxy", "https://api.example/proxy/v1/chat/completions at api.example"),
+        ("https://g.example/v1beta/openai", "https://g.example/v1beta/openai/chat/completions at g.example"),
+        ("http://[::1]:8080", "http://[::1]:8080/v1/chat/completions at [::1]"),
+        ("http://v1:80", "http://v1:80/v1/chat/completions at v1"),
+        ("http://me:pw@host", "http://me:pw@host/v1/chat/completions at host"),
+    ] {
+        assert_eq!(join(base, path), expected);
+    }
+}
+
+#[test]
+fn what_is_no_address_is_refused() {
+    for base in [
+        "",
+        "localhost:8080",
+        "ftp://x",
+        "http://",
+        "http:///v1",
+        "http://a b",
+        "http://x/?a=b",
+        "http://:80",
+    ] {
+        let expected = format!("not a base URL: {base:?}; write it like http://localhost:8080/v1");
+        assert_eq!(join(base, "/v1/messages"), expected);
+    }
+}

@@ -1,0 +1,94 @@
+//! Folding of replies that did not end well.
+
+use expect_test::{Expect, expect};
+use trunkline_message_tree::{StopReason, notation};
+use trunkline_providers::Event;
+
+use crate::replies::fold;
+
+fn check(events: &[Event], expected: Expect) {
+    let cut = fold("p", events).cut(StopReason::Cut);
+    let text = cut.map_or("nothing\n".to_owned(), |message| notation::print(&[message]));
+    expected.assert_eq(&text);
+}
+
+fn call(index: usize, id: &str) -> Event {
+    Event::CallStarted { index, id: id.into(), name: "f".into() }
+}
+
+#[test]
+fn nothing_came() {
+    check(
+        &[],
+        expect![[r#"
+        nothing
+    "#]],
+    );
+    check(
+        &[Event::Started { model: "m".into(), id: None }, Event::Ping],
+        expect![[r#"
+        nothing
+    "#]],
+    );
+}
+
+#[test]
+fn half_a_sentence_is_kept() {
+    check(
+        &[Event::TextDelta("half a".into()), Event::TextDelta(" sen".into())],
+        expect![[r#"
+        assistant: half a sen
+        + origin p m
+        + stop cut
+    "#]],
+    );
+}
+
+#[test]
+fn reasoning_is_kept_without_the_signature_that_never_came() {
+    check(
+        &[
+            Event::ThinkingDelta("one".into()),
+            Event::Signature("sig".into()),
+            Event::BlockDone,
+            Event::ThinkingDelta("tw".into()),
+        ],
+        expect![[r#"
+            assistant:
+            + thinking sig: one
+            + thinking: tw
+            + origin p m
+            + stop cut
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_keeps_the_piece_of_its_arguments() {
+    check(
+        &[
+            call(0, "c1"),
+            Event::ArgumentsDelta { index: 0, text: "{}".into() },
+            Event::CallDone { index: 0 },
+            call(1, "c2"),
+            Event::ArgumentsDelta { index: 1, text: "{\"path\": \"a".into() },
+        ],
+        expect![[r#"
+            assistant:
+            + call c1 f {}
+            + call c2 f {"path": "a
+            + origin p m
+            + stop cut
+        "#]],
+    );
+}
+
+#[test]
+fn arguments_of_a_call_that_never_began_are_ignored() {
+    check(
+        &[Event::ArgumentsDelta { index: 7, text: "{}".into() }],
+        expect![[r#"
+        nothing
+    "#]],
+    );
+}

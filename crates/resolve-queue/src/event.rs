@@ -1,0 +1,152 @@
+//! What happened to a proposal, as records that a log can keep.
+//!
+//! A queue is nothing but the fold of these. The JSON form is a promise: variants are externally tagged,
+//! so that a payload of raw JSON keeps its exact bytes on the way through.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Actor, Attempt, Difference, Observation, Proposal, ProposalId};
+
+/// One thing that happened to one proposal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event<P> {
+    /// To which proposal.
+    pub proposal: ProposalId,
+    /// When, in milliseconds since the Unix epoch. Kept, never compared: clocks go backwards.
+    pub at: u64,
+    /// What.
+    pub change: Change<P>,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Change<P> {
+    /// It was put into the queue.
+    Staged(Box<Proposal<P>>),
+    /// Somebody decided.
+    Decided {
+        /// What.
+        verdict: Verdict,
+        /// Who.
+        by: Actor,
+        /// Why; may be empty.
+        reason: String,
+    },
+    /// A check found that the world had changed.
+    WentStale {
+        /// What differed.
+        differing: Vec<Difference>,
+    },
+    /// A check found the world as it was: back to approved if an approval stands, else to proposed.
+    Rechecked,
+    /// An attempt to apply it was started.
+    Began {
+        /// Which attempt, from 1.
+        attempt: u32,
+    },
+    /// An attempt reported its end.
+    Finished {
+        /// Which attempt.
+        attempt: u32,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// Somebody looked at what an attempt left behind that never reported.
+    Recovered {
+        /// Which attempt.
+        attempt: u32,
+        /// What was found.
+        observation: Observation,
+        /// Who looked.
+        by: Actor,
+    },
+    /// It was put aside; an approval it had is void.
+    Superseded {
+        /// Why.
+        cause: Supersession,
+    },
+    /// It came back, as stale.
+    Restored,
+}
+
+/// A decision's content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(clippy::exhaustive_enums, reason = "a decision for and a decision against is all there is")]
+pub enum Verdict {
+    /// Apply it.
+    Approve,
+    /// Drop it.
+    Discard,
+}
+
+/// A decision that stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// What was decided.
+    pub verdict: Verdict,
+    /// Who decided.
+    pub by: Actor,
+    /// Why; may be empty.
+    pub reason: String,
+    /// When, in milliseconds since the Unix epoch.
+    pub at: u64,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "an executor has to choose one of these, and so has every reader"
+)]
+pub enum Outcome {
+    /// Everything was done.
+    Applied,
+    /// It was not done.
+    Failed {
+        /// What went wrong, for people and models.
+        reason: String,
+    },
+    /// Nobody can say, for example because it was cut off in the middle.
+    Unknown {
+        /// What is known.
+        reason: String,
+    },
+}
+
+/// Why a proposal was put aside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Supersession {
+    /// Another proposal does it now.
+    Replaced {
+        /// Which.
+        by: ProposalId,
+    },
+    /// The branch of its call was left.
+    BranchLeft {
+        /// The move that left it, as text that means something to the caller; undoing that move restores.
+        by: String,
+    },
+}
+
+impl<P> Event<P> {
+    /// The attempt that this event starts, ends or recovers.
+    pub fn attempt(&self) -> Option<Attempt> {
+        match self.change {
+            Change::Began { attempt }
+            | Change::Finished { attempt, .. }
+            | Change::Recovered { attempt, .. } => Some(Attempt { proposal: self.proposal, number: attempt }),
+            _ => None,
+        }
+    }
+}
+
+/// What a discarded proposal answers when its tool has no words of its own.
+pub fn discard_text(label: &str, reason: &str) -> String {
+    format!("Discarded: {label}. Reason: {reason}")
+}

@@ -1,0 +1,164 @@
+//! The JSON form is a promise: these lines are in somebody's log.
+
+use expect_test::{Expect, expect};
+use serde_json::value::RawValue;
+use trunkline_resolve_queue::{
+    Actor, ActorKind, CallRef, Change, Difference, Effect, Event, Fingerprint, Observation, Outcome,
+    Proposal, ProposalId, Queue, SubjectState, Supersession, Verdict,
+};
+
+#[test]
+fn a_small_proposal_is_a_short_line() {
+    check(
+        Change::Staged(Box::new(Proposal::new("edit a", "edit", 7))),
+        expect![[
+            r#"{"proposal":"p1","at":5,"change":{"staged":{"label":"edit a","source_tool":"edit","payload":7,"preview":{"text":""},"effect":"irreversible","proposed_by":{"kind":"model"},"deciders":["person"]}}}"#
+        ]],
+    );
+}
+
+#[test]
+fn a_whole_proposal() {
+    let mut proposal = Proposal::new("edit a", "edit", 7);
+    proposal.preview.text = "1 -> 2".to_owned();
+    proposal.preview.diff = Some("-1\n+2\n".to_owned());
+    proposal.fingerprints = vec![Fingerprint::digest("a", "sha256:1"), Fingerprint::absent("b")];
+    proposal.after = vec![Fingerprint::digest("a", "sha256:2")];
+    proposal.call = Some(CallRef { node: "n4".to_owned(), call_id: "toolu_1".to_owned() });
+    proposal.effect = Effect::Reversible;
+    proposal.proposed_by = Actor::new(ActorKind::Model, "m");
+    proposal.deciders = [ActorKind::Policy, ActorKind::Person].into();
+    proposal.supersedes = vec![ProposalId(1)];
+    check(
+        Change::Staged(Box::new(proposal)),
+        expect![[
+            r#"{"proposal":"p1","at":5,"change":{"staged":{"label":"edit a","source_tool":"edit","payload":7,"preview":{"text":"1 -> 2","diff":"-1\n+2\n"},"fingerprints":[{"subject":"a","state":{"digest":"sha256:1"}},{"subject":"b","state":"absent"}],"after":[{"subject":"a","state":{"digest":"sha256:2"}}],"call":{"node":"n4","call_id":"toolu_1"},"effect":"reversible","proposed_by":{"kind":"model","name":"m"},"deciders":["person","policy"],"supersedes":["p1"]}}}"#
+        ]],
+    );
+}
+
+#[test]
+fn decisions() {
+    check(
+        Change::Decided {
+            verdict: Verdict::Approve,
+            by: Actor::new(ActorKind::Person, "anna"),
+            reason: "fine".to_owned(),
+        },
+        expect![[
+            r#"{"proposal":"p1","at":5,"change":{"decided":{"verdict":"approve","by":{"kind":"person","name":"anna"},"reason":"fine"}}}"#
+        ]],
+    );
+    check(
+        Change::Decided {
+            verdict: Verdict::Discard,
+            by: Actor::new(ActorKind::Policy, ""),
+            reason: String::new(),
+        },
+        expect![[
+            r#"{"proposal":"p1","at":5,"change":{"decided":{"verdict":"discard","by":{"kind":"policy"},"reason":""}}}"#
+        ]],
+    );
+}
+
+#[test]
+fn attempts() {
+    check(
+        Change::Began { attempt: 1 },
+        expect![[r#"{"proposal":"p1","at":5,"change":{"began":{"attempt":1}}}"#]],
+    );
+    check(
+        Change::Finished { attempt: 1, outcome: Outcome::Applied },
+        expect![[r#"{"proposal":"p1","at":5,"change":{"finished":{"attempt":1,"outcome":"applied"}}}"#]],
+    );
+    check(
+        Change::Finished { attempt: 2, outcome: Outcome::Failed { reason: "disk full".to_owned() } },
+        expect![[
+            r#"{"proposal":"p1","at":5,"change":{"finished":{"attempt":2,"outcome":{"failed":{"reason":"disk full"}}}}}"#
+        ]],
+    );
+    check(
+        Change::Recovered {
+            attempt: 2,
+            observation: Observation::Unclear,
+            by: Actor::new(ActorKind::Harness, ""),
+        },
+        expect![[
+            r#"{"proposal":"p1","at":5,"change":{"recovered":{"attempt":2,"observation":"unclear","by":{"kind":"harness"}}}}"#
+        ]],
+    );
+}
+
+#[test]
+fn staleness_and_branches() {
+    check(
+        Change::WentStale {
+            differing: vec![
+                Difference {
+                    subject: "a".to_owned(),
+                    expected: SubjectState::Digest("sha256:1".to_owned()),
+                    found: Some(SubjectState::Absent),
+                },
+                Difference { subject: "b".to_owned(), expected: SubjectState::Absent, found: None },
+            ],
+        },
+        expect![[
+            r#"{"proposal":"p1","at":5,"change":{"went_stale":{"differing":[{"subject":"a","expected":{"digest":"sha256:1"},"found":"absent"},{"subject":"b","expected":"absent"}]}}}"#
+        ]],
+    );
+    check(Change::Rechecked, expect![[r#"{"proposal":"p1","at":5,"change":"rechecked"}"#]]);
+    check(
+        Change::Superseded { cause: Supersession::Replaced { by: ProposalId(2) } },
+        expect![[r#"{"proposal":"p1","at":5,"change":{"superseded":{"cause":{"replaced":{"by":"p2"}}}}}"#]],
+    );
+    check(
+        Change::Superseded { cause: Supersession::BranchLeft { by: "m3".to_owned() } },
+        expect![[
+            r#"{"proposal":"p1","at":5,"change":{"superseded":{"cause":{"branch_left":{"by":"m3"}}}}}"#
+        ]],
+    );
+    check(Change::Restored, expect![[r#"{"proposal":"p1","at":5,"change":"restored"}"#]]);
+}
+
+#[test]
+fn a_raw_payload_keeps_its_bytes() {
+    let bytes = r#"{ "b":1.50,  "a": [ ] }"#;
+    let payload = RawValue::from_string(bytes.to_owned()).expect("it is JSON");
+    let event = Queue::new().stage(Proposal::new("edit", "edit", payload), 1).expect("it makes sense");
+    let text = serde_json::to_string(&event).expect("it prints");
+    let read: Event<Box<RawValue>> = serde_json::from_str(&text).expect("it reads");
+    let Change::Staged(proposal) = read.change else { unreachable!("it was staged") };
+    assert_eq!(proposal.payload.get(), bytes);
+}
+
+#[test]
+fn an_entry_can_be_listed() {
+    let mut queue = Queue::new();
+    let staged = queue.stage(Proposal::new("edit a", "edit", 7), 1).expect("it makes sense");
+    queue.record(staged).expect("it is legal");
+    let lines: Vec<String> =
+        queue.iter().map(|entry| serde_json::to_string(entry).expect("it prints")).collect();
+    expect![[r#"{"id":"p1","staged_at":1,"changed_at":1,"state":"proposed","decision":null,"attempts":0,"differing":[],"trouble":null,"superseded":null,"proposal":{"label":"edit a","source_tool":"edit","payload":7,"preview":{"text":""},"effect":"irreversible","proposed_by":{"kind":"model"},"deciders":["person"]}}"#]].assert_eq(&lines.join("\n"));
+}
+
+#[test]
+fn a_field_from_another_time_is_skipped_and_a_state_from_another_time_is_not() {
+    let read = |text: &str| serde_json::from_str::<Event<u8>>(text).is_ok();
+    assert!(read(r#"{"proposal":"p1","at":1,"change":{"began":{"attempt":1,"lease":"x"}}}"#));
+    assert!(!read(r#"{"proposal":"p1","at":1,"change":{"expired":{}}}"#));
+    assert!(!read(r#"{"proposal":"p1","at":1,"change":{}}"#));
+}
+
+#[track_caller]
+fn check(change: Change<u8>, expected: Expect) {
+    expected.assert_eq(&read_back(change));
+}
+
+/// Prints, reads back, compares.
+#[track_caller]
+fn read_back(change: Change<u8>) -> String {
+    let event = Event { proposal: ProposalId(1), at: 5, change };
+    let text = serde_json::to_string(&event).expect("it prints");
+    assert_eq!(serde_json::from_str::<Event<u8>>(&text).ok(), Some(event));
+    text
+}

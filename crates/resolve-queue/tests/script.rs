@@ -1,0 +1,214 @@
+//! Runs a flow that is written as text, and answers with text.
+//!
+//! One command per line. The world is a set of files whose digest is their text; the payload is what to write.
+//! After every line the log is replayed and must give the live queue, so every script is also a test of that law.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+
+use expect_test::Expect;
+use trunkline_resolve_queue::{
+    Actor, ActorKind, Answer, Attempt, CallRef, Check, Difference, Effect, Event, Fingerprint, Observation,
+    Outcome, Proposal, ProposalId, Queue, Step, Supersession, Verdict, observe,
+};
+
+type Files = BTreeMap<String, String>;
+type Fallible<T> = Result<T, Box<dyn Error>>;
+
+/// Runs the commands of `script` and compares their answers.
+#[track_caller]
+pub(crate) fn check(script: &str, expected: Expect) {
+    let mut flow = Flow::default();
+    let mut answers = String::new();
+    for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        flow.at += 1;
+        let answer = flow.command(line).unwrap_or_else(|error| format!("refused: {error}"));
+        if !answer.is_empty() {
+            answers.push_str(&format!("{line}\n    {answer}\n"));
+        }
+        let replayed = Queue::replay(flow.log.clone()).expect("what was recorded can be replayed");
+        assert_eq!(replayed, flow.queue, "after {line}");
+    }
+    expected.assert_eq(&answers);
+}
+
+/// Makes a proposal that reads and writes files.
+pub(crate) fn edit(files: &Files, writes: Files, reads: &[&str]) -> Proposal<Files> {
+    let names: Vec<&str> = writes.keys().map(String::as_str).collect();
+    let mut proposal = Proposal::new(format!("edit {}", names.join(" ")), "edit", writes.clone());
+    proposal.fingerprints = names.iter().chain(reads).map(|name| look_at(files, name)).collect();
+    proposal.after = names.iter().map(|name| look_at(&writes, name)).collect();
+    proposal.effect = Effect::Reversible;
+    proposal.call = Some(CallRef { node: "n1".to_owned(), call_id: "c1".to_owned() });
+    proposal
+}
+
+pub(crate) fn look_at(files: &Files, name: &str) -> Fingerprint {
+    match files.get(name) {
+        Some(text) => Fingerprint::digest(name, text),
+        None => Fingerprint::absent(name),
+    }
+}
+
+#[derive(Default)]
+struct Flow {
+    at: u64,
+    files: Files,
+    queue: Queue<Files>,
+    log: Vec<Event<Files>>,
+}
+
+impl Flow {
+    fn command(&mut self, line: &str) -> Fallible<String> {
+        let (command, reason) = line.split_once(": ").unwrap_or((line, ""));
+        let words: Vec<&str> = command.split_whitespace().collect();
+        match words.as_slice() {
+            ["file", name, "-"] => {
+                self.files.remove(*name);
+                Ok(String::new())
+            }
+            ["file", name, text] => {
+                self.files.insert((*name).to_owned(), (*text).to_owned());
+                Ok(String::new())
+            }
+            ["stage", words @ ..] => {
+                let event = self.queue.stage(self.proposal(words)?, self.at)?;
+                self.keep(event)
+            }
+            ["overlapping", words @ ..] => Ok(listed(self.queue.overlapping(&self.proposal(words)?))),
+            [verb @ ("approve" | "discard"), id, who @ ..] => {
+                let verdict = match *verb {
+                    "approve" => Verdict::Approve,
+                    _ => Verdict::Discard,
+                };
+                match self.queue.decide(id.parse()?, verdict, actor(who), reason, self.at)? {
+                    Answer::New(event) => self.keep(event),
+                    Answer::Already(first) => Ok(format!("already, by {}", first.by)),
+                }
+            }
+            ["check", id] => match self.queue.check(id.parse()?, &self.look(), self.at)? {
+                Check::Holds => Ok("holds".to_owned()),
+                Check::Returns(event) => self.keep(event),
+                Check::Stale { event, differing } => self.keep_stale(event, &differing),
+                Check::StillStale { differing } => Ok(format!("still stale; {}", shown(&differing))),
+            },
+            ["begin", id] => match self.queue.begin(id.parse()?, &self.look(), self.at)? {
+                Step::Apply { attempt, event } => Ok(format!("{}, key {attempt}", self.keep(event)?)),
+                Step::Stale { event, differing } => self.keep_stale(event, &differing),
+            },
+            ["write", id] => {
+                let entry = self.queue.get(id.parse()?).ok_or("no such proposal")?;
+                self.files.extend(entry.proposal.payload.clone());
+                Ok(String::new())
+            }
+            ["finish", attempt, how] => {
+                let reason = reason.to_owned();
+                let outcome = match *how {
+                    "applied" => Outcome::Applied,
+                    "failed" => Outcome::Failed { reason },
+                    _ => Outcome::Unknown { reason },
+                };
+                let attempt: Attempt = attempt.parse()?;
+                let event = self.queue.finish(attempt, outcome, self.at)?;
+                self.keep(event)
+            }
+            ["recover", id, who @ ..] => {
+                let id: ProposalId = id.parse()?;
+                let found = match self.queue.get(id) {
+                    Some(entry) => observe(&entry.proposal, &self.look()),
+                    None => Observation::Unclear,
+                };
+                let event = self.queue.recover(id, found, actor(who), self.at)?;
+                Ok(format!("{found:?}: {}", self.keep(event)?))
+            }
+            ["supersede", id, "by", by] => {
+                let cause = Supersession::Replaced { by: by.parse()? };
+                let event = self.queue.supersede(id.parse()?, cause, self.at)?;
+                self.keep(event)
+            }
+            ["supersede", id, "left"] => {
+                let cause = Supersession::BranchLeft { by: "m1".to_owned() };
+                let event = self.queue.supersede(id.parse()?, cause, self.at)?;
+                self.keep(event)
+            }
+            ["restore", id] => {
+                let event = self.queue.restore(id.parse()?, self.at)?;
+                self.keep(event)
+            }
+            ["target"] => Ok(self.queue.default_target()?.to_string()),
+            ["pending"] => Ok(listed(self.queue.pending().map(|entry| entry.id))),
+            ["unsettled"] => Ok(listed(self.queue.unsettled().map(|entry| entry.id))),
+            ["interrupted"] => Ok(listed(self.queue.interrupted().map(|entry| entry.id))),
+            _ => Err("the script has no such command".into()),
+        }
+    }
+
+    /// `a=2 b=3 reads c by model for model,person effect irreversible supersedes p1`
+    fn proposal(&self, words: &[&str]) -> Fallible<Proposal<Files>> {
+        let after = |name: &str| {
+            let place = words.iter().position(|word| *word == name)?;
+            words.get(place + 1).copied()
+        };
+        let writes: Files = words
+            .iter()
+            .filter_map(|word| word.split_once('='))
+            .map(|(name, text)| (name.to_owned(), text.to_owned()))
+            .collect();
+        let reads: Vec<&str> = after("reads").into_iter().collect();
+        let mut proposal = edit(&self.files, writes, &reads);
+        if let Some(kinds) = after("for") {
+            proposal.deciders = kinds.split(',').filter_map(kind).collect::<BTreeSet<_>>();
+        }
+        if let Some(id) = after("supersedes") {
+            proposal.supersedes = vec![id.parse()?];
+        }
+        proposal.effect = match after("effect") {
+            Some("irreversible") => Effect::Irreversible,
+            _ => Effect::Reversible,
+        };
+        Ok(proposal)
+    }
+
+    fn look(&self) -> Vec<Fingerprint> {
+        // Files that are gone are looked at too, as any caller does that goes by the proposal's subjects.
+        ["a", "b", "c"].iter().map(|name| look_at(&self.files, name)).collect()
+    }
+
+    fn keep(&mut self, event: Event<Files>) -> Fallible<String> {
+        let id = event.proposal;
+        let state = self.queue.record(event.clone())?;
+        self.log.push(event);
+        Ok(format!("{id} is {state}"))
+    }
+
+    fn keep_stale(&mut self, event: Event<Files>, differing: &[Difference]) -> Fallible<String> {
+        Ok(format!("{}; {}", self.keep(event)?, shown(differing)))
+    }
+}
+
+fn actor(words: &[&str]) -> Actor {
+    match words {
+        [] => Actor::new(ActorKind::Person, ""),
+        [first, rest @ ..] => Actor::new(kind(first).unwrap_or(ActorKind::Person), rest.join(" ")),
+    }
+}
+
+fn kind(word: &str) -> Option<ActorKind> {
+    match word {
+        "model" => Some(ActorKind::Model),
+        "person" => Some(ActorKind::Person),
+        "policy" => Some(ActorKind::Policy),
+        "harness" => Some(ActorKind::Harness),
+        _ => None,
+    }
+}
+
+fn listed(ids: impl IntoIterator<Item = ProposalId>) -> String {
+    let ids: Vec<String> = ids.into_iter().map(|id| id.to_string()).collect();
+    format!("[{}]", ids.join(" "))
+}
+
+fn shown(differing: &[Difference]) -> String {
+    let lines: Vec<String> = differing.iter().map(ToString::to_string).collect();
+    lines.join("; ")
+}

@@ -1,0 +1,115 @@
+//! Shows a model the names of nodes, and keeps everybody else from showing it false ones.
+//!
+//! A mark is a block of its own in front of what a person, a tool or the harness said. It is never put into an
+//! assistant message: some providers want reasoning first there, and a model copies what it seems to have written.
+
+use std::borrow::Cow;
+
+use trunkline_message_tree::{Author, Content, Message, NodeId, Part, Role};
+
+/// Puts a mark such as `[n12]` in front of every stored user message and tool result, and makes false marks harmless.
+///
+/// For a copy that goes into one request; what is stored stays as it is. In tool results and user messages whatever
+/// looks like a mark or a note loses its square brackets: `[n3]` becomes `(n3)`, `[revert-…` becomes `(revert-…`.
+/// `[n3]` counts only where it stands apart: in `row[n3]` it is an index, and a model that edits a file must see what
+/// is there. Untouched are the notes that [`render`](crate::render) made, assistant and system messages, and with them
+/// what a provider's own tools returned.
+pub fn mark(mut messages: Vec<Message>) -> Vec<Message> {
+    for message in &mut messages {
+        let ours = message.author == Author::Harness && message.node.is_none();
+        if matches!(message.role, Role::User | Role::Tool) && !ours {
+            disarm_message(message);
+            if let Some(node) = message.node {
+                mark_message(message, node);
+            }
+        }
+    }
+    messages
+}
+
+fn mark_message(message: &mut Message, node: NodeId) {
+    let mark = format!("[{node}]");
+    let first_result = message.content.iter_mut().find_map(|block| match block {
+        Content::ToolResult(result) => Some(result),
+        _ => None,
+    });
+    // Results must come first in their message, so the mark goes inside.
+    if let Some(first) = first_result {
+        first.content.insert(0, Part::text(mark));
+    } else if !message.content.is_empty() {
+        // An empty message stays empty: whether it is sent at all is not decided here.
+        message.content.insert(0, Content::text(mark));
+    }
+}
+
+fn disarm_message(message: &mut Message) {
+    for block in &mut message.content {
+        match block {
+            Content::Text { text } => disarm_in_place(text),
+            Content::ToolResult(result) => {
+                for part in &mut result.content {
+                    if let Part::Text { text } = part {
+                        disarm_in_place(text);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn disarm_in_place(text: &mut String) {
+    if let Cow::Owned(harmless) = disarm(text) {
+        *text = harmless;
+    }
+}
+
+/// Replaces the square brackets of what looks like a mark or a note by round ones; the length stays the same.
+pub(crate) fn disarm(text: &str) -> Cow<'_, str> {
+    let mut brackets = Vec::new();
+    // Where the last false mark ended: another one directly after it is just as false.
+    let mut disarmed_to = 0;
+    for (open, _) in text.match_indices('[') {
+        let (before, inside) = (&text[..open], &text[open + 1..]);
+        // Any word after `[revert-`: a label that we add later must not change what older requests said.
+        let length = if starts_with_label(inside) {
+            "revert-".len() + inside["revert-".len()..].bytes().take_while(u8::is_ascii_alphabetic).count()
+        } else if (disarmed_to == open || stands_apart(before)) && mark_length(inside).is_some() {
+            mark_length(inside).unwrap_or_default()
+        } else {
+            continue;
+        };
+        brackets.push(open);
+        let close = open + 1 + length;
+        if text[close..].starts_with(']') {
+            brackets.push(close);
+            disarmed_to = close + 1;
+        }
+    }
+    if brackets.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut brackets = brackets.into_iter().peekable();
+    let swapped = text.char_indices().map(|(at, c)| match (brackets.next_if_eq(&at), c) {
+        (Some(_), '[') => '(',
+        (Some(_), _) => ')',
+        (None, _) => c,
+    });
+    Cow::Owned(swapped.collect())
+}
+
+fn starts_with_label(inside: &str) -> bool {
+    inside.get(.."revert-".len()).is_some_and(|head| head.eq_ignore_ascii_case("revert-"))
+}
+
+/// Returns the length of `n12` in `n12]…`; `None` if that is not how a mark goes on.
+fn mark_length(inside: &str) -> Option<usize> {
+    let digits = inside.strip_prefix(['n', 'N'])?;
+    let count = digits.bytes().take_while(u8::is_ascii_digit).count();
+    (count > 0 && digits[count..].starts_with(']')).then_some(count + 1)
+}
+
+/// Returns whether what follows is not glued to a word or a sign. Invisible characters do not glue.
+fn stands_apart(before: &str) -> bool {
+    !before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c.is_ascii_punctuation())
+}

@@ -1,0 +1,109 @@
+//! What a turn's reverts leave behind: a head move, a note, and for every request a record.
+//!
+//! A refused request has a record too, with the target as it was named: somebody who reads the log later wants to know
+//! what the model tried.
+
+use serde::{Deserialize, Serialize};
+use trunkline_message_tree::{Author, HeadMove, MoveId, NodeId, Timestamp};
+
+use crate::{CallPlace, Category, Mover, Note, Plan, Refusal, Request};
+
+/// What became of one request, for the log and for observers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Record {
+    /// Why the branch was to be left.
+    pub category: Category,
+    /// The node that was named.
+    pub target: NodeId,
+    /// The node on which the head is now; `None` if the request was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landed: Option<NodeId>,
+    /// The nodes that left the trunk, oldest first; empty if the request was refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abandoned: Vec<NodeId>,
+    /// The line that was taken along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Whether the head moved.
+    pub applied: bool,
+    /// The refusal as the model read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Who asked.
+    pub author: Author,
+    /// The call that asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallPlace>,
+    /// The head move that was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub move_id: Option<MoveId>,
+}
+
+impl Record {
+    /// Returns the record of a request that was refused.
+    pub fn refused(request: &Request, refusal: &Refusal, mover: Mover) -> Self {
+        Record {
+            category: request.category,
+            target: request.target,
+            landed: None,
+            abandoned: Vec::new(),
+            summary: request.summary.clone(),
+            applied: false,
+            reason: Some(refusal.to_string()),
+            author: mover.author,
+            call: request.call.clone(),
+            move_id: None,
+        }
+    }
+}
+
+/// What to write, in one batch, when a plan is carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The move, for [`Draft::move_head`](trunkline_message_tree::Draft::move_head) after the results were appended.
+    pub head_move: HeadMove,
+    /// The note that stands at the target from now on.
+    pub note: Note,
+    /// The record of the request.
+    pub record: Record,
+}
+
+impl Plan {
+    /// Returns what to write when the plan is carried out.
+    ///
+    /// `appended` are the nodes that came after the head since the plan was made, in order: the results of the turn,
+    /// and nothing else, for they leave unasked; a prompt that arrives meanwhile belongs after the move. `turn` is the
+    /// session's turn clock, see [`turn`](crate::turn). A plan for a head that has moved since is refused by the draft,
+    /// because the move starts elsewhere.
+    pub fn outcome(self, appended: &[NodeId], at: Timestamp, turn: u32) -> Outcome {
+        let kind = self.move_kind();
+        let from = appended.last().copied().unwrap_or(self.head);
+        let mut abandoned = self.leaving;
+        abandoned.extend_from_slice(appended);
+        let Request { category, target, summary, call } = self.request;
+        let note = Note {
+            kind: category.note_kind(),
+            summary: summary.clone(),
+            anchor: self.target,
+            made_by: self.move_id,
+            abandoned: abandoned.clone(),
+            tools: self.tools,
+            turn,
+        };
+        let record = Record {
+            category,
+            target,
+            landed: Some(self.target),
+            abandoned,
+            summary,
+            applied: true,
+            reason: None,
+            author: self.author,
+            call,
+            move_id: Some(self.move_id),
+        };
+        Outcome { head_move: HeadMove { from, to: self.target, kind, at }, note, record }
+    }
+}

@@ -1,0 +1,92 @@
+//! Where one could go back to.
+//!
+//! The same walk feeds the outline and every refusal, so a refusal never names a target that would be refused.
+
+use serde::Serialize;
+use trunkline_message_tree::{Author, MessageTree, NodeId, Role};
+
+use crate::boundary::{is_boundary, is_prompt, message_at};
+use crate::one_line::one_line;
+use crate::{CallPlace, Mover, Prompts};
+
+/// A node that a revert could go back to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Target {
+    /// The node that would be the last one.
+    pub node: NodeId,
+    /// What part it plays.
+    pub role: Role,
+    /// Who wrote it.
+    pub author: Author,
+    /// How many nodes are after it on the trunk now.
+    pub leaves: usize,
+    /// How its text begins, on one line of at most 80 characters; for a message of calls their names.
+    pub preview: String,
+}
+
+/// Returns every target that [`plan`](crate::plan) would accept from this mover, oldest first.
+///
+/// Nodes inside a group of calls and results are accepted too, but stand for the last one of the group and are not
+/// listed. Give the call if a model asks: targets must be older than it.
+pub fn targets(tree: &MessageTree, mover: Mover, call: Option<&CallPlace>) -> Vec<Target> {
+    let mut targets: Vec<Target> = working_depths(tree, mover, call)
+        .filter_map(|depth| {
+            let message = message_at(tree, depth)?;
+            let leaves = tree.trunk().ids().len() - depth - 1;
+            Some(Target {
+                node: *tree.trunk().ids().get(depth)?,
+                role: message.role,
+                author: message.author,
+                leaves,
+                preview: preview(message),
+            })
+        })
+        .collect();
+    targets.reverse();
+    targets
+}
+
+/// Returns the newest targets that would work, at most `limit`, oldest first.
+pub(crate) fn newest_working(
+    tree: &MessageTree,
+    mover: Mover,
+    call: Option<&CallPlace>,
+    limit: usize,
+) -> Vec<NodeId> {
+    let ids = tree.trunk().ids();
+    let depths = working_depths(tree, mover, call).take(limit);
+    let mut nodes: Vec<NodeId> = depths.filter_map(|depth| ids.get(depth).copied()).collect();
+    nodes.reverse();
+    nodes
+}
+
+/// Returns the depths that would work, newest first. Stops at the first prompt that may not leave.
+fn working_depths(tree: &MessageTree, mover: Mover, call: Option<&CallPlace>) -> impl Iterator<Item = usize> {
+    let head = tree.trunk().ids().len() - 1;
+    let oldest_unfit = match call {
+        Some(place) if tree.is_on_trunk(place.node) => tree.node(place.node).map_or(0, |node| node.depth()),
+        // The call was left itself: nothing that it asks for would work.
+        Some(_) => 0,
+        None => head,
+    };
+    let may_leave = move |depth: &usize| {
+        mover.prompts == Prompts::Leave || !message_at(tree, depth + 1).is_some_and(is_prompt)
+    };
+    (0..head)
+        .rev()
+        .take_while(may_leave)
+        .filter(move |depth| *depth < oldest_unfit && is_boundary(tree, *depth))
+}
+
+fn preview(message: &trunkline_message_tree::Message) -> String {
+    let mut text = message.text();
+    for result in message.results() {
+        text.push_str(&result.text());
+    }
+    if text.trim().is_empty() {
+        let names: Vec<&str> = message.calls().map(|call| call.name.as_str()).collect();
+        text = names.join(", ");
+    }
+    one_line(&text, 80)
+}

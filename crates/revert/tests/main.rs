@@ -1,0 +1,14 @@
+//! The tests of trunkline-revert: one binary.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops where it is")]
+
+mod arguments;
+mod faults;
+mod laws;
+mod marks;
+mod notes;
+mod records;
+mod reverting;
+mod story;
+mod targets;
+mod tool;
