@@ -1,0 +1,284 @@
+//! An agent: a model, its tools, and the layers it is given.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use trunkline_message_tree::{Message, MessageTree, Timestamp};
+use trunkline_providers::Provider;
+use trunkline_session_store::{NewSession, SessionId, SessionStore};
+use uuid::Uuid;
+
+use crate::catalogue::Catalogue;
+use crate::layers::{resolve, revert};
+use crate::turn::Setup;
+use crate::{AgentError, Event, RuntimeError, Session, Tool};
+
+/// A model with tools. Cheap to clone; many sessions can share one.
+#[derive(Clone)]
+pub struct Agent {
+    pub(crate) settings: Arc<Settings>,
+}
+
+/// Everything an agent was built with.
+pub(crate) struct Settings {
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) setup: Setup,
+    pub(crate) system: String,
+    pub(crate) max_output_tokens: u32,
+    pub(crate) temperature: Option<f32>,
+    pub(crate) limits: Limits,
+    pub(crate) observer: Option<Observer>,
+    pub(crate) clock: Clock,
+    #[cfg(feature = "resolve-queue")]
+    pub(crate) decider: Option<Arc<dyn crate::Decider>>,
+    #[cfg(feature = "decision-objects")]
+    pub(crate) workspace: Option<Arc<dyn crate::Workspace>>,
+    #[cfg(feature = "decision-objects")]
+    pub(crate) commits: bool,
+}
+
+pub(crate) type Observer = Arc<dyn Fn(&Event) + Send + Sync>;
+pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Where a drive ends by itself. The run stays open, and a resume starts the count again.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// How often the model is asked. 50 unless told.
+    pub turns: u32,
+    /// Tokens that the provider counted, prompt and output together. One million unless told.
+    pub tokens: u64,
+    /// Time from the start of the drive; a person's thinking counts. One hour unless told.
+    pub time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { turns: 50, tokens: 1_000_000, time: Duration::from_secs(3600) }
+    }
+}
+
+/// Puts an agent together.
+pub struct AgentBuilder {
+    settings: Settings,
+    fault: Option<AgentError>,
+}
+
+impl Agent {
+    /// Begins an agent on a model. Without more it has no tools, and a person decides on everything.
+    pub fn builder(provider: impl Provider + 'static) -> AgentBuilder {
+        AgentBuilder::new(Arc::new(provider))
+    }
+
+    /// Begins a session: makes it in the store and becomes its writer.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Store`] if the store cannot keep it.
+    pub async fn start(
+        &self,
+        store: Arc<dyn SessionStore>,
+        title: &str,
+        workspace: Option<&str>,
+    ) -> Result<Session, RuntimeError> {
+        let at = self.settings.now();
+        let tree = MessageTree::new(Message::system(self.settings.system.clone()), at);
+        let id = SessionId::parse(&new_id().to_string()).expect("a UUID prints as a session id");
+        let new = NewSession {
+            id: id.clone(),
+            title: title.to_owned(),
+            workspace: workspace.map(str::to_owned),
+            at,
+            root: tree.root_entry(),
+        };
+        store.create(new).await?;
+        self.open(store, &id).await
+    }
+
+    /// Takes a session up where its log ends, and becomes its writer.
+    ///
+    /// What a dead process left half done is settled first: attempts to apply are looked up in the files, and calls
+    /// that had begun are answered with the truth.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Store`] if somebody else is the writer or the log cannot be read; [`RuntimeError::BadNote`],
+    /// [`RuntimeError::Tree`] and [`RuntimeError::LayerMissing`] if it cannot be taken up by this agent.
+    pub async fn open(&self, store: Arc<dyn SessionStore>, id: &SessionId) -> Result<Session, RuntimeError> {
+        Session::open(self.clone(), store, id).await
+    }
+}
+
+impl AgentBuilder {
+    pub(crate) fn new(provider: Arc<dyn Provider>) -> Self {
+        let settings = Settings {
+            provider,
+            setup: Setup {
+                catalogue: Catalogue::default(),
+                revert: revert::Setting::default(),
+                resolve: resolve::Setting::default(),
+            },
+            system: String::new(),
+            max_output_tokens: 8192,
+            temperature: None,
+            limits: Limits::default(),
+            observer: None,
+            clock: Arc::new(now),
+            #[cfg(feature = "resolve-queue")]
+            decider: None,
+            #[cfg(feature = "decision-objects")]
+            workspace: None,
+            #[cfg(feature = "decision-objects")]
+            commits: false,
+        };
+        AgentBuilder { settings, fault: None }
+    }
+
+    /// Sets the instructions of sessions that are started; sessions that are taken up keep theirs.
+    #[must_use]
+    pub fn system(mut self, text: impl Into<String>) -> Self {
+        self.settings.system = text.into();
+        self
+    }
+
+    /// Adds a tool.
+    #[must_use]
+    pub fn tool(mut self, tool: impl Tool + 'static) -> Self {
+        self.add(Arc::new(tool));
+        self
+    }
+
+    /// Adds several tools.
+    #[must_use]
+    pub fn tools(mut self, tools: impl IntoIterator<Item = Box<dyn Tool>>) -> Self {
+        tools.into_iter().for_each(|tool| self.add(Arc::from(tool)));
+        self
+    }
+
+    fn add(&mut self, tool: Arc<dyn Tool>) {
+        if let Err(fault) = self.settings.setup.catalogue.add(tool) {
+            self.fault.get_or_insert(fault);
+        }
+    }
+
+    /// Lets the model leave a branch with `revert_to_state`. Without this nothing of it exists in a request.
+    #[cfg(feature = "revert")]
+    #[must_use]
+    pub fn with_revert(self) -> Self {
+        self.with_revert_policy(trunkline_revert::RenderPolicy::default())
+    }
+
+    /// Like [`with_revert`](Self::with_revert), with other rules for how long notes are shown.
+    #[cfg(feature = "revert")]
+    #[must_use]
+    pub fn with_revert_policy(mut self, policy: trunkline_revert::RenderPolicy) -> Self {
+        self.settings.setup.revert = Some(policy);
+        self
+    }
+
+    /// Says who decides on edits and commands; a person unless told.
+    #[cfg(feature = "resolve-queue")]
+    #[must_use]
+    pub fn approval(mut self, approval: crate::Approval) -> Self {
+        self.settings.setup.resolve = approval;
+        self
+    }
+
+    /// Says whom to ask when a person has to decide; without one the drive stops and everything pending stays.
+    #[cfg(feature = "resolve-queue")]
+    #[must_use]
+    pub fn decider(mut self, decider: Arc<dyn crate::Decider>) -> Self {
+        self.settings.decider = Some(decider);
+        self
+    }
+
+    /// Says which files the runs work on; without it every verdict speaks of the answer alone.
+    #[cfg(feature = "decision-objects")]
+    #[must_use]
+    pub fn workspace(mut self, workspace: Arc<dyn crate::Workspace>) -> Self {
+        self.settings.workspace = Some(workspace);
+        self
+    }
+
+    /// Lets the end of a run commit what it changed. Off unless told: nothing is committed without an explicit act.
+    #[cfg(feature = "decision-objects")]
+    #[must_use]
+    pub fn commits(mut self, commits: bool) -> Self {
+        self.settings.commits = commits;
+        self
+    }
+
+    /// Sets where a drive ends by itself.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.settings.limits = limits;
+        self
+    }
+
+    /// Sets the most that the model may write in one reply. 8192 tokens unless told.
+    #[must_use]
+    pub fn max_output_tokens(mut self, tokens: u32) -> Self {
+        self.settings.max_output_tokens = tokens;
+        self
+    }
+
+    /// Sets the sampling temperature; the provider's own unless told.
+    #[must_use]
+    pub fn temperature(mut self, temperature: f32) -> Self {
+        self.settings.temperature = Some(temperature);
+        self
+    }
+
+    /// Tells an observer everything that happens, in order. It runs on the driver's own time: be quick.
+    #[must_use]
+    pub fn on_event(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.settings.observer = Some(Arc::new(observer));
+        self
+    }
+
+    /// Sets where times come from; the system's clock unless told.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        self.settings.clock = Arc::new(clock);
+        self
+    }
+
+    /// Finishes the agent.
+    ///
+    /// # Errors
+    ///
+    /// [`AgentError::ToolTwice`], [`AgentError::ReservedName`], [`AgentError::Schema`].
+    pub fn build(self) -> Result<Agent, AgentError> {
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        let setup = &self.settings.setup;
+        let reserved = [revert::spec(&setup.revert), resolve::spec(&setup.resolve)];
+        if let Some(spec) = reserved.iter().flatten().find(|spec| setup.catalogue.has(&spec.name)) {
+            return Err(AgentError::ReservedName { tool: spec.name.clone() });
+        }
+        Ok(Agent { settings: Arc::new(self.settings) })
+    }
+}
+
+impl Settings {
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    pub(crate) fn tell(&self, event: &Event) {
+        if let Some(observer) = &self.observer {
+            observer(event);
+        }
+    }
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Returns a fresh id; they sort by time.
+pub(crate) fn new_id() -> Uuid {
+    Uuid::now_v7()
+}

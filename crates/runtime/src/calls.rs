@@ -1,0 +1,159 @@
+//! Running calls: noted as started before, finished as each ends, proposals staged in the same batch.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use tokio::task::{Id as TaskId, JoinSet};
+use trunkline_message_tree::{Timestamp, ToolResult};
+use trunkline_session_store::Record;
+
+use crate::journal::{self, CallFinished, CallStarted};
+use crate::turn::Runnable;
+use crate::{CallPlace, Cancel, Event, RuntimeError, Session, ToolContext, ToolOutput, letters};
+
+/// How long a call may take to stop by itself once the turn is cancelled.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A call that runs.
+struct Running {
+    place: CallPlace,
+    tool: String,
+    began: Instant,
+    #[cfg(feature = "resolve-queue")]
+    attempt: Option<trunkline_resolve_queue::Attempt>,
+}
+
+impl Session {
+    /// Runs calls side by side and records each result when it comes.
+    pub(crate) async fn run_calls(
+        &mut self,
+        calls: Vec<Runnable>,
+        cancel: &Cancel,
+    ) -> Result<(), RuntimeError> {
+        let at = self.settings().now();
+        let mut records = Vec::new();
+        let mut running: Vec<(Running, Runnable)> = Vec::new();
+        for call in calls {
+            let started = CallStarted { call: call.place.clone(), tool: call.tool.clone() };
+            records.push(journal::note(journal::LAYER, journal::CALL_STARTED, at, &started));
+            #[cfg(feature = "resolve-queue")]
+            let attempt = match call.approved {
+                Some(id) => {
+                    let (record, attempt) = self.begin_gate(id, at)?;
+                    records.push(record);
+                    Some(attempt)
+                }
+                None => None,
+            };
+            #[cfg(not(feature = "resolve-queue"))]
+            let _ = call.approved;
+            let place = call.place.clone();
+            let tool = call.tool.clone();
+            running.push((
+                Running {
+                    place,
+                    tool,
+                    began: Instant::now(),
+                    #[cfg(feature = "resolve-queue")]
+                    attempt,
+                },
+                call,
+            ));
+        }
+        self.commit(records, None).await?;
+
+        let mut tasks: JoinSet<ToolOutput> = JoinSet::new();
+        let mut by_task: HashMap<TaskId, Running> = HashMap::new();
+        for (one, call) in running {
+            let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
+            let event = Event::CallStarted { call: one.place.clone(), tool: one.tool.clone(), arguments };
+            self.settings().tell(&event);
+            let Some(tool) = self.settings().setup.catalogue.tool(&one.tool).cloned() else { continue };
+            let context = ToolContext::new(cancel.clone(), one.place.clone());
+            let task = tasks.spawn(async move { tool.run(call.arguments, &context).await });
+            by_task.insert(task.id(), one);
+        }
+        self.collect(tasks, by_task, cancel).await
+    }
+
+    async fn collect(
+        &mut self,
+        mut tasks: JoinSet<ToolOutput>,
+        mut running: HashMap<TaskId, Running>,
+        cancel: &Cancel,
+    ) -> Result<(), RuntimeError> {
+        // Records are written between results, so the watch has to live apart from the session.
+        let store = self.store.clone();
+        let id = self.lock.session().clone();
+        let watch = {
+            let cancel = cancel.clone();
+            tokio::spawn(async move {
+                tokio::select! {
+                    () = cancel.cancelled() => {}
+                    () = letters::cancelled(store.as_ref(), &id) => cancel.cancel(),
+                }
+                tokio::time::sleep(GRACE).await;
+            })
+        };
+        tokio::pin!(watch);
+        while !tasks.is_empty() {
+            let joined = tokio::select! {
+                joined = tasks.join_next_with_id() => joined,
+                _ = &mut watch => {
+                    tasks.abort_all();
+                    break;
+                }
+            };
+            let (task, output) = match joined {
+                None => break,
+                Some(Ok((task, output))) => (task, output),
+                // A tool that panics is a tool that failed; the session goes on.
+                Some(Err(fault)) => {
+                    (fault.id(), ToolOutput::error("the tool crashed; what it had done by then is unknown"))
+                }
+            };
+            if let Some(one) = running.remove(&task) {
+                self.finish_call(one, output, true).await?;
+            }
+        }
+        watch.abort();
+        let left: Vec<Running> = running.into_values().collect();
+        for one in left {
+            let text = "outcome unknown: this call was cancelled while it ran and did not stop by itself; \
+                        look before you repeat it";
+            self.finish_call(one, ToolOutput::error(text), false).await?;
+        }
+        Ok(())
+    }
+
+    /// Records what one call gave, and everything that came with it, in one batch.
+    async fn finish_call(&mut self, one: Running, output: ToolOutput, ran: bool) -> Result<(), RuntimeError> {
+        let at = self.settings().now();
+        #[cfg_attr(not(feature = "resolve-queue"), expect(unused_mut, reason = "proposals add to it"))]
+        let mut content = output.content;
+        let mut records: Vec<Record> = Vec::new();
+        #[cfg(feature = "resolve-queue")]
+        {
+            let (staged, told) = self.stage(output.proposals, &one.place, at)?;
+            records.extend(staged);
+            content.extend(told.map(trunkline_message_tree::Part::text));
+            if let Some(attempt) = one.attempt {
+                records.push(self.finish_gate(attempt, ran, at)?);
+            }
+        }
+        #[cfg(feature = "decision-objects")]
+        records.extend(crate::layers::decision::finding(&one.place, &one.tool, output.finding, at));
+        let result = ToolResult { call_id: one.place.id.clone(), content, is_error: output.is_error };
+        records.insert(0, finished(&one.place, &result, ran, at));
+        self.commit(records, None).await?;
+        let elapsed = Some(one.began.elapsed());
+        self.settings().tell(&Event::CallFinished { call: one.place, result, elapsed });
+        Ok(())
+    }
+}
+
+/// Returns the record of a call's result.
+pub(crate) fn finished(call: &CallPlace, result: &ToolResult, ran: bool, at: Timestamp) -> Record {
+    let finished = CallFinished { call: call.clone(), result: result.clone(), ran };
+    journal::note(journal::LAYER, journal::CALL_FINISHED, at, &finished)
+}

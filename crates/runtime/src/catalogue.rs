@@ -1,0 +1,105 @@
+//! The tools of an agent by name, and what is wrong with a call before it runs.
+//!
+//! Everything a model writes is hostile: a call runs only if its tool exists, its arguments are whole, and the schema
+//! accepts them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use trunkline_message_tree::{Message, StopReason, ToolCall, ToolSpec};
+
+use crate::{AgentError, Tool};
+
+/// The longest list of schema faults that a model is told.
+const FAULTS_TOLD: usize = 5;
+
+/// The tools of an agent.
+#[derive(Default)]
+pub(crate) struct Catalogue {
+    // By name, so that the list that a model gets is the same on every start.
+    tools: BTreeMap<String, Entry>,
+}
+
+struct Entry {
+    tool: Arc<dyn Tool>,
+    spec: ToolSpec,
+    schema: jsonschema::Validator,
+}
+
+impl Catalogue {
+    pub(crate) fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), AgentError> {
+        let spec = tool.spec();
+        let name = spec.name.clone();
+        let schema = jsonschema::validator_for(&spec.input_schema)
+            .map_err(|fault| AgentError::Schema { tool: name.clone(), fault: fault.to_string() })?;
+        if self.tools.insert(name.clone(), Entry { tool, spec, schema }).is_some() {
+            return Err(AgentError::ToolTwice { tool: name });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.tools.contains_key(name)
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.get(name).map(|entry| &entry.tool)
+    }
+
+    pub(crate) fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.tools.values().map(|entry| &entry.spec)
+    }
+
+    /// Returns the arguments of a call that may run, or what the model is told instead.
+    pub(crate) fn check(&self, message: &Message, call: &ToolCall) -> Result<Map<String, Value>, String> {
+        let Some(entry) = self.tools.get(&call.name) else {
+            let known: Vec<&str> = self.tools.keys().map(String::as_str).collect();
+            return Err(format!(
+                "not run: there is no tool {:?}; there are: {}",
+                call.name,
+                known.join(", ")
+            ));
+        };
+        if was_cut(message, call) {
+            return Err("not run: the reply ended at its output limit in the middle of this call; \
+                        write less at once and call again"
+                .to_owned());
+        }
+        let arguments = call.parse_arguments().map_err(|fault| {
+            let received: String = call.arguments.chars().take(500).collect();
+            format!("not run: the arguments are not a JSON object ({fault}); received: {received}")
+        })?;
+        let value = Value::Object(arguments);
+        let mut faults = entry.schema.iter_errors(&value);
+        let told: Vec<String> = faults
+            .by_ref()
+            .take(FAULTS_TOLD)
+            .map(|fault| match fault.instance_path().as_str() {
+                "" => clip(&fault.to_string()),
+                path => format!("{path}: {}", clip(&fault.to_string())),
+            })
+            .collect();
+        drop(faults);
+        if !told.is_empty() {
+            return Err(format!("not run: the arguments do not fit the tool: {}", told.join("; ")));
+        }
+        match value {
+            Value::Object(arguments) => Ok(arguments),
+            _ => Ok(Map::new()),
+        }
+    }
+}
+
+/// Whether the output limit may have cut this call: it is the last block of a reply that ran into a limit.
+fn was_cut(message: &Message, call: &ToolCall) -> bool {
+    let limited = matches!(message.stop, Some(StopReason::MaxTokens | StopReason::ContextWindow));
+    // An empty text would parse as "no arguments", and a limit can cut before the first byte.
+    let last =
+        message.content.last().and_then(|block| block.as_call()).is_some_and(|last| std::ptr::eq(last, call));
+    limited && last
+}
+
+fn clip(text: &str) -> String {
+    text.chars().take(300).collect()
+}

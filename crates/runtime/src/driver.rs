@@ -1,0 +1,304 @@
+//! The loop: asks the machine what is next, does it, writes it down.
+//!
+//! All waiting happens here and in the files beside it. Whatever is decided here rather than in [`turn`](crate::turn)
+//! is decided by the world: a reply, a result, a clock, a letter.
+
+use std::time::Instant;
+
+use trunkline_message_tree::{Author, Content, Message, Part, Role, StopReason, ToolResult};
+use trunkline_providers::{Fold, ProviderError, Request};
+use trunkline_session_store::Record;
+
+use crate::journal::{self, CallFinished};
+use crate::layers::resolve;
+use crate::session::entries;
+use crate::state::CallStatus;
+use crate::turn::{self, Step};
+use crate::{CallPlace, Cancel, Event, Limit, RuntimeError, Session, Stop, letters, prompt};
+
+/// What one drive has used up.
+struct Spent {
+    turns: u32,
+    tokens: u64,
+    since: Instant,
+}
+
+impl Session {
+    /// Goes on until something stops it.
+    pub(crate) async fn drive(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
+        let mut spent = Spent { turns: 0, tokens: 0, since: Instant::now() };
+        self.drop_old_cancels().await?;
+        loop {
+            if !cancel.is_cancelled() {
+                self.take_letters(cancel).await?;
+            }
+            match turn::next(&self.state, &self.settings().setup, cancel.is_cancelled()) {
+                Step::Answer(answers) => self.answer_calls(answers).await?,
+                Step::Run(calls) => self.run_calls(calls, cancel).await?,
+                Step::Settle => self.settle().await?,
+                Step::Nudge(text) => self.say(&text).await?,
+                Step::OpenRun => self.open_run().await?,
+                Step::Request => {
+                    if let Some(limit) = self.limit(&spent) {
+                        return Ok(Stop::Limit(limit));
+                    }
+                    spent.turns += 1;
+                    spent.tokens += self.ask(spent.turns, cancel).await?;
+                }
+                Step::Conclude => return self.conclude().await,
+                Step::Rest => return Ok(self.rest(cancel)),
+                Step::Gate(place, asked) => self.stage_gate(&place, &asked).await?,
+                Step::Resolve(place, arguments) => self.resolve_call(&place, &arguments, cancel).await?,
+                Step::Work(work) => self.work(work, cancel).await?,
+                Step::Ask(waiting) => {
+                    if let Some(stop) = self.ask_person(waiting, cancel).await? {
+                        return Ok(stop);
+                    }
+                }
+            }
+        }
+    }
+
+    fn rest(&self, cancel: &Cancel) -> Stop {
+        if cancel.is_cancelled() {
+            return Stop::Cancelled;
+        }
+        let head = self.state.head_message();
+        match head.stop {
+            Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::Pause)
+                if self.state.decision.is_open() =>
+            {
+                Stop::Limit(Limit::Output)
+            }
+            _ => Stop::Idle,
+        }
+    }
+
+    fn limit(&self, spent: &Spent) -> Option<Limit> {
+        let limits = &self.settings().limits;
+        if spent.turns >= limits.turns {
+            return Some(Limit::Turns);
+        }
+        if spent.tokens >= limits.tokens {
+            return Some(Limit::Tokens);
+        }
+        (spent.since.elapsed() >= limits.time).then_some(Limit::Time)
+    }
+
+    /// Appends words of the harness.
+    async fn say(&mut self, text: &str) -> Result<(), RuntimeError> {
+        let mut draft = self.state.tree.draft();
+        draft.append(Message::harness(text), self.settings().now())?;
+        let records = entries(draft);
+        self.commit(records, None).await
+    }
+
+    /// Opens a run for what stands at the head, as after a person went back to a prompt.
+    async fn open_run(&mut self) -> Result<(), RuntimeError> {
+        let at = self.settings().now();
+        let goal = self.state.tree.trunk().messages().rev().find(|message| message.author == Author::Person);
+        let goal = goal.map(Message::text).unwrap_or_default();
+        let opened = self.opening(&goal, self.state.tree.head(), at).await?;
+        self.commit(opened.into_iter().collect(), None).await
+    }
+
+    /// Asks the model and records its reply, whole or as far as it came. Returns the tokens that it cost.
+    async fn ask(&mut self, turn: u32, cancel: &Cancel) -> Result<u64, RuntimeError> {
+        let provider = self.settings().provider.clone();
+        let prompt = prompt::build(&self.state, self.settings(), provider.as_ref());
+        let messages = prompt.request.messages.len();
+        self.settings().tell(&Event::Asking { turn, messages, repairs: prompt.repairs });
+        let mut fold = Fold::new(provider.origin().clone());
+        let cancelled = tokio::select! {
+            biased;
+            () = cancel.cancelled() => Ok(true),
+            () = letters::cancelled(self.store.as_ref(), self.lock.session()) => {
+                cancel.cancel();
+                Ok(true)
+            }
+            received = self.receive(prompt.request, &mut fold) => received.map(|()| false),
+        };
+        let (message, fault) = match cancelled {
+            Ok(false) => (Some(fold.finish()), None),
+            Ok(true) => (fold.cut(StopReason::Cancelled), None),
+            Err(fault) => (fold.cut(StopReason::Cut), Some(fault)),
+        };
+        let mut tokens = 0;
+        if let Some(message) = message {
+            tokens = message.usage.map_or(0, |usage| usage.input_tokens + usage.output_tokens);
+            let mut draft = self.state.tree.draft();
+            draft.append(message, self.settings().now())?;
+            let records = entries(draft);
+            self.commit(records, None).await?;
+        }
+        match fault {
+            Some(fault) => Err(fault.into()),
+            None => Ok(tokens),
+        }
+    }
+
+    async fn receive(&self, request: Request, fold: &mut Fold) -> Result<(), ProviderError> {
+        let mut reply = self.settings().provider.send(request).await?;
+        while let Some(event) = reply.next().await? {
+            fold.push(&event);
+            self.settings().tell(&Event::Stream(event));
+        }
+        Ok(())
+    }
+
+    /// Records results of calls that did not run.
+    pub(crate) async fn answer_calls(
+        &mut self,
+        answers: Vec<(CallPlace, String)>,
+    ) -> Result<(), RuntimeError> {
+        let at = self.settings().now();
+        let mut records = Vec::new();
+        let mut told = Vec::new();
+        for (call, text) in answers {
+            let result =
+                ToolResult { call_id: call.id.clone(), content: vec![Part::text(text)], is_error: true };
+            let finished = CallFinished { call: call.clone(), result: result.clone(), ran: false };
+            records.push(journal::note(journal::LAYER, journal::CALL_FINISHED, at, &finished));
+            told.push(Event::CallFinished { call, result, elapsed: None });
+        }
+        self.commit(records, None).await?;
+        told.iter().for_each(|event| self.settings().tell(event));
+        Ok(())
+    }
+
+    /// Writes the result nodes of the open turn in call order, and with them the move that the turn asked for.
+    pub(crate) async fn settle(&mut self) -> Result<(), RuntimeError> {
+        let at = self.settings().now();
+        let records = {
+            let Some(turn) = self.state.open_turn() else { return Ok(()) };
+            let drained = turn::drain(&self.state, &self.settings().setup.revert, &turn);
+            let mut draft = self.state.tree.draft();
+            let mut results = Vec::new();
+            for (place, call) in turn.calls() {
+                let (result, ran) = match self.state.call(&place) {
+                    Some(CallStatus::Finished { result, ran }) => (result.clone(), *ran),
+                    _ => {
+                        let answer = drained.answers.iter().find(|(index, ..)| *index == place.index);
+                        let (text, is_error) = match answer {
+                            Some((_, text, is_error)) => (text.clone(), *is_error),
+                            None => ("not run".to_owned(), true),
+                        };
+                        (
+                            ToolResult {
+                                call_id: call.id.clone(),
+                                content: vec![Part::text(text)],
+                                is_error,
+                            },
+                            false,
+                        )
+                    }
+                };
+                let author = if ran { Author::Tool } else { Author::Harness };
+                let message = Message::new(Role::Tool, author, vec![Content::ToolResult(result)]);
+                results.push(draft.append(message, at)?);
+            }
+            let (mut notes, leaving) = drained.finish(&self.state.tree, &results, at);
+            if let Some(leaving) = &leaving {
+                draft.move_head(leaving.head_move())?;
+                notes.extend(leaving.records(at));
+                let name = leaving.move_name();
+                notes.extend(resolve::supersede_left(&self.state.resolve, leaving.left(), &name, at));
+            }
+            let mut records: Vec<Record> = entries(draft);
+            records.extend(notes);
+            records
+        };
+        self.commit(records, None).await
+    }
+
+    /// Closes the open turn, because a person goes elsewhere: what has not run does not run.
+    pub(crate) async fn close_turn(&mut self, why: &str) -> Result<(), RuntimeError> {
+        let Some(turn) = self.state.open_turn() else { return Ok(()) };
+        let open: Vec<_> =
+            turn.calls().map(|(place, _)| place).filter(|place| !self.state.is_finished(place)).collect();
+        let answers = open.into_iter().map(|place| (place, why.to_owned())).collect();
+        self.answer_calls(answers).await?;
+        self.settle().await
+    }
+}
+
+#[cfg(not(feature = "decision-objects"))]
+impl Session {
+    #[expect(clippy::unused_async, reason = "the layer that is there reads the files")]
+    async fn conclude(&mut self) -> Result<Stop, RuntimeError> {
+        Ok(Stop::Answered)
+    }
+}
+
+#[cfg(feature = "decision-objects")]
+impl Session {
+    /// Gives the open run its verdict: computes what changed, commits it if that is wanted, and records the decision.
+    async fn conclude(&mut self) -> Result<Stop, RuntimeError> {
+        use crate::layers::decision::{self, Ending};
+        use crate::layers::revert;
+        use crate::{Changes, Deciding, agent::new_id};
+
+        let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
+        let (prompt, base) = (run.prompt, run.base.clone());
+        let workspace = self.settings().workspace.clone();
+        let changes = match &workspace {
+            Some(workspace) => {
+                let touched = resolve::touched(&self.state.resolve, prompt);
+                workspace.changes(&base, &touched).await?
+            }
+            None => Changes::default(),
+        };
+        let mut patch_set = run.deciding.as_ref().and_then(|deciding| deciding.patch_set.parse().ok());
+        let patch_set = *patch_set.get_or_insert_with(new_id);
+        let mut commit = None;
+        if let (Some(workspace), Some(tree), true, false) =
+            (&workspace, &changes.tree, self.settings().commits, changes.files.is_empty())
+        {
+            // After a kill the note is there already, and what it names is looked for before anything is made.
+            let deciding = match run.deciding.clone() {
+                Some(deciding) => deciding,
+                None => {
+                    let deciding = Deciding {
+                        run: run.record.id().to_string(),
+                        patch_set: patch_set.to_string(),
+                        base: base.clone(),
+                        tree: tree.clone(),
+                        message: commit_message(&run.record.opening().goal, &self.answer()),
+                    };
+                    let record = decision::deciding(&deciding, self.settings().now());
+                    self.commit(vec![record], None).await?;
+                    deciding
+                }
+            };
+            commit = Some(workspace.commit(&deciding).await?);
+        }
+        let head = self.state.head_message();
+        let ending = Ending {
+            patch_set,
+            changes: &changes,
+            commit: commit.as_deref(),
+            answer: &head.text(),
+            origin: head.origin.as_ref(),
+            considered: revert::lessons(&self.state.revert, &self.state.tree, prompt),
+            refused: head.stop == Some(StopReason::Refusal),
+            at: self.settings().now(),
+            new_id: &new_id,
+        };
+        let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
+        let records = decision::close(run, &ending)?;
+        self.commit(records, None).await?;
+        match &self.state.decision.last {
+            Some(decision) => Ok(Stop::Decided(Box::new(decision.clone()))),
+            None => Ok(Stop::Answered),
+        }
+    }
+}
+
+/// Writes a commit message: the prompt's first line as the subject, the model's last words as the body.
+#[cfg(feature = "decision-objects")]
+fn commit_message(goal: &str, answer: &str) -> String {
+    let subject: String = goal.lines().next().unwrap_or("").trim().chars().take(72).collect();
+    let subject = if subject.is_empty() { "Changes of an agent's run".to_owned() } else { subject };
+    let body: String = answer.trim().chars().take(4000).collect();
+    if body.is_empty() { subject } else { format!("{subject}\n\n{body}") }
+}

@@ -1,0 +1,87 @@
+//! What can go wrong, said to the one who must act.
+
+use trunkline_message_tree::TreeError;
+use trunkline_providers::ProviderError;
+use trunkline_session_store::StoreError;
+
+/// Why an agent could not be put together.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// Two tools have one name.
+    #[error("two tools are called {tool:?}")]
+    ToolTwice {
+        /// The name.
+        tool: String,
+    },
+    /// A name is taken by a layer.
+    #[error("a tool is called {tool:?}, which is the name of a tool of the harness; rename it")]
+    ReservedName {
+        /// The name.
+        tool: String,
+    },
+    /// A tool's schema is none.
+    #[error("the schema of tool {tool:?} is not valid: {fault}")]
+    Schema {
+        /// The tool.
+        tool: String,
+        /// What is wrong with it.
+        fault: String,
+    },
+}
+
+/// Why a session could not go on. What was recorded before is kept, and a resume takes it up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuntimeError {
+    /// The store could not keep or give something.
+    #[error("the session store failed")]
+    Store(#[from] StoreError),
+    /// The model could not be asked, or its answer not read.
+    #[error("the model could not be asked")]
+    Provider(#[from] ProviderError),
+    /// The log does not make a tree.
+    #[error("the log of this session does not fit together")]
+    Tree(#[from] TreeError),
+    /// A note in the log cannot be read.
+    #[error("a note {kind:?} of layer {layer:?} in the log cannot be read: {fault}")]
+    BadNote {
+        /// The layer that wrote it.
+        layer: String,
+        /// What the layer calls it.
+        kind: String,
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// The session has unsettled work of a layer that this agent does not have.
+    #[error("this session has unsettled work of the layer {feature:?}; take it up with a build that has it")]
+    LayerMissing {
+        /// The feature's name.
+        feature: &'static str,
+    },
+    /// A proposal was approved, and the tool that made it is not here.
+    #[error("{proposal} was staged by the tool {tool:?}, which this agent does not have")]
+    NoExecutor {
+        /// The proposal.
+        proposal: String,
+        /// The tool.
+        tool: String,
+    },
+    /// The order cannot be carried out.
+    #[error("{reason}")]
+    Refused {
+        /// Why, and what would work.
+        reason: String,
+    },
+    /// The files could not be read or committed.
+    #[cfg(feature = "decision-objects")]
+    #[error("the workspace cannot be used")]
+    Workspace(#[from] crate::WorkspaceFault),
+    /// A record of the verdict cannot be made.
+    #[cfg(feature = "decision-objects")]
+    #[error("the verdict cannot be recorded: {fault}")]
+    Verdict {
+        /// What is wrong.
+        fault: String,
+    },
+}

@@ -1,0 +1,75 @@
+//! What an observer is told while a session goes on.
+//!
+//! Events follow the log: whatever names a node, a proposal or a verdict was stored before it is told.
+
+use std::time::Duration;
+
+use trunkline_message_tree::{HeadMove, Message, NodeId, ToolResult};
+use trunkline_sanitize::Repair;
+
+use crate::CallPlace;
+
+/// One thing that happened.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// A message was recorded.
+    Message {
+        /// Its node.
+        node: NodeId,
+        /// The message.
+        message: Message,
+        /// Whether it was only filed, off the trunk.
+        filed: bool,
+    },
+    /// The model is asked.
+    Asking {
+        /// The number of this request in the present drive, from 1.
+        turn: u32,
+        /// How many messages it is sent.
+        messages: usize,
+        /// What had to be changed in the copy that is sent.
+        repairs: Vec<Repair>,
+    },
+    /// Something arrived from the model.
+    Stream(trunkline_providers::Event),
+    /// A call is about to run.
+    CallStarted {
+        /// Its place.
+        call: CallPlace,
+        /// The tool.
+        tool: String,
+        /// The arguments as the model wrote them.
+        arguments: String,
+    },
+    /// A call has its result.
+    CallFinished {
+        /// Its place.
+        call: CallPlace,
+        /// What the model will be told.
+        result: ToolResult,
+        /// How long it ran; `None` if it never did.
+        elapsed: Option<Duration>,
+    },
+    /// Something happened to a proposal.
+    #[cfg(feature = "resolve-queue")]
+    Proposal(trunkline_resolve_queue::Event<serde_json::Value>),
+    /// The head moved, other than by growing.
+    HeadMoved(HeadMove),
+    /// A revert was asked for, and applied or refused.
+    #[cfg(feature = "revert")]
+    Reverted(trunkline_revert::Record),
+    /// A run was opened.
+    #[cfg(feature = "decision-objects")]
+    RunOpened,
+    /// A run has its verdict.
+    #[cfg(feature = "decision-objects")]
+    Decided(Box<trunkline_decision_objects::Decision>),
+    /// A letter could have no effect and was put aside.
+    LetterRefused {
+        /// What it asked for.
+        kind: String,
+        /// Why not.
+        reason: String,
+    },
+}

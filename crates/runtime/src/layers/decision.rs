@@ -1,0 +1,312 @@
+//! The run around the turns: opened with a prompt, closed with one verdict.
+//!
+//! The order of writes at the end is what makes it safe: first a note of what is about to be committed, then the commit,
+//! then the decision that names it. A kill in between is mended by looking for what the note names.
+
+use serde::{Deserialize, Serialize};
+use trunkline_decision_objects::{
+    Actor, ActorKind, Base as RunBase, Change, Closing, Considered, Decision, DecisionId, Decisions, Diff,
+    Evidence, EvidenceId, EvidenceKind, Finding as Found, GitOid, Label, NonBlank, Opening, PatchSet,
+    PatchSetId, Predecessor, RelativePath, Run, RunId, RunRecord, Timestamp as RunTime, TouchedFile, Verdict,
+};
+use trunkline_message_tree::{NodeId, Origin, Timestamp};
+use trunkline_session_store::{Note, Record};
+use uuid::Uuid;
+
+use crate::{Base, CallPlace, Changes, Deciding, Event, FileChange, Finding, RuntimeError, journal};
+
+pub(crate) const LAYER: &str = "decision";
+const OPENED: &str = "opened";
+const FINDING: &str = "finding";
+const DECIDING: &str = "deciding";
+const PATCH_SET: &str = "patch_set";
+const EVIDENCE: &str = "evidence";
+const DECIDED: &str = "decided";
+
+/// The longest diff that is kept in a patch set; a longer one is named by its digest.
+const DIFF_KEPT_BYTES: usize = 256 * 1024;
+
+/// A run that has no verdict yet.
+pub(crate) struct OpenRun {
+    pub(crate) record: RunRecord,
+    /// The message that it started from; what comes later belongs to it.
+    pub(crate) prompt: NodeId,
+    pub(crate) base: Base,
+    pub(crate) deciding: Option<Deciding>,
+    findings: Vec<FindingNote>,
+}
+
+/// What the log holds of this layer.
+#[derive(Default)]
+pub(crate) struct Part {
+    pub(crate) run: Option<OpenRun>,
+    pub(crate) decisions: Decisions,
+    pub(crate) last: Option<Decision>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct OpenedNote {
+    /// The run's own canonical text.
+    run: String,
+    prompt: NodeId,
+    base: Base,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct FindingNote {
+    call: CallPlace,
+    tool: String,
+    at: Timestamp,
+    finding: Finding,
+}
+
+fn bad(note: &Note, fault: impl ToString) -> RuntimeError {
+    RuntimeError::BadNote { layer: LAYER.to_owned(), kind: note.kind.clone(), fault: fault.to_string() }
+}
+
+fn unfit(fault: impl ToString) -> RuntimeError {
+    RuntimeError::Verdict { fault: fault.to_string() }
+}
+
+impl Part {
+    pub(crate) fn record(&mut self, note: &Note) -> Result<(), RuntimeError> {
+        match note.kind.as_str() {
+            OPENED => {
+                let opened: OpenedNote = journal::read(note)?;
+                let record = RunRecord::parse(opened.run.as_bytes()).map_err(|fault| bad(note, fault))?;
+                let OpenedNote { prompt, base, .. } = opened;
+                self.run = Some(OpenRun { record, prompt, base, deciding: None, findings: Vec::new() });
+            }
+            FINDING => {
+                let finding: FindingNote = journal::read(note)?;
+                if let Some(run) = &mut self.run {
+                    run.findings.push(finding);
+                }
+            }
+            DECIDING => {
+                let deciding: Deciding = journal::read(note)?;
+                if let Some(run) = &mut self.run {
+                    run.deciding = Some(deciding);
+                }
+            }
+            DECIDED => {
+                let decision = Decision::parse(note.body.as_bytes()).map_err(|fault| bad(note, fault))?;
+                self.decisions.admit(decision.clone()).map_err(|fault| bad(note, fault))?;
+                if self.run.as_ref().is_some_and(|run| run.record.id() == decision.run()) {
+                    self.run = None;
+                }
+                self.last = Some(decision);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.run.is_some()
+    }
+}
+
+fn time(at: Timestamp) -> Result<RunTime, RuntimeError> {
+    i64::try_from(at.0)
+        .ok()
+        .and_then(|at| RunTime::from_milliseconds(at).ok())
+        .ok_or_else(|| unfit("the clock is off"))
+}
+
+fn harness() -> Result<Actor, RuntimeError> {
+    Actor::new(ActorKind::System, "trunkline").map_err(unfit)
+}
+
+/// Returns the record that opens a run. It follows the last one if that was decided to be tried again or continued.
+pub(crate) fn open(
+    part: &Part,
+    id: Uuid,
+    goal: &str,
+    prompt: NodeId,
+    base: Base,
+    at: Timestamp,
+) -> Result<Record, RuntimeError> {
+    let predecessor = part.last.as_ref().and_then(|last| match last.verdict() {
+        Verdict::Retry { .. } => Some(Predecessor::RetryOf(last.run())),
+        Verdict::Checkpoint { .. } => Some(Predecessor::Continues(last.run())),
+        _ => None,
+    });
+    let run_base = RunBase {
+        commit: base.commit.as_deref().map(str::parse::<GitOid>).transpose().map_err(unfit)?,
+        tree: base.tree.as_deref().map(NonBlank::new).transpose().map_err(unfit)?,
+    };
+    let id = RunId::new(id).map_err(unfit)?;
+    let actor = Actor::new(ActorKind::Human, "user").map_err(unfit)?;
+    let opening = Opening { id, at: time(at)?, actor, goal: goal.to_owned(), base: run_base, predecessor };
+    let run = Run::open(opening).map_err(unfit)?;
+    let note = OpenedNote { run: run.record().print(), prompt, base };
+    Ok(journal::note(LAYER, OPENED, at, &note))
+}
+
+/// Returns the record of what a call proved.
+pub(crate) fn finding(
+    place: &CallPlace,
+    tool: &str,
+    finding: Option<Finding>,
+    at: Timestamp,
+) -> Option<Record> {
+    let note = FindingNote { call: place.clone(), tool: tool.to_owned(), at, finding: finding? };
+    Some(journal::note(LAYER, FINDING, at, &note))
+}
+
+/// Returns the record of what is about to be committed.
+pub(crate) fn deciding(deciding: &Deciding, at: Timestamp) -> Record {
+    journal::note(LAYER, DECIDING, at, deciding)
+}
+
+/// What is known at the end of a run.
+pub(crate) struct Ending<'a> {
+    pub(crate) patch_set: Uuid,
+    pub(crate) changes: &'a Changes,
+    /// The commit, if one was made.
+    pub(crate) commit: Option<&'a str>,
+    /// The model's last words.
+    pub(crate) answer: &'a str,
+    pub(crate) origin: Option<&'a Origin>,
+    /// What was tried and left: one line for each lesson.
+    pub(crate) considered: Vec<String>,
+    pub(crate) refused: bool,
+    pub(crate) at: Timestamp,
+    pub(crate) new_id: &'a dyn Fn() -> Uuid,
+}
+
+/// Returns the records that close a run: patch set, evidence, decision.
+pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<Vec<Record>, RuntimeError> {
+    let run_id = run.record.id();
+    let patch_set = match ending.changes.files.is_empty() {
+        true => None,
+        false => Some(patch_set(run, ending)?),
+    };
+    let named = patch_set.as_ref().map(PatchSet::id);
+    let evidence = evidence(run, run_id, ending)?;
+    let reason = |text: &str| NonBlank::new(text).map_err(unfit);
+    let verdict = match (named, ending.commit) {
+        (Some(patch_set), Some(commit)) => {
+            Verdict::Commit { patch_set, commit: commit.parse().map_err(unfit)? }
+        }
+        (Some(patch_set), None) => Verdict::Other {
+            label: Label::new("applied").map_err(unfit)?,
+            patch_set: Some(patch_set),
+            reason: reason("files were changed and not committed")?,
+        },
+        (None, _) if ending.refused => Verdict::Abandon { reason: reason("the model declined")? },
+        (None, _) => Verdict::Other {
+            label: Label::new("answered").map_err(unfit)?,
+            patch_set: None,
+            reason: reason("the model answered and no file was changed")?,
+        },
+    };
+    let decided_by = match ending.origin {
+        Some(origin) => {
+            Actor::new(ActorKind::Agent, format!("{}/{}", origin.provider, origin.model)).map_err(unfit)?
+        }
+        None => harness()?,
+    };
+    let id = DecisionId::new((ending.new_id)()).map_err(unfit)?;
+    let mut closing = Closing::new(id, time(ending.at)?, decided_by);
+    closing.rationale = NonBlank::new(clip(ending.answer)).ok();
+    closing.evidence = &evidence;
+    let sets: Vec<PatchSet> = patch_set.into_iter().collect();
+    closing.patch_sets = &sets;
+    for line in &ending.considered {
+        closing.considered.push(Considered {
+            alternative: trunkline_decision_objects::Alternative::Named(reason("a branch that was left")?),
+            reason: reason(line)?,
+        });
+    }
+    let mut records: Vec<Record> = Vec::new();
+    records.extend(sets.iter().map(|set| canonical(PATCH_SET, ending.at, set.print())));
+    records.extend(evidence.iter().map(|one| canonical(EVIDENCE, ending.at, one.print())));
+    records.push(decide(run, verdict, closing, ending.at)?);
+    Ok(records)
+}
+
+/// Returns the record that ends a run without its work having ended, as when its prompt is left.
+pub(crate) fn abandon(run: &OpenRun, why: &str, id: Uuid, at: Timestamp) -> Result<Record, RuntimeError> {
+    let verdict = Verdict::Abandon { reason: NonBlank::new(why).map_err(unfit)? };
+    let decided_by = Actor::new(ActorKind::Human, "user").map_err(unfit)?;
+    let closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time(at)?, decided_by);
+    decide(run, verdict, closing, at)
+}
+
+fn decide(
+    run: &OpenRun,
+    verdict: Verdict,
+    closing: Closing<'_>,
+    at: Timestamp,
+) -> Result<Record, RuntimeError> {
+    let open = Run::reopen(run.record.clone(), &Decisions::new()).map_err(unfit)?;
+    let (_, decision) = open.decide(verdict, closing).map_err(|undecided| unfit(&undecided.cause))?;
+    Ok(canonical(DECIDED, at, decision.print()))
+}
+
+/// Makes a record whose body is the object's canonical text, byte for byte.
+fn canonical(kind: &str, at: Timestamp, body: String) -> Record {
+    Record::Note(Note { layer: LAYER.to_owned(), kind: kind.to_owned(), at, body })
+}
+
+fn patch_set(run: &OpenRun, ending: &Ending<'_>) -> Result<PatchSet, RuntimeError> {
+    let files = ending.changes.files.iter().map(|file| {
+        Ok(TouchedFile {
+            path: RelativePath::new(file.path.clone()).map_err(unfit)?,
+            change: match file.change {
+                FileChange::Added => Change::Added,
+                FileChange::Modified => Change::Modified,
+                FileChange::Deleted => Change::Deleted,
+            },
+            added_lines: file.added,
+            deleted_lines: file.deleted,
+        })
+    });
+    let files = files.collect::<Result<Vec<_>, RuntimeError>>()?;
+    let diff = &ending.changes.diff;
+    let diff = if diff.len() <= DIFF_KEPT_BYTES {
+        Diff::kept(diff.clone())
+    } else {
+        Diff::named(trunkline_decision_objects::Digest::of(diff.as_bytes()))
+    };
+    let id = PatchSetId::new(ending.patch_set).map_err(unfit)?;
+    PatchSet::new(id, run.record.id(), run.record.opening().base.commit, files, diff).map_err(unfit)
+}
+
+fn evidence(run: &OpenRun, run_id: RunId, ending: &Ending<'_>) -> Result<Vec<Evidence>, RuntimeError> {
+    let sealed = run.findings.iter().map(|note| {
+        let finding = Found {
+            kind: match note.finding.kind.as_str() {
+                "test" => EvidenceKind::Test,
+                "lint" => EvidenceKind::Lint,
+                "build" => EvidenceKind::Build,
+                other => EvidenceKind::Other(Label::new(other).map_err(unfit)?),
+            },
+            tool: NonBlank::new(note.tool.clone()).map_err(unfit)?,
+            command: Some(note.finding.command.clone()),
+            exit_code: note.finding.exit_code,
+            summary: Some(note.finding.summary.clone()),
+        };
+        // Which changes a command saw is only certain for the last state, and that has no name before the end.
+        let id = EvidenceId::new((ending.new_id)()).map_err(unfit)?;
+        Ok(Evidence::new(id, run_id, time(note.at)?, None, finding))
+    });
+    sealed.collect()
+}
+
+/// Returns what observers are told of a recorded note.
+pub(crate) fn event(note: &Note) -> Option<Event> {
+    let body = note.body.as_bytes();
+    match (note.layer.as_str(), note.kind.as_str()) {
+        (LAYER, OPENED) => Some(Event::RunOpened),
+        (LAYER, DECIDED) => Decision::parse(body).ok().map(|decision| Event::Decided(Box::new(decision))),
+        _ => None,
+    }
+}
+
+/// Keeps a rationale to a length that a record can carry.
+fn clip(text: &str) -> String {
+    text.trim().chars().take(4000).collect()
+}

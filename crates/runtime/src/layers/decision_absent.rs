@@ -1,0 +1,58 @@
+//! A runtime without verdicts: a prompt is simply answered.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use trunkline_session_store::Note;
+
+use crate::{Event, RuntimeError};
+
+pub(crate) const LAYER: &str = "decision";
+
+/// Which runs of another build have no verdict.
+#[derive(Default)]
+pub(crate) struct Part {
+    open: BTreeSet<String>,
+}
+
+impl Part {
+    pub(crate) fn record(&mut self, note: &Note) -> Result<(), RuntimeError> {
+        let body: Value = crate::journal::read(note)?;
+        match note.kind.as_str() {
+            "opened" => {
+                let run =
+                    body.get("run").and_then(Value::as_str).and_then(|run| serde_json::from_str(run).ok());
+                let run: Value = run.unwrap_or_default();
+                if let Some(id) = run.get("id").and_then(Value::as_str) {
+                    self.open.insert(id.to_owned());
+                }
+            }
+            "decided" => {
+                if let Some(run) = body.get("run").and_then(Value::as_str) {
+                    self.open.remove(run);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Without verdicts there is always one open run: the conversation.
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn is_open(&self) -> bool {
+        true
+    }
+
+    /// Refuses a session that another build has left without a verdict.
+    pub(crate) fn check_settled(&self) -> Result<(), RuntimeError> {
+        if self.open.is_empty() {
+            Ok(())
+        } else {
+            Err(RuntimeError::LayerMissing { feature: "decision-objects" })
+        }
+    }
+}
+
+pub(crate) fn event(_: &Note) -> Option<Event> {
+    None
+}

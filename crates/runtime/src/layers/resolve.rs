@@ -1,0 +1,317 @@
+//! Staged actions: who decides on them, and what has to happen to each.
+//!
+//! A command that needs approval is a proposal like an edit is; its call stays open until somebody has decided.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use trunkline_message_tree::{NodeId, Timestamp, ToolSpec};
+use trunkline_resolve_queue::{
+    Actor, ActorKind, CallRef, Effect, Event as QueueEvent, Preview, ProposalId, Queue, QueueError,
+    State as At, Supersession, resolve_tool,
+};
+use trunkline_session_store::{Note, Record};
+
+use crate::turn::Step;
+use crate::{CallPlace, Event, Gate, Proposal, RuntimeError, Tool, journal};
+
+pub(crate) const LAYER: &str = "resolve";
+const EVENT: &str = "event";
+const GATED: &str = "gated";
+
+/// Who decides on what tools want done.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Approval {
+    /// A person decides, on edits and on commands.
+    #[default]
+    Person,
+    /// The model decides on its own edits, with the tool `resolve`; commands run without asking.
+    Model,
+    /// Everything is approved at once.
+    Always,
+}
+
+pub(crate) type Setting = Approval;
+pub(crate) type Id = ProposalId;
+
+/// A call that needs a decision: which tool wants what.
+pub(crate) struct Asked {
+    pub(crate) tool: String,
+    pub(crate) arguments: Map<String, Value>,
+    pub(crate) gate: Gate,
+}
+
+/// Whether a call may run.
+pub(crate) enum Gated {
+    /// It may; the id is that of the proposal that was approved for it.
+    Free(Option<Id>),
+    /// Somebody has to be asked first.
+    Ask(Box<Asked>),
+    /// Somebody was asked.
+    Waiting(Id),
+    /// It may not; the text says why.
+    Refused(String),
+}
+
+/// What has to happen to a proposal when no turn is open.
+#[derive(Clone, Debug)]
+pub(crate) enum Work {
+    /// Do what was approved.
+    Apply(Id),
+    /// Look whether the files are again as it needs them.
+    Check(Id),
+    /// Approve it, because the policy says so.
+    Approve(Id),
+    /// Drop it and tell the model why.
+    Drop(Id, String),
+    /// A person has to decide.
+    Ask(Vec<Id>),
+}
+
+impl Work {
+    pub(crate) fn into_step(self) -> Step {
+        match self {
+            Work::Ask(waiting) => Step::Ask(waiting),
+            work => Step::Work(work),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct GatedNote {
+    call: CallPlace,
+    proposal: ProposalId,
+}
+
+/// What the log holds of this layer.
+#[derive(Default)]
+pub(crate) struct Part {
+    pub(crate) queue: Queue<Value>,
+    gates: HashMap<(NodeId, u32), Id>,
+    gated_calls: HashMap<Id, CallPlace>,
+}
+
+impl Part {
+    pub(crate) fn record(&mut self, note: &Note) -> Result<(), RuntimeError> {
+        match note.kind.as_str() {
+            EVENT => {
+                let event: QueueEvent<Value> = journal::read(note)?;
+                self.queue.record(event).map_err(|source| RuntimeError::BadNote {
+                    layer: LAYER.to_owned(),
+                    kind: EVENT.to_owned(),
+                    fault: source.to_string(),
+                })?;
+            }
+            GATED => {
+                let gated: GatedNote = journal::read(note)?;
+                self.gates.insert((gated.call.node, gated.call.index), gated.proposal);
+                self.gated_calls.insert(gated.proposal, gated.call);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Returns the call that a proposal stands for, if it is a command that waits rather than an edit.
+    pub(crate) fn gated_call(&self, id: Id) -> Option<&CallPlace> {
+        self.gated_calls.get(&id)
+    }
+}
+
+/// Who the program is when it decides something itself.
+pub(crate) fn harness() -> Actor {
+    Actor::new(ActorKind::Harness, "")
+}
+
+pub(crate) fn note(event: &QueueEvent<Value>) -> Record {
+    journal::note(LAYER, EVENT, Timestamp(event.at), event)
+}
+
+pub(crate) fn is_call(setting: &Setting, name: &str) -> bool {
+    *setting == Approval::Model && name == resolve_tool::NAME
+}
+
+pub(crate) fn spec(setting: &Setting) -> Option<ToolSpec> {
+    (*setting == Approval::Model).then(|| ToolSpec {
+        name: resolve_tool::NAME.to_owned(),
+        description: resolve_tool::DESCRIPTION.to_owned(),
+        input_schema: serde_json::from_str(resolve_tool::SCHEMA)
+            .expect("the schema is a constant that a test reads"),
+    })
+}
+
+/// Decides whether a call may run, from what the policy says and what was decided.
+pub(crate) fn gate(
+    setting: &Setting,
+    part: &Part,
+    tool: &dyn Tool,
+    arguments: &Map<String, Value>,
+    place: &CallPlace,
+) -> Gated {
+    let Some(id) = part.gates.get(&(place.node, place.index)) else {
+        let gate = (*setting == Approval::Person).then(|| tool.gate(arguments)).flatten();
+        return match gate {
+            None => Gated::Free(None),
+            Some(gate) => {
+                Gated::Ask(Box::new(Asked { tool: tool.spec().name, arguments: arguments.clone(), gate }))
+            }
+        };
+    };
+    let Some(entry) = part.queue.get(*id) else {
+        return Gated::Refused(format!("not run: {id} is not known"));
+    };
+    match entry.state {
+        At::Proposed => Gated::Waiting(*id),
+        At::Approved => Gated::Free(Some(*id)),
+        At::Discarded => {
+            let (by, reason) = match &entry.decision {
+                Some(decision) => (decision.by.to_string(), decision.reason.clone()),
+                None => ("somebody".to_owned(), String::new()),
+            };
+            Gated::Refused(format!("not run: the {by} declined it{}", because(&reason)))
+        }
+        At::Superseded | At::Stale => {
+            Gated::Refused("not run: this branch was left before it was decided".to_owned())
+        }
+        _ => Gated::Refused(
+            "outcome unknown: the program ended while this ran; look before you repeat it".to_owned(),
+        ),
+    }
+}
+
+pub(crate) fn because(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {reason}") }
+}
+
+/// Returns the proposal for a call that needs a decision, and the note that ties the two together.
+pub(crate) fn stage_gate(
+    part: &Part,
+    asked: &Asked,
+    place: &CallPlace,
+    at: Timestamp,
+) -> Result<(QueueEvent<Value>, Record), QueueError> {
+    let payload = json!({ "tool": asked.tool, "arguments": asked.arguments });
+    let mut proposal = Proposal::new(asked.gate.label.clone(), asked.tool.clone(), payload);
+    proposal.preview = Preview { text: asked.gate.preview.clone(), diff: None };
+    proposal.call = Some(call_ref(place));
+    proposal.effect = Effect::Irreversible;
+    let event = part.queue.stage(proposal, at.0)?;
+    let tie = GatedNote { call: place.clone(), proposal: event.proposal };
+    let note = journal::note(LAYER, GATED, at, &tie);
+    Ok((event, note))
+}
+
+/// Completes what a tool proposed: where it comes from, and who may decide.
+pub(crate) fn prepared(setting: &Setting, mut proposal: Proposal, place: &CallPlace) -> Proposal {
+    proposal.call = Some(call_ref(place));
+    proposal.deciders = match setting {
+        Approval::Person => BTreeSet::from([ActorKind::Person]),
+        Approval::Model => BTreeSet::from([ActorKind::Model, ActorKind::Person]),
+        Approval::Always => BTreeSet::from([ActorKind::Policy, ActorKind::Person]),
+    };
+    proposal
+}
+
+fn call_ref(place: &CallPlace) -> CallRef {
+    CallRef { node: place.node.to_string(), call_id: place.id.clone() }
+}
+
+/// Returns what has to happen to the oldest proposal that is not settled, if anything.
+pub(crate) fn work(setting: &Setting, part: &Part) -> Option<Work> {
+    let mut asked = Vec::new();
+    for entry in part.queue.unsettled() {
+        let id = entry.id;
+        match entry.state {
+            At::Approved => return Some(Work::Apply(id)),
+            At::Stale => return Some(Work::Check(id)),
+            At::Proposed if *setting == Approval::Always => return Some(Work::Approve(id)),
+            At::Proposed | At::Failed if *setting == Approval::Model => {}
+            At::Failed if *setting == Approval::Always => {
+                return Some(Work::Drop(id, "it could not be applied".to_owned()));
+            }
+            _ => asked.push(id),
+        }
+    }
+    (!asked.is_empty()).then_some(Work::Ask(asked))
+}
+
+/// Returns what the model is told when it ends its work with proposals that it left undecided, and which those are.
+pub(crate) fn reminder(setting: &Setting, part: &Part) -> Option<(String, Vec<Id>)> {
+    if *setting != Approval::Model {
+        return None;
+    }
+    let open: Vec<Id> = part.queue.unsettled().map(|entry| entry.id).collect();
+    let named: Vec<String> = open.iter().map(Id::to_string).collect();
+    let text = format!(
+        "Not done yet: {} still waits for you. Call `resolve` with action apply or discard and the id.",
+        named.join(", ")
+    );
+    (!open.is_empty()).then_some((text, open))
+}
+
+/// Puts aside everything that was staged by calls in these nodes and is not done.
+pub(crate) fn supersede_left(part: &Part, left: &[NodeId], by: &str, at: Timestamp) -> Vec<Record> {
+    let mut records = Vec::new();
+    for entry in part.queue.unsettled() {
+        let node = entry.proposal.call.as_ref().and_then(|call| call.node.parse::<NodeId>().ok());
+        if !node.is_some_and(|node| left.contains(&node)) {
+            continue;
+        }
+        let cause = Supersession::BranchLeft { by: by.to_owned() };
+        // An attempt in flight cannot be put aside; it settles by itself.
+        if let Ok(event) = part.queue.supersede(entry.id, cause, at.0) {
+            records.push(note(&event));
+        }
+    }
+    records
+}
+
+/// Brings back, as stale, what was put aside only because its branch was left, now that the branch is back.
+pub(crate) fn restore_back(part: &Part, back: &[NodeId], at: Timestamp) -> Vec<Record> {
+    let mut records = Vec::new();
+    for entry in part.queue.iter().filter(|entry| entry.state == At::Superseded) {
+        let left = matches!(entry.superseded, Some(Supersession::BranchLeft { .. }));
+        let node = entry.proposal.call.as_ref().and_then(|call| call.node.parse::<NodeId>().ok());
+        // The call of a gate has its result by now, so there is nothing left to decide.
+        let edit = part.gated_call(entry.id).is_none();
+        let comes_back = left && edit && node.is_some_and(|node| back.contains(&node));
+        if comes_back && let Ok(event) = part.queue.restore(entry.id, at.0) {
+            records.push(note(&event));
+        }
+    }
+    records
+}
+
+/// Returns what observers are told of a recorded note.
+pub(crate) fn event(recorded: &Note) -> Option<Event> {
+    let is_event = recorded.layer == LAYER && recorded.kind == EVENT;
+    is_event.then(|| serde_json::from_str(&recorded.body).ok()).flatten().map(Event::Proposal)
+}
+
+/// Returns the first-written state of each path that this run has applied, for folders without version control.
+#[cfg(feature = "decision-objects")]
+pub(crate) fn touched(part: &Part, since: NodeId) -> Vec<crate::Touched> {
+    use trunkline_resolve_queue::SubjectState;
+    let mut touched: Vec<crate::Touched> = Vec::new();
+    let applied = part.queue.iter().filter(|entry| entry.state == At::Applied);
+    for entry in applied {
+        let node = entry.proposal.call.as_ref().and_then(|call| call.node.parse::<NodeId>().ok());
+        if node.is_none_or(|node| node <= since) {
+            continue;
+        }
+        for written in &entry.proposal.after {
+            let before = entry.proposal.fingerprints.iter().find(|before| before.subject == written.subject);
+            let known = touched.iter().any(|known| known.path == written.subject);
+            if let (Some(before), false) = (before, known) {
+                let before = match &before.state {
+                    SubjectState::Absent => None,
+                    SubjectState::Digest(digest) => Some(digest.clone()),
+                };
+                touched.push(crate::Touched { path: written.subject.clone(), before });
+            }
+        }
+    }
+    touched
+}

@@ -1,0 +1,113 @@
+//! A runtime without staged actions. Sessions that have unsettled ones are refused rather than misunderstood.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use trunkline_message_tree::{NodeId, Timestamp, ToolSpec};
+use trunkline_session_store::{Note, Record};
+
+use crate::turn::Step;
+use crate::{CallPlace, Event, RuntimeError, Tool, journal};
+
+pub(crate) const LAYER: &str = "resolve";
+
+pub(crate) type Setting = ();
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Id {}
+
+pub(crate) enum Asked {}
+
+#[expect(dead_code, reason = "the machine speaks of what here never happens")]
+pub(crate) enum Gated {
+    Free(Option<Id>),
+    Ask(Box<Asked>),
+    Waiting(Id),
+    Refused(String),
+}
+
+pub(crate) enum Work {}
+
+impl Work {
+    pub(crate) fn into_step(self) -> Step {
+        match self {}
+    }
+}
+
+/// Which proposals of another build are not settled.
+#[derive(Default)]
+pub(crate) struct Part {
+    open: BTreeSet<String>,
+}
+
+#[derive(Deserialize)]
+struct Seen {
+    proposal: String,
+    change: Value,
+}
+
+impl Part {
+    pub(crate) fn record(&mut self, note: &Note) -> Result<(), RuntimeError> {
+        if note.kind != "event" {
+            return Ok(());
+        }
+        let seen: Seen = journal::read(note)?;
+        let is = |name: &str| seen.change.get(name).is_some();
+        let discarded = seen.change.pointer("/decided/verdict").and_then(Value::as_str) == Some("discard");
+        let applied = seen.change.pointer("/finished/outcome").and_then(Value::as_str) == Some("applied")
+            || seen.change.pointer("/recovered/observation").and_then(Value::as_str) == Some("after");
+        if is("staged") || is("restored") {
+            self.open.insert(seen.proposal);
+        } else if is("superseded") || discarded || applied {
+            self.open.remove(&seen.proposal);
+        }
+        Ok(())
+    }
+
+    /// Refuses a session that another build has left with undecided work.
+    pub(crate) fn check_settled(&self) -> Result<(), RuntimeError> {
+        if self.open.is_empty() {
+            Ok(())
+        } else {
+            Err(RuntimeError::LayerMissing { feature: "resolve-queue" })
+        }
+    }
+}
+
+pub(crate) fn is_call((): &Setting, _: &str) -> bool {
+    false
+}
+
+pub(crate) fn spec((): &Setting) -> Option<ToolSpec> {
+    None
+}
+
+pub(crate) fn gate((): &Setting, _: &Part, _: &dyn Tool, _: &Map<String, Value>, _: &CallPlace) -> Gated {
+    Gated::Free(None)
+}
+
+pub(crate) fn work((): &Setting, _: &Part) -> Option<Work> {
+    None
+}
+
+pub(crate) fn reminder((): &Setting, _: &Part) -> Option<(String, Vec<Id>)> {
+    None
+}
+
+pub(crate) fn supersede_left(_: &Part, _: &[NodeId], _: &str, _: Timestamp) -> Vec<Record> {
+    Vec::new()
+}
+
+pub(crate) fn restore_back(_: &Part, _: &[NodeId], _: Timestamp) -> Vec<Record> {
+    Vec::new()
+}
+
+pub(crate) fn event(_: &Note) -> Option<Event> {
+    None
+}
+
+#[cfg(feature = "decision-objects")]
+pub(crate) fn touched(_: &Part, _: NodeId) -> Vec<crate::Touched> {
+    Vec::new()
+}

@@ -1,0 +1,186 @@
+//! Leaving a branch: what was asked for in a turn, and what that does.
+//!
+//! Requests are not run like other calls. They are read again from the stored message when the turn is settled, so a
+//! kill between the two loses none.
+
+use trunkline_message_tree::{Message, MessageTree, NodeId, Timestamp, ToolSpec};
+use trunkline_revert::{Mover, Note, Outcome, Plan, RenderPolicy};
+use trunkline_session_store::{Note as StoredNote, Record};
+
+use crate::{Event, RuntimeError, journal};
+
+pub(crate) const LAYER: &str = "revert";
+const NOTE: &str = "note";
+const DRAINED: &str = "drained";
+
+/// Whether and how an agent's model may revert.
+pub(crate) type Setting = Option<RenderPolicy>;
+
+/// What the log holds of this layer.
+#[derive(Default)]
+pub(crate) struct Part {
+    pub(crate) notes: Vec<Note>,
+    pub(crate) drained: Vec<trunkline_revert::Record>,
+}
+
+impl Part {
+    pub(crate) fn record(&mut self, note: &StoredNote) -> Result<(), RuntimeError> {
+        match note.kind.as_str() {
+            NOTE => self.notes.push(journal::read(note)?),
+            DRAINED => self.drained.push(journal::read(note)?),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The answers to the revert calls of one turn.
+#[derive(Default)]
+pub(crate) struct Drained {
+    /// For each revert call its index, what the model is told, and whether that is a refusal.
+    pub(crate) answers: Vec<(u32, String, bool)>,
+    plan: Option<Plan>,
+    refused: Vec<trunkline_revert::Record>,
+}
+
+/// The move that a turn ends in, ready to be recorded after its result nodes.
+pub(crate) struct Leaving {
+    outcome: Outcome,
+}
+
+pub(crate) fn is_call(setting: &Setting, name: &str) -> bool {
+    setting.is_some() && name == trunkline_revert::TOOL_NAME
+}
+
+pub(crate) fn spec(setting: &Setting) -> Option<ToolSpec> {
+    setting.as_ref().map(|_| trunkline_revert::tool_spec())
+}
+
+/// Returns the trunk with notes and marks, as a model is sent it; the bare trunk if the model may not revert.
+pub(crate) fn rendered(setting: &Setting, tree: &MessageTree, part: &Part) -> Vec<Message> {
+    match setting {
+        Some(policy) => {
+            let turn = trunkline_revert::turn(tree);
+            trunkline_revert::mark(trunkline_revert::render(tree, &part.notes, policy, turn))
+        }
+        None => tree.trunk().messages().cloned().collect(),
+    }
+}
+
+/// Decides the revert calls of a turn, but for those that have their result. Changes nothing.
+pub(crate) fn drain(
+    setting: &Setting,
+    tree: &MessageTree,
+    node: NodeId,
+    message: &Message,
+    finished: impl Fn(u32) -> bool,
+) -> Drained {
+    let mut drained = Drained::default();
+    if setting.is_none() {
+        return drained;
+    }
+    let mut requests = Vec::new();
+    for (place, request) in trunkline_revert::requests(node, message) {
+        if finished(place.index as u32) {
+            continue;
+        }
+        match request {
+            Ok(request) => requests.push(request),
+            Err(fault) => drained.answers.push((place.index as u32, fault.to_string(), true)),
+        }
+    }
+    let answers = trunkline_revert::drain(tree, &requests, Mover::MODEL);
+    for (request, answer) in requests.iter().zip(answers) {
+        let index = request.call.as_ref().map_or(0, |call| call.index as u32);
+        match answer {
+            Ok(plan) => {
+                drained.answers.push((index, plan.result_text(), false));
+                drained.plan = Some(plan);
+            }
+            Err(refusal) => {
+                drained.answers.push((index, refusal.to_string(), true));
+                drained.refused.push(trunkline_revert::Record::refused(request, &refusal, Mover::MODEL));
+            }
+        }
+    }
+    drained
+}
+
+impl Drained {
+    /// Returns whether the turn ends in a move of the head.
+    pub(crate) fn leaves(&self) -> bool {
+        self.plan.is_some()
+    }
+
+    /// Returns the records of refusals, and the move if there is one.
+    pub(crate) fn finish(
+        self,
+        tree: &MessageTree,
+        results: &[NodeId],
+        at: Timestamp,
+    ) -> (Vec<Record>, Option<Leaving>) {
+        let refused = self.refused.iter().map(|record| journal::note(LAYER, DRAINED, at, record)).collect();
+        let turn = trunkline_revert::turn(tree);
+        (refused, self.plan.map(|plan| Leaving { outcome: plan.outcome(results, at, turn) }))
+    }
+}
+
+impl Leaving {
+    pub(crate) fn head_move(&self) -> trunkline_message_tree::HeadMove {
+        self.outcome.head_move.clone()
+    }
+
+    /// Returns the name of the move, for whoever wants to know which one put something aside.
+    pub(crate) fn move_name(&self) -> String {
+        self.outcome.note.made_by.to_string()
+    }
+
+    /// Returns the nodes that leave the trunk.
+    pub(crate) fn left(&self) -> &[NodeId] {
+        &self.outcome.record.abandoned
+    }
+
+    pub(crate) fn records(&self, at: Timestamp) -> [Record; 2] {
+        [
+            journal::note(LAYER, NOTE, at, &self.outcome.note),
+            journal::note(LAYER, DRAINED, at, &self.outcome.record),
+        ]
+    }
+}
+
+/// Returns what observers are told of a recorded note.
+pub(crate) fn event(note: &StoredNote) -> Option<Event> {
+    let drained =
+        (note.layer == LAYER && note.kind == DRAINED).then(|| serde_json::from_str(&note.body).ok());
+    drained.flatten().map(Event::Reverted)
+}
+
+/// Plans a person's own revert, which may cross prompts.
+pub(crate) fn plan_by_person(
+    tree: &MessageTree,
+    to: NodeId,
+    lesson: Option<&str>,
+    at: Timestamp,
+) -> Result<Leaving, RuntimeError> {
+    let request = trunkline_revert::Request::new(trunkline_revert::Category::Failure, to, lesson);
+    let plan = trunkline_revert::plan(tree, &request, Mover::PERSON)
+        .map_err(|refusal| RuntimeError::Refused { reason: refusal.to_string() })?;
+    Ok(Leaving { outcome: plan.outcome(&[], at, trunkline_revert::turn(tree)) })
+}
+
+/// Returns the note that an undo leaves at the head that it restores.
+pub(crate) fn undone(
+    tree: &MessageTree,
+    undo: &trunkline_message_tree::HeadMove,
+    at: Timestamp,
+) -> Option<Record> {
+    let note = Note::undone(tree, undo, trunkline_revert::turn(tree))?;
+    Some(journal::note(LAYER, NOTE, at, &note))
+}
+
+/// Returns one line for each branch that was left after `since` and is still left.
+#[cfg(feature = "decision-objects")]
+pub(crate) fn lessons(part: &Part, tree: &MessageTree, since: NodeId) -> Vec<String> {
+    let ours = part.notes.iter().filter(|note| note.anchor >= since && note.is_in_force(tree));
+    ours.map(Note::text).collect()
+}

@@ -1,0 +1,106 @@
+//! A runtime without reverts: no tool, no marks, no notes. What other builds wrote stays in the log.
+
+use trunkline_message_tree::{HeadMove, Message, MessageTree, NodeId, Timestamp, ToolSpec};
+use trunkline_session_store::{Note as StoredNote, Record};
+
+use crate::{Event, RuntimeError};
+
+pub(crate) const LAYER: &str = "revert";
+
+pub(crate) type Setting = Option<std::convert::Infallible>;
+
+#[derive(Default)]
+pub(crate) struct Part {}
+
+impl Part {
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
+    pub(crate) fn record(&mut self, _: &StoredNote) -> Result<(), RuntimeError> {
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Drained {
+    pub(crate) answers: Vec<(u32, String, bool)>,
+}
+
+pub(crate) enum Leaving {}
+
+pub(crate) fn is_call(_: &Setting, _: &str) -> bool {
+    false
+}
+
+pub(crate) fn spec(_: &Setting) -> Option<ToolSpec> {
+    None
+}
+
+pub(crate) fn rendered(_: &Setting, tree: &MessageTree, _: &Part) -> Vec<Message> {
+    tree.trunk().messages().cloned().collect()
+}
+
+pub(crate) fn drain(
+    _: &Setting,
+    _: &MessageTree,
+    _: NodeId,
+    _: &Message,
+    _: impl Fn(u32) -> bool,
+) -> Drained {
+    Drained::default()
+}
+
+impl Drained {
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn leaves(&self) -> bool {
+        false
+    }
+
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn finish(
+        self,
+        _: &MessageTree,
+        _: &[NodeId],
+        _: Timestamp,
+    ) -> (Vec<Record>, Option<Leaving>) {
+        (Vec::new(), None)
+    }
+}
+
+impl Leaving {
+    pub(crate) fn head_move(&self) -> HeadMove {
+        match *self {}
+    }
+
+    pub(crate) fn move_name(&self) -> String {
+        match *self {}
+    }
+
+    pub(crate) fn left(&self) -> &[NodeId] {
+        match *self {}
+    }
+
+    pub(crate) fn records(&self, _: Timestamp) -> [Record; 2] {
+        match *self {}
+    }
+}
+
+pub(crate) fn event(_: &StoredNote) -> Option<Event> {
+    None
+}
+
+pub(crate) fn plan_by_person(
+    _: &MessageTree,
+    _: NodeId,
+    _: Option<&str>,
+    _: Timestamp,
+) -> Result<Leaving, RuntimeError> {
+    Err(RuntimeError::LayerMissing { feature: "revert" })
+}
+
+pub(crate) fn undone(_: &MessageTree, _: &HeadMove, _: Timestamp) -> Option<Record> {
+    None
+}
+
+#[cfg(feature = "decision-objects")]
+pub(crate) fn lessons(_: &Part, _: &MessageTree, _: NodeId) -> Vec<String> {
+    Vec::new()
+}

@@ -1,0 +1,296 @@
+//! The inbox: what others ask of the session that this process holds.
+//!
+//! A letter is consumed in the batch that records its effect, so it takes effect exactly once. A letter that can have no
+//! effect is consumed with a note that says why.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use trunkline_message_tree::{Entry, HeadMove, NodeId, Timestamp};
+use trunkline_session_store::{InboxId, Letter, Record, SessionId, SessionStore};
+
+use crate::journal::{self, LetterRefused};
+use crate::layers::{resolve, revert};
+use crate::session::entries;
+use crate::{Cancel, Event, RuntimeError, Session};
+
+/// How often the inbox is looked at while something else is waited for.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+pub(crate) const PROMPT: &str = "prompt";
+const CANCEL: &str = "cancel";
+const MOVE: &str = "move";
+#[cfg(feature = "resolve-queue")]
+const VERDICT: &str = "verdict";
+
+/// What can be asked of a session that another process holds. Post it with [`post`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Request {
+    /// Words for the model.
+    Prompt {
+        /// The words.
+        text: String,
+    },
+    /// End the present turn.
+    Cancel,
+    /// Decide on a proposal.
+    #[cfg(feature = "resolve-queue")]
+    Verdict {
+        /// Which.
+        proposal: trunkline_resolve_queue::ProposalId,
+        /// What.
+        verdict: trunkline_resolve_queue::Verdict,
+        /// Why; may be empty.
+        reason: String,
+    },
+    /// Move the head.
+    Move {
+        /// How.
+        act: MoveAct,
+        /// Where the sender saw the head; if it has moved since, nothing is done.
+        expected_head: NodeId,
+    },
+}
+
+/// How the head is to be moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum MoveAct {
+    /// Back to a node.
+    Revert {
+        /// The last node to keep.
+        to: NodeId,
+        /// What the model is told about the branch that is left.
+        lesson: Option<String>,
+    },
+    /// Take back the latest move.
+    Undo,
+    /// Make it again.
+    Redo,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PromptBody {
+    text: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct MoveBody {
+    act: MoveAct,
+    expected_head: NodeId,
+}
+
+#[cfg(feature = "resolve-queue")]
+#[derive(Serialize, Deserialize)]
+struct VerdictBody {
+    proposal: trunkline_resolve_queue::ProposalId,
+    verdict: trunkline_resolve_queue::Verdict,
+    #[serde(default)]
+    reason: String,
+}
+
+/// Leaves a request for whoever holds the session, or will.
+///
+/// # Errors
+///
+/// [`RuntimeError::Store`].
+pub async fn post(
+    store: &dyn SessionStore,
+    session: &SessionId,
+    request: &Request,
+    at: Timestamp,
+) -> Result<InboxId, RuntimeError> {
+    let json = |body: serde_json::Result<String>| body.expect("a letter is plain data with text keys");
+    let (kind, body) = match request {
+        Request::Prompt { text } => (PROMPT, json(serde_json::to_string(&PromptBody { text: text.clone() }))),
+        Request::Cancel => (CANCEL, "{}".to_owned()),
+        #[cfg(feature = "resolve-queue")]
+        Request::Verdict { proposal, verdict, reason } => {
+            let body = VerdictBody { proposal: *proposal, verdict: *verdict, reason: reason.clone() };
+            (VERDICT, json(serde_json::to_string(&body)))
+        }
+        Request::Move { act, expected_head } => {
+            let body = MoveBody { act: act.clone(), expected_head: *expected_head };
+            (MOVE, json(serde_json::to_string(&body)))
+        }
+    };
+    Ok(store.post(session, kind, &body, at).await?)
+}
+
+/// Waits until somebody asks to cancel. Never returns if the inbox cannot be read: that is found out elsewhere.
+pub(crate) async fn cancelled(store: &dyn SessionStore, session: &SessionId) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        let asked =
+            store.inbox(session).await.is_ok_and(|inbox| inbox.iter().any(|letter| letter.kind == CANCEL));
+        if asked {
+            return;
+        }
+    }
+}
+
+/// Waits until there is a letter. Never returns if the inbox cannot be read.
+#[cfg(feature = "resolve-queue")]
+pub(crate) async fn arrived(store: &dyn SessionStore, session: &SessionId) {
+    loop {
+        tokio::time::sleep(LOOK_EVERY).await;
+        if store.inbox(session).await.is_ok_and(|inbox| !inbox.is_empty()) {
+            return;
+        }
+    }
+}
+
+impl Session {
+    /// Puts aside what was meant for a turn that is long over.
+    pub(crate) async fn drop_old_cancels(&mut self) -> Result<(), RuntimeError> {
+        for letter in self.store.inbox(self.lock.session()).await? {
+            if letter.kind == CANCEL {
+                self.commit(Vec::new(), Some(letter.id)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in every letter that can take effect now.
+    pub(crate) async fn take_letters(&mut self, cancel: &Cancel) -> Result<(), RuntimeError> {
+        for letter in self.store.inbox(self.lock.session()).await? {
+            match self.take(&letter, cancel).await {
+                Err(RuntimeError::Refused { reason }) => self.refuse(&letter, reason).await?,
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn take(&mut self, letter: &Letter, cancel: &Cancel) -> Result<(), RuntimeError> {
+        match letter.kind.as_str() {
+            CANCEL => {
+                cancel.cancel();
+                self.commit(Vec::new(), Some(letter.id)).await
+            }
+            // While calls are open there is no place for a prompt: it stays until they have their results.
+            PROMPT if self.state.open_turn().is_some() => Ok(()),
+            PROMPT => {
+                let body: PromptBody = body(letter)?;
+                self.add_prompt(&body.text, Some(letter.id)).await
+            }
+            MOVE => {
+                let MoveBody { act, expected_head } = body(letter)?;
+                if expected_head != self.state.tree.head() {
+                    let head = self.state.tree.head();
+                    let reason = format!("the head is {head}, the move was asked for at {expected_head}");
+                    return Err(RuntimeError::Refused { reason });
+                }
+                match act {
+                    MoveAct::Revert { to, lesson } => {
+                        self.revert_for(to, lesson.as_deref(), Some(letter.id)).await
+                    }
+                    MoveAct::Undo => self.undo_for(Some(letter.id)).await,
+                    MoveAct::Redo => self.redo_for(Some(letter.id)).await,
+                }
+            }
+            #[cfg(feature = "resolve-queue")]
+            VERDICT => {
+                let body: VerdictBody = body(letter)?;
+                self.take_verdict(body.proposal, body.verdict, &body.reason, Some(letter.id)).await
+            }
+            other => Err(RuntimeError::Refused {
+                reason: format!("nothing is known of letters of kind {other:?}"),
+            }),
+        }
+    }
+
+    async fn refuse(&mut self, letter: &Letter, reason: String) -> Result<(), RuntimeError> {
+        let refused =
+            LetterRefused { letter: letter.id.0, kind: letter.kind.clone(), reason: reason.clone() };
+        let at = self.settings().now();
+        let record = journal::note(journal::LAYER, journal::LETTER_REFUSED, at, &refused);
+        self.commit(vec![record], Some(letter.id)).await?;
+        self.settings().tell(&Event::LetterRefused { kind: letter.kind.clone(), reason });
+        Ok(())
+    }
+
+    pub(crate) async fn revert_for(
+        &mut self,
+        to: NodeId,
+        lesson: Option<&str>,
+        letter: Option<InboxId>,
+    ) -> Result<(), RuntimeError> {
+        let at = self.settings().now();
+        // Planned twice: a refusal must leave an open turn as it is, and closing it moves the head.
+        revert::plan_by_person(&self.state.tree, to, lesson, at)?;
+        self.close_turn("not run: a person left this branch first").await?;
+        let leaving = revert::plan_by_person(&self.state.tree, to, lesson, at)?;
+        let mut records = self.moving(&leaving.head_move(), &leaving.move_name(), at)?;
+        records.extend(leaving.records(at));
+        self.commit(records, letter).await
+    }
+
+    pub(crate) async fn undo_for(&mut self, letter: Option<InboxId>) -> Result<(), RuntimeError> {
+        let at = self.settings().now();
+        let nothing =
+            || RuntimeError::Refused { reason: "there is no move of the head to take back".to_owned() };
+        self.state.tree.plan_undo(at).ok_or_else(nothing)?;
+        self.close_turn("not run: a person went to another branch first").await?;
+        let undo = self.state.tree.plan_undo(at).ok_or_else(nothing)?;
+        let mut records = self.moving(&undo, "an undo", at)?;
+        records.extend(revert::undone(&self.state.tree, &undo, at));
+        self.commit(records, letter).await
+    }
+
+    pub(crate) async fn redo_for(&mut self, letter: Option<InboxId>) -> Result<(), RuntimeError> {
+        let at = self.settings().now();
+        let nothing =
+            || RuntimeError::Refused { reason: "there is no move of the head to make again".to_owned() };
+        self.state.tree.plan_redo(at).ok_or_else(nothing)?;
+        self.close_turn("not run: a person went to another branch first").await?;
+        let redo = self.state.tree.plan_redo(at).ok_or_else(nothing)?;
+        let records = self.moving(&redo, "a redo", at)?;
+        self.commit(records, letter).await
+    }
+
+    /// Returns the records of a person's move and of everything that it carries: proposals that leave or come back, and
+    /// the end of a run whose prompt is left.
+    fn moving(&self, head_move: &HeadMove, name: &str, at: Timestamp) -> Result<Vec<Record>, RuntimeError> {
+        let tree = &self.state.tree;
+        let path = tree.path(head_move.to)?;
+        let left: Vec<NodeId> = tree.trunk().ids().iter().copied().filter(|id| !path.contains(id)).collect();
+        let back: Vec<NodeId> = path.iter().copied().filter(|id| !tree.is_on_trunk(*id)).collect();
+        let mut draft = tree.draft();
+        draft.move_head(head_move.clone())?;
+        let mut records = entries(draft);
+        debug_assert!(matches!(records.first(), Some(Record::Entry(Entry::Move(_)))));
+        records.extend(resolve::supersede_left(&self.state.resolve, &left, name, at));
+        records.extend(resolve::restore_back(&self.state.resolve, &back, at));
+        records.extend(self.abandoning(&left, at)?);
+        Ok(records)
+    }
+
+    #[cfg(feature = "decision-objects")]
+    fn abandoning(&self, left: &[NodeId], at: Timestamp) -> Result<Option<Record>, RuntimeError> {
+        use crate::layers::decision;
+        match &self.state.decision.run {
+            Some(run) if left.contains(&run.prompt) => decision::abandon(
+                run,
+                "a person left the prompt that it started from",
+                crate::agent::new_id(),
+                at,
+            )
+            .map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    #[cfg(not(feature = "decision-objects"))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
+    fn abandoning(&self, _: &[NodeId], _: Timestamp) -> Result<Option<Record>, RuntimeError> {
+        Ok(None)
+    }
+}
+
+fn body<T: serde::de::DeserializeOwned>(letter: &Letter) -> Result<T, RuntimeError> {
+    serde_json::from_str(&letter.body)
+        .map_err(|fault| RuntimeError::Refused { reason: format!("the letter cannot be read: {fault}") })
+}

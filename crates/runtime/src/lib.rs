@@ -1,0 +1,48 @@
+#![doc = include_str!("../README.md")]
+
+mod agent;
+mod calls;
+mod cancel;
+mod catalogue;
+mod driver;
+mod error;
+mod event;
+mod journal;
+mod layers;
+pub mod letters;
+mod prompt;
+#[cfg_attr(not(feature = "resolve-queue"), path = "proposals_absent.rs")]
+mod proposals;
+mod session;
+mod state;
+mod tool;
+mod turn;
+#[cfg(feature = "decision-objects")]
+mod workspace;
+
+pub use agent::{Agent, AgentBuilder, Limits};
+pub use cancel::Cancel;
+pub use error::{AgentError, RuntimeError};
+pub use event::Event;
+#[cfg(feature = "resolve-queue")]
+pub use layers::resolve::Approval;
+#[cfg(feature = "resolve-queue")]
+pub use proposals::Decider;
+pub use session::{Limit, Session, Stop};
+#[cfg(feature = "decision-objects")]
+pub use tool::Finding;
+pub use tool::{Access, CallPlace, Tool, ToolContext, ToolOutput};
+#[cfg(feature = "resolve-queue")]
+pub use tool::{Gate, Proposal};
+#[cfg(feature = "decision-objects")]
+pub use trunkline_decision_objects as decision_objects;
+pub use trunkline_message_tree as message_tree;
+pub use trunkline_providers as providers;
+#[cfg(feature = "resolve-queue")]
+pub use trunkline_resolve_queue as resolve_queue;
+#[cfg(feature = "revert")]
+pub use trunkline_revert as revert;
+pub use trunkline_sanitize as sanitize;
+pub use trunkline_session_store as session_store;
+#[cfg(feature = "decision-objects")]
+pub use workspace::{Base, ChangedFile, Changes, Deciding, FileChange, Touched, Workspace, WorkspaceFault};

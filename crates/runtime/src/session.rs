@@ -1,0 +1,281 @@
+//! One session and its writer: what people may ask of it, and the one place where something is written.
+
+use std::sync::Arc;
+
+use trunkline_message_tree::{Message, MessageTree, NodeId, Role, Timestamp};
+use trunkline_session_store::{Batch, InboxId, Record, SessionId, SessionStore, WriterLock};
+
+use crate::agent::{Agent, Settings};
+use crate::layers::{decision, resolve, revert};
+use crate::state::State;
+use crate::{Cancel, Event, RuntimeError};
+
+/// A session that is open for writing. Nobody else can write it before this is dropped.
+///
+/// Stop a drive with its [`Cancel`], which keeps what was streamed. A future that is dropped instead loses nothing that
+/// was recorded, but the session has to be opened again.
+pub struct Session {
+    pub(crate) agent: Agent,
+    pub(crate) store: Arc<dyn SessionStore>,
+    pub(crate) lock: WriterLock,
+    pub(crate) state: State,
+}
+
+/// Why a drive ended.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Stop {
+    /// The model has answered, and there is no verdict to give.
+    Answered,
+    /// The run has its verdict.
+    #[cfg(feature = "decision-objects")]
+    Decided(Box<trunkline_decision_objects::Decision>),
+    /// Nothing goes on before somebody decides on these.
+    #[cfg(feature = "resolve-queue")]
+    Waiting(Vec<trunkline_resolve_queue::ProposalId>),
+    /// It was cancelled. What was streamed is kept, and the run stays open.
+    Cancelled,
+    /// A limit was reached. The run stays open.
+    Limit(Limit),
+    /// There was nothing to do.
+    Idle,
+}
+
+/// Which limit was reached.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// The model was asked as often as allowed.
+    Turns,
+    /// As many tokens were used as allowed.
+    Tokens,
+    /// The time is up.
+    Time,
+    /// The model's replies kept running into their output limit.
+    Output,
+}
+
+impl Session {
+    pub(crate) async fn open(
+        agent: Agent,
+        store: Arc<dyn SessionStore>,
+        id: &SessionId,
+    ) -> Result<Self, RuntimeError> {
+        let lock = store.lock(id).await?;
+        let log = store.load(id).await?;
+        let state = State::replay(&log)?;
+        #[cfg(not(feature = "resolve-queue"))]
+        state.resolve.check_settled()?;
+        #[cfg(not(feature = "decision-objects"))]
+        state.decision.check_settled()?;
+        #[cfg_attr(
+            not(feature = "resolve-queue"),
+            expect(unused_mut, reason = "only staged actions are recovered")
+        )]
+        let mut session = Session { agent, store, lock, state };
+        #[cfg(feature = "resolve-queue")]
+        session.recover().await?;
+        Ok(session)
+    }
+
+    /// Returns the session's name.
+    pub fn id(&self) -> &SessionId {
+        self.lock.session()
+    }
+
+    /// Returns everything that was said, wherever it stands.
+    pub fn tree(&self) -> &MessageTree {
+        &self.state.tree
+    }
+
+    /// Returns the trunk as the model would be sent it, before it is made legal for a wire.
+    pub fn rendered(&self) -> Vec<Message> {
+        revert::rendered(&self.settings().setup.revert, &self.state.tree, &self.state.revert)
+    }
+
+    /// Returns the model's last words on the trunk; empty if it has said nothing.
+    pub fn answer(&self) -> String {
+        let mut replies =
+            self.state.tree.trunk().messages().rev().filter(|message| message.role == Role::Assistant);
+        replies.next().map(Message::text).unwrap_or_default()
+    }
+
+    /// Returns the staged actions and what became of them.
+    #[cfg(feature = "resolve-queue")]
+    pub fn proposals(&self) -> &trunkline_resolve_queue::Queue<serde_json::Value> {
+        &self.state.resolve.queue
+    }
+
+    /// Returns the notes that reverts have left, oldest first.
+    #[cfg(feature = "revert")]
+    pub fn notes(&self) -> &[trunkline_revert::Note] {
+        &self.state.revert.notes
+    }
+
+    /// Returns the verdicts of this session's runs.
+    #[cfg(feature = "decision-objects")]
+    pub fn decisions(&self) -> &trunkline_decision_objects::Decisions {
+        &self.state.decision.decisions
+    }
+
+    /// Returns whether a run has begun that has no verdict yet.
+    #[cfg(feature = "decision-objects")]
+    pub fn has_open_run(&self) -> bool {
+        self.state.decision.is_open()
+    }
+
+    /// Gives the model a prompt and drives the session until it stops.
+    ///
+    /// While calls wait for a decision the prompt waits too, in the session's inbox.
+    ///
+    /// # Errors
+    ///
+    /// Any [`RuntimeError`]; what was recorded is kept, and [`resume`](Session::resume) goes on from there.
+    pub async fn prompt(&mut self, text: &str, cancel: &Cancel) -> Result<Stop, RuntimeError> {
+        if self.state.open_turn().is_some() {
+            let body = serde_json::json!({ "text": text }).to_string();
+            let at = self.settings().now();
+            self.store.post(self.lock.session(), crate::letters::PROMPT, &body, at).await?;
+        } else {
+            self.add_prompt(text, None).await?;
+        }
+        self.drive(cancel).await
+    }
+
+    /// Drives the session on from where it is until it stops.
+    ///
+    /// # Errors
+    ///
+    /// Any [`RuntimeError`]; what was recorded is kept.
+    pub async fn resume(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
+        self.drive(cancel).await
+    }
+
+    /// Takes in the letters that others have left, as far as they can take effect now, without asking the model.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Store`] and whatever a letter's effect can fail with.
+    pub async fn read_letters(&mut self) -> Result<(), RuntimeError> {
+        self.take_letters(&Cancel::new()).await
+    }
+
+    /// Moves the head back, as a person: prompts may be left behind, and a lesson taken along.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Refused`] with targets that would work; [`RuntimeError::Store`].
+    pub async fn revert(&mut self, to: NodeId, lesson: Option<&str>) -> Result<(), RuntimeError> {
+        self.revert_for(to, lesson, None).await
+    }
+
+    /// Takes back the latest move of the head.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Refused`] if there is none; [`RuntimeError::Store`].
+    pub async fn undo(&mut self) -> Result<(), RuntimeError> {
+        self.undo_for(None).await
+    }
+
+    /// Makes the latest move again that was taken back.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Refused`] if there is none; [`RuntimeError::Store`].
+    pub async fn redo(&mut self) -> Result<(), RuntimeError> {
+        self.redo_for(None).await
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.agent.settings
+    }
+
+    /// Writes records in one batch and then lets memory follow. Nothing else writes.
+    pub(crate) async fn commit(
+        &mut self,
+        records: Vec<Record>,
+        letter: Option<InboxId>,
+    ) -> Result<(), RuntimeError> {
+        if records.is_empty() && letter.is_none() {
+            return Ok(());
+        }
+        let batch = Batch {
+            expected_head: self.state.tree.head(),
+            expected_seq: self.state.seq,
+            records: records.clone(),
+            consumed: letter.into_iter().collect(),
+        };
+        self.store.append(&self.lock, batch).await?;
+        for record in &records {
+            self.state.record(record)?;
+        }
+        for record in &records {
+            self.tell_of(record);
+        }
+        Ok(())
+    }
+
+    fn tell_of(&self, record: &Record) {
+        use trunkline_message_tree::Entry;
+        let event = match record {
+            Record::Entry(Entry::Node { id, message, filed, .. }) => {
+                Some(Event::Message { node: *id, message: message.clone(), filed: *filed })
+            }
+            Record::Entry(Entry::Move(head_move)) => Some(Event::HeadMoved(head_move.clone())),
+            Record::Note(note) => {
+                revert::event(note).or_else(|| resolve::event(note)).or_else(|| decision::event(note))
+            }
+        };
+        if let Some(event) = event {
+            self.settings().tell(&event);
+        }
+    }
+
+    /// Adds a prompt at the head and opens a run for it, unless one is open, in one batch.
+    pub(crate) async fn add_prompt(
+        &mut self,
+        text: &str,
+        letter: Option<InboxId>,
+    ) -> Result<(), RuntimeError> {
+        let at = self.settings().now();
+        let mut draft = self.state.tree.draft();
+        let node = draft.append(Message::user(text), at)?;
+        let mut records = entries(draft);
+        records.extend(self.opening(text, node, at).await?);
+        self.commit(records, letter).await
+    }
+
+    #[cfg(feature = "decision-objects")]
+    pub(crate) async fn opening(
+        &self,
+        goal: &str,
+        prompt: NodeId,
+        at: Timestamp,
+    ) -> Result<Option<Record>, RuntimeError> {
+        if self.state.decision.is_open() {
+            return Ok(None);
+        }
+        let base = match &self.settings().workspace {
+            Some(workspace) => workspace.base().await?,
+            None => crate::Base::default(),
+        };
+        decision::open(&self.state.decision, crate::agent::new_id(), goal, prompt, base, at).map(Some)
+    }
+
+    #[cfg(not(feature = "decision-objects"))]
+    #[expect(clippy::unused_async, reason = "the layer that is there reads the files")]
+    pub(crate) async fn opening(
+        &self,
+        _: &str,
+        _: NodeId,
+        _: Timestamp,
+    ) -> Result<Option<Record>, RuntimeError> {
+        Ok(None)
+    }
+}
+
+/// Returns the entries of a draft as records.
+pub(crate) fn entries(draft: trunkline_message_tree::Draft<'_>) -> Vec<Record> {
+    draft.into_entries().into_iter().map(Record::Entry).collect()
+}

@@ -1,0 +1,128 @@
+//! Everything that is known of a session, folded from its log.
+//!
+//! There is no second truth: a resume folds the same records that the first process folded one by one, so what happens
+//! next is the same function of the same state.
+
+use std::collections::HashMap;
+
+use trunkline_message_tree::{
+    Entry, Message, MessageTree, NodeId, Role, StopReason, ToolCall, ToolResult, TreeError,
+};
+use trunkline_session_store::{Log, Note, Record};
+
+use crate::journal::{self, CallFinished, CallStarted};
+use crate::layers::{decision, resolve, revert};
+use crate::{CallPlace, RuntimeError};
+
+/// A session's state.
+pub(crate) struct State {
+    pub(crate) tree: MessageTree,
+    pub(crate) seq: u64,
+    calls: HashMap<(NodeId, u32), CallStatus>,
+    pub(crate) revert: revert::Part,
+    pub(crate) resolve: resolve::Part,
+    pub(crate) decision: decision::Part,
+}
+
+/// What is recorded of a call.
+#[derive(Clone, Debug)]
+pub(crate) enum CallStatus {
+    /// It was about to run.
+    Started,
+    /// It has its result; `ran` tells whether a tool gave it.
+    Finished { result: ToolResult, ran: bool },
+}
+
+/// The assistant message at the head, while its calls have no result nodes yet.
+pub(crate) struct OpenTurn<'a> {
+    pub(crate) node: NodeId,
+    pub(crate) message: &'a Message,
+}
+
+impl<'a> OpenTurn<'a> {
+    /// Returns the calls with their places, in order.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (CallPlace, &'a ToolCall)> {
+        let node = self.node;
+        self.message
+            .calls()
+            .zip(0..)
+            .map(move |(call, index)| (CallPlace { node, index, id: call.id.clone() }, call))
+    }
+
+    /// Returns whether the message was cut off, so that none of its calls may run.
+    pub(crate) fn was_cut(&self) -> bool {
+        matches!(self.message.stop, Some(StopReason::Cancelled | StopReason::Cut))
+    }
+}
+
+impl State {
+    /// Folds a whole log.
+    pub(crate) fn replay(log: &Log) -> Result<Self, RuntimeError> {
+        let mut records = log.records.iter().map(|(_, record)| record);
+        let Some(Record::Entry(Entry::Node { id: NodeId::ROOT, at, message, .. })) = records.next() else {
+            return Err(TreeError::NoRoot.into());
+        };
+        let mut state = State {
+            tree: MessageTree::new(message.clone(), *at),
+            seq: 1,
+            calls: HashMap::new(),
+            revert: revert::Part::default(),
+            resolve: resolve::Part::default(),
+            decision: decision::Part::default(),
+        };
+        for record in records {
+            state.record(record)?;
+        }
+        Ok(state)
+    }
+
+    /// Folds one record that the store has accepted.
+    pub(crate) fn record(&mut self, record: &Record) -> Result<(), RuntimeError> {
+        match record {
+            Record::Entry(entry) => self.tree.record(entry.clone())?,
+            Record::Note(note) => self.record_note(note)?,
+        }
+        self.seq += 1;
+        Ok(())
+    }
+
+    fn record_note(&mut self, note: &Note) -> Result<(), RuntimeError> {
+        match (note.layer.as_str(), note.kind.as_str()) {
+            (journal::LAYER, journal::CALL_STARTED) => {
+                let started: CallStarted = journal::read(note)?;
+                self.calls.insert((started.call.node, started.call.index), CallStatus::Started);
+            }
+            (journal::LAYER, journal::CALL_FINISHED) => {
+                let finished: CallFinished = journal::read(note)?;
+                let place = (finished.call.node, finished.call.index);
+                let CallFinished { result, ran, .. } = finished;
+                self.calls.insert(place, CallStatus::Finished { result, ran });
+            }
+            (revert::LAYER, _) => self.revert.record(note)?,
+            (resolve::LAYER, _) => self.resolve.record(note)?,
+            (decision::LAYER, _) => self.decision.record(note)?,
+            // Notes of layers that we do not know stay in the log, untouched.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Returns the turn whose calls have no result nodes yet, if the head is one.
+    pub(crate) fn open_turn(&self) -> Option<OpenTurn<'_>> {
+        let message = self.head_message();
+        let has_calls = message.role == Role::Assistant && message.calls().next().is_some();
+        has_calls.then(|| OpenTurn { node: self.tree.head(), message })
+    }
+
+    pub(crate) fn head_message(&self) -> &Message {
+        self.tree.trunk().messages().next_back().expect("the trunk always has the root")
+    }
+
+    pub(crate) fn call(&self, place: &CallPlace) -> Option<&CallStatus> {
+        self.calls.get(&(place.node, place.index))
+    }
+
+    pub(crate) fn is_finished(&self, place: &CallPlace) -> bool {
+        matches!(self.call(place), Some(CallStatus::Finished { .. }))
+    }
+}

@@ -1,0 +1,154 @@
+//! What a tool is.
+//!
+//! A tool never asks a person and never writes what was not approved: it says what it wants done ([`Tool::gate`],
+//! [`ToolOutput::proposals`]) and is called again when that was decided, perhaps in another process.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use trunkline_message_tree::{NodeId, Part, ToolSpec};
+#[cfg(feature = "resolve-queue")]
+use trunkline_resolve_queue::{Fingerprint, Outcome};
+
+use crate::Cancel;
+
+/// A staged action: what a tool wants done, as data.
+///
+/// Its `source_tool` is the name of the tool that will be asked to apply it.
+#[cfg(feature = "resolve-queue")]
+pub type Proposal = trunkline_resolve_queue::Proposal<Value>;
+
+/// Something that a model may call.
+#[async_trait]
+pub trait Tool: Send + Sync {
+    /// Returns what the model is told. Must not change while an agent lives: it is part of the cached prompt.
+    fn spec(&self) -> ToolSpec;
+
+    /// Returns what the tool does to the world.
+    fn access(&self) -> Access {
+        Access::Exclusive
+    }
+
+    /// Returns what must be approved before a call may run; `None` if it may run at once.
+    ///
+    /// The arguments have been checked against the schema.
+    #[cfg(feature = "resolve-queue")]
+    fn gate(&self, arguments: &Map<String, Value>) -> Option<Gate> {
+        let _ = arguments;
+        None
+    }
+
+    /// Runs one call. The arguments have been checked against the schema.
+    ///
+    /// When `context.cancel` is given, the tool stops what it started and returns soon; a tool that does not is dropped.
+    async fn run(&self, arguments: Map<String, Value>, context: &ToolContext) -> ToolOutput;
+
+    /// Looks how the named subjects are now. Called right before [`Tool::apply`] and after a crash.
+    #[cfg(feature = "resolve-queue")]
+    async fn observe(&self, subjects: &[String]) -> Vec<Fingerprint> {
+        let _ = subjects;
+        Vec::new()
+    }
+
+    /// Does exactly what the proposal says; its fingerprints were compared a moment ago.
+    ///
+    /// Returns how it ended and what the model is told.
+    #[cfg(feature = "resolve-queue")]
+    async fn apply(&self, proposal: &Proposal, context: &ToolContext) -> (Outcome, ToolOutput) {
+        let (_, _) = (proposal, context);
+        let reason = "this tool has nothing to apply".to_owned();
+        (Outcome::Failed { reason: reason.clone() }, ToolOutput::error(reason))
+    }
+}
+
+/// What a tool does to the world.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Access {
+    /// It only looks: calls may run side by side, and run again after a crash.
+    ReadOnly,
+    /// It looks and stages proposals: its calls run alone, in order, and run again after a crash.
+    Proposes,
+    /// It may change something: its calls run alone, in order, and never a second time by themselves.
+    Exclusive,
+}
+
+/// What a person is asked before a call may run.
+#[cfg(feature = "resolve-queue")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// One line: what would be done.
+    pub label: String,
+    /// Everything that helps to decide.
+    pub preview: String,
+}
+
+/// What a running call may know and use.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ToolContext {
+    /// Given when the call must stop.
+    pub cancel: Cancel,
+    /// The place of the call.
+    pub call: CallPlace,
+}
+
+impl ToolContext {
+    /// Returns a context, as for a tool's own tests.
+    pub fn new(cancel: Cancel, call: CallPlace) -> Self {
+        ToolContext { cancel, call }
+    }
+}
+
+/// Where a call stands. Ids of calls repeat in a session, places do not.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CallPlace {
+    /// The assistant message that holds the call.
+    pub node: NodeId,
+    /// The number of the call among the calls of the message, from 0.
+    pub index: u32,
+    /// The provider's id for it.
+    pub id: String,
+}
+
+/// What a call gave.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ToolOutput {
+    /// What the model is told.
+    pub content: Vec<Part>,
+    /// Whether the tool reports a failure.
+    pub is_error: bool,
+    /// What the tool wants done.
+    #[cfg(feature = "resolve-queue")]
+    pub proposals: Vec<Proposal>,
+    /// What the call proves, for the verdict of the run.
+    #[cfg(feature = "decision-objects")]
+    pub finding: Option<Finding>,
+}
+
+impl ToolOutput {
+    /// Returns words for the model.
+    pub fn text(text: impl Into<String>) -> Self {
+        ToolOutput { content: vec![Part::text(text)], ..ToolOutput::default() }
+    }
+
+    /// Returns a failure in words.
+    pub fn error(text: impl Into<String>) -> Self {
+        ToolOutput { is_error: true, ..ToolOutput::text(text) }
+    }
+}
+
+/// What a command proved: evidence for the verdict of a run.
+#[cfg(feature = "decision-objects")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// `test`, `lint`, `build`, or another lower-case word.
+    pub kind: String,
+    /// What was run, on one line.
+    pub command: String,
+    /// How it ended; `None` if a signal or a limit ended it.
+    pub exit_code: Option<i32>,
+    /// One line on what it showed.
+    pub summary: String,
+}

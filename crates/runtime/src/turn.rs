@@ -1,0 +1,238 @@
+//! The turn machine: what happens next, as a function of what is recorded.
+//!
+//! No IO and no memory of its own. A process that was killed and one that was not ask the same question of the same
+//! log, so there is no separate path for recovery.
+
+use serde_json::{Map, Value};
+use trunkline_message_tree::{Author, Message, NodeId, Role, StopReason, ToolCall};
+
+use crate::catalogue::Catalogue;
+use crate::layers::{resolve, revert};
+use crate::state::{CallStatus, OpenTurn, State};
+use crate::{Access, CallPlace};
+
+/// How often in a row a model is asked to go on before the run stops.
+const NUDGES: usize = 3;
+
+const GO_ON_LIMIT: &str = "Your reply ended at its output limit. Go on exactly where it ended.";
+const GO_ON_CUT: &str = "Your reply above was cut off before it was complete. Go on from there.";
+
+/// What an agent is set up to do; the part of it that the machine looks at.
+pub(crate) struct Setup {
+    pub(crate) catalogue: Catalogue,
+    pub(crate) revert: revert::Setting,
+    pub(crate) resolve: resolve::Setting,
+}
+
+/// What happens next.
+pub(crate) enum Step {
+    /// These calls end without running; the text says why.
+    Answer(Vec<(CallPlace, String)>),
+    /// This call needs a decision before it may run: stage it.
+    Gate(CallPlace, Box<resolve::Asked>),
+    /// These calls run now, side by side.
+    Run(Vec<Runnable>),
+    /// The model decides on a proposal.
+    Resolve(CallPlace, String),
+    /// Nothing can go on before a person decides on one of these.
+    Ask(Vec<resolve::Id>),
+    /// Every call of the turn has its result: write them, and carry out what the turn asked for.
+    Settle,
+    /// A proposal has to be moved on.
+    #[cfg_attr(not(feature = "resolve-queue"), expect(dead_code, reason = "there are no proposals"))]
+    Work(resolve::Work),
+    /// The model is told something by the harness.
+    Nudge(String),
+    /// A run has to be opened before the model is asked.
+    OpenRun,
+    /// The model is asked.
+    Request,
+    /// The run is over and gets its verdict.
+    Conclude,
+    /// There is nothing to do.
+    Rest,
+}
+
+/// A call that may run now.
+pub(crate) struct Runnable {
+    pub(crate) place: CallPlace,
+    pub(crate) tool: String,
+    pub(crate) arguments: Map<String, Value>,
+    /// The proposal that a person approved for this call.
+    pub(crate) approved: Option<resolve::Id>,
+}
+
+/// Returns what happens next; with `cancelled` nothing new is begun and the open turn is closed.
+pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool) -> Step {
+    if let Some(turn) = state.open_turn() {
+        return next_in_turn(state, setup, &turn, cancelled);
+    }
+    if cancelled {
+        return Step::Rest;
+    }
+    if let Some(work) = resolve::work(&setup.resolve, &state.resolve) {
+        return work.into_step();
+    }
+    let head = state.head_message();
+    if head.role != Role::Assistant {
+        return match (state.tree.head(), state.decision.is_open()) {
+            (NodeId::ROOT, _) => Step::Rest,
+            (_, true) => Step::Request,
+            (_, false) => Step::OpenRun,
+        };
+    }
+    if !state.decision.is_open() {
+        return Step::Rest;
+    }
+    match head.stop {
+        Some(StopReason::Cancelled | StopReason::Cut) => Step::Nudge(GO_ON_CUT.to_owned()),
+        Some(StopReason::MaxTokens | StopReason::Pause | StopReason::ContextWindow) => {
+            nudge(state, GO_ON_LIMIT.to_owned())
+        }
+        _ => match resolve::reminder(&setup.resolve, &state.resolve) {
+            Some((text, _)) if nudges(state, &text) < NUDGES => Step::Nudge(text),
+            // The model was told and went away all the same: a person has to look.
+            Some((_, waiting)) => Step::Ask(waiting),
+            None => Step::Conclude,
+        },
+    }
+}
+
+fn nudge(state: &State, text: String) -> Step {
+    if nudges(state, &text) < NUDGES { Step::Nudge(text) } else { Step::Rest }
+}
+
+/// Counts how often the harness has said this in a row, with nothing but replies of the model in between.
+fn nudges(state: &State, text: &str) -> usize {
+    let said = |message: &Message| message.author == Author::Harness && message.text() == text;
+    let mut count = 0;
+    for message in state.tree.trunk().messages().rev() {
+        match message.role {
+            Role::Assistant if message.calls().next().is_none() => {}
+            Role::User if said(message) => count += 1,
+            _ => break,
+        }
+    }
+    count
+}
+
+fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bool) -> Step {
+    let drained = drain(state, &setup.revert, turn);
+    let mut answers = Vec::new();
+    let mut runnable: Vec<Runnable> = Vec::new();
+    let mut gate = None;
+    let mut waiting = Vec::new();
+    let mut resolutions = Vec::new();
+    for (place, call) in turn.calls() {
+        let status = state.call(&place);
+        if matches!(status, Some(CallStatus::Finished { .. })) {
+            continue;
+        }
+        if turn.was_cut() {
+            answers.push((place, "not run: the reply was cut off while it was being written".to_owned()));
+            continue;
+        }
+        if revert::is_call(&setup.revert, &call.name) {
+            continue;
+        }
+        if resolve::is_call(&setup.resolve, &call.name) {
+            resolutions.push((place, call.arguments.clone()));
+            continue;
+        }
+        match judge(state, setup, turn.message, &place, call, status) {
+            _ if cancelled && status.is_none() => {
+                answers.push((place, "not run: the turn was cancelled before this call began".to_owned()));
+            }
+            Judged::Answer(text) => answers.push((place, text)),
+            Judged::Ask(asked) => gate = gate.or(Some((place, asked))),
+            Judged::Waiting(id) => waiting.push((place, id)),
+            Judged::Free(free) => runnable.push(*free),
+        }
+    }
+
+    if !answers.is_empty() {
+        return Step::Answer(answers);
+    }
+    if !runnable.is_empty() {
+        return Step::Run(side_by_side(setup, runnable));
+    }
+    if drained.leaves() {
+        // What still waits stands on a branch that is about to be left: nobody needs to decide it.
+        let left = waiting.into_iter().map(|(place, _)| place).chain(gate.map(|(place, _)| place));
+        let left = left.chain(resolutions.into_iter().map(|(place, _)| place));
+        let text = "not run: a revert of the same turn left this branch first";
+        let left: Vec<_> = left.map(|place| (place, text.to_owned())).collect();
+        return if left.is_empty() { Step::Settle } else { Step::Answer(left) };
+    }
+    if let Some((place, asked)) = gate {
+        return Step::Gate(place, asked);
+    }
+    if !waiting.is_empty() {
+        return Step::Ask(waiting.into_iter().map(|(_, id)| id).collect());
+    }
+    if let Some((place, arguments)) = resolutions.into_iter().next() {
+        return match cancelled {
+            true => Step::Answer(vec![(place, "not done: the turn was cancelled first".to_owned())]),
+            false => Step::Resolve(place, arguments),
+        };
+    }
+    Step::Settle
+}
+
+/// Decides the revert calls of a turn that have no result yet.
+pub(crate) fn drain(state: &State, setting: &revert::Setting, turn: &OpenTurn<'_>) -> revert::Drained {
+    let finished = |index: u32| state.is_finished(&CallPlace { node: turn.node, index, id: String::new() });
+    revert::drain(setting, &state.tree, turn.node, turn.message, finished)
+}
+
+enum Judged {
+    Answer(String),
+    Ask(Box<resolve::Asked>),
+    Waiting(resolve::Id),
+    Free(Box<Runnable>),
+}
+
+/// Decides whether a call that has no result may run.
+fn judge(
+    state: &State,
+    setup: &Setup,
+    message: &Message,
+    place: &CallPlace,
+    call: &ToolCall,
+    status: Option<&CallStatus>,
+) -> Judged {
+    let arguments = match setup.catalogue.check(message, call) {
+        Ok(arguments) => arguments,
+        Err(text) => return Judged::Answer(text),
+    };
+    let Some(tool) = setup.catalogue.tool(&call.name) else {
+        return Judged::Answer(format!("not run: there is no tool {:?}", call.name));
+    };
+    if matches!(status, Some(CallStatus::Started)) && tool.access() == Access::Exclusive {
+        return Judged::Answer(
+            "outcome unknown: this call had begun when the program ended, and no result was recorded; \
+             it may have done all, some or nothing of its work. Look before you repeat it."
+                .to_owned(),
+        );
+    }
+    match resolve::gate(&setup.resolve, &state.resolve, tool.as_ref(), &arguments, place) {
+        resolve::Gated::Free(approved) => Judged::Free(Box::new(Runnable {
+            place: place.clone(),
+            tool: call.name.clone(),
+            arguments,
+            approved,
+        })),
+        resolve::Gated::Ask(asked) => Judged::Ask(asked),
+        resolve::Gated::Waiting(id) => Judged::Waiting(id),
+        resolve::Gated::Refused(text) => Judged::Answer(text),
+    }
+}
+
+/// Takes the first call, and with it every read-only one that directly follows a read-only one.
+fn side_by_side(setup: &Setup, runnable: Vec<Runnable>) -> Vec<Runnable> {
+    let looks = |call: &Runnable| {
+        setup.catalogue.tool(&call.tool).is_some_and(|tool| tool.access() == Access::ReadOnly)
+    };
+    let together = runnable.iter().take_while(|call| looks(call)).count().max(1);
+    runnable.into_iter().take(together).collect()
+}

@@ -1,0 +1,294 @@
+//! Edits and commands that wait for a decision.
+
+use expect_test::{Expect, expect};
+use serde_json::json;
+use trunkline_runtime::Approval;
+use trunkline_runtime::providers::Turn;
+use trunkline_runtime::resolve_queue::{ProposalId, Verdict};
+
+use crate::story::{Story, World, replies, stop_line};
+
+fn edit(id: &str, path: &str, text: &str) -> Turn {
+    Turn::new().call(id, "edit", &json!({ "path": path, "text": text }))
+}
+
+fn resolve(id: &str, action: &str) -> Turn {
+    Turn::new().call(id, "resolve", &json!({ "action": action, "reason": "because" }))
+}
+
+async fn begin(approval: Approval, turns: Vec<Turn>) -> Story {
+    let world = World::default();
+    let agent = world.agent(replies(turns)).approval(approval).with_revert();
+    Story::begin(world, agent).await
+}
+
+fn check(story: &Story, stop: &str, expected: Expect) {
+    let tree = story.tree();
+    let words: Vec<&str> =
+        tree.lines().filter(|line| line.contains("result") || line.contains("harness:")).collect();
+    let done = story.world.effects().join(", ");
+    let told = story.world.told.lock().unwrap().join(", ");
+    expected.assert_eq(&format!("{}\n-- did: {done}\n-- queue: {told}\n-- {stop}\n", words.join("\n")));
+}
+
+#[tokio::test]
+async fn a_model_that_may_decide_applies_its_own_edit() {
+    let mut story =
+        begin(Approval::Model, vec![edit("c1", "a", "new"), resolve("c2", "apply"), Turn::say("done")]).await;
+    let stop = story.prompt("do it").await;
+    check(
+        &story,
+        &stop_line(&stop),
+        expect![[r#"
+            n3 result c1: a preview
+            n5 result c2: Applied p1. Written.
+            -- did: wrote a
+            -- queue: p1 staged, p1 decided, p1 began, p1 finished
+            -- decided other: answered
+        "#]],
+    );
+}
+
+#[tokio::test]
+async fn a_discarded_edit_is_never_written() {
+    let mut story = begin(
+        Approval::Model,
+        vec![edit("c1", "a", "new"), resolve("c2", "discard"), resolve("c3", "apply"), Turn::say("done")],
+    )
+    .await;
+    let stop = story.prompt("do it").await;
+    check(
+        &story,
+        &stop_line(&stop),
+        expect![[r#"
+            n3 result c1: a preview
+            n5 result c2: Discarded: edit a. Reason: because
+            n7 result c3!: No pending action to resolve. Nothing to apply or discard.
+            -- did: 
+            -- queue: p1 staged, p1 decided
+            -- decided other: answered
+        "#]],
+    );
+}
+
+#[tokio::test]
+async fn an_edit_of_a_file_that_changed_meanwhile_is_not_written() {
+    let world = World::default();
+    let files = world.files.clone();
+    let turns = std::sync::Mutex::new(
+        vec![edit("c1", "a", "new"), resolve("c2", "apply"), Turn::say("done")].into_iter(),
+    );
+    let agent = world.agent(move |request| {
+        // Somebody else writes between preview and apply.
+        if request.messages.len() > 3 {
+            files.lock().unwrap().insert("a".to_owned(), "mine".to_owned());
+        }
+        turns.lock().unwrap().next().unwrap()
+    });
+    let mut story = Story::begin(world, agent.approval(Approval::Model)).await;
+    let stop = story.prompt("do it").await;
+    check(
+        &story,
+        &stop_line(&stop),
+        expect![[r#"
+            n3 result c1: a preview
+            n5 result c2!: p1 was not applied and is dropped: a changed after the preview. Look again and propose anew.
+            -- did: 
+            -- queue: p1 staged, p1 decided, p1 went_stale, p1 decided
+            -- decided other: answered
+        "#]],
+    );
+    assert_eq!(story.world.files.lock().unwrap()["a"], "mine");
+}
+
+#[tokio::test]
+async fn r15_an_apply_that_fails_keeps_the_proposal_and_can_be_discarded() {
+    let mut story = begin(
+        Approval::Model,
+        vec![
+            edit("c1", "a", "unwritable"),
+            resolve("c2", "apply"),
+            Turn::new().call("c3", "resolve", &json!({"action": "discard", "reason": "no room", "id": "p1"})),
+            Turn::say("done"),
+        ],
+    )
+    .await;
+    let stop = story.prompt("do it").await;
+    check(
+        &story,
+        &stop_line(&stop),
+        expect![[r#"
+            n3 result c1: a preview
+            n5 result c2!: p1 could not be applied: the disk is full. It is kept: apply it again or discard it.
+            n7 result c3: Discarded: edit a. Reason: no room
+            -- did: 
+            -- queue: p1 staged, p1 decided, p1 began, p1 finished, p1 decided
+            -- decided other: answered
+        "#]],
+    );
+}
+
+#[tokio::test]
+async fn a_model_that_leaves_an_edit_undecided_is_reminded_and_then_a_person_is_asked() {
+    let mut story = begin(Approval::Model, vec![edit("c1", "a", "new"), Turn::say("done")]).await;
+    let stop = story.prompt("do it").await;
+    check(
+        &story,
+        &stop_line(&stop),
+        expect![[r#"
+            n3 result c1: a preview
+            n5 harness: Not done yet: p1 still waits for you. Call `resolve` with action apply or discard and the id.
+            n7 harness: Not done yet: p1 still waits for you. Call `resolve` with action apply or discard and the id.
+            n9 harness: Not done yet: p1 still waits for you. Call `resolve` with action apply or discard and the id.
+            -- did: 
+            -- queue: p1 staged
+            -- Waiting([ProposalId(1)])
+        "#]],
+    );
+}
+
+#[tokio::test]
+async fn without_anybody_to_ask_the_drive_stops_and_another_process_goes_on_from_there() {
+    let mut story = begin(Approval::Person, vec![edit("c1", "a", "new"), Turn::say("done")]).await;
+    let stop = story.prompt("do it").await;
+    assert_eq!(stop_line(&stop), "Waiting([ProposalId(1)])");
+    let mut story = story.restart().await;
+    story.session.decide(ProposalId(1), Verdict::Approve, "looks right").await.unwrap();
+    let mut story = story.restart().await;
+    let stop = story.resume().await;
+    check(
+        &story,
+        &stop_line(&stop),
+        expect![[r#"
+            n3 result c1: a preview
+            n4 harness: A person approved p1, and it was applied. Written.
+            -- did: wrote a
+            -- queue: p1 staged, p1 decided, p1 began, p1 finished
+            -- decided other: answered
+        "#]],
+    );
+}
+
+#[tokio::test]
+async fn a_person_declines_an_edit_and_the_model_is_told_why() {
+    let mut story = begin(Approval::Person, vec![edit("c1", "a", "new"), Turn::say("done")]).await;
+    story.prompt("do it").await.unwrap();
+    story.session.decide(ProposalId(1), Verdict::Discard, "wrong file").await.unwrap();
+    let stop = story.resume().await;
+    check(
+        &story,
+        &stop_line(&stop),
+        expect![[r#"
+            n3 result c1: a preview
+            n4 harness: A person declined p1. Discarded: edit a. Reason: wrong file
+            -- did: 
+            -- queue: p1 staged, p1 decided
+            -- decided other: answered
+        "#]],
+    );
+}
+
+#[tokio::test]
+async fn a_command_waits_with_its_call_open_and_runs_once_it_is_approved() {
+    let turn = Turn::new().call("c1", "shell", &json!({ "path": "make" })).call(
+        "c2",
+        "read",
+        &json!({ "path": "a" }),
+    );
+    let mut story = begin(Approval::Person, vec![turn, Turn::say("done")]).await;
+    let stop = story.prompt("do it").await;
+    assert_eq!(stop_line(&stop), "Waiting([ProposalId(1)])");
+    assert!(story.world.effects().is_empty());
+    let mut story = story.restart().await;
+    assert_eq!(
+        stop_line(&story.resume().await),
+        "Waiting([ProposalId(1)])",
+        "nothing changes by asking again"
+    );
+    story.session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
+    let stop = story.resume().await;
+    check(
+        &story,
+        &stop_line(&stop),
+        expect![[r#"
+            n3 result c1: ok
+            n4 result c2!: no file a
+            -- did: ran make
+            -- queue: p1 staged, p1 decided, p1 began, p1 finished
+            -- decided other: answered
+        "#]],
+    );
+}
+
+#[tokio::test]
+async fn a_declined_command_is_answered_with_the_reason() {
+    let turn = Turn::new().call("c1", "shell", &json!({ "path": "rm -rf" }));
+    let mut story = begin(Approval::Person, vec![turn, Turn::say("done")]).await;
+    story.prompt("do it").await.unwrap();
+    story.session.decide(ProposalId(1), Verdict::Discard, "too much").await.unwrap();
+    let stop = story.resume().await;
+    check(
+        &story,
+        &stop_line(&stop),
+        expect![[r#"
+            n3 result c1!: not run: the person declined it: too much
+            -- did: 
+            -- queue: p1 staged, p1 decided
+            -- decided other: answered
+        "#]],
+    );
+}
+
+#[tokio::test]
+async fn what_was_staged_on_a_branch_that_is_left_is_put_aside_and_comes_back_with_it() {
+    let turn =
+        edit("c1", "a", "new").call("c2", "revert_to_state", &json!({"category": "tangent", "step": "n1"}));
+    let mut story = begin(Approval::Person, vec![turn, Turn::say("done"), Turn::say("again")]).await;
+    let stop = story.prompt("do it").await;
+    check(
+        &story,
+        &stop_line(&stop),
+        expect![[r#"
+            n3 result c1: a preview
+            n4 result c2: revert applied (tangent): the conversation goes on from n1; what came after it was left, and a note (finding) stands there
+            -- did: 
+            -- queue: p1 staged, p1 superseded
+            -- decided other: answered
+        "#]],
+    );
+    let refusal = story.session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap_err();
+    assert!(refusal.to_string().contains("superseded"), "{refusal}");
+    story.session.undo().await.unwrap();
+    // It comes back stale, is checked against the files, and waits again.
+    assert_eq!(stop_line(&story.resume().await), "Waiting([ProposalId(1)])");
+}
+
+#[tokio::test]
+async fn r4_a_newer_preview_of_the_same_file_takes_the_place_of_the_older() {
+    let turns =
+        vec![edit("c1", "a", "one"), edit("c2", "a", "two"), resolve("c3", "apply"), Turn::say("done")];
+    let mut story = begin(Approval::Model, turns).await;
+    story.prompt("do it").await.unwrap();
+    assert_eq!(story.world.files.lock().unwrap()["a"], "two");
+    assert_eq!(story.world.effects(), ["wrote a"]);
+    assert!(story.tree().contains("Staged as p2, in place of p1."));
+}
+
+#[tokio::test]
+async fn with_everything_approved_edits_are_applied_and_commands_run_at_once() {
+    let turn = edit("c1", "a", "new").call("c2", "shell", &json!({ "path": "make" }));
+    let mut story = begin(Approval::Always, vec![turn, Turn::say("done")]).await;
+    let stop = story.prompt("do it").await;
+    check(
+        &story,
+        &stop_line(&stop),
+        expect![[r#"
+            n3 result c1: a preview
+            n4 result c2: ok
+            n5 harness: Applied p1. Written.
+            -- did: ran make, wrote a
+            -- queue: p1 staged, p1 decided, p1 began, p1 finished
+            -- decided other: answered
+        "#]],
+    );
+}

@@ -1,0 +1,161 @@
+//! What a model says, and what becomes of it.
+
+use expect_test::{Expect, expect};
+use trunkline_runtime::message_tree::StopReason;
+use trunkline_runtime::providers::{ProviderError, Turn};
+use trunkline_runtime::{Limits, Stop};
+
+use crate::story::{Story, World, replies, stop_line};
+
+async fn check(turns: Vec<Turn>, expected: Expect) -> Story {
+    let world = World::default();
+    let agent = world.agent(replies(turns));
+    let mut story = Story::begin(world, agent).await;
+    let stop = story.prompt("do it").await;
+    expected.assert_eq(&format!("{}-- {}\n", story.tree(), stop_line(&stop)));
+    story
+}
+
+#[tokio::test]
+async fn an_answer_without_changes_ends_the_run_as_answered() {
+    check(
+        vec![Turn::say("42")],
+        expect![[r#"
+            n0 system: You work on files.
+            n1 user: do it
+            n2 assistant: 42
+            -- decided other: answered
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_reply_that_ran_into_its_limit_is_asked_to_go_on_three_times() {
+    let cut = || Turn::say("and so").stop(StopReason::MaxTokens);
+    check(
+        vec![cut(), cut(), cut(), cut(), Turn::say("never asked for")],
+        expect![[r#"
+            n0 system: You work on files.
+            n1 user: do it
+            n2 assistant: and so
+            + stop max_tokens
+            n3 harness: Your reply ended at its output limit. Go on exactly where it ended.
+            n4 assistant: and so
+            + stop max_tokens
+            n5 harness: Your reply ended at its output limit. Go on exactly where it ended.
+            n6 assistant: and so
+            + stop max_tokens
+            n7 harness: Your reply ended at its output limit. Go on exactly where it ended.
+            n8 assistant: and so
+            + stop max_tokens
+            -- Limit(Output)
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_streamed_before_the_connection_broke_is_kept_and_taken_up() {
+    let broken = Turn::say("half a sen").fail(ProviderError::Cut);
+    let mut story = check(
+        vec![broken, Turn::say("tence, and the rest")],
+        expect![[r#"
+            n0 system: You work on files.
+            n1 user: do it
+            n2 assistant: half a sen
+            + stop cut
+            -- error: the model could not be asked
+        "#]],
+    )
+    .await;
+    let stop = story.resume().await;
+    expect![[r#"
+        n0 system: You work on files.
+        n1 user: do it
+        n2 assistant: half a sen
+        + stop cut
+        n3 harness: Your reply above was cut off before it was complete. Go on from there.
+        n4 assistant: tence, and the rest
+        -- decided other: answered
+    "#]]
+    .assert_eq(&format!("{}-- {}\n", story.tree(), stop_line(&stop)));
+}
+
+#[tokio::test]
+async fn a_call_in_a_reply_that_was_cut_off_never_runs() {
+    let broken = Turn::new().call_raw("c1", "shell", r#"{"path":"rm -rf"}"#).fail(ProviderError::Cut);
+    let mut story = check(
+        vec![broken, Turn::say("sorry")],
+        expect![[r#"
+            n0 system: You work on files.
+            n1 user: do it
+            n2 assistant:
+            + call c1 shell {"path":"rm -rf"}
+            + stop cut
+            -- error: the model could not be asked
+        "#]],
+    )
+    .await;
+    story.resume().await.unwrap();
+    assert!(story.world.effects().is_empty());
+    expect![[r#"
+        n0 system: You work on files.
+        n1 user: do it
+        n2 assistant:
+        + call c1 shell {"path":"rm -rf"}
+        + stop cut
+        n3 result c1!: not run: the reply was cut off while it was being written
+        + author harness
+        n4 assistant: sorry
+    "#]]
+    .assert_eq(&story.tree());
+}
+
+#[tokio::test]
+async fn a_cancel_keeps_the_words_that_came_and_leaves_the_run_open() {
+    let world = World::default();
+    let agent = world.agent(replies(vec![Turn::say("I was about to").hang(), Turn::say("done")]));
+    let mut story = Story::begin(world, agent).await;
+    let cancel = story.cancel.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+        cancel.cancel();
+    });
+    assert_eq!(story.prompt("do it").await.unwrap(), Stop::Cancelled);
+    assert!(story.session.has_open_run());
+    let mut story = story.restart().await;
+    let stop = story.prompt("go on then").await;
+    expect![[r#"
+        n0 system: You work on files.
+        n1 user: do it
+        n2 assistant: I was about to
+        + stop cancelled
+        n3 user: go on then
+        n4 assistant: done
+        -- decided other: answered
+    "#]]
+    .assert_eq(&format!("{}-- {}\n", story.tree(), stop_line(&stop)));
+}
+
+#[tokio::test]
+async fn a_run_that_reaches_its_limit_of_turns_stays_open_and_goes_on() {
+    let world = World::default();
+    let look = || Turn::new().call("c", "read", &serde_json::json!({ "path": "a" }));
+    let mut limits = Limits::default();
+    limits.turns = 2;
+    let agent = world.agent(replies(vec![look(), look(), Turn::say("found nothing")])).limits(limits);
+    let mut story = Story::begin(world, agent).await;
+    assert_eq!(stop_line(&story.prompt("look").await), "Limit(Turns)");
+    assert_eq!(stop_line(&story.resume().await), "decided other: answered");
+}
+
+#[tokio::test]
+async fn a_session_with_nothing_to_do_rests() {
+    let world = World::default();
+    let agent = world.agent(replies(vec![Turn::say("42")]));
+    let mut story = Story::begin(world, agent).await;
+    assert_eq!(story.resume().await.unwrap(), Stop::Idle);
+    story.prompt("do it").await.unwrap();
+    assert_eq!(story.resume().await.unwrap(), Stop::Idle);
+}

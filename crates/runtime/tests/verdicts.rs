@@ -1,0 +1,102 @@
+//! The end of a run, with files that change and a commit that may be cut off.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use expect_test::expect;
+use serde_json::json;
+use trunkline_runtime::decision_objects::Verdict;
+use trunkline_runtime::providers::Turn;
+use trunkline_runtime::{
+    Approval, Base, ChangedFile, Changes, Deciding, FileChange, RuntimeError, Stop, Touched, Workspace,
+    WorkspaceFault,
+};
+
+use crate::story::{Story, World, replies};
+
+const TREE: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+const COMMIT: &str = "cccccccccccccccccccccccccccccccccccccccc";
+
+/// A repository that counts its commits and can fail after one.
+#[derive(Default)]
+struct FakeRepository {
+    commits: Mutex<Vec<String>>,
+    fail_after: Mutex<bool>,
+    touched: Mutex<Vec<Touched>>,
+}
+
+struct Repository(Arc<FakeRepository>);
+
+#[async_trait]
+impl Workspace for Repository {
+    async fn base(&self) -> Result<Base, WorkspaceFault> {
+        Ok(Base { commit: Some("b".repeat(40)), tree: Some("d".repeat(40)) })
+    }
+
+    async fn changes(&self, _: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
+        *self.0.touched.lock().unwrap() = touched.to_vec();
+        let files = touched.iter().map(|file| ChangedFile {
+            path: file.path.clone(),
+            change: FileChange::Added,
+            added: Some(1),
+            deleted: Some(0),
+        });
+        Ok(Changes { files: files.collect(), diff: "+new\n".to_owned(), tree: Some(TREE.to_owned()) })
+    }
+
+    async fn commit(&self, deciding: &Deciding) -> Result<String, WorkspaceFault> {
+        let mut commits = self.0.commits.lock().unwrap();
+        if !commits.contains(&deciding.run) {
+            commits.push(deciding.run.clone());
+        }
+        if std::mem::take(&mut *self.0.fail_after.lock().unwrap()) {
+            return Err(WorkspaceFault { message: "the power went out".to_owned() });
+        }
+        Ok(COMMIT.to_owned())
+    }
+}
+
+async fn story(commits: bool) -> (Story, Arc<FakeRepository>) {
+    let repository = Arc::new(FakeRepository::default());
+    let world = World::default();
+    let edit = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "new" }));
+    let agent = world
+        .agent(replies(vec![edit, Turn::say("I wrote a.")]))
+        .approval(Approval::Always)
+        .workspace(Arc::new(Repository(Arc::clone(&repository))))
+        .commits(commits);
+    (Story::begin(world, agent).await, repository)
+}
+
+#[tokio::test]
+async fn changes_without_a_commit_end_as_applied() {
+    let (mut story, repository) = story(false).await;
+    let Ok(Stop::Decided(decision)) = story.prompt("write a").await else { panic!("no verdict") };
+    assert_eq!(decision.verdict().to_string(), "other: applied");
+    assert!(decision.verdict().patch_set().is_some());
+    assert!(repository.commits.lock().unwrap().is_empty(), "nothing is committed without being asked to");
+    assert_eq!(*repository.touched.lock().unwrap(), [Touched { path: "a".to_owned(), before: None }]);
+}
+
+#[tokio::test]
+async fn a_commit_verdict_names_the_real_commit_and_its_rationale() {
+    let (mut story, _) = story(true).await;
+    let Ok(Stop::Decided(decision)) = story.prompt("write a").await else { panic!("no verdict") };
+    assert!(matches!(decision.verdict(), Verdict::Commit { commit, .. } if commit.to_string() == COMMIT));
+    assert_eq!(decision.rationale().map(ToString::to_string).as_deref(), Some("I wrote a."));
+    assert_eq!(decision.decided_by().id.as_str(), "test/script");
+}
+
+#[tokio::test]
+async fn a_kill_between_commit_and_decision_is_mended_without_a_second_commit() {
+    let (mut story, repository) = story(true).await;
+    *repository.fail_after.lock().unwrap() = true;
+    let fault = story.prompt("write a").await.unwrap_err();
+    expect!["the workspace cannot be used"].assert_eq(&fault.to_string());
+    assert!(matches!(fault, RuntimeError::Workspace(_)));
+    let mut story = story.restart().await;
+    let Ok(Stop::Decided(decision)) = story.resume().await else { panic!("no verdict") };
+    assert!(matches!(decision.verdict(), Verdict::Commit { .. }));
+    assert_eq!(repository.commits.lock().unwrap().len(), 1);
+    assert_eq!(story.session.decisions().iter().count(), 1);
+}
