@@ -1,0 +1,287 @@
+//! What can be typed.
+//!
+//! The doc comments here are the help that people read. One screen for the whole command, one for each part of it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const AFTER: &str = "\
+Sessions are named by their id, by the beginning of one, or `last`, which is also meant when none is named.
+
+Environment: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, OPENROUTER_API_KEY, OLLAMA_HOST,
+  TRUNKLINE_PROVIDER, TRUNKLINE_MODEL, TRUNKLINE_STORE, NO_COLOR, CLICOLOR_FORCE, COLUMNS
+Exit codes: 0 done · 1 failed, or waits for you · 2 wrong usage · 3 findings, for commands that check · 130 interrupted
+
+Examples:
+  trunkline demo                                   no key, no network: a whole run in seconds
+  trunkline run \"make the failing test pass\"       on the current folder; you are asked before anything is written
+  trunkline run --provider openai --base-url http://localhost:11434/v1 --model qwen3 \"explain src/\"
+  trunkline tree                                   the last session, with the branches that were left
+  trunkline resolve p1 apply && trunkline resume   decide now, go on in another process";
+
+/// Durable agent runs: nothing acknowledged is lost, dead ends are left with a lesson, edits wait for approval.
+#[derive(Debug, Parser)]
+#[command(name = "trunkline", version, about, after_help = AFTER, max_term_width = 120)]
+#[command(disable_help_subcommand = true, help_template = "{about}\n\n{usage-heading} {usage}\n\n{all-args}\n\n{after-help}\n")]
+pub(crate) struct Line {
+    #[command(flatten)]
+    pub(crate) everywhere: Everywhere,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What every command takes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Everywhere {
+    /// The database of sessions; else TRUNKLINE_STORE, else sessions.db in the user's data folder
+    #[arg(long, global = true, value_name = "PATH")]
+    pub(crate) store: Option<PathBuf>,
+    /// Whether to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    pub(crate) color: Color,
+}
+
+#[derive(Copy, Clone, Debug, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show a whole run with a scripted model: try, fail, go back with a lesson, succeed
+    Demo(Demo),
+    /// Give a model a task, in the current folder
+    Run(Run),
+    /// Go on with a session where it stopped
+    Resume(Resume),
+    /// List the sessions
+    Sessions(Listing),
+    /// Print a session's conversation
+    Show(Show),
+    /// Draw a session's tree, with the branches that were left
+    Tree(Tree),
+    /// List what waits for a decision, look at it, decide on it
+    Resolve(Resolve),
+    /// Go back to a node; what came after it stays in the tree
+    Revert(Revert),
+    /// Take back the latest move of the head
+    Undo(Named),
+    /// Make the latest move again that was taken back
+    Redo(Named),
+    /// Stop the turn of a session that another process runs
+    Cancel(Named),
+    /// Write a session as lines of JSON
+    Export(Export),
+    /// Read a session from lines of JSON
+    Import(Import),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// How long the scripted model pauses between two pieces, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 15)]
+    pub(crate) delay: u64,
+    /// Work in this folder instead of a new temporary one
+    #[arg(long, value_name = "PATH")]
+    pub(crate) keep_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// What is to be done; `-` reads it from stdin
+    pub(crate) prompt: String,
+    /// The folder to work in
+    #[arg(long, short = 'C', value_name = "DIR", default_value = ".")]
+    pub(crate) cwd: PathBuf,
+    /// A file with instructions for the model, in place of ours
+    #[arg(long, value_name = "FILE")]
+    pub(crate) system: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) model: Model,
+    #[command(flatten)]
+    pub(crate) terms: Terms,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resume {
+    /// The session
+    pub(crate) session: Option<String>,
+    /// Something more to say to the model
+    #[arg(long, short = 'p', value_name = "TEXT")]
+    pub(crate) prompt: Option<String>,
+    /// The folder to work in, if it has moved
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) model: Model,
+    #[command(flatten)]
+    pub(crate) terms: Terms,
+}
+
+/// Whom to ask.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct Model {
+    /// Which API to speak; else TRUNKLINE_PROVIDER, else what the other variables suggest
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<Api>,
+    /// The model, as the provider calls it; else TRUNKLINE_MODEL
+    #[arg(long, short, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Where the API is, for example http://localhost:11434/v1
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// The most that the model may write in one reply, in tokens
+    #[arg(long, value_name = "N", default_value_t = 8192)]
+    pub(crate) max_output_tokens: u32,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Api {
+    /// Anthropic Messages
+    Anthropic,
+    /// OpenAI Chat Completions, also as llama.cpp, Ollama, vLLM, LM Studio and OpenRouter offer it
+    Openai,
+}
+
+/// What a run may do, and how it tells of it.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Terms")]
+pub(crate) struct Terms {
+    /// Who decides on edits and commands
+    #[arg(long, value_name = "WHO")]
+    pub(crate) policy: Option<Policy>,
+    /// Approve everything: the same as --policy always
+    #[arg(long, short, conflicts_with = "policy")]
+    pub(crate) yes: bool,
+    /// Commit what the run changed when it ends
+    #[arg(long)]
+    pub(crate) commit: bool,
+    /// Don't let the model go back to an earlier state
+    #[arg(long)]
+    pub(crate) no_revert: bool,
+    /// Stop after asking the model so often [default: 50]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_turns: Option<u32>,
+    /// Stop after so many tokens, prompt and output together [default: 1000000]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u64>,
+    /// Print one JSON object instead of the answer
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Don't tell what goes on
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Policy {
+    /// You are asked; without a terminal the run stops and waits
+    Person,
+    /// The model decides on its own edits; commands run without asking
+    Model,
+    /// Everything is approved at once
+    Always,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Listing {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The session
+    pub(crate) session: Option<String>,
+    /// Also what stands on branches that were left
+    #[arg(long, short)]
+    pub(crate) all: bool,
+    /// One node, fully
+    #[arg(long, short, value_name = "NODE")]
+    pub(crate) node: Option<String>,
+    /// Don't shorten results
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tree {
+    /// The session
+    pub(crate) session: Option<String>,
+    /// Don't leave out the middle of long runs
+    #[arg(long, short)]
+    pub(crate) all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resolve {
+    /// The proposal, such as p1; without it all that wait are listed
+    pub(crate) proposal: Option<String>,
+    /// What to do with it; without it the proposal is shown
+    #[arg(requires = "proposal")]
+    pub(crate) action: Option<Action>,
+    /// Why; the model is told
+    #[arg(long, short, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub(crate) reason: String,
+    /// The session
+    #[arg(long, short, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// List settled ones too
+    #[arg(long, short)]
+    pub(crate) all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Action {
+    /// Approve it, and do it
+    Apply,
+    /// Drop it
+    Discard,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Revert {
+    /// The last node to keep, such as n5
+    pub(crate) node: String,
+    /// What the model is told of the branch that is left
+    #[arg(long, short, value_name = "TEXT")]
+    pub(crate) lesson: Option<String>,
+    /// The session
+    #[arg(long, short, value_name = "ID")]
+    pub(crate) session: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Named {
+    /// The session
+    pub(crate) session: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The session
+    pub(crate) session: Option<String>,
+    /// The file to write; stdout if none is named. An existing file is not replaced
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// The file; `-` reads stdin
+    pub(crate) file: PathBuf,
+}

@@ -1,0 +1,106 @@
+//! `trunkline demo`: a whole run with nothing but the model played.
+//!
+//! The repository, the tools, the sandbox, the log and the commit are real, so a demo can be killed and taken up like
+//! any other session: `trunkline resume` finds the scripted model again by the mark in the demo's repository.
+
+mod paced;
+mod project;
+mod script;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use trunkline_providers::{Provider, Scripted};
+use trunkline_session_store::{SessionInfo, SqliteStore};
+
+use crate::args::{Demo, Model, Policy, Terms};
+use crate::demo::paced::Paced;
+use crate::fault::{Exit, Fault};
+use crate::paint::{BOLD, DIM, paint, tell};
+use crate::run::Drive;
+use crate::setup::Folder;
+use crate::store::Place;
+
+/// A file in the demo's repository, where git does not look, that names it as ours.
+const MARK: &str = ".git/trunkline-demo";
+const WORDS: &str = "the demo's scripted model";
+const PAUSE: Duration = Duration::from_millis(15);
+
+/// Runs the demo.
+pub(crate) async fn run(args: &Demo, place: &Place) -> Result<Exit, Fault> {
+    let path = folder(args.keep_dir.as_deref())?;
+    project::create(&path)?;
+    std::fs::write(path.join(MARK), "").map_err(|error| Fault::new(format!("cannot mark the demo: {error}")))?;
+    let folder = Folder::named(&path)?;
+    tell(&format!(
+        "{}\n{}\n\n",
+        paint(BOLD, script::PROMPT),
+        paint(
+            DIM,
+            &format!(
+                "A scripted model, real everything else, in {}.\nPolicy `model`: it decides on its own edits, and \
+                 commands run without asking. `trunkline run` asks you.",
+                path.display()
+            )
+        )
+    ));
+    let (model, terms) = (Model::default(), terms());
+    let drive = Drive::new(place, &model, &terms, Policy::Model).drawing();
+    let provider = scripted(Duration::from_millis(args.delay));
+    let agent = drive.agent(provider, &folder, Some(script::INSTRUCTIONS.to_owned()), WORDS)?;
+    let store = place.open().await?;
+    let title = format!("demo: {}", script::PROMPT);
+    let session = agent.start(Arc::<SqliteStore>::clone(&store), &title, folder.as_str()).await?;
+    drive.go(session, &store, Some(script::PROMPT)).await
+}
+
+/// What a demo is taken up with.
+pub(crate) struct Part {
+    /// The model.
+    pub(crate) provider: Box<dyn Provider>,
+    /// The terms it runs under.
+    pub(crate) terms: Terms,
+    /// What the model has yet to be told, if the demo was killed before it could.
+    pub(crate) prompt: Option<&'static str>,
+    /// Who the model is, for people.
+    pub(crate) words: &'static str,
+}
+
+/// Returns what a session that the demo began is taken up with; `None` for all others.
+pub(crate) fn part_of(session: &SessionInfo) -> Option<Part> {
+    let workspace = session.workspace.as_deref()?;
+    if !Path::new(workspace).join(MARK).is_file() {
+        return None;
+    }
+    let prompt = (session.nodes == 1).then_some(script::PROMPT);
+    Some(Part { provider: scripted(PAUSE), terms: terms(), prompt, words: WORDS })
+}
+
+fn terms() -> Terms {
+    Terms { policy: Some(Policy::Model), commit: true, ..Terms::default() }
+}
+
+fn scripted(pause: Duration) -> Box<dyn Provider> {
+    Box::new(Paced { script: Scripted::new("scripted", "demo", script::answer), pause })
+}
+
+/// Makes the folder of the demo: the named one, if it is empty, or a new one.
+fn folder(named: Option<&Path>) -> Result<PathBuf, Fault> {
+    let path = match named {
+        Some(path) => path.to_owned(),
+        None => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            // Two demos in one millisecond are two processes.
+            let name = format!("trunkline-demo-{}-{}", now.as_millis(), std::process::id());
+            std::env::temp_dir().join(name)
+        }
+    };
+    let fault = |error| Fault::new(format!("cannot use {}: {error}", path.display()));
+    std::fs::create_dir_all(&path).map_err(fault)?;
+    let mut inside = std::fs::read_dir(&path).map_err(fault)?;
+    if inside.next().is_some() {
+        return Err(Fault::usage(format!("{} is not empty", path.display())));
+    }
+    Ok(path)
+}

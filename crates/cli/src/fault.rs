@@ -1,0 +1,165 @@
+//! What went wrong, said once: a line, its causes, what to do next, and the exit code.
+//!
+//! Everything that ends the program early comes through here, so no other place prints errors or ends the process.
+
+use std::error::Error;
+use std::io;
+
+use trunkline_providers::{ErrorKind, ProviderError};
+use trunkline_runtime::{AgentError, RuntimeError};
+use trunkline_session_store::StoreError;
+use trunkline_tools::ToolsError;
+
+use crate::paint::{BOLD, CYAN, DIM, RED, paint, tell};
+use crate::text;
+
+/// How the program ends.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All is done.
+    Done = 0,
+    /// Something failed, or waits for a person.
+    Failure = 1,
+    /// It was asked for in a way that cannot work.
+    Usage = 2,
+    /// A person stopped it.
+    Interrupted = 130,
+}
+
+/// Why a command ends before its work is done.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    exit: Exit,
+    message: String,
+    causes: Vec<String>,
+    hints: Vec<String>,
+    /// Nobody reads any more; there is nothing to say and nothing went wrong.
+    silent: bool,
+}
+
+impl Fault {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Fault {
+            exit: Exit::Failure,
+            message: message.into(),
+            causes: Vec::new(),
+            hints: Vec::new(),
+            silent: false,
+        }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Fault { exit: Exit::Usage, ..Fault::new(message) }
+    }
+
+    /// Returns the fault of a write to stdout.
+    pub(crate) fn stdout(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Fault { exit: Exit::Done, silent: true, ..Fault::new("") },
+            _ => Fault::new(format!("cannot write to stdout: {error}")),
+        }
+    }
+
+    /// Adds what to do next.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// Returns the message with its causes on one line.
+    pub(crate) fn line(&self) -> String {
+        let all = std::iter::once(&self.message).chain(&self.causes);
+        all.map(String::as_str).collect::<Vec<_>>().join(": ")
+    }
+
+    /// Prints it on stderr.
+    pub(crate) fn show(&self) {
+        if self.silent {
+            return;
+        }
+        let mut shown = format!("{} {}\n", paint(RED.bold(), "error:"), paint(BOLD, &text::safe(&self.message)));
+        for cause in &self.causes {
+            shown.push_str(&format!("  {} {}\n", paint(DIM, "caused by:"), text::safe(cause)));
+        }
+        for hint in &self.hints {
+            shown.push_str(&format!("  {} {}\n", paint(CYAN, "hint:"), text::safe(hint)));
+        }
+        tell(&shown);
+    }
+
+    fn of(error: &dyn Error) -> Self {
+        let mut fault = Fault::new(error.to_string());
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            fault.causes.push(error.to_string());
+            cause = error.source();
+        }
+        fault
+    }
+}
+
+impl From<RuntimeError> for Fault {
+    fn from(error: RuntimeError) -> Self {
+        match error {
+            // The layer in between would say less than its cause.
+            RuntimeError::Store(error) => error.into(),
+            RuntimeError::Provider(error) => error.into(),
+            RuntimeError::Workspace(error) => Fault::new(error.to_string()),
+            other => Fault::of(&other),
+        }
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        let fault = Fault::of(&error);
+        match error {
+            StoreError::Newer { .. } => fault.hint("a newer trunkline can read it"),
+            StoreError::NotAStore { .. } => fault.hint("name another file with --store; this one was not touched"),
+            StoreError::Corrupt { .. } => fault.hint(
+                "nothing was changed; put a copy of the file aside before you try anything, and name another one with --store to go on",
+            ),
+            StoreError::Full { .. } => fault.hint("make room and try again; everything that was acknowledged is kept"),
+            StoreError::Locked { .. } => fault.hint("wait for it, or end it with `trunkline cancel`"),
+            _ => fault,
+        }
+    }
+}
+
+impl From<ProviderError> for Fault {
+    fn from(error: ProviderError) -> Self {
+        let fault = Fault::of(&error);
+        match (&error, error.kind()) {
+            (_, Some(ErrorKind::Auth)) => fault.hint("check the key: ANTHROPIC_API_KEY or OPENAI_API_KEY"),
+            (_, Some(ErrorKind::NotFound)) => fault.hint("check --model and --base-url"),
+            (_, Some(ErrorKind::Quota)) => fault.hint("the account has nothing left; waiting does not help"),
+            (ProviderError::Html { .. }, _) => {
+                fault.hint("a base URL looks like https://api.openai.com/v1 or http://localhost:11434/v1")
+            }
+            (ProviderError::Transport { .. }, _) => fault.hint("is the server running, and --base-url right?"),
+            _ => fault,
+        }
+    }
+}
+
+impl From<AgentError> for Fault {
+    fn from(error: AgentError) -> Self {
+        Fault::of(&error)
+    }
+}
+
+impl From<ToolsError> for Fault {
+    fn from(error: ToolsError) -> Self {
+        Fault { exit: Exit::Usage, ..Fault::of(&error) }
+    }
+}
+
+impl From<trunkline_session_store::ImportError> for Fault {
+    fn from(error: trunkline_session_store::ImportError) -> Self {
+        Fault::of(&error)
+    }
+}

@@ -1,0 +1,81 @@
+//! `trunkline`: durable agent runs from the command line.
+//!
+//! Data goes to stdout, everything else to stderr; every way to end passes through this file.
+
+mod approve;
+mod args;
+mod demo;
+mod fault;
+mod interrupt;
+mod letters;
+mod listing;
+mod model;
+mod moves;
+mod paint;
+mod progress;
+mod reading;
+mod resolve;
+mod run;
+mod setup;
+mod show;
+mod store;
+mod text;
+mod transfer;
+mod tree_view;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use crate::args::{Color, Command, Line};
+use crate::fault::{Exit, Fault};
+use crate::store::Place;
+
+fn main() -> ExitCode {
+    let line = Line::parse();
+    match line.everywhere.color {
+        Color::Auto => {}
+        Color::Always => anstream::ColorChoice::Always.write_global(),
+        Color::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    let exit = start(line).unwrap_or_else(|fault| {
+        fault.show();
+        fault.exit()
+    });
+    ExitCode::from(exit as u8)
+}
+
+fn start(line: Line) -> Result<Exit, Fault> {
+    let Some(command) = line.command else {
+        paint::print(&format!("{}\nNew here? `trunkline demo` shows a whole run in seconds.\n", Line::command().render_help().ansi()))?;
+        return Ok(Exit::Usage);
+    };
+    let place = Place::find(&line.everywhere)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Fault::new(format!("cannot start: {error}")))?;
+    let exit = runtime.block_on(carry_out(&command, &place));
+    // Whatever still waits for a terminal or a socket has nothing to add.
+    runtime.shutdown_background();
+    exit
+}
+
+async fn carry_out(command: &Command, place: &Place) -> Result<Exit, Fault> {
+    match command {
+        Command::Demo(args) => demo::run(args, place).await,
+        Command::Run(args) => run::run(args, place).await,
+        Command::Resume(args) => run::resume(args, place).await,
+        Command::Sessions(args) => listing::run(args, place).await,
+        Command::Show(args) => show::run(args, place).await,
+        Command::Tree(args) => tree_view::run(args, place).await,
+        Command::Resolve(args) => resolve::run(args, place).await,
+        Command::Revert(args) => moves::revert(args, place).await,
+        Command::Undo(args) => moves::undo(args, place).await,
+        Command::Redo(args) => moves::redo(args, place).await,
+        Command::Cancel(args) => letters::cancel(args, place).await,
+        Command::Export(args) => transfer::write(args, place).await,
+        Command::Import(args) => transfer::read(args, place).await,
+    }
+}

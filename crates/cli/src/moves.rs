@@ -1,0 +1,83 @@
+//! `trunkline revert`, `undo` and `redo`: a person moves the head.
+
+use trunkline_message_tree::{MessageTree, NodeId};
+use trunkline_runtime::letters::{MoveAct, Request};
+use trunkline_runtime::RuntimeError;
+
+use crate::args::{Named, Revert};
+use crate::fault::{Exit, Fault};
+use crate::letters::{self, Entrance};
+use crate::paint::{self, DIM, MAGENTA, paint, tell};
+use crate::progress::span;
+use crate::reading::Reading;
+use crate::setup::{self, Folder};
+use crate::store::{self, Place};
+use crate::text::count;
+
+/// `trunkline revert`.
+pub(crate) async fn revert(args: &Revert, place: &Place) -> Result<Exit, Fault> {
+    let to: NodeId = args.node.parse().map_err(|error| Fault::usage(format!("{error}")))?;
+    let act = MoveAct::Revert { to, lesson: args.lesson.clone() };
+    carry_out(args.session.as_deref(), act, place).await
+}
+
+/// `trunkline undo`.
+pub(crate) async fn undo(args: &Named, place: &Place) -> Result<Exit, Fault> {
+    carry_out(args.session.as_deref(), MoveAct::Undo, place).await
+}
+
+/// `trunkline redo`.
+pub(crate) async fn redo(args: &Named, place: &Place) -> Result<Exit, Fault> {
+    carry_out(args.session.as_deref(), MoveAct::Redo, place).await
+}
+
+async fn carry_out(named: Option<&str>, act: MoveAct, place: &Place) -> Result<Exit, Fault> {
+    let store = place.open_existing().await?;
+    let info = store::find(store.as_ref(), named).await?;
+    let reading = Reading::load(store.as_ref(), &info).await?;
+    let agent = setup::without_model(&Folder::for_moves(&reading)?)?.build()?;
+    let mut session = match letters::enter(&agent, &store, &info).await? {
+        Entrance::Mine(session) => session,
+        Entrance::Theirs(holder) => {
+            let request = Request::Move { act, expected_head: reading.tree.head() };
+            return letters::leave(&store, &info, &holder, &request).await;
+        }
+    };
+    let before = session.tree().trunk().ids().to_vec();
+    let moved = match &act {
+        MoveAct::Revert { to, lesson } => session.revert(*to, lesson.as_deref()).await,
+        MoveAct::Undo => session.undo().await,
+        _ => session.redo().await,
+    };
+    if let Err(fault) = moved {
+        let unknown = matches!(&act, MoveAct::Revert { to, .. } if session.tree().node(*to).is_err());
+        return Err(match fault {
+            RuntimeError::Refused { reason } if unknown => Fault::usage(reason),
+            other => other.into(),
+        });
+    }
+    let name = store::short_name(store.as_ref(), &info.id).await;
+    paint::print(&format!("{}\n", paint(MAGENTA, &told(&before, session.tree()))))?;
+    let back = if matches!(act, MoveAct::Undo) { "redo" } else { "undo" };
+    let next = [(back, "take it back"), ("tree", "see it"), ("resume", "go on from here")];
+    for (command, what) in next {
+        tell(&paint(DIM, &format!("  {what:<17}{}\n", place.command(&format!("{command} {name}")))));
+    }
+    Ok(Exit::Done)
+}
+
+/// Tells what left the trunk and what came back.
+fn told(before: &[NodeId], tree: &MessageTree) -> String {
+    let after = tree.trunk().ids();
+    let left: Vec<NodeId> = before.iter().copied().filter(|id| !tree.is_on_trunk(*id)).collect();
+    let back: Vec<NodeId> = after.iter().copied().skip_while(|id| before.contains(id)).collect();
+    let mut told = Vec::new();
+    if !left.is_empty() {
+        told.push(format!("left {} ({})", span(&left), count(left.len(), "node")));
+    }
+    if !back.is_empty() {
+        told.push(format!("{} on the trunk again", span(&back)));
+    }
+    told.push(format!("head at {}", tree.head()));
+    format!("⤺ {}", told.join(", "))
+}

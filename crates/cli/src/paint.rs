@@ -1,0 +1,76 @@
+//! Colours, and the two ways out: data to stdout, everything else to stderr.
+//!
+//! Colours are always written and taken out again where nobody wants them (`NO_COLOR`, `--color`, a pipe). A reader that
+//! goes away, as `head` does, ends the program without a complaint.
+
+use std::io::{IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::fault::Fault;
+use crate::text;
+
+pub(crate) const PLAIN: Style = Style::new();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const RED: Style = AnsiColor::Red.on_default();
+pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
+pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
+pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
+pub(crate) const MAGENTA: Style = AnsiColor::Magenta.on_default();
+
+/// Paints a text that is safe already.
+pub(crate) fn paint(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Paints a unified diff, `limit` lines of it, each after `indent`. Tells how many lines are missing.
+pub(crate) fn diff(text: &str, indent: &str, limit: usize) -> (String, usize) {
+    let (lines, more) = text::first_lines(text, limit);
+    let mut painted = String::new();
+    for line in lines {
+        let style = match line.as_bytes() {
+            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => BOLD,
+            [b'+', ..] => GREEN,
+            [b'-', ..] => RED,
+            [b'@', ..] => CYAN,
+            _ => PLAIN,
+        };
+        painted.push_str(&format!("{indent}{}\n", paint(style, &text::safe(line))));
+    }
+    (painted, more)
+}
+
+/// Writes data to stdout.
+pub(crate) fn print(text: &str) -> Result<(), Fault> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Fault::stdout)
+}
+
+/// Writes bytes to stdout exactly as they are.
+pub(crate) fn print_raw(bytes: &[u8]) -> Result<(), Fault> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(Fault::stdout)
+}
+
+/// Writes a JSON value to stdout, for people to read and programs to parse.
+pub(crate) fn print_json(value: &serde_json::Value) -> Result<(), Fault> {
+    print_raw(format!("{value:#}\n").as_bytes())
+}
+
+/// Tells something on stderr. Nobody to tell it to is no reason to stop.
+pub(crate) fn tell(text: &str) {
+    let mut out = anstream::stderr().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Returns how wide a picture may be: `COLUMNS`, or 100.
+pub(crate) fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    columns.filter(|columns| *columns >= 40).unwrap_or(100)
+}
+
+/// Returns whether one person sees both stdout and stderr, so that nothing needs to be said twice.
+pub(crate) fn one_screen() -> bool {
+    std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
+}

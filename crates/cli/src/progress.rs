@@ -1,0 +1,316 @@
+//! What goes on, told on stderr while it goes.
+//!
+//! One line for everything that has an end, and the model's words as they come. The observer runs on the driver's own
+//! time and two of its calls never overlap, but it may be called from any thread.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use trunkline_message_tree::{Author, Message, MoveKind, NodeId, Role, ToolResult, Usage};
+use trunkline_providers::Event as Streamed;
+use trunkline_runtime::decision_objects::{Decision, Verdict as Final};
+use trunkline_runtime::resolve_queue::{Change, Event as Proposed, Outcome, Verdict};
+use trunkline_runtime::{Event, revert};
+
+use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint, tell};
+use crate::reading::staged;
+use crate::text::{self, cut, one_line};
+
+/// How much of a proposal's diff is shown in passing.
+const DIFF_LINES: usize = 12;
+/// How much of a failed call's output is shown in passing.
+const OUTPUT_LINES: usize = 3;
+
+/// Tells people what goes on, and counts what it costs.
+pub(crate) struct Progress {
+    told: Mutex<Told>,
+    quiet: bool,
+    diffs: bool,
+}
+
+#[derive(Default)]
+struct Told {
+    /// Whether the cursor stands behind streamed text.
+    in_line: bool,
+    thinking: bool,
+    /// Whether the last reply was streamed to its end.
+    answered: bool,
+    calls: HashMap<(NodeId, u32), (String, String)>,
+    usage: Usage,
+}
+
+impl Progress {
+    /// Returns one that tells everything.
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Progress { told: Mutex::default(), quiet: false, diffs: true })
+    }
+
+    /// Returns one for a run: `quiet` only counts; `asks` leaves diffs to whoever asks about them.
+    pub(crate) fn of_run(quiet: bool, asks: bool) -> Arc<Self> {
+        Arc::new(Progress { told: Mutex::default(), quiet, diffs: !asks })
+    }
+
+    /// Returns what an agent's `on_event` takes.
+    pub(crate) fn observer(self: &Arc<Self>) -> impl Fn(&Event) + Send + Sync + use<> {
+        let progress = Arc::clone(self);
+        move |event| progress.take(event)
+    }
+
+    /// Returns what the replies since the start have cost, as far as their providers said.
+    pub(crate) fn usage(&self) -> Usage {
+        self.told().usage
+    }
+
+    /// Returns whether the last words of the model were shown as they came.
+    pub(crate) fn has_shown_answer(&self) -> bool {
+        !self.quiet && self.told().answered
+    }
+
+    /// Ends a line of streamed text that is still open.
+    pub(crate) fn end_line(&self) {
+        let mut told = self.told();
+        if std::mem::take(&mut told.in_line) && !self.quiet {
+            tell("\n");
+        }
+        told.thinking = false;
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        // Numbers and flags are whole after any panic.
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn line(&self, line: &str) {
+        self.end_line();
+        if !self.quiet {
+            tell(&format!("{line}\n"));
+        }
+    }
+
+    fn take(&self, event: &Event) {
+        match event {
+            Event::Stream(streamed) => self.stream(streamed),
+            Event::Message { node, message, .. } => self.message(*node, message),
+            Event::CallStarted { tool, arguments, .. } if tool == "run_command" => {
+                self.line(&format!("{} {}", paint(DIM, "…"), shown_call(tool, arguments)));
+            }
+            Event::CallFinished { call, result, elapsed } => {
+                let (tool, arguments) =
+                    self.told().calls.get(&(call.node, call.index)).cloned().unwrap_or_default();
+                self.line(&finished(&tool, &arguments, result, *elapsed));
+            }
+            Event::Proposal(proposed) => self.proposal(proposed),
+            Event::Reverted(record) => self.line(&reverted(record)),
+            Event::HeadMoved(moved) => match moved.kind {
+                MoveKind::Undo { .. } => self.line(&moved_line("undone", moved.from, moved.to)),
+                MoveKind::Redo { .. } => self.line(&moved_line("done again", moved.from, moved.to)),
+                // Told with its reason, as a revert.
+                _ => {}
+            },
+            Event::Decided(decision) => self.line(&verdict(decision)),
+            Event::LetterRefused { kind, reason } => {
+                let told = format!("a note ({}) had no effect: {}", one_line(kind, 20), one_line(reason, 200));
+                self.line(&paint(YELLOW, &format!("✉ {told}")));
+            }
+            _ => {}
+        }
+    }
+
+    fn stream(&self, streamed: &Streamed) {
+        match streamed {
+            Streamed::TextDelta(words) => {
+                let mut told = self.told();
+                let begins = !told.in_line || std::mem::take(&mut told.thinking);
+                if begins && words.trim().is_empty() {
+                    return;
+                }
+                (told.in_line, told.answered) = (true, true);
+                drop(told);
+                if !self.quiet {
+                    let words = if begins { words.trim_start() } else { words.as_str() };
+                    tell(&format!("{}{}", if begins { "\n" } else { "" }, text::safe(words)));
+                }
+            }
+            Streamed::ThinkingDelta(_) => {
+                let told = self.told();
+                if told.thinking || told.in_line {
+                    return;
+                }
+                drop(told);
+                self.line(&paint(DIM, "… thinking"));
+                self.told().thinking = true;
+            }
+            Streamed::BlockDone => self.end_line(),
+            Streamed::Retrying { attempt, wait, cause } => {
+                let told = format!("↻ attempt {attempt} failed ({}); the next one in {}", one_line(cause, 200), duration(*wait));
+                self.line(&paint(YELLOW, &told));
+            }
+            _ => {}
+        }
+    }
+
+    fn message(&self, node: NodeId, message: &Message) {
+        match (message.role, message.author) {
+            (Role::Assistant, _) => {
+                self.end_line();
+                let mut told = self.told();
+                if let Some(usage) = message.usage {
+                    add(&mut told.usage, usage);
+                }
+                let calls: Vec<_> = message.calls().collect();
+                told.answered &= calls.is_empty();
+                for (index, call) in (0..).zip(calls) {
+                    told.calls.insert((node, index), (call.name.clone(), call.arguments.clone()));
+                }
+            }
+            (Role::User, Author::Person) => {
+                self.line(&format!("{} {}", paint(CYAN.bold(), "›"), paint(BOLD, &one_line(&message.text(), 200))));
+            }
+            (Role::User, _) => self.line(&paint(DIM, &format!("· {}", one_line(&message.text(), 160)))),
+            _ => {}
+        }
+    }
+
+    fn proposal(&self, event: &Proposed<Value>) {
+        let id = event.proposal;
+        if let Some(proposal) = staged(event) {
+            let mut line = format!("{} {} {}", paint(YELLOW, "±"), paint(BOLD, &id.to_string()), one_line(&proposal.label, 160));
+            if let (true, Some(diff)) = (self.diffs, &proposal.preview.diff) {
+                let (diff, more) = paint::diff(diff, "    ", DIFF_LINES);
+                line.push_str(&format!("\n{}", diff.trim_end_matches('\n')));
+                if more > 0 {
+                    line.push_str(&paint(DIM, &format!("\n    … {more} more lines")));
+                }
+            }
+            return self.line(&line);
+        }
+        match &event.change {
+            Change::Decided { verdict, by, reason } => {
+                let word = match verdict {
+                    Verdict::Approve => "approved",
+                    Verdict::Discard => "discarded",
+                };
+                let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, 160)) };
+                self.line(&paint(DIM, &format!("· {id} {word} by the {by}{why}")));
+            }
+            Change::Finished { outcome: Outcome::Applied, .. } => {
+                self.line(&format!("{} {id} done", paint(GREEN, "✓")));
+            }
+            Change::Finished { outcome: Outcome::Failed { reason } | Outcome::Unknown { reason }, .. } => {
+                self.line(&paint(RED, &format!("✗ {id}: {}", one_line(reason, 200))));
+            }
+            Change::WentStale { .. } => self.line(&paint(YELLOW, &format!("! {id} no longer fits the files"))),
+            Change::Superseded { .. } => self.line(&paint(DIM, &format!("· {id} put aside"))),
+            Change::Restored => self.line(&paint(DIM, &format!("· {id} is back"))),
+            _ => {}
+        }
+    }
+}
+
+/// Tells which call this is, on one line.
+pub(crate) fn shown_call(tool: &str, arguments: &str) -> String {
+    format!("{} {}", paint(BOLD, &one_line(tool, 40)), main_argument(arguments, 80))
+}
+
+/// Returns the argument that says most, or all of them if none is known to.
+pub(crate) fn main_argument(arguments: &str, limit: usize) -> String {
+    let parsed: Option<Value> = serde_json::from_str(arguments).ok();
+    let known = ["path", "command", "pattern", "query", "id", "step", "name", "url"];
+    let found = known.iter().find_map(|name| parsed.as_ref()?.get(name)?.as_str());
+    match (found, &parsed) {
+        (Some(found), _) => one_line(found, limit),
+        (None, Some(Value::Object(fields))) if fields.is_empty() => String::new(),
+        (None, _) => one_line(arguments, limit),
+    }
+}
+
+fn finished(tool: &str, arguments: &str, result: &ToolResult, elapsed: Option<Duration>) -> String {
+    let words = result.text();
+    let mark = match (result.is_error, elapsed) {
+        (false, _) => paint(GREEN, "✓"),
+        (true, Some(_)) => paint(RED, "✗"),
+        (true, None) => paint(YELLOW, "⊘"),
+    };
+    let first = one_line(words.lines().next().unwrap_or_default(), 120);
+    let status = match elapsed {
+        // It tells the time itself.
+        _ if tool == "run_command" && !first.is_empty() => first,
+        Some(elapsed) if !result.is_error => duration(elapsed),
+        _ => first,
+    };
+    let mut line = format!("{mark} {} {}", shown_call(tool, arguments), paint(DIM, &format!("· {status}")));
+    if result.is_error && elapsed.is_some() {
+        let said: Vec<&str> = words.lines().skip(1).filter(|line| !line.trim().is_empty()).collect();
+        let tail = said.iter().skip(said.len().saturating_sub(OUTPUT_LINES));
+        for said in tail {
+            line.push_str(&paint(DIM, &format!("\n    {}", cut(&text::safe(said), 140))));
+        }
+    }
+    line
+}
+
+fn reverted(record: &revert::Record) -> String {
+    let words = record.summary.as_deref().map(|summary| format!(": {}", one_line(summary, 300))).unwrap_or_default();
+    match (record.landed, record.abandoned.as_slice()) {
+        (Some(landed), abandoned) => {
+            let told = format!("⤺ left {}, back at {landed} ({}){words}", span(abandoned), record.category);
+            paint(MAGENTA, &told)
+        }
+        (None, _) => {
+            let reason = one_line(record.reason.as_deref().unwrap_or("refused"), 300);
+            paint(YELLOW, &format!("⤺ not left: {reason}"))
+        }
+    }
+}
+
+fn moved_line(word: &str, from: NodeId, to: NodeId) -> String {
+    paint(MAGENTA, &format!("⤺ {word}: from {from} to {to}"))
+}
+
+/// Names nodes that follow each other: `n5–n9`.
+pub(crate) fn span(nodes: &[NodeId]) -> String {
+    match nodes {
+        [] => "nothing".to_owned(),
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first}–{last}"),
+    }
+}
+
+/// Tells a verdict on one line.
+pub(crate) fn verdict(decision: &Decision) -> String {
+    let verdict = decision.verdict();
+    let style = match verdict {
+        Final::Commit { .. } | Final::Other { .. } => GREEN,
+        Final::Abandon { .. } | Final::Retry { .. } => RED,
+        Final::Checkpoint { .. } | Final::Rollback { .. } => YELLOW,
+    };
+    let why = match verdict {
+        // The verdict says it already.
+        Final::Abandon { .. } | Final::Retry { .. } => String::new(),
+        _ => verdict.reason().map(|reason| format!(" — {}", one_line(reason.as_str(), 200))).unwrap_or_default(),
+    };
+    format!("{} {}{}", paint(style, "◆"), paint(style.bold(), &one_line(&verdict.to_string(), 200)), paint(DIM, &why))
+}
+
+/// Tells what replies have cost.
+pub(crate) fn cost(usage: Usage) -> String {
+    let cached = match usage.cache_read_tokens {
+        0 => String::new(),
+        cached => format!(" ({} from the cache)", text::grouped(cached)),
+    };
+    format!("{} tokens in{cached}, {} out", text::grouped(usage.input_tokens), text::grouped(usage.output_tokens))
+}
+
+fn duration(time: Duration) -> String {
+    if time < Duration::from_secs(1) { format!("{} ms", time.as_millis()) } else { format!("{:.1} s", time.as_secs_f64()) }
+}
+
+fn add(total: &mut Usage, usage: Usage) {
+    total.input_tokens += usage.input_tokens;
+    total.output_tokens += usage.output_tokens;
+    total.cache_read_tokens += usage.cache_read_tokens;
+    total.cache_write_tokens += usage.cache_write_tokens;
+    total.reasoning_tokens += usage.reasoning_tokens;
+}

@@ -1,0 +1,156 @@
+//! Agents as this command puts them together: the coding tools on one folder, and all layers on.
+//!
+//! A session keeps its instructions and its folder, so what takes it up later has to bring only the tools and a model;
+//! commands that don't ask a model bring [`NoModel`].
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use trunkline_message_tree::Origin;
+use trunkline_providers::{ErrorKind, Provider, ProviderError, Reply, Request};
+use trunkline_runtime::{Agent, AgentBuilder, Approval, Limits};
+use trunkline_session_store::SessionInfo;
+use trunkline_tools::{CodingTools, workspace_for};
+
+use crate::args::{Policy, Terms};
+use crate::fault::Fault;
+use crate::reading::Reading;
+
+/// What a model is told first, unless a file says otherwise.
+pub(crate) const INSTRUCTIONS: &str = "\
+You work on the files of one folder, together with the person who owns it, through the tools that you are given.
+
+Look before you change anything: list, search and read what the task touches. Make the smallest change that does the job, \
+in the style of what is there.
+
+`edit_file` and `write_file` only propose: a change is written when it was approved, and you are told. `run_command` runs \
+in the folder and may have to be approved too. After a change, check it the way the project checks itself, and say what \
+you saw, not what you expect.
+
+When you are done, answer in a few sentences: what you changed, how you checked it, and what is left to do.";
+
+const ABOUT_REVERT: &str = "
+
+When a way has turned out to be wrong, don't pile further attempts on top of it: put the files back if they were changed, \
+then call `revert_to_state` with the last node to keep and one line on what you learned.";
+
+/// The folder that a session works in, and whether it is there.
+pub(crate) struct Folder {
+    path: Option<PathBuf>,
+}
+
+impl Folder {
+    /// Returns an existing folder by its canonical name.
+    pub(crate) fn named(path: &Path) -> Result<Self, Fault> {
+        let found = path.canonicalize().map_err(|error| Fault::usage(format!("cannot use {}: {error}", path.display())))?;
+        if !found.is_dir() {
+            return Err(Fault::usage(format!("{} is not a folder", found.display())));
+        }
+        Ok(Folder { path: Some(found) })
+    }
+
+    /// Returns the folder of a session, or the one that was named instead.
+    ///
+    /// A session that has none, such as an imported one, gets no tools.
+    pub(crate) fn of(info: &SessionInfo, instead: Option<&Path>) -> Result<Self, Fault> {
+        match (instead, &info.workspace) {
+            (Some(path), _) => Folder::named(path),
+            (None, None) => Ok(Folder { path: None }),
+            (None, Some(path)) => Folder::named(Path::new(path)).map_err(|_| {
+                Fault::usage(format!("the session's folder {path} is not there")).hint("if it has moved, name it: `trunkline resume -C DIR`")
+            }),
+        }
+    }
+
+    /// Returns the folder of a session for an act that touches no file: a missing one is only bad in the middle of a write.
+    pub(crate) fn for_moves(reading: &Reading) -> Result<Self, Fault> {
+        match Folder::of(&reading.info, None) {
+            Err(fault) if reading.proposals.interrupted().next().is_some() => Err(fault),
+            Err(_) => Ok(Folder { path: None }),
+            found => found,
+        }
+    }
+
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        self.path.as_deref().and_then(Path::to_str)
+    }
+}
+
+/// Begins an agent on a folder: its tools, and the workspace that verdicts are computed from.
+///
+/// Returns it with one line on what commands can write.
+pub(crate) fn agent(provider: Box<dyn Provider>, folder: &Folder) -> Result<(AgentBuilder, Option<String>), Fault> {
+    let mut builder = Agent::builder(Boxed(provider));
+    let Some(path) = &folder.path else { return Ok((builder, None)) };
+    let tools = CodingTools::new(path)?;
+    let status = tools.sandbox_status();
+    builder = builder.tools(tools.into_tools()).workspace(Arc::from(workspace_for(path)));
+    Ok((builder, Some(status)))
+}
+
+/// Returns an agent that can do everything but ask a model.
+pub(crate) fn without_model(folder: &Folder) -> Result<AgentBuilder, Fault> {
+    let origin = Origin { provider: "none".to_owned(), model: "none".to_owned() };
+    // With no turns to spend, a drive carries out what was decided and stops before the first request.
+    let mut limits = Limits::default();
+    limits.turns = 0;
+    let (builder, _) = agent(Box::new(NoModel { origin }), folder)?;
+    Ok(builder.with_revert().limits(limits))
+}
+
+/// Lays the terms of a run on an agent.
+pub(crate) fn with_terms(builder: AgentBuilder, terms: &Terms, policy: Policy) -> AgentBuilder {
+    let mut limits = Limits::default();
+    limits.turns = terms.max_turns.unwrap_or(limits.turns);
+    limits.tokens = terms.max_tokens.unwrap_or(limits.tokens);
+    let builder = builder.limits(limits).commits(terms.commit).approval(match policy {
+        Policy::Person => Approval::Person,
+        Policy::Model => Approval::Model,
+        Policy::Always => Approval::Always,
+    });
+    if terms.no_revert { builder } else { builder.with_revert() }
+}
+
+/// Returns the instructions of a new session.
+pub(crate) fn instructions(terms: &Terms) -> String {
+    if terms.no_revert { INSTRUCTIONS.to_owned() } else { format!("{INSTRUCTIONS}{ABOUT_REVERT}") }
+}
+
+/// A provider whose kind is known only when the program runs.
+struct Boxed(Box<dyn Provider>);
+
+#[async_trait]
+impl Provider for Boxed {
+    fn origin(&self) -> &Origin {
+        self.0.origin()
+    }
+
+    fn wire(&self) -> &str {
+        self.0.wire()
+    }
+
+    async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {
+        self.0.send(request).await
+    }
+}
+
+/// Stands where a model would be in commands that ask none.
+struct NoModel {
+    origin: Origin,
+}
+
+#[async_trait]
+impl Provider for NoModel {
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn wire(&self) -> &str {
+        "none"
+    }
+
+    async fn send(&self, _: Request) -> Result<Box<dyn Reply>, ProviderError> {
+        Err(ProviderError::api(0, ErrorKind::Other, "this command asks no model; `trunkline resume` does"))
+    }
+}

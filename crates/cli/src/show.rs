@@ -1,0 +1,162 @@
+//! `trunkline show`: the conversation as it was said.
+
+use anstyle::Style;
+use serde_json::{Value, json};
+use trunkline_message_tree::{Content, Media, MediaSource, Node, NodeId, Part};
+
+use crate::args::Show;
+use crate::fault::{Exit, Fault};
+use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint};
+use crate::progress::{main_argument, span, verdict};
+use crate::reading::Reading;
+use crate::store::{self, Place, ago, now};
+use crate::text::{first_lines, one_line, safe};
+use crate::tree_view::{role_style, speaker, verdicts_json};
+
+/// How much of a result or of the instructions is shown unasked.
+const RESULT_LINES: usize = 12;
+
+/// Prints a session, or one node of it.
+pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
+    let store = place.open_existing().await?;
+    let info = store::find(store.as_ref(), args.session.as_deref()).await?;
+    let reading = Reading::load(store.as_ref(), &info).await?;
+    let one = match &args.node {
+        Some(named) => Some(node_named(&reading, named)?),
+        None => None,
+    };
+    let ids: Vec<NodeId> = match one {
+        Some(id) => vec![id],
+        None if args.all => reading.tree.nodes().map(|(id, _)| id).collect(),
+        None => reading.tree.trunk().ids().to_vec(),
+    };
+    if args.json {
+        paint::print_json(&as_json(&reading, &ids))?;
+        return Ok(Exit::Done);
+    }
+    let limit = if args.full || one.is_some() { usize::MAX } else { RESULT_LINES };
+    let mut shown = String::new();
+    for id in ids {
+        if let Ok(node) = reading.tree.node(id) {
+            shown.push_str(&shown_node(&reading, id, node, limit));
+        }
+        for note in reading.notes.iter().filter(|note| one.is_none() && note.anchor == id) {
+            let style = if note.is_in_force(&reading.tree) { MAGENTA } else { DIM };
+            let told = format!("⤺ {} “{}”  left {}", note.kind, one_line(&note.text(), 400), span(&note.abandoned));
+            shown.push_str(&format!("{}\n\n", paint(style, &told)));
+        }
+        for (_, decision) in reading.verdicts.iter().filter(|(after, _)| one.is_none() && *after == id) {
+            shown.push_str(&format!("{}\n\n", verdict(decision)));
+        }
+    }
+    paint::print(&shown)?;
+    Ok(Exit::Done)
+}
+
+fn node_named(reading: &Reading, named: &str) -> Result<NodeId, Fault> {
+    let id: NodeId = named.parse().map_err(|error| Fault::usage(format!("{error}")))?;
+    reading.tree.node(id).map_err(|error| Fault::usage(error.to_string()))?;
+    Ok(id)
+}
+
+fn shown_node(reading: &Reading, id: NodeId, node: &Node, limit: usize) -> String {
+    let message = node.message();
+    let beside = if reading.tree.is_on_trunk(id) { "" } else { " · not on the trunk" };
+    let origin = message.origin.as_ref().map(|origin| format!(" · {}", one_line(&origin.model, 60))).unwrap_or_default();
+    let head = if id == reading.tree.head() { paint(GREEN.bold(), " ← head") } else { String::new() };
+    let mut shown = format!(
+        "{} {}{}{head}\n",
+        paint(BOLD, &id.to_string()),
+        paint(role_style(message), speaker(message)),
+        paint(DIM, &format!("{origin} · {}{beside}", ago(node.at(), now()))),
+    );
+    if message.content.is_empty() {
+        shown.push_str(&paint(DIM, "  (empty)\n"));
+    }
+    for block in &message.content {
+        shown.push_str(&shown_block(reading, id, block, limit));
+    }
+    if let Some(stop) = &message.stop {
+        let word = serde_json::to_value(stop).ok().and_then(|word| word.as_str().map(str::to_owned));
+        if !matches!(word.as_deref(), Some("end_turn" | "tool_use")) {
+            let word = word.unwrap_or_else(|| format!("{stop:?}"));
+            shown.push_str(&paint(YELLOW, &format!("  (stopped: {})\n", one_line(&word, 60))));
+        }
+    }
+    shown.push('\n');
+    shown
+}
+
+fn shown_block(reading: &Reading, id: NodeId, block: &Content, limit: usize) -> String {
+    match block {
+        Content::Text { text } if id == NodeId::ROOT => indented(text, DIM, limit),
+        Content::Text { text } => indented(text, paint::PLAIN, usize::MAX),
+        Content::Thinking { text, .. } => indented(text, DIM, limit),
+        Content::RedactedThinking { .. } => paint(DIM, "  (encrypted reasoning)\n"),
+        Content::Image(media) => paint(DIM, &format!("  ({})\n", shown_media("image", media))),
+        Content::Document(media) => paint(DIM, &format!("  ({})\n", shown_media("document", media))),
+        Content::ToolCall(call) => {
+            let arguments = if limit == usize::MAX { one_line(&call.arguments, usize::MAX) } else { main_argument(&call.arguments, 120) };
+            format!("  {} {} {arguments}\n", paint(CYAN, "→"), paint(BOLD, &one_line(&call.name, 60)))
+        }
+        Content::ToolResult(result) => {
+            let name = reading.call_of(id, &result.call_id).map_or("a result", |call| call.name.as_str());
+            let mark = if result.is_error { paint(RED, "✗") } else { paint(GREEN, "✓") };
+            let mut shown = format!("  {mark} {}\n", one_line(name, 60));
+            for part in &result.content {
+                match part {
+                    Part::Text { text } => shown.push_str(&indented(text, DIM, limit)),
+                    Part::Image(media) => shown.push_str(&paint(DIM, &format!("  ({})\n", shown_media("image", media)))),
+                    Part::Document(media) => {
+                        shown.push_str(&paint(DIM, &format!("  ({})\n", shown_media("document", media))));
+                    }
+                }
+            }
+            shown
+        }
+        Content::ServerCall { .. } => paint(DIM, "  (a tool that the provider runs was asked for)\n"),
+        Content::ServerResult { .. } => paint(DIM, "  (the answer of a tool that the provider runs)\n"),
+        Content::Opaque { wire, .. } => paint(DIM, &format!("  (a block of the {} wire)\n", one_line(wire, 40))),
+    }
+}
+
+fn indented(text: &str, style: Style, limit: usize) -> String {
+    let (lines, more) = first_lines(text, limit);
+    let mut shown = String::new();
+    for line in lines {
+        shown.push_str(&format!("  {}\n", paint(style, &safe(line))));
+    }
+    if more > 0 {
+        shown.push_str(&paint(DIM, &format!("  … {more} more lines; --full shows them\n")));
+    }
+    shown
+}
+
+fn shown_media(word: &str, media: &Media) -> String {
+    let from = match &media.source {
+        MediaSource::Base64(data) => format!("{} bytes", data.len() / 4 * 3),
+        MediaSource::Url(url) => one_line(url, 100),
+    };
+    format!("{word}, {}, {from}", one_line(&media.media_type, 40))
+}
+
+fn as_json(reading: &Reading, ids: &[NodeId]) -> Value {
+    let nodes = ids.iter().filter_map(|id| {
+        let node = reading.tree.node(*id).ok()?;
+        Some(json!({
+            "id": id,
+            "parent": node.parent(),
+            "at": node.at(),
+            "on_trunk": reading.tree.is_on_trunk(*id),
+            "message": node.message(),
+        }))
+    });
+    json!({
+        "version": 1,
+        "session": reading.info,
+        "head": reading.tree.head(),
+        "nodes": nodes.collect::<Vec<_>>(),
+        "notes": reading.notes,
+        "verdicts": verdicts_json(reading),
+    })
+}

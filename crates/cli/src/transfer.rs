@@ -1,0 +1,72 @@
+//! `trunkline export` and `trunkline import`: a session as lines of JSON.
+//!
+//! The bytes go out exactly as the store's format has them, also to a terminal's pipe; the import of an export is the
+//! identity.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
+
+use trunkline_session_store::{SessionStore, StoreError, export, import};
+
+use crate::args::{Export, Import};
+use crate::fault::{Exit, Fault};
+use crate::paint::{self, tell};
+use crate::store::{self, Place};
+use crate::text::one_line;
+
+/// `trunkline export`.
+pub(crate) async fn write(args: &Export, place: &Place) -> Result<Exit, Fault> {
+    let store = place.open_existing().await?;
+    let info = store::find(store.as_ref(), args.session.as_deref()).await?;
+    let log = store.load(&info.id).await?;
+    let Some(path) = &args.output else {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        export(&log, &mut out).and_then(|()| out.flush()).map_err(Fault::stdout)?;
+        return Ok(Exit::Done);
+    };
+    let cannot = |error: std::io::Error| Fault::new(format!("cannot write {}: {error}", path.display()));
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    // A conversation may hold secrets: nobody else reads it.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            Fault::usage(format!("{} exists already", path.display())).hint("name another file, or remove that one first")
+        }
+        _ => cannot(error),
+    })?;
+    let mut out = BufWriter::new(file);
+    let written = export(&log, &mut out).and_then(|()| out.into_inner()?.sync_all());
+    if let Err(error) = written {
+        // Ours alone, made a moment ago, and cut off: nobody should take it for a session.
+        let _ = std::fs::remove_file(path);
+        return Err(cannot(error));
+    }
+    tell(&format!("{} records of session {} written to {}\n", log.info.records, info.id, path.display()));
+    Ok(Exit::Done)
+}
+
+/// `trunkline import`.
+pub(crate) async fn read(args: &Import, place: &Place) -> Result<Exit, Fault> {
+    let input: Box<dyn BufRead> = if args.file.as_os_str() == "-" {
+        Box::new(std::io::stdin().lock())
+    } else {
+        let file = File::open(&args.file)
+            .map_err(|error| Fault::usage(format!("cannot read {}: {error}", args.file.display())))?;
+        Box::new(BufReader::new(file))
+    };
+    let log = import(input)?;
+    let store = place.open().await?;
+    let (id, records) = (log.info.id.clone(), log.info.records);
+    let title = one_line(&log.info.title, 60);
+    store.restore(log).await.map_err(|error| match error {
+        StoreError::SessionExists { .. } => {
+            Fault::new(error.to_string()).hint("it is not replaced; another --store can take it")
+        }
+        other => other.into(),
+    })?;
+    paint::print(&format!("{id}\n"))?;
+    tell(&format!("{records} records read, {title:?}\n"));
+    Ok(Exit::Done)
+}

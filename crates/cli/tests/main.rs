@@ -1,0 +1,1 @@
+//! The tests of trunkline-cli: one binary.

@@ -1,0 +1,185 @@
+//! `run_command`: a shell command in the workspace, approved before it runs.
+//!
+//! It is not contained as the file tools are: it can read and do what the user can. Where the kernel has Landlock its
+//! writes are limited; the README says what that leaves open.
+
+mod evidence;
+mod output;
+mod process;
+mod sandbox;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use trunkline_runtime::message_tree::ToolSpec;
+use trunkline_runtime::{Finding, Gate, Tool, ToolContext, ToolOutput};
+
+use self::process::{Ended, How, Order};
+pub(crate) use self::sandbox::Sandbox;
+use crate::root::Root;
+use crate::{call, shown};
+
+const MAX_SECONDS: u64 = 600;
+
+/// How commands are run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CommandPolicy {
+    /// How long a command may take if the call does not say; 120 s by default, at most 600 s.
+    pub timeout: Duration,
+    /// How many characters of output are kept, half from the start and half from the end; 30,000 by default.
+    pub output_limit: usize,
+    /// Whether writes are limited where the kernel can do it; true by default.
+    pub sandbox: bool,
+    /// Folders that may be written besides the workspace and the temporary folder, such as a package cache.
+    pub also_writable: Vec<PathBuf>,
+}
+
+impl Default for CommandPolicy {
+    fn default() -> Self {
+        CommandPolicy {
+            timeout: Duration::from_secs(120),
+            output_limit: 30_000,
+            sandbox: true,
+            also_writable: Vec::new(),
+        }
+    }
+}
+
+pub(crate) struct RunCommand {
+    pub(crate) root: Arc<Root>,
+    pub(crate) policy: CommandPolicy,
+    pub(crate) sandbox: Sandbox,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    command: String,
+    timeout_seconds: Option<u64>,
+    cwd: Option<String>,
+}
+
+#[async_trait]
+impl Tool for RunCommand {
+    fn spec(&self) -> ToolSpec {
+        call::spec(
+            "run_command",
+            "Runs a command with `sh -c` in the workspace and returns its exit code and output. It gets no input. What \
+             it leaves running in the background is stopped when it ends. It may have to be approved first, and it may \
+             be kept from writing outside the workspace and the temporary folder.",
+            json!({
+                "command": {"type": "string", "minLength": 1, "description": "the command line"},
+                "timeout_seconds": {
+                    "type": "integer", "minimum": 1, "maximum": MAX_SECONDS,
+                    "description": "after how long it is stopped; 120 if not given",
+                },
+                "cwd": {"type": "string", "description": "the folder to run in, relative to the workspace"},
+            }),
+            &["command"],
+        )
+    }
+
+    fn gate(&self, arguments: &Map<String, Value>) -> Option<Gate> {
+        let text = |name| arguments.get(name).and_then(Value::as_str);
+        let command = text("command").unwrap_or_default();
+        let mut folder = self.root.path().display().to_string();
+        if let Some(cwd) = text("cwd") {
+            folder.push_str(&format!(" → {cwd}"));
+        }
+        let seconds = self.timeout(arguments.get("timeout_seconds").and_then(Value::as_u64)).as_secs();
+        Some(Gate {
+            label: format!("run: {}", shown::line(command, 100)),
+            preview: format!(
+                "{}\n\nin {}\nat most {seconds} s\n{}\n",
+                shown::safe(command),
+                shown::name(&folder),
+                self.sandbox.describe()
+            ),
+        })
+    }
+
+    async fn run(&self, arguments: Map<String, Value>, context: &ToolContext) -> ToolOutput {
+        let order = match call::arguments(arguments).and_then(|arguments| self.order(arguments)) {
+            Ok(order) => order,
+            Err(reason) => return ToolOutput::error(reason),
+        };
+        if context.cancel.is_cancelled() {
+            return ToolOutput::error("cancelled before it was started");
+        }
+        let command = order.command.clone();
+        let mut running = match process::start(order) {
+            Ok(running) => running,
+            Err(reason) => return ToolOutput::error(reason),
+        };
+        let ended = tokio::select! {
+            ended = running.ended() => ended,
+            () = context.cancel.cancelled() => {
+                running.stop();
+                running.ended().await
+            }
+        };
+        match ended {
+            Ok(ended) => self.report(&command, &ended),
+            Err(reason) => ToolOutput::error(reason),
+        }
+    }
+}
+
+impl RunCommand {
+    fn order(&self, arguments: Arguments) -> Result<Order, String> {
+        if arguments.command.trim().is_empty() {
+            return Err("the command is empty".to_owned());
+        }
+        let folder = self.root.folder(arguments.cwd.as_deref().unwrap_or("."))?;
+        Ok(Order {
+            command: arguments.command,
+            folder: self.root.full(&folder),
+            timeout: self.timeout(arguments.timeout_seconds),
+            output_limit: self.policy.output_limit,
+            sandbox: self.sandbox.clone(),
+        })
+    }
+
+    fn timeout(&self, seconds: Option<u64>) -> Duration {
+        let asked = seconds.map_or(self.policy.timeout, Duration::from_secs);
+        asked.clamp(Duration::from_secs(1), Duration::from_secs(MAX_SECONDS))
+    }
+
+    fn report(&self, command: &str, ended: &Ended) -> ToolOutput {
+        let seconds = format!("{:.1} s", ended.elapsed.as_secs_f64());
+        let (headline, exit_code) = match ended.how {
+            How::Exited(code) => (format!("exit code {code} after {seconds}"), Some(code)),
+            How::Signalled(signal) => (format!("ended by signal {signal} after {seconds}"), None),
+            How::TimedOut => (format!("stopped: still running at the time limit, after {seconds}"), None),
+            How::Cancelled => (format!("cancelled after {seconds}"), None),
+            How::Stuck => (format!("killed after {seconds}, but it does not end"), None),
+        };
+        let text = ended.output.text(self.policy.output_limit);
+        let is_error = exit_code != Some(0);
+        let mut told = format!("{headline}\n{text}");
+        if !told.ends_with('\n') {
+            told.push('\n');
+        }
+        if ended.left_behind {
+            told.push_str("[what it left running in the background was stopped]\n");
+        }
+        if is_error && self.sandbox.is_on() && text.contains("ermission denied") {
+            told.push_str(&format!("[{}]\n", self.sandbox.describe()));
+        }
+        let mut output = if is_error { ToolOutput::error(told) } else { ToolOutput::text(told) };
+        if ended.how != How::Cancelled {
+            let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no output");
+            output.finding = Some(Finding {
+                kind: evidence::kind(command).to_owned(),
+                command: shown::line(command, 200),
+                exit_code,
+                summary: format!("{headline}: {}", shown::line(last, 120)),
+            });
+        }
+        output
+    }
+}

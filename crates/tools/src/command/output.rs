@@ -1,0 +1,144 @@
+//! What a command printed: the start and the end of it, as plain text.
+//!
+//! Output is hostile text of any length. What is kept while it runs is bounded; escape sequences, which can hide or
+//! forge lines on a terminal, are taken out; a progress bar is what it looked like last.
+
+use std::collections::VecDeque;
+
+/// The first and the last bytes of an output.
+pub(crate) struct Captured {
+    each: usize,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    dropped: u64,
+}
+
+impl Captured {
+    /// Keeps enough bytes for `characters` at either end: none has more than four.
+    pub(crate) fn new(characters: usize) -> Self {
+        let each = characters.saturating_mul(4).max(4_096);
+        Captured { each, head: Vec::new(), tail: VecDeque::new(), dropped: 0 }
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        let (first, rest) = bytes.split_at(bytes.len().min(self.each - self.head.len()));
+        self.head.extend_from_slice(first);
+        self.tail.extend(rest);
+        let surplus = self.tail.len().saturating_sub(self.each);
+        self.tail.drain(..surplus);
+        self.dropped = self.dropped.saturating_add(u64::try_from(surplus).unwrap_or(u64::MAX));
+    }
+
+    /// Returns at most `limit` characters, with a mark where something is missing.
+    pub(crate) fn text(&self, limit: usize) -> String {
+        let (front, back) = self.tail.as_slices();
+        let tail = [front, back].concat();
+        if self.dropped == 0 {
+            let text = plain(&String::from_utf8_lossy(&[self.head.as_slice(), &tail].concat()));
+            let characters = text.chars().count();
+            if characters <= limit {
+                return text;
+            }
+            let (head, _) = first(&text, limit - limit / 2);
+            let (tail, _) = last(&text, limit / 2);
+            // Together they have `limit` characters, so they do not overlap.
+            let cut = text.len().saturating_sub(head.len() + tail.len());
+            return marked(head, u64::try_from(cut).unwrap_or(u64::MAX), tail);
+        }
+        // The cut may be inside a character or a sequence; the next line begins cleanly.
+        let clean = tail.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let head = plain(&String::from_utf8_lossy(&self.head));
+        let tail = plain(&String::from_utf8_lossy(tail.get(clean..).unwrap_or_default()));
+        let (head, cut_head) = first(&head, limit - limit / 2);
+        let (tail, cut_tail) = last(&tail, limit / 2);
+        let cut = u64::try_from(cut_head + cut_tail + clean).unwrap_or(u64::MAX).saturating_add(self.dropped);
+        marked(head, cut, tail)
+    }
+}
+
+fn marked(head: &str, cut: u64, tail: &str) -> String {
+    let line = if head.ends_with('\n') || head.is_empty() { "" } else { "\n" };
+    format!("{head}{line}[… {cut} bytes of output are not shown …]\n{tail}")
+}
+
+/// Returns the first characters and how many bytes follow.
+fn first(text: &str, characters: usize) -> (&str, usize) {
+    let at = text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at);
+    let (kept, rest) = text.split_at(at);
+    (kept, rest.len())
+}
+
+/// Returns the last characters and how many bytes come before.
+fn last(text: &str, characters: usize) -> (&str, usize) {
+    let at = match characters.checked_sub(1) {
+        Some(before) => text.char_indices().rev().nth(before).map_or(0, |(at, _)| at),
+        None => text.len(),
+    };
+    let (rest, kept) = text.split_at(at);
+    (kept, rest.len())
+}
+
+/// Takes out escape sequences and control characters and lets carriage returns overwrite their line.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut line = 0; // where the line begins
+    let mut returned = false; // a carriage return came, and nothing after it yet
+    let mut rest = text.chars().peekable();
+    while let Some(character) = rest.next() {
+        match character {
+            '\u{1b}' => skip_escape(&mut rest),
+            '\u{9b}' => skip_parameters(&mut rest),
+            '\r' => returned = true,
+            '\n' => {
+                plain.push('\n');
+                line = plain.len();
+                returned = false;
+            }
+            '\t' => plain.push('\t'),
+            hidden if hidden.is_control() => {}
+            shown => {
+                if returned {
+                    plain.truncate(line);
+                    returned = false;
+                }
+                plain.push(shown);
+            }
+        }
+    }
+    plain
+}
+
+type Rest<'t> = std::iter::Peekable<std::str::Chars<'t>>;
+
+/// Skips what follows an escape character (ECMA-48, 5th edition).
+fn skip_escape(rest: &mut Rest<'_>) {
+    match rest.peek() {
+        Some('[') => {
+            rest.next();
+            skip_parameters(rest);
+        }
+        // Strings such as a window title. They end at their terminator, or here at the end of the line at the latest:
+        // otherwise one that is never closed would hide all that follows.
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            while let Some(character) = rest.next_if(|character| *character != '\n') {
+                if matches!(character, '\u{7}' | '\u{9c}') {
+                    break;
+                }
+                if character == '\u{1b}' {
+                    rest.next_if_eq(&'\\');
+                    break;
+                }
+            }
+        }
+        _ => {
+            while rest.next_if(|character| matches!(character, ' '..='/')).is_some() {}
+            rest.next_if(|character| matches!(character, '0'..='~'));
+        }
+    }
+}
+
+/// Skips parameters, intermediates and the final character of a control sequence.
+fn skip_parameters(rest: &mut Rest<'_>) {
+    while rest.next_if(|character| matches!(character, ' '..='?')).is_some() {}
+    rest.next_if(|character| matches!(character, '@'..='~'));
+}

@@ -1,0 +1,231 @@
+//! One command from start to end, on a thread of its own.
+//!
+//! The thread limits itself before it starts the command, so the command inherits the limits without any code running
+//! between fork and exec. The dead command stays unreaped until its whole group was killed: that keeps the
+//! group's number from being given to somebody else.
+
+use std::io::{self, PipeReader, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+use tokio::sync::oneshot;
+
+use super::output::Captured;
+use super::sandbox::Sandbox;
+
+/// Between SIGTERM and SIGKILL.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long children that were left behind may keep the output open.
+const LEFT_OPEN: Duration = Duration::from_millis(500);
+/// How long is waited for the rest of the output once everything was killed.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+/// After SIGKILL: a process that waits for a dead disk does not even end then.
+const STUCK: Duration = Duration::from_secs(5);
+/// How often is looked whether something happened.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What is to be run.
+pub(crate) struct Order {
+    pub(crate) command: String,
+    pub(crate) folder: PathBuf,
+    pub(crate) timeout: Duration,
+    pub(crate) output_limit: usize,
+    pub(crate) sandbox: Sandbox,
+}
+
+/// How it went.
+pub(crate) struct Ended {
+    pub(crate) how: How,
+    pub(crate) elapsed: Duration,
+    pub(crate) output: Captured,
+    /// Whether something held the output open after the command itself had ended.
+    pub(crate) left_behind: bool,
+}
+
+/// What ended it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    Exited(i32),
+    Signalled(i32),
+    TimedOut,
+    Cancelled,
+    Stuck,
+}
+
+/// A command that runs. Dropping it stops the command.
+pub(crate) struct Running {
+    stop: mpsc::Sender<()>,
+    ended: oneshot::Receiver<Result<Ended, String>>,
+}
+
+impl Running {
+    /// Asks the command to end; [`Running::ended`] says when it has.
+    pub(crate) fn stop(&self) {
+        // If nobody listens any more it has ended.
+        let _ = self.stop.send(());
+    }
+
+    /// Waits for the end. Cancel safe.
+    pub(crate) async fn ended(&mut self) -> Result<Ended, String> {
+        (&mut self.ended).await.unwrap_or_else(|_| Err("the thread that ran the command broke".to_owned()))
+    }
+}
+
+/// Starts a command.
+pub(crate) fn start(order: Order) -> Result<Running, String> {
+    let (stop, stopped) = mpsc::channel();
+    let (tell, ended) = oneshot::channel();
+    let work = move || drop(tell.send(supervise(&order, &stopped)));
+    thread::Builder::new()
+        .name("command".to_owned())
+        .spawn(work)
+        .map_err(|error| format!("no thread can be started for the command: {error}"))?;
+    Ok(Running { stop, ended })
+}
+
+fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, String> {
+    let started = Instant::now();
+    order.sandbox.enter()?;
+    let (mut pipe, mut child) =
+        spawn(order).map_err(|error| format!("the command cannot be started: {error}"))?;
+    let group = Pid::from_child(&child);
+
+    let mut output = Captured::new(order.output_limit);
+    let mut open = true;
+    let mut cause = None;
+    let mut asked_to_end: Option<Instant> = None;
+    let mut exited: Option<Instant> = None;
+    let mut killed: Option<Instant> = None;
+    let mut left_behind = false;
+    let mut wait = Duration::from_millis(1);
+    loop {
+        // Short at first: most commands are quick.
+        wait = (wait * 2).min(TICK);
+        if open {
+            open = read_some(&mut pipe, &mut output, wait);
+        } else {
+            thread::sleep(wait);
+        }
+        let now = Instant::now();
+        let since = |moment: Option<Instant>| moment.map(|moment| now.duration_since(moment));
+        if exited.is_none() && has_exited(group) {
+            exited = Some(now);
+        }
+        // The sender is gone when the call was dropped, which means the same as a message.
+        let told_to_stop = !matches!(stopped.try_recv(), Err(mpsc::TryRecvError::Empty));
+        if exited.is_none()
+            && cause.is_none()
+            && (told_to_stop || now.duration_since(started) >= order.timeout)
+        {
+            cause = Some(if told_to_stop { How::Cancelled } else { How::TimedOut });
+            signal(group, Signal::TERM);
+            asked_to_end = Some(now);
+        }
+        match (since(exited), since(killed)) {
+            (None, None) if since(asked_to_end).is_some_and(|waited| waited >= GRACE) => {
+                signal(group, Signal::KILL);
+                killed = Some(now);
+            }
+            (Some(waited), None) if !open || waited >= LEFT_OPEN => {
+                left_behind = open;
+                signal(group, Signal::KILL);
+                killed = Some(now);
+            }
+            (Some(_), Some(waited)) if !open || waited >= LAST_WORDS => break,
+            (None, Some(waited)) if waited >= STUCK => break,
+            _ => {}
+        }
+    }
+    let elapsed = exited.unwrap_or_else(Instant::now).duration_since(started);
+    let how = match (exited, cause) {
+        (None, _) => How::Stuck,
+        (Some(_), Some(cause)) => cause,
+        (Some(_), None) => {
+            of_status(child.wait().map_err(|error| format!("the command cannot be waited for: {error}"))?)
+        }
+    };
+    if cause.is_some() && exited.is_some() {
+        // Only reaps; what it would say is no news.
+        let _ = child.wait();
+    }
+    Ok(Ended { how, elapsed, output, left_behind })
+}
+
+fn spawn(order: &Order) -> io::Result<(PipeReader, Child)> {
+    let (reader, writer) = io::pipe()?;
+    let mut command = Command::new("sh");
+    command
+        .arg("-c")
+        .arg(&order.command)
+        .current_dir(&order.folder)
+        .stdin(Stdio::null())
+        // One pipe for both, so that lines stand in the order in which they were written.
+        .stdout(writer.try_clone()?)
+        .stderr(writer)
+        .process_group(0)
+        // Nobody sits at a terminal.
+        .envs([("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")]);
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(is_secret) {
+            command.env_remove(name);
+        }
+    }
+    // `command` holds the writing end; it must be gone before the end of the output can be seen.
+    let child = command.spawn()?;
+    drop(command);
+    Ok((reader, child))
+}
+
+/// Whether a variable's name says that its value is nobody else's business. A guess, documented in the README.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let ends = ["_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY", "_PRIVATE_KEY"];
+    name.starts_with("TRUNKLINE_") || ends.iter().any(|end| name.ends_with(end))
+}
+
+/// Reads what is there, waiting at most `wait` for it; false at the end.
+fn read_some(pipe: &mut PipeReader, output: &mut Captured, wait: Duration) -> bool {
+    let timeout = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };
+    let mut waited = [PollFd::new(pipe, PollFlags::IN)];
+    match rustix::event::poll(&mut waited, Some(&timeout)) {
+        Ok(0) | Err(Errno::INTR) => return true,
+        Ok(_) => {}
+        Err(_) => return false,
+    }
+    let mut buffer = [0_u8; 1 << 16];
+    match pipe.read(&mut buffer) {
+        Ok(0) => false,
+        Ok(length) => {
+            output.push(buffer.get(..length).unwrap_or_default());
+            true
+        }
+        Err(error) => error.kind() == io::ErrorKind::Interrupted,
+    }
+}
+
+fn has_exited(child: Pid) -> bool {
+    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    match rustix::process::waitid(WaitId::Pid(child), look) {
+        Ok(found) => found.is_some(),
+        Err(errno) => errno == Errno::CHILD,
+    }
+}
+
+fn signal(group: Pid, signal: Signal) {
+    // It fails only if nobody is left.
+    let _ = rustix::process::kill_process_group(group, signal);
+}
+
+fn of_status(status: ExitStatus) -> How {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => How::Exited(code),
+        (None, signal) => How::Signalled(signal.unwrap_or(0)),
+    }
+}

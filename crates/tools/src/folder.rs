@@ -1,0 +1,84 @@
+//! A folder without version control: what changed is known only of the files that proposals wrote.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use trunkline_runtime::resolve_queue::SubjectState;
+use trunkline_runtime::{
+    Base, ChangedFile, Changes, Deciding, FileChange, Touched, Workspace, WorkspaceFault,
+};
+
+use crate::fingerprint;
+use crate::root::Root;
+
+/// A folder that is not a git repository.
+///
+/// Its changes are those of files that applied proposals wrote, without line counts and without a diff; what commands
+/// changed is not seen. It cannot commit.
+#[derive(Clone, Debug)]
+pub struct FolderWorkspace {
+    root: PathBuf,
+    /// Why there is no version control.
+    why: String,
+}
+
+impl FolderWorkspace {
+    /// Takes a folder; it is opened with each call.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        let root = root.into();
+        let why = format!("{} is not in a git repository; `git init` makes it one", root.display());
+        FolderWorkspace { root, why }
+    }
+
+    /// Takes a folder whose version control cannot be used, and says why.
+    pub(crate) fn without(root: &Path, why: WorkspaceFault) -> Self {
+        FolderWorkspace { root: root.to_owned(), why: why.message }
+    }
+}
+
+#[async_trait]
+impl Workspace for FolderWorkspace {
+    async fn base(&self) -> Result<Base, WorkspaceFault> {
+        Ok(Base::default())
+    }
+
+    async fn changes(&self, _base: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
+        let (root, touched) = (self.root.clone(), touched.to_vec());
+        let compare = move || changes(&root, &touched);
+        tokio::task::spawn_blocking(compare).await.unwrap_or_else(|error| Err(fault(error.to_string())))
+    }
+
+    async fn commit(&self, _deciding: &Deciding) -> Result<String, WorkspaceFault> {
+        Err(fault(format!("nothing can be committed: {}", self.why)))
+    }
+}
+
+/// Compares files with what they were before the run's first write.
+pub(crate) fn changes(root: &Path, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
+    let root = Root::open(root).map_err(|error| fault(error.to_string()))?;
+    let mut first: BTreeMap<&str, &Touched> = BTreeMap::new();
+    for touch in touched {
+        first.entry(&touch.path).or_insert(touch);
+    }
+    let mut changes = Changes::default();
+    for (path, touch) in first {
+        let now = match fingerprint::observe(&root, path).state {
+            SubjectState::Absent => None,
+            SubjectState::Digest(digest) => Some(digest),
+        };
+        let change = match (&touch.before, now) {
+            (None, None) => continue,
+            (None, Some(_)) => FileChange::Added,
+            (Some(_), None) => FileChange::Deleted,
+            (Some(before), Some(now)) if *before == now => continue,
+            (Some(_), Some(_)) => FileChange::Modified,
+        };
+        changes.files.push(ChangedFile { path: path.to_owned(), change, added: None, deleted: None });
+    }
+    Ok(changes)
+}
+
+pub(crate) fn fault(message: impl Into<String>) -> WorkspaceFault {
+    WorkspaceFault { message: message.into() }
+}

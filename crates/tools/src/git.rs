@@ -1,0 +1,231 @@
+//! A git repository, or a folder in one, as the workspace of a run.
+//!
+//! Everything goes through the `git` command and a copy of the index, so that the user's index, worktree and hooks are
+//! not touched until a commit is made, and then only for the paths that it holds.
+
+mod commit;
+mod run_git;
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use tempfile::TempDir;
+use trunkline_runtime::{
+    Base, ChangedFile, Changes, Deciding, FileChange, Touched, Workspace, WorkspaceFault,
+};
+
+use self::run_git::{Git, text};
+use crate::folder::{self, FolderWorkspace, fault};
+
+/// More diff than this is cut; a verdict needs the files, and a person does not read a megabyte.
+const DIFF_BYTES: u64 = 1_000_000;
+/// More new files than this are not copied into the repository: that is a home folder or a forgotten build.
+const UNTRACKED_BYTES: u64 = 256_000_000;
+
+/// What a crash in the middle of a write may leave behind is no change of the run's.
+const LEFTOVERS: &str = ":(exclude,glob)**/.trunkline-????????????????.tmp";
+
+/// A folder in a git repository.
+///
+/// A snapshot of the files is a tree in the repository's object store: what is ignored is not in it, and git itself
+/// removes it some weeks after nobody refers to it. The root may be a folder inside the repository; then only that
+/// folder is looked at and committed. Linked worktrees and a detached head work.
+///
+/// A commit takes whole files: what the user had changed in the same file before the run goes with it. Hooks do not run
+/// and commits are not signed.
+#[derive(Clone, Debug)]
+pub struct GitWorkspace {
+    root: PathBuf,
+}
+
+/// Returns the workspace for a folder: git where it can be used, else a plain folder whose commits say why not.
+pub fn workspace_for(root: impl AsRef<Path>) -> Box<dyn Workspace> {
+    let root = root.as_ref();
+    match GitWorkspace::open(root) {
+        Ok(Some(git)) => Box::new(git),
+        Ok(None) => Box::new(FolderWorkspace::new(root)),
+        Err(why) => Box::new(FolderWorkspace::without(root, why)),
+    }
+}
+
+impl GitWorkspace {
+    /// Opens a folder; `None` if it is not in the worktree of a repository.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if git is missing or refuses, for example because the repository belongs to somebody else.
+    pub fn open(root: impl AsRef<Path>) -> Result<Option<Self>, WorkspaceFault> {
+        let cannot = |error| fault(format!("cannot open {}: {error}", root.as_ref().display()));
+        let root = fs::canonicalize(root.as_ref()).map_err(cannot)?;
+        match Git::new(&root).run(&["rev-parse", "--is-inside-work-tree"]) {
+            Ok(answer) => Ok((text(&answer).trim() == "true").then_some(GitWorkspace { root })),
+            Err(error) if error.message.contains("not a git repository") => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn git(&self) -> Git {
+        Git::new(&self.root)
+    }
+
+    /// Returns the commit that is checked out; `None` before the first one.
+    fn head(&self) -> Result<Option<String>, WorkspaceFault> {
+        match self.git().run(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]) {
+            Ok(id) => Ok(Some(text(&id).trim().to_owned())),
+            // `--quiet` says nothing if there is none; anything said is another trouble.
+            Err(error) if error.message.ends_with("without a word") => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the files as they are into the object store and returns their tree.
+    fn snapshot(&self) -> Result<String, WorkspaceFault> {
+        self.admit_untracked()?;
+        let index = Index::copy_of(&self.index_path()?)?;
+        let git = self.git().with_index(&index.path);
+        git.run(&["add", "--all", "--", ".", LEFTOVERS])?;
+        Ok(text(&git.run(&["write-tree"])?).trim().to_owned())
+    }
+
+    fn index_path(&self) -> Result<PathBuf, WorkspaceFault> {
+        let path = self.git().run(&["rev-parse", "--git-path", "index"])?;
+        // Relative to the root, or absolute: `join` does the right thing with both.
+        Ok(self.root.join(text(&path).trim_end_matches('\n')))
+    }
+
+    /// Refuses to copy masses of files that nobody meant to be in a repository.
+    fn admit_untracked(&self) -> Result<(), WorkspaceFault> {
+        let listed = self.git().run(&["ls-files", "--others", "--exclude-standard", "-z", "--", "."])?;
+        let sizes = listed
+            .split(|byte| *byte == 0)
+            .filter(|path| !path.is_empty())
+            .map(|path| fs::symlink_metadata(self.root.join(text(path))).map_or(0, |found| found.len()));
+        let bytes = sizes.fold(0_u64, u64::saturating_add);
+        if bytes > UNTRACKED_BYTES {
+            return Err(fault(format!(
+                "{} MB of files in {} are neither committed nor ignored; name them in .gitignore",
+                bytes / 1_000_000,
+                self.root.display()
+            )));
+        }
+        Ok(())
+    }
+
+    fn base_now(&self) -> Result<Base, WorkspaceFault> {
+        Ok(Base { commit: self.head()?, tree: Some(self.snapshot()?) })
+    }
+
+    fn changes_since(&self, base: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
+        let Some(before) = &base.tree else {
+            // The folder became a repository after the run began.
+            return folder::changes(&self.root, touched);
+        };
+        let now = self.snapshot()?;
+        let lines = self.line_counts(before, &now)?;
+        let raw = self.git().run(&diff(&["--raw", "-z", "--relative"], before, &now))?;
+        let mut files = Vec::new();
+        // `:100644 100644 8ab6… 6d1c… M`, a zero byte, the path, a zero byte.
+        let mut fields = raw.split(|byte| *byte == 0);
+        while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
+            let change = match status.last() {
+                Some(b'A') => FileChange::Added,
+                Some(b'D') => FileChange::Deleted,
+                _ => FileChange::Modified,
+            };
+            let (added, deleted) = lines.get(path).copied().unwrap_or_default();
+            files.push(ChangedFile { path: text(path), change, added, deleted });
+        }
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        let patch = self.git().run_at_most(&diff(&["--patch", "--relative"], before, &now), DIFF_BYTES)?;
+        Ok(Changes { files, diff: patch, tree: Some(now) })
+    }
+
+    /// Returns lines added and deleted by path; `None` for binary files.
+    fn line_counts(&self, before: &str, now: &str) -> Result<LineCounts, WorkspaceFault> {
+        let listed = self.git().run(&diff(&["--numstat", "-z", "--relative"], before, now))?;
+        let mut counts = HashMap::new();
+        for record in listed.split(|byte| *byte == 0) {
+            // `3`, a tab, `1`, a tab, the path; `-` for binary files.
+            let mut fields = record.splitn(3, |byte| *byte == b'\t');
+            if let (Some(added), Some(deleted), Some(path)) = (fields.next(), fields.next(), fields.next()) {
+                counts.insert(path.to_vec(), (text(added).parse().ok(), text(deleted).parse().ok()));
+            }
+        }
+        Ok(counts)
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&GitWorkspace) -> Result<T, WorkspaceFault> + Send + 'static,
+    ) -> Result<T, WorkspaceFault> {
+        let this = self.clone();
+        let worked = tokio::task::spawn_blocking(move || work(&this)).await;
+        worked.unwrap_or_else(|error| Err(fault(format!("the work in the repository broke: {error}"))))
+    }
+}
+
+#[async_trait]
+impl Workspace for GitWorkspace {
+    async fn base(&self) -> Result<Base, WorkspaceFault> {
+        self.blocking(GitWorkspace::base_now).await
+    }
+
+    async fn changes(&self, base: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
+        let (base, touched) = (base.clone(), touched.to_vec());
+        self.blocking(move |git| git.changes_since(&base, &touched)).await
+    }
+
+    async fn commit(&self, deciding: &Deciding) -> Result<String, WorkspaceFault> {
+        let deciding = deciding.clone();
+        self.blocking(move |git| git.commit_once(&deciding)).await
+    }
+}
+
+/// Lines added and deleted by path, as bytes.
+type LineCounts = HashMap<Vec<u8>, (Option<u32>, Option<u32>)>;
+
+/// Builds the arguments that compare two trees below the root. Programs that the repository names are not started.
+fn diff<'a>(form: &[&'a str], before: &'a str, now: &'a str) -> Vec<&'a str> {
+    let mut arguments =
+        vec!["diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"];
+    arguments.extend(form);
+    arguments.extend([before, now, "--", "."]);
+    arguments
+}
+
+/// A copy of the index in a folder of its own; gone when dropped.
+struct Index {
+    path: PathBuf,
+    _folder: TempDir,
+}
+
+impl Index {
+    fn copy_of(original: &Path) -> Result<Self, WorkspaceFault> {
+        let cannot = |error| fault(format!("the index cannot be copied: {error}"));
+        let index = Index::empty()?;
+        match fs::metadata(original) {
+            Ok(found) => {
+                fs::copy(original, &index.path).map_err(cannot)?;
+                // Git takes a file that is younger than the index as perhaps changed. A copy that looked younger than
+                // the original would make it trust what it should look at.
+                let modified = found.modified().map_err(cannot)?;
+                fs::File::options()
+                    .append(true)
+                    .open(&index.path)
+                    .and_then(|copy| copy.set_modified(modified))
+                    .map_err(cannot)?;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(cannot(error)),
+        }
+        Ok(index)
+    }
+
+    fn empty() -> Result<Self, WorkspaceFault> {
+        let folder = TempDir::with_prefix("trunkline-")
+            .map_err(|error| fault(format!("a temporary folder cannot be made: {error}")))?;
+        Ok(Index { path: folder.path().join("index"), _folder: folder })
+    }
+}

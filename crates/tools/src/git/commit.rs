@@ -1,0 +1,141 @@
+//! Commits what a run changed, once.
+//!
+//! The commit is built from trees, beside the user's index and files. It names its run in a trailer, and that trailer is
+//! looked for before anything is made: a crash between the commit and its record in the session must not give two.
+
+use trunkline_runtime::{Deciding, WorkspaceFault};
+
+use super::run_git::{Git, text};
+use super::{GitWorkspace, Index, diff};
+use crate::folder::fault;
+
+/// How far back a run's commit is looked for if the commit that it began from is not known any more.
+const RECENT: &str = "50";
+/// Retries for the index, which an editor or a prompt may hold for a moment.
+const INDEX_TRIES: u32 = 5;
+
+impl GitWorkspace {
+    pub(super) fn commit_once(&self, deciding: &Deciding) -> Result<String, WorkspaceFault> {
+        if deciding.run.is_empty() || !deciding.run.chars().all(|character| character.is_ascii_graphic()) {
+            return Err(fault(format!("{:?} cannot name a run in a commit", deciding.run)));
+        }
+        let head = self.head()?;
+        let paths = self.paths(deciding)?;
+        if let Some(head) = &head
+            && let Some(done) = self.find(deciding)?
+        {
+            if done == *head {
+                // A crash may have come between the commit and the index.
+                self.refresh_index(&paths);
+            }
+            return Ok(done);
+        }
+        let tree = self.tree(head.as_deref(), &paths)?;
+        let before = match &head {
+            Some(head) => {
+                Some(text(&self.git().run(&["rev-parse", &format!("{head}^{{tree}}")])?).trim().to_owned())
+            }
+            None => None,
+        };
+        if paths.is_empty() || before.as_ref() == Some(&tree) {
+            return Err(fault("there is nothing to commit: no file that git follows was changed"));
+        }
+        let commit = self.write_commit(deciding, &tree, head.as_deref())?;
+        // Only if nobody else has committed meanwhile; the empty text means "must not exist".
+        let note = format!("trunkline: run {}", deciding.run);
+        self.git().run(&["update-ref", "-m", &note, "HEAD", &commit, head.as_deref().unwrap_or("")])?;
+        self.refresh_index(&paths);
+        Ok(commit)
+    }
+
+    /// Finds the commit that an earlier call made for this run.
+    fn find(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        let form = "--format=%H %(trailers:key=Trunkline-Run,valueonly,separator=%x20)";
+        let since = deciding.base.commit.as_ref().map(|base| format!("{base}..HEAD"));
+        let recent = |range: &str| self.git().run(&["log", form, "-n", RECENT, range, "--"]);
+        let listed = match since {
+            // The base can be gone, for example after a fresh clone.
+            Some(range) => self.git().run(&["log", form, &range, "--"]).or_else(|_| recent("HEAD"))?,
+            None => recent("HEAD")?,
+        };
+        let named = |line: &&str| line.split(' ').skip(1).any(|run| run == deciding.run);
+        Ok(text(&listed).lines().find(named).and_then(|line| line.split(' ').next()).map(str::to_owned))
+    }
+
+    /// Returns what the run changed, in the form that `update-index --index-info` reads.
+    fn paths(&self, deciding: &Deciding) -> Result<Vec<u8>, WorkspaceFault> {
+        let before = match &deciding.base.tree {
+            Some(tree) => tree.clone(),
+            None => return Err(fault("the files as they were before the run are not known")),
+        };
+        let raw = self.git().run(&diff(&["--raw", "-z"], &before, &deciding.tree))?;
+        let mut entries = Vec::new();
+        let mut fields = raw.split(|byte| *byte == 0);
+        while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
+            // `:100644 100644 8ab6… 6d1c… M` becomes `100644 6d1c…`, a tab, the path. Mode 0 deletes.
+            let status = text(status);
+            let words: Vec<&str> = status.split(' ').collect();
+            let [_, mode, _, id, _] = words.as_slice() else {
+                return Err(fault(format!("git diff-tree said something unknown: {status}")));
+            };
+            let mode = if *mode == "000000" { "0" } else { mode };
+            entries.extend_from_slice(format!("{mode} {id}\t").as_bytes());
+            entries.extend_from_slice(path);
+            entries.push(0);
+        }
+        Ok(entries)
+    }
+
+    /// Returns the head's tree with the run's paths in it.
+    fn tree(&self, head: Option<&str>, paths: &[u8]) -> Result<String, WorkspaceFault> {
+        let index = Index::empty()?;
+        let git = self.git().with_index(&index.path);
+        git.run(&["read-tree", head.unwrap_or("--empty")])?;
+        put(&git, paths)?;
+        Ok(text(&git.run(&["write-tree"])?).trim().to_owned())
+    }
+
+    fn write_commit(
+        &self,
+        deciding: &Deciding,
+        tree: &str,
+        head: Option<&str>,
+    ) -> Result<String, WorkspaceFault> {
+        let message = deciding.message.replace('\0', "");
+        let message = match message.trim() {
+            "" => "Changes of a run",
+            message => message,
+        };
+        let message = format!("{message}\n\nTrunkline-Run: {}\n", deciding.run);
+        let mut arguments = vec!["commit-tree", tree];
+        if let Some(head) = head {
+            arguments.extend(["-p", head]);
+        }
+        let git = if self.knows_author() { self.git() } else { self.git().with_identity() };
+        Ok(text(&git.run_with(&arguments, message.into_bytes())?).trim().to_owned())
+    }
+
+    /// Whether the user told git a name; otherwise it would make one up from the machine, or refuse.
+    fn knows_author(&self) -> bool {
+        let told = |ident| self.git().run(&["-c", "user.useConfigOnly=true", "var", ident]).is_ok();
+        told("GIT_AUTHOR_IDENT") && told("GIT_COMMITTER_IDENT")
+    }
+
+    /// Tells the user's index of the committed paths, so that `git status` does not show them as changed back.
+    ///
+    /// The commit stands whether this succeeds or not; `git reset -- PATH` does the same by hand.
+    fn refresh_index(&self, paths: &[u8]) {
+        for attempt in 1..=INDEX_TRIES {
+            if put(&self.git(), paths).is_ok() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20) * attempt);
+        }
+        // Only looks the files up again; an answer other than 0 means that some are changed.
+        let _ = self.git().run(&["update-index", "-q", "--refresh"]);
+    }
+}
+
+fn put(git: &Git, paths: &[u8]) -> Result<(), WorkspaceFault> {
+    git.run_with(&["update-index", "-z", "--index-info"], paths.to_vec()).map(drop)
+}

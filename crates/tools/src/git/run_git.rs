@@ -1,0 +1,142 @@
+//! Runs the `git` command with nothing in the way: no prompts, no hooks, no language but English, no variables that
+//! point it to another repository.
+
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use trunkline_runtime::WorkspaceFault;
+
+use crate::folder::fault;
+
+/// Variables by which a caller such as a hook tells git where to work.
+const ELSEWHERE: [&str; 9] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_LITERAL_PATHSPECS",
+];
+
+/// How git is called for one folder.
+pub(super) struct Git {
+    root: PathBuf,
+    index: Option<PathBuf>,
+    identity: bool,
+}
+
+impl Git {
+    pub(super) fn new(root: &Path) -> Self {
+        Git { root: root.to_owned(), index: None, identity: false }
+    }
+
+    /// Works on another index than the user's.
+    pub(super) fn with_index(mut self, index: &Path) -> Self {
+        self.index = Some(index.to_owned());
+        self
+    }
+
+    /// Commits under our own name, for those who told git none.
+    pub(super) fn with_identity(mut self) -> Self {
+        self.identity = true;
+        self
+    }
+
+    /// Runs git to its end and returns what it printed.
+    pub(super) fn run(&self, arguments: &[&str]) -> Result<Vec<u8>, WorkspaceFault> {
+        self.run_with(arguments, Vec::new())
+    }
+
+    /// Runs git with input.
+    pub(super) fn run_with(&self, arguments: &[&str], input: Vec<u8>) -> Result<Vec<u8>, WorkspaceFault> {
+        let mut child = self.spawn(arguments, Stdio::piped(), Stdio::piped())?;
+        // Written beside the reading, or both could wait for each other.
+        let mut stdin = child.stdin.take();
+        let writer =
+            std::thread::spawn(move || stdin.as_mut().map_or(Ok(()), |stdin| stdin.write_all(&input)));
+        let output = child.wait_with_output().map_err(|error| broke(arguments, &error.to_string()))?;
+        let _ = writer.join(); // git says itself if it missed something
+        succeeded(arguments, output)
+    }
+
+    /// Runs git and returns the first `limit` bytes of what it prints, cut at a line, with a mark.
+    pub(super) fn run_at_most(&self, arguments: &[&str], limit: u64) -> Result<String, WorkspaceFault> {
+        let mut child = self.spawn(arguments, Stdio::null(), Stdio::null())?;
+        let mut printed = Vec::new();
+        if let Some(stdout) = child.stdout.take() {
+            stdout
+                .take(limit + 1)
+                .read_to_end(&mut printed)
+                .map_err(|error| broke(arguments, &error.to_string()))?;
+        }
+        if u64::try_from(printed.len()).unwrap_or(u64::MAX) <= limit {
+            let status = child.wait().map_err(|error| broke(arguments, &error.to_string()))?;
+            if !status.success() {
+                return Err(broke(arguments, &status.to_string()));
+            }
+            return Ok(text(&printed));
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+        let end = printed.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        printed.truncate(end);
+        Ok(format!("{}[the diff goes on; it was cut at {limit} bytes]\n", text(&printed)))
+    }
+
+    fn spawn(&self, arguments: &[&str], stdin: Stdio, stderr: Stdio) -> Result<Child, WorkspaceFault> {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(&self.root);
+        // What a repository's own configuration may name would be started without being asked for.
+        for setting in [
+            "core.hooksPath=/dev/null",
+            "core.fsmonitor=false",
+            "core.safecrlf=false",
+            "advice.addEmbeddedRepo=false",
+        ] {
+            command.args(["-c", setting]);
+        }
+        for variable in ELSEWHERE {
+            command.env_remove(variable);
+        }
+        command.envs([("LC_ALL", "C"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0")]);
+        if let Some(index) = &self.index {
+            command.env("GIT_INDEX_FILE", index);
+        }
+        if self.identity {
+            for role in ["AUTHOR", "COMMITTER"] {
+                command.env(format!("GIT_{role}_NAME"), "Trunkline");
+                command.env(format!("GIT_{role}_EMAIL"), "trunkline@localhost");
+            }
+        }
+        command.args(arguments).stdin(stdin).stdout(Stdio::piped()).stderr(stderr);
+        command.spawn().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => fault("git is not installed"),
+            _ => fault(format!("git cannot be started: {error}")),
+        })
+    }
+}
+
+/// Reads bytes as text; what is not UTF-8 is replaced.
+pub(super) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn succeeded(arguments: &[&str], output: Output) -> Result<Vec<u8>, WorkspaceFault> {
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let said = text(&output.stderr);
+    let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    match said.as_slice() {
+        [] => Err(broke(arguments, "it failed without a word")),
+        said => Err(broke(arguments, &said.join("; "))),
+    }
+}
+
+fn broke(arguments: &[&str], why: &str) -> WorkspaceFault {
+    fault(format!("git {}: {why}", arguments.first().unwrap_or(&"")))
+}

@@ -1,0 +1,27 @@
+#![doc = include_str!("../README.md")]
+
+#[cfg(not(unix))]
+compile_error!("trunkline-tools needs a Unix system: it works with open folders and process groups");
+
+mod call;
+mod coding_tools;
+mod command;
+mod diff;
+mod edit_file;
+mod fingerprint;
+mod folder;
+mod git;
+mod list_files;
+mod read_file;
+mod replace;
+mod root;
+mod search_text;
+mod shown;
+mod stage;
+mod walk;
+mod write_file;
+
+pub use coding_tools::{CodingTools, ToolsError};
+pub use command::CommandPolicy;
+pub use folder::FolderWorkspace;
+pub use git::{GitWorkspace, workspace_for};

@@ -1,0 +1,17 @@
+//! The tests of trunkline-tools: one binary.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod applying;
+mod containment;
+mod evidence;
+mod folder_workspace;
+mod git_workspace;
+mod landlock;
+mod laws;
+mod listing;
+mod reading;
+mod running;
+mod scene;
+mod searching;
+mod staging;

@@ -1,0 +1,131 @@
+//! A workspace folder with the tools on it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+use tempfile::TempDir;
+use trunkline_runtime::message_tree::{NodeId, Part};
+use trunkline_runtime::resolve_queue::{Fingerprint, Outcome};
+use trunkline_runtime::{CallPlace, Cancel, Gate, Proposal, Tool, ToolContext, ToolOutput};
+use trunkline_tools::{CodingTools, CommandPolicy};
+
+/// A workspace in a temporary folder, and a place beside it that is outside.
+pub(crate) struct Scene {
+    home: TempDir,
+    tools: Vec<Box<dyn Tool>>,
+}
+
+impl Scene {
+    pub(crate) fn new() -> Self {
+        Scene::with(CommandPolicy::default())
+    }
+
+    pub(crate) fn with(policy: CommandPolicy) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().join("root");
+        fs::create_dir(&root).unwrap();
+        let tools = CodingTools::new(&root).unwrap().commands(policy).into_tools();
+        Scene { home, tools }
+    }
+
+    /// The workspace folder.
+    pub(crate) fn root(&self) -> PathBuf {
+        fs::canonicalize(self.home.path()).unwrap().join("root")
+    }
+
+    /// A path outside the workspace.
+    pub(crate) fn outside(&self, name: &str) -> PathBuf {
+        fs::canonicalize(self.home.path()).unwrap().join(name)
+    }
+
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub(crate) fn read(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.root().join(path)).ok()
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> &dyn Tool {
+        self.tools.iter().find(|tool| tool.spec().name == name).unwrap().as_ref()
+    }
+
+    pub(crate) fn call(&self, name: &str, arguments: Value) -> ToolOutput {
+        self.call_until(name, arguments, &Cancel::new())
+    }
+
+    pub(crate) fn call_until(&self, name: &str, arguments: Value, cancel: &Cancel) -> ToolOutput {
+        block_on(self.tool(name).run(object(arguments), &context(cancel)))
+    }
+
+    /// What a call says, with the temporary folder's name taken out.
+    pub(crate) fn said(&self, name: &str, arguments: Value) -> String {
+        self.words(&self.call(name, arguments))
+    }
+
+    pub(crate) fn words(&self, output: &ToolOutput) -> String {
+        let said: String = output.content.iter().map(text).collect();
+        let home = fs::canonicalize(self.home.path()).unwrap();
+        let said = said.replace(&home.display().to_string(), "");
+        if output.is_error { format!("error: {said}\n") } else { said }
+    }
+
+    /// Stages one proposal.
+    pub(crate) fn stage(&self, name: &str, arguments: Value) -> Proposal {
+        let output = self.call(name, arguments);
+        assert_eq!(output.proposals.len(), 1, "{output:?}");
+        output.proposals.into_iter().next().unwrap()
+    }
+
+    pub(crate) fn apply(&self, proposal: &Proposal) -> String {
+        let tool = self.tool(&proposal.source_tool);
+        let (outcome, output) = block_on(tool.apply(proposal, &context(&Cancel::new())));
+        assert_eq!(outcome == Outcome::Applied, !output.is_error);
+        self.words(&output)
+    }
+
+    pub(crate) fn observe(&self, subject: &str) -> Vec<Fingerprint> {
+        block_on(self.tool("edit_file").observe(&[subject.to_owned()]))
+    }
+
+    pub(crate) fn gate(&self, arguments: Value) -> Gate {
+        self.tool("run_command").gate(&object(arguments)).unwrap()
+    }
+}
+
+pub(crate) fn object(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+pub(crate) fn context(cancel: &Cancel) -> ToolContext {
+    let call = CallPlace { node: NodeId::ROOT, index: 0, id: "c1".to_owned() };
+    ToolContext::new(cancel.clone(), call)
+}
+
+pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn text(part: &Part) -> String {
+    match part {
+        Part::Text { text } => text.clone(),
+        other => panic!("not text: {other:?}"),
+    }
+}
+
+/// Draws a border around each line: white space at either end is eaten by editors, tidy tools and expectations.
+pub(crate) fn framed(text: &str) -> String {
+    text.lines().map(|line| format!("|{line}|\n")).collect()
+}

@@ -1,0 +1,1 @@
+//! Stories and laws that need more than one crate live in `stories/`.

@@ -1,0 +1,4 @@
+//! Stories and laws across crates.
+
+mod encodes;
+mod walk;
