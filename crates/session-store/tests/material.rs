@@ -14,7 +14,7 @@ pub(crate) fn new_session(number: u32) -> NewSession {
     NewSession {
         id: session(number),
         title: format!("session {number}"),
-        workspace: Some("/home/ada/engine".to_owned()),
+        workspace: Some("/project".to_owned()),
         at,
         root: root("be brief", at),
     }

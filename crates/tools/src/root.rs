@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use crate::ToolsError;
+use crate::{ToolsError, shown};
 
 /// No text that is read or written may be larger; a model cannot use more, and it has to fit into a session's log.
 pub(crate) const MAX_FILE_BYTES: u64 = 10_000_000;
@@ -65,7 +65,8 @@ pub(crate) enum PathError {
 
 impl From<PathError> for String {
     fn from(error: PathError) -> Self {
-        error.to_string()
+        // The path in it is what a model wrote.
+        shown::name(&error.to_string())
     }
 }
 

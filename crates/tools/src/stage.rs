@@ -96,7 +96,7 @@ pub(crate) async fn apply(
     let outcome =
         written.await.unwrap_or_else(|error| Outcome::Unknown { reason: format!("the tool broke: {error}") });
     let output = match &outcome {
-        Outcome::Applied => ToolOutput::text(format!("Applied: {}.", proposal.label)),
+        Outcome::Applied => ToolOutput::text(format!("Done: {}.", proposal.label)),
         Outcome::Failed { reason } => ToolOutput::error(format!("Not applied: {}: {reason}", proposal.label)),
         Outcome::Unknown { reason } => {
             ToolOutput::error(format!("Perhaps applied: {}: {reason}", proposal.label))

@@ -15,7 +15,7 @@ fn the_approved_bytes_are_written_and_seen_afterwards() {
     scene.write("a.rs", "one\ntwo\n");
     let proposal = scene.stage("edit_file", json!({"path": "a.rs", "old_text": "two", "new_text": "2"}));
     assert_eq!(observe(&proposal, &scene.observe("a.rs")), Observation::Before);
-    assert_eq!(scene.apply(&proposal), "Applied: edit a.rs (+1 −1).");
+    assert_eq!(scene.apply(&proposal), "Done: edit a.rs (+1 −1).");
     assert_eq!(scene.read("a.rs").as_deref(), Some("one\n2\n"));
     assert_eq!(observe(&proposal, &scene.observe("a.rs")), Observation::After);
     assert_eq!(names(&scene.root()), ["a.rs"], "no temporary file stays");
@@ -25,7 +25,7 @@ fn the_approved_bytes_are_written_and_seen_afterwards() {
 fn missing_folders_are_made() {
     let scene = Scene::new();
     let proposal = scene.stage("write_file", json!({"path": "a/b/c.txt", "content": "new\n"}));
-    assert_eq!(scene.apply(&proposal), "Applied: create a/b/c.txt (+1).");
+    assert_eq!(scene.apply(&proposal), "Done: create a/b/c.txt (+1).");
     assert_eq!(scene.read("a/b/c.txt").as_deref(), Some("new\n"));
 }
 
@@ -83,7 +83,7 @@ fn folders_that_were_made_in_vain_are_removed() {
 fn applying_twice_fails_the_second_time() {
     let scene = Scene::new();
     let proposal = scene.stage("write_file", json!({"path": "a.txt", "content": "new\n"}));
-    assert_eq!(scene.apply(&proposal), "Applied: create a.txt (+1).");
+    assert_eq!(scene.apply(&proposal), "Done: create a.txt (+1).");
     assert_eq!(scene.apply(&proposal), "error: Not applied: create a.txt (+1): a.txt exists now\n");
 }
 
@@ -103,7 +103,7 @@ fn a_payload_cannot_name_a_place_outside() {
     let scene = Scene::new();
     let mut proposal = scene.stage("write_file", json!({"path": "a.txt", "content": "new\n"}));
     for (path, why) in [
-        ("../b.txt", "../b.txt leads out of the workspace /root"),
+        ("../b.txt", "../b.txt leads out of the workspace /folder"),
         ("./b.txt", "./b.txt leads to b.txt now"),
         (".git/config", ".git/config lies in .git, where file tools do not write"),
     ] {
@@ -114,7 +114,7 @@ fn a_payload_cannot_name_a_place_outside() {
     let said = scene.apply(&proposal);
     assert!(said.contains("the payload is not one of this tool"), "{said}");
     assert!(names(&scene.root()).is_empty());
-    assert_eq!(names(&scene.outside("")), ["root"]);
+    assert_eq!(names(&scene.outside("")), ["folder"]);
 }
 
 #[test]

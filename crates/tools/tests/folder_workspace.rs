@@ -20,7 +20,7 @@ fn changes_are_those_of_applied_proposals_that_still_stand() {
         let proposal = scene.stage("write_file", json!({"path": name, "content": "new\n"}));
         let before = proposal.payload["before_digest"].as_str().map(str::to_owned);
         touched.push(Touched { path: name.to_owned(), before });
-        assert!(scene.apply(&proposal).starts_with("Applied"));
+        assert!(scene.apply(&proposal).starts_with("Done"));
     }
     scene.write("restored", "old\n");
     for name in ["deleted", "came-and-went"] {

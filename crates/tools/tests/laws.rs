@@ -11,7 +11,7 @@ use crate::scene::{Scene, names};
 /// Paths made of what leads astray.
 fn paths() -> impl Strategy<Value = String> {
     let step = prop::sample::select(vec![
-        "..", ".", "", "vault", "key", "root", "inside", "file", "out", "up", "loop", "key-link", "new",
+        "..", ".", "", "vault", "key", "folder", "inside", "file", "out", "up", "loop", "key-link", "new",
         ".git", "~", "$HOME",
     ]);
     (any::<bool>(), prop::collection::vec(step, 1..6))
@@ -51,7 +51,7 @@ proptest! {
         for proposal in scene.call("write_file", json!({"path": path, "content": "mine"})).proposals {
             scene.apply(&proposal);
         }
-        prop_assert_eq!(names(&scene.outside("")), ["root", "vault"]);
+        prop_assert_eq!(names(&scene.outside("")), ["folder", "vault"]);
         prop_assert_eq!(names(&scene.outside("vault")), ["key"]);
         prop_assert_eq!(fs::read_to_string(scene.outside("vault/key")).unwrap(), "secret");
     }
@@ -61,7 +61,7 @@ proptest! {
         let scene = Scene::new();
         scene.write("a", &old);
         for proposal in scene.call("write_file", json!({"path": "a", "content": new})).proposals {
-            prop_assert!(scene.apply(&proposal).starts_with("Applied"));
+            prop_assert!(scene.apply(&proposal).starts_with("Done"));
             prop_assert_eq!(scene.observe("a"), proposal.after);
         }
         prop_assert_eq!(scene.read("a"), Some(new));

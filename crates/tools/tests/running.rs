@@ -76,7 +76,7 @@ fn a_folder_outside_is_refused() {
     check(
         json!({"command": "pwd", "cwd": ".."}),
         expect![[r#"
-        error: .. leads out of the workspace /root
+        error: .. leads out of the workspace /folder
     "#]],
     );
     check(

@@ -23,7 +23,7 @@ impl Scene {
 
     pub(crate) fn with(policy: CommandPolicy) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let root = home.path().join("root");
+        let root = home.path().join("folder");
         fs::create_dir(&root).unwrap();
         let tools = CodingTools::new(&root).unwrap().commands(policy).into_tools();
         Scene { home, tools }
@@ -31,7 +31,7 @@ impl Scene {
 
     /// The workspace folder.
     pub(crate) fn root(&self) -> PathBuf {
-        fs::canonicalize(self.home.path()).unwrap().join("root")
+        fs::canonicalize(self.home.path()).unwrap().join("folder")
     }
 
     /// A path outside the workspace.

@@ -1,0 +1,96 @@
+//! Judges the order of turns, the head, the tail, and the tool loop that runs at the tail.
+
+use trunkline_message_tree::{Content, Message, Role, StopReason};
+
+use super::Case;
+use super::layout::Turn;
+use crate::{Head, Place, SystemPlace, Tail, Thinking, ViolationKind};
+
+/// Judges what the list is as a whole.
+pub(super) fn judge(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
+    order(case, turns);
+    head(case, messages, turns);
+    tail(case, messages, turns);
+    thinking(case, messages, turns);
+}
+
+fn order(case: &mut Case<'_>, turns: &[Turn<'_>]) {
+    for turn in turns {
+        if turn.role == Role::System && case.rules.system == SystemPlace::Leading {
+            case.find(turn.at, ViolationKind::SystemNotLeading);
+        }
+    }
+    for pair in turns.windows(2) {
+        if let [earlier, later] = pair
+            && earlier.role == later.role
+            && matches!(later.role, Role::User | Role::Assistant)
+            && case.rules.alternate
+        {
+            case.find(later.at, ViolationKind::SameRole);
+        }
+    }
+}
+
+fn head(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
+    match turns.first() {
+        Some(first) if first.role == Role::Assistant && case.rules.head == Head::User => {
+            case.find(first.at, ViolationKind::HeadNotUser);
+        }
+        Some(_) => {}
+        None => {
+            let must_be_user = case.rules.head == Head::User || case.rules.tail == Tail::User;
+            if messages.is_empty() || must_be_user {
+                case.find(Place::end(messages.len()), ViolationKind::NoMessages);
+            }
+        }
+    }
+}
+
+fn tail(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
+    let (Some(turn), Some(message)) = (turns.last(), messages.last()) else { return };
+    if turn.role != Role::Assistant {
+        return;
+    }
+    if case.rules.tail == Tail::User && message.stop != Some(StopReason::Pause) {
+        case.find(turn.at, ViolationKind::TailAssistant);
+    }
+    if let Some((at, Content::Text { text })) = turn.blocks.last()
+        && case.rules.final_white_space_refused
+        && (text.is_empty() || text.trim_end() != text)
+    {
+        case.find(*at, ViolationKind::FinalWhiteSpace);
+    }
+    let thinks = turn.blocks.iter().find(|(_, block)| is_thinking(block));
+    if let Some((at, _)) = thinks
+        && case.rules.final_thinking_needs_thinking
+        && case.facts.thinking == Thinking::Off
+    {
+        case.find(*at, ViolationKind::FinalThinking);
+    }
+}
+
+fn thinking(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
+    let thinks = case.facts.thinking != Thinking::Off;
+    if thinks && case.facts.choice_forced && case.rules.forced_choice_stops_thinking {
+        case.find(Place::end(messages.len()), ViolationKind::ForcedWhileThinking);
+    }
+    if case.facts.thinking != Thinking::On || !case.rules.thinking_leads_tool_loop {
+        return;
+    }
+    // The loop: answers of the assistant and nothing but results since the user's last words, ending in results.
+    let only_results = |turn: &Turn<'_>| turn.blocks.iter().all(|(_, block)| block.as_result().is_some());
+    let is_words = |turn: &Turn<'_>| turn.role != Role::Assistant && !only_results(turn);
+    let start = turns.iter().rposition(is_words).map_or(0, |words| words + 1);
+    let Some(running) = turns.get(start..) else { return };
+    let first = running.iter().find(|turn| turn.role == Role::Assistant);
+    if let Some(first) = first
+        && running.last().is_some_and(|last| last.role != Role::Assistant)
+        && !first.blocks.first().is_some_and(|(_, block)| is_thinking(block))
+    {
+        case.find(first.at, ViolationKind::LoopWithoutThinking);
+    }
+}
+
+fn is_thinking(block: &Content) -> bool {
+    matches!(block, Content::Thinking { .. } | Content::RedactedThinking { .. })
+}

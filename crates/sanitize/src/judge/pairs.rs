@@ -1,0 +1,99 @@
+//! Judges calls and results.
+
+use std::collections::{HashMap, HashSet};
+
+use trunkline_message_tree::{Content, Role};
+
+use super::Case;
+use super::layout::Turn;
+use crate::{IdAlphabet, IdScope, ResultPlace, ViolationKind};
+
+/// Judges ids, arguments, and who answers whom.
+pub(super) fn judge(case: &mut Case<'_>, turns: &[Turn<'_>]) {
+    let mut used = HashSet::new();
+    for (index, turn) in turns.iter().enumerate() {
+        let answers = turns.get(index + 1).filter(|next| next.role == case.answering_role());
+        if turn.role == Role::Assistant {
+            if case.rules.ids_unique_in == IdScope::Message {
+                used.clear();
+            }
+            let answered: HashSet<&str> = answers.into_iter().flat_map(|next| results(next)).collect();
+            calls(case, turn, &mut used, &answered);
+        }
+        if turn.role == case.answering_role() {
+            let before = index.checked_sub(1).and_then(|before| turns.get(before));
+            let asked = before.filter(|before| before.role == Role::Assistant);
+            pairs(case, turn, &asked.map(called).unwrap_or_default());
+        }
+    }
+}
+
+impl Case<'_> {
+    fn answering_role(&self) -> Role {
+        match self.rules.results {
+            ResultPlace::UserMessage => Role::User,
+            ResultPlace::ToolMessage => Role::Tool,
+        }
+    }
+
+    fn takes_id(&self, id: &str) -> bool {
+        let rule = &self.rules.ids;
+        let length = rule.exact_length.map_or(!id.is_empty(), |exact| id.len() == exact && exact > 0);
+        let short = rule.max_length.is_none_or(|max| id.len() <= max);
+        length
+            && short
+            && id.chars().all(|c| match rule.alphabet {
+                IdAlphabet::Any => true,
+                IdAlphabet::Word => matches!(c, 'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-'),
+                IdAlphabet::Alphanumeric => matches!(c, 'a'..='z' | 'A'..='Z' | '0'..='9'),
+            })
+    }
+}
+
+fn calls<'a>(case: &mut Case<'_>, turn: &Turn<'a>, used: &mut HashSet<&'a str>, answered: &HashSet<&str>) {
+    for (at, block) in &turn.blocks {
+        let Content::ToolCall(call) = block else { continue };
+        let call_id = call.id.clone();
+        if !used.insert(&call.id) {
+            case.find(*at, ViolationKind::IdTaken { call_id: call_id.clone() });
+        }
+        if !case.takes_id(&call.id) {
+            case.find(*at, ViolationKind::IdRefused { call_id: call_id.clone() });
+        }
+        if call.parse_arguments().is_err() {
+            case.find(*at, ViolationKind::ArgumentsNotObject { call_id: call_id.clone() });
+        }
+        if !answered.contains(call.id.as_str()) {
+            case.find(*at, ViolationKind::Unanswered { call_id });
+        }
+    }
+}
+
+fn pairs(case: &mut Case<'_>, turn: &Turn<'_>, asked: &HashSet<&str>) {
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    let mut words = false;
+    for (at, block) in &turn.blocks {
+        let Content::ToolResult(result) = block else {
+            words = true;
+            continue;
+        };
+        let call_id = result.call_id.clone();
+        let times = seen.entry(&result.call_id).or_default();
+        *times += 1;
+        if !asked.contains(result.call_id.as_str()) {
+            case.find(*at, ViolationKind::Orphan { call_id });
+        } else if *times > 1 {
+            case.find(*at, ViolationKind::SecondResult { call_id });
+        } else if words {
+            case.find(*at, ViolationKind::ResultNotFirst { call_id });
+        }
+    }
+}
+
+fn results<'a>(turn: &'a Turn<'_>) -> impl Iterator<Item = &'a str> {
+    turn.blocks.iter().filter_map(|(_, block)| Some(block.as_result()?.call_id.as_str()))
+}
+
+fn called<'a>(turn: &'a Turn<'_>) -> HashSet<&'a str> {
+    turn.blocks.iter().filter_map(|(_, block)| Some(block.as_call()?.id.as_str())).collect()
+}

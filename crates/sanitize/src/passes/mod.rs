@@ -1,0 +1,71 @@
+//! The passes that repair a list, one per file; `sanitize` calls them in order.
+//!
+//! They share nothing with the judge: two readings of the same rules find each other's mistakes.
+
+pub(crate) mod blocks;
+mod call_ids;
+pub(crate) mod empties;
+pub(crate) mod ends;
+mod known_calls;
+pub(crate) mod live_loop;
+pub(crate) mod neighbours;
+pub(crate) mod pairing;
+pub(crate) mod roles;
+mod slot;
+mod turn;
+
+pub(crate) use blocks::is_thinking;
+pub(crate) use call_ids::fits as id_fits;
+
+use trunkline_message_tree::{Author, Content, Message, Part, Role};
+
+use crate::Place;
+
+/// A message on its way through the passes.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) message: Message,
+    /// Where it comes from.
+    pub(crate) at: Place,
+    /// Whether it is left only to mark that the user had a turn here; its end is already accounted for.
+    pub(crate) ghost: bool,
+}
+
+impl Item {
+    pub(crate) fn new(index: usize, message: Message) -> Self {
+        Item { at: Place::message(index, &message), message, ghost: false }
+    }
+
+    /// Returns a further message made of blocks of this one.
+    fn piece(&self, role: Role, content: Vec<Content>) -> Self {
+        let author = match role {
+            Role::Assistant => Author::Model,
+            Role::Tool => Author::Tool,
+            Role::User if self.message.role == Role::User => self.message.author,
+            Role::User | Role::System => Author::Harness,
+        };
+        let node = self.message.node;
+        Item { message: Message { node, ..Message::new(role, author, content) }, at: self.at, ghost: false }
+    }
+
+    /// Returns a message of the harness that was nowhere before.
+    fn stub(text: &str, at: Place) -> Self {
+        Item { message: Message::harness(text), at, ghost: false }
+    }
+
+    fn is_assistant(&self) -> bool {
+        self.message.role == Role::Assistant
+    }
+
+    fn is_empty(&self) -> bool {
+        self.message.content.is_empty()
+    }
+}
+
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.trim_start().is_empty()
+}
+
+fn is_blank_part(part: &Part) -> bool {
+    matches!(part, Part::Text { text } if is_blank(text))
+}

@@ -1,0 +1,298 @@
+//! What stands between one turn of the assistant and the next, and the calls that are answered there.
+
+use std::collections::HashMap;
+
+use trunkline_message_tree::{Author, Content, Media, Message, Part, Role, ToolResult};
+
+use super::known_calls::KnownCalls;
+use super::turn::OpenCall;
+use super::{Item, is_blank_part};
+use crate::{Fate, Place, QuoteCause, Repair, RepairKind, ResultPlace};
+
+/// The messages between two turns of the assistant.
+pub(super) struct Slot<'a> {
+    calls: Vec<OpenCall>,
+    /// The calls by stored id, in order, and how many of them have a result.
+    by_stored_id: HashMap<String, (Vec<usize>, usize)>,
+    items: Vec<Item>,
+    /// Quotes from tool messages wait until the results are through.
+    quotes: Vec<Item>,
+    repairs: &'a mut Vec<Repair>,
+}
+
+impl<'a> Slot<'a> {
+    pub(super) fn new(calls: Vec<OpenCall>, repairs: &'a mut Vec<Repair>) -> Self {
+        let mut by_stored_id: HashMap<String, (Vec<usize>, usize)> = HashMap::new();
+        for (index, call) in calls.iter().enumerate() {
+            by_stored_id.entry(call.stored_id.clone()).or_default().0.push(index);
+        }
+        Slot { calls, by_stored_id, items: Vec::new(), quotes: Vec::new(), repairs }
+    }
+
+    /// Takes the next message; its results meet their calls or become words.
+    pub(super) fn receive(&mut self, mut item: Item, closed: &HashMap<String, String>) {
+        if item.message.role != Role::Tool {
+            self.items.append(&mut self.quotes);
+        }
+        if item.message.results().next().is_none() {
+            self.items.push(item);
+            return;
+        }
+        if self.answers_alone(&mut item) {
+            self.items.push(item);
+            return;
+        }
+        let mut kept: Vec<Content> = Vec::with_capacity(item.message.content.len());
+        let mut quoted: Vec<Content> = Vec::new();
+        for (block, content) in std::mem::take(&mut item.message.content).into_iter().enumerate() {
+            let Content::ToolResult(mut result) = content else {
+                kept.push(content);
+                continue;
+            };
+            let at = item.at.block(block);
+            match self.by_stored_id.get_mut(&result.call_id) {
+                Some((calls, answered)) if *answered < calls.len() => {
+                    let call = &mut self.calls[calls[*answered]];
+                    *answered += 1;
+                    call.answer = Some((self.items.len(), kept.len()));
+                    result.call_id.clone_from(&call.id);
+                    kept.push(Content::ToolResult(result));
+                }
+                Some((calls, answered)) => {
+                    let answer =
+                        calls.get(answered.wrapping_sub(1)).and_then(|call| self.calls[*call].answer);
+                    let first = match answer {
+                        Some((at, block)) if at == self.items.len() => kept.get_mut(block),
+                        Some((at, block)) => {
+                            self.items.get_mut(at).and_then(|i| i.message.content.get_mut(block))
+                        }
+                        None => None,
+                    };
+                    if let Some(Content::ToolResult(first)) = first {
+                        self.repairs.push(Repair { at, kind: merge(first, result) });
+                    }
+                }
+                None => {
+                    let (name, why) = match closed.get(&result.call_id) {
+                        Some(id) => (id.clone(), QuoteCause::Late),
+                        None => (result.call_id.clone(), QuoteCause::NoCall),
+                    };
+                    let call_id = result.call_id.clone();
+                    let quote = quote(result, &name, why);
+                    let kind = match quote.is_empty() {
+                        true => RepairKind::ResultDropped { call_id, why },
+                        false => RepairKind::Quoted { call_id, why },
+                    };
+                    self.repairs.push(Repair { at, kind });
+                    let words = if item.message.role == Role::Tool { &mut quoted } else { &mut kept };
+                    words.extend(quote);
+                }
+            }
+        }
+        if !quoted.is_empty() {
+            self.quotes.push(item.piece(Role::User, quoted));
+        }
+        if kept.is_empty() {
+            // What it held is accounted for; only the turn that it marks is left.
+            item.ghost = true;
+            item.message.role = Role::User;
+        }
+        item.message.content = kept;
+        self.items.push(item);
+    }
+
+    /// Takes the usual case, a message that is the first result of one call, as it stands.
+    fn answers_alone(&mut self, item: &mut Item) -> bool {
+        let [Content::ToolResult(result)] = &mut item.message.content[..] else { return false };
+        let Some((calls, answered)) = self.by_stored_id.get_mut(&result.call_id) else { return false };
+        let Some(call) = calls.get(*answered) else { return false };
+        let call = &mut self.calls[*call];
+        *answered += 1;
+        call.answer = Some((self.items.len(), 0));
+        if result.call_id != call.id {
+            result.call_id.clone_from(&call.id);
+        }
+        true
+    }
+
+    /// Moves results before everything else, unless they stand where the wire takes them.
+    pub(super) fn put_results_first(&mut self, place: ResultPlace) {
+        self.items.append(&mut self.quotes);
+        if stand_first(&self.items, place) {
+            return;
+        }
+        let mut results: Vec<Item> = Vec::new();
+        let mut rest: Vec<Item> = Vec::new();
+        let mut words = false;
+        for mut item in std::mem::take(&mut self.items) {
+            if item.message.role == Role::Tool {
+                if words {
+                    let moved = item.message.results().map(|result| moved(item.at, result));
+                    self.repairs.extend(moved);
+                }
+                results.push(item);
+                continue;
+            }
+            let mut split = 0;
+            let mut kept = Vec::new();
+            for content in std::mem::take(&mut item.message.content) {
+                if let Content::ToolResult(result) = content {
+                    if words {
+                        self.repairs.push(moved(item.at, &result));
+                    }
+                    split += 1;
+                    results.push(item.piece(Role::Tool, vec![Content::ToolResult(result)]));
+                } else {
+                    words = true;
+                    kept.push(content);
+                }
+            }
+            if split > 0 {
+                self.repairs.push(Repair { at: item.at, kind: RepairKind::Split { results: split } });
+                item.ghost |= kept.is_empty();
+            }
+            item.message.content = kept;
+            rest.push(item);
+        }
+        self.items = results;
+        self.items.append(&mut rest);
+    }
+
+    /// Writes lost arguments into their results, and takes media out of results where the wire has no place for them.
+    pub(super) fn note_arguments_and_move_media(&mut self, media_in_results: bool) {
+        if media_in_results && self.calls.iter().all(|call| call.raw.is_none()) {
+            return;
+        }
+        let raw: HashMap<&str, &str> =
+            self.calls.iter().filter_map(|call| Some((call.id.as_str(), call.raw.as_deref()?))).collect();
+        let mut media: Vec<Item> = Vec::new();
+        let mut after = 0;
+        for (index, item) in self.items.iter_mut().enumerate() {
+            let mut pictures = Vec::new();
+            for content in &mut item.message.content {
+                let Content::ToolResult(result) = content else { continue };
+                after = index + 1;
+                if let Some(raw) = raw.get(result.call_id.as_str()) {
+                    result.content.retain(|part| !is_blank_part(part));
+                    result.content.push(arguments_as_written(raw));
+                }
+                if media_in_results || !result.content.iter().any(is_media) {
+                    continue;
+                }
+                let mut parts = 0;
+                pictures.push(Content::text(format!("from the result of call {}:", result.call_id)));
+                for part in &mut result.content {
+                    if is_media(part) {
+                        let here = Part::text("(see the user message after the results)");
+                        pictures.extend(media_block(std::mem::replace(part, here)));
+                        parts += 1;
+                    }
+                }
+                let call_id = result.call_id.clone();
+                self.repairs.push(Repair { at: item.at, kind: RepairKind::MediaMoved { call_id, parts } });
+            }
+            if !pictures.is_empty() {
+                let message = Message::new(Role::User, Author::Harness, pictures);
+                media.push(Item { message, at: item.at, ghost: false });
+            }
+        }
+        self.items.splice(after..after, media);
+    }
+
+    /// Answers every call that has no result with what is known of it.
+    pub(super) fn answer_open_calls(&mut self, known: &KnownCalls<'_>) {
+        let mut answers = Vec::new();
+        for call in self.calls.iter().filter(|call| call.answer.is_none()) {
+            let fact = known.find(&call.stored_id, call.node(), call.position);
+            let fate = fact.map_or(Fate::Unknown, |fact| fact.fate.clone());
+            let said = fact.map_or_else(|| fate.text(), |fact| fact.text());
+            let mut content = vec![Part::text(said.clone())];
+            content.extend(call.raw.as_deref().map(arguments_as_written));
+            let result = ToolResult { call_id: call.id.clone(), content, is_error: true };
+            let message = Message::new(Role::Tool, Author::Harness, vec![Content::ToolResult(result)]);
+            answers.push(Item { message, at: call.at, ghost: false });
+            let call_id = call.stored_id.clone();
+            self.repairs.push(Repair { at: call.at, kind: RepairKind::Answered { call_id, fate, said } });
+        }
+        let is_answer = |item: &Item| item.message.role == Role::Tool && !item.is_empty();
+        let after = self.items.iter().rposition(is_answer).map_or(0, |last| last + 1);
+        self.items.splice(after..after, answers);
+    }
+
+    pub(super) fn close(self) -> (Vec<OpenCall>, Vec<Item>) {
+        (self.calls, self.items)
+    }
+}
+
+/// Whether all results stand where the wire takes them, before all words.
+fn stand_first(items: &[Item], place: ResultPlace) -> bool {
+    let mut user_messages = 0;
+    for item in items.iter().filter(|item| !item.is_empty()) {
+        let content = &item.message.content;
+        let results = content.iter().filter(|block| block.as_result().is_some()).count();
+        let in_front = content.iter().take_while(|block| block.as_result().is_some()).count();
+        let taken = match item.message.role {
+            Role::Tool => user_messages == 0,
+            _ if results == 0 => true,
+            _ => place == ResultPlace::UserMessage && user_messages == 0 && results == in_front,
+        };
+        if !taken {
+            return false;
+        }
+        user_messages += usize::from(item.message.role != Role::Tool);
+    }
+    true
+}
+
+fn moved(at: Place, result: &ToolResult) -> Repair {
+    Repair { at, kind: RepairKind::Moved { call_id: result.call_id.clone() } }
+}
+
+/// Adds a further result of one call to the first.
+fn merge(first: &mut ToolResult, again: ToolResult) -> RepairKind {
+    let call_id = again.call_id;
+    if first.content == again.content && first.is_error == again.is_error {
+        return RepairKind::DuplicateDropped { call_id };
+    }
+    first.content.extend(again.content);
+    // A text that was fine alone may not be beside others.
+    first.content.retain(|part| !is_blank_part(part));
+    first.is_error |= again.is_error;
+    RepairKind::Merged { call_id }
+}
+
+/// Returns a result as words; nothing if it holds nothing.
+fn quote(result: ToolResult, name: &str, why: QuoteCause) -> Vec<Content> {
+    if result.content.iter().all(is_blank_part) {
+        return Vec::new();
+    }
+    let kind = if result.is_error { "error result" } else { "result" };
+    let head = match why {
+        QuoteCause::Late => format!("late {kind} of call {name}:"),
+        QuoteCause::NoCall if name.is_empty() => format!("{kind} without a call:"),
+        QuoteCause::NoCall => format!("{kind} without a call ({name}):"),
+    };
+    let text = result.text();
+    let text = if text.is_empty() { head } else { format!("{head}\n{text}") };
+    let media = result.content.into_iter().filter_map(media_block);
+    std::iter::once(Content::text(text)).chain(media).collect()
+}
+
+fn arguments_as_written(raw: &str) -> Part {
+    Part::text(format!("the arguments of this call were not a JSON object; as written: {raw}"))
+}
+
+fn is_media(part: &Part) -> bool {
+    match part {
+        Part::Text { .. } => false,
+        Part::Image(Media { .. }) | Part::Document(Media { .. }) => true,
+    }
+}
+
+fn media_block(part: Part) -> Option<Content> {
+    match part {
+        Part::Text { .. } => None,
+        Part::Image(media) => Some(Content::Image(media)),
+        Part::Document(media) => Some(Content::Document(media)),
+    }
+}

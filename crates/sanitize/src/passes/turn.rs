@@ -1,0 +1,122 @@
+//! The assistant's turn: messages in a row, and the calls in them.
+//!
+//! Some recorders store one answer as several messages, a block each. Results follow the last of them, so calls are
+//! gathered before anyone asks what answers them.
+
+use std::collections::{HashMap, HashSet};
+
+use trunkline_message_tree::{Content, NodeId, Origin, Role};
+
+use super::Item;
+use super::call_ids::{CallIds, Given};
+use crate::json;
+use crate::sound::FEW_CALLS;
+use crate::{Place, Repair, RepairKind, RequestFacts};
+
+/// A call that waits for its result.
+pub(super) struct OpenCall {
+    /// The id under which it was stored.
+    pub(super) stored_id: String,
+    /// The id by which it goes.
+    pub(super) id: String,
+    pub(super) at: Place,
+    /// Its position among the calls of the message that it was stored in.
+    pub(super) position: usize,
+    /// What the model wrote for arguments, where that was no object and not merely empty.
+    pub(super) raw: Option<String>,
+    /// Where its result stands: item of the slot and block.
+    pub(super) answer: Option<(usize, usize)>,
+}
+
+/// Joins assistant messages in a row where a wire would miss the results of the earlier ones.
+pub(super) fn gather(
+    run: Vec<Item>,
+    alternate: bool,
+    facts: &RequestFacts,
+    repairs: &mut Vec<Repair>,
+) -> (Vec<Item>, Vec<(Place, usize)>) {
+    let mut gathered: Vec<Item> = Vec::new();
+    let mut stored: Vec<(Place, usize)> = Vec::new();
+    for item in run {
+        let calls = item.message.calls().count();
+        stored.extend((0..calls).map(|position| (item.at, position)));
+        match gathered.last_mut() {
+            Some(earlier) if alternate || earlier.message.calls().next().is_some() => {
+                repairs.push(Repair { at: item.at, kind: RepairKind::Joined { role: Role::Assistant } });
+                let closeness = |origin: &Option<Origin>| match (origin, &facts.origin) {
+                    (Some(wrote), Some(reads)) if wrote == reads => 3,
+                    (Some(wrote), Some(reads)) if wrote.provider == reads.provider => 2,
+                    (None, _) | (_, None) => 1,
+                    _ => 0,
+                };
+                // Blocks that were kept because of where they come from must still be seen to come from there.
+                if closeness(&item.message.origin) > closeness(&earlier.message.origin) {
+                    earlier.message.origin = item.message.origin;
+                }
+                earlier.message.stop = item.message.stop;
+                earlier.message.content.extend(item.message.content);
+            }
+            _ => gathered.push(item),
+        }
+    }
+    (gathered, stored)
+}
+
+/// Opens the calls of a message: drops replays, gives ids, replaces arguments that no wire takes.
+///
+/// `stored` tells for each call of the turn where it was stored, in order.
+pub(super) fn open_calls(
+    item: &mut Item,
+    stored: &[(Place, usize)],
+    ids: &mut CallIds<'_>,
+    repairs: &mut Vec<Repair>,
+) -> Vec<OpenCall> {
+    let mut calls: Vec<OpenCall> = Vec::new();
+    let mut said: HashMap<String, HashSet<(String, String)>> = HashMap::new();
+    let ids_differ = ids_differ(item);
+    let mut stored = stored.iter();
+    item.message.content.retain_mut(|block| {
+        let Content::ToolCall(call) = block else { return true };
+        let (at, position) = stored.next().copied().unwrap_or((item.at, 0));
+        if !ids_differ {
+            let words = (call.name.clone(), call.arguments.clone());
+            if !said.entry(call.id.clone()).or_default().insert(words) {
+                let call_id = call.id.clone();
+                repairs.push(Repair { at, kind: RepairKind::ReplayDropped { call_id } });
+                return false;
+            }
+        }
+
+        let stored_id = call.id.clone();
+        if let Given::New { id, taken } = ids.give(&call.id) {
+            let from = std::mem::replace(&mut call.id, id.clone());
+            repairs.push(Repair { at, kind: RepairKind::Renamed { from, to: id, taken } });
+        }
+        let mut raw = None;
+        if !json::are_arguments(&call.arguments) {
+            let written = std::mem::replace(&mut call.arguments, "{}".to_owned());
+            let call_id = stored_id.clone();
+            raw = (!json::is_empty_value(&written)).then(|| written.clone());
+            repairs.push(Repair { at, kind: RepairKind::ArgumentsReplaced { call_id, raw: written } });
+        }
+        calls.push(OpenCall { stored_id, id: call.id.clone(), at, position, raw, answer: None });
+        true
+    });
+    calls
+}
+
+/// Whether the calls of a message are few and no two of one id, so that none can be a replay.
+fn ids_differ(item: &Item) -> bool {
+    let mut seen: Vec<&str> = Vec::new();
+    item.message.calls().all(|call| {
+        let differs = seen.len() < FEW_CALLS && !seen.contains(&call.id.as_str());
+        seen.push(&call.id);
+        differs
+    })
+}
+
+impl OpenCall {
+    pub(super) fn node(&self) -> Option<NodeId> {
+        self.at.node
+    }
+}

@@ -1,0 +1,384 @@
+//! The account of what was changed, and why.
+//!
+//! A repair says what it did in one line, which row of the catalogue made it necessary, and whether anything was lost
+//! that the model could have used.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use trunkline_message_tree::Role;
+
+use crate::{Fate, Place};
+
+/// One change to a message list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Repair {
+    /// Where, in the list that was given.
+    pub at: Place,
+    /// What was done.
+    #[serde(flatten)]
+    pub kind: RepairKind,
+}
+
+/// What was done, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "repair", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RepairKind {
+    /// A block stood in a message of a role that cannot hold it, and got one that can.
+    Rehomed {
+        /// The block.
+        block: BlockKind,
+        /// The role it stood in.
+        from: Role,
+        /// The role it stands in now.
+        to: Role,
+    },
+    /// Instructions in the middle of the list became a message of the harness.
+    SystemToUser,
+    /// Reasoning was left out.
+    ThinkingDropped {
+        /// How many blocks; always all of a message.
+        blocks: usize,
+        /// Why.
+        why: ThinkingLoss,
+    },
+    /// A block that only its own provider understands was left out.
+    ForeignDropped {
+        /// The block.
+        block: BlockKind,
+    },
+    /// A provider's own call or result was left out, because its other half is not there or it is not JSON.
+    BrokenDropped {
+        /// The block.
+        block: BlockKind,
+    },
+    /// An empty text was left out.
+    BlankDropped,
+    /// Empty texts in a result were left out.
+    BlankPartsDropped {
+        /// The call that the result answers.
+        call_id: String,
+    },
+    /// The same call stood twice in one message; one was left out.
+    ReplayDropped {
+        /// The call.
+        call_id: String,
+    },
+    /// A call got another id, and so did its result.
+    Renamed {
+        /// The id it had.
+        from: String,
+        /// The id it has now.
+        to: String,
+        /// Whether the old id was taken; otherwise the wire refuses how it looks.
+        taken: bool,
+    },
+    /// Arguments that are not an object became `{}`. What was written stands in the call's result, unless it was an
+    /// empty value.
+    ArgumentsReplaced {
+        /// The call.
+        call_id: String,
+        /// What the model wrote.
+        raw: String,
+    },
+    /// A call without a result got one that says what is known.
+    Answered {
+        /// The call, by the id that it has in the list that was given.
+        call_id: String,
+        /// What is known.
+        fate: Fate,
+        /// The text of the result. Store it and give it back as [`CallFact::said`](crate::CallFact::said).
+        said: String,
+    },
+    /// A result was moved up to its call.
+    Moved {
+        /// The call.
+        call_id: String,
+    },
+    /// Results were taken out of a user message into tool messages.
+    Split {
+        /// How many.
+        results: usize,
+    },
+    /// A further result of one call was added to the first.
+    Merged {
+        /// The call.
+        call_id: String,
+    },
+    /// A further result of one call said the same as the first and was left out.
+    DuplicateDropped {
+        /// The call.
+        call_id: String,
+    },
+    /// A result that has no open call stands as quoted text where it arrived.
+    Quoted {
+        /// The call that it names.
+        call_id: String,
+        /// Why it could not stay.
+        why: QuoteCause,
+    },
+    /// A result that has no open call held nothing and was left out.
+    ResultDropped {
+        /// The call that it names.
+        call_id: String,
+        /// Why it could not stay.
+        why: QuoteCause,
+    },
+    /// Pictures and documents of a result were moved to a user message after the results.
+    MediaMoved {
+        /// The call.
+        call_id: String,
+        /// How many.
+        parts: usize,
+    },
+    /// A message without content was left out.
+    EmptyDropped {
+        /// Its role.
+        role: Role,
+    },
+    /// A message without content stands for a turn of the user and got a stub.
+    EmptyStubbed,
+    /// A message was joined to the one before it, which has the same role.
+    Joined {
+        /// The role of both.
+        role: Role,
+    },
+    /// A user message was put before a history that began with the assistant or with nothing.
+    HeadAdded,
+    /// A user message was put after a history that ended with the assistant.
+    TailAdded,
+    /// White space was cut off the end of the last assistant message.
+    Trimmed,
+    /// The request must be sent without thinking. The messages are as they were.
+    ThinkingOff {
+        /// Why.
+        why: ThinkingOffCause,
+    },
+}
+
+/// A kind of block.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum BlockKind {
+    /// Words.
+    Text,
+    /// Reasoning, in the clear or encrypted.
+    Thinking,
+    /// A picture.
+    Image,
+    /// A document.
+    Document,
+    /// A call.
+    Call,
+    /// A result.
+    Result,
+    /// A call that the provider runs.
+    ServerCall,
+    /// The result of a call that the provider ran.
+    ServerResult,
+    /// A block that only its own wire understands.
+    Opaque,
+}
+
+/// Why reasoning was left out.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ThinkingLoss {
+    /// Another provider or model wrote it, or it is not known who did.
+    Foreign,
+    /// It has no signature.
+    Unsigned,
+    /// The wire has no place for it. Nothing is lost: the model never sees it there.
+    NotOnWire,
+    /// It stood in a message that is not the assistant's.
+    Misplaced,
+    /// It stood in the last message while thinking is off.
+    Final,
+}
+
+/// Why a result cannot stay a result.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum QuoteCause {
+    /// No call of that id comes before it.
+    NoCall,
+    /// An assistant message stands between its call and it, so an earlier request has closed the call.
+    Late,
+}
+
+/// Why a request must be sent without thinking.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ThinkingOffCause {
+    /// The running tool loop has lost the reasoning that it began with.
+    Lost,
+    /// A tool choice is forced.
+    ChoiceForced,
+}
+
+impl Repair {
+    /// Returns whether something was lost that the model could have used.
+    ///
+    /// Otherwise the repair is harmless: what was said is still said, or was nothing.
+    pub fn is_loss(&self) -> bool {
+        match &self.kind {
+            RepairKind::ThinkingDropped { why, .. } => *why != ThinkingLoss::NotOnWire,
+            RepairKind::ForeignDropped { .. } | RepairKind::BrokenDropped { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Returns the row of the catalogue that made the repair necessary; see the table on the crate page.
+    pub fn row(&self) -> &'static str {
+        match &self.kind {
+            RepairKind::Rehomed { .. } => "A9",
+            RepairKind::SystemToUser => "B3",
+            RepairKind::ThinkingDropped { why: ThinkingLoss::Final, .. } => "D4",
+            RepairKind::ThinkingDropped { .. } => "D2",
+            RepairKind::ForeignDropped { .. } | RepairKind::BrokenDropped { .. } => "A24",
+            RepairKind::BlankDropped | RepairKind::BlankPartsDropped { .. } => "C1",
+            RepairKind::ReplayDropped { .. } | RepairKind::Renamed { taken: true, .. } => "A7",
+            RepairKind::Renamed { taken: false, .. } => "C11",
+            RepairKind::ArgumentsReplaced { .. } => "C10",
+            RepairKind::Answered { .. } => "A1",
+            RepairKind::Moved { .. } => "A3",
+            RepairKind::Split { .. } => "A10",
+            RepairKind::Merged { .. } | RepairKind::DuplicateDropped { .. } => "A6",
+            RepairKind::Quoted { why, .. } | RepairKind::ResultDropped { why, .. } => match why {
+                QuoteCause::NoCall => "A4",
+                QuoteCause::Late => "A5",
+            },
+            RepairKind::MediaMoved { .. } => "C15",
+            RepairKind::EmptyDropped { .. } | RepairKind::EmptyStubbed => "C3",
+            RepairKind::Joined { .. } => "B1",
+            RepairKind::HeadAdded => "B4",
+            RepairKind::TailAdded => "B7",
+            RepairKind::Trimmed => "B8",
+            RepairKind::ThinkingOff { why: ThinkingOffCause::Lost } => "D3",
+            RepairKind::ThinkingOff { why: ThinkingOffCause::ChoiceForced } => "D10",
+        }
+    }
+}
+
+impl fmt::Display for Repair {
+    /// Prints one line, without the place.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            RepairKind::Rehomed { block, from, to } => {
+                write!(f, "moved {block} to {}: not allowed in {}", role(*to), role(*from))
+            }
+            RepairKind::SystemToUser => {
+                f.write_str("turned instructions into a user message: not at the head")
+            }
+            RepairKind::ThinkingDropped { blocks, why } => {
+                write!(f, "dropped thinking ({blocks}): {}", why.because())
+            }
+            RepairKind::ForeignDropped { block } => write!(f, "dropped {block}: belongs to another provider"),
+            RepairKind::BrokenDropped { block } => write!(f, "dropped {block}: incomplete"),
+            RepairKind::BlankDropped => f.write_str("dropped text: blank"),
+            RepairKind::BlankPartsDropped { call_id } => {
+                write!(f, "dropped text of result {}: blank", Id(call_id))
+            }
+            RepairKind::ReplayDropped { call_id } => write!(f, "dropped call {}: said twice", Id(call_id)),
+            RepairKind::Renamed { from, to, taken } => {
+                let why = if *taken { "id taken" } else { "id not accepted" };
+                write!(f, "renamed call {} to {}: {why}", Id(from), Id(to))
+            }
+            RepairKind::ArgumentsReplaced { call_id, .. } => {
+                write!(f, "replaced arguments of call {}: not an object", Id(call_id))
+            }
+            RepairKind::Answered { call_id, .. } => write!(f, "answered call {}: no result", Id(call_id)),
+            RepairKind::Moved { call_id } => write!(f, "moved result {}: not next to its call", Id(call_id)),
+            RepairKind::Split { results } => write!(f, "split results ({results}) off a user message"),
+            RepairKind::Merged { call_id } => write!(f, "merged result {}: second result", Id(call_id)),
+            RepairKind::DuplicateDropped { call_id } => {
+                write!(f, "dropped result {}: same as the first", Id(call_id))
+            }
+            RepairKind::Quoted { call_id, why } => {
+                write!(f, "quoted result {}: {}", Id(call_id), why.because())
+            }
+            RepairKind::ResultDropped { call_id, why } => {
+                write!(f, "dropped result {}: empty, and {}", Id(call_id), why.because())
+            }
+            RepairKind::MediaMoved { call_id, parts } => {
+                write!(f, "moved media ({parts}) of result {}: only allowed in a user message", Id(call_id))
+            }
+            RepairKind::EmptyDropped { role: of } => write!(f, "dropped {} message: empty", role(*of)),
+            RepairKind::EmptyStubbed => f.write_str("filled user message: empty"),
+            RepairKind::Joined { role: of } => write!(f, "joined {} message to the one before", role(*of)),
+            RepairKind::HeadAdded => f.write_str("added user message: the list must begin with one"),
+            RepairKind::TailAdded => {
+                f.write_str("added user message: the list must not end with the assistant")
+            }
+            RepairKind::Trimmed => f.write_str("trimmed the last message: ends in white space"),
+            RepairKind::ThinkingOff { why: ThinkingOffCause::Lost } => {
+                f.write_str("thinking off for this request: the tool loop has lost its reasoning")
+            }
+            RepairKind::ThinkingOff { why: ThinkingOffCause::ChoiceForced } => {
+                f.write_str("thinking off for this request: a tool choice is forced")
+            }
+        }
+    }
+}
+
+impl ThinkingLoss {
+    fn because(self) -> &'static str {
+        match self {
+            ThinkingLoss::Foreign => "written by another model",
+            ThinkingLoss::Unsigned => "not signed",
+            ThinkingLoss::NotOnWire => "not on this wire",
+            ThinkingLoss::Misplaced => "not in an assistant message",
+            ThinkingLoss::Final => "last message while thinking is off",
+        }
+    }
+}
+
+impl QuoteCause {
+    fn because(self) -> &'static str {
+        match self {
+            QuoteCause::NoCall => "no call before it",
+            QuoteCause::Late => "later than the next answer",
+        }
+    }
+}
+
+impl fmt::Display for BlockKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BlockKind::Text => "text",
+            BlockKind::Thinking => "thinking",
+            BlockKind::Image => "image",
+            BlockKind::Document => "document",
+            BlockKind::Call => "call",
+            BlockKind::Result => "result",
+            BlockKind::ServerCall => "server call",
+            BlockKind::ServerResult => "server result",
+            BlockKind::Opaque => "opaque block",
+        })
+    }
+}
+
+/// An id as it stands; quoted where a bare one would be lost in the line.
+struct Id<'a>(&'a str);
+
+impl fmt::Display for Id<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bare = !self.0.is_empty() && self.0.bytes().all(|byte| byte.is_ascii_graphic());
+        if bare { f.write_str(self.0) } else { write!(f, "{:?}", self.0) }
+    }
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::System => "system",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Tool => "tool",
+    }
+}

@@ -1,0 +1,102 @@
+//! The one entrance: a list goes in, a legal list and the account of it come out.
+//!
+//! A list that is legal already is recognised in one walk and given back as it came; only a damaged one is owned and
+//! goes through the passes.
+
+use std::borrow::Cow;
+
+use trunkline_message_tree::Message;
+
+use crate::passes::{self, Item};
+use crate::{Place, Repair, RepairKind, RequestFacts, Thinking, ThinkingOffCause, WireRules, sound};
+
+/// What a user message says that stands before a history which does not begin with one.
+pub const HEAD_STUB: &str = "(the conversation begins here)";
+
+/// What a user message says that stands after a history which ends with the assistant.
+pub const TAIL_STUB: &str = "continue";
+
+/// A legal list, and what was done to make it so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sanitized<'a> {
+    /// The messages; the very ones that were given if nothing had to be done.
+    pub messages: Cow<'a, [Message]>,
+    /// What was done, in the order of the list that was given. Empty if and only if nothing was.
+    pub repairs: Vec<Repair>,
+    /// Whether the request must be sent without thinking, although [`RequestFacts::thinking`] asks for it.
+    pub thinking_off: bool,
+}
+
+impl Sanitized<'_> {
+    /// Returns the facts of the request that may now be sent: those given, without thinking if it must be off.
+    pub fn facts(&self, given: &RequestFacts) -> RequestFacts {
+        let mut facts = given.clone();
+        if self.thinking_off {
+            facts.thinking = Thinking::Off;
+        }
+        facts
+    }
+}
+
+/// Makes a message list legal for one wire.
+///
+/// Takes a slice or a vector; a vector is not copied. Whatever is wrong is repaired and reported, nothing is refused.
+/// The same input gives the same output, and sanitizing the output under [`Sanitized::facts`] changes nothing.
+/// Costs a few steps per block, however the list is damaged.
+pub fn sanitize<'a>(
+    messages: impl Into<Cow<'a, [Message]>>,
+    rules: &WireRules,
+    facts: &RequestFacts,
+) -> Sanitized<'a> {
+    let messages = messages.into();
+    let end = Place::end(messages.len());
+    let mut repairs = Vec::new();
+
+    let forced = rules.forced_choice_stops_thinking && facts.choice_forced && facts.thinking != Thinking::Off;
+    let thinking = if forced { Thinking::Off } else { facts.thinking };
+    let messages = if sound::is_sound(&messages, rules, facts, thinking) {
+        messages
+    } else {
+        repair(messages, rules, facts, thinking, &mut repairs)
+    };
+
+    let lost = passes::live_loop::has_lost_thinking(&messages, rules, thinking);
+    let thinking_off = forced || lost;
+    if thinking_off {
+        let why = if forced { ThinkingOffCause::ChoiceForced } else { ThinkingOffCause::Lost };
+        repairs.push(Repair { at: end, kind: RepairKind::ThinkingOff { why } });
+    }
+    Sanitized { messages, repairs, thinking_off }
+}
+
+fn repair<'a>(
+    given: Cow<'a, [Message]>,
+    rules: &WireRules,
+    facts: &RequestFacts,
+    thinking: Thinking,
+    repairs: &mut Vec<Repair>,
+) -> Cow<'a, [Message]> {
+    let end = Place::end(given.len());
+    let borrowed = match given {
+        Cow::Borrowed(messages) => Some(messages),
+        Cow::Owned(_) => None,
+    };
+    let owned = given.into_owned().into_iter().enumerate();
+    let mut items: Vec<Item> = owned.map(|(index, message)| Item::new(index, message)).collect();
+
+    // What a message may hold comes before who answers whom, and both before what became empty on the way.
+    passes::blocks::drop_refused(&mut items, rules, facts, repairs);
+    let items = passes::roles::rehome(items, rules, repairs);
+    let items = passes::pairing::pair(items, rules, facts, repairs);
+    let items = passes::empties::drop_empty(items, repairs);
+    let mut items = if rules.alternate { passes::neighbours::join(items, repairs) } else { items };
+    passes::ends::mend_head(&mut items, rules, repairs);
+    passes::ends::mend_tail(&mut items, rules, thinking, end, repairs);
+
+    repairs.sort_by_key(|repair| repair.at.message);
+    match borrowed {
+        Some(messages) if repairs.is_empty() => Cow::Borrowed(messages),
+        _ => Cow::Owned(items.into_iter().map(|item| item.message).collect()),
+    }
+}

@@ -1,0 +1,133 @@
+//! What the judge says.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::{BlockKind, Place};
+
+/// A place where a list breaks a rule of its wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Violation {
+    /// Where.
+    pub at: Place,
+    /// Which rule.
+    #[serde(flatten)]
+    pub kind: ViolationKind,
+    /// What the provider says when it refuses, where that is known; `…`, `N` and `M` stand for parts that vary.
+    pub provider_text: Option<&'static str>,
+}
+
+/// Which rule is broken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "violation", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ViolationKind {
+    /// A call has no result where the wire looks for it. A1, A2, A14.
+    Unanswered {
+        /// The call.
+        call_id: String,
+    },
+    /// A result answers no call of the turn before it. A4, A5, A15.
+    Orphan {
+        /// The call that it names.
+        call_id: String,
+    },
+    /// A result comes after other content. A3.
+    ResultNotFirst {
+        /// The call.
+        call_id: String,
+    },
+    /// A call has several results. A6.
+    SecondResult {
+        /// The call.
+        call_id: String,
+    },
+    /// A call id is used again. A7.
+    IdTaken {
+        /// The id.
+        call_id: String,
+    },
+    /// The wire refuses how a call id looks. A18, C11, C12, C13.
+    IdRefused {
+        /// The id.
+        call_id: String,
+    },
+    /// Arguments are not a JSON object. C9, C10.
+    ArgumentsNotObject {
+        /// The call.
+        call_id: String,
+    },
+    /// A block stands in a message of a role that cannot hold it. A9, C15 for media in results.
+    Misplaced {
+        /// The block.
+        block: BlockKind,
+    },
+    /// Instructions do not stand at the head. B3.
+    SystemNotLeading,
+    /// Two messages of one role stand in a row. B1, B2.
+    SameRole,
+    /// The list does not begin with a user message. B4.
+    HeadNotUser,
+    /// The list ends with an assistant message. B7.
+    TailAssistant,
+    /// The last assistant message ends in white space. B8.
+    FinalWhiteSpace,
+    /// A text is empty or white space. C1, C2.
+    Blank,
+    /// A message holds nothing. C3.
+    Empty,
+    /// There is no message. C7.
+    NoMessages,
+    /// Reasoning is not signed, is not by this model, or has no place on this wire. D2.
+    ForeignThinking,
+    /// A running tool loop does not begin with its reasoning while thinking is on. D3.
+    LoopWithoutThinking,
+    /// The last assistant message holds reasoning while thinking is off. D4.
+    FinalThinking,
+    /// Thinking is on and a tool choice is forced. D10.
+    ForcedWhileThinking,
+    /// A block belongs to another provider, is not JSON, or its other half is missing. A24.
+    ForeignBlock {
+        /// The block.
+        block: BlockKind,
+    },
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.at)?;
+        match &self.kind {
+            ViolationKind::Unanswered { call_id } => write!(f, "call {call_id:?} has no result next to it"),
+            ViolationKind::Orphan { call_id } => write!(f, "result {call_id:?} has no call next to it"),
+            ViolationKind::ResultNotFirst { call_id } => {
+                write!(f, "result {call_id:?} comes after other content")
+            }
+            ViolationKind::SecondResult { call_id } => write!(f, "call {call_id:?} has several results"),
+            ViolationKind::IdTaken { call_id } => write!(f, "call id {call_id:?} is used again"),
+            ViolationKind::IdRefused { call_id } => write!(f, "call id {call_id:?} is not accepted"),
+            ViolationKind::ArgumentsNotObject { call_id } => {
+                write!(f, "arguments of call {call_id:?} are not an object")
+            }
+            ViolationKind::Misplaced { block } => write!(f, "{block} may not stand here"),
+            ViolationKind::SystemNotLeading => f.write_str("instructions are not at the head"),
+            ViolationKind::SameRole => f.write_str("same role as the message before"),
+            ViolationKind::HeadNotUser => f.write_str("the list does not begin with a user message"),
+            ViolationKind::TailAssistant => f.write_str("the list ends with an assistant message"),
+            ViolationKind::FinalWhiteSpace => f.write_str("the last assistant message ends in white space"),
+            ViolationKind::Blank => f.write_str("text is blank"),
+            ViolationKind::Empty => f.write_str("message is empty"),
+            ViolationKind::NoMessages => f.write_str("there is no message"),
+            ViolationKind::ForeignThinking => f.write_str("thinking is not signed by this model"),
+            ViolationKind::LoopWithoutThinking => {
+                f.write_str("the tool loop does not begin with its thinking")
+            }
+            ViolationKind::FinalThinking => {
+                f.write_str("the last message holds thinking while thinking is off")
+            }
+            ViolationKind::ForcedWhileThinking => f.write_str("a tool choice is forced while thinking is on"),
+            ViolationKind::ForeignBlock { block } => write!(f, "{block} is foreign or incomplete"),
+        }
+    }
+}

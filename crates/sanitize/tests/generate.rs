@@ -1,0 +1,266 @@
+//! Makes message lists: legal ones, legal ones with something broken, and plain rubbish.
+//!
+//! Ids and texts come from a small stock, so that they collide as they do in damaged histories.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use trunkline_message_tree::{
+    Author, Content, Media, MediaSource, Message, NodeId, Origin, Part, Role, StopReason, ToolCall,
+    ToolResult,
+};
+use trunkline_sanitize::{
+    BlankText, CallFact, Fate, IdAlphabet, IdRule, RequestFacts, SystemPlace, Tail, Thinking, WireRules,
+};
+
+pub(crate) fn rules() -> impl Strategy<Value = WireRules> {
+    let mut prefill = WireRules::anthropic();
+    prefill.tail = Tail::Any;
+    let mut newer = WireRules::anthropic();
+    newer.system = SystemPlace::Anywhere;
+    let mut merging = WireRules::anthropic();
+    merging.alternate = false;
+    let mut strict = WireRules::openai_chat();
+    strict.alternate = true;
+    strict.blank_text = BlankText::Refused;
+    strict.ids = IdRule { alphabet: IdAlphabet::Alphanumeric, max_length: None, exact_length: Some(9) };
+    select(vec![
+        WireRules::anthropic(),
+        WireRules::anthropic(),
+        WireRules::openai_chat(),
+        WireRules::openai_chat(),
+        prefill,
+        newer,
+        merging,
+        strict,
+        WireRules::open("mine"),
+    ])
+}
+
+pub(crate) fn facts() -> impl Strategy<Value = RequestFacts> {
+    let thinking = select(vec![Thinking::Off, Thinking::Off, Thinking::On, Thinking::Adaptive]);
+    let known = (
+        id(),
+        option::of(0..2_usize),
+        select(vec![Fate::NotStarted, Fate::AwaitingApproval]),
+        option::of(words()),
+    )
+        .prop_map(|(id, position, fate, said)| {
+            let mut fact = CallFact::new(id, fate);
+            fact.position = position;
+            fact.said = said;
+            fact
+        });
+    (origin(), thinking, prop::bool::weighted(0.1), vec(known, 0..3)).prop_map(
+        |(origin, thinking, choice_forced, calls)| {
+            let mut facts = RequestFacts::default();
+            facts.origin = origin;
+            facts.thinking = thinking;
+            facts.choice_forced = choice_forced;
+            facts.calls = calls;
+            facts
+        },
+    )
+}
+
+/// Any list: a third each of rubbish, of legal lists, and of legal lists that met with accidents.
+pub(crate) fn list() -> impl Strategy<Value = Vec<Message>> {
+    prop_oneof![
+        vec(message(), 0..12).boxed(),
+        legal().boxed(),
+        (legal(), vec((0..9_u8, any::<Index>(), message()), 1..5))
+            .prop_map(|(mut list, accidents)| {
+                for (kind, at, other) in accidents {
+                    break_list(&mut list, kind, at, other);
+                }
+                list
+            })
+            .boxed(),
+    ]
+    .prop_map(number)
+}
+
+/// A list that every wire takes, but for the reasoning in it.
+pub(crate) fn legal() -> impl Strategy<Value = Vec<Message>> {
+    (
+        option::of(select(vec!["be brief", ""])),
+        vec((vec((1..4_usize, any::<bool>()), 0..4), any::<bool>()), 1..4),
+    )
+        .prop_map(|(system, rounds)| {
+            let mut list: Vec<Message> = system.map(Message::system).into_iter().collect();
+            let mut next = 0;
+            let last = rounds.len();
+            for (round, (batches, imported)) in rounds.into_iter().enumerate() {
+                list.push(Message::user(format!("question {round}")));
+                for (calls, speaks) in batches {
+                    let ids: Vec<String> = (next..next + calls).map(|n| format!("call_{n}")).collect();
+                    next += calls;
+                    let words = speaks.then(|| Content::text("let me look"));
+                    let calls = ids.iter().map(|id| call(id.clone(), r#"{"path":"a.rs"}"#.into()));
+                    let content = words.into_iter().chain(calls).collect();
+                    list.push(Message::new(Role::Assistant, Author::Model, content));
+                    list.extend(ids.into_iter().map(|id| Message::tool_result(id, "42", imported)));
+                }
+                if round + 1 < last {
+                    list.push(Message::assistant("that is it"));
+                }
+            }
+            list
+        })
+        .prop_map(number)
+}
+
+pub(crate) fn answer() -> impl Strategy<Value = Message> {
+    (vec(prop_oneof![3 => assistant_block(), 1 => block()], 0..4), origin(), stop()).prop_map(
+        |(content, origin, stop)| Message {
+            origin,
+            stop,
+            ..Message::new(Role::Assistant, Author::Model, content)
+        },
+    )
+}
+
+/// A message of the user's side, of any shape.
+pub(crate) fn asked() -> impl Strategy<Value = Message> {
+    (select(vec![Role::User, Role::User, Role::Tool]), vec(block(), 0..4))
+        .prop_map(|(role, content)| Message::new(role, Author::Person, content))
+}
+
+fn number(mut list: Vec<Message>) -> Vec<Message> {
+    for (index, message) in list.iter_mut().enumerate() {
+        message.node = Some(NodeId::new(index as u32));
+    }
+    list
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    prop_oneof![
+        2 => answer(),
+        2 => asked(),
+        2 => vec(prop_oneof![4 => user_block(), 1 => block()], 0..4)
+            .prop_map(|content| Message::new(Role::User, Author::Harness, content)),
+        2 => vec(result(), 1..3).prop_map(|content| Message::new(Role::Tool, Author::Tool, content)),
+        1 => vec(prop_oneof![6 => text(), 1 => block()], 0..3)
+            .prop_map(|content| Message::new(Role::System, Author::Harness, content)),
+    ]
+}
+
+fn break_list(list: &mut Vec<Message>, kind: u8, at: Index, other: Message) {
+    if list.is_empty() {
+        return;
+    }
+    let here = at.index(list.len());
+    match kind {
+        0 => drop(list.remove(here)),
+        1 => list.insert(here, list[here].clone()),
+        2 => {
+            let next = (here + 1) % list.len();
+            list.swap(here, next);
+        }
+        3 => list.insert(here, other),
+        4 => list[here].content.clear(),
+        5 => list[here].role = other.role,
+        6 => list[here].content.extend(other.content),
+        7 => {
+            let moved = list.remove(here);
+            list.push(moved);
+        }
+        _ => list.truncate(here + 1),
+    }
+}
+
+fn id() -> impl Strategy<Value = String> {
+    let long = "call_0123456789012345678901234567890123456789";
+    select(vec!["c1", "c1", "c2", "c2", "c3", "c1_2", "call_0", "call_1", "", "fn.a:0", "fn:a.0", long])
+        .prop_map(str::to_owned)
+}
+
+fn words() -> impl Strategy<Value = String> {
+    select(vec!["", " ", "\n", "hi", "well?", "padded \n", "\u{a0}", "continue"]).prop_map(str::to_owned)
+}
+
+fn origin() -> impl Strategy<Value = Option<Origin>> {
+    let origin =
+        |provider: &str, model: &str| Some(Origin { provider: provider.into(), model: model.into() });
+    select(vec![None, None, origin("p", "m"), origin("p", "m"), origin("p", "n"), origin("q", "m")])
+}
+
+fn stop() -> impl Strategy<Value = Option<StopReason>> {
+    select(vec![None, None, None, Some(StopReason::Pause), Some(StopReason::MaxTokens)])
+}
+
+fn text() -> impl Strategy<Value = Content> {
+    words().prop_map(Content::text)
+}
+
+fn media() -> impl Strategy<Value = Media> {
+    select(vec!["AAAA", "BBBB"])
+        .prop_map(|data| Media { media_type: "image/png".into(), source: MediaSource::Base64(data.into()) })
+}
+
+fn call(id: String, arguments: String) -> Content {
+    Content::ToolCall(ToolCall { id, name: "read".into(), arguments, signature: None })
+}
+
+fn any_call() -> impl Strategy<Value = Content> {
+    let arguments = select(vec![
+        "{}",
+        "{}",
+        r#"{"a":1}"#,
+        r#"{"b":[1e3,null]}"#,
+        "",
+        "null",
+        "[]",
+        r#"{"a":"#,
+        r#""ls""#,
+        r#"{"a":1e999}"#,
+        r#"{"a":{"$serde_json::private::RawValue":"1"}}"#,
+        r#"{"a":{"$serde_json::private::RawValue":"x"}}"#,
+        r#"{"a":"\ud800"}"#,
+    ]);
+    (id(), arguments).prop_map(|(id, arguments)| call(id, arguments.to_owned()))
+}
+
+fn result() -> impl Strategy<Value = Content> {
+    let part = prop_oneof![4 => words().prop_map(Part::text), 1 => media().prop_map(Part::Image)];
+    (id(), vec(part, 0..3), prop::bool::weighted(0.2)).prop_map(|(call_id, content, is_error)| {
+        Content::ToolResult(ToolResult { call_id, content, is_error })
+    })
+}
+
+fn thinking() -> impl Strategy<Value = Content> {
+    let signature = select(vec![None, Some(String::new()), Some("sig".to_owned()), Some("sig".to_owned())]);
+    prop_oneof![
+        3 => signature.prop_map(|signature| Content::Thinking { text: "hmm".into(), signature }),
+        1 => Just(Content::RedactedThinking { data: "xyz".into() }),
+    ]
+}
+
+fn provider_block() -> impl Strategy<Value = Content> {
+    let json = select(vec!["{}", r#"{"type":"x"}"#, "{", "[]"]).prop_map(str::to_owned);
+    (0..3, json, select(vec!["anthropic", "openai-chat", "mine"])).prop_map(|(kind, json, wire)| match kind {
+        0 => Content::ServerCall { id: "s1".into(), json },
+        1 => Content::ServerResult { call_id: "s1".into(), json },
+        _ => Content::Opaque { wire: wire.into(), json },
+    })
+}
+
+fn assistant_block() -> impl Strategy<Value = Content> {
+    prop_oneof![3 => text(), 4 => any_call(), 1 => thinking(), 1 => provider_block()]
+}
+
+fn user_block() -> impl Strategy<Value = Content> {
+    prop_oneof![4 => text(), 2 => result(), 1 => media().prop_map(Content::Image)]
+}
+
+fn block() -> impl Strategy<Value = Content> {
+    prop_oneof![
+        3 => text(),
+        2 => any_call(),
+        3 => result(),
+        1 => thinking(),
+        1 => provider_block(),
+        1 => media().prop_map(Content::Image),
+    ]
+}
