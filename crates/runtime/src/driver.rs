@@ -159,6 +159,7 @@ impl Session {
                 ToolResult { call_id: call.id.clone(), content: vec![Part::text(text)], is_error: true };
             let finished = CallFinished { call: call.clone(), result: result.clone(), ran: false };
             records.push(journal::note(journal::LAYER, journal::CALL_FINISHED, at, &finished));
+            records.extend(resolve::drop_gate(&self.state.resolve, &finished.call, at));
             told.push(Event::CallFinished { call, result, elapsed: None });
         }
         self.commit(records, None).await?;
@@ -234,49 +235,39 @@ impl Session {
 impl Session {
     /// Gives the open run its verdict: computes what changed, commits it if that is wanted, and records the decision.
     async fn conclude(&mut self) -> Result<Stop, RuntimeError> {
-        use crate::layers::decision::{self, Ending};
+        use crate::agent::new_id;
+        use crate::layers::decision::{self, Ending, Outcome};
         use crate::layers::revert;
-        use crate::{Changes, Deciding, agent::new_id};
 
         let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
-        let (prompt, base) = (run.prompt, run.base.clone());
+        let prompt = run.prompt;
+        let announced = run.deciding(self.state.tree.head()).cloned();
         let workspace = self.settings().workspace.clone();
-        let changes = match &workspace {
-            Some(workspace) => {
+        let changes = match (&workspace, &announced) {
+            (Some(workspace), None) => {
                 let touched = resolve::touched(&self.state.resolve, prompt);
-                workspace.changes(&base, &touched).await?
+                let changes = workspace.changes(&run.base, &touched).await?;
+                (!changes.files.is_empty()).then_some(changes)
             }
-            None => Changes::default(),
+            _ => None,
         };
-        let mut patch_set = run.deciding.as_ref().and_then(|deciding| deciding.patch_set.parse().ok());
-        let patch_set = *patch_set.get_or_insert_with(new_id);
-        let mut commit = None;
-        if let (Some(workspace), Some(tree), true, false) =
-            (&workspace, &changes.tree, self.settings().commits, changes.files.is_empty())
-        {
-            // After a kill the note is there already, and what it names is looked for before anything is made.
-            let deciding = match run.deciding.clone() {
-                Some(deciding) => deciding,
-                None => {
-                    let deciding = Deciding {
-                        run: run.record.id().to_string(),
-                        patch_set: patch_set.to_string(),
-                        base: base.clone(),
-                        tree: tree.clone(),
-                        message: commit_message(&run.record.opening().goal, &self.answer()),
-                    };
-                    let record = decision::deciding(&deciding, self.settings().now());
-                    self.commit(vec![record], None).await?;
-                    deciding
-                }
-            };
-            commit = Some(workspace.commit(&deciding).await?);
-        }
+        let deciding = match (announced, &changes) {
+            (None, Some(changes)) if self.settings().commits => self.announce(changes).await?,
+            (announced, _) => announced,
+        };
+        // After a kill this looks for what the note names before it makes anything.
+        let commit = match (&workspace, &deciding) {
+            (Some(workspace), Some(deciding)) => Some(workspace.commit(deciding).await?),
+            _ => None,
+        };
+        let outcome = match (&deciding, &commit, &changes) {
+            (Some(deciding), Some(commit), _) => Outcome::Committed(deciding, commit),
+            (_, _, Some(changes)) => Outcome::Changed(changes),
+            _ => Outcome::Unchanged,
+        };
         let head = self.state.head_message();
         let ending = Ending {
-            patch_set,
-            changes: &changes,
-            commit: commit.as_deref(),
+            outcome,
             answer: &head.text(),
             origin: head.origin.as_ref(),
             considered: revert::lessons(&self.state.revert, &self.state.tree, prompt),
@@ -291,6 +282,26 @@ impl Session {
             Some(decision) => Ok(Stop::Decided(Box::new(decision.clone()))),
             None => Ok(Stop::Answered),
         }
+    }
+}
+
+#[cfg(feature = "decision-objects")]
+impl Session {
+    /// Records what is about to be committed; `None` where there is nothing to commit to.
+    async fn announce(&mut self, changes: &crate::Changes) -> Result<Option<crate::Deciding>, RuntimeError> {
+        use crate::layers::decision;
+        let (Some(run), Some(tree)) = (&self.state.decision.run, &changes.tree) else { return Ok(None) };
+        let deciding = crate::Deciding {
+            run: run.record.id().to_string(),
+            patch_set: crate::agent::new_id().to_string(),
+            base: run.base.clone(),
+            tree: tree.clone(),
+            message: commit_message(&run.record.opening().goal, &self.answer()),
+        };
+        let records =
+            decision::deciding(run, &deciding, changes, self.state.tree.head(), self.settings().now())?;
+        self.commit(records, None).await?;
+        Ok(Some(deciding))
     }
 }
 

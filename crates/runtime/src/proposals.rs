@@ -250,6 +250,7 @@ impl Session {
         match work {
             Work::Apply(id) => self.apply(id, None, cancel).await,
             Work::Check(id) => self.check(id).await,
+            Work::LookUp(id) => self.look_up(id).await,
             Work::Approve(id) => {
                 let policy = Actor::new(ActorKind::Policy, "always");
                 let at = self.settings().now();
@@ -405,45 +406,48 @@ impl Session {
         self.state.resolve.queue.get(id).is_some_and(|entry| entry.decision.is_some())
     }
 
-    /// Settles what a dead process left in the middle of an apply, by looking at the files.
+    /// Settles what a dead process left in the middle of an apply.
     pub(crate) async fn recover(&mut self) -> Result<(), RuntimeError> {
         let interrupted: Vec<ProposalId> =
             self.state.resolve.queue.interrupted().map(|entry| entry.id).collect();
         for id in interrupted {
-            let Some(entry) = self.state.resolve.queue.get(id) else { continue };
-            let proposal = entry.proposal.clone();
-            let gated = self.state.resolve.gated_call(id).is_some();
-            let observation = match self.settings().setup.catalogue.tool(&proposal.source_tool).cloned() {
-                Some(tool) if !gated => observe(&proposal, &tool.observe(&subjects(&proposal)).await),
-                _ => Observation::Unclear,
-            };
-            let at = self.settings().now();
-            let mut chain = Chain::new(self);
-            chain.push(chain.queue.recover(id, observation, harness(), at.0))?;
-            let state = chain.queue.get(id).map(|entry| entry.state);
-            match state {
-                Some(At::Applied) => {
-                    let text = format!("{id} ({}) was applied before the program ended.", proposal.label);
-                    chain.records.extend(self.telling(&text)?);
-                }
-                Some(At::Unknown) => {
-                    // Nobody can find out more: it must not be done again, and the model has to know.
-                    chain.push(chain.queue.recover(id, Observation::Unclear, harness(), at.0))?;
-                    chain.push(discarded(&chain.queue, id, "its outcome is unknown", at))?;
-                    if !gated {
-                        let text = format!(
-                            "The program ended while {id} ({}) was applied, and the files are neither as before nor as \
-                             after. It is dropped; look at the files before you go on.",
-                            proposal.label
-                        );
-                        chain.records.extend(self.telling(&text)?);
-                    }
-                }
-                _ => {}
-            }
-            self.commit(chain.records, None).await?;
+            self.look_up(id).await?;
         }
         Ok(())
+    }
+
+    /// Finds out from the files what became of an attempt that did not say.
+    async fn look_up(&mut self, id: ProposalId) -> Result<(), RuntimeError> {
+        let Some(entry) = self.state.resolve.queue.get(id) else { return Ok(()) };
+        let proposal = entry.proposal.clone();
+        let gated = self.state.resolve.gated_call(id).is_some();
+        let observation = match self.settings().setup.catalogue.tool(&proposal.source_tool).cloned() {
+            Some(tool) if !gated => observe(&proposal, &tool.observe(&subjects(&proposal)).await),
+            _ => Observation::Unclear,
+        };
+        let at = self.settings().now();
+        let mut chain = Chain::new(self);
+        chain.push(chain.queue.recover(id, observation, harness(), at.0))?;
+        let is = |chain: &Chain, state| chain.queue.get(id).is_some_and(|entry| entry.state == state);
+        if is(&chain, At::Unknown) {
+            // Nobody can find out more: it must not be done again, and the model has to know.
+            chain.push(chain.queue.recover(id, Observation::Unclear, harness(), at.0))?;
+        }
+        if is(&chain, At::Applied) {
+            let text = format!("{id} ({}) was applied before the program ended.", proposal.label);
+            chain.records.extend(self.telling(&text)?);
+        } else if is(&chain, At::Stale) {
+            chain.push(discarded(&chain.queue, id, "its outcome is unknown", at))?;
+            if !gated {
+                let text = format!(
+                    "{id} ({}) was cut off while it was applied, and the files are neither as before nor as after. \
+                     It is dropped; look at the files before you go on.",
+                    proposal.label
+                );
+                chain.records.extend(self.telling(&text)?);
+            }
+        }
+        self.commit(chain.records, None).await
     }
 }
 

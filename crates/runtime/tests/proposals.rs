@@ -292,3 +292,22 @@ async fn with_everything_approved_edits_are_applied_and_commands_run_at_once() {
         "#]],
     );
 }
+
+#[tokio::test]
+async fn a_command_that_waits_when_its_turn_is_left_is_put_aside_and_blocks_nothing() {
+    let turn = Turn::new().call("c1", "shell", &json!({ "path": "make" }));
+    let mut story = begin(Approval::Person, vec![turn, Turn::say("done")]).await;
+    assert_eq!(stop_line(&story.prompt("do it").await), "Waiting([ProposalId(1)])");
+    story.session.revert(trunkline_runtime::message_tree::NodeId::new(1), Some("no commands")).await.unwrap();
+    let stop = story.resume().await;
+    check(
+        &story,
+        &stop_line(&stop),
+        expect![[r#"
+            n3 result c1!: not run: a person left this branch first
+            -- did: 
+            -- queue: p1 staged, p1 superseded
+            -- decided other: answered
+        "#]],
+    );
+}

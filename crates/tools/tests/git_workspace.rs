@@ -121,23 +121,24 @@ fn what_the_run_changed_is_committed_and_the_worktree_is_clean() {
             repository.remove("b.txt");
         },
         expect![[r#"
-        Modified a.txt +1 -0
-        Deleted b.txt +0 -1
-        Added new/d e.txt +1 -0
-        -- commit
-        Anna:Do the work
+            Modified a.txt +1 -0
+            Deleted b.txt +0 -1
+            Added new/d e.txt +1 -0
+            -- commit
+            Anna:Do the work
 
-        Because it was asked for.
+            Because it was asked for.
 
-        Trunkline-Run: 0192-run
+            Trunkline-Run: 0192-run
+            Trunkline-Patch-Set: p1
 
 
-         a.txt       | 1 +
-         b.txt       | 1 -
-         new/d e.txt | 1 +
-         3 files changed, 2 insertions(+), 1 deletion(-)
-        -- status
-    "#]],
+             a.txt       | 1 +
+             b.txt       | 1 -
+             new/d e.txt | 1 +
+             3 files changed, 2 insertions(+), 1 deletion(-)
+            -- status
+        "#]],
     );
 }
 
@@ -152,22 +153,23 @@ fn what_the_user_had_changed_before_is_not_committed() {
         },
         |repository| repository.write("a.txt", "run\n"),
         expect![[r#"
-        Modified a.txt +1 -1
-        -- commit
-        Anna:Do the work
+            Modified a.txt +1 -1
+            -- commit
+            Anna:Do the work
 
-        Because it was asked for.
+            Because it was asked for.
 
-        Trunkline-Run: 0192-run
+            Trunkline-Run: 0192-run
+            Trunkline-Patch-Set: p1
 
 
-         a.txt | 2 +-
-         1 file changed, 1 insertion(+), 1 deletion(-)
-        -- status
-         M b.txt
-        M  sub/c.txt
-        ?? untracked.txt
-    "#]],
+             a.txt | 2 +-
+             1 file changed, 1 insertion(+), 1 deletion(-)
+            -- status
+             M b.txt
+            M  sub/c.txt
+            ?? untracked.txt
+        "#]],
     );
 }
 
@@ -205,24 +207,25 @@ fn binary_files_and_strange_names_go_through() {
             repository.write(":(top)*", "x\n");
         },
         expect![[r#"
-        Added :(top)* +1 -0
-        Added bytes +- --
-        Added tab	quote"é
-        .txt +1 -0
-        -- commit
-        Anna:Do the work
+            Added :(top)* +1 -0
+            Added bytes +- --
+            Added tab	quote"é
+            .txt +1 -0
+            -- commit
+            Anna:Do the work
 
-        Because it was asked for.
+            Because it was asked for.
 
-        Trunkline-Run: 0192-run
+            Trunkline-Run: 0192-run
+            Trunkline-Patch-Set: p1
 
 
-         :(top)*                      |   1 +
-         bytes                        | Bin 0 -> 2 bytes
-         "tab\tquote\"\303\251\n.txt" |   1 +
-         3 files changed, 2 insertions(+)
-        -- status
-    "#]],
+             :(top)*                      |   1 +
+             bytes                        | Bin 0 -> 2 bytes
+             "tab\tquote\"\303\251\n.txt" |   1 +
+             3 files changed, 2 insertions(+)
+            -- status
+        "#]],
     );
 }
 
@@ -352,12 +355,25 @@ fn another_runs_commit_is_not_taken_for_ours() {
     repository.write("a.txt", "run\n");
     let changes = block_on(workspace.changes(&base, &[])).unwrap();
     let mut deciding = deciding(&base, &changes);
-    deciding.message = "quotes another\n\nTrunkline-Run: other".to_owned();
+    deciding.message = "quotes another\n\nTrunkline-Patch-Set: other".to_owned();
     let commit = block_on(workspace.commit(&deciding)).unwrap();
-    deciding.run = "other".to_owned();
+    deciding.patch_set = "other".to_owned();
     repository.write("a.txt", "other\n");
     deciding.tree = block_on(workspace.changes(&base, &[])).unwrap().tree.unwrap();
     assert_ne!(block_on(workspace.commit(&deciding)).unwrap(), commit);
+}
+
+#[test]
+fn what_the_run_has_committed_itself_is_its_commit() {
+    let repository = Repository::new();
+    let workspace = repository.open();
+    let base = block_on(workspace.base()).unwrap();
+    repository.write("a.txt", "run\n");
+    repository.git("commit -q -a -m by-a-command");
+    let changes = block_on(workspace.changes(&base, &[])).unwrap();
+    let commit = block_on(workspace.commit(&deciding(&base, &changes))).unwrap();
+    assert_eq!(repository.git("rev-parse HEAD").trim(), commit);
+    assert_eq!(repository.git("rev-list --count HEAD").trim(), "2");
 }
 
 #[test]
@@ -440,7 +456,7 @@ fn a_run_that_cannot_be_a_trailer_is_refused() {
     let mut deciding = deciding(&base, &block_on(workspace.changes(&base, &[])).unwrap());
     deciding.run = "a\nb".to_owned();
     let fault = block_on(workspace.commit(&deciding)).unwrap_err();
-    assert_eq!(fault.to_string(), "\"a\\nb\" cannot name a run in a commit");
+    assert_eq!(fault.to_string(), "\"a\\nb\" cannot name anything in a commit");
 }
 
 #[test]

@@ -32,7 +32,9 @@ pub(crate) struct OpenRun {
     /// The message that it started from; what comes later belongs to it.
     pub(crate) prompt: NodeId,
     pub(crate) base: Base,
-    pub(crate) deciding: Option<Deciding>,
+    /// What was about to be committed, and where the head was; it means nothing once the head is elsewhere.
+    deciding: Option<DecidingNote>,
+    patch_sets: Vec<PatchSet>,
     findings: Vec<FindingNote>,
 }
 
@@ -50,6 +52,12 @@ struct OpenedNote {
     run: String,
     prompt: NodeId,
     base: Base,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct DecidingNote {
+    head: NodeId,
+    deciding: Deciding,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -75,7 +83,14 @@ impl Part {
                 let opened: OpenedNote = journal::read(note)?;
                 let record = RunRecord::parse(opened.run.as_bytes()).map_err(|fault| bad(note, fault))?;
                 let OpenedNote { prompt, base, .. } = opened;
-                self.run = Some(OpenRun { record, prompt, base, deciding: None, findings: Vec::new() });
+                self.run = Some(OpenRun {
+                    record,
+                    prompt,
+                    base,
+                    deciding: None,
+                    patch_sets: Vec::new(),
+                    findings: Vec::new(),
+                });
             }
             FINDING => {
                 let finding: FindingNote = journal::read(note)?;
@@ -84,9 +99,15 @@ impl Part {
                 }
             }
             DECIDING => {
-                let deciding: Deciding = journal::read(note)?;
+                let deciding: DecidingNote = journal::read(note)?;
                 if let Some(run) = &mut self.run {
                     run.deciding = Some(deciding);
+                }
+            }
+            PATCH_SET => {
+                let patch_set = PatchSet::parse(note.body.as_bytes()).map_err(|fault| bad(note, fault))?;
+                if let Some(run) = &mut self.run {
+                    run.patch_sets.push(patch_set);
                 }
             }
             DECIDED => {
@@ -155,17 +176,40 @@ pub(crate) fn finding(
     Some(journal::note(LAYER, FINDING, at, &note))
 }
 
-/// Returns the record of what is about to be committed.
-pub(crate) fn deciding(deciding: &Deciding, at: Timestamp) -> Record {
-    journal::note(LAYER, DECIDING, at, deciding)
+impl OpenRun {
+    /// Returns what was about to be committed, if nothing was said since.
+    pub(crate) fn deciding(&self, head: NodeId) -> Option<&Deciding> {
+        self.deciding.as_ref().filter(|note| note.head == head).map(|note| &note.deciding)
+    }
+}
+
+/// Returns the records of what is about to be committed: the patch set, and the note that names it.
+pub(crate) fn deciding(
+    run: &OpenRun,
+    deciding: &Deciding,
+    changes: &Changes,
+    head: NodeId,
+    at: Timestamp,
+) -> Result<Vec<Record>, RuntimeError> {
+    let id = deciding.patch_set.parse().map_err(unfit)?;
+    let patch_set = patch_set(run, id, changes)?;
+    let note = DecidingNote { head, deciding: deciding.clone() };
+    Ok(vec![canonical(PATCH_SET, at, patch_set.print()), journal::note(LAYER, DECIDING, at, &note)])
+}
+
+/// What became of the files.
+pub(crate) enum Outcome<'a> {
+    /// They are as they were.
+    Unchanged,
+    /// They were changed and left so.
+    Changed(&'a Changes),
+    /// The changes that were about to be committed stand in this commit.
+    Committed(&'a Deciding, &'a str),
 }
 
 /// What is known at the end of a run.
 pub(crate) struct Ending<'a> {
-    pub(crate) patch_set: Uuid,
-    pub(crate) changes: &'a Changes,
-    /// The commit, if one was made.
-    pub(crate) commit: Option<&'a str>,
+    pub(crate) outcome: Outcome<'a>,
     /// The model's last words.
     pub(crate) answer: &'a str,
     pub(crate) origin: Option<&'a Origin>,
@@ -179,24 +223,30 @@ pub(crate) struct Ending<'a> {
 /// Returns the records that close a run: patch set, evidence, decision.
 pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<Vec<Record>, RuntimeError> {
     let run_id = run.record.id();
-    let patch_set = match ending.changes.files.is_empty() {
-        true => None,
-        false => Some(patch_set(run, ending)?),
-    };
-    let named = patch_set.as_ref().map(PatchSet::id);
     let evidence = evidence(run, run_id, ending)?;
     let reason = |text: &str| NonBlank::new(text).map_err(unfit);
-    let verdict = match (named, ending.commit) {
-        (Some(patch_set), Some(commit)) => {
-            Verdict::Commit { patch_set, commit: commit.parse().map_err(unfit)? }
+    let mut records: Vec<Record> = Vec::new();
+    let mut sets: Vec<PatchSet> = Vec::new();
+    let verdict = match ending.outcome {
+        Outcome::Committed(deciding, commit) => {
+            // It was recorded together with the note that announced the commit.
+            let id = deciding.patch_set.parse().map_err(unfit)?;
+            sets.extend(run.patch_sets.iter().find(|set| set.id() == id).cloned());
+            Verdict::Commit { patch_set: id, commit: commit.parse().map_err(unfit)? }
         }
-        (Some(patch_set), None) => Verdict::Other {
-            label: Label::new("applied").map_err(unfit)?,
-            patch_set: Some(patch_set),
-            reason: reason("files were changed and not committed")?,
-        },
-        (None, _) if ending.refused => Verdict::Abandon { reason: reason("the model declined")? },
-        (None, _) => Verdict::Other {
+        Outcome::Changed(changes) => {
+            let set = patch_set(run, PatchSetId::new((ending.new_id)()).map_err(unfit)?, changes)?;
+            let id = set.id();
+            records.push(canonical(PATCH_SET, ending.at, set.print()));
+            sets.push(set);
+            Verdict::Other {
+                label: Label::new("applied").map_err(unfit)?,
+                patch_set: Some(id),
+                reason: reason("files were changed and not committed")?,
+            }
+        }
+        Outcome::Unchanged if ending.refused => Verdict::Abandon { reason: reason("the model declined")? },
+        Outcome::Unchanged => Verdict::Other {
             label: Label::new("answered").map_err(unfit)?,
             patch_set: None,
             reason: reason("the model answered and no file was changed")?,
@@ -212,7 +262,6 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<Vec<Record>, R
     let mut closing = Closing::new(id, time(ending.at)?, decided_by);
     closing.rationale = NonBlank::new(clip(ending.answer)).ok();
     closing.evidence = &evidence;
-    let sets: Vec<PatchSet> = patch_set.into_iter().collect();
     closing.patch_sets = &sets;
     for line in &ending.considered {
         closing.considered.push(Considered {
@@ -220,8 +269,6 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<Vec<Record>, R
             reason: reason(line)?,
         });
     }
-    let mut records: Vec<Record> = Vec::new();
-    records.extend(sets.iter().map(|set| canonical(PATCH_SET, ending.at, set.print())));
     records.extend(evidence.iter().map(|one| canonical(EVIDENCE, ending.at, one.print())));
     records.push(decide(run, verdict, closing, ending.at)?);
     Ok(records)
@@ -251,8 +298,8 @@ fn canonical(kind: &str, at: Timestamp, body: String) -> Record {
     Record::Note(Note { layer: LAYER.to_owned(), kind: kind.to_owned(), at, body })
 }
 
-fn patch_set(run: &OpenRun, ending: &Ending<'_>) -> Result<PatchSet, RuntimeError> {
-    let files = ending.changes.files.iter().map(|file| {
+fn patch_set(run: &OpenRun, id: PatchSetId, changes: &Changes) -> Result<PatchSet, RuntimeError> {
+    let files = changes.files.iter().map(|file| {
         Ok(TouchedFile {
             path: RelativePath::new(file.path.clone()).map_err(unfit)?,
             change: match file.change {
@@ -265,13 +312,12 @@ fn patch_set(run: &OpenRun, ending: &Ending<'_>) -> Result<PatchSet, RuntimeErro
         })
     });
     let files = files.collect::<Result<Vec<_>, RuntimeError>>()?;
-    let diff = &ending.changes.diff;
+    let diff = &changes.diff;
     let diff = if diff.len() <= DIFF_KEPT_BYTES {
         Diff::kept(diff.clone())
     } else {
         Diff::named(trunkline_decision_objects::Digest::of(diff.as_bytes()))
     };
-    let id = PatchSetId::new(ending.patch_set).map_err(unfit)?;
     PatchSet::new(id, run.record.id(), run.record.opening().base.commit, files, diff).map_err(unfit)
 }
 

@@ -62,6 +62,8 @@ pub(crate) enum Work {
     Apply(Id),
     /// Look whether the files are again as it needs them.
     Check(Id),
+    /// Find out from the files what became of it.
+    LookUp(Id),
     /// Approve it, because the policy says so.
     Approve(Id),
     /// Drop it and tell the model why.
@@ -226,6 +228,7 @@ pub(crate) fn work(setting: &Setting, part: &Part) -> Option<Work> {
         match entry.state {
             At::Approved => return Some(Work::Apply(id)),
             At::Stale => return Some(Work::Check(id)),
+            At::Unknown | At::Applying => return Some(Work::LookUp(id)),
             At::Proposed if *setting == Approval::Always => return Some(Work::Approve(id)),
             At::Proposed | At::Failed if *setting == Approval::Model => {}
             At::Failed if *setting == Approval::Always => {
@@ -249,6 +252,14 @@ pub(crate) fn reminder(setting: &Setting, part: &Part) -> Option<(String, Vec<Id
         named.join(", ")
     );
     (!open.is_empty()).then_some((text, open))
+}
+
+/// Puts aside what waits for a decision on a call that is answered without having run.
+pub(crate) fn drop_gate(part: &Part, place: &CallPlace, at: Timestamp) -> Option<Record> {
+    let id = part.gates.get(&(place.node, place.index))?;
+    let cause = Supersession::BranchLeft { by: "an answer that did not wait".to_owned() };
+    // What was decided against is settled already.
+    part.queue.supersede(*id, cause, at.0).ok().map(|event| note(&event))
 }
 
 /// Puts aside everything that was staged by calls in these nodes and is not done.

@@ -95,6 +95,10 @@ pub(crate) fn reminder((): &Setting, _: &Part) -> Option<(String, Vec<Id>)> {
     None
 }
 
+pub(crate) fn drop_gate(_: &Part, _: &CallPlace, _: Timestamp) -> Option<Record> {
+    None
+}
+
 pub(crate) fn supersede_left(_: &Part, _: &[NodeId], _: &str, _: Timestamp) -> Vec<Record> {
     Vec::new()
 }

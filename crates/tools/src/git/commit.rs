@@ -1,7 +1,8 @@
 //! Commits what a run changed, once.
 //!
-//! The commit is built from trees, beside the user's index and files. It names its run in a trailer, and that trailer is
-//! looked for before anything is made: a crash between the commit and its record in the session must not give two.
+//! The commit is built from trees, beside the user's index and files. It names its run and its patch set in trailers, and
+//! the patch set is looked for before anything is made: a crash between the commit and its record in the session must
+//! not give two.
 
 use trunkline_runtime::{Deciding, WorkspaceFault};
 
@@ -16,8 +17,10 @@ const INDEX_TRIES: u32 = 5;
 
 impl GitWorkspace {
     pub(super) fn commit_once(&self, deciding: &Deciding) -> Result<String, WorkspaceFault> {
-        if deciding.run.is_empty() || !deciding.run.chars().all(|character| character.is_ascii_graphic()) {
-            return Err(fault(format!("{:?} cannot name a run in a commit", deciding.run)));
+        for name in [&deciding.run, &deciding.patch_set] {
+            if name.is_empty() || !name.chars().all(|character| character.is_ascii_graphic()) {
+                return Err(fault(format!("{name:?} cannot name anything in a commit")));
+            }
         }
         let head = self.head()?;
         let paths = self.paths(deciding)?;
@@ -37,6 +40,13 @@ impl GitWorkspace {
             }
             None => None,
         };
+        if let (Some(head), false) = (&head, paths.is_empty())
+            && before.as_ref() == Some(&tree)
+            && deciding.base.commit.as_ref() != Some(head)
+        {
+            // The run has committed its changes itself, with a command.
+            return Ok(head.clone());
+        }
         if paths.is_empty() || before.as_ref() == Some(&tree) {
             return Err(fault("there is nothing to commit: no file that git follows was changed"));
         }
@@ -48,9 +58,9 @@ impl GitWorkspace {
         Ok(commit)
     }
 
-    /// Finds the commit that an earlier call made for this run.
+    /// Finds the commit that an earlier call made for this patch set.
     fn find(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
-        let form = "--format=%H %(trailers:key=Trunkline-Run,valueonly,separator=%x20)";
+        let form = "--format=%H %(trailers:key=Trunkline-Patch-Set,valueonly,separator=%x20)";
         let since = deciding.base.commit.as_ref().map(|base| format!("{base}..HEAD"));
         let recent = |range: &str| self.git().run(&["log", form, "-n", RECENT, range, "--"]);
         let listed = match since {
@@ -58,7 +68,7 @@ impl GitWorkspace {
             Some(range) => self.git().run(&["log", form, &range, "--"]).or_else(|_| recent("HEAD"))?,
             None => recent("HEAD")?,
         };
-        let named = |line: &&str| line.split(' ').skip(1).any(|run| run == deciding.run);
+        let named = |line: &&str| line.split(' ').skip(1).any(|name| name == deciding.patch_set);
         Ok(text(&listed).lines().find(named).and_then(|line| line.split(' ').next()).map(str::to_owned))
     }
 
@@ -106,7 +116,10 @@ impl GitWorkspace {
             "" => "Changes of a run",
             message => message,
         };
-        let message = format!("{message}\n\nTrunkline-Run: {}\n", deciding.run);
+        let message = format!(
+            "{message}\n\nTrunkline-Run: {}\nTrunkline-Patch-Set: {}\n",
+            deciding.run, deciding.patch_set
+        );
         let mut arguments = vec!["commit-tree", tree];
         if let Some(head) = head {
             arguments.extend(["-p", head]);
