@@ -50,7 +50,10 @@ impl Decider for AtTerminal {
         tell(&format!("\n{shown}"));
         loop {
             let all = if more > 0 { format!(" · [s]how {more} more lines") } else { String::new() };
-            tell(&format!("{} ", paint(CYAN.bold(), &format!("[a]pply · [d]iscard, and why · [l]ater{all}:"))));
+            tell(&format!(
+                "{} ",
+                paint(CYAN.bold(), &format!("[a]pply · [d]iscard, and why · [l]ater{all}:"))
+            ));
             let line = lines.recv().await?;
             let (word, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
             match word.to_lowercase().as_str() {

@@ -22,8 +22,7 @@ Examples:
 
 /// Durable agent runs: nothing acknowledged is lost, dead ends are left with a lesson, edits wait for approval.
 #[derive(Debug, Parser)]
-#[command(name = "trunkline", version, about, after_help = AFTER, max_term_width = 120)]
-#[command(disable_help_subcommand = true, help_template = "{about}\n\n{usage-heading} {usage}\n\n{all-args}\n\n{after-help}\n")]
+#[command(name = "trunkline", version, after_help = AFTER, max_term_width = 120, disable_help_subcommand = true)]
 pub(crate) struct Line {
     #[command(flatten)]
     pub(crate) everywhere: Everywhere,

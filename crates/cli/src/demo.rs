@@ -31,7 +31,8 @@ const PAUSE: Duration = Duration::from_millis(15);
 pub(crate) async fn run(args: &Demo, place: &Place) -> Result<Exit, Fault> {
     let path = folder(args.keep_dir.as_deref())?;
     project::create(&path)?;
-    std::fs::write(path.join(MARK), "").map_err(|error| Fault::new(format!("cannot mark the demo: {error}")))?;
+    std::fs::write(path.join(MARK), "")
+        .map_err(|error| Fault::new(format!("cannot mark the demo: {error}")))?;
     let folder = Folder::named(&path)?;
     tell(&format!(
         "{}\n{}\n\n",

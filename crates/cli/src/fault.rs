@@ -70,18 +70,13 @@ impl Fault {
         self.exit
     }
 
-    /// Returns the message with its causes on one line.
-    pub(crate) fn line(&self) -> String {
-        let all = std::iter::once(&self.message).chain(&self.causes);
-        all.map(String::as_str).collect::<Vec<_>>().join(": ")
-    }
-
     /// Prints it on stderr.
     pub(crate) fn show(&self) {
         if self.silent {
             return;
         }
-        let mut shown = format!("{} {}\n", paint(RED.bold(), "error:"), paint(BOLD, &text::safe(&self.message)));
+        let mut shown =
+            format!("{} {}\n", paint(RED.bold(), "error:"), paint(BOLD, &text::safe(&self.message)));
         for cause in &self.causes {
             shown.push_str(&format!("  {} {}\n", paint(DIM, "caused by:"), text::safe(cause)));
         }
@@ -140,7 +135,9 @@ impl From<ProviderError> for Fault {
             (ProviderError::Html { .. }, _) => {
                 fault.hint("a base URL looks like https://api.openai.com/v1 or http://localhost:11434/v1")
             }
-            (ProviderError::Transport { .. }, _) => fault.hint("is the server running, and --base-url right?"),
+            (ProviderError::Transport { .. }, _) => {
+                fault.hint("is the server running, and --base-url right?")
+            }
             _ => fault,
         }
     }

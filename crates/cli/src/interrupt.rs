@@ -1,5 +1,6 @@
 //! Ctrl-C: the first one ends the turn and keeps what was streamed, the second one ends the program.
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use trunkline_runtime::Cancel;
 
@@ -10,29 +11,24 @@ use crate::paint::{YELLOW, paint, tell};
 pub(crate) fn watch(cancel: &Cancel) -> JoinHandle<()> {
     let cancel = cancel.clone();
     tokio::spawn(async move {
-        if !asked_to_stop().await {
+        // Without signals the system ends the program at once, which loses nothing either.
+        let (Ok(mut interrupt), Ok(mut terminate)) =
+            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+        else {
             return;
-        }
+        };
+        asked_to_stop(&mut interrupt, &mut terminate).await;
         cancel.cancel();
         tell(&paint(YELLOW, "\nstopping; once more leaves at once\n"));
-        if asked_to_stop().await {
-            // Everything acknowledged is on disk; the lock dies with the process.
-            std::process::exit(Exit::Interrupted as i32);
-        }
+        asked_to_stop(&mut interrupt, &mut terminate).await;
+        // Everything acknowledged is on disk; the lock dies with the process.
+        std::process::exit(Exit::Interrupted as i32);
     })
 }
 
-/// Waits for an interrupt; `false` if this system cannot tell of one.
-async fn asked_to_stop() -> bool {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let Ok(mut terminate) = signal(SignalKind::terminate()) else { return tokio::signal::ctrl_c().await.is_ok() };
-        tokio::select! {
-            given = tokio::signal::ctrl_c() => given.is_ok(),
-            given = terminate.recv() => given.is_some(),
-        }
+async fn asked_to_stop(interrupt: &mut Signal, terminate: &mut Signal) {
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
     }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await.is_ok()
 }

@@ -24,12 +24,16 @@ pub(crate) enum Entrance {
 }
 
 /// Becomes the writer of a session if nobody is.
-pub(crate) async fn enter(agent: &Agent, store: &Arc<SqliteStore>, info: &SessionInfo) -> Result<Entrance, Fault> {
+pub(crate) async fn enter(
+    agent: &Agent,
+    store: &Arc<SqliteStore>,
+    info: &SessionInfo,
+) -> Result<Entrance, Fault> {
     match agent.open(Arc::<SqliteStore>::clone(store), &info.id).await {
         Ok(session) => Ok(Entrance::Mine(Box::new(session))),
-        Err(RuntimeError::Store(StoreError::Locked { holder, .. })) => {
-            Ok(Entrance::Theirs(holder.map_or_else(|| "another process".to_owned(), |holder| one_line(&holder, 40))))
-        }
+        Err(RuntimeError::Store(StoreError::Locked { holder, .. })) => Ok(Entrance::Theirs(
+            holder.map_or_else(|| "another process".to_owned(), |holder| one_line(&holder, 40)),
+        )),
         Err(fault) => Err(fault.into()),
     }
 }

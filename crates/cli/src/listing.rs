@@ -40,7 +40,10 @@ pub(crate) async fn run(args: &Listing, place: &Place) -> Result<Exit, Fault> {
         return Ok(Exit::Done);
     }
     if sessions.is_empty() {
-        tell(&format!("no sessions in {} yet; `trunkline demo` or `trunkline run` makes one\n", place.path.display()));
+        tell(&format!(
+            "no sessions in {} yet; `trunkline demo` or `trunkline run` makes one\n",
+            place.path.display()
+        ));
         return Ok(Exit::Done);
     }
     let now = now();
@@ -50,7 +53,8 @@ pub(crate) async fn run(args: &Listing, place: &Place) -> Result<Exit, Fault> {
     for ((info, name), running) in sessions.iter().zip(names).zip(running) {
         let title = if info.title.is_empty() { "(no title)".to_owned() } else { one_line(&info.title, 60) };
         let nodes = count(usize::try_from(info.nodes).unwrap_or(usize::MAX), "node");
-        let folder = info.workspace.as_deref().map(|folder| format!("  {}", one_line(folder, 60))).unwrap_or_default();
+        let folder =
+            info.workspace.as_deref().map(|folder| format!("  {}", one_line(folder, 60))).unwrap_or_default();
         let state = if running { paint(GREEN, "  running") } else { String::new() };
         list.push_str(&format!(
             "{}  {:<12}  {:>10}  {title}{}{state}\n",

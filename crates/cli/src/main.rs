@@ -47,7 +47,10 @@ fn main() -> ExitCode {
 
 fn start(line: Line) -> Result<Exit, Fault> {
     let Some(command) = line.command else {
-        paint::print(&format!("{}\nNew here? `trunkline demo` shows a whole run in seconds.\n", Line::command().render_help().ansi()))?;
+        paint::print(&format!(
+            "{}\nNew here? `trunkline demo` shows a whole run in seconds.\n",
+            Line::command().render_help().ansi()
+        ))?;
         return Ok(Exit::Usage);
     };
     let place = Place::find(&line.everywhere)?;
@@ -56,7 +59,11 @@ fn start(line: Line) -> Result<Exit, Fault> {
         .enable_all()
         .build()
         .map_err(|error| Fault::new(format!("cannot start: {error}")))?;
-    let exit = runtime.block_on(carry_out(&command, &place));
+    let exit = runtime.block_on(async {
+        let exit = carry_out(&command, &place).await;
+        place.close().await;
+        exit
+    });
     // Whatever still waits for a terminal or a socket has nothing to add.
     runtime.shutdown_background();
     exit

@@ -51,7 +51,13 @@ pub(crate) fn choose(
     };
     let api = match (api, &typed.base_url) {
         (Some(api), _) => api,
-        (None, Some(url)) => if base_url(url)?.host().ends_with("anthropic.com") { Api::Anthropic } else { Api::Openai },
+        (None, Some(url)) => {
+            if base_url(url)?.host().ends_with("anthropic.com") {
+                Api::Anthropic
+            } else {
+                Api::Openai
+            }
+        }
         (None, None) => suggested(named_model.as_deref(), last, &env).ok_or_else(|| Fault::usage(SCREEN))?,
     };
     let (base, key) = match api {
@@ -63,7 +69,8 @@ pub(crate) fn choose(
         (Some(model), _) => model,
         (None, Api::Anthropic) => ANTHROPIC_MODEL.to_owned(),
         (None, Api::Openai) => {
-            return Err(Fault::usage(format!("no model named for {base}")).hint("add --model MODEL, or set TRUNKLINE_MODEL"));
+            return Err(Fault::usage(format!("no model named for {base}"))
+                .hint("add --model MODEL, or set TRUNKLINE_MODEL"));
         }
     };
     Ok(Choice { api, base, key, model })
@@ -93,7 +100,8 @@ fn anthropic(typed: &Model, env: &impl Fn(&str) -> Option<String>) -> Result<Fou
     let named = typed.base_url.clone().or_else(|| env("ANTHROPIC_BASE_URL"));
     let key = env("ANTHROPIC_API_KEY").map(Secret::new);
     if named.is_none() && key.is_none() {
-        return Err(Fault::usage("no key for Anthropic").hint("set ANTHROPIC_API_KEY, or name a server with --base-url"));
+        return Err(Fault::usage("no key for Anthropic")
+            .hint("set ANTHROPIC_API_KEY, or name a server with --base-url"));
     }
     Ok((base_url(named.as_deref().unwrap_or(ANTHROPIC))?, key))
 }
@@ -103,7 +111,11 @@ fn openai(typed: &Model, env: &impl Fn(&str) -> Option<String>) -> Result<Found,
     if let Some(named) = typed.base_url.clone().or_else(|| env("OPENAI_BASE_URL")) {
         let base = base_url(&named)?;
         let router = base.host() == "openrouter.ai" || base.host().ends_with(".openrouter.ai");
-        let key = if router { key("OPENROUTER_API_KEY").or_else(|| key("OPENAI_API_KEY")) } else { key("OPENAI_API_KEY") };
+        let key = if router {
+            key("OPENROUTER_API_KEY").or_else(|| key("OPENAI_API_KEY"))
+        } else {
+            key("OPENAI_API_KEY")
+        };
         return Ok((base, key));
     }
     if let Some(key) = key("OPENAI_API_KEY") {
@@ -115,11 +127,16 @@ fn openai(typed: &Model, env: &impl Fn(&str) -> Option<String>) -> Result<Found,
     if let Some(host) = env("OLLAMA_HOST") {
         return Ok((base_url(&ollama_url(&host))?, None));
     }
-    Err(Fault::usage("no key and no address for an OpenAI API").hint("set OPENAI_API_KEY, or name a server with --base-url"))
+    Err(Fault::usage("no key and no address for an OpenAI API")
+        .hint("set OPENAI_API_KEY, or name a server with --base-url"))
 }
 
 /// Guesses the API from the variables that are set; with both kinds the model's name decides, then the session.
-fn suggested(model: Option<&str>, last: Option<&Origin>, env: &impl Fn(&str) -> Option<String>) -> Option<Api> {
+fn suggested(
+    model: Option<&str>,
+    last: Option<&Origin>,
+    env: &impl Fn(&str) -> Option<String>,
+) -> Option<Api> {
     let any = |names: &[&str]| names.iter().any(|name| env(name).is_some());
     let anthropic = any(&["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]);
     let openai = any(&["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENROUTER_API_KEY", "OLLAMA_HOST"]);
@@ -159,7 +176,9 @@ fn ollama_url(host: &str) -> String {
     let (scheme, rest) = host.split_once("://").unwrap_or(("http", host));
     let rest = rest.trim_end_matches('/');
     let (name, port) = match rest.rsplit_once(':') {
-        Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => (name, port),
+        Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            (name, port)
+        }
         _ if scheme == "https" => (rest, "443"),
         _ => (rest, "11434"),
     };

@@ -1,8 +1,8 @@
 //! `trunkline revert`, `undo` and `redo`: a person moves the head.
 
 use trunkline_message_tree::{MessageTree, NodeId};
-use trunkline_runtime::letters::{MoveAct, Request};
 use trunkline_runtime::RuntimeError;
+use trunkline_runtime::letters::{MoveAct, Request};
 
 use crate::args::{Named, Revert};
 use crate::fault::{Exit, Fault};

@@ -55,7 +55,11 @@ pub(crate) fn print_raw(bytes: &[u8]) -> Result<(), Fault> {
 
 /// Writes a JSON value to stdout, for people to read and programs to parse.
 pub(crate) fn print_json(value: &serde_json::Value) -> Result<(), Fault> {
-    print_raw(format!("{value:#}\n").as_bytes())
+    let printed = format!("{value:#}\n");
+    match std::io::stdout().is_terminal() {
+        true => print_raw(text::safe(&printed).as_bytes()),
+        false => print_raw(printed.as_bytes()),
+    }
 }
 
 /// Tells something on stderr. Nobody to tell it to is no reason to stop.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
-use trunkline_message_tree::{Author, Message, MoveKind, NodeId, Role, ToolResult, Usage};
+use trunkline_message_tree::{Author, Message, MessageTree, MoveKind, NodeId, Role, ToolResult, Usage};
 use trunkline_providers::Event as Streamed;
 use trunkline_runtime::decision_objects::{Decision, Verdict as Final};
 use trunkline_runtime::resolve_queue::{Change, Event as Proposed, Outcome, Verdict};
@@ -22,6 +22,8 @@ use crate::text::{self, cut, one_line};
 const DIFF_LINES: usize = 12;
 /// How much of a failed call's output is shown in passing.
 const OUTPUT_LINES: usize = 3;
+/// How many groups of nodes are named.
+const RUNS: usize = 5;
 
 /// Tells people what goes on, and counts what it costs.
 pub(crate) struct Progress {
@@ -30,6 +32,8 @@ pub(crate) struct Progress {
     diffs: bool,
 }
 
+type Calls = HashMap<(NodeId, u32), (String, String)>;
+
 #[derive(Default)]
 struct Told {
     /// Whether the cursor stands behind streamed text.
@@ -37,16 +41,12 @@ struct Told {
     thinking: bool,
     /// Whether the last reply was streamed to its end.
     answered: bool,
-    calls: HashMap<(NodeId, u32), (String, String)>,
+    /// Tool and arguments of the calls that were seen.
+    calls: Calls,
     usage: Usage,
 }
 
 impl Progress {
-    /// Returns one that tells everything.
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Progress { told: Mutex::default(), quiet: false, diffs: true })
-    }
-
     /// Returns one for a run: `quiet` only counts; `asks` leaves diffs to whoever asks about them.
     pub(crate) fn of_run(quiet: bool, asks: bool) -> Arc<Self> {
         Arc::new(Progress { told: Mutex::default(), quiet, diffs: !asks })
@@ -56,6 +56,13 @@ impl Progress {
     pub(crate) fn observer(self: &Arc<Self>) -> impl Fn(&Event) + Send + Sync + use<> {
         let progress = Arc::clone(self);
         move |event| progress.take(event)
+    }
+
+    /// Makes the calls of an open turn known, which another process may have recorded.
+    pub(crate) fn know(&self, tree: &MessageTree) {
+        if let Some((id, node)) = tree.trunk().nodes().next_back() {
+            remember(&mut self.told().calls, id, node.message());
+        }
     }
 
     /// Returns what the replies since the start have cost, as far as their providers said.
@@ -111,7 +118,8 @@ impl Progress {
             },
             Event::Decided(decision) => self.line(&verdict(decision)),
             Event::LetterRefused { kind, reason } => {
-                let told = format!("a note ({}) had no effect: {}", one_line(kind, 20), one_line(reason, 200));
+                let told =
+                    format!("a note ({}) had no effect: {}", one_line(kind, 20), one_line(reason, 200));
                 self.line(&paint(YELLOW, &format!("✉ {told}")));
             }
             _ => {}
@@ -144,7 +152,11 @@ impl Progress {
             }
             Streamed::BlockDone => self.end_line(),
             Streamed::Retrying { attempt, wait, cause } => {
-                let told = format!("↻ attempt {attempt} failed ({}); the next one in {}", one_line(cause, 200), duration(*wait));
+                let told = format!(
+                    "↻ attempt {attempt} failed ({}); the next one in {}",
+                    one_line(cause, 200),
+                    duration(*wait)
+                );
                 self.line(&paint(YELLOW, &told));
             }
             _ => {}
@@ -159,14 +171,15 @@ impl Progress {
                 if let Some(usage) = message.usage {
                     add(&mut told.usage, usage);
                 }
-                let calls: Vec<_> = message.calls().collect();
-                told.answered &= calls.is_empty();
-                for (index, call) in (0..).zip(calls) {
-                    told.calls.insert((node, index), (call.name.clone(), call.arguments.clone()));
-                }
+                told.answered &= message.calls().next().is_none();
+                remember(&mut told.calls, node, message);
             }
             (Role::User, Author::Person) => {
-                self.line(&format!("{} {}", paint(CYAN.bold(), "›"), paint(BOLD, &one_line(&message.text(), 200))));
+                self.line(&format!(
+                    "{} {}",
+                    paint(CYAN.bold(), "›"),
+                    paint(BOLD, &one_line(&message.text(), 200))
+                ));
             }
             (Role::User, _) => self.line(&paint(DIM, &format!("· {}", one_line(&message.text(), 160)))),
             _ => {}
@@ -176,7 +189,12 @@ impl Progress {
     fn proposal(&self, event: &Proposed<Value>) {
         let id = event.proposal;
         if let Some(proposal) = staged(event) {
-            let mut line = format!("{} {} {}", paint(YELLOW, "±"), paint(BOLD, &id.to_string()), one_line(&proposal.label, 160));
+            let mut line = format!(
+                "{} {} {}",
+                paint(YELLOW, "±"),
+                paint(BOLD, &id.to_string()),
+                one_line(&proposal.label, 160)
+            );
             if let (true, Some(diff)) = (self.diffs, &proposal.preview.diff) {
                 let (diff, more) = paint::diff(diff, "    ", DIFF_LINES);
                 line.push_str(&format!("\n{}", diff.trim_end_matches('\n')));
@@ -192,20 +210,31 @@ impl Progress {
                     Verdict::Approve => "approved",
                     Verdict::Discard => "discarded",
                 };
-                let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, 160)) };
+                let why =
+                    if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, 160)) };
                 self.line(&paint(DIM, &format!("· {id} {word} by the {by}{why}")));
             }
             Change::Finished { outcome: Outcome::Applied, .. } => {
                 self.line(&format!("{} {id} done", paint(GREEN, "✓")));
             }
-            Change::Finished { outcome: Outcome::Failed { reason } | Outcome::Unknown { reason }, .. } => {
+            Change::Finished {
+                outcome: Outcome::Failed { reason } | Outcome::Unknown { reason }, ..
+            } => {
                 self.line(&paint(RED, &format!("✗ {id}: {}", one_line(reason, 200))));
             }
-            Change::WentStale { .. } => self.line(&paint(YELLOW, &format!("! {id} no longer fits the files"))),
+            Change::WentStale { .. } => {
+                self.line(&paint(YELLOW, &format!("! {id} no longer fits the files")))
+            }
             Change::Superseded { .. } => self.line(&paint(DIM, &format!("· {id} put aside"))),
             Change::Restored => self.line(&paint(DIM, &format!("· {id} is back"))),
             _ => {}
         }
+    }
+}
+
+fn remember(calls: &mut Calls, node: NodeId, message: &Message) {
+    for (index, call) in (0..).zip(message.calls()) {
+        calls.insert((node, index), (call.name.clone(), call.arguments.clone()));
     }
 }
 
@@ -252,7 +281,8 @@ fn finished(tool: &str, arguments: &str, result: &ToolResult, elapsed: Option<Du
 }
 
 fn reverted(record: &revert::Record) -> String {
-    let words = record.summary.as_deref().map(|summary| format!(": {}", one_line(summary, 300))).unwrap_or_default();
+    let words =
+        record.summary.as_deref().map(|summary| format!(": {}", one_line(summary, 300))).unwrap_or_default();
     match (record.landed, record.abandoned.as_slice()) {
         (Some(landed), abandoned) => {
             let told = format!("⤺ left {}, back at {landed} ({}){words}", span(abandoned), record.category);
@@ -269,13 +299,23 @@ fn moved_line(word: &str, from: NodeId, to: NodeId) -> String {
     paint(MAGENTA, &format!("⤺ {word}: from {from} to {to}"))
 }
 
-/// Names nodes that follow each other: `n5–n9`.
+/// Names nodes, those that follow each other together: `n5–n9, n12`.
 pub(crate) fn span(nodes: &[NodeId]) -> String {
-    match nodes {
-        [] => "nothing".to_owned(),
-        [one] => one.to_string(),
-        [first, .., last] => format!("{first}–{last}"),
+    let mut runs: Vec<(NodeId, NodeId)> = Vec::new();
+    for node in nodes {
+        match runs.last_mut() {
+            Some((_, last)) if last.index() + 1 == node.index() => *last = *node,
+            _ => runs.push((*node, *node)),
+        }
     }
+    let more = runs.len().saturating_sub(RUNS);
+    let named = runs.iter().take(RUNS).map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}–{last}"),
+    });
+    let mut named: Vec<String> = named.collect();
+    named.extend((more > 0).then(|| "…".to_owned()));
+    if named.is_empty() { "nothing".to_owned() } else { named.join(", ") }
 }
 
 /// Tells a verdict on one line.
@@ -289,9 +329,17 @@ pub(crate) fn verdict(decision: &Decision) -> String {
     let why = match verdict {
         // The verdict says it already.
         Final::Abandon { .. } | Final::Retry { .. } => String::new(),
-        _ => verdict.reason().map(|reason| format!(" — {}", one_line(reason.as_str(), 200))).unwrap_or_default(),
+        _ => verdict
+            .reason()
+            .map(|reason| format!(" — {}", one_line(reason.as_str(), 200)))
+            .unwrap_or_default(),
     };
-    format!("{} {}{}", paint(style, "◆"), paint(style.bold(), &one_line(&verdict.to_string(), 200)), paint(DIM, &why))
+    format!(
+        "{} {}{}",
+        paint(style, "◆"),
+        paint(style.bold(), &one_line(&verdict.to_string(), 200)),
+        paint(DIM, &why)
+    )
 }
 
 /// Tells what replies have cost.
@@ -300,11 +348,19 @@ pub(crate) fn cost(usage: Usage) -> String {
         0 => String::new(),
         cached => format!(" ({} from the cache)", text::grouped(cached)),
     };
-    format!("{} tokens in{cached}, {} out", text::grouped(usage.input_tokens), text::grouped(usage.output_tokens))
+    format!(
+        "{} tokens in{cached}, {} out",
+        text::grouped(usage.input_tokens),
+        text::grouped(usage.output_tokens)
+    )
 }
 
 fn duration(time: Duration) -> String {
-    if time < Duration::from_secs(1) { format!("{} ms", time.as_millis()) } else { format!("{:.1} s", time.as_secs_f64()) }
+    if time < Duration::from_secs(1) {
+        format!("{} ms", time.as_millis())
+    } else {
+        format!("{:.1} s", time.as_secs_f64())
+    }
 }
 
 fn add(total: &mut Usage, usage: Usage) {

@@ -8,8 +8,8 @@ use trunkline_runtime::Cancel;
 use trunkline_runtime::letters::Request;
 use trunkline_runtime::resolve_queue::{Entry, ProposalId, State, Verdict};
 
-use crate::args::{Action, Resolve};
 use crate::approve::preview;
+use crate::args::{Action, Resolve};
 use crate::fault::{Exit, Fault};
 use crate::interrupt;
 use crate::letters::{self, Entrance};
@@ -44,6 +44,7 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
             return letters::leave(&store, &info, &holder, &request).await;
         }
     };
+    progress.know(session.tree());
     session.decide(id, verdict, &args.reason).await?;
     let cancel = Cancel::new();
     let watching = interrupt::watch(&cancel);
@@ -109,13 +110,22 @@ fn list(args: &Resolve, reading: &Reading, name: &str, place: &Place) -> Result<
         Some(first) => {
             let id = first.id;
             tell(&paint(DIM, &format!("  look:    {}\n", place.command(&format!("resolve {id} -s {name}")))));
-            tell(&paint(DIM, &format!("  decide:  {}\n", place.command(&format!("resolve {id} apply -s {name}")))));
+            tell(&paint(
+                DIM,
+                &format!("  decide:  {}\n", place.command(&format!("resolve {id} apply -s {name}"))),
+            ));
         }
     }
     Ok(Exit::Done)
 }
 
-fn show(args: &Resolve, reading: &Reading, entry: &Entry<Value>, name: &str, place: &Place) -> Result<Exit, Fault> {
+fn show(
+    args: &Resolve,
+    reading: &Reading,
+    entry: &Entry<Value>,
+    name: &str,
+    place: &Place,
+) -> Result<Exit, Fault> {
     if args.json {
         paint::print_json(&as_json(reading, entry))?;
         return Ok(Exit::Done);
@@ -123,7 +133,11 @@ fn show(args: &Resolve, reading: &Reading, entry: &Entry<Value>, name: &str, pla
     let (mut shown, _) = preview(entry, usize::MAX);
     shown.push_str(&format!("{}\n", paint(state_style(entry.state), &entry.state.to_string())));
     if let Some(decision) = &entry.decision {
-        let reason = if decision.reason.is_empty() { String::new() } else { format!(": {}", one_line(&decision.reason, 200)) };
+        let reason = if decision.reason.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", one_line(&decision.reason, 200))
+        };
         shown.push_str(&paint(DIM, &format!("decided by the {}{reason}\n", decision.by)));
     }
     if let Some(trouble) = &entry.trouble {
@@ -133,7 +147,10 @@ fn show(args: &Resolve, reading: &Reading, entry: &Entry<Value>, name: &str, pla
     if !entry.state.is_settled() {
         let id = entry.id;
         tell(&paint(DIM, &format!("  {}\n", place.command(&format!("resolve {id} apply -s {name}")))));
-        tell(&paint(DIM, &format!("  {}\n", place.command(&format!("resolve {id} discard -s {name} --reason \"…\"")))));
+        tell(&paint(
+            DIM,
+            &format!("  {}\n", place.command(&format!("resolve {id} discard -s {name} --reason \"…\""))),
+        ));
     }
     Ok(Exit::Done)
 }

@@ -87,9 +87,11 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
         Entrance::Mine(session) => drive.go(*session, &store, prompt.as_deref()).await,
         Entrance::Theirs(holder) => {
             let name = store::short_name(store.as_ref(), &info.id).await;
-            Err(Fault::new(format!("session {name} is being written by {holder}"))
-                .hint(format!("stop it with `{}`, or say something to it with `{}`",
-                    place.command(&format!("cancel {name}")), place.command(&format!("resume {name} -p \"…\"")))))
+            Err(Fault::new(format!("session {name} is being written by {holder}")).hint(format!(
+                "stop it with `{}`, or say something to it with `{}`",
+                place.command(&format!("cancel {name}")),
+                place.command(&format!("resume {name} -p \"…\""))
+            )))
         }
     }
 }
@@ -141,7 +143,13 @@ impl<'a> Drive<'a> {
         Ok(builder.build()?)
     }
 
-    pub(crate) async fn go(&self, mut session: Session, store: &SqliteStore, prompt: Option<&str>) -> Result<Exit, Fault> {
+    pub(crate) async fn go(
+        &self,
+        mut session: Session,
+        store: &SqliteStore,
+        prompt: Option<&str>,
+    ) -> Result<Exit, Fault> {
+        self.progress.know(session.tree());
         let cancel = Cancel::new();
         let watching = interrupt::watch(&cancel);
         let stop = match prompt {
@@ -192,8 +200,13 @@ impl<'a> Drive<'a> {
             Stop::Waiting(waiting) => {
                 end.push_str(&paint(YELLOW, "waiting for you; nothing of this is done yet\n"));
                 for id in waiting {
-                    let label = session.proposals().get(*id).map(|entry| text::one_line(&entry.proposal.label, 100));
-                    end.push_str(&format!("  {} {}\n", paint(BOLD, &id.to_string()), label.unwrap_or_default()));
+                    let label =
+                        session.proposals().get(*id).map(|entry| text::one_line(&entry.proposal.label, 100));
+                    end.push_str(&format!(
+                        "  {} {}\n",
+                        paint(BOLD, &id.to_string()),
+                        label.unwrap_or_default()
+                    ));
                 }
                 if let Some(id) = waiting.first() {
                     next.push(("look", format!("resolve {id} -s {name}")));

@@ -43,9 +43,14 @@ pub(crate) struct Folder {
 impl Folder {
     /// Returns an existing folder by its canonical name.
     pub(crate) fn named(path: &Path) -> Result<Self, Fault> {
-        let found = path.canonicalize().map_err(|error| Fault::usage(format!("cannot use {}: {error}", path.display())))?;
+        let found = path
+            .canonicalize()
+            .map_err(|error| Fault::usage(format!("cannot use {}: {error}", path.display())))?;
         if !found.is_dir() {
             return Err(Fault::usage(format!("{} is not a folder", found.display())));
+        }
+        if found.to_str().is_none() {
+            return Err(Fault::usage(format!("the name of {} is not UTF-8", found.display())));
         }
         Ok(Folder { path: Some(found) })
     }
@@ -58,7 +63,8 @@ impl Folder {
             (Some(path), _) => Folder::named(path),
             (None, None) => Ok(Folder { path: None }),
             (None, Some(path)) => Folder::named(Path::new(path)).map_err(|_| {
-                Fault::usage(format!("the session's folder {path} is not there")).hint("if it has moved, name it: `trunkline resume -C DIR`")
+                Fault::usage(format!("the session's folder {path} is not there"))
+                    .hint("if it has moved, name it: `trunkline resume -C DIR`")
             }),
         }
     }
@@ -80,7 +86,10 @@ impl Folder {
 /// Begins an agent on a folder: its tools, and the workspace that verdicts are computed from.
 ///
 /// Returns it with one line on what commands can write.
-pub(crate) fn agent(provider: Box<dyn Provider>, folder: &Folder) -> Result<(AgentBuilder, Option<String>), Fault> {
+pub(crate) fn agent(
+    provider: Box<dyn Provider>,
+    folder: &Folder,
+) -> Result<(AgentBuilder, Option<String>), Fault> {
     let mut builder = Agent::builder(Boxed(provider));
     let Some(path) = &folder.path else { return Ok((builder, None)) };
     let tools = CodingTools::new(path)?;

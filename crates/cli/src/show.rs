@@ -42,7 +42,8 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
         }
         for note in reading.notes.iter().filter(|note| one.is_none() && note.anchor == id) {
             let style = if note.is_in_force(&reading.tree) { MAGENTA } else { DIM };
-            let told = format!("⤺ {} “{}”  left {}", note.kind, one_line(&note.text(), 400), span(&note.abandoned));
+            let told =
+                format!("⤺ {} “{}”  left {}", note.kind, one_line(&note.text(), 400), span(&note.abandoned));
             shown.push_str(&format!("{}\n\n", paint(style, &told)));
         }
         for (_, decision) in reading.verdicts.iter().filter(|(after, _)| one.is_none() && *after == id) {
@@ -62,7 +63,11 @@ fn node_named(reading: &Reading, named: &str) -> Result<NodeId, Fault> {
 fn shown_node(reading: &Reading, id: NodeId, node: &Node, limit: usize) -> String {
     let message = node.message();
     let beside = if reading.tree.is_on_trunk(id) { "" } else { " · not on the trunk" };
-    let origin = message.origin.as_ref().map(|origin| format!(" · {}", one_line(&origin.model, 60))).unwrap_or_default();
+    let origin = message
+        .origin
+        .as_ref()
+        .map(|origin| format!(" · {}", one_line(&origin.model, 60)))
+        .unwrap_or_default();
     let head = if id == reading.tree.head() { paint(GREEN.bold(), " ← head") } else { String::new() };
     let mut shown = format!(
         "{} {}{}{head}\n",
@@ -96,7 +101,11 @@ fn shown_block(reading: &Reading, id: NodeId, block: &Content, limit: usize) -> 
         Content::Image(media) => paint(DIM, &format!("  ({})\n", shown_media("image", media))),
         Content::Document(media) => paint(DIM, &format!("  ({})\n", shown_media("document", media))),
         Content::ToolCall(call) => {
-            let arguments = if limit == usize::MAX { one_line(&call.arguments, usize::MAX) } else { main_argument(&call.arguments, 120) };
+            let arguments = if limit == usize::MAX {
+                one_line(&call.arguments, usize::MAX)
+            } else {
+                main_argument(&call.arguments, 120)
+            };
             format!("  {} {} {arguments}\n", paint(CYAN, "→"), paint(BOLD, &one_line(&call.name, 60)))
         }
         Content::ToolResult(result) => {
@@ -106,7 +115,9 @@ fn shown_block(reading: &Reading, id: NodeId, block: &Content, limit: usize) -> 
             for part in &result.content {
                 match part {
                     Part::Text { text } => shown.push_str(&indented(text, DIM, limit)),
-                    Part::Image(media) => shown.push_str(&paint(DIM, &format!("  ({})\n", shown_media("image", media)))),
+                    Part::Image(media) => {
+                        shown.push_str(&paint(DIM, &format!("  ({})\n", shown_media("image", media))))
+                    }
                     Part::Document(media) => {
                         shown.push_str(&paint(DIM, &format!("  ({})\n", shown_media("document", media))));
                     }
@@ -116,7 +127,9 @@ fn shown_block(reading: &Reading, id: NodeId, block: &Content, limit: usize) -> 
         }
         Content::ServerCall { .. } => paint(DIM, "  (a tool that the provider runs was asked for)\n"),
         Content::ServerResult { .. } => paint(DIM, "  (the answer of a tool that the provider runs)\n"),
-        Content::Opaque { wire, .. } => paint(DIM, &format!("  (a block of the {} wire)\n", one_line(wire, 40))),
+        Content::Opaque { wire, .. } => {
+            paint(DIM, &format!("  (a block of the {} wire)\n", one_line(wire, 40)))
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Commands that only read never make a database: a mistyped path is an error and not an empty store.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use etcetera::{BaseStrategy, choose_base_strategy};
@@ -18,31 +18,46 @@ use crate::text::{count, one_line};
 const SHORTEST_ID: usize = 8;
 
 /// Where the store is, and whether every command has to be told so.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
     named: bool,
+    opened: Mutex<Option<Arc<SqliteStore>>>,
 }
 
 impl Place {
     /// Finds the place from what was typed, the environment, or the platform's data folder.
     pub(crate) fn find(typed: &Everywhere) -> Result<Self, Fault> {
         if let Some(path) = &typed.store {
-            return Ok(Place { path: path.clone(), named: true });
+            return Ok(Place::new(path.clone(), true));
         }
         if let Some(path) = std::env::var_os("TRUNKLINE_STORE").filter(|path| !path.is_empty()) {
-            return Ok(Place { path: path.into(), named: false });
+            return Ok(Place::new(path.into(), false));
         }
         let strategy = choose_base_strategy().map_err(|error| {
             Fault::usage(format!("cannot tell where your data folder is: {error}"))
                 .hint("name a database with --store or TRUNKLINE_STORE")
         })?;
-        Ok(Place { path: strategy.data_dir().join("trunkline").join("sessions.db"), named: false })
+        Ok(Place::new(strategy.data_dir().join("trunkline").join("sessions.db"), false))
+    }
+
+    fn new(path: PathBuf, named: bool) -> Self {
+        Place { path, named, opened: Mutex::new(None) }
     }
 
     /// Opens the store and makes it if it is not there.
     pub(crate) async fn open(&self) -> Result<Arc<SqliteStore>, Fault> {
-        Ok(Arc::new(SqliteStore::open(&self.path).await?))
+        let store = Arc::new(SqliteStore::open(&self.path).await?);
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&store));
+        Ok(store)
+    }
+
+    /// Closes the store, so that the database is whole without the files beside it. Not doing so loses nothing.
+    pub(crate) async fn close(self) {
+        let opened = self.opened.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = opened.and_then(Arc::into_inner) {
+            store.close().await;
+        }
     }
 
     /// Opens the store if it is there.
@@ -87,7 +102,10 @@ pub(crate) async fn find(store: &dyn SessionStore, named: Option<&str>) -> Resul
         [] => Err(Fault::usage(match sessions.is_empty() {
             true => format!("there is no session {shown:?}; the store is empty"),
             false => {
-                format!("there is no session {shown:?}; there are {}", candidates(&sessions.iter().collect::<Vec<_>>(), &sessions))
+                format!(
+                    "there is no session {shown:?}; there are {}",
+                    candidates(&sessions.iter().collect::<Vec<_>>(), &sessions)
+                )
             }
         })),
         several => Err(Fault::usage(format!(

@@ -31,9 +31,8 @@ pub(crate) async fn write(args: &Export, place: &Place) -> Result<Exit, Fault> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => {
-            Fault::usage(format!("{} exists already", path.display())).hint("name another file, or remove that one first")
-        }
+        ErrorKind::AlreadyExists => Fault::usage(format!("{} exists already", path.display()))
+            .hint("name another file, or remove that one first"),
         _ => cannot(error),
     })?;
     let mut out = BufWriter::new(file);

@@ -3,11 +3,12 @@
 //! A branch is drawn under the node that it was left from, before the trunk goes on: that is the order in which things
 //! happened in all but strange cases, and it keeps lanes from crossing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use anstyle::Style;
 use serde_json::{Value, json};
 use trunkline_message_tree::{Author, Message, Node, NodeId, Role, StopReason};
+use trunkline_runtime::revert::Note;
 
 use crate::args::Tree;
 use crate::fault::{Exit, Fault};
@@ -15,13 +16,15 @@ use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW, pa
 use crate::progress::{main_argument, span, verdict};
 use crate::reading::Reading;
 use crate::store::{self, Place};
-use crate::text::{count, one_line};
+use crate::text::{count, cut, one_line};
 
 /// More lanes than this are not drawn; what is nested deeper stands in the last one.
 const LANES: usize = 12;
 /// A straight stretch longer than this is drawn by its two ends.
 const STRAIGHT: usize = 24;
 const ENDS: usize = 10;
+/// A longer note is cut; `show` has all of it.
+const NOTE_CHARS: usize = 500;
 
 /// `trunkline tree`.
 pub(crate) async fn run(args: &Tree, place: &Place) -> Result<Exit, Fault> {
@@ -51,11 +54,15 @@ struct Drawing<'a> {
     width: usize,
     id_width: usize,
     branches: usize,
+    /// The notes that stand at the end of the branch that they are about.
+    placed: BTreeSet<usize>,
     rows: Vec<Row>,
 }
 
 struct Row {
     segments: Vec<(Style, String)>,
+    /// What stays when the row is cut.
+    tail: Option<(Style, &'static str)>,
     /// The lanes to the left of a plain node; `None` for everything that must not be left out.
     straight: Option<Lanes>,
 }
@@ -66,7 +73,8 @@ type Lanes = Vec<bool>;
 enum Work {
     Node { id: NodeId, lanes: Lanes, next: Option<NodeId> },
     Branch { id: NodeId, lanes: Lanes },
-    Marks { id: NodeId, lanes: Lanes },
+    Left { branch: NodeId, lanes: Lanes, goes_on: bool },
+    Marks { id: NodeId, lanes: Lanes, goes_on: bool },
 }
 
 impl<'a> Drawing<'a> {
@@ -78,16 +86,18 @@ impl<'a> Drawing<'a> {
             }
         }
         let id_width = reading.tree.newest().to_string().len();
-        Drawing { reading, children, width, id_width, branches: 0, rows: Vec::new() }
+        Drawing { reading, children, width, id_width, branches: 0, placed: BTreeSet::new(), rows: Vec::new() }
     }
 
     fn draw(&mut self) {
-        let mut stack = vec![Work::Node { id: NodeId::ROOT, lanes: Vec::new(), next: self.trunk_after(NodeId::ROOT) }];
+        let mut stack =
+            vec![Work::Node { id: NodeId::ROOT, lanes: Vec::new(), next: self.trunk_after(NodeId::ROOT) }];
         while let Some(work) = stack.pop() {
             match work {
                 Work::Node { id, lanes, next } => self.node(id, lanes, next, &mut stack),
                 Work::Branch { id, lanes } => self.fork(id, lanes, &mut stack),
-                Work::Marks { id, lanes } => self.marks(id, &lanes),
+                Work::Left { branch, lanes, goes_on } => self.left(branch, &lanes, goes_on),
+                Work::Marks { id, lanes, goes_on } => self.marks(id, &lanes, goes_on),
             }
         }
     }
@@ -101,7 +111,7 @@ impl<'a> Drawing<'a> {
             let after = if lanes.is_empty() { self.trunk_after(next) } else { self.last_child(next) };
             stack.push(Work::Node { id: next, lanes: lanes.clone(), next: after });
         }
-        stack.push(Work::Marks { id, lanes: lanes.clone() });
+        stack.push(Work::Marks { id, lanes: lanes.clone(), goes_on: next.is_some() });
         let beside = self.children.get(&id).into_iter().flatten().filter(|child| Some(**child) != next);
         for child in beside.rev() {
             let mut lanes = lanes.clone();
@@ -116,7 +126,8 @@ impl<'a> Drawing<'a> {
         self.branches += 1;
         let (last, left) = lanes.split_last().map_or((false, lanes.as_slice()), |(last, left)| (*last, left));
         let graph = format!("{}{}", gutter(left), if last { "├─╮" } else { "╰─╮" });
-        self.rows.push(Row { segments: vec![(DIM, graph)], straight: None });
+        self.rows.push(Row { segments: vec![(DIM, graph)], tail: None, straight: None });
+        stack.push(Work::Left { branch: id, lanes: left.to_vec(), goes_on: last });
         stack.push(Work::Node { id, lanes, next: self.last_child(id) });
     }
 
@@ -138,13 +149,12 @@ impl<'a> Drawing<'a> {
             (DIM, format!("{:<width$} ", id.to_string(), width = self.id_width)),
         ];
         segments.extend(self.words(id, message).into_iter().map(|(style, words)| (fade(style), words)));
-        if node.is_filed() {
-            segments.push((YELLOW, "  came late".to_owned()));
-        }
-        if is_head {
-            segments.push((GREEN.bold(), "  ← head".to_owned()));
-        }
-        Row { segments, straight: (!is_head).then(|| lanes.clone()) }
+        let tail = match (is_head, node.is_filed()) {
+            (true, _) => Some((GREEN.bold(), "  ← head")),
+            (_, true) => Some((YELLOW, "  came late")),
+            _ => None,
+        };
+        Row { segments, tail, straight: (!is_head).then(|| lanes.clone()) }
     }
 
     /// Tells in a few words what a node is.
@@ -169,12 +179,17 @@ impl<'a> Drawing<'a> {
         let text = one_line(&message.text(), limit);
         let calls: Vec<String> = message
             .calls()
-            .map(|call| format!("{} {}", one_line(&call.name, 40), main_argument(&call.arguments, 40)).trim_end().to_owned())
+            .map(|call| {
+                format!("{} {}", one_line(&call.name, 40), main_argument(&call.arguments, 40))
+                    .trim_end()
+                    .to_owned()
+            })
             .collect();
         // With calls the words are only the way to them.
         let text = if calls.is_empty() { text } else { one_line(&text, 40) };
         if !text.is_empty() {
-            let style = if message.role == Role::System || message.author == Author::Harness { DIM } else { PLAIN };
+            let style =
+                if message.role == Role::System || message.author == Author::Harness { DIM } else { PLAIN };
             words.push((style, text));
         }
         if !calls.is_empty() {
@@ -189,34 +204,62 @@ impl<'a> Drawing<'a> {
         words
     }
 
-    /// Draws what stands after a node: notes of branches that were left from it, and verdicts.
-    fn marks(&mut self, id: NodeId, lanes: &Lanes) {
-        let reading = self.reading;
-        for note in reading.notes.iter().filter(|note| note.anchor == id) {
-            let in_force = note.is_in_force(&reading.tree);
-            let style = if in_force { MAGENTA } else { DIM };
-            let left = if note.abandoned.is_empty() { String::new() } else { format!("  left {}", span(&note.abandoned)) };
-            let void = if in_force { "" } else { ", taken back" };
-            self.rows.push(Row {
-                segments: vec![
-                    (DIM, gutter(lanes)),
-                    (style, "⤺ ".to_owned()),
-                    (style.bold(), format!("{} ", note.kind)),
-                    (style, format!("“{}”", one_line(&note.text(), self.width.saturating_sub(40).max(40)))),
-                    (DIM, format!("{left}{void}")),
-                ],
-                straight: None,
-            });
+    /// Draws the notes that the moves away from a branch have left, at its end.
+    fn left(&mut self, branch: NodeId, lanes: &Lanes, goes_on: bool) {
+        let notes = self.reading.notes.iter().enumerate();
+        for (index, note) in notes.filter(|(_, note)| note.abandoned.first() == Some(&branch)) {
+            self.placed.insert(index);
+            self.note(note, lanes, goes_on);
         }
-        for (_, decision) in reading.verdicts.iter().filter(|(after, _)| *after == id) {
+    }
+
+    /// Draws what else stands after a node: notes without a branch here, and verdicts.
+    fn marks(&mut self, id: NodeId, lanes: &Lanes, goes_on: bool) {
+        let notes = self.reading.notes.iter().enumerate();
+        for (index, note) in notes.filter(|(_, note)| note.anchor == id) {
+            if self.placed.insert(index) {
+                self.note(note, lanes, goes_on);
+            }
+        }
+        for (_, decision) in self.reading.verdicts.iter().filter(|(after, _)| *after == id) {
             let segments = vec![(DIM, gutter(lanes)), (PLAIN, verdict(decision))];
-            self.rows.push(Row { segments, straight: None });
+            self.rows.push(Row { segments, tail: None, straight: None });
+        }
+    }
+
+    /// Draws a note on one line, or under its heading if it is long: it is what was worth keeping of the branch.
+    fn note(&mut self, note: &Note, lanes: &Lanes, goes_on: bool) {
+        let in_force = note.is_in_force(&self.reading.tree);
+        let style = if in_force { MAGENTA } else { DIM };
+        let void = if in_force { "" } else { ", taken back" };
+        let left = match note.abandoned.as_slice() {
+            [] => void.to_owned(),
+            abandoned => format!("  left {}{void}", span(abandoned)),
+        };
+        let text = format!("“{}”", one_line(&note.text(), NOTE_CHARS));
+        let kind = note.kind.to_string();
+        let gutter = gutter(lanes);
+        let taken = gutter.chars().count() + kind.chars().count() + left.chars().count() + 3;
+        let fits = taken + text.chars().count() <= self.width;
+        let mut segments =
+            vec![(DIM, gutter.clone()), (style, "⤺ ".to_owned()), (style.bold(), format!("{kind} "))];
+        segments.extend(fits.then(|| (style, text.clone())));
+        segments.push((DIM, if fits { left } else { left.trim_start().to_owned() }));
+        self.rows.push(Row { segments, tail: None, straight: None });
+        if fits {
+            return;
+        }
+        let gutter = format!("{gutter}{}", if goes_on { "│   " } else { "    " });
+        for line in wrapped(&text, self.width.saturating_sub(gutter.chars().count()).max(20)) {
+            let segments = vec![(DIM, gutter.clone()), (style, line)];
+            self.rows.push(Row { segments, tail: None, straight: None });
         }
     }
 
     fn head(&self) -> String {
         let info = &self.reading.info;
-        let title = if info.title.is_empty() { "(no title)".to_owned() } else { one_line(&info.title, self.width) };
+        let title =
+            if info.title.is_empty() { "(no title)".to_owned() } else { one_line(&info.title, self.width) };
         format!("{}\n{}\n\n", paint(BOLD, &title), paint(DIM, info.id.as_str()))
     }
 
@@ -236,7 +279,10 @@ impl<'a> Drawing<'a> {
                 let (start, end) = (stretch.iter().take(ENDS), stretch.iter().skip(ENDS + hidden));
                 start.for_each(|row| body.push_str(&self.line(row)));
                 let gutter = gutter(first.straight.as_deref().unwrap_or_default());
-                body.push_str(&paint(DIM, &format!("{gutter}┊ … {} more; --all draws them", count(hidden, "node"))));
+                body.push_str(&paint(
+                    DIM,
+                    &format!("{gutter}┊ … {} more; --all draws them", count(hidden, "node")),
+                ));
                 body.push('\n');
                 end.for_each(|row| body.push_str(&self.line(row)));
             }
@@ -250,10 +296,19 @@ impl<'a> Drawing<'a> {
         let mut foot = String::new();
         for entry in reading.waiting() {
             let label = one_line(&entry.proposal.label, self.width.saturating_sub(30).max(40));
-            foot.push_str(&format!("{} {} {label} {}\n", paint(YELLOW, "±"), entry.id, paint(DIM, &format!("({})", entry.state))));
+            foot.push_str(&format!(
+                "{} {} {label} {}\n",
+                paint(YELLOW, "±"),
+                entry.id,
+                paint(DIM, &format!("({})", entry.state))
+            ));
         }
         if reading.has_open_run() {
-            foot.push_str(&format!("{} {}\n", paint(YELLOW, "◇"), paint(YELLOW, "the run is open: it has no verdict yet")));
+            foot.push_str(&format!(
+                "{} {}\n",
+                paint(YELLOW, "◇"),
+                paint(YELLOW, "the run is open: it has no verdict yet")
+            ));
         }
         let trunk = reading.tree.trunk().ids().len();
         let beside = match self.branches {
@@ -271,7 +326,7 @@ impl<'a> Drawing<'a> {
     /// Cuts a row to the width, then paints it. A verdict is painted already and short.
     fn line(&self, row: &Row) -> String {
         let mut line = String::new();
-        let mut room = self.width;
+        let mut room = self.width - row.tail.map_or(0, |(_, words)| words.chars().count());
         for (style, words) in &row.segments {
             if words.contains('\u{1b}') {
                 line.push_str(words);
@@ -287,6 +342,9 @@ impl<'a> Drawing<'a> {
             line.push_str(&paint(*style, &format!("{kept}…")));
             break;
         }
+        if let Some((style, words)) = row.tail {
+            line.push_str(&paint(style, words));
+        }
         line.push('\n');
         line
     }
@@ -299,6 +357,22 @@ impl<'a> Drawing<'a> {
     fn last_child(&self, id: NodeId) -> Option<NodeId> {
         self.children.get(&id)?.last().copied()
     }
+}
+
+/// Breaks one line at its spaces into lines of at most `limit` characters.
+fn wrapped(text: &str, limit: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let word = cut(word, limit);
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= limit => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word.into_owned()),
+        }
+    }
+    lines
 }
 
 fn gutter(lanes: &[bool]) -> String {

@@ -89,9 +89,9 @@ fn step(tree: &mut MessageTree, act: Act, at: Timestamp) {
     let some_node = |tree: &MessageTree, pick: usize| NodeId::new((pick % tree.len()) as u32);
     let mut draft = tree.draft();
     match act {
-        Act::Append(message) => drop(draft.append(message, at).expect("the act fits the tree")),
+        Act::Append(message) => _ = draft.append(message, at).expect("the act fits the tree"),
         Act::File(pick, message) => {
-            drop(draft.file(some_node(tree, pick), message, at).expect("the act fits the tree"))
+            _ = draft.file(some_node(tree, pick), message, at).expect("the act fits the tree");
         }
         Act::Revert(pick) => {
             let to = some_node(tree, pick);

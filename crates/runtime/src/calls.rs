@@ -85,21 +85,20 @@ impl Session {
         // Records are written between results, so the watch has to live apart from the session.
         let store = self.store.clone();
         let id = self.lock.session().clone();
-        let watch = {
-            let cancel = cancel.clone();
-            tokio::spawn(async move {
-                tokio::select! {
-                    () = cancel.cancelled() => {}
-                    () = letters::cancelled(store.as_ref(), &id) => cancel.cancel(),
-                }
-                tokio::time::sleep(GRACE).await;
-            })
-        };
-        tokio::pin!(watch);
+        // A set of one: dropping it stops the watch, however this function ends.
+        let mut watch = JoinSet::new();
+        let watched = cancel.clone();
+        watch.spawn(async move {
+            tokio::select! {
+                () = watched.cancelled() => {}
+                () = letters::cancelled(store.as_ref(), &id) => watched.cancel(),
+            }
+            tokio::time::sleep(GRACE).await;
+        });
         while !tasks.is_empty() {
             let joined = tokio::select! {
                 joined = tasks.join_next_with_id() => joined,
-                _ = &mut watch => {
+                _ = watch.join_next() => {
                     tasks.abort_all();
                     break;
                 }
@@ -116,7 +115,7 @@ impl Session {
                 self.finish_call(one, output, true).await?;
             }
         }
-        watch.abort();
+        drop(watch);
         let left: Vec<Running> = running.into_values().collect();
         for one in left {
             let text = "outcome unknown: this call was cancelled while it ran and did not stop by itself; \

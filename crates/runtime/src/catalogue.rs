@@ -11,6 +11,10 @@ use trunkline_message_tree::{Message, StopReason, ToolCall, ToolSpec};
 
 use crate::{AgentError, Tool};
 
+/// Deeper arguments are refused. They are wrapped into notes before they are stored, and what is stored must be readable
+/// within the 128 levels of the JSON parser.
+const DEPTH: usize = 64;
+
 /// The longest list of schema faults that a model is told.
 const FAULTS_TOLD: usize = 5;
 
@@ -71,6 +75,9 @@ impl Catalogue {
             format!("not run: the arguments are not a JSON object ({fault}); received: {received}")
         })?;
         let value = Value::Object(arguments);
+        if !is_within(&value, DEPTH) {
+            return Err(format!("not run: the arguments are nested deeper than {DEPTH} levels"));
+        }
         let mut faults = entry.schema.iter_errors(&value);
         let told: Vec<String> = faults
             .by_ref()
@@ -98,6 +105,15 @@ fn was_cut(message: &Message, call: &ToolCall) -> bool {
     let last =
         message.content.last().and_then(|block| block.as_call()).is_some_and(|last| std::ptr::eq(last, call));
     limited && last
+}
+
+fn is_within(value: &Value, levels: usize) -> bool {
+    match (value, levels) {
+        (Value::Array(_) | Value::Object(_), 0) => false,
+        (Value::Array(items), _) => items.iter().all(|item| is_within(item, levels - 1)),
+        (Value::Object(fields), _) => fields.values().all(|field| is_within(field, levels - 1)),
+        _ => true,
+    }
 }
 
 fn clip(text: &str) -> String {

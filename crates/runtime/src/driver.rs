@@ -5,7 +5,9 @@
 
 use std::time::Instant;
 
-use trunkline_message_tree::{Author, Content, Message, Part, Role, StopReason, ToolResult};
+use trunkline_message_tree::{
+    Author, Content, Draft, Message, NodeId, Part, Role, StopReason, Timestamp, ToolResult,
+};
 use trunkline_providers::{Fold, ProviderError, Request};
 use trunkline_session_store::Record;
 
@@ -16,27 +18,41 @@ use crate::state::CallStatus;
 use crate::turn::{self, Step};
 use crate::{CallPlace, Cancel, Event, Limit, RuntimeError, Session, Stop, letters, prompt};
 
+const GO_ON_FROM_HERE: &str = "Go on from here.";
+
 /// What one drive has used up.
 struct Spent {
     turns: u32,
     tokens: u64,
+    /// How often in a row the model was asked to go on.
+    nudged: usize,
     since: Instant,
 }
 
 impl Session {
     /// Goes on until something stops it.
     pub(crate) async fn drive(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
-        let mut spent = Spent { turns: 0, tokens: 0, since: Instant::now() };
+        let mut spent = Spent { turns: 0, tokens: 0, nudged: 0, since: Instant::now() };
+        self.catch_up().await?;
         self.drop_old_cancels().await?;
         loop {
+            if spent.since.elapsed() >= self.settings().limits.time {
+                return Ok(Stop::Limit(Limit::Time));
+            }
             if !cancel.is_cancelled() {
                 self.take_letters(cancel).await?;
             }
-            match turn::next(&self.state, &self.settings().setup, cancel.is_cancelled()) {
+            match turn::next(&self.state, &self.settings().setup, cancel.is_cancelled(), spent.nudged) {
                 Step::Answer(answers) => self.answer_calls(answers).await?,
                 Step::Run(calls) => self.run_calls(calls, cancel).await?,
-                Step::Settle => self.settle().await?,
-                Step::Nudge(text) => self.say(&text).await?,
+                Step::Settle => {
+                    spent.nudged = 0;
+                    self.settle().await?;
+                }
+                Step::Nudge(text) => {
+                    spent.nudged += 1;
+                    self.say(&text).await?;
+                }
                 Step::OpenRun => self.open_run().await?,
                 Step::Request => {
                     if let Some(limit) = self.limit(&spent) {
@@ -79,10 +95,7 @@ impl Session {
         if spent.turns >= limits.turns {
             return Some(Limit::Turns);
         }
-        if spent.tokens >= limits.tokens {
-            return Some(Limit::Tokens);
-        }
-        (spent.since.elapsed() >= limits.time).then_some(Limit::Time)
+        (spent.tokens >= limits.tokens).then_some(Limit::Tokens)
     }
 
     /// Appends words of the harness.
@@ -170,56 +183,81 @@ impl Session {
     /// Writes the result nodes of the open turn in call order, and with them the move that the turn asked for.
     pub(crate) async fn settle(&mut self) -> Result<(), RuntimeError> {
         let at = self.settings().now();
-        let records = {
-            let Some(turn) = self.state.open_turn() else { return Ok(()) };
-            let drained = turn::drain(&self.state, &self.settings().setup.revert, &turn);
-            let mut draft = self.state.tree.draft();
-            let mut results = Vec::new();
-            for (place, call) in turn.calls() {
-                let (result, ran) = match self.state.call(&place) {
-                    Some(CallStatus::Finished { result, ran }) => (result.clone(), *ran),
-                    _ => {
-                        let answer = drained.answers.iter().find(|(index, ..)| *index == place.index);
-                        let (text, is_error) = match answer {
-                            Some((_, text, is_error)) => (text.clone(), *is_error),
-                            None => ("not run".to_owned(), true),
-                        };
-                        (
-                            ToolResult {
-                                call_id: call.id.clone(),
-                                content: vec![Part::text(text)],
-                                is_error,
-                            },
-                            false,
-                        )
-                    }
-                };
-                let author = if ran { Author::Tool } else { Author::Harness };
-                let message = Message::new(Role::Tool, author, vec![Content::ToolResult(result)]);
-                results.push(draft.append(message, at)?);
-            }
-            let (mut notes, leaving) = drained.finish(&self.state.tree, &results, at);
-            if let Some(leaving) = &leaving {
-                draft.move_head(leaving.head_move())?;
-                notes.extend(leaving.records(at));
-                let name = leaving.move_name();
-                notes.extend(resolve::supersede_left(&self.state.resolve, leaving.left(), &name, at));
-            }
-            let mut records: Vec<Record> = entries(draft);
-            records.extend(notes);
-            records
-        };
+        let Some(turn) = self.state.open_turn() else { return Ok(()) };
+        let drained = turn::drain(&self.state, &self.settings().setup.revert, &turn);
+        let mut draft = self.state.tree.draft();
+        let results = self.append_results(&mut draft, &drained.answers, at)?;
+        let (mut notes, leaving) = drained.finish(&self.state.tree, &results, at);
+        if let Some(leaving) = &leaving {
+            draft.move_head(leaving.head_move())?;
+            self.say_after_assistant(&mut draft, at)?;
+            notes.extend(leaving.records(at));
+            let name = leaving.move_name();
+            notes.extend(resolve::supersede_left(&self.state.resolve, leaving.left(), &name, at));
+        }
+        let mut records: Vec<Record> = entries(draft);
+        records.extend(notes);
         self.commit(records, None).await
     }
 
-    /// Closes the open turn, because a person goes elsewhere: what has not run does not run.
-    pub(crate) async fn close_turn(&mut self, why: &str) -> Result<(), RuntimeError> {
-        let Some(turn) = self.state.open_turn() else { return Ok(()) };
-        let open: Vec<_> =
-            turn.calls().map(|(place, _)| place).filter(|place| !self.state.is_finished(place)).collect();
-        let answers = open.into_iter().map(|place| (place, why.to_owned())).collect();
-        self.answer_calls(answers).await?;
-        self.settle().await
+    /// Appends a result node for each call of the open turn: what was recorded, else the answer that is given here.
+    fn append_results(
+        &self,
+        draft: &mut Draft<'_>,
+        answers: &[(u32, String, bool)],
+        at: Timestamp,
+    ) -> Result<Vec<NodeId>, RuntimeError> {
+        let Some(turn) = self.state.open_turn() else { return Ok(Vec::new()) };
+        let mut results = Vec::new();
+        for (place, call) in turn.calls() {
+            let (result, ran) = match self.state.call(&place) {
+                Some(CallStatus::Finished { result, ran }) => (result.clone(), *ran),
+                _ => {
+                    let answer = answers.iter().find(|(index, ..)| *index == place.index);
+                    let (text, is_error) = match answer {
+                        Some((_, text, is_error)) => (text.clone(), *is_error),
+                        None => ("not run".to_owned(), true),
+                    };
+                    (
+                        ToolResult { call_id: call.id.clone(), content: vec![Part::text(text)], is_error },
+                        false,
+                    )
+                }
+            };
+            let author = if ran { Author::Tool } else { Author::Harness };
+            let message = Message::new(Role::Tool, author, vec![Content::ToolResult(result)]);
+            results.push(draft.append(message, at)?);
+        }
+        Ok(results)
+    }
+
+    /// Closes the open turn on a draft, because a person goes elsewhere: what has not run does not run.
+    ///
+    /// Returns the result nodes, so that one batch can hold them and the move. The move puts aside what waited.
+    pub(crate) fn close_turn(
+        &self,
+        draft: &mut Draft<'_>,
+        why: &str,
+        at: Timestamp,
+    ) -> Result<Vec<NodeId>, RuntimeError> {
+        let Some(turn) = self.state.open_turn() else { return Ok(Vec::new()) };
+        let open = turn.calls().map(|(place, _)| place).filter(|place| !self.state.is_finished(place));
+        let answers: Vec<_> = open.map(|place| (place.index, why.to_owned(), true)).collect();
+        self.append_results(draft, &answers, at)
+    }
+
+    /// A trunk that ends in words of the model and goes on gets words of the harness first: no wire asks a model to
+    /// answer itself, and a run whose last message is an answer is over.
+    pub(crate) fn say_after_assistant(
+        &self,
+        draft: &mut Draft<'_>,
+        at: Timestamp,
+    ) -> Result<(), RuntimeError> {
+        let head = self.state.tree.node(draft.head())?.message();
+        if head.role == Role::Assistant && head.calls().next().is_none() && self.state.decision.is_open() {
+            draft.append(Message::harness(GO_ON_FROM_HERE), at)?;
+        }
+        Ok(())
     }
 }
 
@@ -245,7 +283,7 @@ impl Session {
         let workspace = self.settings().workspace.clone();
         let changes = match (&workspace, &announced) {
             (Some(workspace), None) => {
-                let touched = resolve::touched(&self.state.resolve, prompt);
+                let touched = resolve::touched(&self.state.resolve, run.opened);
                 let changes = workspace.changes(&run.base, &touched).await?;
                 (!changes.files.is_empty()).then_some(changes)
             }
@@ -257,12 +295,17 @@ impl Session {
         };
         // After a kill this looks for what the note names before it makes anything.
         let commit = match (&workspace, &deciding) {
-            (Some(workspace), Some(deciding)) => Some(workspace.commit(deciding).await?),
+            (Some(workspace), Some(deciding)) if self.settings().commits => {
+                workspace.commit(deciding).await?
+            }
+            // A process that was allowed to commit may have done so before it died.
+            (Some(workspace), Some(deciding)) => workspace.find_commit(deciding).await?,
             _ => None,
         };
         let outcome = match (&deciding, &commit, &changes) {
             (Some(deciding), Some(commit), _) => Outcome::Committed(deciding, commit),
-            (_, _, Some(changes)) => Outcome::Changed(changes),
+            (Some(deciding), None, _) => Outcome::Announced(deciding),
+            (None, _, Some(changes)) => Outcome::Changed(changes),
             _ => Outcome::Unchanged,
         };
         let head = self.state.head_message();

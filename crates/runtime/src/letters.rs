@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Entry, HeadMove, NodeId, Timestamp};
+use trunkline_message_tree::{Draft, HeadMove, NodeId, Timestamp};
 use trunkline_session_store::{InboxId, Letter, Record, SessionId, SessionStore};
 
 use crate::journal::{self, LetterRefused};
@@ -131,15 +131,23 @@ pub(crate) async fn cancelled(store: &dyn SessionStore, session: &SessionId) {
     }
 }
 
-/// Waits until there is a letter. Never returns if the inbox cannot be read.
+/// Waits until there is a letter after `seen`. Never returns if the inbox cannot be read.
+///
+/// A letter that was seen and has to wait must not disturb whoever is asked meanwhile.
 #[cfg(feature = "resolve-queue")]
-pub(crate) async fn arrived(store: &dyn SessionStore, session: &SessionId) {
+pub(crate) async fn arrived(store: &dyn SessionStore, session: &SessionId, seen: Option<InboxId>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        if store.inbox(session).await.is_ok_and(|inbox| !inbox.is_empty()) {
+        if newest(store, session).await > seen {
             return;
         }
     }
+}
+
+/// Returns the name of the newest letter that waits.
+#[cfg(feature = "resolve-queue")]
+pub(crate) async fn newest(store: &dyn SessionStore, session: &SessionId) -> Option<InboxId> {
+    store.inbox(session).await.ok()?.iter().map(|letter| letter.id).max()
 }
 
 impl Session {
@@ -158,6 +166,10 @@ impl Session {
         for letter in self.store.inbox(self.lock.session()).await? {
             match self.take(&letter, cancel).await {
                 Err(RuntimeError::Refused { reason }) => self.refuse(&letter, reason).await?,
+                // It can never take effect here, and must not stand in the way of everything else.
+                Err(fault @ RuntimeError::LayerMissing { .. }) => {
+                    self.refuse(&letter, fault.to_string()).await?
+                }
                 other => other?,
             }
         }
@@ -212,6 +224,10 @@ impl Session {
         Ok(())
     }
 
+    #[cfg_attr(
+        not(feature = "revert"),
+        expect(unused_variables, reason = "without the layer nothing is planned")
+    )]
     pub(crate) async fn revert_for(
         &mut self,
         to: NodeId,
@@ -219,52 +235,73 @@ impl Session {
         letter: Option<InboxId>,
     ) -> Result<(), RuntimeError> {
         let at = self.settings().now();
-        // Planned twice: a refusal must leave an open turn as it is, and closing it moves the head.
-        revert::plan_by_person(&self.state.tree, to, lesson, at)?;
-        self.close_turn("not run: a person left this branch first").await?;
-        let leaving = revert::plan_by_person(&self.state.tree, to, lesson, at)?;
-        let mut records = self.moving(&leaving.head_move(), &leaving.move_name(), at)?;
-        records.extend(leaving.records(at));
+        let planned = revert::plan_by_person(&self.state.tree, to, lesson)?;
+        let mut draft = self.state.tree.draft();
+        let results = self.close_turn(&mut draft, "not run: a person left this branch first", at)?;
+        let leaving = planned.leaving(&self.state.tree, &results, at);
+        let notes = leaving.records(at).into();
+        let moving = (leaving.head_move(), leaving.move_name());
+        let records = self.moving(draft, notes, moving, &results, at)?;
         self.commit(records, letter).await
     }
 
     pub(crate) async fn undo_for(&mut self, letter: Option<InboxId>) -> Result<(), RuntimeError> {
         let at = self.settings().now();
-        let nothing =
-            || RuntimeError::Refused { reason: "there is no move of the head to take back".to_owned() };
-        self.state.tree.plan_undo(at).ok_or_else(nothing)?;
-        self.close_turn("not run: a person went to another branch first").await?;
-        let undo = self.state.tree.plan_undo(at).ok_or_else(nothing)?;
-        let mut records = self.moving(&undo, "an undo", at)?;
-        records.extend(revert::undone(&self.state.tree, &undo, at));
-        self.commit(records, letter).await
+        let undo = self.state.tree.plan_undo(at).ok_or_else(|| RuntimeError::Refused {
+            reason: "there is no move of the head to take back".to_owned(),
+        })?;
+        self.go_elsewhere(undo, "an undo", letter).await
     }
 
     pub(crate) async fn redo_for(&mut self, letter: Option<InboxId>) -> Result<(), RuntimeError> {
         let at = self.settings().now();
-        let nothing =
-            || RuntimeError::Refused { reason: "there is no move of the head to make again".to_owned() };
-        self.state.tree.plan_redo(at).ok_or_else(nothing)?;
-        self.close_turn("not run: a person went to another branch first").await?;
-        let redo = self.state.tree.plan_redo(at).ok_or_else(nothing)?;
-        let records = self.moving(&redo, "a redo", at)?;
+        let redo = self.state.tree.plan_redo(at).ok_or_else(|| RuntimeError::Refused {
+            reason: "there is no move of the head to make again".to_owned(),
+        })?;
+        self.go_elsewhere(redo, "a redo", letter).await
+    }
+
+    async fn go_elsewhere(
+        &mut self,
+        head_move: HeadMove,
+        name: &str,
+        letter: Option<InboxId>,
+    ) -> Result<(), RuntimeError> {
+        let at = head_move.at;
+        let mut draft = self.state.tree.draft();
+        let results = self.close_turn(&mut draft, "not run: a person went to another branch first", at)?;
+        let notes = revert::undone(&self.state.tree, &head_move, at).into_iter().collect();
+        let head_move = HeadMove { from: draft.head(), ..head_move };
+        let records = self.moving(draft, notes, (head_move, name.to_owned()), &results, at)?;
         self.commit(records, letter).await
     }
 
-    /// Returns the records of a person's move and of everything that it carries: proposals that leave or come back, and
-    /// the end of a run whose prompt is left.
-    fn moving(&self, head_move: &HeadMove, name: &str, at: Timestamp) -> Result<Vec<Record>, RuntimeError> {
+    /// Returns the records of a person's move with everything that it carries: the end of an open turn, proposals that
+    /// leave or come back, the end of a run whose prompt is left.
+    fn moving(
+        &self,
+        mut draft: Draft<'_>,
+        notes: Vec<Record>,
+        (head_move, name): (HeadMove, String),
+        results: &[NodeId],
+        at: Timestamp,
+    ) -> Result<Vec<Record>, RuntimeError> {
         let tree = &self.state.tree;
         let path = tree.path(head_move.to)?;
-        let left: Vec<NodeId> = tree.trunk().ids().iter().copied().filter(|id| !path.contains(id)).collect();
+        let mut left: Vec<NodeId> =
+            tree.trunk().ids().iter().copied().filter(|id| !path.contains(id)).collect();
+        left.extend_from_slice(results);
         let back: Vec<NodeId> = path.iter().copied().filter(|id| !tree.is_on_trunk(*id)).collect();
-        let mut draft = tree.draft();
-        draft.move_head(head_move.clone())?;
+        draft.move_head(head_move)?;
+        let abandoned = self.abandoning(&left, at)?;
+        if abandoned.is_none() {
+            self.say_after_assistant(&mut draft, at)?;
+        }
         let mut records = entries(draft);
-        debug_assert!(matches!(records.first(), Some(Record::Entry(Entry::Move(_)))));
-        records.extend(resolve::supersede_left(&self.state.resolve, &left, name, at));
+        records.extend(notes);
+        records.extend(resolve::supersede_left(&self.state.resolve, &left, &name, at));
         records.extend(resolve::restore_back(&self.state.resolve, &back, at));
-        records.extend(self.abandoning(&left, at)?);
+        records.extend(abandoned);
         Ok(records)
     }
 

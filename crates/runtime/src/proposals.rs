@@ -386,11 +386,12 @@ impl Session {
         let (Some(decider), Some(entry)) = (self.settings().decider.clone(), entry) else {
             return Ok(Some(Stop::Waiting(waiting)));
         };
+        let seen = letters::newest(self.store.as_ref(), self.lock.session()).await;
         let decided = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(Some(Stop::Cancelled)),
             // Somebody else may decide in another terminal meanwhile; the loop reads the letter.
-            () = letters::arrived(self.store.as_ref(), self.lock.session()) => return Ok(None),
+            () = letters::arrived(self.store.as_ref(), self.lock.session(), seen) => return Ok(None),
             decided = decider.decide(&entry) => decided,
         };
         let Some((verdict, reason)) = decided else { return Ok(Some(Stop::Waiting(waiting))) };

@@ -8,7 +8,7 @@ use trunkline_session_store::{Batch, InboxId, Record, SessionId, SessionStore, W
 use crate::agent::{Agent, Settings};
 use crate::layers::{decision, resolve, revert};
 use crate::state::State;
-use crate::{Cancel, Event, RuntimeError};
+use crate::{Cancel, Event, RuntimeError, journal};
 
 /// A session that is open for writing. Nobody else can write it before this is dropped.
 ///
@@ -19,6 +19,8 @@ pub struct Session {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) lock: WriterLock,
     pub(crate) state: State,
+    /// Whether the last write failed in a way that leaves open what the store has kept.
+    behind: bool,
 }
 
 /// Why a drive ended.
@@ -72,7 +74,7 @@ impl Session {
             not(feature = "resolve-queue"),
             expect(unused_mut, reason = "only staged actions are recovered")
         )]
-        let mut session = Session { agent, store, lock, state };
+        let mut session = Session { agent, store, lock, state, behind: false };
         #[cfg(feature = "resolve-queue")]
         session.recover().await?;
         Ok(session)
@@ -132,6 +134,7 @@ impl Session {
     ///
     /// Any [`RuntimeError`]; what was recorded is kept, and [`resume`](Session::resume) goes on from there.
     pub async fn prompt(&mut self, text: &str, cancel: &Cancel) -> Result<Stop, RuntimeError> {
+        self.catch_up().await?;
         if self.state.open_turn().is_some() {
             let body = serde_json::json!({ "text": text }).to_string();
             let at = self.settings().now();
@@ -157,6 +160,7 @@ impl Session {
     ///
     /// [`RuntimeError::Store`] and whatever a letter's effect can fail with.
     pub async fn read_letters(&mut self) -> Result<(), RuntimeError> {
+        self.catch_up().await?;
         self.take_letters(&Cancel::new()).await
     }
 
@@ -166,6 +170,7 @@ impl Session {
     ///
     /// [`RuntimeError::Refused`] with targets that would work; [`RuntimeError::Store`].
     pub async fn revert(&mut self, to: NodeId, lesson: Option<&str>) -> Result<(), RuntimeError> {
+        self.catch_up().await?;
         self.revert_for(to, lesson, None).await
     }
 
@@ -175,6 +180,7 @@ impl Session {
     ///
     /// [`RuntimeError::Refused`] if there is none; [`RuntimeError::Store`].
     pub async fn undo(&mut self) -> Result<(), RuntimeError> {
+        self.catch_up().await?;
         self.undo_for(None).await
     }
 
@@ -184,6 +190,7 @@ impl Session {
     ///
     /// [`RuntimeError::Refused`] if there is none; [`RuntimeError::Store`].
     pub async fn redo(&mut self) -> Result<(), RuntimeError> {
+        self.catch_up().await?;
         self.redo_for(None).await
     }
 
@@ -200,19 +207,41 @@ impl Session {
         if records.is_empty() && letter.is_none() {
             return Ok(());
         }
+        // What replay could not read must never be acknowledged.
+        for record in &records {
+            if let Record::Note(note) = record {
+                journal::read::<serde_json::Value>(note)?;
+            }
+        }
+        self.state.resolve.check(&records)?;
         let batch = Batch {
             expected_head: self.state.tree.head(),
             expected_seq: self.state.seq,
             records: records.clone(),
             consumed: letter.into_iter().collect(),
         };
-        self.store.append(&self.lock, batch).await?;
+        if let Err(fault) = self.store.append(&self.lock, batch).await {
+            self.behind = true;
+            return Err(fault.into());
+        }
         for record in &records {
             self.state.record(record)?;
         }
         for record in &records {
             self.tell_of(record);
         }
+        Ok(())
+    }
+
+    /// Lets memory follow the log after a write of which nobody knows whether it was kept.
+    pub(crate) async fn catch_up(&mut self) -> Result<(), RuntimeError> {
+        if !self.behind {
+            return Ok(());
+        }
+        for (_, record) in self.store.load_after(self.lock.session(), self.state.seq).await? {
+            self.state.record(&record)?;
+        }
+        self.behind = false;
         Ok(())
     }
 

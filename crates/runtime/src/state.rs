@@ -99,8 +99,8 @@ impl State {
                 self.calls.insert(place, CallStatus::Finished { result, ran });
             }
             (revert::LAYER, _) => self.revert.record(note)?,
-            (resolve::LAYER, _) => self.resolve.record(note)?,
-            (decision::LAYER, _) => self.decision.record(note)?,
+            (resolve::LAYER, _) => self.resolve.record(note, self.seq)?,
+            (decision::LAYER, _) => self.decision.record(note, self.seq)?,
             // Notes of layers that we do not know stay in the log, untouched.
             _ => {}
         }

@@ -4,7 +4,7 @@
 //! log, so there is no separate path for recovery.
 
 use serde_json::{Map, Value};
-use trunkline_message_tree::{Author, Message, NodeId, Role, StopReason, ToolCall};
+use trunkline_message_tree::{Message, NodeId, Role, StopReason, ToolCall};
 
 use crate::catalogue::Catalogue;
 use crate::layers::{resolve, revert};
@@ -62,8 +62,9 @@ pub(crate) struct Runnable {
     pub(crate) approved: Option<resolve::Id>,
 }
 
-/// Returns what happens next; with `cancelled` nothing new is begun and the open turn is closed.
-pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool) -> Step {
+/// Returns what happens next; with `cancelled` nothing new is begun and the open turn is closed. `nudged` tells how often
+/// in a row this drive has asked the model to go on.
+pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize) -> Step {
     if let Some(turn) = state.open_turn() {
         return next_in_turn(state, setup, &turn, cancelled);
     }
@@ -71,7 +72,7 @@ pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool) -> Step {
         return Step::Rest;
     }
     if let Some(work) = resolve::work(&setup.resolve, &state.resolve) {
-        return work.into_step();
+        return work.into_step(state.decision.is_open());
     }
     let head = state.head_message();
     if head.role != Role::Assistant {
@@ -87,33 +88,19 @@ pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool) -> Step {
     match head.stop {
         Some(StopReason::Cancelled | StopReason::Cut) => Step::Nudge(GO_ON_CUT.to_owned()),
         Some(StopReason::MaxTokens | StopReason::Pause | StopReason::ContextWindow) => {
-            nudge(state, GO_ON_LIMIT.to_owned())
+            if nudged < NUDGES {
+                Step::Nudge(GO_ON_LIMIT.to_owned())
+            } else {
+                Step::Rest
+            }
         }
         _ => match resolve::reminder(&setup.resolve, &state.resolve) {
-            Some((text, _)) if nudges(state, &text) < NUDGES => Step::Nudge(text),
+            Some((text, _)) if nudged < NUDGES => Step::Nudge(text),
             // The model was told and went away all the same: a person has to look.
             Some((_, waiting)) => Step::Ask(waiting),
             None => Step::Conclude,
         },
     }
-}
-
-fn nudge(state: &State, text: String) -> Step {
-    if nudges(state, &text) < NUDGES { Step::Nudge(text) } else { Step::Rest }
-}
-
-/// Counts how often the harness has said this in a row, with nothing but replies of the model in between.
-fn nudges(state: &State, text: &str) -> usize {
-    let said = |message: &Message| message.author == Author::Harness && message.text() == text;
-    let mut count = 0;
-    for message in state.tree.trunk().messages().rev() {
-        match message.role {
-            Role::Assistant if message.calls().next().is_none() => {}
-            Role::User if said(message) => count += 1,
-            _ => break,
-        }
-    }
-    count
 }
 
 fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bool) -> Step {
@@ -146,6 +133,9 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
             Judged::Answer(text) => answers.push((place, text)),
             Judged::Ask(asked) => gate = gate.or(Some((place, asked))),
             Judged::Waiting(id) => waiting.push((place, id)),
+            Judged::Approve(step) => return *step,
+            // What may change something waits for its turn; what only looks need not.
+            Judged::Free(free) if is_exclusive(setup, &free) && (gate.is_some() || !waiting.is_empty()) => {}
             Judged::Free(free) => runnable.push(*free),
         }
     }
@@ -189,6 +179,7 @@ enum Judged {
     Answer(String),
     Ask(Box<resolve::Asked>),
     Waiting(resolve::Id),
+    Approve(Box<Step>),
     Free(Box<Runnable>),
 }
 
@@ -224,8 +215,13 @@ fn judge(
         })),
         resolve::Gated::Ask(asked) => Judged::Ask(asked),
         resolve::Gated::Waiting(id) => Judged::Waiting(id),
+        resolve::Gated::Approve(id) => Judged::Approve(Box::new(resolve::approve(id))),
         resolve::Gated::Refused(text) => Judged::Answer(text),
     }
+}
+
+fn is_exclusive(setup: &Setup, call: &Runnable) -> bool {
+    setup.catalogue.tool(&call.tool).is_none_or(|tool| tool.access() == Access::Exclusive)
 }
 
 /// Takes the first call, and with it every read-only one that directly follows a read-only one.

@@ -23,14 +23,21 @@ pub trait Workspace: Send + Sync {
     /// [`WorkspaceFault`] if the files cannot be read.
     async fn changes(&self, base: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault>;
 
-    /// Commits what `deciding` names and returns the commit's id.
+    /// Commits what `deciding` names and returns the commit's id; `None` if there is nothing to commit.
     ///
     /// Called again after a crash with the same `deciding`: looks for its own commit before it makes one.
     ///
     /// # Errors
     ///
     /// [`WorkspaceFault`] if there is no version control, or it refuses.
-    async fn commit(&self, deciding: &Deciding) -> Result<String, WorkspaceFault>;
+    async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault>;
+
+    /// Looks for the commit that an earlier [`commit`](Workspace::commit) made, and makes none.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if version control cannot be asked.
+    async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault>;
 }
 
 /// How the files were when a run began.

@@ -146,3 +146,16 @@ async fn a_cancel_stops_the_tool_that_runs_and_begins_no_other() {
     "#]]
     .assert_eq(&story.tree());
 }
+
+#[tokio::test]
+async fn arguments_that_are_nested_too_deep_to_be_stored_are_refused_before_they_brick_anything() {
+    for depth in [60, 70, 120, 126, 5000] {
+        let deep = format!(r#"{{"path":"x","text":"t","more":{}1{}}}"#, "[".repeat(depth), "]".repeat(depth));
+        let world = World::default();
+        let agent = world.agent(replies(vec![Turn::new().call_raw("c1", "shell", deep), Turn::say("done")]));
+        let mut story = Story::begin(world, agent).await;
+        let _ = story.prompt("do it").await;
+        // Whatever became of it, the session can be taken up again.
+        story.restart().await;
+    }
+}

@@ -115,3 +115,20 @@ async fn a_prompt_given_while_a_command_waits_is_kept_until_it_is_decided() {
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");
     assert!(story.world.last_request().contains("hurry"));
 }
+
+#[tokio::test]
+async fn a_move_that_closes_an_open_turn_is_one_batch_with_its_letter() {
+    let shell = Turn::new().call("c1", "shell", &serde_json::json!({ "path": "make" }));
+    let mut story = begin(vec![shell, Turn::say("done")]).await;
+    story.prompt("go").await.unwrap();
+    let act = MoveAct::Revert { to: NodeId::new(1), lesson: Some("no make here".to_owned()) };
+    leave(&story, Request::Move { act, expected_head: NodeId::new(2) }).await;
+    let before = story.store().load(&story.id()).await.unwrap().records.len();
+    story.session.read_letters().await.unwrap();
+    let log = story.store().load(&story.id()).await.unwrap();
+    // The result node, the move, the note, the record of the request, the proposal that is put aside.
+    assert_eq!(log.records.len() - before, 5);
+    assert!(story.store().inbox(&story.id()).await.unwrap().is_empty());
+    assert_eq!(stop_line(&story.resume().await), "decided other: answered");
+    assert!(story.world.last_request().contains("no make here"));
+}

@@ -1,5 +1,10 @@
 //! The tests of trunkline-runtime: one binary.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers beside the tests, which the exception for tests does not cover"
+)]
+
 mod calls;
 mod kills;
 mod letters;

@@ -2,9 +2,9 @@
 
 use expect_test::{Expect, expect};
 use serde_json::json;
-use trunkline_runtime::Approval;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{ProposalId, Verdict};
+use trunkline_runtime::{Approval, Cancel};
 
 use crate::story::{Story, World, replies, stop_line};
 
@@ -310,4 +310,115 @@ async fn a_command_that_waits_when_its_turn_is_left_is_put_aside_and_blocks_noth
             -- decided other: answered
         "#]],
     );
+}
+
+#[tokio::test]
+async fn what_waited_for_a_person_goes_on_when_everything_is_approved_later() {
+    for turn in [edit("c1", "a", "new"), Turn::new().call("c1", "shell", &json!({ "path": "make" }))] {
+        let world = World::default();
+        let careful = world.agent(replies(vec![turn])).approval(Approval::Person);
+        let mut story = Story::begin(world.clone(), careful).await;
+        assert_eq!(stop_line(&story.prompt("do it").await), "Waiting([ProposalId(1)])");
+        let Story { store, session, .. } = story;
+        let id = session.id().clone();
+        drop(session);
+        let bold = world.agent(replies(vec![Turn::say("done")])).approval(Approval::Always).build().unwrap();
+        let mut session = bold.open(store, &id).await.unwrap();
+        let stop = session.resume(&Cancel::new()).await;
+        assert_eq!(stop_line(&stop), "decided other: answered");
+        assert_eq!(world.effects().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_waits_holds_up_what_comes_after_it_in_its_turn_but_not_who_only_looks() {
+    let turn = Turn::new()
+        .call("c1", "shell", &json!({ "path": "first" }))
+        .call("c2", "panic", &json!({ "path": "second" }))
+        .call("c3", "read", &json!({ "path": "a" }));
+    let mut story = begin(Approval::Person, vec![turn, Turn::say("done")]).await;
+    assert_eq!(stop_line(&story.prompt("do it").await), "Waiting([ProposalId(1)])");
+    let log = story.store().load(&story.id()).await.unwrap();
+    let begun = |id: &str| {
+        let needle = format!(r#""id":"{id}"}},"tool""#);
+        log.records.iter().any(|(_, record)| {
+            matches!(record, trunkline_runtime::session_store::Record::Note(note)
+            if note.kind == "call_started" && note.body.contains(&needle))
+        })
+    };
+    assert_eq!((begun("c1"), begun("c2"), begun("c3")), (false, false, true));
+}
+
+#[tokio::test]
+async fn a_person_who_is_asked_is_not_disturbed_by_a_letter_that_has_to_wait() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    struct Slow(AtomicUsize);
+    #[async_trait::async_trait]
+    impl trunkline_runtime::Decider for Slow {
+        async fn decide(
+            &self,
+            _: &trunkline_runtime::resolve_queue::Entry<serde_json::Value>,
+        ) -> Option<(Verdict, String)> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            tokio::time::sleep(std::time::Duration::from_millis(1200)).await;
+            Some((Verdict::Approve, String::new()))
+        }
+    }
+    let slow = std::sync::Arc::new(Slow(AtomicUsize::new(0)));
+    let world = World::default();
+    let turn = Turn::new().call("c1", "shell", &json!({ "path": "make" }));
+    let agent = world.agent(replies(vec![turn, Turn::say("done")])).decider(slow.clone());
+    let mut story = Story::begin(world, agent).await;
+    let body = r#"{"text":"and hurry"}"#;
+    let (store, id) = (story.store(), story.id());
+    tokio::spawn(async move {
+        // Once the command waits, a prompt has no place yet.
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        store.post(&id, "prompt", body, trunkline_runtime::message_tree::Timestamp(1)).await.unwrap();
+    });
+    assert_eq!(stop_line(&story.prompt("do it").await), "decided other: answered");
+    assert!(slow.0.load(Ordering::SeqCst) <= 2, "the letter may interrupt once, when it comes");
+}
+
+#[tokio::test]
+async fn an_apply_that_keeps_failing_is_given_up() {
+    struct Yes;
+    #[async_trait::async_trait]
+    impl trunkline_runtime::Decider for Yes {
+        async fn decide(
+            &self,
+            _: &trunkline_runtime::resolve_queue::Entry<serde_json::Value>,
+        ) -> Option<(Verdict, String)> {
+            Some((Verdict::Approve, String::new()))
+        }
+    }
+    let world = World::default();
+    let agent = world
+        .agent(replies(vec![edit("c1", "a", "unwritable"), Turn::say("done")]))
+        .decider(std::sync::Arc::new(Yes));
+    let mut story = Story::begin(world, agent).await;
+    assert_eq!(stop_line(&story.prompt("do it").await), "decided other: answered");
+    let told = story.world.told.lock().unwrap().iter().filter(|line| line.ends_with("began")).count();
+    assert_eq!(told, 3);
+}
+
+#[tokio::test]
+async fn what_a_person_approves_after_the_run_is_over_opens_a_run_of_its_own() {
+    let turn =
+        edit("c1", "a", "new").call("c2", "revert_to_state", &json!({"category": "tangent", "step": "n1"}));
+    let mut story = begin(Approval::Person, vec![turn, Turn::say("done"), Turn::say("seen")]).await;
+    story.prompt("do it").await.unwrap();
+    story.session.undo().await.unwrap();
+    assert_eq!(stop_line(&story.resume().await), "Waiting([ProposalId(1)])");
+    story.session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
+    assert_eq!(stop_line(&story.resume().await), "decided other: answered");
+    let log = story.store().load(&story.id()).await.unwrap();
+    let at = |kind: &str, word: &str| {
+        let found = log.records.iter().rev().find(|(_, record)| {
+            matches!(record, trunkline_runtime::session_store::Record::Note(note)
+                if note.kind == kind && note.body.contains(word))
+        });
+        found.map_or(0, |(seq, _)| *seq)
+    };
+    assert!(at("opened", "run") < at("event", "began"), "the run was open before the file was written");
 }

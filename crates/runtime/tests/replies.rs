@@ -31,10 +31,10 @@ async fn an_answer_without_changes_ends_the_run_as_answered() {
 }
 
 #[tokio::test]
-async fn a_reply_that_ran_into_its_limit_is_asked_to_go_on_three_times() {
+async fn a_reply_that_ran_into_its_limit_is_asked_to_go_on_three_times_a_drive() {
     let cut = || Turn::say("and so").stop(StopReason::MaxTokens);
-    check(
-        vec![cut(), cut(), cut(), cut(), Turn::say("never asked for")],
+    let mut story = check(
+        vec![cut(), cut(), cut(), cut(), Turn::say("asked for by the next drive")],
         expect![[r#"
             n0 system: You work on files.
             n1 user: do it
@@ -53,6 +53,7 @@ async fn a_reply_that_ran_into_its_limit_is_asked_to_go_on_three_times() {
         "#]],
     )
     .await;
+    assert_eq!(stop_line(&story.resume().await), "decided other: answered");
 }
 
 #[tokio::test]

@@ -167,3 +167,18 @@ async fn leaving_the_prompt_of_an_open_run_abandons_it() {
     story.session.undo().await.unwrap();
     assert!(!story.session.has_open_run(), "undo does not open it again");
 }
+
+#[tokio::test]
+async fn a_revert_to_words_of_the_model_goes_on_from_there() {
+    let turns = vec![
+        read("c1"),
+        Turn::say("half done").stop(trunkline_runtime::message_tree::StopReason::MaxTokens),
+        read("c2"),
+        revert("c3", "n4", "c2 led nowhere"),
+        Turn::say("now another way"),
+    ];
+    let mut story = story(turns).await;
+    assert_eq!(stop_line(&story.prompt("do it").await), "decided other: answered");
+    assert_eq!(story.session.answer(), "now another way");
+    assert!(story.world.last_request().contains("c2 led nowhere"));
+}

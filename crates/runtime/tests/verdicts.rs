@@ -21,6 +21,7 @@ const COMMIT: &str = "cccccccccccccccccccccccccccccccccccccccc";
 #[derive(Default)]
 struct FakeRepository {
     commits: Mutex<Vec<String>>,
+    fail_before: Mutex<bool>,
     fail_after: Mutex<bool>,
     touched: Mutex<Vec<Touched>>,
 }
@@ -44,7 +45,10 @@ impl Workspace for Repository {
         Ok(Changes { files: files.collect(), diff: "+new\n".to_owned(), tree: Some(TREE.to_owned()) })
     }
 
-    async fn commit(&self, deciding: &Deciding) -> Result<String, WorkspaceFault> {
+    async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        if std::mem::take(&mut *self.0.fail_before.lock().unwrap()) {
+            return Err(WorkspaceFault { message: "the power went out".to_owned() });
+        }
         let mut commits = self.0.commits.lock().unwrap();
         if !commits.contains(&deciding.run) {
             commits.push(deciding.run.clone());
@@ -52,7 +56,12 @@ impl Workspace for Repository {
         if std::mem::take(&mut *self.0.fail_after.lock().unwrap()) {
             return Err(WorkspaceFault { message: "the power went out".to_owned() });
         }
-        Ok(COMMIT.to_owned())
+        Ok(Some(COMMIT.to_owned()))
+    }
+
+    async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        let commits = self.0.commits.lock().unwrap();
+        Ok(commits.contains(&deciding.run).then(|| COMMIT.to_owned()))
     }
 }
 
@@ -99,4 +108,20 @@ async fn a_kill_between_commit_and_decision_is_mended_without_a_second_commit() 
     assert!(matches!(decision.verdict(), Verdict::Commit { .. }));
     assert_eq!(repository.commits.lock().unwrap().len(), 1);
     assert_eq!(story.session.decisions().iter().count(), 1);
+}
+
+#[tokio::test]
+async fn a_run_that_announced_a_commit_and_goes_on_without_leave_to_commit_ends_as_applied() {
+    let (mut story, repository) = story(true).await;
+    *repository.fail_before.lock().unwrap() = true;
+    story.prompt("write a").await.unwrap_err();
+    let agent = story.world.agent(replies(vec![])).workspace(Arc::new(Repository(Arc::clone(&repository))));
+    let (store, id) = (story.store(), story.id());
+    drop(story);
+    let mut session = agent.build().unwrap().open(store, &id).await.unwrap();
+    let Ok(Stop::Decided(decision)) = session.resume(&trunkline_runtime::Cancel::new()).await else {
+        panic!("no verdict")
+    };
+    assert_eq!(decision.verdict().to_string(), "other: applied");
+    assert!(repository.commits.lock().unwrap().is_empty(), "nothing is committed without an explicit act");
 }

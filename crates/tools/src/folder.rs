@@ -49,8 +49,12 @@ impl Workspace for FolderWorkspace {
         tokio::task::spawn_blocking(compare).await.unwrap_or_else(|error| Err(fault(error.to_string())))
     }
 
-    async fn commit(&self, _deciding: &Deciding) -> Result<String, WorkspaceFault> {
+    async fn commit(&self, _deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         Err(fault(format!("nothing can be committed: {}", self.why)))
+    }
+
+    async fn find_commit(&self, _deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        Ok(None)
     }
 }
 

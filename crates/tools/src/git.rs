@@ -177,9 +177,14 @@ impl Workspace for GitWorkspace {
         self.blocking(move |git| git.changes_since(&base, &touched)).await
     }
 
-    async fn commit(&self, deciding: &Deciding) -> Result<String, WorkspaceFault> {
+    async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         let deciding = deciding.clone();
         self.blocking(move |git| git.commit_once(&deciding)).await
+    }
+
+    async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        let deciding = deciding.clone();
+        self.blocking(move |git| git.find(&deciding)).await
     }
 }
 

@@ -99,9 +99,10 @@ fn check(before: impl FnOnce(&Repository), during: impl FnOnce(&Repository), sai
     let changes = block_on(workspace.changes(&base, &[])).unwrap();
     let committed = block_on(workspace.commit(&deciding(&base, &changes)));
     let told = match &committed {
-        Ok(commit) => {
+        Ok(None) => "nothing to commit\n".to_owned(),
+        Ok(Some(commit)) => {
             assert_eq!(repository.git("rev-parse HEAD").trim(), commit);
-            let again = block_on(workspace.commit(&deciding(&base, &changes))).unwrap();
+            let again = commit_of(&workspace, &deciding(&base, &changes));
             assert_eq!(again, *commit, "the second call finds the commit of the first");
             repository.git("show --stat=60 --format=%an:%B HEAD")
         }
@@ -179,10 +180,10 @@ fn ignored_files_are_not_seen() {
         |_| {},
         |repository| repository.write("x.log", "x"),
         expect![[r#"
-        -- commit
-        there is nothing to commit: no file that git follows was changed
-        -- status
-    "#]],
+            -- commit
+            nothing to commit
+            -- status
+        "#]],
     );
 }
 
@@ -291,7 +292,7 @@ fn a_folder_inside_a_repository_sees_and_commits_only_itself() {
     repository.write("sub/deep/d.txt", "new\n");
     let changes = block_on(workspace.changes(&base, &[])).unwrap();
     assert_eq!(files(&changes), "Modified c.txt +1 -1\nAdded deep/d.txt +1 -0\n");
-    block_on(workspace.commit(&deciding(&base, &changes))).unwrap();
+    commit_of(&workspace, &deciding(&base, &changes));
     assert_eq!(repository.git("show --name-only --format= HEAD"), "sub/c.txt\nsub/deep/d.txt\n");
     assert_eq!(repository.git("status --short"), " M a.txt\n");
 }
@@ -306,11 +307,11 @@ fn the_first_commit_of_a_repository_has_no_parent() {
     repository.write("a.txt", "a\n");
     let changes = block_on(workspace.changes(&base, &[])).unwrap();
     let deciding = deciding(&base, &changes);
-    let commit = block_on(workspace.commit(&deciding)).unwrap();
+    let commit = commit_of(&workspace, &deciding);
     assert_eq!(repository.git("log --format=%H%P main").trim(), commit);
     assert_eq!(repository.git("ls-tree -r --name-only HEAD"), "a.txt\n");
     assert_eq!(repository.git("status --short"), "?? mine.txt\n");
-    assert_eq!(block_on(workspace.commit(&deciding)).unwrap(), commit);
+    assert_eq!(commit_of(&workspace, &deciding), commit);
 }
 
 #[test]
@@ -322,12 +323,12 @@ fn a_commit_that_somebody_made_meanwhile_is_built_upon() {
     let changes = block_on(workspace.changes(&base, &[])).unwrap();
     repository.write("b.txt", "theirs\n");
     repository.git("commit -qm theirs b.txt");
-    let commit = block_on(workspace.commit(&deciding(&base, &changes))).unwrap();
+    let commit = commit_of(&workspace, &deciding(&base, &changes));
     assert_eq!(repository.git("log --format=%s"), "Do the work\ntheirs\nfirst\n");
     assert_eq!(repository.git("show --name-only --format= HEAD"), "a.txt\n");
     repository.write("b.txt", "later\n");
     repository.git("commit -qm later b.txt");
-    let again = block_on(workspace.commit(&deciding(&base, &changes))).unwrap();
+    let again = commit_of(&workspace, &deciding(&base, &changes));
     assert_eq!(again, commit, "found behind a later commit");
     assert_eq!(repository.git("status --short"), "");
 }
@@ -340,10 +341,10 @@ fn a_crash_between_commit_and_index_is_mended_by_the_next_call() {
     repository.write("a.txt", "run\n");
     let changes = block_on(workspace.changes(&base, &[])).unwrap();
     let deciding = deciding(&base, &changes);
-    let commit = block_on(workspace.commit(&deciding)).unwrap();
+    let commit = commit_of(&workspace, &deciding);
     repository.git(&format!("reset -q {} -- a.txt", base.commit.as_deref().unwrap()));
     assert_eq!(repository.git("status --short"), "MM a.txt\n");
-    assert_eq!(block_on(workspace.commit(&deciding)).unwrap(), commit);
+    assert_eq!(commit_of(&workspace, &deciding), commit);
     assert_eq!(repository.git("status --short"), "");
 }
 
@@ -356,11 +357,30 @@ fn another_runs_commit_is_not_taken_for_ours() {
     let changes = block_on(workspace.changes(&base, &[])).unwrap();
     let mut deciding = deciding(&base, &changes);
     deciding.message = "quotes another\n\nTrunkline-Patch-Set: other".to_owned();
-    let commit = block_on(workspace.commit(&deciding)).unwrap();
+    let commit = commit_of(&workspace, &deciding);
     deciding.patch_set = "other".to_owned();
     repository.write("a.txt", "other\n");
     deciding.tree = block_on(workspace.changes(&base, &[])).unwrap().tree.unwrap();
-    assert_ne!(block_on(workspace.commit(&deciding)).unwrap(), commit);
+    assert_ne!(commit_of(&workspace, &deciding), commit);
+}
+
+/// Commits and returns what was made or found.
+fn commit_of(workspace: &GitWorkspace, deciding: &Deciding) -> String {
+    block_on(workspace.commit(deciding)).unwrap().expect("there is something to commit")
+}
+
+#[test]
+fn an_untracked_file_that_came_and_went_is_nothing_to_commit() {
+    let repository = Repository::new();
+    repository.write("scratch.txt", "mine\n");
+    let workspace = repository.open();
+    let base = block_on(workspace.base()).unwrap();
+    fs::remove_file(repository.root().join("scratch.txt")).unwrap();
+    let changes = block_on(workspace.changes(&base, &[])).unwrap();
+    assert_eq!(changes.files.len(), 1, "it is a change of the files all the same");
+    let deciding = deciding(&base, &changes);
+    assert_eq!(block_on(workspace.commit(&deciding)), Ok(None));
+    assert_eq!(block_on(workspace.find_commit(&deciding)), Ok(None));
 }
 
 #[test]
@@ -371,7 +391,7 @@ fn what_the_run_has_committed_itself_is_its_commit() {
     repository.write("a.txt", "run\n");
     repository.git("commit -q -a -m by-a-command");
     let changes = block_on(workspace.changes(&base, &[])).unwrap();
-    let commit = block_on(workspace.commit(&deciding(&base, &changes))).unwrap();
+    let commit = commit_of(&workspace, &deciding(&base, &changes));
     assert_eq!(repository.git("rev-parse HEAD").trim(), commit);
     assert_eq!(repository.git("rev-list --count HEAD").trim(), "2");
 }
@@ -386,7 +406,7 @@ fn a_detached_head_and_a_linked_worktree_work() {
     let base = block_on(workspace.base()).unwrap();
     fs::write(linked.join("a.txt"), "run\n").unwrap();
     let changes = block_on(workspace.changes(&base, &[])).unwrap();
-    let commit = block_on(workspace.commit(&deciding(&base, &changes))).unwrap();
+    let commit = commit_of(&workspace, &deciding(&base, &changes));
     assert_eq!(git(&linked, "rev-parse HEAD").trim(), commit);
     assert_eq!(git(&linked, "status --short"), "");
     assert_eq!(repository.git("log --format=%s main"), "first\n", "no branch was moved");
@@ -406,7 +426,7 @@ fn who_told_git_no_name_commits_under_ours() {
     let base = block_on(workspace.base()).unwrap();
     repository.write("a.txt", "run\n");
     let changes = block_on(workspace.changes(&base, &[])).unwrap();
-    block_on(workspace.commit(&deciding(&base, &changes))).unwrap();
+    commit_of(&workspace, &deciding(&base, &changes));
     assert_eq!(repository.git("log -1 --format=%an=%ae=%cn"), "Trunkline=trunkline@localhost=Trunkline\n");
 }
 
@@ -429,7 +449,7 @@ fn hooks_and_programs_that_the_repository_names_are_not_started() {
     let base = block_on(workspace.base()).unwrap();
     repository.write("a.txt", "run\n");
     let changes = block_on(workspace.changes(&base, &[])).unwrap();
-    block_on(workspace.commit(&deciding(&base, &changes))).unwrap();
+    commit_of(&workspace, &deciding(&base, &changes));
     assert!(!repository.root().join("sprung").exists());
 }
 

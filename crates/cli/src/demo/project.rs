@@ -36,7 +36,8 @@ exit $failed
 /// Writes the project into an empty folder and commits it.
 pub(crate) fn create(folder: &Path) -> Result<(), Fault> {
     let write = |name: &str, text: &str| {
-        std::fs::write(folder.join(name), text).map_err(|error| Fault::new(format!("cannot write {name}: {error}")))
+        std::fs::write(folder.join(name), text)
+            .map_err(|error| Fault::new(format!("cannot write {name}: {error}")))
     };
     write(SOURCE, SOURCE_TEXT)?;
     write(TEST, TEST_TEXT)?;
@@ -56,7 +57,8 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) -> Result<String, Fault> {
     // Templates and hooks of the user have no business in a throw-away repository.
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_TEMPLATE_DIR", "");
     let output = command.output().map_err(|error| {
-        Fault::new(format!("cannot run git: {error}")).hint("the demo needs git and a POSIX shell, nothing else")
+        Fault::new(format!("cannot run git: {error}"))
+            .hint("the demo needs git and a POSIX shell, nothing else")
     })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());

@@ -32,24 +32,31 @@ struct Answered<'a> {
 
 /// Returns what the model says next.
 pub(crate) fn answer(request: &Request) -> Turn {
-    let lesson = request.messages.iter().rposition(|message| {
-        message.role == Role::User && message.text().contains("[revert-lesson]")
-    });
+    let lesson = request
+        .messages
+        .iter()
+        .rposition(|message| message.role == Role::User && message.text().contains("[revert-lesson]"));
     let since = lesson.map_or(&request.messages[..], |at| request.messages.get(at..).unwrap_or_default());
     let calls = answered(since);
     // Ids only have to differ within the history that is sent.
     let id = |position: usize| format!("call_{}_{position}", request.messages.len());
     let tried = lesson.is_some();
 
-    let read = |call: &Answered<'_>| call.name == "read_file" && call.arguments.contains(SOURCE) && !call.is_error;
+    let read =
+        |call: &Answered<'_>| call.name == "read_file" && call.arguments.contains(SOURCE) && !call.is_error;
     let Some(at) = calls.iter().rposition(read) else { return look(tried, id) };
     // Whoever reads the file again begins anew: what came before it no longer fits.
     let (source, done) = (&calls[at].text, &calls[at + 1..]);
-    let staged = done.iter().rev().find(|call| call.name == "edit_file").and_then(|call| staged_as(&call.text));
+    let staged =
+        done.iter().rev().find(|call| call.name == "edit_file").and_then(|call| staged_as(&call.text));
     let Some(proposal) = staged else { return edit(source, tried, id(0)) };
     match done.iter().rfind(|call| call.name == "resolve") {
         None => {
-            let reason = if tried { "one dash for every run of other characters" } else { "a slug has no punctuation" };
+            let reason = if tried {
+                "one dash for every run of other characters"
+            } else {
+                "a slug has no punctuation"
+            };
             let arguments = json!({ "action": "apply", "id": proposal, "reason": reason });
             return Turn::new().call(id(0), "resolve", &arguments);
         }
@@ -58,18 +65,21 @@ pub(crate) fn answer(request: &Request) -> Turn {
     }
     let run = done.iter().rfind(|call| call.name == "run_command" && call.text.contains("exit code"));
     match run {
-        None => Turn::say("Now the test.").call(id(0), "run_command", &json!({ "command": format!("sh {TEST}") })),
+        None => {
+            Turn::say("Now the test.").call(id(0), "run_command", &json!({ "command": format!("sh {TEST}") }))
+        }
         Some(run) if run.text.contains("exit code 0") => Turn::say(
             "All three checks pass. The slug now turns every run of characters that are neither letters nor digits into \
              one dash and drops a dash at the end. My first way, deleting the punctuation, left double dashes; it is on \
              the branch that I left.",
         ),
-        Some(_) if !tried => Turn::say("Two dashes in a row: this way does not lead there. I go back and take another.")
-            .call(
+        Some(_) if !tried => {
+            Turn::say("Two dashes in a row: this way does not lead there. I go back and take another.").call(
                 id(0),
                 "revert_to_state",
                 &json!({ "category": "failure", "step": last_mark(since), "summary": LESSON }),
-            ),
+            )
+        }
         Some(_) => Turn::say("The test still fails, and I have no further idea."),
     }
 }
@@ -77,7 +87,11 @@ pub(crate) fn answer(request: &Request) -> Turn {
 fn look(tried: bool, id: impl Fn(usize) -> String) -> Turn {
     let source = json!({ "path": SOURCE });
     if tried {
-        return Turn::say("From here by the other way. First the file as it is now.").call(id(0), "read_file", &source);
+        return Turn::say("From here by the other way. First the file as it is now.").call(
+            id(0),
+            "read_file",
+            &source,
+        );
     }
     Turn::say("I look at the project first.")
         .call(id(0), "list_files", &json!({}))
@@ -88,7 +102,9 @@ fn look(tried: bool, id: impl Fn(usize) -> String) -> Turn {
 /// Proposes to replace the line of the pipeline, whatever it is by now.
 fn edit(source: &str, tried: bool, id: String) -> Turn {
     let old = source.lines().find_map(|line| line.find("printf '%s' \"$1\"").map(|at| &line[at..]));
-    let Some(old) = old else { return Turn::say(format!("{SOURCE} does not look as I know it; I stop here.")) };
+    let Some(old) = old else {
+        return Turn::say(format!("{SOURCE} does not look as I know it; I stop here."));
+    };
     let new = if tried { SECOND } else { FIRST };
     let words = if tried {
         "Every run of other characters becomes one dash."
@@ -133,14 +149,15 @@ fn staged_as(text: &str) -> Option<String> {
 fn last_mark(messages: &[Message]) -> String {
     let edited = messages.iter().position(|message| message.calls().any(|call| call.name == "edit_file"));
     let kept = messages.get(..edited.unwrap_or(messages.len())).unwrap_or_default();
-    let marks = kept.iter().rev().flat_map(|message| message.content.iter()).filter_map(|block| match block {
-        Content::ToolResult(result) => match result.content.first() {
-            Some(Part::Text { text }) => Some(text.as_str()),
+    let marks =
+        kept.iter().rev().flat_map(|message| message.content.iter()).filter_map(|block| match block {
+            Content::ToolResult(result) => match result.content.first() {
+                Some(Part::Text { text }) => Some(text.as_str()),
+                _ => None,
+            },
+            Content::Text { text } => Some(text.as_str()),
             _ => None,
-        },
-        Content::Text { text } => Some(text.as_str()),
-        _ => None,
-    });
+        });
     let mut marks = marks.filter(|text| text.starts_with("[n") && text.ends_with(']'));
     marks.next().unwrap_or("n1").to_owned()
 }

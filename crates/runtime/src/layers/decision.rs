@@ -31,6 +31,8 @@ pub(crate) struct OpenRun {
     pub(crate) record: RunRecord,
     /// The message that it started from; what comes later belongs to it.
     pub(crate) prompt: NodeId,
+    /// Where in the log it was opened.
+    pub(crate) opened: u64,
     pub(crate) base: Base,
     /// What was about to be committed, and where the head was; it means nothing once the head is elsewhere.
     deciding: Option<DecidingNote>,
@@ -77,7 +79,7 @@ fn unfit(fault: impl ToString) -> RuntimeError {
 }
 
 impl Part {
-    pub(crate) fn record(&mut self, note: &Note) -> Result<(), RuntimeError> {
+    pub(crate) fn record(&mut self, note: &Note, seq: u64) -> Result<(), RuntimeError> {
         match note.kind.as_str() {
             OPENED => {
                 let opened: OpenedNote = journal::read(note)?;
@@ -86,6 +88,7 @@ impl Part {
                 self.run = Some(OpenRun {
                     record,
                     prompt,
+                    opened: seq,
                     base,
                     deciding: None,
                     patch_sets: Vec::new(),
@@ -203,6 +206,8 @@ pub(crate) enum Outcome<'a> {
     Unchanged,
     /// They were changed and left so.
     Changed(&'a Changes),
+    /// They were changed, and there was nothing to commit or nobody to allow it.
+    Announced(&'a Deciding),
     /// The changes that were about to be committed stand in this commit.
     Committed(&'a Deciding, &'a str),
 }
@@ -227,23 +232,34 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<Vec<Record>, R
     let reason = |text: &str| NonBlank::new(text).map_err(unfit);
     let mut records: Vec<Record> = Vec::new();
     let mut sets: Vec<PatchSet> = Vec::new();
+    let applied = |patch_set| -> Result<Verdict, RuntimeError> {
+        Ok(Verdict::Other {
+            label: Label::new("applied").map_err(unfit)?,
+            patch_set: Some(patch_set),
+            reason: reason("files were changed and not committed")?,
+        })
+    };
+    // What was announced was recorded together with its announcement.
+    let announced = |deciding: &Deciding| -> Result<PatchSetId, RuntimeError> {
+        deciding.patch_set.parse().map_err(unfit)
+    };
     let verdict = match ending.outcome {
         Outcome::Committed(deciding, commit) => {
-            // It was recorded together with the note that announced the commit.
-            let id = deciding.patch_set.parse().map_err(unfit)?;
-            sets.extend(run.patch_sets.iter().find(|set| set.id() == id).cloned());
-            Verdict::Commit { patch_set: id, commit: commit.parse().map_err(unfit)? }
+            let patch_set = announced(deciding)?;
+            sets.extend(run.patch_sets.iter().find(|set| set.id() == patch_set).cloned());
+            Verdict::Commit { patch_set, commit: commit.parse().map_err(unfit)? }
+        }
+        Outcome::Announced(deciding) => {
+            let patch_set = announced(deciding)?;
+            sets.extend(run.patch_sets.iter().find(|set| set.id() == patch_set).cloned());
+            applied(patch_set)?
         }
         Outcome::Changed(changes) => {
             let set = patch_set(run, PatchSetId::new((ending.new_id)()).map_err(unfit)?, changes)?;
             let id = set.id();
             records.push(canonical(PATCH_SET, ending.at, set.print()));
             sets.push(set);
-            Verdict::Other {
-                label: Label::new("applied").map_err(unfit)?,
-                patch_set: Some(id),
-                reason: reason("files were changed and not committed")?,
-            }
+            applied(id)?
         }
         Outcome::Unchanged if ending.refused => Verdict::Abandon { reason: reason("the model declined")? },
         Outcome::Unchanged => Verdict::Other {
@@ -301,7 +317,7 @@ fn canonical(kind: &str, at: Timestamp, body: String) -> Record {
 fn patch_set(run: &OpenRun, id: PatchSetId, changes: &Changes) -> Result<PatchSet, RuntimeError> {
     let files = changes.files.iter().map(|file| {
         Ok(TouchedFile {
-            path: RelativePath::new(file.path.clone()).map_err(unfit)?,
+            path: path(&file.path)?,
             change: match file.change {
                 FileChange::Added => Change::Added,
                 FileChange::Modified => Change::Modified,
@@ -328,7 +344,7 @@ fn evidence(run: &OpenRun, run_id: RunId, ending: &Ending<'_>) -> Result<Vec<Evi
                 "test" => EvidenceKind::Test,
                 "lint" => EvidenceKind::Lint,
                 "build" => EvidenceKind::Build,
-                other => EvidenceKind::Other(Label::new(other).map_err(unfit)?),
+                other => EvidenceKind::Other(label(other)?),
             },
             tool: NonBlank::new(note.tool.clone()).map_err(unfit)?,
             command: Some(note.finding.command.clone()),
@@ -350,6 +366,24 @@ pub(crate) fn event(note: &Note) -> Option<Event> {
         (LAYER, DECIDED) => Decision::parse(body).ok().map(|decision| Event::Decided(Box::new(decision))),
         _ => None,
     }
+}
+
+/// Returns a tool's word for what it found, or `command` for a word that cannot stand in a verdict.
+///
+/// The end of a run must not fail on what somebody called something.
+fn label(word: &str) -> Result<Label, RuntimeError> {
+    Label::new(word).or_else(|_| Label::new("command")).map_err(unfit)
+}
+
+/// Returns a path as a verdict can hold it; characters that it cannot hold are written `%` and their bytes in hex.
+fn path(path: &str) -> Result<RelativePath, RuntimeError> {
+    let escaped = || -> String {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
+        path.bytes()
+            .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+            .collect()
+    };
+    RelativePath::new(path).or_else(|_| RelativePath::new(escaped())).map_err(unfit)
 }
 
 /// Keeps a rationale to a length that a record can carry.

@@ -16,7 +16,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    pub(crate) fn record(&mut self, note: &Note) -> Result<(), RuntimeError> {
+    pub(crate) fn record(&mut self, note: &Note, _: u64) -> Result<(), RuntimeError> {
         let body: Value = crate::journal::read(note)?;
         match note.kind.as_str() {
             "opened" => {

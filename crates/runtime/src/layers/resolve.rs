@@ -20,6 +20,9 @@ pub(crate) const LAYER: &str = "resolve";
 const EVENT: &str = "event";
 const GATED: &str = "gated";
 
+/// How often an apply that fails is offered again.
+const ATTEMPTS: u32 = 3;
+
 /// Who decides on what tools want done.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -51,6 +54,8 @@ pub(crate) enum Gated {
     Ask(Box<Asked>),
     /// Somebody was asked.
     Waiting(Id),
+    /// Somebody was asked under another policy; this one approves it.
+    Approve(Id),
     /// It may not; the text says why.
     Refused(String),
 }
@@ -73,12 +78,19 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    pub(crate) fn into_step(self) -> Step {
+    /// Returns the step, given whether a run is open: what is written to files belongs to one.
+    pub(crate) fn into_step(self, run_is_open: bool) -> Step {
         match self {
+            Work::Apply(_) | Work::Approve(_) if !run_is_open => Step::OpenRun,
             Work::Ask(waiting) => Step::Ask(waiting),
             work => Step::Work(work),
         }
     }
+}
+
+/// Returns the step that approves a proposal because the policy says so.
+pub(crate) fn approve(id: Id) -> Step {
+    Step::Work(Work::Approve(id))
 }
 
 #[derive(Serialize, Deserialize)]
@@ -93,18 +105,20 @@ pub(crate) struct Part {
     pub(crate) queue: Queue<Value>,
     gates: HashMap<(NodeId, u32), Id>,
     gated_calls: HashMap<Id, CallPlace>,
+    /// Where in the log each applied proposal was.
+    applied: HashMap<Id, u64>,
 }
 
 impl Part {
-    pub(crate) fn record(&mut self, note: &Note) -> Result<(), RuntimeError> {
+    pub(crate) fn record(&mut self, note: &Note, seq: u64) -> Result<(), RuntimeError> {
         match note.kind.as_str() {
             EVENT => {
                 let event: QueueEvent<Value> = journal::read(note)?;
-                self.queue.record(event).map_err(|source| RuntimeError::BadNote {
-                    layer: LAYER.to_owned(),
-                    kind: EVENT.to_owned(),
-                    fault: source.to_string(),
-                })?;
+                let id = event.proposal;
+                let state = self.queue.record(event).map_err(|source| unfit(&source))?;
+                if state == At::Applied {
+                    self.applied.insert(id, seq);
+                }
             }
             GATED => {
                 let gated: GatedNote = journal::read(note)?;
@@ -116,10 +130,28 @@ impl Part {
         Ok(())
     }
 
+    /// Checks that records could be folded, before a store keeps them for ever.
+    pub(crate) fn check(&self, records: &[Record]) -> Result<(), RuntimeError> {
+        let mut scratch: Option<Queue<Value>> = None;
+        for record in records {
+            let Record::Note(note) = record else { continue };
+            if note.layer != LAYER || note.kind != EVENT {
+                continue;
+            }
+            let queue = scratch.get_or_insert_with(|| self.queue.clone());
+            queue.record(journal::read(note)?).map_err(|source| unfit(&source))?;
+        }
+        Ok(())
+    }
+
     /// Returns the call that a proposal stands for, if it is a command that waits rather than an edit.
     pub(crate) fn gated_call(&self, id: Id) -> Option<&CallPlace> {
         self.gated_calls.get(&id)
     }
+}
+
+fn unfit(source: &QueueError) -> RuntimeError {
+    RuntimeError::BadNote { layer: LAYER.to_owned(), kind: EVENT.to_owned(), fault: source.to_string() }
 }
 
 /// Who the program is when it decides something itself.
@@ -165,6 +197,7 @@ pub(crate) fn gate(
         return Gated::Refused(format!("not run: {id} is not known"));
     };
     match entry.state {
+        At::Proposed if *setting != Approval::Person => Gated::Approve(*id),
         At::Proposed => Gated::Waiting(*id),
         At::Approved => Gated::Free(Some(*id)),
         At::Discarded => {
@@ -198,6 +231,7 @@ pub(crate) fn stage_gate(
     let mut proposal = Proposal::new(asked.gate.label.clone(), asked.tool.clone(), payload);
     proposal.preview = Preview { text: asked.gate.preview.clone(), diff: None };
     proposal.call = Some(call_ref(place));
+    proposal.deciders = BTreeSet::from([ActorKind::Person, ActorKind::Policy]);
     proposal.effect = Effect::Irreversible;
     let event = part.queue.stage(proposal, at.0)?;
     let tie = GatedNote { call: place.clone(), proposal: event.proposal };
@@ -208,11 +242,11 @@ pub(crate) fn stage_gate(
 /// Completes what a tool proposed: where it comes from, and who may decide.
 pub(crate) fn prepared(setting: &Setting, mut proposal: Proposal, place: &CallPlace) -> Proposal {
     proposal.call = Some(call_ref(place));
-    proposal.deciders = match setting {
-        Approval::Person => BTreeSet::from([ActorKind::Person]),
-        Approval::Model => BTreeSet::from([ActorKind::Model, ActorKind::Person]),
-        Approval::Always => BTreeSet::from([ActorKind::Policy, ActorKind::Person]),
-    };
+    // A person may hand the decision to a policy later, never to the model that proposed it under another one.
+    proposal.deciders = BTreeSet::from([ActorKind::Person, ActorKind::Policy]);
+    if *setting == Approval::Model {
+        proposal.deciders.insert(ActorKind::Model);
+    }
     proposal
 }
 
@@ -230,8 +264,9 @@ pub(crate) fn work(setting: &Setting, part: &Part) -> Option<Work> {
             At::Stale => return Some(Work::Check(id)),
             At::Unknown | At::Applying => return Some(Work::LookUp(id)),
             At::Proposed if *setting == Approval::Always => return Some(Work::Approve(id)),
-            At::Proposed | At::Failed if *setting == Approval::Model => {}
-            At::Failed if *setting == Approval::Always => {
+            At::Proposed if *setting == Approval::Model => {}
+            At::Failed if *setting == Approval::Model && entry.attempts < ATTEMPTS => {}
+            At::Failed if *setting == Approval::Always || entry.attempts >= ATTEMPTS => {
                 return Some(Work::Drop(id, "it could not be applied".to_owned()));
             }
             _ => asked.push(id),
@@ -301,17 +336,13 @@ pub(crate) fn event(recorded: &Note) -> Option<Event> {
     is_event.then(|| serde_json::from_str(&recorded.body).ok()).flatten().map(Event::Proposal)
 }
 
-/// Returns the first-written state of each path that this run has applied, for folders without version control.
+/// Returns the first-written state of each path that was applied after `since`, for folders without version control.
 #[cfg(feature = "decision-objects")]
-pub(crate) fn touched(part: &Part, since: NodeId) -> Vec<crate::Touched> {
+pub(crate) fn touched(part: &Part, since: u64) -> Vec<crate::Touched> {
     use trunkline_resolve_queue::SubjectState;
     let mut touched: Vec<crate::Touched> = Vec::new();
-    let applied = part.queue.iter().filter(|entry| entry.state == At::Applied);
-    for entry in applied {
-        let node = entry.proposal.call.as_ref().and_then(|call| call.node.parse::<NodeId>().ok());
-        if node.is_none_or(|node| node <= since) {
-            continue;
-        }
+    let ours = |id: &Id| part.applied.get(id).is_some_and(|applied| *applied > since);
+    for entry in part.queue.iter().filter(|entry| ours(&entry.id)) {
         for written in &entry.proposal.after {
             let before = entry.proposal.fingerprints.iter().find(|before| before.subject == written.subject);
             let known = touched.iter().any(|known| known.path == written.subject);

@@ -24,15 +24,20 @@ pub(crate) enum Gated {
     Free(Option<Id>),
     Ask(Box<Asked>),
     Waiting(Id),
+    Approve(Id),
     Refused(String),
 }
 
 pub(crate) enum Work {}
 
 impl Work {
-    pub(crate) fn into_step(self) -> Step {
+    pub(crate) fn into_step(self, _: bool) -> Step {
         match self {}
     }
+}
+
+pub(crate) fn approve(id: Id) -> Step {
+    match id {}
 }
 
 /// Which proposals of another build are not settled.
@@ -48,12 +53,12 @@ struct Seen {
 }
 
 impl Part {
-    pub(crate) fn record(&mut self, note: &Note) -> Result<(), RuntimeError> {
+    pub(crate) fn record(&mut self, note: &Note, _: u64) -> Result<(), RuntimeError> {
         if note.kind != "event" {
             return Ok(());
         }
         let seen: Seen = journal::read(note)?;
-        let is = |name: &str| seen.change.get(name).is_some();
+        let is = |name: &str| seen.change.get(name).is_some() || seen.change.as_str() == Some(name);
         let discarded = seen.change.pointer("/decided/verdict").and_then(Value::as_str) == Some("discard");
         let applied = seen.change.pointer("/finished/outcome").and_then(Value::as_str) == Some("applied")
             || seen.change.pointer("/recovered/observation").and_then(Value::as_str) == Some("after");
@@ -62,6 +67,11 @@ impl Part {
         } else if is("superseded") || discarded || applied {
             self.open.remove(&seen.proposal);
         }
+        Ok(())
+    }
+
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
+    pub(crate) fn check(&self, _: &[Record]) -> Result<(), RuntimeError> {
         Ok(())
     }
 
@@ -112,6 +122,6 @@ pub(crate) fn event(_: &Note) -> Option<Event> {
 }
 
 #[cfg(feature = "decision-objects")]
-pub(crate) fn touched(_: &Part, _: NodeId) -> Vec<crate::Touched> {
+pub(crate) fn touched(_: &Part, _: u64) -> Vec<crate::Touched> {
     Vec::new()
 }

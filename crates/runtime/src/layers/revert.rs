@@ -160,12 +160,22 @@ pub(crate) fn plan_by_person(
     tree: &MessageTree,
     to: NodeId,
     lesson: Option<&str>,
-    at: Timestamp,
-) -> Result<Leaving, RuntimeError> {
+) -> Result<Planned, RuntimeError> {
     let request = trunkline_revert::Request::new(trunkline_revert::Category::Failure, to, lesson);
-    let plan = trunkline_revert::plan(tree, &request, Mover::PERSON)
-        .map_err(|refusal| RuntimeError::Refused { reason: refusal.to_string() })?;
-    Ok(Leaving { outcome: plan.outcome(&[], at, trunkline_revert::turn(tree)) })
+    trunkline_revert::plan(tree, &request, Mover::PERSON)
+        .map(|plan| Planned { plan })
+        .map_err(|refusal| RuntimeError::Refused { reason: refusal.to_string() })
+}
+
+/// A person's revert, before the nodes are known that still come before it.
+pub(crate) struct Planned {
+    plan: Plan,
+}
+
+impl Planned {
+    pub(crate) fn leaving(self, tree: &MessageTree, results: &[NodeId], at: Timestamp) -> Leaving {
+        Leaving { outcome: self.plan.outcome(results, at, trunkline_revert::turn(tree)) }
+    }
 }
 
 /// Returns the note that an undo leaves at the head that it restores.

@@ -87,13 +87,16 @@ pub(crate) fn event(_: &StoredNote) -> Option<Event> {
     None
 }
 
-pub(crate) fn plan_by_person(
-    _: &MessageTree,
-    _: NodeId,
-    _: Option<&str>,
-    _: Timestamp,
-) -> Result<Leaving, RuntimeError> {
+pub(crate) fn plan_by_person(_: &MessageTree, _: NodeId, _: Option<&str>) -> Result<Planned, RuntimeError> {
     Err(RuntimeError::LayerMissing { feature: "revert" })
+}
+
+pub(crate) enum Planned {}
+
+impl Planned {
+    pub(crate) fn leaving(self, _: &MessageTree, _: &[NodeId], _: Timestamp) -> Leaving {
+        match self {}
+    }
 }
 
 pub(crate) fn undone(_: &MessageTree, _: &HeadMove, _: Timestamp) -> Option<Record> {

@@ -16,7 +16,7 @@ const RECENT: &str = "50";
 const INDEX_TRIES: u32 = 5;
 
 impl GitWorkspace {
-    pub(super) fn commit_once(&self, deciding: &Deciding) -> Result<String, WorkspaceFault> {
+    pub(super) fn commit_once(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         for name in [&deciding.run, &deciding.patch_set] {
             if name.is_empty() || !name.chars().all(|character| character.is_ascii_graphic()) {
                 return Err(fault(format!("{name:?} cannot name anything in a commit")));
@@ -31,7 +31,7 @@ impl GitWorkspace {
                 // A crash may have come between the commit and the index.
                 self.refresh_index(&paths);
             }
-            return Ok(done);
+            return Ok(Some(done));
         }
         let tree = self.tree(head.as_deref(), &paths)?;
         let before = match &head {
@@ -45,24 +45,28 @@ impl GitWorkspace {
             && deciding.base.commit.as_ref() != Some(head)
         {
             // The run has committed its changes itself, with a command.
-            return Ok(head.clone());
+            return Ok(Some(head.clone()));
         }
         if paths.is_empty() || before.as_ref() == Some(&tree) {
-            return Err(fault("there is nothing to commit: no file that git follows was changed"));
+            // No file that git follows is other than it was.
+            return Ok(None);
         }
         let commit = self.write_commit(deciding, &tree, head.as_deref())?;
         // Only if nobody else has committed meanwhile; the empty text means "must not exist".
         let note = format!("trunkline: run {}", deciding.run);
         self.git().run(&["update-ref", "-m", &note, "HEAD", &commit, head.as_deref().unwrap_or("")])?;
         self.refresh_index(&paths);
-        Ok(commit)
+        Ok(Some(commit))
     }
 
     /// Finds the commit that an earlier call made for this patch set.
-    fn find(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+    pub(super) fn find(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         let form = "--format=%H %(trailers:key=Trunkline-Patch-Set,valueonly,separator=%x20)";
         let since = deciding.base.commit.as_ref().map(|base| format!("{base}..HEAD"));
         let recent = |range: &str| self.git().run(&["log", form, "-n", RECENT, range, "--"]);
+        if self.head()?.is_none() {
+            return Ok(None);
+        }
         let listed = match since {
             // The base can be gone, for example after a fresh clone.
             Some(range) => self.git().run(&["log", form, &range, "--"]).or_else(|_| recent("HEAD"))?,

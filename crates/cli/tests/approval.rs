@@ -1,0 +1,93 @@
+//! Edits and commands wait for a person, who may come later and in another process.
+
+use expect_test::expect;
+
+use crate::fake::{Scene, calls, says};
+
+const EDIT: &str = r#"{"path":"a.txt","content":"one\ntwo\n"}"#;
+
+#[test]
+fn without_a_terminal_a_run_stops_and_everything_waits() {
+    let (scene, _endpoint) = Scene::with(vec![calls("write_file", EDIT)]);
+    let said = scene.run(&["run", "write a.txt"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(1), ""));
+    assert!(!scene.work().join("a.txt").exists());
+    let end = said.err.split_once("\n\nwaiting").map_or("", |(_, end)| end);
+    expect![[r#"
+         for you; nothing of this is done yet
+          p1 create a.txt (+2)
+        100 tokens in, 5 out
+        session ID in TMP/store/sessions.db
+          look     trunkline resolve p1 -s ID
+          decide   trunkline resolve p1 apply -s ID
+          go on    trunkline resume ID
+    "#]]
+    .assert_eq(end);
+    let shown = scene.run(&["resolve", "p1"]);
+    expect![[r#"
+        ± p1 create a.txt (+2)
+            --- /dev/null
+            +++ b/a.txt
+            @@ -0,0 +1,2 @@
+            +one
+            +two
+        proposed
+    "#]]
+    .assert_eq(&shown.out);
+}
+
+#[test]
+fn a_decision_in_another_process_is_carried_out_there_and_the_model_is_told_later() {
+    let (scene, endpoint) = Scene::with(vec![calls("write_file", EDIT), says("Written.")]);
+    assert_eq!(scene.run(&["run", "write a.txt", "-q"]).exit, Some(1));
+    assert_eq!(scene.ok(&["resolve", "p1", "apply"]), "p1 applied\n");
+    assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("written"), "one\ntwo\n");
+    assert_eq!(endpoint.requests().len(), 1, "deciding asks no model");
+    assert_eq!(scene.ok(&["resume", "-q"]), "Written.\n");
+    assert!(endpoint.requests()[1].contains("A person approved p1"));
+    let tree = scene.ok(&["tree"]);
+    assert!(tree.contains("◆ other: applied"), "{tree}");
+}
+
+#[test]
+fn a_command_waits_too_and_runs_when_it_was_approved() {
+    let (scene, endpoint) =
+        Scene::with(vec![calls("run_command", r#"{"command":"echo seen > b.txt"}"#), says("Ran.")]);
+    assert_eq!(scene.run(&["run", "run it", "-q"]).exit, Some(1));
+    assert!(!scene.work().join("b.txt").exists());
+    let listed = scene.ok(&["resolve"]);
+    assert!(listed.starts_with("p1    proposed    run: echo seen > b.txt  "), "{listed}");
+    assert_eq!(scene.ok(&["resolve", "p1", "apply"]), "p1 applied\n");
+    assert!(scene.work().join("b.txt").exists());
+    assert_eq!(scene.ok(&["resume", "-q"]), "Ran.\n");
+    assert!(endpoint.requests()[1].contains("exit code 0"));
+}
+
+#[test]
+fn why_something_was_discarded_reaches_the_model() {
+    let (scene, endpoint) = Scene::with(vec![calls("write_file", EDIT), says("Fine.")]);
+    assert_eq!(scene.run(&["run", "write a.txt", "-q"]).exit, Some(1));
+    assert_eq!(scene.ok(&["resolve", "p1", "discard", "--reason", "it is generated"]), "p1 discarded\n");
+    assert_eq!(scene.run(&["resolve", "p1", "apply"]).exit, Some(1), "decided is decided");
+    assert_eq!(scene.ok(&["resume", "-q"]), "Fine.\n");
+    assert!(endpoint.requests()[1].contains("it is generated"));
+    assert!(!scene.work().join("a.txt").exists());
+}
+
+#[test]
+fn yes_approves_everything_at_once() {
+    let (scene, _endpoint) = Scene::with(vec![calls("write_file", EDIT), says("Written.")]);
+    let said = scene.run(&["run", "write a.txt", "--yes"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(0), "Written.\n"), "{}", said.err);
+    assert!(scene.work().join("a.txt").exists());
+}
+
+#[test]
+fn a_file_that_changed_after_the_preview_is_not_overwritten() {
+    let (scene, _endpoint) = Scene::with(vec![calls("write_file", EDIT), says("I see.")]);
+    assert_eq!(scene.run(&["run", "write a.txt", "-q"]).exit, Some(1));
+    std::fs::write(scene.work().join("a.txt"), "mine\n").expect("written");
+    let said = scene.run(&["resolve", "p1", "apply"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(1), "p1 discarded\n"), "{}", said.err);
+    assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "mine\n");
+}

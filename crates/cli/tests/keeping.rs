@@ -1,0 +1,153 @@
+//! The store: what leaves it, what comes back, and what is said when it cannot be used.
+
+use std::os::unix::fs::PermissionsExt;
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::fake::{Scene, says};
+
+fn scene_with_a_session() -> Scene {
+    let (scene, _endpoint) = Scene::with(vec![says("Hello.")]);
+    assert_eq!(scene.run(&["run", "greet", "-q"]).exit, Some(0));
+    scene
+}
+
+#[test]
+fn the_import_of_an_export_is_the_identity() {
+    let scene = scene_with_a_session();
+    let file = scene.path("session.jsonl");
+    let (file, other) = (file.to_str().expect("plain"), scene.path("other.db"));
+    let other = other.to_str().expect("plain");
+    scene.ok(&["export", "-o", file]);
+    assert_eq!(scene.ok(&["--store", other, "import", file]), "ID\n");
+    let out = scene.command(&["--store", other, "export"]).output().expect("it runs").stdout;
+    assert_eq!(std::fs::read(file).expect("written"), out);
+    let again = scene.run(&["--store", other, "import", file]);
+    assert_eq!(again.exit, Some(1));
+    expect![[r#"
+        error: session ID exists already
+          hint: it is not replaced; another --store can take it
+    "#]]
+    .assert_eq(&again.err);
+    assert_eq!(scene.run(&["export", "-o", file]).exit, Some(2), "an existing file is not replaced");
+    assert_eq!(std::fs::metadata(file).expect("there").permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_file_that_was_cut_off_is_refused_whole() {
+    let scene = scene_with_a_session();
+    let whole = scene.command(&["export"]).output().expect("it runs").stdout;
+    let text = String::from_utf8(whole).expect("UTF-8");
+    let lines: Vec<&str> = text.lines().collect();
+    std::fs::write(scene.path("cut.jsonl"), lines[..lines.len() - 1].join("\n")).expect("written");
+    let cut = scene.path("cut.jsonl");
+    let said = scene.run(&[
+        "--store",
+        scene.path("new.db").to_str().expect("plain"),
+        "import",
+        cut.to_str().expect("plain"),
+    ]);
+    assert_eq!(said.exit, Some(1));
+    assert!(said.err.starts_with("error: the file was cut off: "), "{}", said.err);
+    assert_eq!(scene.run(&["import", "nowhere.jsonl"]).exit, Some(2));
+}
+
+#[test]
+fn a_file_that_is_no_database_is_named_and_not_touched() {
+    let scene = Scene::new();
+    std::fs::create_dir(scene.path("store")).expect("made");
+    std::fs::write(scene.store(), "a shopping list, and quite a long one\n".repeat(40)).expect("written");
+    let before = std::fs::read(scene.store()).expect("there");
+    for command in ["sessions", "tree"] {
+        let said = scene.run(&[command]);
+        assert_eq!((said.exit, said.out.as_str()), (Some(1), ""));
+        let first = said.err.lines().next().unwrap_or_default();
+        assert!(first.starts_with("error: TMP/store/sessions.db is not a session store"), "{}", said.err);
+    }
+    assert_eq!(std::fs::read(scene.store()).expect("there"), before);
+}
+
+#[test]
+fn a_damaged_database_gives_one_line_and_no_panic() {
+    let scene = scene_with_a_session();
+    let mut bytes = std::fs::read(scene.store()).expect("there");
+    assert!(
+        bytes.len() > 8192 && !scene.path("store/sessions.db-wal").exists(),
+        "it was closed, so it is whole"
+    );
+    // Everything after the first page, which holds the schema.
+    bytes.iter_mut().skip(4096).for_each(|byte| *byte = 0xab);
+    std::fs::write(scene.store(), bytes).expect("written");
+    for command in ["sessions", "show", "resume"] {
+        let said = scene.run(&[command]);
+        assert_eq!(said.exit, Some(1), "{command}: {}", said.err);
+        assert!(said.err.starts_with("error: ") && !said.err.contains("panicked"), "{command}: {}", said.err);
+    }
+}
+
+#[test]
+fn a_store_of_a_newer_version_is_refused_in_one_line() {
+    let scene = scene_with_a_session();
+    let mut bytes = std::fs::read(scene.store()).expect("there");
+    // SQLite keeps `user_version` in bytes 60 to 63 of the file.
+    bytes.splice(60..64, [0, 0, 0, 99]);
+    std::fs::write(scene.store(), bytes).expect("written");
+    let said = scene.run(&["sessions"]);
+    assert_eq!(said.exit, Some(1));
+    assert!(said.err.contains("was written by a newer version (schema 99"), "{}", said.err);
+}
+
+#[test]
+fn a_store_that_is_not_there_is_not_made_by_reading() {
+    let scene = Scene::new();
+    let said = scene.run(&["tree"]);
+    assert_eq!(said.exit, Some(2));
+    expect![[r#"
+        error: there is no session store at TMP/store/sessions.db
+          hint: `trunkline demo` or `trunkline run` makes one; --store names another
+    "#]]
+    .assert_eq(&said.err);
+    let listed: Value = serde_json::from_str(&scene.ok(&["sessions", "--json"])).expect("JSON");
+    assert_eq!(listed["sessions"], Value::Array(Vec::new()));
+    assert!(!scene.path("store").exists());
+}
+
+#[test]
+fn only_its_owner_can_read_the_store() {
+    let scene = scene_with_a_session();
+    let mode = |name: &str| std::fs::metadata(scene.path(name)).expect("there").permissions().mode() & 0o777;
+    assert_eq!((mode("store"), mode("store/sessions.db")), (0o700, 0o600));
+}
+
+#[test]
+fn a_disk_without_room_gives_one_line_and_loses_nothing() {
+    let scene = scene_with_a_session();
+    // A limit on the size of files stands for the disk; with its signal ignored, writes fail instead.
+    let script = "trap '' XFSZ; ulimit -f 400; exec \"$0\" run - -q";
+    std::fs::write(scene.path("prompt"), "a long story ".repeat(100_000)).expect("written");
+    let command = scene.command(&[]);
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", script]).arg(command.get_program()).current_dir(scene.work()).env_clear();
+    shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.stdin(std::fs::File::open(scene.path("prompt")).expect("opened"));
+    let said = scene.said(shell.output().expect("sh runs"));
+    assert_eq!((said.exit, said.out.as_str()), (Some(1), ""), "{}", said.err);
+    assert!(said.err.starts_with("error: ") && said.err.contains("TMP/store/sessions.db"), "{}", said.err);
+    assert!(!said.err.contains("panicked"), "{}", said.err);
+    assert!(scene.ok(&["sessions"]).contains("greet"));
+    let first = scene.ids().pop().expect("the first session");
+    assert!(scene.ok(&["show", &first]).contains("Hello."));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let scene = scene_with_a_session();
+    for command in [&["show", "--json"][..], &["tree"], &["export"], &["sessions"], &[]] {
+        let mut child = scene.command(command).spawn().expect("it starts");
+        drop(child.stdout.take());
+        let said = scene.said(child.wait_with_output().expect("it ends"));
+        assert!(!said.err.contains("panicked") && !said.err.contains("error"), "{command:?}: {}", said.err);
+        assert!(matches!(said.exit, Some(0 | 2)), "{command:?}");
+    }
+}

@@ -1,0 +1,198 @@
+//! The demo, killed with `kill -9` at many points and taken up again with the real binary.
+//!
+//! The moments come from a seeded sequence, so a failure can be repeated; where in the run a moment falls depends on the
+//! machine, which is the point. What must hold afterwards does not depend on it.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// How many runs are killed, each of them several times.
+const RUNS: u64 = 12;
+/// No moment is later than this; an undisturbed demo without pauses is over well before.
+const LATEST: u64 = 900;
+
+struct Scene {
+    folder: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        Scene { folder: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    fn workspace(&self) -> std::path::PathBuf {
+        self.folder.path().join("project")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
+        command.args(arguments).env("TRUNKLINE_STORE", self.folder.path().join("sessions.db"));
+        command.env("NO_COLOR", "1").stdin(Stdio::null());
+        command
+    }
+
+    fn start(&self, arguments: &[&str]) -> Child {
+        let mut command = self.command(arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary starts")
+    }
+
+    fn demo(&self) -> Child {
+        let workspace = self.workspace();
+        self.start(&["demo", "--delay", "2", "--keep-dir", workspace.to_str().expect("a plain path")])
+    }
+
+    fn read(&self, arguments: &[&str]) -> String {
+        let output = self.command(arguments).output().expect("the binary runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?} failed: {said}");
+        String::from_utf8(output.stdout).expect("stdout is UTF-8")
+    }
+
+    /// Returns what is in the log, a line a record; empty if there is no session yet.
+    fn log(&self) -> Vec<String> {
+        let sessions: Value = match self.command(&["sessions", "--json"]).output() {
+            Ok(output) if output.status.success() => serde_json::from_slice(&output.stdout).expect("JSON"),
+            _ => return Vec::new(),
+        };
+        let some = sessions["sessions"].as_array().is_some_and(|list| !list.is_empty());
+        if !some {
+            return Vec::new();
+        }
+        // The first line is the header, and its times and counts grow.
+        self.read(&["export", "last"]).lines().skip(1).map(str::to_owned).collect()
+    }
+}
+
+/// Small, seeded, and the same everywhere.
+fn next(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *seed >> 33
+}
+
+/// Kills a process at a moment, unless it was quicker. Returns whether it was killed.
+fn kill_at(child: &mut Child, after: Duration) -> bool {
+    std::thread::sleep(after);
+    if child.try_wait().expect("a child can be asked").is_some() {
+        return false;
+    }
+    child.kill().expect("a child can be killed");
+    child.wait().expect("a child can be waited for");
+    true
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().expect("git runs");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// Returns the proposals that were applied, as often as the log says so.
+fn applied(log: &[String]) -> Vec<String> {
+    let mut applied = Vec::new();
+    for line in log {
+        let record: Value = serde_json::from_str(line).expect("a record is JSON");
+        if record["layer"] != "resolve" || record["kind"] != "event" {
+            continue;
+        }
+        let body = match &record["body"] {
+            Value::String(text) => serde_json::from_str(text).expect("a body is JSON"),
+            body => body.clone(),
+        };
+        let finished = body.pointer("/change/finished/outcome") == Some(&Value::from("applied"));
+        let found = body.pointer("/change/recovered/observation") == Some(&Value::from("after"));
+        if finished || found {
+            applied.push(body["proposal"].to_string());
+        }
+    }
+    applied
+}
+
+#[test]
+fn a_demo_that_is_killed_again_and_again_ends_as_if_it_had_not_been() {
+    let mut killed = 0;
+    for run in 0..RUNS {
+        let mut seed = run + 1;
+        let scene = Scene::new();
+        let mut child = scene.demo();
+        let mut alive = kill_at(&mut child, Duration::from_millis(next(&mut seed) % LATEST));
+        let mut before = scene.log();
+        if before.is_empty() {
+            // It died before there was a session, so nothing was promised. Once more, undisturbed this time.
+            let _ = std::fs::remove_dir_all(scene.workspace());
+            assert!(scene.demo().wait().expect("a child can be waited for").success());
+            continue;
+        }
+        // Later lives are shorter, so that the kills fall into the resume as well.
+        for life in 1..4 {
+            if !alive {
+                break;
+            }
+            killed += 1;
+            let mut child = scene.start(&["resume", "last"]);
+            alive = kill_at(&mut child, Duration::from_millis(next(&mut seed) % (LATEST / life)));
+            let after = scene.log();
+            assert_eq!(
+                after.get(..before.len()),
+                Some(&before[..]),
+                "run {run}: what was acknowledged is there"
+            );
+            before = after;
+        }
+        let last = scene.command(&["resume", "last"]).output().expect("the binary runs");
+        let said = String::from_utf8_lossy(&last.stderr);
+        assert!(last.status.success(), "run {run}: {said}");
+
+        let log = scene.log();
+        assert_eq!(log.get(..before.len()), Some(&before[..]), "run {run}: what was acknowledged is there");
+        let applied = applied(&log);
+        let mut once = applied.clone();
+        once.sort();
+        once.dedup();
+        assert_eq!(once.len(), applied.len(), "run {run}: nothing is applied twice: {applied:?}");
+        let decided: Vec<&String> = log.iter().filter(|line| line.contains(r#""kind":"decided""#)).collect();
+        assert_eq!(decided.len(), 1, "run {run}: one verdict");
+        let head = git(&scene.workspace(), &["rev-parse", "HEAD"]);
+        assert!(decided[0].contains(&head), "run {run}: the verdict names the commit {head}: {}", decided[0]);
+        assert_eq!(git(&scene.workspace(), &["rev-list", "--count", "HEAD"]), "2", "run {run}: one commit");
+        assert_eq!(
+            git(&scene.workspace(), &["status", "--porcelain"]),
+            "",
+            "run {run}: nothing is left lying about"
+        );
+        let test =
+            Command::new("sh").arg("test.sh").current_dir(scene.workspace()).output().expect("sh runs");
+        assert!(test.status.success(), "run {run}: the test passes");
+    }
+    assert!(killed >= RUNS, "{killed} kills are too few to mean something");
+}
+
+#[test]
+fn a_call_that_had_begun_when_the_process_died_is_told_to_the_model_as_it_was() {
+    // A command that outlives its process: the next life finds that it began and nothing else.
+    let scene = Scene::new();
+    let mut child = scene.demo();
+    let started = loop {
+        let log = scene.log();
+        if log.iter().any(|line| line.contains(r#""kind":"call_started""#) && line.contains("run_command")) {
+            break true;
+        }
+        if child.try_wait().expect("a child can be asked").is_some() {
+            break false;
+        }
+    };
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(started, "the demo runs a command");
+    assert!(scene.command(&["resume", "last"]).output().expect("the binary runs").status.success());
+    let log = scene.log();
+    let began =
+        log.iter().filter(|line| line.contains(r#""kind":"call_started""#) && line.contains("run_command"));
+    let unknown = log.iter().any(|line| line.contains("outcome unknown: this call had begun"));
+    let finished =
+        log.iter().filter(|line| line.contains(r#""kind":"call_finished""#) && line.contains("exit code"));
+    let (began, finished) = (began.count(), finished.count());
+    // Either its result was recorded in time, or the model was told that nobody knows, and looked again.
+    assert!(unknown || began == finished, "{began} began, {finished} finished");
+}

@@ -1,0 +1,166 @@
+//! Runs against an endpoint: what reaches stdout, what reaches the model, how it ends.
+
+use std::io::Read;
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::fake::{Answer, Scene, anthropic_says, begins, calls, says};
+
+#[test]
+fn the_answer_is_all_that_stdout_gets() {
+    let (scene, endpoint) = Scene::with(vec![says("It is a parser.")]);
+    let said = scene.run(&["run", "what is this?"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(0), "It is a parser.\n"), "{}", said.err);
+    expect![[r#"
+        › what is this?
+
+        It is a parser.
+        ◆ other: answered — the model answered and no file was changed
+
+        100 tokens in, 5 out
+        session ID in TMP/store/sessions.db
+          see it   trunkline tree ID
+          say more trunkline resume ID -p "…"
+    "#]]
+    .assert_eq(said.err.split_once('\n').map_or("", |(_, rest)| rest));
+    let request = &endpoint.requests()[0];
+    assert!(request.starts_with("POST /v1/chat/completions "), "{request}");
+    assert!(request.contains("what is this?") && request.contains("revert_to_state"), "{request}");
+    assert!(!request.to_ascii_lowercase().contains("authorization:"), "a local server is sent no key");
+}
+
+#[test]
+fn the_anthropic_wire_gets_its_key_and_a_model_that_nobody_had_to_name() {
+    let (scene, endpoint) = Scene::with_anthropic(vec![anthropic_says("Hello.")]);
+    let said = scene.run(&["run", "hi", "--quiet"]);
+    assert_eq!((said.exit, said.out.as_str(), said.err.as_str()), (Some(0), "Hello.\n", ""));
+    let request = &endpoint.requests()[0];
+    assert!(request.starts_with("POST /v1/messages ") && request.contains("x-api-key: a-key"), "{request}");
+    assert!(request.contains(r#""model":"claude-"#), "{request}");
+}
+
+#[test]
+fn a_call_with_broken_json_is_answered_and_the_run_goes_on() {
+    let (scene, endpoint) = Scene::with(vec![calls("read_file", r#"{"path": "a"#), says("Sorry.")]);
+    let said = scene.run(&["run", "read a"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(0), "Sorry.\n"), "{}", said.err);
+    assert!(said.err.contains("⊘ read_file"), "{}", said.err);
+    assert_eq!(endpoint.requests().len(), 2);
+    let stored = scene.ok(&["show", "--json", "--node", "n2"]);
+    let stored: Value = serde_json::from_str(&stored).expect("JSON");
+    let call = &stored["nodes"][0]["message"]["content"][0];
+    assert_eq!(call["arguments"], r#"{"path": "a"#, "kept byte for byte");
+}
+
+#[test]
+fn an_endpoint_that_answers_html_gives_one_line_and_loses_nothing() {
+    let (scene, _endpoint) = Scene::with(vec![Answer::Html]);
+    let said = scene.run(&["run", "hello", "--quiet"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(1), ""));
+    let first = said.err.lines().next().unwrap_or_default();
+    assert!(first.starts_with("error: http://") && first.contains("HTML page"), "{}", said.err);
+    assert!(said.err.contains("trunkline resume ID"), "{}", said.err);
+    assert!(scene.ok(&["show"]).contains("hello"), "the prompt was acknowledged");
+}
+
+#[test]
+fn without_a_key_one_screen_says_what_to_set() {
+    let said = Scene::new().run(&["run", "hello"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(2), ""));
+    expect![[r#"
+        error: no model to ask: set one of these, or name it on the command line
+
+          Anthropic            export ANTHROPIC_API_KEY=…
+          OpenAI               export OPENAI_API_KEY=…       and --model MODEL
+          OpenRouter           export OPENROUTER_API_KEY=…   and --model MODEL
+          Ollama               export OLLAMA_HOST=127.0.0.1:11434   and --model MODEL
+          llama.cpp, vLLM,     --provider openai --base-url http://localhost:8080/v1 --model MODEL
+          LM Studio, others    (OPENAI_BASE_URL and TRUNKLINE_MODEL say the same)
+
+        `trunkline demo` needs none of them.
+    "#]]
+    .assert_eq(&said.err);
+}
+
+#[test]
+fn a_local_server_needs_a_model_by_name() {
+    let said = Scene::new().run(&["run", "hello", "--base-url", "http://127.0.0.1:1/v1"]);
+    assert_eq!(said.exit, Some(2));
+    expect![[r#"
+        error: no model named for http://127.0.0.1:1/v1
+          hint: add --model MODEL, or set TRUNKLINE_MODEL
+    "#]]
+    .assert_eq(&said.err);
+}
+
+#[test]
+fn a_base_url_that_is_none_is_wrong_usage() {
+    let said = Scene::new().run(&["run", "hello", "--base-url", "localhost:8080", "-m", "m"]);
+    assert_eq!(said.exit, Some(2));
+    expect![[r#"
+        error: not a base URL: "localhost:8080"; write it like http://localhost:8080/v1
+    "#]]
+    .assert_eq(&said.err);
+}
+
+#[test]
+fn with_json_stdout_gets_one_object() {
+    let (scene, _endpoint) = Scene::with(vec![says("Yes.")]);
+    let said = scene.run(&["run", "is it?", "--json"]);
+    let told: Value = serde_json::from_str(&said.out).expect("one JSON object");
+    assert_eq!(
+        (told["stop"].as_str(), told["answer"].as_str(), told["verdict"]["verdict"]["label"].as_str()),
+        (Some("decided"), Some("Yes."), Some("answered"))
+    );
+    assert_eq!(told["usage"]["input_tokens"], 100);
+}
+
+#[test]
+fn the_prompt_can_come_from_stdin() {
+    let (scene, endpoint) = Scene::with(vec![says("ok")]);
+    std::fs::write(scene.path("prompt"), "from a file\n").expect("written");
+    let mut command = scene.command(&["run", "-", "--quiet"]);
+    command.stdin(std::fs::File::open(scene.path("prompt")).expect("opened"));
+    assert_eq!(scene.said(command.output().expect("it runs")).exit, Some(0));
+    assert!(endpoint.requests()[0].contains("from a file"));
+}
+
+#[test]
+fn what_a_model_writes_cannot_move_the_cursor() {
+    let (scene, _endpoint) = Scene::with(vec![says("a\u{1b}[2Jb\u{202e}c\u{9b}1m")]);
+    let said = scene.run(&["--color", "always", "run", "draw"]);
+    assert!(said.err.contains("a␛[2Jb\u{fffd}c\u{fffd}1m"), "{:?}", said.err);
+    let shown = scene.ok(&["--color", "always", "show"]);
+    assert!(!shown.contains("\u{1b}[2J") && !shown.contains('\u{202e}'), "{shown:?}");
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_streamed() {
+    let (scene, _endpoint) = Scene::with(vec![begins("I was about to"), says("say more.")]);
+    let mut child = scene.command(&["run", "talk"]).spawn().expect("it starts");
+    let mut told = Vec::new();
+    let mut stderr = child.stderr.take().expect("piped");
+    while !String::from_utf8_lossy(&told).contains("about to") {
+        let mut some = [0; 256];
+        let count = stderr.read(&mut some).expect("readable");
+        assert!(count > 0, "it ended: {}", String::from_utf8_lossy(&told));
+        told.extend_from_slice(&some[..count]);
+    }
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().expect("kill runs").success());
+    stderr.read_to_end(&mut told).expect("readable");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130), "{}", String::from_utf8_lossy(&told));
+    let shown = scene.ok(&["show"]);
+    assert!(shown.contains("I was about to") && shown.contains("(stopped: cancelled)"), "{shown}");
+    assert_eq!(scene.run(&["resume", "--quiet"]).out, "say more.\n");
+}
+
+#[test]
+fn a_limit_leaves_the_run_open() {
+    let (scene, _endpoint) = Scene::with(vec![calls("list_files", "{}")]);
+    let said = scene.run(&["run", "look around", "--max-turns", "1"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(1), ""));
+    assert!(said.err.contains("the limit of turns is reached"), "{}", said.err);
+    assert!(scene.ok(&["tree"]).contains("the run is open"));
+}
