@@ -39,7 +39,7 @@ async fn carry_out(named: Option<&str>, act: MoveAct, place: &Place) -> Result<E
     let mut session = match letters::enter(&agent, &store, &info).await? {
         Entrance::Mine(session) => session,
         Entrance::Theirs(holder) => {
-            let request = Request::Move { act, expected_head: reading.tree.head() };
+            let request = Request::Move { act, expected_head: reading.tree().head() };
             return letters::leave(&store, &info, &holder, &request).await;
         }
     };

@@ -69,10 +69,10 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
 }
 
 fn find<'a>(reading: &'a Reading, named: &str) -> Result<&'a Entry<Value>, Fault> {
-    let entry = named.parse::<ProposalId>().ok().and_then(|id| reading.proposals.get(id));
+    let entry = named.parse::<ProposalId>().ok().and_then(|id| reading.proposals().get(id));
     entry.ok_or_else(|| {
         let known: Vec<String> = reading
-            .proposals
+            .proposals()
             .iter()
             .map(|entry| format!("{} ({}, {})", entry.id, one_line(&entry.proposal.label, 40), entry.state))
             .collect();
@@ -87,7 +87,7 @@ fn find<'a>(reading: &'a Reading, named: &str) -> Result<&'a Entry<Value>, Fault
 
 fn list(args: &Resolve, reading: &Reading, name: &str, place: &Place) -> Result<Exit, Fault> {
     let entries: Vec<&Entry<Value>> =
-        reading.proposals.iter().filter(|entry| args.all || !entry.state.is_settled()).collect();
+        reading.proposals().iter().filter(|entry| args.all || !entry.state.is_settled()).collect();
     if args.json {
         let listed: Vec<Value> = entries.iter().map(|entry| as_json(reading, entry)).collect();
         paint::print_json(&json!({ "version": 1, "session": reading.info.id, "proposals": listed }))?;

@@ -74,7 +74,7 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
         }
         None => {
             let reading = Reading::load(store.as_ref(), &info).await?;
-            let last = reading.tree.trunk().messages().rev().find_map(|message| message.origin.clone());
+            let last = reading.tree().trunk().messages().rev().find_map(|message| message.origin.clone());
             let choice = model::choose(&args.model, last.as_ref(), variable)?;
             (choice.provider()?, choice.words())
         }

@@ -72,7 +72,7 @@ impl Folder {
     /// Returns the folder of a session for an act that touches no file: a missing one is only bad in the middle of a write.
     pub(crate) fn for_moves(reading: &Reading) -> Result<Self, Fault> {
         match Folder::of(&reading.info, None) {
-            Err(fault) if reading.proposals.interrupted().next().is_some() => Err(fault),
+            Err(fault) if reading.proposals().interrupted().next().is_some() => Err(fault),
             Err(_) => Ok(Folder { path: None }),
             found => found,
         }
@@ -90,7 +90,7 @@ pub(crate) fn agent(
     provider: Box<dyn Provider>,
     folder: &Folder,
 ) -> Result<(AgentBuilder, Option<String>), Fault> {
-    let mut builder = Agent::builder(Boxed(provider));
+    let mut builder = Agent::builder(provider);
     let Some(path) = &folder.path else { return Ok((builder, None)) };
     let tools = CodingTools::new(path)?;
     let status = tools.sandbox_status();
@@ -124,24 +124,6 @@ pub(crate) fn with_terms(builder: AgentBuilder, terms: &Terms, policy: Policy) -
 /// Returns the instructions of a new session.
 pub(crate) fn instructions(terms: &Terms) -> String {
     if terms.no_revert { INSTRUCTIONS.to_owned() } else { format!("{INSTRUCTIONS}{ABOUT_REVERT}") }
-}
-
-/// A provider whose kind is known only when the program runs.
-struct Boxed(Box<dyn Provider>);
-
-#[async_trait]
-impl Provider for Boxed {
-    fn origin(&self) -> &Origin {
-        self.0.origin()
-    }
-
-    fn wire(&self) -> &str {
-        self.0.wire()
-    }
-
-    async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {
-        self.0.send(request).await
-    }
 }
 
 /// Stands where a model would be in commands that ask none.

@@ -27,8 +27,8 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
     };
     let ids: Vec<NodeId> = match one {
         Some(id) => vec![id],
-        None if args.all => reading.tree.nodes().map(|(id, _)| id).collect(),
-        None => reading.tree.trunk().ids().to_vec(),
+        None if args.all => reading.tree().nodes().map(|(id, _)| id).collect(),
+        None => reading.tree().trunk().ids().to_vec(),
     };
     if args.json {
         paint::print_json(&as_json(&reading, &ids))?;
@@ -37,16 +37,16 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
     let limit = if args.full || one.is_some() { usize::MAX } else { RESULT_LINES };
     let mut shown = String::new();
     for id in ids {
-        if let Ok(node) = reading.tree.node(id) {
+        if let Ok(node) = reading.tree().node(id) {
             shown.push_str(&shown_node(&reading, id, node, limit));
         }
-        for note in reading.notes.iter().filter(|note| one.is_none() && note.anchor == id) {
-            let style = if note.is_in_force(&reading.tree) { MAGENTA } else { DIM };
+        for note in reading.notes().iter().filter(|note| one.is_none() && note.anchor == id) {
+            let style = if note.is_in_force(&reading.tree()) { MAGENTA } else { DIM };
             let told =
                 format!("⤺ {} “{}”  left {}", note.kind, one_line(&note.text(), 400), span(&note.abandoned));
             shown.push_str(&format!("{}\n\n", paint(style, &told)));
         }
-        for (_, decision) in reading.verdicts.iter().filter(|(after, _)| one.is_none() && *after == id) {
+        for (_, decision) in reading.verdicts().iter().filter(|(after, _)| one.is_none() && *after == id) {
             shown.push_str(&format!("{}\n\n", verdict(decision)));
         }
     }
@@ -56,19 +56,19 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
 
 fn node_named(reading: &Reading, named: &str) -> Result<NodeId, Fault> {
     let id: NodeId = named.parse().map_err(|error| Fault::usage(format!("{error}")))?;
-    reading.tree.node(id).map_err(|error| Fault::usage(error.to_string()))?;
+    reading.tree().node(id).map_err(|error| Fault::usage(error.to_string()))?;
     Ok(id)
 }
 
 fn shown_node(reading: &Reading, id: NodeId, node: &Node, limit: usize) -> String {
     let message = node.message();
-    let beside = if reading.tree.is_on_trunk(id) { "" } else { " · not on the trunk" };
+    let beside = if reading.tree().is_on_trunk(id) { "" } else { " · not on the trunk" };
     let origin = message
         .origin
         .as_ref()
         .map(|origin| format!(" · {}", one_line(&origin.model, 60)))
         .unwrap_or_default();
-    let head = if id == reading.tree.head() { paint(GREEN.bold(), " ← head") } else { String::new() };
+    let head = if id == reading.tree().head() { paint(GREEN.bold(), " ← head") } else { String::new() };
     let mut shown = format!(
         "{} {}{}{head}\n",
         paint(BOLD, &id.to_string()),
@@ -155,21 +155,21 @@ fn shown_media(word: &str, media: &Media) -> String {
 
 fn as_json(reading: &Reading, ids: &[NodeId]) -> Value {
     let nodes = ids.iter().filter_map(|id| {
-        let node = reading.tree.node(*id).ok()?;
+        let node = reading.tree().node(*id).ok()?;
         Some(json!({
             "id": id,
             "parent": node.parent(),
             "at": node.at(),
-            "on_trunk": reading.tree.is_on_trunk(*id),
+            "on_trunk": reading.tree().is_on_trunk(*id),
             "message": node.message(),
         }))
     });
     json!({
         "version": 1,
         "session": reading.info,
-        "head": reading.tree.head(),
+        "head": reading.tree().head(),
         "nodes": nodes.collect::<Vec<_>>(),
-        "notes": reading.notes,
+        "notes": reading.notes(),
         "verdicts": verdicts_json(reading),
     })
 }

@@ -80,12 +80,12 @@ enum Work {
 impl<'a> Drawing<'a> {
     fn new(reading: &'a Reading, width: usize) -> Self {
         let mut children: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
-        for (id, node) in reading.tree.nodes() {
+        for (id, node) in reading.tree().nodes() {
             if let Some(parent) = node.parent() {
                 children.entry(parent).or_default().push(id);
             }
         }
-        let id_width = reading.tree.newest().to_string().len();
+        let id_width = reading.tree().newest().to_string().len();
         Drawing { reading, children, width, id_width, branches: 0, placed: BTreeSet::new(), rows: Vec::new() }
     }
 
@@ -104,7 +104,7 @@ impl<'a> Drawing<'a> {
 
     /// Draws a node and puts on the stack what comes below it: branches, marks, and the next node of its lane.
     fn node(&mut self, id: NodeId, lanes: Lanes, next: Option<NodeId>, stack: &mut Vec<Work>) {
-        let Ok(node) = self.reading.tree.node(id) else { return };
+        let Ok(node) = self.reading.tree().node(id) else { return };
         let row = self.node_row(id, node, &lanes);
         self.rows.push(row);
         if let Some(next) = next {
@@ -132,8 +132,8 @@ impl<'a> Drawing<'a> {
     }
 
     fn node_row(&self, id: NodeId, node: &Node, lanes: &Lanes) -> Row {
-        let on_trunk = self.reading.tree.is_on_trunk(id);
-        let is_head = id == self.reading.tree.head();
+        let on_trunk = self.reading.tree().is_on_trunk(id);
+        let is_head = id == self.reading.tree().head();
         let message = node.message();
         let glyph = match (is_head, on_trunk, message.role) {
             (true, ..) => "◉",
@@ -206,7 +206,7 @@ impl<'a> Drawing<'a> {
 
     /// Draws the notes that the moves away from a branch have left, at its end.
     fn left(&mut self, branch: NodeId, lanes: &Lanes, goes_on: bool) {
-        let notes = self.reading.notes.iter().enumerate();
+        let notes = self.reading.notes().iter().enumerate();
         for (index, note) in notes.filter(|(_, note)| note.abandoned.first() == Some(&branch)) {
             self.placed.insert(index);
             self.note(note, lanes, goes_on);
@@ -215,13 +215,13 @@ impl<'a> Drawing<'a> {
 
     /// Draws what else stands after a node: notes without a branch here, and verdicts.
     fn marks(&mut self, id: NodeId, lanes: &Lanes, goes_on: bool) {
-        let notes = self.reading.notes.iter().enumerate();
+        let notes = self.reading.notes().iter().enumerate();
         for (index, note) in notes.filter(|(_, note)| note.anchor == id) {
             if self.placed.insert(index) {
                 self.note(note, lanes, goes_on);
             }
         }
-        for (_, decision) in self.reading.verdicts.iter().filter(|(after, _)| *after == id) {
+        for (_, decision) in self.reading.verdicts().iter().filter(|(after, _)| *after == id) {
             let segments = vec![(DIM, gutter(lanes)), (PLAIN, verdict(decision))];
             self.rows.push(Row { segments, tail: None, straight: None });
         }
@@ -229,7 +229,7 @@ impl<'a> Drawing<'a> {
 
     /// Draws a note on one line, or under its heading if it is long: it is what was worth keeping of the branch.
     fn note(&mut self, note: &Note, lanes: &Lanes, goes_on: bool) {
-        let in_force = note.is_in_force(&self.reading.tree);
+        let in_force = note.is_in_force(&self.reading.tree());
         let style = if in_force { MAGENTA } else { DIM };
         let void = if in_force { "" } else { ", taken back" };
         let left = match note.abandoned.as_slice() {
@@ -310,12 +310,12 @@ impl<'a> Drawing<'a> {
                 paint(YELLOW, "the run is open: it has no verdict yet")
             ));
         }
-        let trunk = reading.tree.trunk().ids().len();
+        let trunk = reading.tree().trunk().ids().len();
         let beside = match self.branches {
             0 => String::new(),
             branches => format!(
                 ", {} beside it on {}",
-                reading.tree.len() - trunk,
+                reading.tree().len() - trunk,
                 if branches == 1 { "1 branch".to_owned() } else { format!("{branches} branches") }
             ),
         };
@@ -350,8 +350,8 @@ impl<'a> Drawing<'a> {
     }
 
     fn trunk_after(&self, id: NodeId) -> Option<NodeId> {
-        let depth = self.reading.tree.node(id).ok()?.depth();
-        self.reading.tree.trunk().ids().get(depth + 1).copied()
+        let depth = self.reading.tree().node(id).ok()?.depth();
+        self.reading.tree().trunk().ids().get(depth + 1).copied()
     }
 
     fn last_child(&self, id: NodeId) -> Option<NodeId> {
@@ -400,7 +400,7 @@ pub(crate) fn role_style(message: &Message) -> Style {
 
 fn as_json(reading: &Reading) -> Value {
     let nodes: Vec<Value> = reading
-        .tree
+        .tree()
         .nodes()
         .map(|(id, node)| {
             let message = node.message();
@@ -408,7 +408,7 @@ fn as_json(reading: &Reading) -> Value {
                 "id": id,
                 "parent": node.parent(),
                 "at": node.at(),
-                "on_trunk": reading.tree.is_on_trunk(id),
+                "on_trunk": reading.tree().is_on_trunk(id),
                 "role": message.role,
                 "author": message.author,
                 "text": one_line(&message.text(), 200),
@@ -420,10 +420,10 @@ fn as_json(reading: &Reading) -> Value {
     json!({
         "version": 1,
         "session": reading.info,
-        "head": reading.tree.head(),
+        "head": reading.tree().head(),
         "nodes": nodes,
-        "moves": reading.tree.moves(),
-        "notes": reading.notes,
+        "moves": reading.tree().moves(),
+        "notes": reading.notes(),
         "verdicts": verdicts_json(reading),
         "open_run": reading.has_open_run(),
     })
@@ -431,6 +431,6 @@ fn as_json(reading: &Reading) -> Value {
 
 /// Returns the verdicts in their own canonical form.
 pub(crate) fn verdicts_json(reading: &Reading) -> Vec<Value> {
-    let printed = reading.verdicts.iter().map(|(_, decision)| decision.print());
+    let printed = reading.verdicts().iter().map(|(_, decision)| decision.print());
     printed.map(|text| serde_json::from_str(&text).unwrap_or(Value::String(text))).collect()
 }

@@ -40,3 +40,19 @@ pub trait Reply: Send {
     /// [`Fold::cut`](crate::Fold::cut).
     async fn next(&mut self) -> Result<Option<Event>, ProviderError>;
 }
+
+/// A provider whose kind is known only when the program runs.
+#[async_trait]
+impl Provider for Box<dyn Provider> {
+    fn origin(&self) -> &Origin {
+        self.as_ref().origin()
+    }
+
+    fn wire(&self) -> &str {
+        self.as_ref().wire()
+    }
+
+    async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {
+        self.as_ref().send(request).await
+    }
+}

@@ -321,7 +321,7 @@ impl Session {
         let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
         let records = decision::close(run, &ending)?;
         self.commit(records, None).await?;
-        match &self.state.decision.last {
+        match self.state.decision.last() {
             Some(decision) => Ok(Stop::Decided(Box::new(decision.clone()))),
             None => Ok(Stop::Answered),
         }

@@ -17,6 +17,7 @@ mod session;
 mod state;
 mod tool;
 mod turn;
+mod view;
 #[cfg(feature = "decision-objects")]
 mod workspace;
 
@@ -44,5 +45,6 @@ pub use trunkline_resolve_queue as resolve_queue;
 pub use trunkline_revert as revert;
 pub use trunkline_sanitize as sanitize;
 pub use trunkline_session_store as session_store;
+pub use view::View;
 #[cfg(feature = "decision-objects")]
 pub use workspace::{Base, ChangedFile, Changes, Deciding, FileChange, Touched, Workspace, WorkspaceFault};

@@ -100,7 +100,7 @@ impl State {
             }
             (revert::LAYER, _) => self.revert.record(note)?,
             (resolve::LAYER, _) => self.resolve.record(note, self.seq)?,
-            (decision::LAYER, _) => self.decision.record(note, self.seq)?,
+            (decision::LAYER, _) => self.decision.record(note, self.seq, self.tree.newest())?,
             // Notes of layers that we do not know stay in the log, untouched.
             _ => {}
         }

@@ -19,11 +19,17 @@ use trunkline_runtime::{Approval, Cancel, Stop};
 use crate::story::World;
 
 /// A store that dies at its n-th append.
-struct Mortal {
+pub(crate) struct Mortal {
     inner: Arc<MemoryStore>,
     left: AtomicUsize,
     /// Whether the batch at which it dies is kept.
     keeps: bool,
+}
+
+impl Mortal {
+    pub(crate) fn new(inner: &Arc<MemoryStore>, left: usize, keeps: bool) -> Self {
+        Mortal { inner: Arc::clone(inner), left: AtomicUsize::new(left), keeps }
+    }
 }
 
 #[async_trait]
@@ -124,11 +130,7 @@ async fn survive(deaths: &[usize], keeps: bool) -> (World, Arc<MemoryStore>, Ses
     let mut deaths = deaths.iter().copied();
     for _ in 0..200 {
         let life = deaths.next();
-        let store: Arc<dyn SessionStore> = Arc::new(Mortal {
-            inner: Arc::clone(&inner),
-            left: AtomicUsize::new(life.unwrap_or(usize::MAX)),
-            keeps,
-        });
+        let store: Arc<dyn SessionStore> = Arc::new(Mortal::new(&inner, life.unwrap_or(usize::MAX), keeps));
         let opened = match &session_id {
             None => agent.start(store, "t", None).await,
             Some(id) => agent.open(store, id).await,

@@ -7,6 +7,7 @@
 
 mod calls;
 mod kills;
+mod laws;
 mod letters;
 mod proposals;
 mod replies;

@@ -64,12 +64,14 @@ impl World {
                     told.lock().unwrap().push(format!("{} {name}", event.proposal));
                 }
             })
-            .tool(TestTool { name: "read", world: self.clone() })
-            .tool(TestTool { name: "edit", world: self.clone() })
-            .tool(TestTool { name: "shell", world: self.clone() })
-            .tool(TestTool { name: "panic", world: self.clone() })
-            .tool(TestTool { name: "sleep", world: self.clone() })
+            .tools(tools(self))
     }
+}
+
+/// Returns the tools `read`, `edit`, `shell`, `panic` and `sleep`.
+pub(crate) fn tools(world: &World) -> Vec<Box<dyn Tool>> {
+    let tool = |name| -> Box<dyn Tool> { Box::new(TestTool { name, world: world.clone() }) };
+    ["read", "edit", "shell", "panic", "sleep"].map(tool).into()
 }
 
 /// Returns a script that gives these replies one after the other.

@@ -45,7 +45,8 @@ pub(crate) struct OpenRun {
 pub(crate) struct Part {
     pub(crate) run: Option<OpenRun>,
     pub(crate) decisions: Decisions,
-    pub(crate) last: Option<Decision>,
+    /// The verdicts in the order of the log, each with the node that was the newest when it came.
+    pub(crate) verdicts: Vec<(NodeId, Decision)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -79,7 +80,7 @@ fn unfit(fault: impl ToString) -> RuntimeError {
 }
 
 impl Part {
-    pub(crate) fn record(&mut self, note: &Note, seq: u64) -> Result<(), RuntimeError> {
+    pub(crate) fn record(&mut self, note: &Note, seq: u64, newest: NodeId) -> Result<(), RuntimeError> {
         match note.kind.as_str() {
             OPENED => {
                 let opened: OpenedNote = journal::read(note)?;
@@ -119,7 +120,7 @@ impl Part {
                 if self.run.as_ref().is_some_and(|run| run.record.id() == decision.run()) {
                     self.run = None;
                 }
-                self.last = Some(decision);
+                self.verdicts.push((newest, decision));
             }
             _ => {}
         }
@@ -128,6 +129,10 @@ impl Part {
 
     pub(crate) fn is_open(&self) -> bool {
         self.run.is_some()
+    }
+
+    pub(crate) fn last(&self) -> Option<&Decision> {
+        self.verdicts.last().map(|(_, decision)| decision)
     }
 }
 
@@ -151,7 +156,7 @@ pub(crate) fn open(
     base: Base,
     at: Timestamp,
 ) -> Result<Record, RuntimeError> {
-    let predecessor = part.last.as_ref().and_then(|last| match last.verdict() {
+    let predecessor = part.last().and_then(|last| match last.verdict() {
         Verdict::Retry { .. } => Some(Predecessor::RetryOf(last.run())),
         Verdict::Checkpoint { .. } => Some(Predecessor::Continues(last.run())),
         _ => None,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use trunkline_message_tree::NodeId;
 use trunkline_session_store::Note;
 
 use crate::{Event, RuntimeError};
@@ -16,7 +17,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    pub(crate) fn record(&mut self, note: &Note, _: u64) -> Result<(), RuntimeError> {
+    pub(crate) fn record(&mut self, note: &Note, _: u64, _: NodeId) -> Result<(), RuntimeError> {
         let body: Value = crate::journal::read(note)?;
         match note.kind.as_str() {
             "opened" => {

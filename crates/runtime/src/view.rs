@@ -1,0 +1,67 @@
+//! A session as its log tells it, for whoever only looks.
+//!
+//! The same fold as that of the writer, so what people are shown and what happens next cannot disagree. Needs no lock and
+//! works while another process writes.
+
+use trunkline_message_tree::MessageTree;
+use trunkline_session_store::Log;
+
+use crate::RuntimeError;
+use crate::state::State;
+
+/// A session as it was when its log was read.
+pub struct View {
+    state: State,
+}
+
+impl View {
+    /// Folds a log. Notes of layers that this build does not have are passed over.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Tree`] and [`RuntimeError::BadNote`] if the log does not fit together.
+    pub fn of(log: &Log) -> Result<Self, RuntimeError> {
+        State::replay(log).map(|state| View { state })
+    }
+
+    /// Returns everything that was said, wherever it stands.
+    pub fn tree(&self) -> &MessageTree {
+        &self.state.tree
+    }
+
+    /// Returns the notes that reverts have left, oldest first.
+    #[cfg(feature = "revert")]
+    pub fn notes(&self) -> &[trunkline_revert::Note] {
+        &self.state.revert.notes
+    }
+
+    /// Returns the requests to revert, applied and refused, oldest first.
+    #[cfg(feature = "revert")]
+    pub fn reverts(&self) -> &[trunkline_revert::Record] {
+        &self.state.revert.drained
+    }
+
+    /// Returns the staged actions and what became of them.
+    #[cfg(feature = "resolve-queue")]
+    pub fn proposals(&self) -> &trunkline_resolve_queue::Queue<serde_json::Value> {
+        &self.state.resolve.queue
+    }
+
+    /// Returns whether a proposal is a call that waits to be run, and not an edit.
+    #[cfg(feature = "resolve-queue")]
+    pub fn is_call(&self, id: trunkline_resolve_queue::ProposalId) -> bool {
+        self.state.resolve.gated_call(id).is_some()
+    }
+
+    /// Returns the verdicts, oldest first, each with the node that was the newest when it came.
+    #[cfg(feature = "decision-objects")]
+    pub fn verdicts(&self) -> &[(trunkline_message_tree::NodeId, trunkline_decision_objects::Decision)] {
+        &self.state.decision.verdicts
+    }
+
+    /// Returns whether a run has begun that has no verdict yet.
+    #[cfg(feature = "decision-objects")]
+    pub fn has_open_run(&self) -> bool {
+        self.state.decision.is_open()
+    }
+}
