@@ -41,7 +41,7 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
             shown.push_str(&shown_node(&reading, id, node, limit));
         }
         for note in reading.notes().iter().filter(|note| one.is_none() && note.anchor == id) {
-            let style = if note.is_in_force(&reading.tree()) { MAGENTA } else { DIM };
+            let style = if note.is_in_force(reading.tree()) { MAGENTA } else { DIM };
             let told =
                 format!("⤺ {} “{}”  left {}", note.kind, one_line(&note.text(), 400), span(&note.abandoned));
             shown.push_str(&format!("{}\n\n", paint(style, &told)));

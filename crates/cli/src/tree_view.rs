@@ -229,7 +229,7 @@ impl<'a> Drawing<'a> {
 
     /// Draws a note on one line, or under its heading if it is long: it is what was worth keeping of the branch.
     fn note(&mut self, note: &Note, lanes: &Lanes, goes_on: bool) {
-        let in_force = note.is_in_force(&self.reading.tree());
+        let in_force = note.is_in_force(self.reading.tree());
         let style = if in_force { MAGENTA } else { DIM };
         let void = if in_force { "" } else { ", taken back" };
         let left = match note.abandoned.as_slice() {

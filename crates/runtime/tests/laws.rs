@@ -135,7 +135,7 @@ async fn live(
     for act in std::iter::once(Act::Prompt).chain(acts).chain([Act::Resume, Act::Resume]) {
         // Each act is a life of its own; some of them are cut short.
         let left = deaths.next().unwrap_or(usize::MAX);
-        let store: Arc<dyn SessionStore> = Arc::new(Mortal::new(&inner, left, left % 2 == 0));
+        let store: Arc<dyn SessionStore> = Arc::new(Mortal::new(&inner, left, left.is_multiple_of(2)));
         let opened = match &id {
             None => agent.start(store, "t", None).await,
             Some(id) => agent.open(store, id).await,
