@@ -1,4 +1,5 @@
 //! Stories and laws across crates.
 
 mod encodes;
+mod readme;
 mod walk;

@@ -29,7 +29,7 @@ pub(crate) fn run(workspace: &Workspace, crates: &[Crate]) -> Result<Tally, Stri
         // Default features: what somebody gets who takes the crate and thinks no further.
         let call = ["test", "--quiet", "--no-fail-fast", "--package", &one.package];
         sum += cargo_test(workspace, &call.map(String::from))?;
-        for example in one.examples().iter().filter(|name| *name != crate::bench::EXAMPLE) {
+        for example in one.examples().iter().filter(|name| **name != crate::bench::example(one)) {
             let call = ["run", "--quiet", "--all-features", "--package", &one.package, "--example", example];
             sum += Tally::of(passes_silently(&mut cargo(workspace, call))?);
         }

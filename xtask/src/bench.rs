@@ -9,17 +9,20 @@ use crate::cargo::{cannot_start, cargo, line_of};
 use crate::report::Tally;
 use crate::workspace::{Crate, Workspace};
 
-/// The name of the example that measures.
-pub(crate) const EXAMPLE: &str = "bench";
+/// The name of a crate's example that measures: `bench_sanitize`. All examples of a workspace land in one folder.
+pub(crate) fn example(one: &Crate) -> String {
+    format!("bench_{}", one.name.replace('-', "_"))
+}
 
 /// Runs the measurements of the crates that have some. `named` means that a person asked for these very crates.
 pub(crate) fn run(workspace: &Workspace, crates: &[Crate], named: bool) -> Result<Tally, String> {
     let mut sum = Tally::default();
     for one in crates {
-        if !one.examples().iter().any(|name| name == EXAMPLE) {
+        let example = example(one);
+        if !one.examples().contains(&example) {
             if named {
                 return Err(format!(
-                    "crates/{}/examples/{EXAMPLE}.rs is not there: nothing to measure",
+                    "crates/{}/examples/{example}.rs is not there: nothing to measure",
                     one.name
                 ));
             }
@@ -33,7 +36,7 @@ pub(crate) fn run(workspace: &Workspace, crates: &[Crate], named: bool) -> Resul
             "--package",
             &one.package,
             "--example",
-            EXAMPLE,
+            &example,
         ];
         let mut command = cargo(workspace, call);
         println!("$ {}", line_of(&command));

@@ -42,7 +42,7 @@ cargo xtask COMMAND        the one task runner of the workspace
   docs                     rustdoc with warnings denied, doctests, links between files
   api [--bless] [CRATE]    public API of each crate against docs/api/; --bless writes it
   package                  what `cargo publish` would upload, for each crate
-  bench [CRATE]            release runs of examples/bench.rs; a line that says SHORT fails
+  bench [CRATE]            release runs of examples/bench_*.rs; a line that says SHORT fails
   new-crate NAME           a folder with the shape of the others, and what to do next
 
 CRATE is a folder of crates/ (`sanitize`), or `tests` for the cross-crate stories.

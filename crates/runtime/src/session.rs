@@ -1,5 +1,6 @@
 //! One session and its writer: what people may ask of it, and the one place where something is written.
 
+use std::fmt;
 use std::sync::Arc;
 
 use trunkline_message_tree::{Message, MessageTree, NodeId, Role, Timestamp};
@@ -41,6 +42,36 @@ pub enum Stop {
     Limit(Limit),
     /// There was nothing to do.
     Idle,
+}
+
+/// One line for people: `decided commit: 2d71…`, `waiting for p1, p2`.
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stop::Answered => f.write_str("answered"),
+            #[cfg(feature = "decision-objects")]
+            Stop::Decided(decision) => write!(f, "decided {}", decision.verdict()),
+            #[cfg(feature = "resolve-queue")]
+            Stop::Waiting(waiting) => {
+                let names: Vec<String> = waiting.iter().map(ToString::to_string).collect();
+                write!(f, "waiting for {}", names.join(", "))
+            }
+            Stop::Cancelled => f.write_str("cancelled"),
+            Stop::Limit(limit) => write!(f, "at the limit of {}", limit.word()),
+            Stop::Idle => f.write_str("nothing to do"),
+        }
+    }
+}
+
+impl Limit {
+    fn word(self) -> &'static str {
+        match self {
+            Limit::Turns => "turns",
+            Limit::Tokens => "tokens",
+            Limit::Time => "time",
+            Limit::Output => "output",
+        }
+    }
 }
 
 /// Which limit was reached.

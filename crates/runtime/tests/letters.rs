@@ -109,7 +109,7 @@ async fn a_prompt_given_while_a_command_waits_is_kept_until_it_is_decided() {
     let shell = Turn::new().call("c1", "shell", &serde_json::json!({ "path": "make" }));
     let mut story = begin(vec![shell, Turn::say("done")]).await;
     story.prompt("go").await.unwrap();
-    assert_eq!(stop_line(&story.prompt("hurry").await), "Waiting([ProposalId(1)])");
+    assert_eq!(stop_line(&story.prompt("hurry").await), "waiting for p1");
     let mut story = story.restart().await;
     story.session.decide(ProposalId(1), Verdict::Discard, "no").await.unwrap();
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");

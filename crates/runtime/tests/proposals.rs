@@ -142,7 +142,7 @@ async fn a_model_that_leaves_an_edit_undecided_is_reminded_and_then_a_person_is_
             n9 harness: Not done yet: p1 still waits for you. Call `resolve` with action apply or discard and the id.
             -- did: 
             -- queue: p1 staged
-            -- Waiting([ProposalId(1)])
+            -- waiting for p1
         "#]],
     );
 }
@@ -151,7 +151,7 @@ async fn a_model_that_leaves_an_edit_undecided_is_reminded_and_then_a_person_is_
 async fn without_anybody_to_ask_the_drive_stops_and_another_process_goes_on_from_there() {
     let mut story = begin(Approval::Person, vec![edit("c1", "a", "new"), Turn::say("done")]).await;
     let stop = story.prompt("do it").await;
-    assert_eq!(stop_line(&stop), "Waiting([ProposalId(1)])");
+    assert_eq!(stop_line(&stop), "waiting for p1");
     let mut story = story.restart().await;
     story.session.decide(ProposalId(1), Verdict::Approve, "looks right").await.unwrap();
     let mut story = story.restart().await;
@@ -197,14 +197,10 @@ async fn a_command_waits_with_its_call_open_and_runs_once_it_is_approved() {
     );
     let mut story = begin(Approval::Person, vec![turn, Turn::say("done")]).await;
     let stop = story.prompt("do it").await;
-    assert_eq!(stop_line(&stop), "Waiting([ProposalId(1)])");
+    assert_eq!(stop_line(&stop), "waiting for p1");
     assert!(story.world.effects().is_empty());
     let mut story = story.restart().await;
-    assert_eq!(
-        stop_line(&story.resume().await),
-        "Waiting([ProposalId(1)])",
-        "nothing changes by asking again"
-    );
+    assert_eq!(stop_line(&story.resume().await), "waiting for p1", "nothing changes by asking again");
     story.session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
     let stop = story.resume().await;
     check(
@@ -260,7 +256,7 @@ async fn what_was_staged_on_a_branch_that_is_left_is_put_aside_and_comes_back_wi
     assert!(refusal.to_string().contains("superseded"), "{refusal}");
     story.session.undo().await.unwrap();
     // It comes back stale, is checked against the files, and waits again.
-    assert_eq!(stop_line(&story.resume().await), "Waiting([ProposalId(1)])");
+    assert_eq!(stop_line(&story.resume().await), "waiting for p1");
 }
 
 #[tokio::test]
@@ -297,7 +293,7 @@ async fn with_everything_approved_edits_are_applied_and_commands_run_at_once() {
 async fn a_command_that_waits_when_its_turn_is_left_is_put_aside_and_blocks_nothing() {
     let turn = Turn::new().call("c1", "shell", &json!({ "path": "make" }));
     let mut story = begin(Approval::Person, vec![turn, Turn::say("done")]).await;
-    assert_eq!(stop_line(&story.prompt("do it").await), "Waiting([ProposalId(1)])");
+    assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1");
     story.session.revert(trunkline_runtime::message_tree::NodeId::new(1), Some("no commands")).await.unwrap();
     let stop = story.resume().await;
     check(
@@ -318,7 +314,7 @@ async fn what_waited_for_a_person_goes_on_when_everything_is_approved_later() {
         let world = World::default();
         let careful = world.agent(replies(vec![turn])).approval(Approval::Person);
         let mut story = Story::begin(world.clone(), careful).await;
-        assert_eq!(stop_line(&story.prompt("do it").await), "Waiting([ProposalId(1)])");
+        assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1");
         let Story { store, session, .. } = story;
         let id = session.id().clone();
         drop(session);
@@ -337,7 +333,7 @@ async fn a_command_that_waits_holds_up_what_comes_after_it_in_its_turn_but_not_w
         .call("c2", "panic", &json!({ "path": "second" }))
         .call("c3", "read", &json!({ "path": "a" }));
     let mut story = begin(Approval::Person, vec![turn, Turn::say("done")]).await;
-    assert_eq!(stop_line(&story.prompt("do it").await), "Waiting([ProposalId(1)])");
+    assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1");
     let log = story.store().load(&story.id()).await.unwrap();
     let begun = |id: &str| {
         let needle = format!(r#""id":"{id}"}},"tool""#);
@@ -409,7 +405,7 @@ async fn what_a_person_approves_after_the_run_is_over_opens_a_run_of_its_own() {
     let mut story = begin(Approval::Person, vec![turn, Turn::say("done"), Turn::say("seen")]).await;
     story.prompt("do it").await.unwrap();
     story.session.undo().await.unwrap();
-    assert_eq!(stop_line(&story.resume().await), "Waiting([ProposalId(1)])");
+    assert_eq!(stop_line(&story.resume().await), "waiting for p1");
     story.session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");
     let log = story.store().load(&story.id()).await.unwrap();

@@ -49,7 +49,7 @@ async fn a_reply_that_ran_into_its_limit_is_asked_to_go_on_three_times_a_drive()
             n7 harness: Your reply ended at its output limit. Go on exactly where it ended.
             n8 assistant: and so
             + stop max_tokens
-            -- Limit(Output)
+            -- at the limit of output
         "#]],
     )
     .await;
@@ -147,7 +147,7 @@ async fn a_run_that_reaches_its_limit_of_turns_stays_open_and_goes_on() {
     limits.turns = 2;
     let agent = world.agent(replies(vec![look(), look(), Turn::say("found nothing")])).limits(limits);
     let mut story = Story::begin(world, agent).await;
-    assert_eq!(stop_line(&story.prompt("look").await), "Limit(Turns)");
+    assert_eq!(stop_line(&story.prompt("look").await), "at the limit of turns");
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");
 }
 

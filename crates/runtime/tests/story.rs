@@ -226,8 +226,7 @@ impl Story {
 /// Prints why a drive ended, on one line.
 pub(crate) fn stop_line(stop: &Result<Stop, RuntimeError>) -> String {
     match stop {
-        Ok(Stop::Decided(decision)) => format!("decided {}", decision.verdict()),
-        Ok(other) => format!("{other:?}"),
+        Ok(stop) => stop.to_string(),
         Err(fault) => format!("error: {fault}"),
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn check(workspace: &Workspace, one: &Crate, files: &[String]) -> Res
             format!("needs a heading `## {version}` with lines for the crate's users"),
         ));
     }
-    if one.examples().iter().all(|name| name == crate::bench::EXAMPLE) {
+    if one.examples().iter().all(|name| *name == crate::bench::example(one)) {
         complaints.push(Complaint::file(
             &format!("{folder}/examples"),
             "needs an example that prints something worth looking at",

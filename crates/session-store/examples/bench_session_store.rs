@@ -1,6 +1,6 @@
 //! Measures what a durable append costs, against the least that the disk asks for the same bytes.
 //!
-//! Both sides take turns in one run, because only their ratio means anything. `cargo run --release --example bench`.
+//! Both sides take turns in one run, because only their ratio means anything. `cargo xtask bench session-store`.
 
 #![expect(clippy::print_stdout, reason = "an example shows something")]
 

@@ -1,6 +1,6 @@
 //! Measures what sanitizing costs, against plain walks over the same messages in the same run.
 //!
-//! Run it with `cargo run --release -p trunkline-sanitize --example bench`; it ends with exit code 1 if a bar is missed.
+//! Run it with `cargo run --release -p trunkline-sanitize --example bench_sanitize`; it ends with exit code 1 if a bar is missed.
 //! The walk reads every byte of every block once, as whoever counts tokens or writes JSON must. A broken list that is
 //! borrowed has to be copied before it can be repaired, so it is held against the walk and a clone.
 
