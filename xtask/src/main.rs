@@ -41,7 +41,7 @@ cargo xtask COMMAND        the one task runner of the workspace
   tidy                     house rules that no compiler knows
   docs                     rustdoc with warnings denied, doctests, links between files
   api [--bless] [CRATE]    public API of each crate against docs/api/; --bless writes it
-  package                  what `cargo publish` would upload, for each crate
+  package                  what `cargo publish` would upload, built from it
   bench [CRATE]            release runs of examples/bench_*.rs; a line that says SHORT fails
   new-crate NAME           a folder with the shape of the others, and what to do next
 
@@ -100,7 +100,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
             let crates = workspace.chosen(name)?;
             report.step("api", || api::run(&workspace, &crates, api::Mode::Compare));
         }
-        ["package"] => report.step("package", || ci::package(&workspace)),
+        ["package"] => report.step("package", || ci::package(&workspace, true)),
         ["bench", name @ ..] => {
             let crates = workspace.chosen(name)?;
             report.step("bench", || bench::run(&workspace, &crates, !name.is_empty()));
