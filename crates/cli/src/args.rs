@@ -6,12 +6,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+/// What a reply may cost unless told, in tokens.
+pub(crate) const MAX_OUTPUT_TOKENS: u32 = 8192;
+
 const AFTER: &str = "\
 Sessions are named by their id, by the beginning of one, or `last`, which is also meant when none is named.
 
 Environment: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, OPENROUTER_API_KEY, OLLAMA_HOST,
   TRUNKLINE_PROVIDER, TRUNKLINE_MODEL, TRUNKLINE_STORE, NO_COLOR, CLICOLOR_FORCE, COLUMNS
-Exit codes: 0 done · 1 failed, or waits for you · 2 wrong usage · 3 findings, for commands that check · 130 interrupted
+Exit codes: 0 done · 1 failed, abandoned, at a limit, or waits for you · 2 wrong usage · 130 interrupted or cancelled
 
 Examples:
   trunkline demo                                   no key, no network: a whole run in seconds
@@ -120,7 +123,7 @@ pub(crate) struct Resume {
     pub(crate) terms: Terms,
 }
 
-/// Whom to ask.
+/// Which model to use.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct Model {
@@ -134,7 +137,7 @@ pub(crate) struct Model {
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// The most that the model may write in one reply, in tokens
-    #[arg(long, value_name = "N", default_value_t = 8192)]
+    #[arg(long, value_name = "N", default_value_t = MAX_OUTPUT_TOKENS)]
     pub(crate) max_output_tokens: u32,
 }
 
@@ -162,16 +165,16 @@ pub(crate) struct Terms {
     /// Don't let the model go back to an earlier state
     #[arg(long)]
     pub(crate) no_revert: bool,
-    /// Stop after asking the model so often [default: 50]
+    /// Stop after N requests to the model [default: 50]
     #[arg(long, value_name = "N")]
     pub(crate) max_turns: Option<u32>,
-    /// Stop after so many tokens, prompt and output together [default: 1000000]
+    /// Stop after N tokens, prompt and output together [default: 1000000]
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
     /// Print one JSON object instead of the answer
     #[arg(long)]
     pub(crate) json: bool,
-    /// Don't tell what goes on
+    /// Don't report progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use trunkline_providers::{Provider, Scripted};
 use trunkline_session_store::{SessionInfo, SqliteStore};
 
-use crate::args::{Demo, Model, Policy, Terms};
+use crate::args::{Demo, MAX_OUTPUT_TOKENS, Model, Policy, Terms};
 use crate::demo::paced::Paced;
 use crate::fault::{Exit, Fault};
 use crate::paint::{BOLD, DIM, paint, tell};
@@ -46,7 +46,8 @@ pub(crate) async fn run(args: &Demo, place: &Place) -> Result<Exit, Fault> {
             )
         )
     ));
-    let (model, terms) = (Model::default(), terms());
+    let model = Model { max_output_tokens: MAX_OUTPUT_TOKENS, ..Model::default() };
+    let terms = terms();
     let drive = Drive::new(place, &model, &terms, Policy::Model).drawing();
     let provider = scripted(Duration::from_millis(args.delay));
     let agent = drive.agent(provider, &folder, Some(script::INSTRUCTIONS.to_owned()), WORDS)?;

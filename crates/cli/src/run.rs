@@ -5,6 +5,7 @@
 use std::io::{IsTerminal, Read};
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
 use trunkline_providers::Provider;
 use trunkline_runtime::decision_objects::Verdict;
@@ -13,7 +14,7 @@ use trunkline_runtime::{Agent, Cancel, Limit, RuntimeError, Session, Stop};
 use trunkline_session_store::{SessionStore, SqliteStore};
 
 use crate::approve::AtTerminal;
-use crate::args::{Model, Policy, Resume, Run, Terms};
+use crate::args::{MAX_OUTPUT_TOKENS, Model, Policy, Resume, Run, Terms};
 use crate::fault::{Exit, Fault};
 use crate::letters::{self, Entrance};
 use crate::paint::{self, BOLD, DIM, YELLOW, paint, tell};
@@ -263,8 +264,24 @@ impl<'a> Drive<'a> {
         if self.terms.no_revert {
             flags.push_str(" --no-revert");
         }
-        if let Some(url) = &self.model.base_url {
-            flags.push_str(&format!(" --base-url {}", text::one_line(url, 200)));
+        if let Some(turns) = self.terms.max_turns {
+            flags.push_str(&format!(" --max-turns {turns}"));
+        }
+        if let Some(tokens) = self.terms.max_tokens {
+            flags.push_str(&format!(" --max-tokens {tokens}"));
+        }
+        // The demo has no flags of this kind and leaves 0 here.
+        if ![0, MAX_OUTPUT_TOKENS].contains(&self.model.max_output_tokens) {
+            flags.push_str(&format!(" --max-output-tokens {}", self.model.max_output_tokens));
+        }
+        if let Some(api) = self.model.provider.and_then(|api| api.to_possible_value()) {
+            flags.push_str(&format!(" --provider {}", api.get_name()));
+        }
+        let named = [("--base-url", &self.model.base_url), ("--model", &self.model.model)];
+        for (flag, value) in named {
+            if let Some(value) = value {
+                flags.push_str(&format!(" {flag} {}", store::quoted(&text::one_line(value, 200))));
+            }
         }
         flags
     }

@@ -2,6 +2,7 @@
 //!
 //! Commands that only read never make a database: a mistyped path is an error and not an empty store.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,6 +17,8 @@ use crate::text::{count, one_line};
 
 /// Fewer characters of an id are never shown, so that an id looks like one.
 const SHORTEST_ID: usize = 8;
+/// What the binary is called once it is installed.
+const NAME: &str = "trunkline";
 
 /// Where the store is, and whether every command has to be told so.
 #[derive(Debug)]
@@ -77,9 +80,10 @@ impl Place {
 
     /// Returns a command that people can type next.
     pub(crate) fn command(&self, rest: &str) -> String {
+        let program = program();
         match self.named {
-            true => format!("trunkline --store {} {rest}", quoted(&self.path)),
-            false => format!("trunkline {rest}"),
+            true => format!("{program} --store {} {rest}", quoted(&self.path.display().to_string())),
+            false => format!("{program} {rest}"),
         }
     }
 }
@@ -144,11 +148,25 @@ fn candidates(of: &[&SessionInfo], all: &[SessionInfo]) -> String {
     named.collect::<Vec<_>>().join(", ") + &more
 }
 
-/// Returns a path as a shell reads it.
-fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
+/// Returns how this program is called in the shell that started it: by its name if that is found, else as it was started.
+fn program() -> String {
+    let found = std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| is_executable(&folder.join(NAME))));
+    let started = std::env::args_os().next().filter(|started| !found && !started.is_empty());
+    started.map_or_else(|| NAME.to_owned(), |started| quoted(&started.to_string_lossy()))
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// Returns a word as a shell reads it.
+pub(crate) fn quoted(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%".contains(&byte);
-    if text.bytes().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    match !text.is_empty() && text.bytes().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
 }
 
 pub(crate) fn now() -> Timestamp {

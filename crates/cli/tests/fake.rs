@@ -1,5 +1,6 @@
 //! A model's endpoint on this machine that answers what it was told to, and a scene to run the binary in.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -40,6 +41,10 @@ impl Endpoint {
             }
         });
         Endpoint { address, requests }
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        &self.address
     }
 
     /// Returns the whole of each request, head and body.
@@ -194,7 +199,7 @@ impl Scene {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
         command.args(arguments).current_dir(self.work()).env_clear();
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("PATH", path_with_the_binary());
         command.env("HOME", self.folder.path()).env("TRUNKLINE_STORE", self.store());
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -258,6 +263,13 @@ impl Scene {
         }
         tidy
     }
+}
+
+/// As after an installation: hints name the binary as it is found on the path.
+fn path_with_the_binary() -> OsString {
+    let binary = Path::new(env!("CARGO_BIN_EXE_trunkline")).parent().expect("it is in a folder").to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(binary).chain(std::env::split_paths(&path))).expect("it was a path")
 }
 
 fn replace_path(text: &str, path: &Path) -> String {

@@ -1,6 +1,7 @@
 //! Runs against an endpoint: what reaches stdout, what reaches the model, how it ends.
 
 use std::io::Read;
+use std::os::unix::process::CommandExt;
 
 use expect_test::expect;
 use serde_json::Value;
@@ -163,4 +164,27 @@ fn a_limit_leaves_the_run_open() {
     assert_eq!((said.exit, said.out.as_str()), (Some(1), ""));
     assert!(said.err.contains("the limit of turns is reached"), "{}", said.err);
     assert!(scene.ok(&["tree"]).contains("the run is open"));
+}
+
+#[test]
+fn the_next_command_repeats_what_the_session_does_not_keep() {
+    let (scene, endpoint) = Scene::with(vec![says("Hello.")]);
+    let address = endpoint.address();
+    let typed = ["--max-turns", "7", "--max-tokens", "9000", "--max-output-tokens", "50"];
+    let asked = ["--provider", "openai", "--base-url", address, "--model", "my own", "--no-revert"];
+    let said = scene.run(&[&["run", "hi"], &typed[..], &asked[..]].concat());
+    let next = format!(
+        "trunkline resume ID --no-revert --max-turns 7 --max-tokens 9000 --max-output-tokens 50 --provider openai \
+         --base-url {address} --model 'my own' -p"
+    );
+    assert!(said.err.contains(&next), "{}", said.err);
+}
+
+#[test]
+fn a_binary_that_is_not_on_the_path_is_named_as_it_was_started() {
+    let (scene, _endpoint) = Scene::with(vec![says("Hello.")]);
+    let mut command = scene.command(&["run", "hi"]);
+    command.env("PATH", scene.work()).arg0("../my build/trunkline");
+    let said = scene.said(command.output().expect("it runs"));
+    assert!(said.err.contains("see it   '../my build/trunkline' tree ID\n"), "{}", said.err);
 }

@@ -109,7 +109,7 @@ fn edit(source: &str, tried: bool, id: String) -> Turn {
     let words = if tried {
         "Every run of other characters becomes one dash."
     } else {
-        "Punctuation does not belong into a slug, so it is deleted."
+        "Punctuation does not belong in a slug, so it is deleted."
     };
     let arguments = json!({ "path": SOURCE, "old_text": old, "new_text": new.trim_start() });
     Turn::say(words).call(id, "edit_file", &arguments)
