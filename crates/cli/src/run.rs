@@ -271,7 +271,7 @@ impl<'a> Drive<'a> {
             flags.push_str(&format!(" --max-tokens {tokens}"));
         }
         // The demo has no flags of this kind and leaves 0 here.
-        if ![0, MAX_OUTPUT_TOKENS].contains(&self.model.max_output_tokens) {
+        if self.model.max_output_tokens != MAX_OUTPUT_TOKENS {
             flags.push_str(&format!(" --max-output-tokens {}", self.model.max_output_tokens));
         }
         if let Some(api) = self.model.provider.and_then(|api| api.to_possible_value()) {

@@ -64,8 +64,8 @@ impl Session {
                 Step::Conclude => return self.conclude().await,
                 Step::Rest => return Ok(self.rest(cancel)),
                 Step::Gate(place, asked) => self.stage_gate(&place, &asked).await?,
-                Step::Resolve(place, arguments) => self.resolve_call(&place, &arguments, cancel).await?,
-                Step::Work(work) => self.work(work, cancel).await?,
+                Step::Resolve(place, arguments) => self.resolve_call(&place, &arguments).await?,
+                Step::Work(work) => self.work(work).await?,
                 Step::Ask(waiting) => {
                     if let Some(stop) = self.ask_person(waiting, cancel).await? {
                         return Ok(stop);

@@ -188,7 +188,6 @@ impl Session {
         &mut self,
         place: &CallPlace,
         arguments: &str,
-        cancel: &Cancel,
     ) -> Result<(), RuntimeError> {
         let at = self.settings().now();
         let queue = &self.state.resolve.queue;
@@ -219,7 +218,7 @@ impl Session {
             }
         }
         match self.state.resolve.queue.get(id).map(|entry| entry.state) {
-            Some(At::Approved) => self.apply(id, Some(place), cancel).await,
+            Some(At::Approved) => self.apply(id, Some(place)).await,
             Some(state) => {
                 // Decided the same way before: a repeated call, or one that a kill cut off after the apply.
                 let text = format!("{id} is {state}: {}", self.label(id));
@@ -246,9 +245,9 @@ impl Session {
     }
 
     /// Moves a proposal on that no open turn is about.
-    pub(crate) async fn work(&mut self, work: Work, cancel: &Cancel) -> Result<(), RuntimeError> {
+    pub(crate) async fn work(&mut self, work: Work) -> Result<(), RuntimeError> {
         match work {
-            Work::Apply(id) => self.apply(id, None, cancel).await,
+            Work::Apply(id) => self.apply(id, None).await,
             Work::Check(id) => self.check(id).await,
             Work::LookUp(id) => self.look_up(id).await,
             Work::Approve(id) => {
@@ -278,12 +277,7 @@ impl Session {
     }
 
     /// Applies an approved proposal, unless the files have changed. The outcome goes into a call's result or a message.
-    async fn apply(
-        &mut self,
-        id: ProposalId,
-        call: Option<&CallPlace>,
-        cancel: &Cancel,
-    ) -> Result<(), RuntimeError> {
+    async fn apply(&mut self, id: ProposalId, call: Option<&CallPlace>) -> Result<(), RuntimeError> {
         let Some(entry) = self.state.resolve.queue.get(id) else { return Ok(()) };
         let proposal = entry.proposal.clone();
         let by_person = entry.decision.as_ref().is_some_and(|decision| decision.by.kind == ActorKind::Person);
@@ -312,7 +306,6 @@ impl Session {
         // An apply that has begun is brought to its end: half of it would be worse than too much.
         let place = call.cloned().unwrap_or_else(|| place_of(&proposal));
         let context = ToolContext::new(Cancel::new(), place);
-        let _ = cancel;
         let (outcome, output) = tool.apply(&proposal, &context).await;
         let at = self.settings().now();
         let words = ToolResult { call_id: String::new(), content: output.content, is_error: false }.text();

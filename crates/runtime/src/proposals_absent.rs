@@ -9,16 +9,11 @@ impl Session {
         match *asked {}
     }
 
-    pub(crate) async fn resolve_call(
-        &mut self,
-        _: &CallPlace,
-        _: &str,
-        _: &Cancel,
-    ) -> Result<(), RuntimeError> {
+    pub(crate) async fn resolve_call(&mut self, _: &CallPlace, _: &str) -> Result<(), RuntimeError> {
         Ok(())
     }
 
-    pub(crate) async fn work(&mut self, work: Work, _: &Cancel) -> Result<(), RuntimeError> {
+    pub(crate) async fn work(&mut self, work: Work) -> Result<(), RuntimeError> {
         match work {}
     }
 
