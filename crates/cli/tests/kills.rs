@@ -198,3 +198,21 @@ fn a_call_that_had_begun_when_the_process_died_is_told_to_the_model_as_it_was() 
     // Either its result was recorded in time, or the model was told that nobody knows, and looked again.
     assert!(unknown || began == finished, "{began} began, {finished} finished");
 }
+
+#[test]
+fn a_demo_that_a_person_takes_back_goes_on_and_ends() {
+    for back in [&["undo"][..], &["revert", "n6"], &["revert", "n1"]] {
+        let scene = Scene::new();
+        let workspace = scene.workspace();
+        scene.read(&["demo", "--delay", "0", "--keep-dir", workspace.to_str().expect("a plain path")]);
+        let before = scene.log().len();
+        scene.read(back);
+        // After an undo the head is words of the model: there has to be something to answer.
+        let resume: &[&str] =
+            if back == ["undo"] { &["resume", "last", "-p", "go on"] } else { &["resume", "last"] };
+        scene.read(resume);
+        let replies =
+            scene.log()[before..].iter().filter(|line| line.contains(r#""role":"assistant""#)).count();
+        assert!((1..14).contains(&replies), "{back:?}: {replies} replies");
+    }
+}

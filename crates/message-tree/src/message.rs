@@ -170,6 +170,8 @@ impl Message {
     }
 
     /// Returns the text blocks, joined by line breaks; no reasoning, no calls, no results.
+    ///
+    /// For what a tool answered: `message.results().map(ToolResult::text)`.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self
             .content

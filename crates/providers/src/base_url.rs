@@ -93,8 +93,12 @@ impl FromStr for BaseUrl {
 }
 
 impl fmt::Display for BaseUrl {
+    /// Prints the address without user and password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        let (scheme, rest) = self.text.split_at(self.scheme_len());
+        let authority = rest.find('/').unwrap_or(rest.len());
+        let host = rest.get(..authority).and_then(|authority| authority.rfind('@')).map_or(0, |at| at + 1);
+        write!(f, "{scheme}{}{}", if host > 0 { "***@" } else { "" }, rest.get(host..).unwrap_or_default())
     }
 }
 

@@ -330,6 +330,23 @@ pub enum ProviderError {
     Encode(#[from] EncodeError),
 }
 
+impl ProviderError {
+    /// Takes a key out of foreign words: a service may quote what it was sent.
+    #[cfg(feature = "http")]
+    pub(crate) fn without(mut self, key: &crate::Secret) -> Self {
+        let text = match &mut self {
+            ProviderError::Api { message, .. } | ProviderError::Transport { message, .. } => message,
+            ProviderError::Decode(DecodeError::Reported { message, .. }) => message,
+            ProviderError::Decode(DecodeError::Malformed { excerpt, .. }) => excerpt,
+            _ => return self,
+        };
+        if !key.expose().is_empty() && text.contains(key.expose()) {
+            *text = text.replace(key.expose(), "***");
+        }
+        self
+    }
+}
+
 /// What a timeout waited for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -63,6 +63,8 @@ struct Shared {
     client: reqwest::Client,
     wire: Box<dyn Wire>,
     base: BaseUrl,
+    /// Kept to take it out of errors that quote it.
+    key: Option<Secret>,
     origin: Origin,
 }
 
@@ -91,7 +93,7 @@ impl HttpProvider {
             headers.insert(name, value);
         }
         let client = client(&base)?;
-        let shared = Arc::new(Shared { client, wire, base, origin });
+        let shared = Arc::new(Shared { client, wire, base, key: key.cloned(), origin });
         Ok(HttpProvider { shared, headers, retry: RetryPolicy::default(), timeouts: Timeouts::default() })
     }
 
@@ -302,8 +304,12 @@ impl HttpReply {
         }
     }
 
-    /// Names the endpoint in errors of which only we know whom they are about.
+    /// Names the endpoint in errors of which only we know whom they are about, and takes our key out of all of them.
     fn at_endpoint(&self, error: ProviderError) -> ProviderError {
+        let error = match &self.shared.key {
+            Some(key) => error.without(key),
+            None => error,
+        };
         match error {
             ProviderError::Html { status, .. } => {
                 ProviderError::Html { endpoint: self.request.url().to_string(), status }

@@ -16,6 +16,8 @@ use crate::{Anthropic, Event, Provider, ProviderError, Reply, Request, Wire};
 
 /// A provider whose answers are computed from the request.
 ///
+/// What a tool answered is in a message's `results()`, not in its `text()`.
+///
 /// ```
 /// use trunkline_providers::{Scripted, Turn};
 ///

@@ -325,3 +325,22 @@ fn a_key_that_no_header_can_hold_is_refused_without_showing_it() {
     let error = refused.err().expect("refused").to_string();
     assert_eq!(error, "cannot reach http://localhost:1: the key has characters that a header cannot have");
 }
+
+#[test]
+fn a_service_that_quotes_the_key_does_not_have_it_shown() {
+    let quoting = r#"{"error":{"type":"overloaded_error","message":"you sent sk-secret"}}"#;
+    let (base, _told) = serve(vec![
+        refusal("529 Overloaded", "connection: close\r\n", quoting),
+        refusal("401 Unauthorized", "", quoting),
+    ]);
+    let (events, outcome) = ask(&provider(base, Anthropic::new()));
+    let told = format!("{events:?} {outcome:?}");
+    assert!(!told.contains("sk-secret") && told.contains("you sent ***"), "{told}");
+}
+
+#[test]
+fn an_address_with_a_password_prints_without_it() {
+    let base: BaseUrl = "http://user:hunter2@localhost:99/v1".parse().expect("a base URL");
+    assert_eq!(base.to_string(), "http://***@localhost:99/v1");
+    assert_eq!(base.host(), "localhost");
+}

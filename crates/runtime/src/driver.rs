@@ -59,7 +59,7 @@ impl Session {
                         return Ok(Stop::Limit(limit));
                     }
                     spent.turns += 1;
-                    spent.tokens += self.ask(spent.turns, cancel).await?;
+                    spent.tokens = spent.tokens.saturating_add(self.ask(spent.turns, cancel).await?);
                 }
                 Step::Conclude => return self.conclude().await,
                 Step::Rest => return Ok(self.rest(cancel)),
@@ -138,7 +138,7 @@ impl Session {
         };
         let mut tokens = 0;
         if let Some(message) = message {
-            tokens = message.usage.map_or(0, |usage| usage.input_tokens + usage.output_tokens);
+            tokens = message.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));
             let mut draft = self.state.tree.draft();
             draft.append(message, self.settings().now())?;
             let records = entries(draft);

@@ -22,6 +22,8 @@ const CANCEL: &str = "cancel";
 const MOVE: &str = "move";
 #[cfg(feature = "resolve-queue")]
 const VERDICT: &str = "verdict";
+#[cfg(feature = "resolve-queue")]
+const DISTRUST: &str = "distrust";
 
 /// What can be asked of a session that another process holds. Post it with [`post`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +46,9 @@ pub enum Request {
         /// Why; may be empty.
         reason: String,
     },
+    /// Void everything that waits or was approved: the session came from elsewhere, and so did its approvals.
+    #[cfg(feature = "resolve-queue")]
+    Distrust,
     /// Move the head.
     Move {
         /// How.
@@ -111,6 +116,8 @@ pub async fn post(
             let body = VerdictBody { proposal: *proposal, verdict: *verdict, reason: reason.clone() };
             (VERDICT, json(serde_json::to_string(&body)))
         }
+        #[cfg(feature = "resolve-queue")]
+        Request::Distrust => (DISTRUST, "{}".to_owned()),
         Request::Move { act, expected_head } => {
             let body = MoveBody { act: act.clone(), expected_head: *expected_head };
             (MOVE, json(serde_json::to_string(&body)))
@@ -156,6 +163,17 @@ impl Session {
         for letter in self.store.inbox(self.lock.session()).await? {
             if letter.kind == CANCEL {
                 self.commit(Vec::new(), Some(letter.id)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Voids what an import brought along, before anything else can act on it.
+    #[cfg(feature = "resolve-queue")]
+    pub(crate) async fn distrust_import(&mut self) -> Result<(), RuntimeError> {
+        for letter in self.store.inbox(self.lock.session()).await? {
+            if letter.kind == DISTRUST {
+                self.take_distrust(letter.id).await?;
             }
         }
         Ok(())
@@ -208,6 +226,8 @@ impl Session {
                 let body: VerdictBody = body(letter)?;
                 self.take_verdict(body.proposal, body.verdict, &body.reason, Some(letter.id)).await
             }
+            #[cfg(feature = "resolve-queue")]
+            DISTRUST => self.take_distrust(letter.id).await,
             other => Err(RuntimeError::Refused {
                 reason: format!("nothing is known of letters of kind {other:?}"),
             }),

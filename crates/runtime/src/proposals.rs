@@ -400,6 +400,31 @@ impl Session {
         self.state.resolve.queue.get(id).is_some_and(|entry| entry.decision.is_some())
     }
 
+    /// Puts aside for good whatever waits: neither its preview nor its approval was made here.
+    pub(crate) async fn take_distrust(&mut self, letter: InboxId) -> Result<(), RuntimeError> {
+        let at = self.settings().now();
+        let mut chain = Chain::new(self);
+        let waiting: Vec<ProposalId> = chain.queue.unsettled().map(|entry| entry.id).collect();
+        let mut dropped = Vec::new();
+        for id in waiting {
+            let cause = Supersession::BranchLeft { by: resolve::IMPORT.to_owned() };
+            // What is in flight or unknown is looked up in the files, and comes here as something else.
+            if let Ok(event) = chain.queue.supersede(id, cause, at.0) {
+                chain.push(Ok(event))?;
+                dropped.push(id.to_string());
+            }
+        }
+        if !dropped.is_empty() {
+            let text = format!(
+                "This session was brought here from elsewhere. What waited there is dropped: {}. Propose it again if it is \
+                 still wanted.",
+                dropped.join(", ")
+            );
+            chain.records.extend(self.telling(&text)?);
+        }
+        self.commit(chain.records, Some(letter)).await
+    }
+
     /// Settles what a dead process left in the middle of an apply.
     pub(crate) async fn recover(&mut self) -> Result<(), RuntimeError> {
         let interrupted: Vec<ProposalId> =

@@ -108,6 +108,8 @@ impl Session {
         let mut session = Session { agent, store, lock, state, behind: false };
         #[cfg(feature = "resolve-queue")]
         session.recover().await?;
+        #[cfg(feature = "resolve-queue")]
+        session.distrust_import().await?;
         Ok(session)
     }
 

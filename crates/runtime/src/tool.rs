@@ -19,12 +19,14 @@ use crate::Cancel;
 pub type Proposal = trunkline_resolve_queue::Proposal<Value>;
 
 /// Something that a model may call.
+///
+/// Implement it with the attribute `#[async_trait::async_trait]`; the crate page has a whole one.
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// Returns what the model is told. Must not change while an agent lives: it is part of the cached prompt.
     fn spec(&self) -> ToolSpec;
 
-    /// Returns what the tool does to the world.
+    /// Returns what the tool does to the world. [`Access::Exclusive`] unless told: never run again by itself.
     fn access(&self) -> Access {
         Access::Exclusive
     }

@@ -132,3 +132,26 @@ async fn a_move_that_closes_an_open_turn_is_one_batch_with_its_letter() {
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");
     assert!(story.world.last_request().contains("no make here"));
 }
+
+#[tokio::test]
+async fn approvals_that_came_with_an_import_are_void_before_anything_else_happens() {
+    for turn in [
+        Turn::new().call("c1", "edit", &serde_json::json!({ "path": "a", "text": "new" })),
+        Turn::new().call("c1", "shell", &serde_json::json!({ "path": "make" })),
+    ] {
+        let mut story = begin(vec![turn, Turn::say("done")]).await;
+        story.prompt("go").await.unwrap();
+        story.session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
+        leave(&story, Request::Distrust).await;
+        let mut story = story.restart().await;
+        let refusal = story.session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap_err();
+        assert!(refusal.to_string().contains("superseded"), "{refusal}");
+        assert_eq!(stop_line(&story.resume().await), "decided other: answered");
+        assert!(story.world.effects().is_empty());
+        // Undoing moves does not bring it back either.
+        story.session.revert(NodeId::new(1), None).await.unwrap();
+        story.session.undo().await.unwrap();
+        story.resume().await.unwrap();
+        assert!(story.world.effects().is_empty());
+    }
+}

@@ -1,8 +1,9 @@
 //! What a model says, and what becomes of it.
 
+use async_trait::async_trait;
 use expect_test::{Expect, expect};
-use trunkline_runtime::message_tree::StopReason;
-use trunkline_runtime::providers::{ProviderError, Turn};
+use trunkline_runtime::message_tree::{Origin, StopReason, Usage};
+use trunkline_runtime::providers::{Event, Provider, ProviderError, Reply, Request, Turn};
 use trunkline_runtime::{Limits, Stop};
 
 use crate::story::{Story, World, replies, stop_line};
@@ -159,4 +160,49 @@ async fn a_session_with_nothing_to_do_rests() {
     assert_eq!(story.resume().await.unwrap(), Stop::Idle);
     story.prompt("do it").await.unwrap();
     assert_eq!(story.resume().await.unwrap(), Stop::Idle);
+}
+
+/// A model whose service counts tokens as no service can.
+struct Boastful(Origin);
+
+#[async_trait]
+impl Provider for Boastful {
+    fn origin(&self) -> &Origin {
+        &self.0
+    }
+
+    fn wire(&self) -> &str {
+        "anthropic"
+    }
+
+    async fn send(&self, _: Request) -> Result<Box<dyn Reply>, ProviderError> {
+        let usage = Usage { input_tokens: u64::MAX, output_tokens: u64::MAX, ..Usage::default() };
+        let mut call = vec![
+            Event::CallStarted { index: 0, id: "c1".to_owned(), name: "nothing".to_owned() },
+            Event::CallDone { index: 0 },
+            Event::Usage(usage),
+            Event::Stopped(StopReason::ToolUse),
+        ];
+        call.reverse();
+        Ok(Box::new(Canned(call)))
+    }
+}
+
+struct Canned(Vec<Event>);
+
+#[async_trait]
+impl Reply for Canned {
+    async fn next(&mut self) -> Result<Option<Event>, ProviderError> {
+        Ok(self.0.pop())
+    }
+}
+
+#[tokio::test]
+async fn absurd_counts_of_tokens_are_a_limit_and_nothing_worse() {
+    let origin = Origin { provider: "test".to_owned(), model: "boastful".to_owned() };
+    let agent = trunkline_runtime::Agent::builder(Boastful(origin)).build().unwrap();
+    let store = std::sync::Arc::new(trunkline_runtime::session_store::MemoryStore::new());
+    let mut session = agent.start(store, "t", None).await.unwrap();
+    let stop = session.prompt("go", &trunkline_runtime::Cancel::new()).await;
+    assert_eq!(stop_line(&stop), "at the limit of tokens");
 }

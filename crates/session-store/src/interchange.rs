@@ -15,6 +15,9 @@ use crate::{Log, Note, Record, SessionInfo, StoreError};
 /// The version of the form that [`export`] writes. [`import`] reads it and all before it.
 pub const FORMAT_VERSION: u32 = 1;
 
+/// A longer line is refused before it is all in memory. The largest that a provider or a tool gives is far below.
+const LINE_LIMIT: u64 = 256 * 1024 * 1024;
+
 /// Writes a session as lines of JSON: a header, then one record a line.
 ///
 /// Letters in the inbox are not part of the log and are not written.
@@ -228,8 +231,17 @@ impl<R: BufRead> Lines<R> {
             self.number += 1;
             let line = self.number;
             let fault = |source| ImportError::Io { line, source };
-            if self.from.read_until(b'\n', &mut self.line).map_err(fault)? == 0 {
+            let mut bounded = io::Read::take(io::Read::by_ref(&mut self.from), LINE_LIMIT);
+            if bounded.read_until(b'\n', &mut self.line).map_err(fault)? == 0 {
                 return Ok(None);
+            }
+            if self.line.len() as u64 == LINE_LIMIT {
+                let column = self.line.len();
+                return Err(ImportError::Line {
+                    line,
+                    column,
+                    reason: format!("the line is longer than {LINE_LIMIT} bytes"),
+                });
             }
             if !self.line.trim_ascii().is_empty() {
                 break;

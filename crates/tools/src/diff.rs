@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
+use crate::shown;
+
 /// A diff and its size.
 pub(crate) struct Diff {
     pub(crate) text: String,
@@ -20,6 +22,8 @@ pub(crate) fn diff(path: &str, old: Option<&str>, new: &str) -> Diff {
     let (before, after) = (split(old.unwrap_or("")), split(new));
     let lines = comparison.diff_slices(&before, &after);
     let count = |tag| lines.iter_all_changes().filter(|change| change.tag() == tag).count();
+    // A name with line breaks must not be able to write lines of a diff.
+    let path = shown::name(path);
     let from = if old.is_some() { format!("a/{path}") } else { "/dev/null".to_owned() };
     Diff {
         text: lines.unified_diff().header(&from, &format!("b/{path}")).to_string(),

@@ -137,6 +137,12 @@ impl GitWorkspace {
             let (added, deleted) = lines.get(path).copied().unwrap_or_default();
             files.push(ChangedFile { path: text(path), change, added, deleted });
         }
+        // What was applied to a file that git ignores is a change all the same.
+        for file in folder::changes(&self.root, touched)?.files {
+            if files.iter().all(|known| known.path != file.path) {
+                files.push(file);
+            }
+        }
         files.sort_by(|one, other| one.path.cmp(&other.path));
         let patch = self.git().run_at_most(&diff(&["--patch", "--relative"], before, &now), DIFF_BYTES)?;
         Ok(Changes { files, diff: patch, tree: Some(now) })

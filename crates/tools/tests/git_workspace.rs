@@ -6,7 +6,7 @@ use std::process::Command;
 
 use expect_test::{Expect, expect};
 use tempfile::TempDir;
-use trunkline_runtime::{Base, Changes, Deciding, Workspace};
+use trunkline_runtime::{Base, Changes, Deciding, Touched, Workspace};
 use trunkline_tools::GitWorkspace;
 
 use crate::scene::block_on;
@@ -484,4 +484,38 @@ fn the_inside_of_a_repository_is_no_workspace() {
     let repository = Repository::new();
     assert!(GitWorkspace::open(repository.root().join(".git")).unwrap().is_none());
     assert!(GitWorkspace::open(repository.root().join("nowhere")).is_err());
+}
+
+#[test]
+fn a_file_that_git_ignores_is_a_change_if_it_was_applied() {
+    let repository = Repository::new();
+    repository.write(".gitignore", "secret.txt\n");
+    let workspace = repository.open();
+    let base = block_on(workspace.base()).unwrap();
+    repository.write("secret.txt", "new\n");
+    let touched = [Touched { path: "secret.txt".to_owned(), before: None }];
+    let changes = block_on(workspace.changes(&base, &touched)).unwrap();
+    assert_eq!(changes.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["secret.txt"]);
+    assert_eq!(
+        block_on(workspace.commit(&deciding(&base, &changes))),
+        Ok(None),
+        "and is still not committed"
+    );
+}
+
+#[test]
+fn nothing_is_committed_while_another_git_holds_the_index() {
+    let repository = Repository::new();
+    let workspace = repository.open();
+    let base = block_on(workspace.base()).unwrap();
+    repository.write("a.txt", "run\n");
+    let deciding = deciding(&base, &block_on(workspace.changes(&base, &[])).unwrap());
+    let lock = repository.root().join(".git/index.lock");
+    fs::write(&lock, "").unwrap();
+    let fault = block_on(workspace.commit(&deciding)).unwrap_err();
+    assert!(fault.to_string().starts_with("another git process holds the index"), "{fault}");
+    assert_eq!(repository.git("rev-list --count HEAD").trim(), "1");
+    fs::remove_file(&lock).unwrap();
+    commit_of(&workspace, &deciding);
+    assert_eq!(repository.git("status --short"), "");
 }

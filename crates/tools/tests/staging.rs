@@ -253,3 +253,12 @@ fn line_ends_of_another_system_are_given_as_the_reason() {
         "error: old_text is not in a; its lines end with \\r\\n; write them so in old_text and new_text\n"
     );
 }
+
+#[test]
+fn a_name_with_line_breaks_writes_no_lines_into_the_diff() {
+    let scene = Scene::new();
+    let path = "evil.sh\n@@ -0,0 +1 @@\n+harmless";
+    let output = scene.call("write_file", serde_json::json!({ "path": path, "content": "rm -rf\n" }));
+    let diff = output.proposals[0].preview.diff.clone().unwrap();
+    assert_eq!(diff.lines().filter(|line| line.starts_with('+')).count(), 2, "{diff}");
+}

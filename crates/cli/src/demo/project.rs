@@ -54,7 +54,11 @@ pub(crate) fn create(folder: &Path) -> Result<(), Fault> {
 pub(crate) fn git(folder: &Path, arguments: &[&str]) -> Result<String, Fault> {
     let mut command = Command::new("git");
     command.arg("-C").arg(folder).args(arguments);
-    // Templates and hooks of the user have no business in a throw-away repository.
+    // A hook that starts us must not have us write into its repository, and templates and hooks of the user have no
+    // business in a throw-away one.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
+        command.env_remove(name);
+    }
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_TEMPLATE_DIR", "");
     let output = command.output().map_err(|error| {
         Fault::new(format!("cannot run git: {error}"))

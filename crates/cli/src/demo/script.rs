@@ -47,23 +47,34 @@ pub(crate) fn answer(request: &Request) -> Turn {
     let Some(at) = calls.iter().rposition(read) else { return look(tried, id) };
     // Whoever reads the file again begins anew: what came before it no longer fits.
     let (source, done) = (&calls[at].text, &calls[at + 1..]);
-    let staged =
-        done.iter().rev().find(|call| call.name == "edit_file").and_then(|call| staged_as(&call.text));
-    let Some(proposal) = staged else { return edit(source, tried, id(0)) };
-    match done.iter().rfind(|call| call.name == "resolve") {
-        None => {
-            let reason = if tried {
-                "one dash for every run of other characters"
-            } else {
-                "a slug has no punctuation"
-            };
-            let arguments = json!({ "action": "apply", "id": proposal, "reason": reason });
-            return Turn::new().call(id(0), "resolve", &arguments);
+    let edited = done.iter().rev().find(|call| call.name == "edit_file");
+    match edited {
+        None => return edit(source, tried, id(0)),
+        // After a person went back, the file may be as it is wanted already: then there is nothing to decide.
+        Some(call) if call.text.contains("nothing staged") => {}
+        Some(call) if call.is_error => return Turn::say("That edit does not fit the file, so I stop here."),
+        Some(call) => {
+            let Some(proposal) = staged_as(&call.text) else { return look(true, id) };
+            match done.iter().rfind(|call| call.name == "resolve") {
+                None => {
+                    let reason = if tried {
+                        "one dash for every run of other characters"
+                    } else {
+                        "a slug has no punctuation"
+                    };
+                    let arguments = json!({ "action": "apply", "id": proposal, "reason": reason });
+                    return Turn::new().call(id(0), "resolve", &arguments);
+                }
+                Some(refused) if refused.is_error => return look(true, id),
+                Some(_) => {}
+            }
         }
-        Some(refused) if refused.is_error => return look(true, id),
-        Some(_) => {}
     }
     let run = done.iter().rfind(|call| call.name == "run_command" && call.text.contains("exit code"));
+    let broken = done.iter().rfind(|call| call.name == "run_command");
+    if broken.is_some_and(|call| call.text.contains("cannot be started")) {
+        return Turn::say("The test cannot be started here, so I stop.");
+    }
     match run {
         None => {
             Turn::say("Now the test.").call(id(0), "run_command", &json!({ "command": format!("sh {TEST}") }))
@@ -93,10 +104,11 @@ fn look(tried: bool, id: impl Fn(usize) -> String) -> Turn {
             &source,
         );
     }
-    Turn::say("I look at the project first.")
-        .call(id(0), "list_files", &json!({}))
-        .call(id(1), "read_file", &source)
-        .call(id(2), "read_file", &json!({ "path": TEST }))
+    Turn::say("I see it fail, and look at the project.")
+        .call(id(0), "run_command", &json!({ "command": format!("sh {TEST}") }))
+        .call(id(1), "list_files", &json!({}))
+        .call(id(2), "read_file", &source)
+        .call(id(3), "read_file", &json!({ "path": TEST }))
 }
 
 /// Proposes to replace the line of the pipeline, whatever it is by now.

@@ -20,6 +20,9 @@ pub(crate) const LAYER: &str = "resolve";
 const EVENT: &str = "event";
 const GATED: &str = "gated";
 
+/// What put aside what an import brought along. It never comes back.
+pub(crate) const IMPORT: &str = "an import";
+
 /// How often an apply that fails is offered again.
 const ATTEMPTS: u32 = 3;
 
@@ -208,7 +211,7 @@ pub(crate) fn gate(
             Gated::Refused(format!("not run: the {by} declined it{}", because(&reason)))
         }
         At::Superseded | At::Stale => {
-            Gated::Refused("not run: this branch was left before it was decided".to_owned())
+            Gated::Refused("not run: it was put aside before it was decided".to_owned())
         }
         _ => Gated::Refused(
             "outcome unknown: the program ended while this ran; look before you repeat it".to_owned(),
@@ -318,7 +321,7 @@ pub(crate) fn supersede_left(part: &Part, left: &[NodeId], by: &str, at: Timesta
 pub(crate) fn restore_back(part: &Part, back: &[NodeId], at: Timestamp) -> Vec<Record> {
     let mut records = Vec::new();
     for entry in part.queue.iter().filter(|entry| entry.state == At::Superseded) {
-        let left = matches!(entry.superseded, Some(Supersession::BranchLeft { .. }));
+        let left = matches!(&entry.superseded, Some(Supersession::BranchLeft { by }) if by != IMPORT);
         let node = entry.proposal.call.as_ref().and_then(|call| call.node.parse::<NodeId>().ok());
         // The call of a gate has its result by now, so there is nothing left to decide.
         let edit = part.gated_call(entry.id).is_none();

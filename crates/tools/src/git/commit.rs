@@ -51,6 +51,7 @@ impl GitWorkspace {
             // No file that git follows is other than it was.
             return Ok(None);
         }
+        self.wait_for_index()?;
         let commit = self.write_commit(deciding, &tree, head.as_deref())?;
         // Only if nobody else has committed meanwhile; the empty text means "must not exist".
         let note = format!("trunkline: run {}", deciding.run);
@@ -136,6 +137,20 @@ impl GitWorkspace {
     fn knows_author(&self) -> bool {
         let told = |ident| self.git().run(&["-c", "user.useConfigOnly=true", "var", ident]).is_ok();
         told("GIT_AUTHOR_IDENT") && told("GIT_COMMITTER_IDENT")
+    }
+
+    /// Waits a moment for a locked index: a commit of which the index does not know would look taken back.
+    fn wait_for_index(&self) -> Result<(), WorkspaceFault> {
+        let lock = text(&self.git().run(&["rev-parse", "--git-path", "index.lock"])?).trim().to_owned();
+        let lock = self.root.join(lock);
+        for attempt in 1..=INDEX_TRIES {
+            if !lock.exists() {
+                return Ok(());
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20) * attempt);
+        }
+        let lock = lock.display();
+        Err(fault(format!("another git process holds the index; if none runs, remove {lock} and resume")))
     }
 
     /// Tells the user's index of the committed paths, so that `git status` does not show them as changed back.
