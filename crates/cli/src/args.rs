@@ -9,6 +9,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// What a reply may cost unless told, in tokens.
 pub(crate) const MAX_OUTPUT_TOKENS: u32 = 8192;
 
+/// Over the options that every command takes.
+const GLOBAL: &str = "Global";
+
+/// Said of every move of the head.
+const ABOUT_FILES: &str = "Files are not changed by this: what was written stays written.";
+
 const AFTER: &str = "\
 Sessions are named by their id, by the beginning of one, or `last`, which is also meant when none is named.
 
@@ -37,10 +43,10 @@ pub(crate) struct Line {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Everywhere {
     /// The database of sessions; else TRUNKLINE_STORE, else sessions.db in the user's data folder
-    #[arg(long, global = true, value_name = "PATH")]
+    #[arg(long, global = true, value_name = "PATH", help_heading = GLOBAL)]
     pub(crate) store: Option<PathBuf>,
     /// Whether to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_possible_values = true)]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = GLOBAL)]
     pub(crate) color: Color,
 }
 
@@ -68,10 +74,13 @@ pub(crate) enum Command {
     /// List what waits for a decision, look at it, decide on it
     Resolve(Resolve),
     /// Go back to a node; what came after it stays in the tree
+    #[command(after_help = ABOUT_FILES)]
     Revert(Revert),
     /// Take back the latest move of the head
+    #[command(after_help = ABOUT_FILES)]
     Undo(Named),
-    /// Make the latest move again that was taken back
+    /// Redo the move that `undo` took back
+    #[command(after_help = ABOUT_FILES)]
     Redo(Named),
     /// Stop the turn of a session that another process runs
     Cancel(Named),
@@ -109,7 +118,7 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 pub(crate) struct Resume {
-    /// The session
+    /// Id, the beginning of one, or `last` [default: last]
     pub(crate) session: Option<String>,
     /// Something more to say to the model
     #[arg(long, short = 'p', value_name = "TEXT")]
@@ -151,9 +160,9 @@ pub(crate) enum Api {
 
 /// What a run may do, and how it tells of it.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Terms")]
+#[command(next_help_heading = "Approval and limits")]
 pub(crate) struct Terms {
-    /// Who decides on edits and commands
+    /// Who decides on edits and commands [default: person]
     #[arg(long, value_name = "WHO")]
     pub(crate) policy: Option<Policy>,
     /// Approve everything: the same as --policy always
@@ -198,7 +207,7 @@ pub(crate) struct Listing {
 
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// The session
+    /// Id, the beginning of one, or `last` [default: last]
     pub(crate) session: Option<String>,
     /// Also what stands on branches that were left
     #[arg(long, short)]
@@ -216,7 +225,7 @@ pub(crate) struct Show {
 
 #[derive(Debug, Args)]
 pub(crate) struct Tree {
-    /// The session
+    /// Id, the beginning of one, or `last` [default: last]
     pub(crate) session: Option<String>,
     /// Don't leave out the middle of long runs
     #[arg(long, short)]
@@ -236,7 +245,7 @@ pub(crate) struct Resolve {
     /// Why; the model is told
     #[arg(long, short, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) reason: String,
-    /// The session
+    /// Id, the beginning of one, or `last` [default: last]
     #[arg(long, short, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// List settled ones too
@@ -262,20 +271,20 @@ pub(crate) struct Revert {
     /// What the model is told of the branch that is left
     #[arg(long, short, value_name = "TEXT")]
     pub(crate) lesson: Option<String>,
-    /// The session
+    /// Id, the beginning of one, or `last` [default: last]
     #[arg(long, short, value_name = "ID")]
     pub(crate) session: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Named {
-    /// The session
+    /// Id, the beginning of one, or `last` [default: last]
     pub(crate) session: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// The session
+    /// Id, the beginning of one, or `last` [default: last]
     pub(crate) session: Option<String>,
     /// The file to write; stdout if none is named. An existing file is not replaced
     #[arg(long, short, value_name = "FILE")]

@@ -11,13 +11,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use trunkline_message_tree::NodeId;
 use trunkline_providers::{Provider, Scripted};
-use trunkline_session_store::{SessionInfo, SqliteStore};
+use trunkline_session_store::SqliteStore;
 
 use crate::args::{Demo, MAX_OUTPUT_TOKENS, Model, Policy, Terms};
 use crate::demo::paced::Paced;
 use crate::fault::{Exit, Fault};
 use crate::paint::{BOLD, DIM, paint, tell};
+use crate::reading::Reading;
 use crate::run::Drive;
 use crate::setup::Folder;
 use crate::store::Place;
@@ -70,12 +72,16 @@ pub(crate) struct Part {
 }
 
 /// Returns what a session that the demo began is taken up with; `None` for all others.
-pub(crate) fn part_of(session: &SessionInfo) -> Option<Part> {
-    let workspace = session.workspace.as_deref()?;
-    if !Path::new(workspace).join(MARK).is_file() {
+///
+/// Both have to say so: the session by its instructions, the folder by its mark. A task of a person's own in the demo's
+/// folder is no demo, and a file that was imported cannot make one of a folder.
+pub(crate) fn part_of(session: &Reading) -> Option<Part> {
+    let workspace = session.info.workspace.as_deref()?;
+    let instructions = session.tree().node(NodeId::ROOT).ok()?.message().text();
+    if instructions != script::INSTRUCTIONS || !Path::new(workspace).join(MARK).is_file() {
         return None;
     }
-    let prompt = (session.nodes == 1).then_some(script::PROMPT);
+    let prompt = (session.info.nodes == 1).then_some(script::PROMPT);
     Some(Part { provider: scripted(PAUSE), terms: terms(), prompt, words: WORDS })
 }
 

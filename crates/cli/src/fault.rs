@@ -32,6 +32,7 @@ pub(crate) struct Fault {
     exit: Exit,
     message: String,
     causes: Vec<String>,
+    lines: Vec<String>,
     hints: Vec<String>,
     /// Nobody reads any more; there is nothing to say and nothing went wrong.
     silent: bool,
@@ -43,6 +44,7 @@ impl Fault {
             exit: Exit::Failure,
             message: message.into(),
             causes: Vec::new(),
+            lines: Vec::new(),
             hints: Vec::new(),
             silent: false,
         }
@@ -58,6 +60,12 @@ impl Fault {
             io::ErrorKind::BrokenPipe => Fault { exit: Exit::Done, silent: true, ..Fault::new("") },
             _ => Fault::new(format!("cannot write to stdout: {error}")),
         }
+    }
+
+    /// Adds a line of what was found.
+    pub(crate) fn line(mut self, line: impl Into<String>) -> Self {
+        self.lines.push(line.into());
+        self
     }
 
     /// Adds what to do next.
@@ -79,6 +87,9 @@ impl Fault {
             format!("{} {}\n", paint(RED.bold(), "error:"), paint(BOLD, &text::safe(&self.message)));
         for cause in &self.causes {
             shown.push_str(&format!("  {} {}\n", paint(DIM, "caused by:"), text::safe(cause)));
+        }
+        for line in &self.lines {
+            shown.push_str(&format!("  {}\n", text::safe(line)));
         }
         for hint in &self.hints {
             shown.push_str(&format!("  {} {}\n", paint(CYAN, "hint:"), text::safe(hint)));

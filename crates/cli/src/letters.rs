@@ -49,7 +49,7 @@ pub(crate) async fn leave(
     let name = store::short_name(store, &info.id).await;
     let when = match request {
         Request::Cancel => "it is read within a second",
-        _ => "it will be read before the next turn",
+        _ => "it will be read before its next step",
     };
     tell(&format!("session {name} is being written by {holder}; left a note, {when}\n"));
     Ok(Exit::Done)

@@ -1,13 +1,17 @@
 //! `trunkline sessions`.
 
 use serde_json::{Value, json};
-use trunkline_session_store::SessionStore;
+use trunkline_session_store::{SessionInfo, SessionStore, SqliteStore};
 
 use crate::args::Listing;
 use crate::fault::{Exit, Fault};
-use crate::paint::{self, BOLD, DIM, GREEN, paint, tell};
+use crate::paint::{self, BOLD, DIM, GREEN, PLAIN, RED, YELLOW, paint, tell};
+use crate::reading::{OPEN, Reading, WAITS};
 use crate::store::{Place, ago, now, short};
 use crate::text::{count, one_line};
+
+const RUNNING: &str = "running";
+const UNREADABLE: &str = "unreadable";
 
 /// Lists the sessions, the one updated last first.
 pub(crate) async fn run(args: &Listing, place: &Place) -> Result<Exit, Fault> {
@@ -17,21 +21,21 @@ pub(crate) async fn run(args: &Listing, place: &Place) -> Result<Exit, Fault> {
         Some(store) => store.sessions().await?,
         None => Vec::new(),
     };
-    let mut running = Vec::with_capacity(sessions.len());
+    let mut states = Vec::with_capacity(sessions.len());
     for info in &sessions {
-        running.push(match &store {
-            Some(store) => store.is_locked(&info.id).await?,
-            None => false,
-        });
+        if let Some(store) = &store {
+            states.push(state(store, info).await?);
+        }
     }
     if args.json {
         let listed: Vec<Value> = sessions
             .iter()
-            .zip(&running)
-            .map(|(info, running)| {
+            .zip(&states)
+            .map(|(info, state)| {
                 let mut listed = json!(info);
                 if let Some(fields) = listed.as_object_mut() {
-                    fields.insert("running".to_owned(), json!(running));
+                    fields.insert("running".to_owned(), json!(state == RUNNING));
+                    fields.insert("state".to_owned(), json!(state));
                 }
                 listed
             })
@@ -49,21 +53,37 @@ pub(crate) async fn run(args: &Listing, place: &Place) -> Result<Exit, Fault> {
     let now = now();
     let names: Vec<&str> = sessions.iter().map(|info| short(&info.id, &sessions)).collect();
     let name_width = names.iter().map(|name| name.len()).max().unwrap_or(0);
+    let state_width = states.iter().map(String::len).max().unwrap_or(0);
     let mut list = String::new();
-    for ((info, name), running) in sessions.iter().zip(names).zip(running) {
+    for ((info, name), state) in sessions.iter().zip(names).zip(&states) {
         let title = if info.title.is_empty() { "(no title)".to_owned() } else { one_line(&info.title, 60) };
         let nodes = count(usize::try_from(info.nodes).unwrap_or(usize::MAX), "node");
         let folder =
             info.workspace.as_deref().map(|folder| format!("  {}", one_line(folder, 60))).unwrap_or_default();
-        let state = if running { paint(GREEN, "  running") } else { String::new() };
+        let style = match state.as_str() {
+            RUNNING => GREEN,
+            WAITS | OPEN => YELLOW,
+            UNREADABLE => RED,
+            _ => PLAIN,
+        };
         list.push_str(&format!(
-            "{}  {:<12}  {:>10}  {title}{}{state}\n",
+            "{}  {:<12}  {:>10}  {}  {title}{}\n",
             paint(BOLD, &format!("{name:<name_width$}")),
             ago(info.updated_at, now),
             nodes,
+            paint(style, &format!("{state:<state_width$}")),
             paint(DIM, &folder),
         ));
     }
     paint::print(&list)?;
     Ok(Exit::Done)
+}
+
+/// Says in a word or two where a session stands. One that cannot be read does not hide the others.
+async fn state(store: &SqliteStore, info: &SessionInfo) -> Result<String, Fault> {
+    if store.is_locked(&info.id).await? {
+        return Ok(RUNNING.to_owned());
+    }
+    let reading = Reading::load(store, info).await;
+    Ok(reading.map_or_else(|_| UNREADABLE.to_owned(), |reading| reading.state()))
 }

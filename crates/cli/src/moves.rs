@@ -1,8 +1,10 @@
 //! `trunkline revert`, `undo` and `redo`: a person moves the head.
 
+use serde_json::Value;
 use trunkline_message_tree::{MessageTree, NodeId};
 use trunkline_runtime::RuntimeError;
 use trunkline_runtime::letters::{MoveAct, Request};
+use trunkline_runtime::resolve_queue::{Entry, State};
 
 use crate::args::{Named, Revert};
 use crate::fault::{Exit, Fault};
@@ -12,7 +14,7 @@ use crate::progress::span;
 use crate::reading::Reading;
 use crate::setup::{self, Folder};
 use crate::store::{self, Place};
-use crate::text::count;
+use crate::text::{count, one_line};
 
 /// `trunkline revert`.
 pub(crate) async fn revert(args: &Revert, place: &Place) -> Result<Exit, Fault> {
@@ -58,12 +60,33 @@ async fn carry_out(named: Option<&str>, act: MoveAct, place: &Place) -> Result<E
     }
     let name = store::short_name(store.as_ref(), &info.id).await;
     paint::print(&format!("{}\n", paint(MAGENTA, &told(&before, session.tree()))))?;
+    tell(&format!("files are not changed by this{}\n", staying(&reading, &before, session.tree())));
     let back = if matches!(act, MoveAct::Undo) { "redo" } else { "undo" };
     let next = [(back, "take it back"), ("tree", "see it"), ("resume", "go on from here")];
     for (command, what) in next {
         tell(&paint(DIM, &format!("  {what:<17}{}\n", place.command(&format!("{command} {name}")))));
     }
     Ok(Exit::Done)
+}
+
+/// Names the edits that were applied on what was left: they stay in the files.
+fn staying(reading: &Reading, before: &[NodeId], tree: &MessageTree) -> String {
+    let was_left = |id: NodeId| before.contains(&id) && !tree.is_on_trunk(id);
+    let on_branch = |entry: &&Entry<Value>| {
+        let node = entry.proposal.call.as_ref().and_then(|call| call.node.parse().ok());
+        entry.state == State::Applied && !reading.is_command(entry.id) && node.is_some_and(was_left)
+    };
+    let applied: Vec<String> = reading
+        .proposals()
+        .iter()
+        .filter(on_branch)
+        .map(|entry| format!("{} ({})", entry.id, one_line(&entry.proposal.label, 40)))
+        .collect();
+    match applied.as_slice() {
+        [] => String::new(),
+        [one] => format!("; {one} stays applied"),
+        several => format!("; {} stay applied", several.join(", ")),
+    }
 }
 
 /// Tells what left the trunk and what came back.

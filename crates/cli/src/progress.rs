@@ -22,6 +22,8 @@ use crate::text::{self, cut, one_line};
 const DIFF_LINES: usize = 12;
 /// How much of a failed call's output is shown in passing.
 const OUTPUT_LINES: usize = 3;
+/// The provider of models that only play.
+const SCRIPTED: &str = "scripted";
 /// How many groups of nodes are named.
 const RUNS: usize = 5;
 
@@ -38,6 +40,10 @@ type Calls = HashMap<(NodeId, u32), (String, String)>;
 struct Told {
     /// Whether the cursor stands behind streamed text.
     in_line: bool,
+    /// What is said before anything else, unless nothing happens at all.
+    opening: String,
+    /// Whether a scripted model spoke: its tokens cost nobody anything.
+    scripted: bool,
     thinking: bool,
     /// Whether the last reply was streamed to its end.
     answered: bool,
@@ -58,6 +64,21 @@ impl Progress {
         move |event| progress.take(event)
     }
 
+    /// Adds to what is said before the first thing that happens.
+    pub(crate) fn begin_with(&self, words: &str) {
+        if !self.quiet {
+            self.told().opening.push_str(words);
+        }
+    }
+
+    /// Says how it begins, unless that was said.
+    pub(crate) fn open(&self) {
+        let opening = std::mem::take(&mut self.told().opening);
+        if !opening.is_empty() {
+            tell(&opening);
+        }
+    }
+
     /// Makes the calls of an open turn known, which another process may have recorded.
     pub(crate) fn know(&self, tree: &MessageTree) {
         if let Some((id, node)) = tree.trunk().nodes().next_back() {
@@ -68,6 +89,12 @@ impl Progress {
     /// Returns what the replies since the start have cost, as far as their providers said.
     pub(crate) fn usage(&self) -> Usage {
         self.told().usage
+    }
+
+    /// Returns whether the usage says what somebody pays.
+    pub(crate) fn has_cost(&self) -> bool {
+        let told = self.told();
+        !told.scripted && told.usage.input_tokens + told.usage.output_tokens > 0
     }
 
     /// Returns whether the last words of the model were shown as they came.
@@ -97,6 +124,7 @@ impl Progress {
     }
 
     fn take(&self, event: &Event) {
+        self.open();
         match event {
             Event::Stream(streamed) => self.stream(streamed),
             Event::Message { node, message, .. } => self.message(*node, message),
@@ -171,6 +199,7 @@ impl Progress {
                 if let Some(usage) = message.usage {
                     add(&mut told.usage, usage);
                 }
+                told.scripted |= message.origin.as_ref().is_some_and(|origin| origin.provider == SCRIPTED);
                 told.answered &= message.calls().next().is_none();
                 remember(&mut told.calls, node, message);
             }
@@ -240,7 +269,8 @@ fn remember(calls: &mut Calls, node: NodeId, message: &Message) {
 
 /// Tells which call this is, on one line.
 pub(crate) fn shown_call(tool: &str, arguments: &str) -> String {
-    format!("{} {}", paint(BOLD, &one_line(tool, 40)), main_argument(arguments, 80))
+    let (tool, argument) = (paint(BOLD, &one_line(tool, 40)), main_argument(arguments, 80));
+    if argument.is_empty() { tool } else { format!("{tool} {argument}") }
 }
 
 /// Returns the argument that says most, or all of them if none is known to.

@@ -5,12 +5,18 @@
 
 use serde_json::Value;
 use trunkline_message_tree::{MessageTree, NodeId, ToolCall};
-use trunkline_runtime::decision_objects::Decision;
+use trunkline_runtime::decision_objects::{Decision, GitOid, Verdict};
 use trunkline_runtime::resolve_queue::{Change, Entry, Event, ProposalId, Queue};
 use trunkline_runtime::{View, revert};
 use trunkline_session_store::{Log, SessionInfo, SessionStore};
 
 use crate::fault::Fault;
+use crate::text::one_line;
+
+/// The state of a session that a proposal holds up.
+pub(crate) const WAITS: &str = "waits for you";
+/// The state of a session without a verdict on its latest run.
+pub(crate) const OPEN: &str = "open";
 
 /// A session, read.
 pub(crate) struct Reading {
@@ -62,6 +68,17 @@ impl Reading {
         self.proposals().unsettled()
     }
 
+    /// Says in a word or two where the session stands.
+    pub(crate) fn state(&self) -> String {
+        if self.waiting().next().is_some() {
+            return WAITS.to_owned();
+        }
+        match self.verdicts().last() {
+            Some((_, decision)) if !self.has_open_run() => outcome(decision),
+            _ => OPEN.to_owned(),
+        }
+    }
+
     /// Returns the call that a result node answers: the one with its id in the message that the results follow.
     pub(crate) fn call_of(&self, result: NodeId, call_id: &str) -> Option<&ToolCall> {
         let mut next = self.tree().node(result).ok()?.parent();
@@ -75,6 +92,22 @@ impl Reading {
         }
         None
     }
+}
+
+/// Says in a word or two how a run ended.
+pub(crate) fn outcome(decision: &Decision) -> String {
+    match decision.verdict() {
+        Verdict::Commit { commit, .. } => format!("commit {}", short_commit(commit)),
+        Verdict::Abandon { .. } => "abandoned".to_owned(),
+        Verdict::Rollback { reverted_to, .. } => format!("rollback {}", short_commit(reverted_to)),
+        Verdict::Other { label, .. } => one_line(label.as_str(), 20),
+        other => other.kind().to_string(),
+    }
+}
+
+/// Returns as much of a commit's name as git shows.
+pub(crate) fn short_commit(commit: &GitOid) -> String {
+    commit.to_string().chars().take(7).collect()
 }
 
 /// Returns the label of a proposal as an event stages it.

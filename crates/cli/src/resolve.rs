@@ -30,6 +30,22 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
     let entry = find(&reading, named)?;
     let Some(action) = args.action else { return show(args, &reading, entry, &name, place) };
 
+    let resume = place.command(&format!("resume {name}"));
+    match entry.state {
+        // Only a drive looks at the files.
+        State::Stale => {
+            return Err(Fault::new(format!(
+                "{} came back and has yet to be compared with the files",
+                entry.id
+            ))
+            .hint(format!("that happens when the session goes on: {resume}; then decide")));
+        }
+        State::Superseded => {
+            return Err(Fault::new(format!("{} was put aside and cannot be decided any more", entry.id))
+                .hint(format!("the model can propose it again: {resume}")));
+        }
+        _ => {}
+    }
     let (id, was_command) = (entry.id, reading.is_command(entry.id));
     let verdict = match action {
         Action::Apply => Verdict::Approve,

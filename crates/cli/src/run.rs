@@ -3,12 +3,13 @@
 //! stdout gets the answer and nothing else; all that happens on the way is told on stderr.
 
 use std::io::{IsTerminal, Read};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
+use trunkline_message_tree::Author;
 use trunkline_providers::Provider;
-use trunkline_runtime::decision_objects::Verdict;
+use trunkline_runtime::decision_objects::{Decision, Verdict};
 use trunkline_runtime::letters::Request;
 use trunkline_runtime::{Agent, Cancel, Limit, RuntimeError, Session, Stop};
 use trunkline_session_store::{SessionStore, SqliteStore};
@@ -19,7 +20,7 @@ use crate::fault::{Exit, Fault};
 use crate::letters::{self, Entrance};
 use crate::paint::{self, BOLD, DIM, YELLOW, paint, tell};
 use crate::progress::{Progress, cost};
-use crate::reading::Reading;
+use crate::reading::{Reading, outcome, short_commit};
 use crate::setup::{self, Folder};
 use crate::store::{self, Place};
 use crate::{demo, interrupt, model, text, tree_view};
@@ -57,6 +58,9 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
         Some("-") => Some(read_stdin()?),
         typed => typed.map(str::to_owned),
     };
+    if prompt.as_ref().is_some_and(|prompt| prompt.trim().is_empty()) {
+        return Err(Fault::usage("the prompt is empty"));
+    }
     if let Some(prompt) = &prompt
         && store.is_locked(&info.id).await?
     {
@@ -64,7 +68,8 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
         return letters::leave(&store, &info, "another process", &request).await;
     }
     let mut terms = args.terms.clone();
-    let played = demo::part_of(&info);
+    let reading = Reading::load(store.as_ref(), &info).await?;
+    let played = demo::part_of(&reading);
     let draws = played.is_some();
     let (provider, words): (Box<dyn Provider>, String) = match played {
         // The demo's own terms: its model decides, and its run ends in a commit.
@@ -74,7 +79,6 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
             (part.provider, part.words.to_owned())
         }
         None => {
-            let reading = Reading::load(store.as_ref(), &info).await?;
             let last = reading.tree().trunk().messages().rev().find_map(|message| message.origin.clone());
             let choice = model::choose(&args.model, last.as_ref(), variable)?;
             (choice.provider()?, choice.words())
@@ -83,6 +87,7 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
     let folder = Folder::of(&info, args.cwd.as_deref())?;
     let drive = Drive::new(place, &args.model, &terms, policy_of(&terms));
     let drive = if draws && !terms.json { drive.drawing() } else { drive };
+    drive.progress.begin_with(&going_on(&reading, &store::short_name(store.as_ref(), &info.id).await));
     let agent = drive.agent(provider, &folder, None, &words)?;
     match letters::enter(&agent, &store, &info).await? {
         Entrance::Mine(session) => drive.go(*session, &store, prompt.as_deref()).await,
@@ -106,13 +111,15 @@ pub(crate) struct Drive<'a> {
     person: Option<Arc<AtTerminal>>,
     progress: Arc<Progress>,
     draws: bool,
+    /// Where the agent works, for commands that are printed.
+    folder: OnceLock<String>,
 }
 
 impl<'a> Drive<'a> {
     pub(crate) fn new(place: &'a Place, model: &'a Model, terms: &'a Terms, policy: Policy) -> Self {
         let person = if policy == Policy::Always { None } else { AtTerminal::find().map(Arc::new) };
         let progress = Progress::of_run(terms.quiet, person.is_some() && policy == Policy::Person);
-        Drive { place, model, terms, policy, person, progress, draws: false }
+        Drive { place, model, terms, policy, person, progress, draws: false, folder: OnceLock::new() }
     }
 
     /// Draws the tree when the drive has ended.
@@ -137,9 +144,15 @@ impl<'a> Drive<'a> {
         if let Some(person) = &self.person {
             builder = builder.decider(Arc::<AtTerminal>::clone(person));
         }
+        if let Some(folder) = folder.as_str() {
+            let _ = self.folder.set(folder.to_owned());
+        }
         if !self.terms.quiet {
-            let sandbox = sandbox.map(|status| format!("; {status}")).unwrap_or_default();
-            tell(&paint(DIM, &format!("asking {}{}\n", text::one_line(words, 100), text::safe(&sandbox))));
+            self.progress.begin_with(&paint(DIM, &format!("asking {}\n", text::one_line(words, 100))));
+            if let Some(status) = sandbox {
+                let about = setup::about_commands(&status);
+                self.progress.begin_with(&paint(DIM, &format!("{}\n", text::safe(&about))));
+            }
         }
         Ok(builder.build()?)
     }
@@ -151,6 +164,10 @@ impl<'a> Drive<'a> {
         prompt: Option<&str>,
     ) -> Result<Exit, Fault> {
         self.progress.know(session.tree());
+        // Something will happen, so it need not be waited for.
+        if prompt.is_some() || session.proposals().unsettled().next().is_some() {
+            self.progress.open();
+        }
         let cancel = Cancel::new();
         let watching = interrupt::watch(&cancel);
         let stop = match prompt {
@@ -164,15 +181,22 @@ impl<'a> Drive<'a> {
             paint::print_json(&self.as_json(&session, &stop))?;
         }
         let stop = stop.map_err(|fault| {
+            self.progress.open();
             let next = self.place.command(&format!("resume {name}{}", self.again()));
             Fault::from(fault).hint(format!("what was recorded is kept; go on with: {next}"))
         })?;
         if !self.terms.json && matches!(stop, Stop::Answered | Stop::Decided(_)) {
             self.answer(&session)?;
         }
-        if self.draws {
+        let idle = stop == Stop::Idle;
+        if self.draws || idle {
             let reading = Reading::load(store, &store.info(session.id()).await?).await?;
-            paint::print(&format!("\n{}", tree_view::picture(&reading, paint::width(), false)))?;
+            match idle {
+                true if self.terms.quiet => {}
+                // Before all that only says what could be done.
+                true => tell(&format!("{}\n", self.nothing_to_do(&reading, &name))),
+                false => paint::print(&format!("\n{}", tree_view::picture(&reading, paint::width(), false)))?,
+            }
         }
         self.tell_end(&session, &stop, &name);
         Ok(exit_of(&stop))
@@ -194,9 +218,9 @@ impl<'a> Drive<'a> {
         if self.terms.quiet && !matches!(stop, Stop::Waiting(_)) {
             return;
         }
-        let mut end = String::from("\n");
+        let mut end = String::from(if *stop == Stop::Idle { "" } else { "\n" });
         let mut next = Vec::new();
-        let resume = format!("resume {name}{}", self.again());
+        let resume = self.place.command(&format!("resume {name}{}", self.again()));
         match stop {
             Stop::Waiting(waiting) => {
                 end.push_str(&paint(YELLOW, "waiting for you; nothing of this is done yet\n"));
@@ -210,14 +234,14 @@ impl<'a> Drive<'a> {
                     ));
                 }
                 if let Some(id) = waiting.first() {
-                    next.push(("look", format!("resolve {id} -s {name}")));
-                    next.push(("decide", format!("resolve {id} apply -s {name}")));
+                    next.push(("look", self.place.command(&format!("resolve {id} -s {name}"))));
+                    next.push(("decide", self.place.command(&format!("resolve {id} apply -s {name}"))));
                 }
-                next.push(("go on", resume));
+                next.push(("go on", resume.clone()));
             }
             Stop::Cancelled => {
                 end.push_str(&paint(YELLOW, "cancelled; what the model had written is kept\n"));
-                next.push(("go on", resume));
+                next.push(("go on", resume.clone()));
             }
             Stop::Limit(limit) => {
                 let reached = match limit {
@@ -228,26 +252,54 @@ impl<'a> Drive<'a> {
                     _ => "a limit is reached",
                 };
                 end.push_str(&paint(YELLOW, &format!("{reached}; the run is open\n")));
-                next.push(("go on", resume));
+                next.push(("go on", resume.clone()));
             }
-            Stop::Idle => end.push_str(&paint(DIM, "nothing to do: the session is where it should be\n")),
             _ => {}
         }
         if !matches!(stop, Stop::Waiting(_)) {
-            next.push(("see it", format!("tree {name}")));
+            next.push(("see it", self.place.command(&format!("tree {name}"))));
         }
         if matches!(stop, Stop::Answered | Stop::Decided(_) | Stop::Idle) {
-            next.push(("say more", format!("resume {name}{} -p \"…\"", self.again())));
+            next.push(("say more", format!("{resume} -p \"…\"")));
         }
-        let usage = self.progress.usage();
-        if usage.input_tokens + usage.output_tokens > 0 {
-            end.push_str(&paint(DIM, &format!("{}\n", cost(usage))));
+        if let Stop::Decided(decision) = stop
+            && let Some(look) = self.look_at(decision)
+        {
+            next.push(("look at it", look));
+        }
+        if self.progress.has_cost() {
+            end.push_str(&paint(DIM, &format!("{}\n", cost(self.progress.usage()))));
         }
         end.push_str(&paint(DIM, &format!("session {name} in {}\n", self.place.path.display())));
+        let width = next.iter().map(|(what, _)| what.len() + 1).max().unwrap_or(0).max(9);
         for (what, command) in next {
-            end.push_str(&paint(DIM, &format!("  {what:<9}{}\n", self.place.command(&command))));
+            end.push_str(&paint(DIM, &format!("  {what:<width$}{command}\n")));
         }
         tell(&end);
+    }
+
+    /// Says why there was nothing to do, and what there is instead.
+    fn nothing_to_do(&self, reading: &Reading, name: &str) -> String {
+        let tree = reading.tree();
+        if !tree.trunk().messages().any(|message| message.author == Author::Person) {
+            return "nothing to do: the head is before your prompt; say something with -p".to_owned();
+        }
+        match reading.verdicts().iter().rfind(|(after, _)| *after == tree.head()) {
+            Some((_, decision)) => {
+                let look =
+                    self.look_at(decision).unwrap_or_else(|| self.place.command(&format!("tree {name}")));
+                let with = if matches!(decision.verdict(), Verdict::Commit { .. }) { " with " } else { ": " };
+                format!("nothing to do: this run ended{with}{}; see it with `{look}`", outcome(decision))
+            }
+            None => "nothing to do: the model has answered; say more with -p".to_owned(),
+        }
+    }
+
+    /// Returns the command that shows the commit of a verdict, if it has one.
+    fn look_at(&self, decision: &Decision) -> Option<String> {
+        let Verdict::Commit { commit, .. } = decision.verdict() else { return None };
+        let folder = self.folder.get()?;
+        Some(format!("git -C {} show {}", store::quoted(folder), short_commit(commit)))
     }
 
     /// Returns the flags that a next command needs to go on under the same terms.
@@ -310,6 +362,16 @@ impl<'a> Drive<'a> {
             "error": error,
         })
     }
+}
+
+/// Says what is taken up, and where.
+fn going_on(reading: &Reading, name: &str) -> String {
+    let info = &reading.info;
+    let title = match info.title.is_empty() {
+        true => String::new(),
+        false => format!(" “{}”", text::one_line(&info.title, 60)),
+    };
+    paint(DIM, &format!("going on with {name}{title} at {}\n", reading.tree().head()))
 }
 
 fn error_line(fault: &RuntimeError) -> String {

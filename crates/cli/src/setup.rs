@@ -83,6 +83,21 @@ impl Folder {
     }
 }
 
+/// Says in a sentence what commands may write, from the status of the tools.
+pub(crate) fn about_commands(status: &str) -> String {
+    if let Some((_, folders)) = status.split_once(": writes limited to ") {
+        let folders = match folders.rsplit_once(", ") {
+            Some((first, last)) => format!("{first} and {last}"),
+            None => folders.to_owned(),
+        };
+        return format!("Commands may write only in {folders} (Landlock).");
+    }
+    match status.strip_suffix(": commands can write wherever you can") {
+        Some(why) => format!("Commands can write wherever you can: {why}."),
+        None => status.to_owned(),
+    }
+}
+
 /// Begins an agent on a folder: its tools, and the workspace that verdicts are computed from.
 ///
 /// Returns it with one line on what commands can write.

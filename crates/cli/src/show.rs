@@ -11,7 +11,7 @@ use crate::progress::{main_argument, span, verdict};
 use crate::reading::Reading;
 use crate::store::{self, Place, ago, now};
 use crate::text::{first_lines, one_line, safe};
-use crate::tree_view::{role_style, speaker, verdicts_json};
+use crate::tree_view::{REDONE, note_word, redone, role_style, speaker, verdicts_json};
 
 /// How much of a result or of the instructions is shown unasked.
 const RESULT_LINES: usize = 12;
@@ -42,8 +42,15 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
         }
         for note in reading.notes().iter().filter(|note| one.is_none() && note.anchor == id) {
             let style = if note.is_in_force(reading.tree()) { MAGENTA } else { DIM };
-            let told =
-                format!("⤺ {} “{}”  left {}", note.kind, one_line(&note.text(), 400), span(&note.abandoned));
+            let told = match redone(note, reading.tree()) {
+                true => format!("⤺ {REDONE}"),
+                false => format!(
+                    "⤺ {} “{}”  left {}",
+                    note_word(note.kind),
+                    one_line(&note.text(), 400),
+                    span(&note.abandoned)
+                ),
+            };
             shown.push_str(&format!("{}\n\n", paint(style, &told)));
         }
         for (_, decision) in reading.verdicts().iter().filter(|(after, _)| one.is_none() && *after == id) {
@@ -106,7 +113,8 @@ fn shown_block(reading: &Reading, id: NodeId, block: &Content, limit: usize) -> 
             } else {
                 main_argument(&call.arguments, 120)
             };
-            format!("  {} {} {arguments}\n", paint(CYAN, "→"), paint(BOLD, &one_line(&call.name, 60)))
+            let arguments = if arguments.is_empty() { arguments } else { format!(" {arguments}") };
+            format!("  {} {}{arguments}\n", paint(CYAN, "→"), paint(BOLD, &one_line(&call.name, 60)))
         }
         Content::ToolResult(result) => {
             let name = reading.call_of(id, &result.call_id).map_or("a result", |call| call.name.as_str());

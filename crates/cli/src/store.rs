@@ -15,8 +15,11 @@ use crate::args::Everywhere;
 use crate::fault::Fault;
 use crate::text::{count, one_line};
 
-/// Fewer characters of an id are never shown, so that an id looks like one.
-const SHORTEST_ID: usize = 8;
+/// Fewer characters of an id are never shown: the milliseconds of version 7 (RFC 9562, 5.7) and the dash in them, so that
+/// a name that was printed stays good when other sessions begin.
+const SHORTEST_ID: usize = 13;
+/// How many sessions are named where one was looked for.
+const CANDIDATES: usize = 5;
 /// What the binary is called once it is installed.
 const NAME: &str = "trunkline";
 
@@ -112,11 +115,14 @@ pub(crate) async fn find(store: &dyn SessionStore, named: Option<&str>) -> Resul
                 )
             }
         })),
-        several => Err(Fault::usage(format!(
-            "{shown:?} is the beginning of {}: {}",
-            count(several.len(), "session"),
-            candidates(several, &sessions)
-        ))),
+        several => {
+            let fault =
+                Fault::usage(format!("{shown:?} is the beginning of {}", count(several.len(), "session")));
+            let fault =
+                several.iter().take(CANDIDATES).fold(fault, |fault, info| fault.line(told(info, &sessions)));
+            let more = several.len().saturating_sub(CANDIDATES);
+            Err(if more > 0 { fault.line(format!("… and {more} more")) } else { fault })
+        }
     }
 }
 
@@ -140,12 +146,21 @@ pub(crate) async fn short_name(store: &dyn SessionStore, id: &SessionId) -> Stri
 }
 
 fn candidates(of: &[&SessionInfo], all: &[SessionInfo]) -> String {
-    let named = of.iter().take(5).map(|info| match info.title.is_empty() {
+    let named = of.iter().take(CANDIDATES).map(|info| match info.title.is_empty() {
         true => short(&info.id, all).to_owned(),
         false => format!("{} ({})", short(&info.id, all), one_line(&info.title, 40)),
     });
-    let more = if of.len() > 5 { format!(", and {} more", of.len() - 5) } else { String::new() };
+    let more =
+        if of.len() > CANDIDATES { format!(", and {} more", of.len() - CANDIDATES) } else { String::new() };
     named.collect::<Vec<_>>().join(", ") + &more
+}
+
+/// Tells which session this is to somebody who has to choose: its title alone may be that of all of them.
+fn told(info: &SessionInfo, all: &[SessionInfo]) -> String {
+    let title = if info.title.is_empty() { "(no title)".to_owned() } else { one_line(&info.title, 60) };
+    let folder = info.workspace.as_deref().map(|folder| format!("  {}", one_line(folder, 60)));
+    let at = ago(info.updated_at, now());
+    format!("{}  {at:<12}  {title}{}", short(&info.id, all), folder.unwrap_or_default())
 }
 
 /// Returns how this program is called in the shell that started it: by its name if that is found, else as it was started.

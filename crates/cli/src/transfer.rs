@@ -6,6 +6,8 @@
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
 
+use trunkline_runtime::View;
+use trunkline_runtime::letters::{Request, post};
 use trunkline_session_store::{SessionStore, StoreError, export, import};
 
 use crate::args::{Export, Import};
@@ -56,6 +58,9 @@ pub(crate) async fn read(args: &Import, place: &Place) -> Result<Exit, Fault> {
         Box::new(BufReader::new(file))
     };
     let log = import(input)?;
+    // A session that could not be taken up must not get in.
+    let view = View::of(&log)?;
+    let waiting: Vec<String> = view.proposals().unsettled().map(|entry| entry.id.to_string()).collect();
     let store = place.open().await?;
     let (id, records) = (log.info.id.clone(), log.info.records);
     let title = one_line(&log.info.title, 60);
@@ -65,7 +70,17 @@ pub(crate) async fn read(args: &Import, place: &Place) -> Result<Exit, Fault> {
         }
         other => other.into(),
     })?;
+    if !waiting.is_empty() {
+        // Neither the previews nor the approvals in a file were made here.
+        post(store.as_ref(), &id, &Request::Distrust, store::now()).await?;
+    }
     paint::print(&format!("{id}\n"))?;
     tell(&format!("{records} records read, {title:?}\n"));
+    if !waiting.is_empty() {
+        tell(&format!(
+            "what waited in it is void here, approved or not: {}; it has to be proposed again\n",
+            waiting.join(", ")
+        ));
+    }
     Ok(Exit::Done)
 }

@@ -7,8 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use anstyle::Style;
 use serde_json::{Value, json};
-use trunkline_message_tree::{Author, Message, Node, NodeId, Role, StopReason};
-use trunkline_runtime::revert::Note;
+use trunkline_message_tree::{Author, Message, MessageTree, MoveKind, Node, NodeId, Role, StopReason};
+use trunkline_runtime::revert::{Note, NoteKind};
 
 use crate::args::Tree;
 use crate::fault::{Exit, Fault};
@@ -229,6 +229,11 @@ impl<'a> Drawing<'a> {
 
     /// Draws a note on one line, or under its heading if it is long: it is what was worth keeping of the branch.
     fn note(&mut self, note: &Note, lanes: &Lanes, goes_on: bool) {
+        if redone(note, self.reading.tree()) {
+            let segments = vec![(DIM, gutter(lanes)), (DIM, format!("⤺ {REDONE}"))];
+            self.rows.push(Row { segments, tail: None, straight: None });
+            return;
+        }
         let in_force = note.is_in_force(self.reading.tree());
         let style = if in_force { MAGENTA } else { DIM };
         let void = if in_force { "" } else { ", taken back" };
@@ -237,7 +242,7 @@ impl<'a> Drawing<'a> {
             abandoned => format!("  left {}{void}", span(abandoned)),
         };
         let text = format!("“{}”", one_line(&note.text(), NOTE_CHARS));
-        let kind = note.kind.to_string();
+        let kind = note_word(note.kind);
         let gutter = gutter(lanes);
         let taken = gutter.chars().count() + kind.chars().count() + left.chars().count() + 3;
         let fits = taken + text.chars().count() <= self.width;
@@ -377,6 +382,20 @@ fn wrapped(text: &str, limit: usize) -> Vec<String> {
 
 fn gutter(lanes: &[bool]) -> String {
     lanes.iter().map(|goes_on| if *goes_on { "│ " } else { "  " }).collect()
+}
+
+/// What is left of an undo that was taken back: nothing that it said holds any more.
+pub(crate) const REDONE: &str = "undo, taken back by redo";
+
+/// Returns whether a note stands for an undo that a redo has taken back.
+pub(crate) fn redone(note: &Note, tree: &MessageTree) -> bool {
+    let redo = MoveKind::Redo { of: note.made_by };
+    note.kind == NoteKind::Undone && tree.moves().iter().any(|made| made.kind == redo)
+}
+
+/// Names what a note is, for people: an undo by the command that makes one.
+pub(crate) fn note_word(kind: NoteKind) -> String {
+    if kind == NoteKind::Undone { "undo".to_owned() } else { kind.to_string() }
 }
 
 /// Names who wrote a message, for people.

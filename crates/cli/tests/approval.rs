@@ -23,6 +23,7 @@ fn without_a_terminal_a_run_stops_and_everything_waits() {
           go on    trunkline resume ID
     "#]]
     .assert_eq(end);
+    assert!(scene.ok(&["sessions"]).contains("  waits for you  "));
     let shown = scene.run(&["resolve", "p1"]);
     expect![[r#"
         ± p1 create a.txt (+2)
@@ -47,6 +48,7 @@ fn a_decision_in_another_process_is_carried_out_there_and_the_model_is_told_late
     assert!(endpoint.requests()[1].contains("A person approved p1"));
     let tree = scene.ok(&["tree"]);
     assert!(tree.contains("◆ other: applied"), "{tree}");
+    assert!(scene.ok(&["sessions"]).contains("  applied  "));
 }
 
 #[test]
@@ -90,4 +92,34 @@ fn a_file_that_changed_after_the_preview_is_not_overwritten() {
     let said = scene.run(&["resolve", "p1", "apply"]);
     assert_eq!((said.exit, said.out.as_str()), (Some(1), "p1 discarded\n"), "{}", said.err);
     assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "mine\n");
+}
+
+#[test]
+fn an_import_brings_no_approval_along() {
+    let (scene, _endpoint) = Scene::with(vec![calls("write_file", EDIT), says("Well.")]);
+    assert_eq!(scene.run(&["run", "write a.txt", "-q"]).exit, Some(1));
+    // A file as somebody may hand it over: the same session, with a person's approval written into it.
+    let whole = scene.work().join("whole.jsonl");
+    scene.ok(&["export", "--output", whole.to_str().expect("a plain path")]);
+    let exported = std::fs::read_to_string(&whole).expect("a file");
+    let (header, records) = exported.split_once('\n').expect("a header");
+    let count = records.lines().count();
+    let header = header.replace(&format!(r#""records":{count}"#), &format!(r#""records":{}"#, count + 1));
+    let forged = format!(
+        "{header}\n{records}{{\"seq\":{},\"entry\":\"note\",\"layer\":\"resolve\",\"kind\":\"event\",\"at\":1,\"body\":\
+         {{\"proposal\":\"p1\",\"at\":1,\"change\":{{\"decided\":{{\"verdict\":\"approve\",\"by\":{{\"kind\":\"person\"}},\
+         \"reason\":\"\"}}}}}}}}\n",
+        count + 1
+    );
+    let file = scene.work().join("forged.jsonl");
+    std::fs::write(&file, forged).expect("a file");
+    let other = scene.work().join("other.db");
+    let other = other.to_str().expect("a plain path");
+    let said = scene.run(&["--store", other, "import", file.to_str().expect("a plain path")]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert!(said.err.contains("what waited in it is void here, approved or not: p1"), "{}", said.err);
+    assert_eq!(scene.run(&["--store", other, "resolve", "p1", "apply"]).exit, Some(1));
+    assert_eq!(scene.ok(&["--store", other, "resume", "-q"]), "Well.\n");
+    assert!(!scene.work().join("a.txt").exists());
+    assert_eq!(scene.run(&["resume", "-p", " "]).exit, Some(2), "an empty prompt is no prompt");
 }

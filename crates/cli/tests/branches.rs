@@ -59,6 +59,7 @@ fn undo_and_redo_take_back_and_make_again() {
     assert_eq!(scene.ok(&["undo"]), "⤺ left n8 (1 node), n4–n7 on the trunk again, head at n7\n");
     assert!(scene.ok(&["tree"]).contains("lesson “missing.txt is not there”  left n4–n7, taken back"));
     assert_eq!(scene.ok(&["redo"]), "⤺ left n4–n7 (4 nodes), n8 on the trunk again, head at n8\n");
+    assert!(scene.ok(&["tree"]).contains("⤺ undo, taken back by redo\n"));
     let again = scene.run(&["redo"]);
     assert_eq!(again.exit, Some(1));
     assert_eq!(again.err, "error: there is no move of the head to make again\n");
@@ -76,7 +77,7 @@ fn a_person_may_leave_a_prompt_and_take_a_lesson_along() {
     );
     assert_eq!(
         said.err,
-        "  take it back     trunkline undo ID\n  see it           trunkline tree ID\n  go on from here  trunkline resume ID\n"
+        "files are not changed by this\n  take it back     trunkline undo ID\n  see it           trunkline tree ID\n  go on from here  trunkline resume ID\n"
     );
     let tree = scene.ok(&["tree"]);
     assert!(tree.contains("╰─╮\n  ○ n1 you") && tree.contains("“ask otherwise”"), "{tree}");

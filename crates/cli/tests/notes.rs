@@ -8,11 +8,11 @@ fn whoever_cannot_write_leaves_a_note_and_the_writer_reads_it() {
     let child = scene.command(&["run", "the first thing"]).spawn().expect("it starts");
     scene.until("the run waits for its model", || scene.is_running() && endpoint.requests().len() == 1);
 
-    assert!(scene.ok(&["sessions"]).contains("running"));
+    assert!(scene.ok(&["sessions"]).contains("  running  "));
     assert!(scene.ok(&["show"]).contains("the first thing"), "reading needs no lock");
     let moved = scene.run(&["revert", "n0"]);
     assert_eq!((moved.exit, moved.out.as_str()), (Some(0), ""), "{}", moved.err);
-    assert!(moved.err.contains("left a note, it will be read before the next turn"), "{}", moved.err);
+    assert!(moved.err.contains("left a note, it will be read before its next step"), "{}", moved.err);
     assert!(moved.err.starts_with("session ID is being written by process "), "{}", moved.err);
     assert_eq!(scene.run(&["resume", "-p", "and the second"]).exit, Some(0));
     let second = scene.run(&["resume"]);

@@ -13,6 +13,12 @@ fn the_answer_is_all_that_stdout_gets() {
     let (scene, endpoint) = Scene::with(vec![says("It is a parser.")]);
     let said = scene.run(&["run", "what is this?"]);
     assert_eq!((said.exit, said.out.as_str()), (Some(0), "It is a parser.\n"), "{}", said.err);
+    let about = said.err.lines().nth(1).unwrap_or_default();
+    assert!(
+        about.starts_with("Commands may write only in TMP/work and ")
+            || about.starts_with("Commands can write wherever you can: "),
+        "{about}"
+    );
     expect![[r#"
         › what is this?
 
@@ -24,7 +30,7 @@ fn the_answer_is_all_that_stdout_gets() {
           see it   trunkline tree ID
           say more trunkline resume ID -p "…"
     "#]]
-    .assert_eq(said.err.split_once('\n').map_or("", |(_, rest)| rest));
+    .assert_eq(said.err.splitn(3, '\n').nth(2).unwrap_or_default());
     let request = &endpoint.requests()[0];
     assert!(request.starts_with("POST /v1/chat/completions "), "{request}");
     assert!(request.contains("what is this?") && request.contains("revert_to_state"), "{request}");
@@ -164,6 +170,61 @@ fn a_limit_leaves_the_run_open() {
     assert_eq!((said.exit, said.out.as_str()), (Some(1), ""));
     assert!(said.err.contains("the limit of turns is reached"), "{}", said.err);
     assert!(scene.ok(&["tree"]).contains("the run is open"));
+    assert!(scene.ok(&["sessions"]).contains("  open  "));
+    assert!(said.err.contains("✓ list_files · "), "{}", said.err);
+}
+
+#[test]
+fn a_session_that_is_taken_up_says_which_and_where() {
+    let (scene, _endpoint) = Scene::with(vec![says("Hello."), says("Yes.")]);
+    assert_eq!(scene.run(&["run", "greet", "-q"]).exit, Some(0));
+    let said = scene.run(&["resume", "-p", "really?"]);
+    assert!(said.err.starts_with("going on with ID “greet” at n2\nasking m at "), "{}", said.err);
+}
+
+#[test]
+fn where_there_is_nothing_to_do_that_is_said_first() {
+    let (scene, endpoint) = Scene::with(vec![says("Hello.")]);
+    assert_eq!(scene.run(&["run", "greet", "-q"]).exit, Some(0));
+    let said = scene.run(&["resume"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(0), ""));
+    expect![[r#"
+        nothing to do: this run ended: answered; see it with `trunkline tree ID`
+        session ID in TMP/store/sessions.db
+          see it   trunkline tree ID
+          say more trunkline resume ID -p "…"
+    "#]]
+    .assert_eq(&said.err);
+    assert_eq!(scene.run(&["revert", "n0"]).exit, Some(0));
+    let said = scene.run(&["resume"]);
+    assert!(
+        said.err.starts_with("nothing to do: the head is before your prompt; say something with -p\n"),
+        "{}",
+        said.err
+    );
+    assert_eq!(endpoint.requests().len(), 1);
+}
+
+#[test]
+fn a_run_that_committed_says_how_to_look_at_it_and_a_resume_says_so_again() {
+    let scene = Scene::new();
+    let demo = scene.path("demo");
+    let said = scene.run(&["demo", "--delay", "0", "--keep-dir", demo.to_str().expect("plain")]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    let commit = scene.ok(&["sessions", "--json"]);
+    let commit: Value = serde_json::from_str(&commit).expect("JSON");
+    let state = commit["sessions"][0]["state"].as_str().expect("a state");
+    let commit = state.strip_prefix("commit ").expect("it committed");
+    let look = format!("git -C TMP/demo show {commit}");
+    assert!(said.err.contains(&format!("  look at it {look}\n")), "{}", said.err);
+    assert!(!said.err.contains("tokens in"), "a script costs nothing: {}", said.err);
+    let again = scene.run(&["resume"]);
+    assert_eq!((again.exit, again.out.as_str()), (Some(0), ""), "no picture");
+    let told = format!("nothing to do: this run ended with {state}; see it with `{look}`\n");
+    assert!(again.err.starts_with(&told), "{}", again.err);
+    // A run whose tail is left keeps what it wrote.
+    let moved = scene.run(&["revert", "n1"]);
+    assert!(moved.err.starts_with("files are not changed by this; p2 (edit slug.sh"), "{}", moved.err);
 }
 
 #[test]

@@ -72,7 +72,27 @@ fn a_session_is_named_by_any_beginning_that_only_it_has() {
     let said = scene.run(&["show", &older[..4]]);
     assert_eq!((said.exit, said.out.as_str()), (Some(2), ""));
     let told = said.err.split_once(" is ").map_or("", |(_, told)| told);
-    assert!(told.starts_with("the beginning of 2 sessions: ID") && told.contains("(first)"), "{}", said.err);
+    assert_eq!(
+        told,
+        "the beginning of 2 sessions\n  ID  just now      second  TMP/work\n  ID  just now      first  TMP/work\n"
+    );
+}
+
+#[test]
+fn a_name_that_was_printed_stays_good_when_other_sessions_begin() {
+    let (scene, _endpoint) = Scene::with(vec![says("One."), says("Two.")]);
+    let output = scene.command(&["run", "first"]).output().expect("it runs");
+    let told = String::from_utf8(output.stderr).expect("UTF-8");
+    let name = told.split("trunkline tree ").nth(1).and_then(|rest| rest.lines().next()).expect("a name");
+    assert_eq!(scene.run(&["run", "second", "-q"]).exit, Some(0));
+    assert!(scene.ok(&["show", name]).contains("first"), "{name}");
+}
+
+#[test]
+fn help_says_what_a_move_leaves_alone() {
+    for command in ["revert", "undo", "redo"] {
+        assert!(Scene::new().ok(&[command, "--help"]).contains("Files are not changed by this"), "{command}");
+    }
 }
 
 #[test]

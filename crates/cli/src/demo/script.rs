@@ -38,9 +38,12 @@ pub(crate) fn answer(request: &Request) -> Turn {
         .rposition(|message| message.role == Role::User && message.text().contains("[revert-lesson]"));
     let since = lesson.map_or(&request.messages[..], |at| request.messages.get(at..).unwrap_or_default());
     let calls = answered(since);
+    // A revert that was refused, because words of a person stand in the way: then the other way is taken from here.
+    let refused = calls.iter().rposition(|call| call.name == "revert_to_state" && call.is_error);
+    let calls = &calls[refused.map_or(0, |at| at + 1)..];
     // Ids only have to differ within the history that is sent.
     let id = |position: usize| format!("call_{}_{position}", request.messages.len());
-    let tried = lesson.is_some();
+    let tried = lesson.is_some() || refused.is_some();
 
     let read =
         |call: &Answered<'_>| call.name == "read_file" && call.arguments.contains(SOURCE) && !call.is_error;
