@@ -138,3 +138,25 @@ async fn the_bundled_sqlite_has_no_known_way_to_corrupt_a_log() {
     // 3.7.0 to 3.51.2 can corrupt a database when its write-ahead log is reset.
     assert!(numbers >= vec![3, 51, 3], "{version}");
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn nothing_is_acknowledged_into_a_file_that_was_removed_or_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sessions.db");
+    for replaced in [false, true] {
+        let store = SqliteStore::open(&path).await.unwrap();
+        store.create(new_session(1)).await.unwrap();
+        let lock = store.lock(&session(1)).await.unwrap();
+        fs::remove_file(&path).unwrap();
+        if replaced {
+            fs::write(&path, "").unwrap();
+        }
+        let refused = store.append(&lock, batch(1, 0, vec![node(1, 0, "lost")])).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Io { .. }), "{refused:?}");
+        drop((lock, store));
+        for name in ["sessions.db", "sessions.db-wal", "sessions.db-shm"] {
+            let _ = fs::remove_file(folder.path().join(name));
+        }
+    }
+}

@@ -37,6 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
+    /// Which file it is; another one can come to bear its name.
+    file: Option<FileId>,
     writer: Arc<Writer>,
     readers: SqlitePool,
     locks: Arc<Locks>,
@@ -71,7 +73,8 @@ impl SqliteStore {
             .connect_lazy_with(options.clone().pragma("query_only", "ON"));
         let locks = Arc::new(Locks::of(&path));
         let writer = Arc::new(Writer::new(path.clone(), options, first));
-        Ok(SqliteStore { path, writer, readers, locks })
+        let file = FileId::of(&path);
+        Ok(SqliteStore { path, file, writer, readers, locks })
     }
 
     /// Returns where the database is, without links.
@@ -92,6 +95,15 @@ impl SqliteStore {
     pub async fn close(self) {
         self.readers.close().await;
         self.writer.close().await;
+    }
+
+    /// Refuses to write into a file that nobody can open again: it would be acknowledged and lost.
+    fn still_there(&self) -> Result<(), StoreError> {
+        if FileId::of(&self.path) == self.file {
+            return Ok(());
+        }
+        let reason = "it was removed or replaced while it was open; nothing more is written to it".to_owned();
+        Err(StoreError::Io { path: self.path.clone(), reason })
     }
 
     async fn read_info(&self, session: &SessionId) -> Result<SessionInfo, StoreError> {
@@ -192,6 +204,7 @@ impl SessionStore for SqliteStore {
     async fn append(&self, lock: &WriterLock, batch: Batch) -> Result<Receipt, StoreError> {
         let guard = lock.guard::<Held>().filter(|held| held.is_of(&self.locks));
         let guard = guard.ok_or_else(|| StoreError::ForeignLock { session: lock.session().clone() })?;
+        self.still_there()?;
         self.writer.append(lock.session().clone(), guard, batch).await
     }
 
@@ -251,5 +264,26 @@ impl SessionStore for SqliteStore {
         let list: Result<Vec<Letter>, String> =
             found.map_err(|error| self.fault(error))?.iter().map(letter).collect();
         list.map_err(|reason| self.corrupt(format!("inbox of session {session}: {reason}")))
+    }
+}
+
+/// What tells one file from another of the same name; nothing where the platform does not say.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    number: u64,
+}
+
+impl FileId {
+    #[cfg(unix)]
+    fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let found = std::fs::metadata(path).ok()?;
+        Some(FileId { device: found.dev(), number: found.ino() })
+    }
+
+    #[cfg(not(unix))]
+    fn of(_: &Path) -> Option<Self> {
+        None
     }
 }
