@@ -177,9 +177,10 @@ impl Session {
             let event = self.state.resolve.queue.finish(attempt, Outcome::Applied, at.0).map_err(refused)?;
             return Ok(note(&event));
         }
-        let reason = "it was cancelled while it ran".to_owned();
+        // Not a failure that could be tried again: its call is answered, and nobody knows what it did.
+        let reason = "it was cancelled while it ran and did not stop by itself".to_owned();
         let event =
-            self.state.resolve.queue.finish(attempt, Outcome::Failed { reason }, at.0).map_err(refused)?;
+            self.state.resolve.queue.finish(attempt, Outcome::Unknown { reason }, at.0).map_err(refused)?;
         Ok(note(&event))
     }
 

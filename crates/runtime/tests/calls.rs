@@ -53,7 +53,7 @@ async fn a_call_that_cannot_run_is_answered_with_what_is_wrong() {
     let story = check(
         turn,
         expect![[r#"
-            n3 result c1!: not run: there is no tool "delete_all"; there are: edit, panic, read, shell, sleep
+            n3 result c1!: not run: there is no tool "delete_all"; there are: edit, panic, read, shell, sleep, stubborn
             + author harness
             n4 result c2!: not run: the arguments are not a JSON object (EOF while parsing a string at line 1 column 12); received: {"path": "rm
             + author harness

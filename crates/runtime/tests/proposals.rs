@@ -418,3 +418,29 @@ async fn what_a_person_approves_after_the_run_is_over_opens_a_run_of_its_own() {
     };
     assert!(at("opened", "run") < at("event", "began"), "the run was open before the file was written");
 }
+
+#[tokio::test]
+async fn an_approved_command_that_does_not_stop_when_it_is_cancelled_is_settled_as_unknown() {
+    let turn = Turn::new().call("c1", "stubborn", &json!({ "path": "x" }));
+    let mut story = begin(Approval::Person, vec![turn, Turn::say("done")]).await;
+    story.prompt("do it").await.unwrap();
+    story.session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
+    let cancel = story.cancel.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+        cancel.cancel();
+    });
+    assert_eq!(stop_line(&story.resume().await), "cancelled");
+    let mut story = story.restart().await;
+    let stop = story.resume().await;
+    check(
+        &story,
+        &stop_line(&stop),
+        expect![[r#"
+            n3 result c1!: outcome unknown: this call was cancelled while it ran and did not stop by itself; look before you repeat it
+            -- did: began and will not stop
+            -- queue: p1 staged, p1 decided, p1 began, p1 finished, p1 recovered, p1 decided
+            -- decided other: answered
+        "#]],
+    );
+}

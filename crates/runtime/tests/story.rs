@@ -68,10 +68,10 @@ impl World {
     }
 }
 
-/// Returns the tools `read`, `edit`, `shell`, `panic` and `sleep`.
+/// Returns the tools `read`, `edit`, `shell`, `panic`, `sleep` and `stubborn`.
 pub(crate) fn tools(world: &World) -> Vec<Box<dyn Tool>> {
     let tool = |name| -> Box<dyn Tool> { Box::new(TestTool { name, world: world.clone() }) };
-    ["read", "edit", "shell", "panic", "sleep"].map(tool).into()
+    ["read", "edit", "shell", "panic", "sleep", "stubborn"].map(tool).into()
 }
 
 /// Returns a script that gives these replies one after the other.
@@ -106,7 +106,8 @@ impl Tool for TestTool {
 
     fn gate(&self, arguments: &Map<String, Value>) -> Option<Gate> {
         let path = arguments.get("path")?.as_str()?;
-        (self.name == "shell").then(|| Gate { label: format!("run {path}"), preview: path.to_owned() })
+        matches!(self.name, "shell" | "stubborn")
+            .then(|| Gate { label: format!("run {path}"), preview: path.to_owned() })
     }
 
     async fn run(&self, arguments: Map<String, Value>, context: &ToolContext) -> ToolOutput {
@@ -139,6 +140,10 @@ impl Tool for TestTool {
             "shell" => {
                 self.world.did(format!("ran {path}"));
                 ToolOutput::text("ok")
+            }
+            "stubborn" => {
+                self.world.did("began and will not stop");
+                std::future::pending().await
             }
             "sleep" => {
                 self.world.did("sleeps");
