@@ -10,7 +10,7 @@ use trunkline_runtime::providers::{Request, Scripted, Turn};
 use trunkline_runtime::resolve_queue::{Effect, Fingerprint, Outcome};
 use trunkline_runtime::session_store::{MemoryStore, SessionId, SessionStore};
 use trunkline_runtime::{
-    Access, Agent, AgentBuilder, Cancel, Event, Gate, Proposal, RuntimeError, Session, Stop, Tool,
+    Access, Agent, AgentBuilder, Cancel, Event, Finding, Gate, Proposal, RuntimeError, Session, Stop, Tool,
     ToolContext, ToolOutput,
 };
 
@@ -139,7 +139,15 @@ impl Tool for TestTool {
             }
             "shell" => {
                 self.world.did(format!("ran {path}"));
-                ToolOutput::text("ok")
+                let mut output = ToolOutput::text("ok");
+                // A word that cannot stand in a verdict: what a tool calls its finding is the tool's business.
+                output.finding = Some(Finding {
+                    kind: "Type-Check".to_owned(),
+                    command: path,
+                    exit_code: Some(0),
+                    summary: String::new(),
+                });
+                output
             }
             "stubborn" => {
                 self.world.did("began and will not stop");

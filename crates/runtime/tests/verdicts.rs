@@ -125,3 +125,26 @@ async fn a_run_that_announced_a_commit_and_goes_on_without_leave_to_commit_ends_
     assert_eq!(decision.verdict().to_string(), "other: applied");
     assert!(repository.commits.lock().unwrap().is_empty(), "nothing is committed without an explicit act");
 }
+
+#[tokio::test]
+async fn no_name_of_a_file_or_a_finding_can_keep_a_run_from_its_verdict() {
+    for path in ["c:temp", "ends in \\", "tab\there", "ü:x"] {
+        let repository = Arc::new(FakeRepository::default());
+        let world = World::default();
+        let turn = Turn::new().call("c1", "edit", &json!({ "path": path, "text": "new" })).call(
+            "c2",
+            "shell",
+            &json!({ "path": "check" }),
+        );
+        let agent = world
+            .agent(replies(vec![turn, Turn::say("done")]))
+            .approval(Approval::Always)
+            .workspace(Arc::new(Repository(Arc::clone(&repository))))
+            .commits(true);
+        let mut story = Story::begin(world, agent).await;
+        let stop = story.prompt("write it").await;
+        let Ok(Stop::Decided(decision)) = stop else { panic!("{path:?}: {stop:?}") };
+        assert!(matches!(decision.verdict(), Verdict::Commit { .. }), "{path:?}");
+        assert_eq!(decision.evidence().len(), 1);
+    }
+}
