@@ -1,7 +1,9 @@
 //! Puts new bytes in the place of a file, whole or not at all.
 //!
 //! A temporary file beside it is written, flushed to the disk and renamed. Everything goes through open folders, so a
-//! folder that is swapped for a link meanwhile leads nowhere. A crash can leave `.trunkline-….tmp` behind, never half a file.
+//! folder that is swapped for a link meanwhile leads nowhere. A crash can leave `.trunkline-….tmp` behind, never half a
+//! file; the next write into that folder clears it away. A temporary file is locked for as long as its writer lives, which
+//! is how another one knows whose writer is dead.
 
 use std::collections::hash_map::RandomState;
 use std::fs::File;
@@ -9,7 +11,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::Write;
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{AtFlags, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use trunkline_runtime::resolve_queue::Outcome;
 
@@ -52,8 +54,9 @@ fn write_in(
     content: &[u8],
 ) -> Result<Outcome, Undone> {
     let old = look(folder, name, path, before)?;
+    clear_leftovers(folder);
     let (temporary, file) = create(folder, old.as_ref())?;
-    let written = fill(file, content, old.as_ref())
+    let written = fill(&file, content, old.as_ref())
         // Once more, as late as possible: writing and flushing took a while.
         .and_then(|()| look(folder, name, path, before))
         .and_then(|_| match before {
@@ -85,7 +88,7 @@ fn look(folder: &OwnedFd, name: &str, path: &str, before: Option<&str>) -> Resul
     }
 }
 
-fn create(folder: &OwnedFd, old: Option<&Stat>) -> Result<(String, OwnedFd), Undone> {
+fn create(folder: &OwnedFd, old: Option<&Stat>) -> Result<(String, File), Undone> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     // Beside an old file nobody may read more than before, not even for a moment; a new one gets what the umask leaves.
     let mode = if old.is_some() { Mode::RUSR | Mode::WUSR } else { Mode::from_raw_mode(0o666) };
@@ -93,18 +96,36 @@ fn create(folder: &OwnedFd, old: Option<&Stat>) -> Result<(String, OwnedFd), Und
     let name = format!(".trunkline-{:016x}.tmp", RandomState::new().build_hasher().finish());
     let file = rustix::fs::openat(folder, &name, flags, mode)
         .map_err(|errno| Undone::new("a temporary file cannot be made in its folder", errno))?;
-    Ok((name, file))
+    // Where there are no locks, nobody gets one for clearing away either.
+    let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+    Ok((name, File::from(file)))
 }
 
-fn fill(file: OwnedFd, content: &[u8], old: Option<&Stat>) -> Result<(), Undone> {
-    let mut file = File::from(file);
+/// Removes the temporary files of writers that died. What cannot be removed does no harm: it is never committed.
+fn clear_leftovers(folder: &OwnedFd) {
+    let Ok(entries) = Dir::read_from(folder) else { return };
+    for entry in entries.flatten() {
+        let Ok(name) = entry.file_name().to_str() else { continue };
+        let key = name.strip_prefix(".trunkline-").and_then(|rest| rest.strip_suffix(".tmp"));
+        if !key.is_some_and(|key| key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+            continue;
+        }
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let Ok(file) = rustix::fs::openat(folder, name, flags, Mode::empty()) else { continue };
+        if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+        }
+    }
+}
+
+fn fill(mut file: &File, content: &[u8], old: Option<&Stat>) -> Result<(), Undone> {
     let cannot = |error: std::io::Error| Undone(format!("the new content cannot be written: {error}"));
     file.write_all(content).map_err(cannot)?;
     if let Some(old) = old {
-        keep_owner(&file, old);
+        keep_owner(file, old);
         // Set-user-id and the like are not carried over to bytes that they were not given to.
         let mode = Mode::from_raw_mode(old.st_mode & 0o777);
-        rustix::fs::fchmod(&file, mode).map_err(|errno| cannot(errno.into()))?;
+        rustix::fs::fchmod(file, mode).map_err(|errno| cannot(errno.into()))?;
     }
     file.sync_all().map_err(cannot)
 }

@@ -22,6 +22,24 @@ fn the_approved_bytes_are_written_and_seen_afterwards() {
 }
 
 #[test]
+fn what_a_dead_writer_left_is_cleared_away_and_what_a_living_one_holds_is_not() {
+    let scene = Scene::new();
+    scene.write("a.rs", "one\n");
+    let proposal = scene.stage("edit_file", json!({"path": "a.rs", "old_text": "one", "new_text": "two"}));
+    scene.write(".trunkline-00000000000000aa.tmp", "half");
+    scene.write(".trunkline-00000000000000bb.tmp", "half");
+    scene.write(".trunkline-mine.tmp", "somebody's own");
+    let living = fs::File::open(scene.root().join(".trunkline-00000000000000bb.tmp")).unwrap();
+    living.lock().unwrap();
+    scene.apply(&proposal);
+    assert_eq!(
+        names(&scene.root()),
+        [".trunkline-00000000000000bb.tmp", ".trunkline-mine.tmp", "a.rs"],
+        "the dead writer's file is gone, and only that"
+    );
+}
+
+#[test]
 fn missing_folders_are_made() {
     let scene = Scene::new();
     let proposal = scene.stage("write_file", json!({"path": "a/b/c.txt", "content": "new\n"}));
