@@ -15,6 +15,7 @@ mod bench;
 mod cargo;
 mod ci;
 mod docs;
+mod fuzz;
 mod layers;
 mod links;
 mod manifest;
@@ -43,6 +44,7 @@ cargo xtask COMMAND        the one task runner of the workspace
   api [--bless] [CRATE]    public API of each crate against docs/api/; --bless writes it
   package                  what `cargo publish` would upload, built from it
   bench [CRATE]            release runs of examples/bench_*.rs; a line that says SHORT fails
+  fuzz CRATE --minutes N   the laws of a crate against new cases until the time is over or one breaks
   new-crate NAME           a folder with the shape of the others, and what to do next
 
 CRATE is a folder of crates/ (`sanitize`), or `tests` for the cross-crate stories.
@@ -104,6 +106,14 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["bench", name @ ..] => {
             let crates = workspace.chosen(name)?;
             report.step("bench", || bench::run(&workspace, &crates, !name.is_empty()));
+        }
+        ["fuzz", name, "--minutes", time] | ["fuzz", "--minutes", time, name] => {
+            let time = fuzz::minutes(time)?;
+            let one = workspace.named(name)?;
+            report.step("fuzz", || fuzz::run(&workspace, one, time));
+        }
+        ["fuzz", ..] => {
+            return Err("fuzz wants a crate and a time, as in `cargo xtask fuzz sanitize --minutes 5`".into());
         }
         ["new-crate", name] => return new_crate::run(&workspace, name),
         ["new-crate"] => {

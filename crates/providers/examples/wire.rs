@@ -1,11 +1,11 @@
-//! Encodes one conversation for both wires, then decodes an answer that comes in pieces.
+//! Encodes one conversation for each wire, then decodes an answer that comes in pieces.
 
 #![expect(clippy::print_stdout, reason = "an example speaks to its reader")]
 
 use std::error::Error;
 
 use trunkline_message_tree::{Origin, notation};
-use trunkline_providers::{Anthropic, Dialect, Fold, OpenAiChat, Request, Wire};
+use trunkline_providers::{Anthropic, Dialect, Fold, OpenAiChat, OpenAiResponses, Request, Wire};
 
 const CONVERSATION: &str = "
     system: be brief
@@ -29,7 +29,7 @@ data: [DONE]
 fn main() -> Result<(), Box<dyn Error>> {
     let request = Request::new("m", notation::parse(CONVERSATION)?);
     let chat = OpenAiChat::new(Dialect::for_host("localhost"));
-    let wires: [&dyn Wire; 2] = [&Anthropic::new(), &chat];
+    let wires: [&dyn Wire; 3] = [&Anthropic::new(), &chat, &OpenAiResponses::new()];
     for wire in wires {
         let http = wire.encode(&request)?;
         println!("{} {} on {}", http.method, http.path, wire.name());

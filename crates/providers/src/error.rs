@@ -137,6 +137,12 @@ pub enum EncodeError {
         /// The message.
         node: Place,
     },
+    /// Reasoning that goes back must be followed by what it led to.
+    #[error("{node}: a reasoning item has nothing after it that the model wrote")]
+    LoneReasoning {
+        /// The message with the reasoning.
+        node: Place,
+    },
     /// A raw block was written by another wire or is not JSON.
     #[error("{node}: a raw block is not one of the {wire} wire")]
     ForeignBlock {

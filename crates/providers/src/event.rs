@@ -2,6 +2,7 @@
 //!
 //! A decoder may stop after any event with an error; what came until then is a message that was cut.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use trunkline_message_tree::{Author, Content, Message, Origin, Role, StopReason, ToolCall, Usage};
@@ -11,7 +12,7 @@ use trunkline_message_tree::{Author, Content, Message, Origin, Role, StopReason,
 /// The order is the same on every wire; a reply that ends in an error may stop after any of them:
 ///
 /// ```text
-/// Retrying*  Started  ( block | Usage | Ping )*  Stopped
+/// Retrying*  Started  ( block | Replace | Usage | Ping )*  Stopped
 ///
 /// block = TextDelta+ BlockDone
 ///       | ThinkingDelta* Signature? BlockDone
@@ -70,6 +71,14 @@ pub enum Event {
     },
     /// A block that came whole, such as encrypted reasoning or the answer of a tool that the provider runs.
     Block(Content),
+    /// Blocks that came are in truth another one: reasoning was shown in words, and what must go back to the provider
+    /// is known only at its end, which may come after what it led to.
+    Replace {
+        /// The numbers of the blocks among those of the answer, from 0; an empty range puts one before that number.
+        blocks: Range<usize>,
+        /// What stands there instead.
+        with: Content,
+    },
     /// What the request costs so far; replaces what was said before.
     Usage(Usage),
     /// The model has stopped, and why.
@@ -152,6 +161,7 @@ impl Fold {
                 self.content.push(block.clone());
                 self.open = false;
             }
+            Event::Replace { blocks, with } => self.replace(blocks, with),
             Event::Usage(usage) => self.usage = Some(*usage),
             Event::Stopped(stop) => self.stop = Some(stop.clone()),
             Event::CallDone { .. } | Event::Started { .. } | Event::Retrying { .. } | Event::Ping => {}
@@ -183,6 +193,20 @@ impl Fold {
     /// Returns the last usage that was reported.
     pub fn usage(&self) -> Option<Usage> {
         self.usage
+    }
+
+    fn replace(&mut self, blocks: &Range<usize>, with: &Content) {
+        let start = blocks.start.min(self.content.len());
+        let end = blocks.end.clamp(start, self.content.len());
+        // Calls stay: deltas still find them by their place.
+        let end = if self.calls.iter().any(|place| (start..end).contains(place)) { start } else { end };
+        if end == self.content.len() {
+            self.open = false;
+        }
+        self.content.splice(start..end, [with.clone()]);
+        for place in self.calls.iter_mut().filter(|place| **place >= end) {
+            *place = *place + 1 - (end - start);
+        }
     }
 
     fn open_block(&mut self) -> Option<&mut Content> {

@@ -9,6 +9,7 @@ mod framing;
 #[cfg(feature = "http")]
 mod http;
 pub mod openai_chat;
+pub mod openai_responses;
 mod provider;
 mod request;
 mod retry;
@@ -25,6 +26,7 @@ pub use event::{Event, Fold};
 #[cfg(feature = "http")]
 pub use http::{HttpProvider, Timeouts};
 pub use openai_chat::{Dialect, OpenAiChat};
+pub use openai_responses::OpenAiResponses;
 pub use provider::{Provider, Reply};
 pub use request::{Request, Thinking};
 pub use retry::RetryPolicy;

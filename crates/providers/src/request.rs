@@ -43,6 +43,15 @@ pub enum Thinking {
     Budget(u32),
 }
 
+/// Returns OpenAI's word for a budget: low up to 2048 tokens, medium up to 8192, else high.
+pub(crate) fn effort(budget: u32) -> &'static str {
+    match budget {
+        0..=2048 => "low",
+        2049..=8192 => "medium",
+        _ => "high",
+    }
+}
+
 impl Request {
     /// Returns a streamed request for up to 8192 tokens, with the cache on, without tools and reasoning.
     pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {

@@ -47,11 +47,21 @@ pub(crate) fn check_roles(messages: &[Message]) -> Result<(), EncodeError> {
     Ok(())
 }
 
-/// Checks that each call is answered once, directly after its message, and that nothing else is answered.
-pub(crate) fn check_pairing(messages: &[Message]) -> Result<(), EncodeError> {
+/// After what a wire looks for results.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum After {
+    /// Each message that calls.
+    Message,
+    /// All that the assistant says in a row.
+    Turn,
+}
+
+/// Checks that each call is answered once, directly after its message or turn, and that nothing else is answered.
+pub(crate) fn check_pairing(messages: &[Message], after: After) -> Result<(), EncodeError> {
     // The calls of the assistant message whose results are due, with whether each was answered.
     let mut due: Vec<(&str, bool)> = Vec::new();
     let mut caller: Option<Place> = None;
+    let mut speaker = None;
     for (index, message) in messages.iter().enumerate() {
         let node = Place::of(index, message);
         let mut other_block = false;
@@ -71,8 +81,11 @@ pub(crate) fn check_pairing(messages: &[Message]) -> Result<(), EncodeError> {
         }
         // A user message is the last one that can hold results; tool messages come in runs.
         if other_block || message.role == Role::User {
-            settle(&due, caller)?;
-            due.clear();
+            let goes_on = message.role == Role::Assistant && speaker == Some(Role::Assistant);
+            if !(goes_on && after == After::Turn) {
+                settle(&due, caller)?;
+                due.clear();
+            }
             for call in message.calls() {
                 if due.iter().any(|(id, _)| *id == call.id) {
                     return Err(EncodeError::DuplicateCall { call: call.id.clone(), node });
@@ -81,6 +94,7 @@ pub(crate) fn check_pairing(messages: &[Message]) -> Result<(), EncodeError> {
             }
             caller = Some(node);
         }
+        speaker = Some(message.role);
     }
     settle(&due, caller)
 }

@@ -1,7 +1,7 @@
 //! Folding of replies that did not end well.
 
 use expect_test::{Expect, expect};
-use trunkline_message_tree::{StopReason, notation};
+use trunkline_message_tree::{Content, StopReason, notation};
 use trunkline_providers::Event;
 
 use crate::replies::fold;
@@ -90,5 +90,38 @@ fn arguments_of_a_call_that_never_began_are_ignored() {
         expect![[r#"
         nothing
     "#]],
+    );
+}
+
+#[test]
+fn blocks_can_be_replaced_and_calls_are_still_found() {
+    let raw = |json: &str| Content::Opaque { wire: "w".into(), json: json.into() };
+    check(
+        &[
+            Event::ThinkingDelta("hm".into()),
+            Event::BlockDone,
+            Event::TextDelta("a".into()),
+            Event::Replace { blocks: 0..1, with: raw("{}") },
+            Event::TextDelta("b".into()),
+            Event::BlockDone,
+            call(0, "c1"),
+            Event::Replace { blocks: 0..0, with: raw("[]") },
+            Event::ArgumentsDelta { index: 0, text: "{}".into() },
+            // No call is ever replaced, and no number is out of bounds.
+            Event::Replace { blocks: 2..9, with: raw("1") },
+            Event::Replace { blocks: 7..9, with: raw("2") },
+            Event::CallDone { index: 0 },
+        ],
+        expect![[r#"
+            assistant:
+            + opaque w []
+            + opaque w {}
+            + opaque w 1
+            + text: ab
+            + call c1 f {}
+            + opaque w 2
+            + origin p m
+            + stop cut
+        "#]],
     );
 }

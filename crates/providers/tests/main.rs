@@ -2,12 +2,16 @@
 
 mod anthropic;
 mod base_url;
+mod catalogue;
 mod corpora;
 mod errors;
 mod fold;
+mod grammar;
 #[cfg(feature = "http")]
 mod http;
 mod openai_chat;
+mod openai_responses_decode;
+mod openai_responses_encode;
 mod refusals;
 mod replies;
 mod retry;

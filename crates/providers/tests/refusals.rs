@@ -1,14 +1,14 @@
-//! What encoders refuse, on both wires.
+//! What encoders refuse, on all wires.
 
 use expect_test::{Expect, expect};
 use serde_json::json;
 use trunkline_message_tree::{MessageTree, NodeId, ToolChoice, ToolSpec, notation};
-use trunkline_providers::{Anthropic, OpenAiChat, Request, Thinking, Wire};
+use trunkline_providers::{Anthropic, OpenAiChat, OpenAiResponses, Request, Thinking, Wire};
 
 use crate::replies::request;
 
 fn answers(request: &Request) -> String {
-    let wires: [&dyn Wire; 2] = [&Anthropic::new(), &OpenAiChat::default()];
+    let wires: [&dyn Wire; 3] = [&Anthropic::new(), &OpenAiChat::default(), &OpenAiResponses::new()];
     let mut text = String::new();
     for wire in wires {
         let answer = match wire.encode(request) {
@@ -36,6 +36,7 @@ fn a_call_needs_its_result() {
         expect![[r#"
             anthropic: message 1: call c2 has no result directly after it
             openai-chat: message 1: call c2 has no result directly after it
+            openai-responses: message 1: call c2 has no result directly after it
         "#]],
     );
 }
@@ -49,6 +50,7 @@ fn a_call_at_the_end_needs_its_result() {
         expect![[r#"
             anthropic: message 1: call c1 has no result directly after it
             openai-chat: message 1: call c1 has no result directly after it
+            openai-responses: message 1: call c1 has no result directly after it
         "#]],
     );
 }
@@ -67,6 +69,7 @@ fn the_place_is_named_by_its_node() {
     expect![[r#"
         anthropic: n2: call c1 has no result directly after it
         openai-chat: n2: call c1 has no result directly after it
+        openai-responses: n2: call c1 has no result directly after it
     "#]]
     .assert_eq(&answers(&Request::new("m", messages.to_vec())));
 }
@@ -80,9 +83,10 @@ fn a_result_needs_its_call() {
     check(
         "user: hi\nresult c1: 42",
         expect![[r#"
-        anthropic: message 1: result c1 answers no call of the message before it
-        openai-chat: message 1: result c1 answers no call of the message before it
-    "#]],
+            anthropic: message 1: result c1 answers no call of the message before it
+            openai-chat: message 1: result c1 answers no call of the message before it
+            openai-responses: message 1: result c1 answers no call of the message before it
+        "#]],
     );
 }
 
@@ -99,6 +103,7 @@ fn a_result_that_comes_late_answers_nothing() {
         expect![[r#"
             anthropic: message 5: result c1 answers no call of the message before it
             openai-chat: message 5: result c1 answers no call of the message before it
+            openai-responses: message 5: result c1 answers no call of the message before it
         "#]],
     );
 }
@@ -114,6 +119,7 @@ fn a_call_is_answered_once() {
         expect![[r#"
             anthropic: message 3: call c1 is answered a second time
             openai-chat: message 3: call c1 is answered a second time
+            openai-responses: message 3: call c1 is answered a second time
         "#]],
     );
 }
@@ -131,6 +137,7 @@ fn ids_may_come_again_on_one_wire_only() {
         expect![[r#"
             anthropic: message 3: the id of call c1 is already taken
             openai-chat: accepted
+            openai-responses: accepted
         "#]],
     );
 }
@@ -145,13 +152,14 @@ fn ids_of_other_wires_are_refused_where_they_do_not_fit() {
         expect![[r#"
             anthropic: message 1: the wire refuses "Bash:12" as the id of a call
             openai-chat: accepted
+            openai-responses: accepted
         "#]],
     );
 }
 
 #[test]
 fn arguments_must_be_an_object() {
-    for arguments in ["{\"path\": \"a.r", "[]", "null", "nonsense"] {
+    for arguments in ["{\"path\": \"a.r", "[]", "\"null\"", "nonsense"] {
         let mut request = request("user: hi\nassistant:\n+ call c1 f {}\nresult c1: ok");
         if let Some(trunkline_message_tree::Content::ToolCall(call)) =
             request.messages.get_mut(1).and_then(|message| message.content.first_mut())
@@ -161,6 +169,7 @@ fn arguments_must_be_an_object() {
         expect![[r#"
             anthropic: message 1: the arguments of call c1 are not a JSON object
             openai-chat: message 1: the arguments of call c1 are not a JSON object
+            openai-responses: message 1: the arguments of call c1 are not a JSON object
         "#]]
         .assert_eq(&answers(&request));
     }
@@ -171,9 +180,10 @@ fn blank_text_is_refused_where_the_wire_refuses_it() {
     check(
         "user: \\n",
         expect![[r#"
-        anthropic: message 0: a text block is blank
-        openai-chat: accepted
-    "#]],
+            anthropic: message 0: a text block is blank
+            openai-chat: accepted
+            openai-responses: accepted
+        "#]],
     );
 }
 
@@ -182,16 +192,18 @@ fn blank_text_beside_a_call_is_taken() {
     check(
         "user: hi\nassistant: \\n\n+ call c1 f {}\nresult c1: ok",
         expect![[r#"
-        anthropic: accepted
-        openai-chat: accepted
-    "#]],
+            anthropic: accepted
+            openai-chat: accepted
+            openai-responses: accepted
+        "#]],
     );
     check(
         "user: hi\nassistant:\n+ text:\n+ call c1 f {}\nresult c1: ok",
         expect![[r#"
-        anthropic: message 1: a text block is blank
-        openai-chat: accepted
-    "#]],
+            anthropic: message 1: a text block is blank
+            openai-chat: accepted
+            openai-responses: accepted
+        "#]],
     );
 }
 
@@ -200,9 +212,10 @@ fn instructions_that_say_nothing_are_left_out() {
     check(
         "system:\n+ text:\nuser: hi",
         expect![[r#"
-        anthropic: accepted
-        openai-chat: accepted
-    "#]],
+            anthropic: accepted
+            openai-chat: accepted
+            openai-responses: accepted
+        "#]],
     );
 }
 
@@ -220,6 +233,7 @@ fn results_are_in_one_user_message() {
         expect![[r#"
             anthropic: message 1: call c2 has no result directly after it
             openai-chat: message 1: call c2 has no result directly after it
+            openai-responses: message 1: call c2 has no result directly after it
         "#]],
     );
 }
@@ -229,9 +243,10 @@ fn a_turn_that_its_provider_paused_goes_on() {
     check(
         "user: hi\nassistant: let me\n+ stop pause",
         expect![[r#"
-        anthropic: accepted
-        openai-chat: accepted
-    "#]],
+            anthropic: accepted
+            openai-chat: accepted
+            openai-responses: accepted
+        "#]],
     );
 }
 
@@ -240,9 +255,10 @@ fn a_message_has_a_block() {
     check(
         "user: hi\nassistant:\nuser: hello?",
         expect![[r#"
-        anthropic: message 1: the message is empty
-        openai-chat: message 1: the message is empty
-    "#]],
+            anthropic: message 1: the message is empty
+            openai-chat: message 1: the message is empty
+            openai-responses: message 1: the message is empty
+        "#]],
     );
 }
 
@@ -251,9 +267,10 @@ fn somebody_must_have_asked_something() {
     check(
         "system: be brief",
         expect![[r#"
-        anthropic: the request has no message besides instructions
-        openai-chat: accepted
-    "#]],
+            anthropic: the request has no message besides instructions
+            openai-chat: accepted
+            openai-responses: accepted
+        "#]],
     );
 }
 
@@ -262,16 +279,18 @@ fn the_model_neither_begins_nor_ends() {
     check(
         "assistant: hi\nuser: hello",
         expect![[r#"
-        anthropic: message 0: the conversation does not begin with a user message
-        openai-chat: accepted
-    "#]],
+            anthropic: message 0: the conversation does not begin with a user message
+            openai-chat: accepted
+            openai-responses: accepted
+        "#]],
     );
     check(
         "user: hello\nassistant: hi",
         expect![[r#"
-        anthropic: message 1: the conversation ends with an assistant message, there is nothing to answer
-        openai-chat: accepted
-    "#]],
+            anthropic: message 1: the conversation ends with an assistant message, there is nothing to answer
+            openai-chat: accepted
+            openai-responses: accepted
+        "#]],
     );
 }
 
@@ -280,9 +299,10 @@ fn instructions_lead() {
     check(
         "user: hello\nsystem: be brief",
         expect![[r#"
-        anthropic: accepted
-        openai-chat: accepted
-    "#]],
+            anthropic: accepted
+            openai-chat: accepted
+            openai-responses: accepted
+        "#]],
     );
 }
 
@@ -297,6 +317,7 @@ fn results_stand_first_in_a_user_message() {
         expect![[r#"
             anthropic: message 2: a result stands after other blocks
             openai-chat: message 2: a result stands after other blocks
+            openai-responses: message 2: a result stands after other blocks
         "#]],
     );
 }
@@ -313,6 +334,7 @@ fn a_user_message_may_hold_results_on_one_wire_only() {
         expect![[r#"
             anthropic: accepted
             openai-chat: message 2: the openai-chat wire has no place for a result here
+            openai-responses: accepted
         "#]],
     );
 }
@@ -322,16 +344,18 @@ fn blocks_have_their_roles() {
     check(
         "user: hi\n+ call c1 f {}",
         expect![[r#"
-        anthropic: message 0: a call cannot be in this message
-        openai-chat: message 0: a call cannot be in this message
-    "#]],
+            anthropic: message 0: a call cannot be in this message
+            openai-chat: message 0: a call cannot be in this message
+            openai-responses: message 0: a call cannot be in this message
+        "#]],
     );
     check(
         "system: hi\n+ thinking: hm\nuser: hi",
         expect![[r#"
-        anthropic: message 0: reasoning cannot be in this message
-        openai-chat: message 0: reasoning cannot be in this message
-    "#]],
+            anthropic: message 0: reasoning cannot be in this message
+            openai-chat: message 0: reasoning cannot be in this message
+            openai-responses: message 0: reasoning cannot be in this message
+        "#]],
     );
 }
 
@@ -340,9 +364,10 @@ fn reasoning_without_its_signature_goes_nowhere() {
     check(
         "user: hi\nassistant: a\n+ thinking: hm\nuser: go on",
         expect![[r#"
-        anthropic: message 1: a reasoning block has no signature
-        openai-chat: accepted
-    "#]],
+            anthropic: message 1: a reasoning block has no signature
+            openai-chat: accepted
+            openai-responses: accepted
+        "#]],
     );
 }
 
@@ -351,16 +376,18 @@ fn raw_blocks_stay_on_their_wire() {
     check(
         "user: hi\nassistant: a\n+ opaque gemini {}\nuser: go on",
         expect![[r#"
-        anthropic: message 1: a raw block is not one of the anthropic wire
-        openai-chat: message 1: the openai-chat wire has no place for a raw block here
-    "#]],
+            anthropic: message 1: a raw block is not one of the anthropic wire
+            openai-chat: message 1: the openai-chat wire has no place for a raw block here
+            openai-responses: message 1: the openai-responses wire has no place for a raw block here
+        "#]],
     );
     check(
         "user: hi\nassistant: a\n+ opaque anthropic {}\nuser: go on",
         expect![[r#"
-        anthropic: accepted
-        openai-chat: message 1: the openai-chat wire has no place for a raw block here
-    "#]],
+            anthropic: accepted
+            openai-chat: message 1: the openai-chat wire has no place for a raw block here
+            openai-responses: message 1: the openai-responses wire has no place for a raw block here
+        "#]],
     );
 }
 
@@ -375,6 +402,7 @@ fn a_picture_in_a_result_has_no_place_in_chat() {
         expect![[r#"
             anthropic: accepted
             openai-chat: message 2: the openai-chat wire has no place for an image in a result here
+            openai-responses: accepted
         "#]],
     );
 }
@@ -389,6 +417,7 @@ fn what_is_demanded_must_be_possible() {
     expect![[r#"
         anthropic: the anthropic wire does not do a forced tool choice without tools
         openai-chat: the openai-chat wire does not do a forced tool choice without tools
+        openai-responses: the openai-responses wire does not do a forced tool choice without tools
     "#]]
     .assert_eq(&answers(&forced));
 
@@ -397,6 +426,7 @@ fn what_is_demanded_must_be_possible() {
     expect![[r#"
         anthropic: tool g must be used but is not on offer
         openai-chat: tool g must be used but is not on offer
+        openai-responses: tool g must be used but is not on offer
     "#]]
     .assert_eq(&answers(&forced));
 
@@ -405,6 +435,7 @@ fn what_is_demanded_must_be_possible() {
     expect![[r#"
         anthropic: the anthropic wire does not do reasoning together with a forced tool choice
         openai-chat: accepted
+        openai-responses: accepted
     "#]]
     .assert_eq(&answers(&forced));
 
@@ -413,6 +444,7 @@ fn what_is_demanded_must_be_possible() {
     expect![[r#"
         anthropic: a reasoning budget of 8192 leaves nothing of 8192 output tokens
         openai-chat: accepted
+        openai-responses: accepted
     "#]]
     .assert_eq(&answers(&greedy));
 
@@ -421,6 +453,7 @@ fn what_is_demanded_must_be_possible() {
     expect![[r#"
         anthropic: the schema of tool f does not describe an object
         openai-chat: the schema of tool f does not describe an object
+        openai-responses: the schema of tool f does not describe an object
     "#]]
     .assert_eq(&answers(&shapeless));
 }

@@ -1,4 +1,4 @@
-//! What the tests of both wires share: a body in, text out.
+//! What the tests of all wires share: a body in, text out.
 
 use trunkline_message_tree::{Message, Origin, notation};
 use trunkline_providers::{DecodeError, Event, Fold, Request, Wire};

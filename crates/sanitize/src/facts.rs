@@ -27,8 +27,29 @@ pub struct RequestFacts {
     pub thinking: Thinking,
     /// Whether the request forces the model to call a tool.
     pub choice_forced: bool,
+    /// Whether the request offers any tool; `None` claims nothing.
+    pub tools_offered: Option<bool>,
+    /// How many tokens the model can read at once; `None` claims nothing.
+    ///
+    /// Tokens are not counted here. A result is cut if it has more than four bytes for each token of the window, since then
+    /// it cannot fit, and keeps two bytes for each token. A window below 256 tokens is taken for one of 256.
+    pub context_window: Option<u32>,
+    /// What becomes of reasoning that another provider or model wrote, where it has to go.
+    pub foreign_reasoning: ForeignReasoning,
     /// What is known of calls that have no result. Calls that have one need no entry.
     pub calls: Vec<CallFact>,
+}
+
+/// What becomes of reasoning that another provider or model wrote.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ForeignReasoning {
+    /// It is left out.
+    #[default]
+    Drop,
+    /// What can be read of it becomes text of the same message.
+    AsText,
 }
 
 /// Whether a request asks the model to think.
@@ -138,4 +159,18 @@ impl Fate {
             Fate::AwaitingApproval => "tool call is waiting for approval and has not run yet".to_owned(),
         }
     }
+}
+
+/// A window of fewer tokens is taken for one of that many, so that a cut result has room for the note about the cut.
+const SMALLEST_WINDOW: u32 = 256;
+
+/// Returns how many bytes of a result are left if it has to be cut; `None` if it may stay whole.
+pub(crate) fn room_for(bytes: usize, facts: &RequestFacts) -> Option<usize> {
+    let tokens = facts.context_window?.max(SMALLEST_WINDOW) as usize;
+    (bytes > tokens.saturating_mul(4)).then_some(tokens.saturating_mul(2))
+}
+
+/// Whether a result of that many bytes alone is larger than the window.
+pub(crate) fn is_too_large(bytes: usize, facts: &RequestFacts) -> bool {
+    room_for(bytes, facts).is_some()
 }

@@ -4,14 +4,20 @@
 //!
 //! [`ToolCall::parse_arguments`]: trunkline_message_tree::ToolCall::parse_arguments
 
+mod plain;
+
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Whether a call with these arguments can be sent; no text at all means no arguments.
-pub(crate) fn are_arguments(text: &str) -> bool {
-    text == "{}" || text.trim().is_empty() || is_object(text)
+/// Whether a call with these arguments can be sent; no text at all means no arguments, and `null` may.
+pub(crate) fn are_arguments(text: &str, null: bool) -> bool {
+    text == "{}"
+        || plain::is_object(text)
+        || text.trim().is_empty()
+        || is_object(text)
+        || (null && text.trim() == "null")
 }
 
 /// Whether the text is a JSON object.

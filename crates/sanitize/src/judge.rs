@@ -8,6 +8,7 @@ mod blocks;
 mod ends;
 mod layout;
 mod pairs;
+mod reasoning;
 mod texts;
 
 use trunkline_message_tree::Message;
@@ -30,6 +31,7 @@ pub fn violations(messages: &[Message], rules: &WireRules, facts: &RequestFacts)
     let mut case = Case { rules, facts, found: Vec::new() };
     blocks::judge(&mut case, messages);
     pairs::judge(&mut case, &turns);
+    reasoning::judge(&mut case, messages, &turns);
     ends::judge(&mut case, messages, &turns);
     case.found.sort_by_key(|violation| (violation.at.message, violation.at.block));
     case.found
@@ -44,7 +46,7 @@ struct Case<'a> {
 
 impl Case<'_> {
     fn find(&mut self, at: Place, kind: ViolationKind) {
-        let provider_text = texts::of(&self.rules.name, &kind);
+        let provider_text = texts::of(self.rules, &kind);
         self.found.push(Violation { at, kind, provider_text });
     }
 }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod account;
 mod facts;
 mod json;
 mod judge;
@@ -10,13 +11,16 @@ mod rules;
 mod sanitize;
 mod sound;
 mod violation;
+mod wires;
 
-pub use facts::{CallFact, Fate, RequestFacts, Thinking};
+pub use account::Account;
+pub use facts::{CallFact, Fate, ForeignReasoning, RequestFacts, Thinking};
 pub use judge::violations;
 pub use place::Place;
 pub use repair::{BlockKind, QuoteCause, Repair, RepairKind, ThinkingLoss, ThinkingOffCause};
 pub use rules::{
-    BlankText, Head, IdAlphabet, IdRule, IdScope, Reasoning, ResultPlace, SystemPlace, Tail, WireRules,
+    Alternate, BlankText, CallSignatures, Head, IdAlphabet, IdRule, IdScope, Reasoning, ResultPlace,
+    SystemPlace, Tail, WireRules,
 };
-pub use sanitize::{HEAD_STUB, Sanitized, TAIL_STUB, sanitize};
+pub use sanitize::{BRIDGE_STUB, HEAD_STUB, SIGNATURE_STUB, Sanitized, TAIL_STUB, sanitize};
 pub use violation::{Violation, ViolationKind};

@@ -44,6 +44,25 @@ pub enum RepairKind {
         /// Why.
         why: ThinkingLoss,
     },
+    /// Reasoning of another model became quoted text, as [`RequestFacts::foreign_reasoning`] asks for.
+    ///
+    /// [`RequestFacts::foreign_reasoning`]: crate::RequestFacts::foreign_reasoning
+    ThinkingQuoted {
+        /// How many blocks became text; encrypted ones beside them are gone.
+        blocks: usize,
+    },
+    /// Empty reasoning was put before calls, because the wire wants to see some.
+    ThinkingAdded,
+    /// A call lost a signature that another model made.
+    SignatureDropped {
+        /// The call.
+        call_id: String,
+    },
+    /// A call got the value that stands for a lost signature, [`SIGNATURE_STUB`](crate::SIGNATURE_STUB).
+    SignatureAdded {
+        /// The call.
+        call_id: String,
+    },
     /// A block that only its own provider understands was left out.
     ForeignDropped {
         /// The block.
@@ -126,6 +145,35 @@ pub enum RepairKind {
         /// Why it could not stay.
         why: QuoteCause,
     },
+    /// Results were put in the order of their calls.
+    Reordered {
+        /// How many results the turn has.
+        results: usize,
+    },
+    /// An empty result that reports a failure got a text that says that nothing was returned.
+    ResultFilled {
+        /// The call.
+        call_id: String,
+    },
+    /// The middle of a result was left out, because the result alone is larger than the context window.
+    ResultCut {
+        /// The call.
+        call_id: String,
+        /// How many bytes were left out.
+        bytes: usize,
+    },
+    /// A call and its result became text, because the request offers no tools.
+    Flattened {
+        /// The call.
+        call_id: String,
+    },
+    /// An assistant message was put between results and the words of the user.
+    Bridged,
+    /// Pictures and documents became words that name them, because the wire takes none.
+    MediaReplaced {
+        /// How many.
+        parts: usize,
+    },
     /// Pictures and documents of a result were moved to a user message after the results.
     MediaMoved {
         /// The call.
@@ -198,6 +246,8 @@ pub enum ThinkingLoss {
     Misplaced,
     /// It stood in the last message while thinking is off.
     Final,
+    /// Nothing follows it that it was thought for.
+    NoFollower,
 }
 
 /// Why a result cannot stay a result.
@@ -222,6 +272,49 @@ pub enum ThinkingOffCause {
     ChoiceForced,
 }
 
+impl RepairKind {
+    /// Returns the name that the kind has in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            RepairKind::Rehomed { .. } => "rehomed",
+            RepairKind::SystemToUser => "system_to_user",
+            RepairKind::ThinkingDropped { .. } => "thinking_dropped",
+            RepairKind::ThinkingQuoted { .. } => "thinking_quoted",
+            RepairKind::ThinkingAdded => "thinking_added",
+            RepairKind::SignatureDropped { .. } => "signature_dropped",
+            RepairKind::SignatureAdded { .. } => "signature_added",
+            RepairKind::ForeignDropped { .. } => "foreign_dropped",
+            RepairKind::BrokenDropped { .. } => "broken_dropped",
+            RepairKind::BlankDropped => "blank_dropped",
+            RepairKind::BlankPartsDropped { .. } => "blank_parts_dropped",
+            RepairKind::ReplayDropped { .. } => "replay_dropped",
+            RepairKind::Renamed { .. } => "renamed",
+            RepairKind::ArgumentsReplaced { .. } => "arguments_replaced",
+            RepairKind::Answered { .. } => "answered",
+            RepairKind::Moved { .. } => "moved",
+            RepairKind::Split { .. } => "split",
+            RepairKind::Merged { .. } => "merged",
+            RepairKind::DuplicateDropped { .. } => "duplicate_dropped",
+            RepairKind::Quoted { .. } => "quoted",
+            RepairKind::ResultDropped { .. } => "result_dropped",
+            RepairKind::Reordered { .. } => "reordered",
+            RepairKind::ResultFilled { .. } => "result_filled",
+            RepairKind::ResultCut { .. } => "result_cut",
+            RepairKind::Flattened { .. } => "flattened",
+            RepairKind::Bridged => "bridged",
+            RepairKind::MediaReplaced { .. } => "media_replaced",
+            RepairKind::MediaMoved { .. } => "media_moved",
+            RepairKind::EmptyDropped { .. } => "empty_dropped",
+            RepairKind::EmptyStubbed => "empty_stubbed",
+            RepairKind::Joined { .. } => "joined",
+            RepairKind::HeadAdded => "head_added",
+            RepairKind::TailAdded => "tail_added",
+            RepairKind::Trimmed => "trimmed",
+            RepairKind::ThinkingOff { .. } => "thinking_off",
+        }
+    }
+}
+
 impl Repair {
     /// Returns whether something was lost that the model could have used.
     ///
@@ -230,6 +323,7 @@ impl Repair {
         match &self.kind {
             RepairKind::ThinkingDropped { why, .. } => *why != ThinkingLoss::NotOnWire,
             RepairKind::ForeignDropped { .. } | RepairKind::BrokenDropped { .. } => true,
+            RepairKind::MediaReplaced { .. } | RepairKind::ResultCut { .. } => true,
             _ => false,
         }
     }
@@ -240,7 +334,15 @@ impl Repair {
             RepairKind::Rehomed { .. } => "A9",
             RepairKind::SystemToUser => "B3",
             RepairKind::ThinkingDropped { why: ThinkingLoss::Final, .. } => "D4",
-            RepairKind::ThinkingDropped { .. } => "D2",
+            RepairKind::ThinkingDropped { why: ThinkingLoss::NoFollower, .. } => "D5",
+            RepairKind::ThinkingDropped { .. } | RepairKind::ThinkingQuoted { .. } => "D2",
+            RepairKind::ThinkingAdded => "D9",
+            RepairKind::SignatureDropped { .. } | RepairKind::SignatureAdded { .. } => "D8",
+            RepairKind::Reordered { .. } => "A19",
+            RepairKind::ResultFilled { .. } => "C6",
+            RepairKind::ResultCut { .. } => "C16",
+            RepairKind::Flattened { .. } => "C14",
+            RepairKind::Bridged => "B5",
             RepairKind::ForeignDropped { .. } | RepairKind::BrokenDropped { .. } => "A24",
             RepairKind::BlankDropped | RepairKind::BlankPartsDropped { .. } => "C1",
             RepairKind::ReplayDropped { .. } | RepairKind::Renamed { taken: true, .. } => "A7",
@@ -254,7 +356,7 @@ impl Repair {
                 QuoteCause::NoCall => "A4",
                 QuoteCause::Late => "A5",
             },
-            RepairKind::MediaMoved { .. } => "C15",
+            RepairKind::MediaMoved { .. } | RepairKind::MediaReplaced { .. } => "C15",
             RepairKind::EmptyDropped { .. } | RepairKind::EmptyStubbed => "C3",
             RepairKind::Joined { .. } => "B1",
             RepairKind::HeadAdded => "B4",
@@ -278,6 +380,36 @@ impl fmt::Display for Repair {
             }
             RepairKind::ThinkingDropped { blocks, why } => {
                 write!(f, "dropped thinking ({blocks}): {}", why.because())
+            }
+            RepairKind::ThinkingQuoted { blocks } => {
+                write!(f, "turned thinking ({blocks}) into text: written by another model")
+            }
+            RepairKind::ThinkingAdded => {
+                f.write_str("added empty thinking: calls must have some beside them")
+            }
+            RepairKind::SignatureDropped { call_id } => {
+                write!(f, "dropped signature of call {}: made by another model", Id(call_id))
+            }
+            RepairKind::SignatureAdded { call_id } => {
+                write!(f, "added signature stub to call {}: none of this model", Id(call_id))
+            }
+            RepairKind::Reordered { results } => {
+                write!(f, "put results ({results}) in the order of their calls")
+            }
+            RepairKind::ResultFilled { call_id } => {
+                write!(f, "filled result {}: an error must say something", Id(call_id))
+            }
+            RepairKind::ResultCut { call_id, bytes } => {
+                write!(f, "cut {bytes} bytes out of result {}: larger than the context window", Id(call_id))
+            }
+            RepairKind::Flattened { call_id } => {
+                write!(f, "turned call {} and its result into text: no tools are offered", Id(call_id))
+            }
+            RepairKind::Bridged => {
+                f.write_str("added assistant message: the user must not speak right after results")
+            }
+            RepairKind::MediaReplaced { parts } => {
+                write!(f, "replaced media ({parts}) by words: not taken on this wire")
             }
             RepairKind::ForeignDropped { block } => write!(f, "dropped {block}: belongs to another provider"),
             RepairKind::BrokenDropped { block } => write!(f, "dropped {block}: incomplete"),
@@ -335,6 +467,7 @@ impl ThinkingLoss {
             ThinkingLoss::NotOnWire => "not on this wire",
             ThinkingLoss::Misplaced => "not in an assistant message",
             ThinkingLoss::Final => "last message while thinking is off",
+            ThinkingLoss::NoFollower => "nothing follows it",
         }
     }
 }

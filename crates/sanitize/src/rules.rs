@@ -2,7 +2,7 @@
 //!
 //! Every field is one rule that some provider was seen to enforce, and its doc says which row of the catalogue of
 //! known failures it answers (`A4`, `C11`, …), or where else it was read. A wire that is not known here is described by
-//! changing the fields of one that is, or of [`WireRules::open`], which forbids nothing.
+//! changing the fields of one that is, or of [`WireRules::open`], which forbids nothing. The sets for known wires are in `wires`.
 
 use std::borrow::Cow;
 
@@ -22,13 +22,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WireRules {
-    /// The wire's name; opaque blocks that carry it are kept, and the judge knows provider texts by it.
+    /// The name of the rule set, such as `mistral`; the judge knows some provider texts by it.
     pub name: Cow<'static, str>,
-    /// Whether two messages of one role in a row are refused.
-    ///
-    /// B1 and B2: `roles must alternate`. First-party Anthropic is said to merge them, proxies and older models
-    /// refuse, and joining loses nothing, so `anthropic` says yes. OpenAI Chat takes them (recorded).
-    pub alternate: bool,
+    /// The wire that is spoken, such as `openai-chat`; opaque blocks that carry it are kept.
+    pub wire: Cow<'static, str>,
+    /// Which messages of one role may stand in a row. A20, B1, B2, B3.
+    pub alternate: Alternate,
     /// What the first message after the instructions must be. B4.
     pub head: Head,
     /// What the last message must be. B7.
@@ -38,10 +37,23 @@ pub struct WireRules {
     /// Where instructions may stand. B3; Anthropic has a top-level field, some newer models also take the role in
     /// the list (recorded), OpenAI Chat takes it anywhere.
     pub system: SystemPlace,
-    /// Where results travel. A1-A3 and A14-A15.
+    /// Where results travel. A1-A3, A14-A17.
     pub results: ResultPlace,
+    /// Whether results of calls of one tool must stand in the order of these calls.
+    ///
+    /// A19: Gemini and Ollama pair by name and order where ids are left out. Between tools the order is free (recorded).
+    pub results_in_call_order: bool,
+    /// Whether the user may speak directly after results. A13: some Bedrock models refuse both in one turn; B5: Mistral
+    /// refuses `user` after `tool`, and strict templates count it as a second user in a row.
+    pub words_after_results: bool,
+    /// Whether pictures and documents are taken at all. DeepSeek: ``unknown variant `image_url``` (recorded).
+    pub media: bool,
     /// Whether a result may hold pictures and documents. C15: OpenAI Chat refuses them in a `tool` message.
     pub media_in_results: bool,
+    /// Whether a result that reports a failure may be empty. C6: Bedrock refuses it.
+    pub empty_error_results: bool,
+    /// Whether calls and results are refused in a request that offers no tools. C14: Bedrock.
+    pub tool_blocks_need_tools: bool,
     /// What becomes of text that is empty or white space. C1 and C2.
     ///
     /// A result that holds one text and nothing else is free: it travels as a string, and a string may be empty.
@@ -52,84 +64,39 @@ pub struct WireRules {
     pub ids: IdRule,
     /// What becomes of reasoning. D1, D2.
     pub reasoning: Reasoning,
+    /// Whether reasoning travels in opaque items that must stay with what follows them. D5, D6, D7: OpenAI Responses.
+    ///
+    /// Then an [opaque block](trunkline_message_tree::Content::Opaque) of this wire whose `type` is `reasoning` counts as reasoning.
+    pub reasoning_items: bool,
+    /// Whether an assistant message with calls must carry reasoning while thinking is on, be it empty. D9: DeepSeek.
+    pub reasoning_beside_calls: bool,
+    /// What becomes of signatures that calls carry themselves. D8: Gemini.
+    pub call_signatures: CallSignatures,
+    /// Whether `null` is taken for arguments. C9; recorded as accepted from Groq's own models.
+    pub null_arguments: bool,
     /// Whether a running tool loop must start with reasoning while thinking is on. D3.
     pub thinking_leads_tool_loop: bool,
     /// Whether reasoning in a last assistant message is refused while thinking is off. D4.
     pub final_thinking_needs_thinking: bool,
     /// Whether thinking and a forced tool choice exclude each other. D10.
+    ///
+    /// Adaptive thinking does not: Anthropic took both (recorded: claude-opus-4-6).
     pub forced_choice_stops_thinking: bool,
     /// Whether calls that the provider runs itself have a place on this wire. A24.
     pub server_tools: bool,
 }
 
-impl WireRules {
-    /// Returns the rules of Anthropic Messages, for models that refuse an assistant message in the last place.
-    ///
-    /// Read from error texts that users quote and from recorded requests, 2026-11.
-    pub fn anthropic() -> Self {
-        WireRules {
-            name: Cow::Borrowed("anthropic"),
-            alternate: true,
-            head: Head::User,
-            tail: Tail::User,
-            final_white_space_refused: true,
-            system: SystemPlace::Leading,
-            results: ResultPlace::UserMessage,
-            media_in_results: true,
-            // A blank text beside a call was accepted (recorded: claude-haiku-4-5, 2026); alone it is refused.
-            blank_text: BlankText::BesideCall,
-            ids_unique_in: IdScope::History,
-            // C11: the pattern is in the error text. No limit of length is known.
-            ids: IdRule { alphabet: IdAlphabet::Word, max_length: None, exact_length: None },
-            reasoning: Reasoning::Signed,
-            thinking_leads_tool_loop: true,
-            final_thinking_needs_thinking: true,
-            forced_choice_stops_thinking: true,
-            server_tools: true,
-        }
-    }
-
-    /// Returns the rules of OpenAI Chat Completions, and of servers that follow it closely.
-    ///
-    /// Read from error texts that users quote and from recorded requests, 2026-11.
-    pub fn openai_chat() -> Self {
-        WireRules {
-            name: Cow::Borrowed("openai-chat"),
-            results: ResultPlace::ToolMessage,
-            media_in_results: false,
-            ids_unique_in: IdScope::Message,
-            // C12: "maximum length 40"; newer deployments say 64, the smaller one satisfies both.
-            ids: IdRule { alphabet: IdAlphabet::Any, max_length: Some(40), exact_length: None },
-            reasoning: Reasoning::Absent,
-            server_tools: false,
-            ..WireRules::open("openai-chat")
-        }
-    }
-
-    /// Returns rules that forbid nothing but what no wire takes, to describe a wire that is not known here.
-    ///
-    /// What no wire takes: calls and results that do not pair up, arguments that are not an object (C9, C10), blocks in
-    /// a message of the wrong role (A9), messages without content (C3), a list without messages.
-    pub fn open(name: impl Into<Cow<'static, str>>) -> Self {
-        WireRules {
-            name: name.into(),
-            alternate: false,
-            head: Head::Any,
-            tail: Tail::Any,
-            final_white_space_refused: false,
-            system: SystemPlace::Anywhere,
-            results: ResultPlace::UserMessage,
-            media_in_results: true,
-            blank_text: BlankText::Allowed,
-            ids_unique_in: IdScope::Message,
-            ids: IdRule { alphabet: IdAlphabet::Any, max_length: None, exact_length: None },
-            reasoning: Reasoning::Any,
-            thinking_leads_tool_loop: false,
-            final_thinking_needs_thinking: false,
-            forced_choice_stops_thinking: false,
-            server_tools: true,
-        }
-    }
+/// Which messages of one role may stand in a row.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Alternate {
+    /// Any. First-party Anthropic combines them (its API reference), OpenAI Chat takes them (recorded).
+    Free,
+    /// Users only. A20: Gemini wants a user turn before a call; two user turns in a row it takes (recorded).
+    Users,
+    /// None. B1, B2 and B3: `roles must alternate`.
+    Strict,
 }
 
 /// What the first message after the instructions must be.
@@ -161,6 +128,8 @@ pub enum Tail {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SystemPlace {
+    /// In one message before everything else. B3: chat templates name "the optional system message".
+    One,
     /// Before everything else. An empty message is legal there, since there is nothing to send.
     Leading,
     /// Anywhere but between a call and its results.
@@ -178,6 +147,9 @@ pub enum ResultPlace {
     UserMessage,
     /// In tool messages of their own directly after the calls; a user message holds none.
     ToolMessage,
+    /// As [`ToolMessage`](ResultPlace::ToolMessage), but after all of the assistant's turn: text and further calls may stand
+    /// between a call and its result, as long as nobody else spoke. A17.
+    AfterTurn,
 }
 
 /// What becomes of text that is empty or white space.
@@ -225,6 +197,8 @@ pub enum IdAlphabet {
     Any,
     /// `a-z A-Z 0-9 _ -`.
     Word,
+    /// `a-z A-Z 0-9 _ . : -`.
+    WordDotColon,
     /// `a-z A-Z 0-9`.
     Alphanumeric,
 }
@@ -238,6 +212,24 @@ pub enum Reasoning {
     Any,
     /// It goes back if it is signed and the provider and model of this request wrote it.
     Signed,
+    /// It goes back if the provider and model of this request wrote it; the wire knows no signatures.
+    Own,
     /// It has no place on this wire.
     Absent,
+}
+
+/// What becomes of signatures that calls carry themselves.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CallSignatures {
+    /// The wire has no place for them; the encoder leaves them out.
+    Ignored,
+    /// They go back to the provider and model that made them; others are left out.
+    Own,
+    /// As `Own`, and the first call of an assistant message must have one.
+    ///
+    /// Gemini 3 checks this in the current turn only, back to the user's last words. It is asked for in the whole list,
+    /// so that a message is sent the same way when it is no longer part of the current turn.
+    Leading,
 }

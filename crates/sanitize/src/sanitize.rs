@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use trunkline_message_tree::Message;
 
-use crate::passes::{self, Item};
+use crate::passes;
 use crate::{Place, Repair, RepairKind, RequestFacts, Thinking, ThinkingOffCause, WireRules, sound};
 
 /// What a user message says that stands before a history which does not begin with one.
@@ -15,6 +15,14 @@ pub const HEAD_STUB: &str = "(the conversation begins here)";
 
 /// What a user message says that stands after a history which ends with the assistant.
 pub const TAIL_STUB: &str = "continue";
+
+/// What an assistant message says that stands between results and the user, where a wire wants one there.
+pub const BRIDGE_STUB: &str = "(results received)";
+
+/// What stands for a lost signature of a call on Gemini: a value that its validator is known to skip.
+///
+/// Read in the issues of proxies that send it (2026-11); row D8.
+pub const SIGNATURE_STUB: &str = "skip_thought_signature_validator";
 
 /// A legal list, and what was done to make it so.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,12 +61,22 @@ pub fn sanitize<'a>(
     let end = Place::end(messages.len());
     let mut repairs = Vec::new();
 
-    let forced = rules.forced_choice_stops_thinking && facts.choice_forced && facts.thinking != Thinking::Off;
+    let forced = rules.forced_choice_stops_thinking && facts.choice_forced && facts.thinking == Thinking::On;
     let thinking = if forced { Thinking::Off } else { facts.thinking };
-    let messages = if sound::is_sound(&messages, rules, facts, thinking) {
+    let survey = sound::survey(&messages, rules, facts, thinking);
+    let messages = if survey.sound {
         messages
     } else {
-        repair(messages, rules, facts, thinking, &mut repairs)
+        let borrowed = match messages {
+            Cow::Borrowed(messages) => Some(messages),
+            Cow::Owned(_) => None,
+        };
+        let mended = passes::mend(messages, survey, rules, facts, thinking, &mut repairs);
+        repairs.sort_by_key(|repair| repair.at.message);
+        match borrowed {
+            Some(messages) if repairs.is_empty() => Cow::Borrowed(messages),
+            _ => Cow::Owned(mended),
+        }
     };
 
     let lost = passes::live_loop::has_lost_thinking(&messages, rules, thinking);
@@ -68,35 +86,4 @@ pub fn sanitize<'a>(
         repairs.push(Repair { at: end, kind: RepairKind::ThinkingOff { why } });
     }
     Sanitized { messages, repairs, thinking_off }
-}
-
-fn repair<'a>(
-    given: Cow<'a, [Message]>,
-    rules: &WireRules,
-    facts: &RequestFacts,
-    thinking: Thinking,
-    repairs: &mut Vec<Repair>,
-) -> Cow<'a, [Message]> {
-    let end = Place::end(given.len());
-    let borrowed = match given {
-        Cow::Borrowed(messages) => Some(messages),
-        Cow::Owned(_) => None,
-    };
-    let owned = given.into_owned().into_iter().enumerate();
-    let mut items: Vec<Item> = owned.map(|(index, message)| Item::new(index, message)).collect();
-
-    // What a message may hold comes before who answers whom, and both before what became empty on the way.
-    passes::blocks::drop_refused(&mut items, rules, facts, repairs);
-    let items = passes::roles::rehome(items, rules, repairs);
-    let items = passes::pairing::pair(items, rules, facts, repairs);
-    let items = passes::empties::drop_empty(items, repairs);
-    let mut items = if rules.alternate { passes::neighbours::join(items, repairs) } else { items };
-    passes::ends::mend_head(&mut items, rules, repairs);
-    passes::ends::mend_tail(&mut items, rules, thinking, end, repairs);
-
-    repairs.sort_by_key(|repair| repair.at.message);
-    match borrowed {
-        Some(messages) if repairs.is_empty() => Cow::Borrowed(messages),
-        _ => Cow::Owned(items.into_iter().map(|item| item.message).collect()),
-    }
 }

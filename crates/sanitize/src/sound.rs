@@ -1,73 +1,168 @@
-//! Recognises a list that needs no repair, in one walk and without a copy.
+//! Recognises what needs no repair, in one walk and without a copy.
 //!
-//! It may be wrong in one direction only: what it calls sound is left as it is, what it is unsure of goes through the
-//! passes, which then find nothing to do.
+//! A turn is a run of assistant messages with what follows it, up to the next; what stands before the first is a turn as
+//! well. The walk may be wrong in one direction only: what it calls sound is left as it is, what it is unsure of goes
+//! through the passes, which may find nothing to do.
 
 use std::collections::HashSet;
 
-use trunkline_message_tree::{Content, Message, Part, Role, StopReason, ToolResult};
+use trunkline_message_tree::{Content, Message, Part, Role, StopReason, ToolCall, ToolResult};
 
-use crate::passes::{id_fits, is_blank, is_thinking};
+use crate::passes::{id_fits, is_blank, is_blank_part, is_thinking, provenance};
 use crate::{
-    BlankText, Head, IdScope, Reasoning, RequestFacts, ResultPlace, SystemPlace, Tail, Thinking, WireRules,
-    json,
+    Alternate, BlankText, CallSignatures, Head, IdScope, Reasoning, RequestFacts, ResultPlace, SystemPlace,
+    Tail, Thinking, WireRules, facts, json,
 };
 
-/// More calls in one message than this are paired with a map, by the passes.
+/// More calls in one turn than this are paired with a map, by the passes.
 pub(crate) const FEW_CALLS: usize = 16;
 
-/// Returns whether the list is certainly legal.
-pub(crate) fn is_sound(
+/// What one walk over a list finds out.
+pub(crate) struct Survey {
+    /// The turns, in order.
+    pub(crate) turns: Vec<Turn>,
+    /// The calls: a digest of the id in the upper bits, the turn in the lower ones; sorted.
+    calls: Vec<u64>,
+    /// Whether nothing has to be done at all.
+    pub(crate) sound: bool,
+}
+
+/// How many bits of an entry in [`Survey::calls`] are the turn.
+const TURN_BITS: u32 = 28;
+
+impl Survey {
+    /// Returns the first turn that has a call of that id, or of one that looks like it.
+    pub(crate) fn first_turn_with(&self, id: &str) -> Option<usize> {
+        let wanted = digest(id) >> TURN_BITS;
+        let first = self.calls.partition_point(|call| call >> TURN_BITS < wanted);
+        let found = self.calls.get(first).filter(|call| *call >> TURN_BITS == wanted)?;
+        Some((found & ((1 << TURN_BITS) - 1)) as usize)
+    }
+}
+
+/// Where a turn begins, and whether it is certainly legal where it stands.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Turn {
+    pub(crate) start: usize,
+    pub(crate) sound: bool,
+}
+
+/// Walks a list once.
+pub(crate) fn survey(
     messages: &[Message],
     rules: &WireRules,
     facts: &RequestFacts,
     thinking: Thinking,
-) -> bool {
+) -> Survey {
+    let survey = Survey {
+        turns: vec![Turn { start: 0, sound: true }],
+        calls: Vec::with_capacity(messages.len() / 2),
+        sound: true,
+    };
     let mut walk = Walk {
         rules,
         facts,
+        thinking,
         last: None,
+        instructed: false,
         open: Vec::new(),
         user_messages: 0,
-        ids: Vec::new(),
+        answered: false,
         server_calls: HashSet::new(),
+        survey,
     };
-    messages.iter().all(|message| walk.step(message)) && walk.ends_well(messages, thinking)
+    for (index, message) in messages.iter().enumerate() {
+        walk.step(index, message);
+    }
+    walk.end(messages)
 }
 
 struct Walk<'a> {
     rules: &'a WireRules,
     facts: &'a RequestFacts,
+    thinking: Thinking,
     /// The role before; `None` while there were only instructions.
     last: Option<Role>,
-    /// The calls of the last turn that have no result yet.
-    open: Vec<&'a str>,
-    /// Messages since that turn that hold anything but results in tool messages.
+    /// Whether there were instructions that say something.
+    instructed: bool,
+    /// The calls of this turn that have no result yet, in order.
+    open: Vec<&'a ToolCall>,
+    /// Messages since the assistant's that hold anything but results in tool messages.
     user_messages: usize,
-    /// Digests of all call ids so far, where ids must differ in the whole list.
-    ids: Vec<u64>,
+    /// Whether there were results in this turn.
+    answered: bool,
+    /// The provider's own calls in this run of assistant messages.
     server_calls: HashSet<&'a str>,
+    survey: Survey,
 }
 
 impl<'a> Walk<'a> {
-    fn step(&mut self, message: &'a Message) -> bool {
+    fn step(&mut self, index: usize, message: &'a Message) {
+        let assistant = message.role == Role::Assistant;
+        if assistant && self.last != Some(Role::Assistant) && index > 0 {
+            self.close_turn();
+            self.survey.turns.push(Turn { start: index, sound: true });
+        }
+        if !assistant {
+            self.server_calls.clear();
+        }
         let sound = match message.role {
+            _ if !self.is_sound() => true,
             Role::System => self.system(message),
             Role::User => self.user(message),
             Role::Assistant => self.assistant(message),
             Role::Tool => self.tool(message),
         };
+        if !sound {
+            self.spoil();
+        }
+        // Some of them may be noted already; twice in one turn is for the turn itself to see.
+        if !self.is_sound() {
+            self.note_calls(message);
+        }
         if self.last.is_some() || message.role != Role::System {
             self.last = Some(message.role);
         }
-        sound
+    }
+
+    /// Notes the ids of a message that is not sound, all of them.
+    fn note_calls(&mut self, message: &'a Message) {
+        message.calls().for_each(|call| self.note_call(call));
+    }
+
+    fn note_call(&mut self, call: &ToolCall) {
+        let turn = self.survey.turns.len() as u64 - 1;
+        self.survey.calls.push(digest(&call.id) >> TURN_BITS << TURN_BITS | (turn & ((1 << TURN_BITS) - 1)));
+    }
+
+    fn is_sound(&self) -> bool {
+        self.survey.turns.last().is_some_and(|turn| turn.sound)
+    }
+
+    fn spoil(&mut self) {
+        self.survey.sound = false;
+        if let Some(turn) = self.survey.turns.last_mut() {
+            turn.sound = false;
+        }
+    }
+
+    fn close_turn(&mut self) {
+        if !self.open.is_empty() {
+            self.spoil();
+        }
+        self.open.clear();
+        self.user_messages = 0;
+        self.answered = false;
     }
 
     fn system(&mut self, message: &Message) -> bool {
         let words = message.content.iter().filter(|block| self.is_speech(block, false)).count();
         if self.last.is_none() {
             let only_text = message.content.iter().all(|block| matches!(block, Content::Text { .. }));
-            return only_text && (words == 0 || words == message.content.len());
+            let silent = message.content.iter().all(is_blank_text);
+            let first = !(self.instructed && self.rules.system == SystemPlace::One) || silent;
+            self.instructed |= !silent;
+            return only_text && first && (words == 0 || words == message.content.len());
         }
         self.user_messages += 1;
         self.rules.system == SystemPlace::Anywhere
@@ -77,7 +172,8 @@ impl<'a> Walk<'a> {
     }
 
     fn user(&mut self, message: &'a Message) -> bool {
-        if message.content.is_empty() || (self.rules.alternate && self.last == Some(Role::User)) {
+        let strict = self.rules.alternate == Alternate::Strict;
+        if message.content.is_empty() || (strict && self.last == Some(Role::User)) {
             return false;
         }
         let may_answer = self.rules.results == ResultPlace::UserMessage && self.user_messages == 0;
@@ -86,8 +182,12 @@ impl<'a> Walk<'a> {
         for block in &message.content {
             let sound = match block {
                 Content::ToolResult(result) => may_answer && !words && self.answer(result),
-                Content::Image(_) | Content::Document(_) => true,
-                Content::Opaque { wire, json } => *wire == self.rules.name && json::is_object(json),
+                Content::Image(_) | Content::Document(_) => self.rules.media,
+                Content::Opaque { wire, json } => {
+                    *wire == self.rules.wire
+                        && json::is_object(json)
+                        && !(self.rules.reasoning_items && provenance::is_reasoning_item(json))
+                }
                 block => self.is_speech(block, false),
             };
             words |= block.as_result().is_none();
@@ -95,7 +195,7 @@ impl<'a> Walk<'a> {
                 return false;
             }
         }
-        self.open.is_empty()
+        self.open.is_empty() && !(words && self.answered && !self.rules.words_after_results)
     }
 
     fn tool(&mut self, message: &'a Message) -> bool {
@@ -107,32 +207,34 @@ impl<'a> Walk<'a> {
     fn assistant(&mut self, message: &'a Message) -> bool {
         let placed = match self.last {
             None => self.rules.head == Head::Any,
-            Some(Role::Assistant) => !self.rules.alternate,
+            Some(Role::Assistant) => {
+                self.rules.results == ResultPlace::AfterTurn
+                    || (self.rules.alternate == Alternate::Free && self.open.is_empty())
+            }
             Some(_) => true,
         };
-        if !placed || !self.open.is_empty() || message.content.is_empty() {
+        if !placed || message.content.is_empty() {
             return false;
         }
-        self.user_messages = 0;
         let beside_call = message.calls().next().is_some();
+        let mut leads = self.rules.call_signatures == CallSignatures::Leading;
+        let mut thinks = false;
         for block in &message.content {
             let sound = match block {
                 Content::Text { .. } => self.is_speech(block, beside_call),
                 Content::ToolCall(call) => {
-                    let new = !self.open.contains(&call.id.as_str());
-                    if self.rules.ids_unique_in == IdScope::History {
-                        self.ids.push(digest(&call.id));
-                    }
-                    self.open.push(&call.id);
-                    new && self.open.len() <= FEW_CALLS
-                        && id_fits(&call.id, &self.rules.ids)
-                        && json::are_arguments(&call.arguments)
+                    let leads = std::mem::replace(&mut leads, false);
+                    self.call(call) && self.is_signed_well(message, call, leads)
                 }
                 Content::Thinking { signature, .. } => {
-                    self.may_think(message)
-                        && (self.unsigned_may_stay() || signature.as_ref().is_some_and(|s| !s.is_empty()))
+                    thinks = true;
+                    let signed = signature.as_ref().is_some_and(|signature| !signature.is_empty());
+                    self.may_think(message) && (signed || self.rules.reasoning != Reasoning::Signed)
                 }
-                Content::RedactedThinking { .. } => self.may_think(message),
+                Content::RedactedThinking { .. } => {
+                    thinks = true;
+                    self.may_think(message)
+                }
                 Content::ServerCall { id, json } => {
                     self.server_calls.insert(id);
                     self.is_native(message) && json::is_object(json)
@@ -142,26 +244,69 @@ impl<'a> Walk<'a> {
                         && self.is_native(message)
                         && json::is_object(json)
                 }
-                Content::Opaque { wire, json } => *wire == self.rules.name && json::is_object(json),
+                Content::Opaque { wire, json } => {
+                    *wire == self.rules.wire && json::is_object(json) && self.stands_well(message, json)
+                }
                 Content::Image(_) | Content::Document(_) | Content::ToolResult(_) => false,
             };
             if !sound {
                 return false;
             }
         }
-        true
+        let needs = self.rules.reasoning_beside_calls && self.thinking != Thinking::Off && beside_call;
+        thinks || !needs
+    }
+
+    fn call(&mut self, call: &'a ToolCall) -> bool {
+        let tools = !(self.rules.tool_blocks_need_tools && self.facts.tools_offered == Some(false));
+        self.note_call(call);
+        let new = self.open.iter().all(|open| open.id != call.id);
+        self.open.push(call);
+        tools
+            && new
+            && self.open.len() <= FEW_CALLS
+            && id_fits(&call.id, &self.rules.ids)
+            && json::are_arguments(&call.arguments, self.rules.null_arguments)
+    }
+
+    fn is_signed_well(&self, message: &Message, call: &ToolCall, leads: bool) -> bool {
+        if self.rules.call_signatures == CallSignatures::Ignored {
+            return true;
+        }
+        match &call.signature {
+            None => !leads,
+            Some(signature) => provenance::is_ours(message, self.facts) && !(leads && signature.is_empty()),
+        }
+    }
+
+    /// Whether an item of this wire is certainly fine: its own reasoning has a follower, or none is about.
+    fn stands_well(&self, message: &Message, json: &str) -> bool {
+        !self.rules.reasoning_items
+            || (provenance::is_ours(message, self.facts)
+                && (!provenance::is_reasoning_item(json)
+                    || message.content.last().is_some_and(|last| last.as_call().is_some() || is_words(last))))
     }
 
     /// Whether the result answers an open call and holds what the wire takes; the call is open no more.
     fn answer(&mut self, result: &ToolResult) -> bool {
-        let Some(call) = self.open.iter().position(|id| *id == result.call_id) else { return false };
-        self.open.swap_remove(call);
-        result.content.iter().all(|part| match part {
+        let Some(call) = self.open.iter().position(|call| call.id == result.call_id) else { return false };
+        let passed_over = self.rules.results_in_call_order
+            && self.open.iter().take(call).any(|open| open.name == self.open[call].name);
+        self.open.remove(call);
+        self.answered = true;
+        let mut bytes = 0;
+        let fine = result.content.iter().all(|part| match part {
             Part::Text { text } => {
+                bytes += text.len();
                 self.rules.blank_text == BlankText::Allowed || result.content.len() == 1 || !is_blank(text)
             }
-            Part::Image(_) | Part::Document(_) => self.rules.media_in_results,
-        })
+            Part::Image(_) | Part::Document(_) => self.rules.media && self.rules.media_in_results,
+        });
+        fine && !passed_over
+            && !facts::is_too_large(bytes, self.facts)
+            && (self.rules.empty_error_results
+                || !result.is_error
+                || !result.content.iter().all(is_blank_part))
     }
 
     /// Whether the block is text that the wire takes.
@@ -178,31 +323,50 @@ impl<'a> Walk<'a> {
         match self.rules.reasoning {
             Reasoning::Any => true,
             Reasoning::Absent => false,
-            Reasoning::Signed => self.facts.origin.is_none() || self.facts.origin == message.origin,
+            Reasoning::Signed | Reasoning::Own => provenance::is_ours(message, self.facts),
         }
-    }
-
-    fn unsigned_may_stay(&self) -> bool {
-        self.rules.reasoning == Reasoning::Any
     }
 
     fn is_native(&self, message: &Message) -> bool {
         self.rules.server_tools
-            && match (&message.origin, &self.facts.origin) {
-                (Some(wrote), Some(reads)) => wrote.provider == reads.provider,
-                _ => true,
-            }
+            && provenance::is_native(message.origin.as_ref(), self.facts)
+            && (!self.rules.reasoning_items || provenance::is_ours(message, self.facts))
     }
 
-    fn ends_well(&mut self, messages: &[Message], thinking: Thinking) -> bool {
-        let Some(last) = messages.last() else { return false };
-        // Two ids of one digest may still differ; then the passes find out.
-        self.ids.sort_unstable();
-        if self.ids.windows(2).any(|pair| pair[0] == pair[1]) {
-            return false;
+    fn end(mut self, messages: &[Message]) -> Survey {
+        self.close_turn();
+        if !self.ends_well(messages) {
+            self.survey.sound = false;
         }
+        let Survey { turns, calls, sound, .. } = &mut self.survey;
+        // Who asks nothing of ids and finds nothing wrong needs no order.
+        if !*sound || self.rules.ids_unique_in == IdScope::History {
+            calls.sort_unstable();
+        }
+        for pair in calls.windows(2) {
+            let later = (pair[1] & ((1 << TURN_BITS) - 1)) as usize;
+            let same_id = pair[0] >> TURN_BITS == pair[1] >> TURN_BITS && pair[0] != pair[1];
+            if same_id && self.rules.ids_unique_in == IdScope::History {
+                *sound = false;
+                turns[later].sound = false;
+            }
+        }
+        // So many turns that their numbers run into each other: then nobody is trusted.
+        if turns.len() >> TURN_BITS > 0 {
+            *sound = false;
+            turns.iter_mut().for_each(|turn| turn.sound = false);
+        }
+        // The last turn goes through the passes with the rest, because only they mend the end of a list.
+        if let Some(last) = self.survey.turns.last_mut() {
+            last.sound &= self.survey.sound;
+        }
+        self.survey
+    }
+
+    fn ends_well(&self, messages: &[Message]) -> bool {
+        let Some(last) = messages.last() else { return false };
         match self.last {
-            None => self.rules.head == Head::Any && self.rules.tail == Tail::Any,
+            None => self.instructed && self.rules.head == Head::Any && self.rules.tail == Tail::Any,
             Some(Role::Assistant) => {
                 let continued = self.rules.tail == Tail::Any || last.stop == Some(StopReason::Pause);
                 let padded = match last.content.last() {
@@ -210,21 +374,36 @@ impl<'a> Walk<'a> {
                     _ => false,
                 };
                 let thinks = last.content.iter().any(is_thinking);
-                self.open.is_empty()
-                    && continued
+                let silent = self.thinking == Thinking::Off;
+                continued
                     && !(self.rules.final_white_space_refused && padded)
-                    && !(self.rules.final_thinking_needs_thinking && thinking == Thinking::Off && thinks)
+                    && !(self.rules.final_thinking_needs_thinking && silent && thinks)
             }
-            Some(_) => self.open.is_empty(),
+            Some(_) => true,
         }
     }
 }
 
+fn is_words(block: &Content) -> bool {
+    matches!(block, Content::Text { .. })
+}
+
+fn is_blank_text(block: &Content) -> bool {
+    matches!(block, Content::Text { text } if is_blank(text))
+}
+
 /// A quick digest: equal ids have equal ones, others nearly never.
 fn digest(id: &str) -> u64 {
-    id.as_bytes().chunks(8).fold(id.len() as u64, |digest, chunk| {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        (digest.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    })
+    let bytes = id.as_bytes();
+    let step = |digest: u64, word: u64| (digest.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let (words, rest) = bytes.as_chunks::<8>();
+    let digest =
+        words.iter().fold(bytes.len() as u64, |digest, word| step(digest, u64::from_le_bytes(*word)));
+    let digest = match bytes.last_chunk::<8>() {
+        _ if rest.is_empty() => digest,
+        // The last eight bytes once more cost less than a loop over those that are left.
+        Some(last) => step(digest, u64::from_le_bytes(*last)),
+        None => rest.iter().fold(digest, |digest, byte| step(digest, u64::from(*byte))),
+    };
+    digest ^ (digest >> 32)
 }

@@ -80,6 +80,40 @@ pub enum ViolationKind {
     Empty,
     /// There is no message. C7.
     NoMessages,
+    /// There are instructions in a second message, and the wire takes one. B3.
+    SecondSystem,
+    /// The results of a turn do not stand in the order of its calls. A19.
+    ResultsOutOfOrder,
+    /// The user speaks right after results. A13, B5.
+    WordsAfterResults,
+    /// A result that reports a failure says nothing. C6.
+    EmptyErrorResult {
+        /// The call.
+        call_id: String,
+    },
+    /// A result alone is larger than the context window. C16.
+    ResultTooLarge {
+        /// The call.
+        call_id: String,
+    },
+    /// A call or a result stands in a request that offers no tools. C14.
+    NoToolsOffered,
+    /// A picture or a document stands in a list for a wire that takes none.
+    MediaRefused,
+    /// A call carries a signature that another model made. D8.
+    ForeignSignature {
+        /// The call.
+        call_id: String,
+    },
+    /// The first call of a turn carries no signature. D8.
+    SignatureMissing {
+        /// The call.
+        call_id: String,
+    },
+    /// Reasoning stands without anything that follows it. D5.
+    ReasoningWithoutFollower,
+    /// Calls stand without reasoning beside them while thinking is on. D9.
+    ReasoningMissing,
     /// Reasoning is not signed, is not by this model, or has no place on this wire. D2.
     ForeignThinking,
     /// A running tool loop does not begin with its reasoning while thinking is on. D3.
@@ -112,6 +146,25 @@ impl fmt::Display for Violation {
             }
             ViolationKind::Misplaced { block } => write!(f, "{block} may not stand here"),
             ViolationKind::SystemNotLeading => f.write_str("instructions are not at the head"),
+            ViolationKind::SecondSystem => f.write_str("instructions stand in a second message"),
+            ViolationKind::ResultsOutOfOrder => f.write_str("results are not in the order of their calls"),
+            ViolationKind::WordsAfterResults => f.write_str("the user speaks right after results"),
+            ViolationKind::EmptyErrorResult { call_id } => {
+                write!(f, "error result {call_id:?} says nothing")
+            }
+            ViolationKind::ResultTooLarge { call_id } => {
+                write!(f, "result {call_id:?} is larger than the context window")
+            }
+            ViolationKind::NoToolsOffered => f.write_str("call or result, but no tools are offered"),
+            ViolationKind::MediaRefused => f.write_str("pictures and documents are not taken"),
+            ViolationKind::ForeignSignature { call_id } => {
+                write!(f, "signature of call {call_id:?} is not by this model")
+            }
+            ViolationKind::SignatureMissing { call_id } => {
+                write!(f, "call {call_id:?} carries no signature")
+            }
+            ViolationKind::ReasoningWithoutFollower => f.write_str("nothing follows this reasoning"),
+            ViolationKind::ReasoningMissing => f.write_str("calls have no reasoning beside them"),
             ViolationKind::SameRole => f.write_str("same role as the message before"),
             ViolationKind::HeadNotUser => f.write_str("the list does not begin with a user message"),
             ViolationKind::TailAssistant => f.write_str("the list ends with an assistant message"),

@@ -61,10 +61,9 @@ fn a9_words_in_a_tool_message_become_the_harnesss() {
             + call c1 read {}
             result c1: 42
             harness: result without a call (c2):\n43
-            + text: by the way
+            harness: by the way
             -- moved text to user: not allowed in tool
             -- quoted result c2: no call before it
-            -- joined user message to the one before
         "#]],
     );
 }

@@ -115,9 +115,8 @@ fn c3_a_message_that_holds_nothing_is_dropped_and_its_neighbours_join() {
          user: well?",
         expect![[r#"
             user: hi
-            + text: well?
+            user: well?
             -- dropped assistant message: empty
-            -- joined user message to the one before
         "#]],
     );
 }
@@ -151,10 +150,9 @@ fn c3_an_answer_that_was_only_foreign_thinking_is_dropped() {
          user: well?",
         expect![[r#"
             user: hi
-            + text: well?
+            user: well?
             -- dropped thinking (1): not signed
             -- dropped assistant message: empty
-            -- joined user message to the one before
         "#]],
     );
 }

@@ -11,31 +11,44 @@ use trunkline_message_tree::{
     ToolResult,
 };
 use trunkline_sanitize::{
-    BlankText, CallFact, Fate, IdAlphabet, IdRule, RequestFacts, SystemPlace, Tail, Thinking, WireRules,
+    CallFact, Fate, ForeignReasoning, RequestFacts, SIGNATURE_STUB, Thinking, WireRules,
 };
 
+/// A known rule set, often with a few rules of others.
 pub(crate) fn rules() -> impl Strategy<Value = WireRules> {
-    let mut prefill = WireRules::anthropic();
-    prefill.tail = Tail::Any;
-    let mut newer = WireRules::anthropic();
-    newer.system = SystemPlace::Anywhere;
-    let mut merging = WireRules::anthropic();
-    merging.alternate = false;
-    let mut strict = WireRules::openai_chat();
-    strict.alternate = true;
-    strict.blank_text = BlankText::Refused;
-    strict.ids = IdRule { alphabet: IdAlphabet::Alphanumeric, max_length: None, exact_length: Some(9) };
-    select(vec![
-        WireRules::anthropic(),
-        WireRules::anthropic(),
-        WireRules::openai_chat(),
-        WireRules::openai_chat(),
-        prefill,
-        newer,
-        merging,
-        strict,
-        WireRules::open("mine"),
-    ])
+    let known = || select(WireRules::NAMES).prop_map(|name| WireRules::named(name).expect("a known name"));
+    let mixed = (known(), vec((0..20_u8, known()), 1..6)).prop_map(|(mut rules, others)| {
+        for (field, other) in others {
+            borrow_rule(&mut rules, field, other);
+        }
+        rules
+    });
+    prop_oneof![3 => known(), 2 => mixed, 1 => Just(WireRules::open("mine"))]
+}
+
+fn borrow_rule(rules: &mut WireRules, field: u8, other: WireRules) {
+    match field {
+        0 => rules.alternate = other.alternate,
+        1 => rules.head = other.head,
+        2 => rules.tail = other.tail,
+        3 => rules.final_white_space_refused = other.final_white_space_refused,
+        4 => rules.system = other.system,
+        5 => rules.results = other.results,
+        6 => rules.results_in_call_order = other.results_in_call_order,
+        7 => rules.words_after_results = other.words_after_results,
+        8 => rules.media = other.media,
+        9 => rules.media_in_results = other.media_in_results,
+        10 => rules.empty_error_results = other.empty_error_results,
+        11 => rules.tool_blocks_need_tools = other.tool_blocks_need_tools,
+        12 => rules.blank_text = other.blank_text,
+        13 => rules.ids_unique_in = other.ids_unique_in,
+        14 => rules.ids = other.ids,
+        15 => rules.reasoning = other.reasoning,
+        16 => (rules.reasoning_items, rules.wire) = (other.reasoning_items, other.wire),
+        17 => rules.reasoning_beside_calls = other.reasoning_beside_calls,
+        18 => rules.call_signatures = other.call_signatures,
+        _ => rules.null_arguments = other.null_arguments,
+    }
 }
 
 pub(crate) fn facts() -> impl Strategy<Value = RequestFacts> {
@@ -52,12 +65,20 @@ pub(crate) fn facts() -> impl Strategy<Value = RequestFacts> {
             fact.said = said;
             fact
         });
-    (origin(), thinking, prop::bool::weighted(0.1), vec(known, 0..3)).prop_map(
-        |(origin, thinking, choice_forced, calls)| {
+    let request = (
+        select(vec![None, None, Some(true), Some(false)]),
+        select(vec![None, None, Some(1), Some(300)]),
+        select(vec![ForeignReasoning::Drop, ForeignReasoning::AsText]),
+    );
+    (origin(), thinking, prop::bool::weighted(0.1), vec(known, 0..3), request).prop_map(
+        |(origin, thinking, choice_forced, calls, (tools_offered, context_window, foreign_reasoning))| {
             let mut facts = RequestFacts::default();
             facts.origin = origin;
             facts.thinking = thinking;
             facts.choice_forced = choice_forced;
+            facts.tools_offered = tools_offered;
+            facts.context_window = context_window;
+            facts.foreign_reasoning = foreign_reasoning;
             facts.calls = calls;
             facts
         },
@@ -219,11 +240,22 @@ fn any_call() -> impl Strategy<Value = Content> {
         r#"{"a":{"$serde_json::private::RawValue":"x"}}"#,
         r#"{"a":"\ud800"}"#,
     ]);
-    (id(), arguments).prop_map(|(id, arguments)| call(id, arguments.to_owned()))
+    let name = select(vec!["read", "read", "ls"]);
+    let signature = select(vec![None, None, None, Some("sig"), Some(SIGNATURE_STUB), Some("")]);
+    (id(), name, arguments, signature).prop_map(|(id, name, arguments, signature)| {
+        let (name, arguments) = (name.to_owned(), arguments.to_owned());
+        Content::ToolCall(ToolCall { id, name, arguments, signature: signature.map(str::to_owned) })
+    })
 }
 
 fn result() -> impl Strategy<Value = Content> {
-    let part = prop_oneof![4 => words().prop_map(Part::text), 1 => media().prop_map(Part::Image)];
+    let part = prop_oneof![
+        12 => words().prop_map(Part::text),
+        2 => media().prop_map(Part::Image),
+        1 => media().prop_map(Part::Document),
+        // Larger than the smallest window, in characters of several bytes.
+        1 => Just(Part::text("\u{20ac}uro ".repeat(300))),
+    ];
     (id(), vec(part, 0..3), prop::bool::weighted(0.2)).prop_map(|(call_id, content, is_error)| {
         Content::ToolResult(ToolResult { call_id, content, is_error })
     })
@@ -238,8 +270,10 @@ fn thinking() -> impl Strategy<Value = Content> {
 }
 
 fn provider_block() -> impl Strategy<Value = Content> {
-    let json = select(vec!["{}", r#"{"type":"x"}"#, "{", "[]"]).prop_map(str::to_owned);
-    (0..3, json, select(vec!["anthropic", "openai-chat", "mine"])).prop_map(|(kind, json, wire)| match kind {
+    let reasoning = r#"{"id":"rs_1","type":"reasoning","summary":[]}"#;
+    let json = select(vec!["{}", r#"{"type":"x"}"#, "{", "[]", reasoning, reasoning]).prop_map(str::to_owned);
+    let wire = select(vec!["anthropic", "openai-chat", "openai-responses", "openai-responses", "mine"]);
+    (0..4, json, wire).prop_map(|(kind, json, wire)| match kind {
         0 => Content::ServerCall { id: "s1".into(), json },
         1 => Content::ServerResult { call_id: "s1".into(), json },
         _ => Content::Opaque { wire: wire.into(), json },

@@ -1,22 +1,26 @@
 //! Our request to the body of a Messages request.
 
+use serde_json::value::RawValue;
 use trunkline_message_tree::{
     Content, Media, MediaSource, Message, Part, Role, StopReason, ToolChoice, ToolResult,
 };
 
 use super::NAME;
 use super::shapes::{
-    Block, Body, CacheControl, Choice, Known, ResultContent, Source, ThinkingSwitch, Tool, WireMessage,
+    Block, Body, CacheControl, Choice, Known, Marked, ResultContent, Source, ThinkingSwitch, Tool,
+    WireMessage,
 };
 use crate::{EncodeError, Place, Request, Thinking, shape};
 
 const BREAKPOINT: CacheControl = CacheControl { kind: "ephemeral" };
+// "A maximum of 4 blocks with cache_control may be provided. Found 5.", quoted by users in 2026.
+const BREAKPOINT_LIMIT: usize = 4;
 
 /// Writes the body, or says what is not legal in it.
 pub(super) fn body(request: &Request) -> Result<Vec<u8>, EncodeError> {
     let (system, rest) = shape::split_system(&request.messages);
     shape::check_roles(&request.messages)?;
-    shape::check_pairing(&request.messages)?;
+    shape::check_pairing(&request.messages, shape::After::Message)?;
     shape::check_tools(request, NAME)?;
     check_ends(rest, system.len())?;
     check_thinking(request)?;
@@ -213,22 +217,30 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Marks what can be read from the cache next time: the tools, the instructions, and the two newest user messages.
+/// Marks what can be read from the cache next time: the two newest user messages, the instructions, and the tools.
 ///
-/// The newest one is where the next request continues; the one before it is found again if the newest is taken back.
-/// Four is the most that the wire takes.
+/// The newest message is where the next request continues; the one before it is found again if the newest is taken back.
+/// Marks that carried blocks have of their own count, and the deepest of ours are kept.
 fn place_breakpoints(tools: &mut [Tool<'_>], system: &mut [Block<'_>], messages: &mut [WireMessage<'_>]) {
-    if let Some(tool) = tools.last_mut() {
-        tool.cache_control = Some(BREAKPOINT);
-    }
-    mark_last(system);
+    let all = system.iter().chain(messages.iter().flat_map(|message| &message.content));
+    let carried = all.filter(|block| matches!(block, Block::Raw(raw) if is_marked(raw))).count();
+    let mut left = BREAKPOINT_LIMIT.saturating_sub(carried);
     for message in messages.iter_mut().rev().filter(|message| message.role == "user").take(2) {
-        mark_last(&mut message.content);
+        mark_last(&mut message.content, &mut left);
+    }
+    mark_last(system, &mut left);
+    if let Some(tool) = tools.last_mut().filter(|_| left > 0) {
+        tool.cache_control = Some(BREAKPOINT);
     }
 }
 
-fn mark_last(blocks: &mut [Block<'_>]) {
-    for block in blocks.iter_mut().rev() {
+fn is_marked(raw: &RawValue) -> bool {
+    let block = serde_json::from_str::<Marked>(raw.get());
+    block.is_ok_and(|block| block.cache_control.is_some())
+}
+
+fn mark_last(blocks: &mut [Block<'_>], left: &mut usize) {
+    for block in blocks.iter_mut().rev().filter(|_| *left > 0) {
         if let Block::Known(
             Known::Text { cache_control, .. }
             | Known::Image { cache_control, .. }
@@ -237,6 +249,7 @@ fn mark_last(blocks: &mut [Block<'_>]) {
         ) = block
         {
             *cache_control = Some(BREAKPOINT);
+            *left -= 1;
             return;
         }
     }

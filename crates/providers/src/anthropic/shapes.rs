@@ -132,6 +132,12 @@ pub(super) enum Source<'a> {
     Url { url: &'a str },
 }
 
+/// A block that we only carry, as far as we look at it.
+#[derive(Deserialize)]
+pub(super) struct Marked {
+    pub(super) cache_control: Option<Value>,
+}
+
 /// Any event of a stream; which fields it has depends on its type.
 #[derive(Deserialize)]
 pub(super) struct StreamEvent<'a> {

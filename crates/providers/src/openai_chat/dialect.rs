@@ -14,6 +14,8 @@ pub struct Dialect {
     pub stream_options: bool,
     /// Whether the model's reasoning goes back to it as `reasoning_content`. Elsewhere it is left out.
     pub echo_reasoning: bool,
+    /// Whether a tool message may hold pictures. The llama.cpp server takes them (recorded, 2026), OpenAI refuses them.
+    pub images_in_results: bool,
 }
 
 /// The field that limits the output.
@@ -43,6 +45,7 @@ impl Default for Dialect {
             reasoning: ReasoningField::Effort,
             stream_options: true,
             echo_reasoning: false,
+            images_in_results: false,
         }
     }
 }

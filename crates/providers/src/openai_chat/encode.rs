@@ -14,7 +14,7 @@ use super::shapes::{
     Body, Call, CallFunction, Choice, File, Function, KnownPart, Name, PartShape, ReasoningSwitch,
     StreamOptions, Tool, Url, WireMessage, Words,
 };
-use crate::{EncodeError, Place, Request, Thinking, shape};
+use crate::{EncodeError, Place, Request, Thinking, request, shape};
 
 /// Writes the body, or says what is not legal in it.
 pub(super) fn body(request: &Request, dialect: &Dialect) -> Result<Vec<u8>, EncodeError> {
@@ -22,7 +22,7 @@ pub(super) fn body(request: &Request, dialect: &Dialect) -> Result<Vec<u8>, Enco
         return Err(EncodeError::NoMessages);
     }
     shape::check_roles(&request.messages)?;
-    shape::check_pairing(&request.messages)?;
+    shape::check_pairing(&request.messages, shape::After::Message)?;
     shape::check_tools(request, NAME)?;
 
     let mut messages = Vec::with_capacity(request.messages.len());
@@ -57,7 +57,7 @@ pub(super) fn body(request: &Request, dialect: &Dialect) -> Result<Vec<u8>, Enco
         Thinking::Off => None,
         Thinking::Budget(budget) => Some(budget),
     };
-    let effort = budget.filter(|_| dialect.reasoning == ReasoningField::Effort).map(effort);
+    let effort = budget.filter(|_| dialect.reasoning == ReasoningField::Effort).map(request::effort);
     let reasoning = budget
         .filter(|_| dialect.reasoning == ReasoningField::Budget)
         .map(|max_tokens| ReasoningSwitch { max_tokens });
@@ -85,14 +85,6 @@ pub(super) fn body(request: &Request, dialect: &Dialect) -> Result<Vec<u8>, Enco
     serde_json::to_vec(&body).map_err(|fault| EncodeError::Json { reason: fault.to_string() })
 }
 
-fn effort(budget: u32) -> &'static str {
-    match budget {
-        0..=2048 => "low",
-        2049..=8192 => "medium",
-        _ => "high",
-    }
-}
-
 fn push_message<'a>(
     message: &'a Message,
     node: Place,
@@ -114,7 +106,7 @@ fn push_message<'a>(
             for result in message.results() {
                 wire.push(WireMessage {
                     tool_call_id: Some(&result.call_id),
-                    ..plain("tool", Words::Text(result_text(result, node)?))
+                    ..plain("tool", result_content(result, node, dialect)?)
                 });
             }
         }
@@ -190,7 +182,9 @@ fn assistant<'a>(
     Ok(WireMessage {
         role: "assistant",
         content,
-        reasoning_content: reasoning,
+        // DeepSeek refuses a call whose reasoning is not echoed, and takes an empty one for a model that had none.
+        reasoning_content: reasoning
+            .or((dialect.echo_reasoning && !tool_calls.is_empty()).then_some(Cow::Borrowed(""))),
         tool_calls,
         tool_call_id: None,
     })
@@ -201,11 +195,36 @@ fn wire_call(call: &ToolCall, node: Place) -> Result<Call<'_>, EncodeError> {
         return Err(EncodeError::CallId { call: call.id.clone(), node });
     }
     // Checked although it travels as a string: several servers parse it and answer 400 or 500 (read 2026-11).
-    let arguments = shape::arguments(call, node)?.get();
+    // What Groq's models write for no arguments goes back as it is (recorded, 2026).
+    let null = call.arguments.trim() == "null";
+    let arguments = if null { "null" } else { shape::arguments(call, node)?.get() };
     Ok(Call { id: &call.id, kind: "function", function: CallFunction { name: &call.name, arguments } })
 }
 
 /// The wire takes only text as a tool's answer, and has no word for failure: the text must say it.
+fn result_content<'a>(
+    result: &'a ToolResult,
+    node: Place,
+    dialect: &Dialect,
+) -> Result<Words<'a>, EncodeError> {
+    let is_text = |part: &Part| matches!(part, Part::Text { .. });
+    let is_document = |part: &Part| matches!(part, Part::Document(_));
+    if !dialect.images_in_results
+        || result.content.iter().all(is_text)
+        || result.content.iter().any(is_document)
+    {
+        return result_text(result, node).map(Words::Text);
+    }
+    let parts = result.content.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(PartShape::Known(KnownPart::Text { text })),
+        Part::Image(media) => {
+            Some(PartShape::Known(KnownPart::ImageUrl { image_url: Url { url: url(media) } }))
+        }
+        Part::Document(_) => None,
+    });
+    Ok(Words::Parts(parts.collect()))
+}
+
 fn result_text(result: &ToolResult, node: Place) -> Result<Cow<'_, str>, EncodeError> {
     for part in &result.content {
         let block = match part {

@@ -3,17 +3,21 @@
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
-use trunkline_message_tree::{Content, Message, Part, Role};
+use trunkline_message_tree::{Content, Message, Origin, Part, Role, ToolResult};
 
 use super::Case;
-use crate::{BlankText, BlockKind, Place, Reasoning, ResultPlace, ViolationKind};
+use crate::{BlankText, BlockKind, Place, ResultPlace, ViolationKind};
 
 /// Judges each message by itself.
 pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
+    // What the provider ran and answers stand in one run of assistant messages.
     let mut server_calls: HashSet<&str> = HashSet::new();
     let leading = messages.iter().take_while(|message| message.role == Role::System).count();
     for (index, message) in messages.iter().enumerate() {
         let at = Place::message(index, message);
+        if message.role != Role::Assistant {
+            server_calls.clear();
+        }
         let leads = index < leading;
         if message.content.is_empty() && !leads {
             case.find(at, ViolationKind::Empty);
@@ -26,16 +30,18 @@ pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
                 case.find(at, ViolationKind::Misplaced { block });
                 continue;
             }
+            let is_tool_block = content.as_call().is_some() || content.as_result().is_some();
+            if is_tool_block && case.rules.tool_blocks_need_tools && case.facts.tools_offered == Some(false) {
+                case.find(at, ViolationKind::NoToolsOffered);
+            }
             match content {
                 Content::Text { text } if !silent && case.is_refused_blank(text, message) => {
                     case.find(at, ViolationKind::Blank);
                 }
-                Content::Thinking { signature, .. } => {
-                    let signed = signature.as_ref().is_some_and(|signature| !signature.is_empty());
-                    case.thinking(at, message, signed);
+                Content::ToolResult(result) => case.result(at, result),
+                Content::Image(_) | Content::Document(_) if !case.rules.media => {
+                    case.find(at, ViolationKind::MediaRefused);
                 }
-                Content::RedactedThinking { .. } => case.thinking(at, message, true),
-                Content::ToolResult(result) => case.parts(at, &result.content),
                 Content::ServerCall { id, json } => {
                     case.server(at, BlockKind::ServerCall, message, json, true);
                     server_calls.insert(id);
@@ -44,9 +50,7 @@ pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
                     let called = server_calls.contains(call_id.as_str());
                     case.server(at, BlockKind::ServerResult, message, json, called);
                 }
-                Content::Opaque { wire, json } if *wire != case.rules.name || !is_json_object(json) => {
-                    case.find(at, ViolationKind::ForeignBlock { block: BlockKind::Opaque });
-                }
+                Content::Opaque { wire, json } => case.opaque(at, message, wire, json),
                 _ => {}
             }
         }
@@ -70,6 +74,9 @@ impl Case<'_> {
             }
             Content::ServerCall { .. } => (BlockKind::ServerCall, role == Role::Assistant),
             Content::ServerResult { .. } => (BlockKind::ServerResult, role == Role::Assistant),
+            Content::Opaque { wire, json } if self.is_reasoning_item(wire, json) => {
+                (BlockKind::Thinking, role == Role::Assistant)
+            }
             Content::Opaque { .. } => (BlockKind::Opaque, matches!(role, Role::User | Role::Assistant)),
         };
         (!fits).then_some(kind)
@@ -84,49 +91,64 @@ impl Case<'_> {
         }
     }
 
-    fn thinking(&mut self, at: Place, message: &Message, signed: bool) {
-        let ours = self.facts.origin.is_none() || self.facts.origin == message.origin;
-        let taken = match self.rules.reasoning {
-            Reasoning::Any => true,
-            Reasoning::Signed => signed && ours,
-            Reasoning::Absent => false,
-        };
-        if !taken {
-            self.find(at, ViolationKind::ForeignThinking);
-        }
-    }
-
-    fn parts(&mut self, at: Place, parts: &[Part]) {
-        for part in parts {
-            match part {
-                // One text alone is no block but a string, and a string may be blank.
-                Part::Text { text }
-                    if self.rules.blank_text != BlankText::Allowed
-                        && parts.len() > 1
-                        && text.trim().is_empty() =>
-                {
-                    self.find(at, ViolationKind::Blank);
-                }
-                Part::Image(_) if !self.rules.media_in_results => {
-                    self.find(at, ViolationKind::Misplaced { block: BlockKind::Image });
-                }
-                Part::Document(_) if !self.rules.media_in_results => {
-                    self.find(at, ViolationKind::Misplaced { block: BlockKind::Document });
+    fn result(&mut self, at: Place, result: &ToolResult) {
+        let call_id = || result.call_id.clone();
+        let mut says_something = false;
+        let mut bytes = 0;
+        for part in &result.content {
+            let (block, blank) = match part {
+                Part::Text { text } => (None, text.trim().is_empty()),
+                Part::Image(_) => (Some(BlockKind::Image), false),
+                Part::Document(_) => (Some(BlockKind::Document), false),
+            };
+            says_something |= !blank;
+            if let Part::Text { text } = part {
+                bytes += text.len();
+            }
+            // One text alone is no block but a string, and a string may be blank.
+            if blank && self.rules.blank_text != BlankText::Allowed && result.content.len() > 1 {
+                self.find(at, ViolationKind::Blank);
+            }
+            match block {
+                Some(_) if !self.rules.media => self.find(at, ViolationKind::MediaRefused),
+                Some(block) if !self.rules.media_in_results => {
+                    self.find(at, ViolationKind::Misplaced { block });
                 }
                 _ => {}
             }
         }
+        if result.is_error && !says_something && !self.rules.empty_error_results {
+            self.find(at, ViolationKind::EmptyErrorResult { call_id: call_id() });
+        }
+        if self.facts.context_window.is_some_and(|tokens| bytes as u64 > 4 * u64::from(tokens.max(256))) {
+            self.find(at, ViolationKind::ResultTooLarge { call_id: call_id() });
+        }
+    }
+
+    fn opaque(&mut self, at: Place, message: &Message, wire: &str, json: &str) {
+        // Items of one answer point at its reasoning; without that they are refused.
+        let orphaned = || self.holds_foreign_items(message) && !self.is_reasoning_item(wire, json);
+        if *wire != *self.rules.wire || !is_json_object(json) || orphaned() {
+            self.find(at, ViolationKind::ForeignBlock { block: BlockKind::Opaque });
+        }
     }
 
     fn server(&mut self, at: Place, block: BlockKind, message: &Message, json: &str, called: bool) {
-        let provider = |origin: &Option<trunkline_message_tree::Origin>| {
-            origin.as_ref().map(|origin| origin.provider.clone())
-        };
+        let provider = |origin: &Option<Origin>| origin.as_ref().map(|origin| origin.provider.clone());
         let (wrote, reads) = (provider(&message.origin), provider(&self.facts.origin));
         let ours = wrote.is_none() || reads.is_none() || wrote == reads;
-        if !(self.rules.server_tools && ours && called && is_json_object(json)) {
+        let whole = called && is_json_object(json) && !self.holds_foreign_items(message);
+        if !(self.rules.server_tools && ours && whole) {
             self.find(at, ViolationKind::ForeignBlock { block });
         }
+    }
+
+    fn holds_foreign_items(&self, message: &Message) -> bool {
+        let is_item = |block: &Content| match block {
+            Content::Opaque { wire, json } => self.is_reasoning_item(wire, json),
+            _ => false,
+        };
+        message.role == Role::Assistant && !self.is_ours(message) && message.content.iter().any(is_item)
     }
 }
 

@@ -4,27 +4,42 @@ use trunkline_message_tree::{Content, Message, Role, StopReason};
 
 use super::Case;
 use super::layout::Turn;
-use crate::{Head, Place, SystemPlace, Tail, Thinking, ViolationKind};
+use crate::{Alternate, Head, Place, SystemPlace, Tail, Thinking, ViolationKind};
 
 /// Judges what the list is as a whole.
 pub(super) fn judge(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
+    instructions(case, messages);
     order(case, turns);
     head(case, messages, turns);
     tail(case, messages, turns);
     thinking(case, messages, turns);
 }
 
+fn instructions(case: &mut Case<'_>, messages: &[Message]) {
+    if case.rules.system != SystemPlace::One {
+        return;
+    }
+    let leading = messages.iter().enumerate().take_while(|(_, message)| message.role == Role::System);
+    let spoken = leading.filter(|(_, message)| !message.text().trim().is_empty());
+    for (index, message) in spoken.skip(1) {
+        case.find(Place::message(index, message), ViolationKind::SecondSystem);
+    }
+}
+
 fn order(case: &mut Case<'_>, turns: &[Turn<'_>]) {
     for turn in turns {
-        if turn.role == Role::System && case.rules.system == SystemPlace::Leading {
+        if turn.role == Role::System && case.rules.system != SystemPlace::Anywhere {
             case.find(turn.at, ViolationKind::SystemNotLeading);
         }
     }
     for pair in turns.windows(2) {
         if let [earlier, later] = pair
             && earlier.role == later.role
-            && matches!(later.role, Role::User | Role::Assistant)
-            && case.rules.alternate
+            && match case.rules.alternate {
+                Alternate::Free => false,
+                Alternate::Users => later.role == Role::Assistant,
+                Alternate::Strict => matches!(later.role, Role::User | Role::Assistant),
+            }
         {
             case.find(later.at, ViolationKind::SameRole);
         }
@@ -39,7 +54,9 @@ fn head(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
         Some(_) => {}
         None => {
             let must_be_user = case.rules.head == Head::User || case.rules.tail == Tail::User;
-            if messages.is_empty() || must_be_user {
+            // Instructions that say nothing are not sent.
+            let silent = messages.iter().all(|message| message.text().trim().is_empty());
+            if silent || must_be_user {
                 case.find(Place::end(messages.len()), ViolationKind::NoMessages);
             }
         }
@@ -70,7 +87,7 @@ fn tail(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
 }
 
 fn thinking(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
-    let thinks = case.facts.thinking != Thinking::Off;
+    let thinks = case.facts.thinking == Thinking::On;
     if thinks && case.facts.choice_forced && case.rules.forced_choice_stops_thinking {
         case.find(Place::end(messages.len()), ViolationKind::ForcedWhileThinking);
     }

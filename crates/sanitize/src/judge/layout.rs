@@ -1,10 +1,10 @@
-//! Lays messages out the way a wire groups them.
+//! Lays messages out the way a wire groups them: its own messages, runs of tool messages, or whole turns.
 
 use trunkline_message_tree::{Content, Message, Role};
 
 use crate::{Place, ResultPlace, WireRules};
 
-/// One message on the wire, or one run of tool messages.
+/// One message on the wire, one run of tool messages, or all that the assistant says in a row.
 pub(super) struct Turn<'a> {
     pub(super) role: Role,
     pub(super) at: Place,
@@ -25,8 +25,9 @@ pub(super) fn turns<'a>(messages: &'a [Message], rules: &WireRules) -> Vec<Turn<
             (ResultPlace::UserMessage, Role::Tool) => Role::User,
             (_, role) => role,
         };
+        let goes_on = rules.results == ResultPlace::AfterTurn && role == Role::Assistant;
         match turns.last_mut() {
-            Some(turn) if turn.from_tools && turn.role == role => {
+            Some(turn) if (turn.from_tools || goes_on) && turn.role == role => {
                 turn.from_tools = from_tools;
                 turn.blocks.extend(blocks);
             }

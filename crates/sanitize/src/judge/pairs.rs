@@ -24,6 +24,14 @@ pub(super) fn judge(case: &mut Case<'_>, turns: &[Turn<'_>]) {
             let before = index.checked_sub(1).and_then(|before| turns.get(before));
             let asked = before.filter(|before| before.role == Role::Assistant);
             pairs(case, turn, &asked.map(called).unwrap_or_default());
+            if let Some(asked) = asked
+                && case.rules.results_in_call_order
+            {
+                order(case, turn, asked);
+            }
+        }
+        if !case.rules.words_after_results {
+            words(case, turn, turns.get(index + 1));
         }
     }
 }
@@ -32,7 +40,7 @@ impl Case<'_> {
     fn answering_role(&self) -> Role {
         match self.rules.results {
             ResultPlace::UserMessage => Role::User,
-            ResultPlace::ToolMessage => Role::Tool,
+            ResultPlace::ToolMessage | ResultPlace::AfterTurn => Role::Tool,
         }
     }
 
@@ -45,6 +53,9 @@ impl Case<'_> {
             && id.chars().all(|c| match rule.alphabet {
                 IdAlphabet::Any => true,
                 IdAlphabet::Word => matches!(c, 'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-'),
+                IdAlphabet::WordDotColon => {
+                    matches!(c, 'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '.' | ':' | '-')
+                }
                 IdAlphabet::Alphanumeric => matches!(c, 'a'..='z' | 'A'..='Z' | '0'..='9'),
             })
     }
@@ -60,7 +71,8 @@ fn calls<'a>(case: &mut Case<'_>, turn: &Turn<'a>, used: &mut HashSet<&'a str>, 
         if !case.takes_id(&call.id) {
             case.find(*at, ViolationKind::IdRefused { call_id: call_id.clone() });
         }
-        if call.parse_arguments().is_err() {
+        let null = case.rules.null_arguments && call.arguments.trim() == "null";
+        if !null && call.parse_arguments().is_err() {
             case.find(*at, ViolationKind::ArgumentsNotObject { call_id: call_id.clone() });
         }
         if !answered.contains(call.id.as_str()) {
@@ -87,6 +99,35 @@ fn pairs(case: &mut Case<'_>, turn: &Turn<'_>, asked: &HashSet<&str>) {
         } else if words {
             case.find(*at, ViolationKind::ResultNotFirst { call_id });
         }
+    }
+}
+
+/// Holds results against the order of their calls, tool by tool.
+fn order(case: &mut Case<'_>, turn: &Turn<'_>, asked: &Turn<'_>) {
+    let mut last: HashMap<&str, usize> = HashMap::new();
+    for id in results(turn) {
+        let calls = asked.blocks.iter().filter_map(|(_, block)| block.as_call()).enumerate();
+        let Some((position, call)) = calls.into_iter().find(|(_, call)| call.id == id) else { continue };
+        let before = last.insert(&call.name, position);
+        if before.is_some_and(|before| before > position) {
+            case.find(turn.at, ViolationKind::ResultsOutOfOrder);
+            return;
+        }
+    }
+}
+
+/// Looks for words of the user after results, in the same message or the next.
+fn words(case: &mut Case<'_>, turn: &Turn<'_>, next: Option<&Turn<'_>>) {
+    let is_result = |block: &Content| block.as_result().is_some();
+    let Some(first) = turn.blocks.iter().position(|(_, block)| is_result(block)) else { return };
+    if turn.role == Role::User {
+        let after = turn.blocks.iter().skip(first).find(|(_, block)| !is_result(block));
+        if let Some((at, _)) = after {
+            case.find(*at, ViolationKind::WordsAfterResults);
+        }
+    }
+    if let Some(next) = next.filter(|next| next.role == Role::User) {
+        case.find(next.at, ViolationKind::WordsAfterResults);
     }
 }
 

@@ -2,15 +2,72 @@
 //!
 //! A text is a symptom, not a contract: providers change them, and proxies add their own words around them.
 
-use crate::ViolationKind;
+use crate::{ViolationKind, WireRules};
 
-/// Returns the text of the provider behind a wire of that name, where it is known.
-pub(super) fn of(wire: &str, kind: &ViolationKind) -> Option<&'static str> {
-    match wire {
+/// Returns the text of the provider behind a wire, where it is known.
+pub(super) fn of(rules: &WireRules, kind: &ViolationKind) -> Option<&'static str> {
+    let own = match &*rules.name {
+        "deepseek" => deepseek(kind),
+        "mistral" => mistral(kind),
+        "strict-template" => strict_template(kind),
+        _ => None,
+    };
+    own.or_else(|| match &*rules.wire {
         "anthropic" => anthropic(kind),
         "openai-chat" => openai_chat(kind),
+        "openai-responses" => openai_responses(kind),
+        "gemini" => gemini(kind),
+        "bedrock" => bedrock(kind),
         _ => None,
-    }
+    })
+}
+
+fn deepseek(kind: &ViolationKind) -> Option<&'static str> {
+    Some(match kind {
+        ViolationKind::Unanswered { .. } => "(insufficient tool messages following tool_calls message)",
+        ViolationKind::Orphan { .. } => {
+            "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
+        }
+        ViolationKind::MediaRefused => {
+            "Failed to deserialize the JSON body into the target type: messages[N]: unknown variant `image_url`, expected \
+             `text`"
+        }
+        ViolationKind::ForcedWhileThinking => "Thinking mode does not support this tool_choice",
+        ViolationKind::ReasoningMissing => {
+            "The `reasoning_content` in the thinking mode must be passed back to the API."
+        }
+        _ => return None,
+    })
+}
+
+fn mistral(kind: &ViolationKind) -> Option<&'static str> {
+    Some(match kind {
+        ViolationKind::Unanswered { .. } | ViolationKind::SecondResult { .. } => {
+            "Not the same number of function calls and responses"
+        }
+        ViolationKind::Orphan { .. } => "Unexpected role 'tool' after role 'user'",
+        ViolationKind::WordsAfterResults => "Unexpected role 'user' after role 'tool'",
+        ViolationKind::IdRefused { .. } => {
+            "Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9."
+        }
+        ViolationKind::TailAssistant => {
+            "Expected last role User or Tool (or Assistant with prefix) for serving but got assistant"
+        }
+        _ => return strict_template(kind),
+    })
+}
+
+fn strict_template(kind: &ViolationKind) -> Option<&'static str> {
+    Some(match kind {
+        ViolationKind::SameRole
+        | ViolationKind::SecondSystem
+        | ViolationKind::SystemNotLeading
+        | ViolationKind::HeadNotUser
+        | ViolationKind::WordsAfterResults => {
+            "After the optional system message, conversation roles must alternate user/assistant/user/assistant/..."
+        }
+        _ => return None,
+    })
 }
 
 fn anthropic(kind: &ViolationKind) -> Option<&'static str> {
@@ -87,6 +144,75 @@ fn openai_chat(kind: &ViolationKind) -> Option<&'static str> {
             "Image URLs are only allowed for messages with role 'user', but this message with role 'tool' contains an \
              image URL."
         }
+        _ => return None,
+    })
+}
+
+fn openai_responses(kind: &ViolationKind) -> Option<&'static str> {
+    Some(match kind {
+        ViolationKind::Unanswered { .. } => "No tool output found for function call ….",
+        ViolationKind::Orphan { .. } => "No tool call found for function call output with call_id ….",
+        ViolationKind::ReasoningWithoutFollower => {
+            "Item 'rs_…' of type 'reasoning' was provided without its required following item."
+        }
+        ViolationKind::ForeignBlock { .. } => {
+            "Item '…' of type '…' was provided without its required 'reasoning' item: 'rs_…'"
+        }
+        _ => return None,
+    })
+}
+
+fn gemini(kind: &ViolationKind) -> Option<&'static str> {
+    Some(match kind {
+        ViolationKind::Unanswered { .. } | ViolationKind::SecondResult { .. } => {
+            "Please ensure that the number of function response parts is equal to the number of function call parts of the \
+             function call turn."
+        }
+        ViolationKind::Orphan { .. } | ViolationKind::ResultNotFirst { .. } => {
+            "Please ensure that function response turn comes immediately after a function call turn."
+        }
+        ViolationKind::SameRole | ViolationKind::HeadNotUser => {
+            "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
+        }
+        ViolationKind::Misplaced { block: crate::BlockKind::Result } => {
+            "Please ensure that function call turn contains at least one function_call part which can not be mixed with \
+             function_response parts."
+        }
+        ViolationKind::Empty => "GenerateContentRequest.contents[N].parts: contents.parts must not be empty",
+        ViolationKind::NoMessages => "contents is not specified",
+        ViolationKind::SignatureMissing { .. } => {
+            "Function call is missing a thought_signature in functionCall parts. This is required for tools to work \
+             correctly"
+        }
+        _ => return None,
+    })
+}
+
+fn bedrock(kind: &ViolationKind) -> Option<&'static str> {
+    Some(match kind {
+        ViolationKind::Unanswered { .. } | ViolationKind::ResultNotFirst { .. } => {
+            "Expected toolResult blocks at messages.N.content for the following Ids: …"
+        }
+        ViolationKind::Orphan { .. } | ViolationKind::SecondResult { .. } => {
+            "The number of toolResult blocks at messages.N.content exceeds the number of toolUse blocks of previous turn."
+        }
+        ViolationKind::WordsAfterResults => {
+            "messages.N.content: Conversation blocks and tool result blocks cannot be provided in the same turn."
+        }
+        ViolationKind::SameRole | ViolationKind::HeadNotUser => {
+            "A conversation must alternate between user and assistant roles. Make sure …"
+        }
+        ViolationKind::EmptyErrorResult { .. } => {
+            "The content field at messages.N.content.M.toolResult cannot be empty when status value is error."
+        }
+        ViolationKind::NoToolsOffered => {
+            "The toolConfig field must be defined when using toolUse and toolResult content blocks."
+        }
+        ViolationKind::Blank => "The text field in the ContentBlock object at messages.N.content.M is blank.",
+        ViolationKind::LoopWithoutThinking => {
+            "messages.N.content.M.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."
+        }
+        ViolationKind::ForcedWhileThinking => "Thinking may not be enabled when tool_choice forces tool use.",
         _ => return None,
     })
 }

@@ -5,26 +5,35 @@
 
 use std::collections::HashSet;
 
-use trunkline_message_tree::{Content, Message, Origin, Role};
+use trunkline_message_tree::{Content, Media, Message, Part, Role};
 
+use super::provenance::{is_native, is_ours, is_reasoning_item};
 use super::{Item, is_blank, is_blank_part};
 use crate::json;
 use crate::{
-    BlankText, BlockKind, Place, Reasoning, Repair, RepairKind, RequestFacts, ThinkingLoss, WireRules,
+    BlankText, BlockKind, CallSignatures, ForeignReasoning, Place, Reasoning, Repair, RepairKind,
+    RequestFacts, SIGNATURE_STUB, ThinkingLoss, WireRules,
 };
 
-/// Drops refused blocks in place.
+/// Drops refused blocks in place. `leading` tells whether only instructions came before.
 pub(crate) fn drop_refused(
     items: &mut [Item],
+    mut leading: bool,
     rules: &WireRules,
     facts: &RequestFacts,
     repairs: &mut Vec<Repair>,
 ) {
-    let mut leading = true;
-    let mut server_calls = HashSet::new();
+    // The provider's own calls in this run of assistant messages.
+    let mut server_calls: HashSet<String> = HashSet::new();
     for Item { message, at, .. } in items {
+        if message.role != Role::Assistant {
+            server_calls.clear();
+        }
         leading &= message.role == Role::System;
-        drop_thinking(message, *at, rules, facts, repairs);
+        // Items of one answer point at its reasoning; if that has to go, they go with it.
+        let orphaned = drop_thinking(message, *at, rules, facts, repairs);
+        replace_media(message, *at, rules, repairs);
+        drop_signatures(message, *at, rules, facts, repairs);
         let speaks = leading && !message.content.iter().all(is_blank_text);
         let beside_call = message.role == Role::Assistant && message.calls().next().is_some();
         let (role, origin) = (message.role, message.origin.take());
@@ -56,7 +65,7 @@ pub(crate) fn drop_refused(
                 }
                 Content::ServerCall { id, json } => {
                     let native = rules.server_tools && is_native(origin.as_ref(), facts);
-                    let whole = role == Role::Assistant && json::is_object(json);
+                    let whole = role == Role::Assistant && json::is_object(json) && !orphaned;
                     if native && whole {
                         server_calls.insert(id.clone());
                     }
@@ -64,12 +73,14 @@ pub(crate) fn drop_refused(
                 }
                 Content::ServerResult { call_id, json } => {
                     let native = rules.server_tools && is_native(origin.as_ref(), facts);
-                    let whole =
-                        role == Role::Assistant && json::is_object(json) && server_calls.contains(call_id);
+                    let whole = role == Role::Assistant
+                        && json::is_object(json)
+                        && !orphaned
+                        && server_calls.contains(call_id);
                     lost(BlockKind::ServerResult, native, whole)
                 }
                 Content::Opaque { wire, json } => {
-                    lost(BlockKind::Opaque, *wire == rules.name, json::is_object(json))
+                    lost(BlockKind::Opaque, *wire == rules.wire, json::is_object(json) && !orphaned)
                 }
                 _ => None,
             };
@@ -92,33 +103,135 @@ fn lost(block: BlockKind, native: bool, whole: bool) -> Option<RepairKind> {
 }
 
 /// Drops all reasoning of a message or none: signatures cover what stands beside them.
+///
+/// Returns whether items of reasoning were among it.
 fn drop_thinking(
     message: &mut Message,
     at: Place,
     rules: &WireRules,
     facts: &RequestFacts,
     repairs: &mut Vec<Repair>,
-) {
+) -> bool {
+    let is_item = |block: &Content| match block {
+        Content::Opaque { wire, json } => {
+            rules.reasoning_items && *wire == rules.wire && is_reasoning_item(json)
+        }
+        _ => false,
+    };
+    let assistant = message.role == Role::Assistant;
+    if !assistant && message.content.iter().any(is_item) {
+        let blocks = message.content.iter().filter(|block| is_item(block)).count();
+        message.content.retain(|block| !is_item(block));
+        let why = ThinkingLoss::Misplaced;
+        repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks, why } });
+    }
+    let foreign_items = if assistant && !is_ours(message, facts) {
+        message.content.iter().filter(|b| is_item(b)).count()
+    } else {
+        0
+    };
+    if foreign_items > 0 {
+        message.content.retain(|block| !is_item(block));
+        let why = ThinkingLoss::Foreign;
+        repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks: foreign_items, why } });
+    }
     let blocks = message.content.iter().filter(|block| is_thinking(block)).count();
     if blocks == 0 {
-        return;
+        return foreign_items > 0;
+    }
+    // Empty reasoning that was put beside calls is nobody's and may stay.
+    let nobodys =
+        |block: &Content| matches!(block, Content::Thinking { text, signature: None } if text.is_empty());
+    if rules.reasoning_beside_calls && assistant {
+        let mut thoughts = message.content.iter().filter(|block| is_thinking(block));
+        if thoughts.all(nobodys) {
+            return foreign_items > 0;
+        }
     }
     let unsigned = |block: &Content| match block {
         Content::Thinking { signature, .. } => signature.as_ref().is_none_or(String::is_empty),
         _ => false,
     };
     let why = match rules.reasoning {
+        _ if !assistant && rules.reasoning != Reasoning::Absent => ThinkingLoss::Misplaced,
         Reasoning::Absent => ThinkingLoss::NotOnWire,
-        _ if message.role != Role::Assistant => ThinkingLoss::Misplaced,
-        Reasoning::Any => return,
-        Reasoning::Signed if facts.origin.is_some() && facts.origin != message.origin => {
-            ThinkingLoss::Foreign
-        }
+        Reasoning::Any => return foreign_items > 0,
+        Reasoning::Signed | Reasoning::Own if !is_ours(message, facts) => ThinkingLoss::Foreign,
         Reasoning::Signed if message.content.iter().any(unsigned) => ThinkingLoss::Unsigned,
-        Reasoning::Signed => return,
+        Reasoning::Signed | Reasoning::Own => return foreign_items > 0,
     };
-    message.content.retain(|block| !is_thinking(block));
-    repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks, why } });
+    let mut quoted = 0;
+    let quotes = facts.foreign_reasoning == ForeignReasoning::AsText && assistant;
+    message.content.retain_mut(|block| {
+        match block {
+            Content::Thinking { text, .. } if quotes && !is_blank(text) => {
+                *block = Content::text(format!("(earlier reasoning)\n{text}"));
+                quoted += 1;
+            }
+            _ => {}
+        }
+        !is_thinking(block)
+    });
+    if quoted > 0 {
+        repairs.push(Repair { at, kind: RepairKind::ThinkingQuoted { blocks: quoted } });
+    }
+    if quoted < blocks {
+        repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks: blocks - quoted, why } });
+    }
+    foreign_items > 0
+}
+
+/// Puts words in the place of pictures and documents where a wire takes none.
+fn replace_media(message: &mut Message, at: Place, rules: &WireRules, repairs: &mut Vec<Repair>) {
+    if rules.media {
+        return;
+    }
+    let words = |media: &Media| format!("({} left out: not taken here)", media.media_type);
+    for (block, content) in message.content.iter_mut().enumerate() {
+        let mut parts = 0;
+        match content {
+            Content::Image(media) | Content::Document(media) => {
+                *content = Content::text(words(media));
+                parts += 1;
+            }
+            Content::ToolResult(result) => {
+                for part in &mut result.content {
+                    if let Part::Image(media) | Part::Document(media) = part {
+                        *part = Part::text(words(media));
+                        parts += 1;
+                    }
+                }
+            }
+            _ => {}
+        }
+        if parts > 0 {
+            repairs.push(Repair { at: at.block(block), kind: RepairKind::MediaReplaced { parts } });
+        }
+    }
+}
+
+/// Drops what another model signed, but for the value that stands for a lost signature where one is asked for.
+fn drop_signatures(
+    message: &mut Message,
+    at: Place,
+    rules: &WireRules,
+    facts: &RequestFacts,
+    repairs: &mut Vec<Repair>,
+) {
+    if rules.call_signatures == CallSignatures::Ignored || is_ours(message, facts) {
+        return;
+    }
+    let mut leads = rules.call_signatures == CallSignatures::Leading;
+    for (block, content) in message.content.iter_mut().enumerate() {
+        let Content::ToolCall(call) = content else { continue };
+        let stands_in = leads && call.signature.as_deref() == Some(SIGNATURE_STUB);
+        leads = false;
+        if call.signature.is_some() && !stands_in {
+            call.signature = None;
+            let call_id = call.id.clone();
+            repairs.push(Repair { at: at.block(block), kind: RepairKind::SignatureDropped { call_id } });
+        }
+    }
 }
 
 pub(crate) fn is_thinking(block: &Content) -> bool {
@@ -127,12 +240,4 @@ pub(crate) fn is_thinking(block: &Content) -> bool {
 
 fn is_blank_text(block: &Content) -> bool {
     matches!(block, Content::Text { text } if is_blank(text))
-}
-
-/// Whether a provider's own block may go back to the provider of this request.
-fn is_native(origin: Option<&Origin>, facts: &RequestFacts) -> bool {
-    match (origin, &facts.origin) {
-        (Some(wrote), Some(reads)) => wrote.provider == reads.provider,
-        _ => true,
-    }
 }

@@ -36,10 +36,11 @@ impl<'a> CallIds<'a> {
         }
     }
 
-    /// Returns the id for the next call that was stored under `id`.
-    pub(super) fn give(&mut self, id: &str) -> Given {
+    /// Returns the id for the next call that was stored under `id`; `elsewhere` knows the ids of calls that never came here.
+    pub(super) fn give(&mut self, id: &str, elsewhere: &dyn Fn(&str) -> bool) -> Given {
+        let elsewhere = |id: &str| self.scope == IdScope::History && elsewhere(id);
         let taken = fits(id, self.rule);
-        if taken && self.used.insert(id.to_owned()) {
+        if taken && !elsewhere(id) && self.used.insert(id.to_owned()) {
             return Given::Same;
         }
         let next = self.next.entry(id.to_owned()).or_insert(if taken { 2 } else { 1 });
@@ -48,7 +49,7 @@ impl<'a> CallIds<'a> {
         let mut given = derive(id, *next, taken, self.rule);
         for _ in 0..attempts {
             *next = next.saturating_add(1);
-            if !self.used.contains(&given) {
+            if !self.used.contains(&given) && !elsewhere(&given) {
                 break;
             }
             given = derive(id, *next, taken, self.rule);
@@ -65,8 +66,14 @@ pub(crate) fn fits(id: &str, rule: &IdRule) -> bool {
         && rule.exact_length.is_none_or(|exact| id.len() == exact)
         && match rule.alphabet {
             IdAlphabet::Any => true,
-            IdAlphabet::Word => id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'),
-            IdAlphabet::Alphanumeric => id.bytes().all(|b| b.is_ascii_alphanumeric()),
+            // Every byte is looked at, whatever the first one was: without a way out the compiler takes sixteen at once.
+            IdAlphabet::Word => id
+                .bytes()
+                .fold(true, |fits, b| fits & (b.is_ascii_alphanumeric() | (b == b'_') | (b == b'-'))),
+            IdAlphabet::WordDotColon => id.bytes().fold(true, |fits, b| {
+                fits & (b.is_ascii_alphanumeric() | (b == b'_') | (b == b'-') | (b == b'.') | (b == b':'))
+            }),
+            IdAlphabet::Alphanumeric => id.bytes().fold(true, |fits, b| fits & b.is_ascii_alphanumeric()),
         }
 }
 
@@ -91,7 +98,7 @@ fn derive(id: &str, n: u32, keeps_its_look: bool, rule: &IdRule) -> String {
         let c = match rule.alphabet {
             IdAlphabet::Any => c,
             _ if c.is_ascii_alphanumeric() => c,
-            IdAlphabet::Word => '_',
+            IdAlphabet::Word | IdAlphabet::WordDotColon => '_',
             IdAlphabet::Alphanumeric => continue,
         };
         if head.len() + c.len_utf8() > room {

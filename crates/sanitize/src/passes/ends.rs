@@ -1,44 +1,34 @@
-//! Mends the head and the tail of a list.
+//! Mends the tail of a list.
 
-use trunkline_message_tree::{Content, Role, StopReason};
+use trunkline_message_tree::{Content, Message, Role, StopReason};
 
-use super::blocks::is_thinking;
-use super::{Item, is_blank};
+use super::{Item, companions, is_blank, is_silent, is_thinking};
 use crate::{HEAD_STUB, Head, Place, Repair, RepairKind, TAIL_STUB, Tail, Thinking, ThinkingLoss, WireRules};
 
-/// Puts a user message before a history that the wire would not begin with.
-pub(crate) fn mend_head(items: &mut Vec<Item>, rules: &WireRules, repairs: &mut Vec<Repair>) {
-    let Some(first) = items.iter().position(|item| item.message.role != Role::System) else { return };
-    if rules.head == Head::User && items[first].is_assistant() {
-        let at = items[first].at;
-        items.insert(first, Item::stub(HEAD_STUB, at));
-        repairs.push(Repair { at, kind: RepairKind::HeadAdded });
-    }
-}
-
-/// Makes the last message one that the wire takes in the last place.
-pub(crate) fn mend_tail(
+/// Makes the last message one that the wire takes in the last place. `items` is the last turn, `before` what came before it.
+pub(super) fn mend_tail(
     items: &mut Vec<Item>,
+    before: &[Message],
     rules: &WireRules,
     thinking: Thinking,
     end: Place,
     repairs: &mut Vec<Repair>,
 ) {
-    if rules.tail == Tail::User {
-        let continues = |item: &Item| item.is_assistant() && item.message.stop != Some(StopReason::Pause);
-        if items.last().is_some_and(continues) {
+    // What is left of the last message may be nothing; then the one before it is the last.
+    while let Some(last) = items.last_mut().filter(|last| last.is_assistant()) {
+        if rules.tail == Tail::User && last.message.stop != Some(StopReason::Pause) {
             items.push(Item::stub(TAIL_STUB, end));
             repairs.push(Repair { at: end, kind: RepairKind::TailAdded });
+        } else if mend_last(last, rules, thinking, repairs) {
+            items.pop();
+        } else {
+            break;
         }
     }
-    while items
-        .last_mut()
-        .is_some_and(|last| last.is_assistant() && mend_last(last, rules, thinking, repairs))
-    {
-        items.pop();
-    }
-    let nothing_said = items.iter().all(|item| item.message.role == Role::System);
-    if nothing_said && (items.is_empty() || rules.head == Head::User || rules.tail == Tail::User) {
+    let all = || before.iter().chain(items.iter().map(|item| &item.message));
+    let nothing_said = all().all(|message| message.role == Role::System);
+    let nothing = nothing_said && all().all(is_silent);
+    if nothing_said && (nothing || rules.head == Head::User || rules.tail == Tail::User) {
         items.push(Item::stub(HEAD_STUB, end));
         repairs.push(Repair { at: end, kind: RepairKind::HeadAdded });
     }
@@ -70,6 +60,10 @@ fn mend_last(last: &mut Item, rules: &WireRules, thinking: Thinking, repairs: &m
             content.pop();
         }
     }
+    if rules.reasoning_items {
+        companions::drop_followerless(last, rules, repairs);
+    }
+    let content = &last.message.content;
     if content.is_empty() {
         repairs.push(Repair { at, kind: RepairKind::EmptyDropped { role: Role::Assistant } });
     }

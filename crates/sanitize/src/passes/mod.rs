@@ -1,21 +1,25 @@
-//! The passes that repair a list, one per file; `sanitize` calls them in order.
+//! The passes that repair a list, one per file; the mender calls them in order, turn by turn.
 //!
 //! They share nothing with the judge: two readings of the same rules find each other's mistakes.
 
-pub(crate) mod blocks;
+mod blocks;
 mod call_ids;
-pub(crate) mod empties;
-pub(crate) mod ends;
+mod companions;
+mod empties;
+mod ends;
+mod flatten;
 mod known_calls;
 pub(crate) mod live_loop;
-pub(crate) mod neighbours;
-pub(crate) mod pairing;
-pub(crate) mod roles;
+mod mender;
+mod pairing;
+pub(crate) mod provenance;
+mod roles;
 mod slot;
 mod turn;
 
 pub(crate) use blocks::is_thinking;
 pub(crate) use call_ids::fits as id_fits;
+pub(crate) use mender::mend;
 
 use trunkline_message_tree::{Author, Content, Message, Part, Role};
 
@@ -66,6 +70,11 @@ pub(crate) fn is_blank(text: &str) -> bool {
     text.trim_start().is_empty()
 }
 
-fn is_blank_part(part: &Part) -> bool {
+pub(crate) fn is_blank_part(part: &Part) -> bool {
     matches!(part, Part::Text { text } if is_blank(text))
+}
+
+/// Whether a message holds no words, or blank ones only.
+fn is_silent(message: &Message) -> bool {
+    message.content.iter().all(|block| matches!(block, Content::Text { text } if is_blank(text)))
 }

@@ -8,45 +8,79 @@ use std::collections::HashMap;
 
 use super::Item;
 use super::call_ids::CallIds;
+use super::companions;
 use super::known_calls::KnownCalls;
 use super::slot::Slot;
 use super::turn;
-use crate::{Repair, RequestFacts, WireRules};
+use crate::{Repair, RequestFacts, Thinking, WireRules};
 
-/// Gives every call exactly one result in the place where the wire wants it, and quotes all other results.
-pub(crate) fn pair(
-    items: Vec<Item>,
-    rules: &WireRules,
-    facts: &RequestFacts,
-    repairs: &mut Vec<Repair>,
-) -> Vec<Item> {
-    let mut paired = Vec::with_capacity(items.len());
-    let mut ids = CallIds::new(rules);
-    let known = KnownCalls::new(facts);
-    // Every call of earlier turns, by the id under which it was stored, with the id by which the model knows it.
-    let mut closed: HashMap<String, String> = HashMap::new();
-    let mut items = items.into_iter().peekable();
-    while items.peek().is_some() {
-        let mut run = Vec::new();
-        while let Some(item) = items.next_if(Item::is_assistant) {
-            run.push(item);
-        }
-        ids.begin_turn();
-        let (mut run, stored) = turn::gather(run, rules.alternate, facts, repairs);
-        // Only the last message of the run holds calls; those before it were joined to it.
-        let calls = run.last_mut().map(|last| turn::open_calls(last, &stored, &mut ids, repairs));
-        paired.append(&mut run);
+/// What is remembered from turn to turn.
+pub(super) struct Pairs<'a> {
+    rules: &'a WireRules,
+    facts: &'a RequestFacts,
+    thinking: Thinking,
+    ids: CallIds<'a>,
+    known: KnownCalls<'a>,
+    /// Every call that came through here, by the id under which it was stored, with the id by which the model knows it.
+    closed: HashMap<String, String>,
+    /// Ids that were made since somebody asked.
+    pub(super) made: Vec<String>,
+}
 
-        let mut slot = Slot::new(calls.unwrap_or_default(), repairs);
-        while let Some(item) = items.next_if(|item| !item.is_assistant()) {
-            slot.receive(item, &closed);
-        }
-        slot.put_results_first(rules.results);
-        slot.note_arguments_and_move_media(rules.media_in_results);
-        slot.answer_open_calls(&known);
-        let (calls, mut received) = slot.close();
-        paired.append(&mut received);
-        closed.extend(calls.into_iter().map(|call| (call.stored_id, call.id)));
+impl<'a> Pairs<'a> {
+    pub(super) fn new(rules: &'a WireRules, facts: &'a RequestFacts, thinking: Thinking) -> Self {
+        let (ids, known) = (CallIds::new(rules), KnownCalls::new(facts));
+        Pairs { rules, facts, thinking, ids, known, closed: HashMap::new(), made: Vec::new() }
     }
-    paired
+
+    /// Gives every call exactly one result in the place where the wire wants it, and quotes all other results.
+    ///
+    /// `elsewhere` knows the ids of the calls in earlier turns that were sound and never came here.
+    pub(super) fn pair(
+        &mut self,
+        items: Vec<Item>,
+        elsewhere: &dyn Fn(&str) -> bool,
+        repairs: &mut Vec<Repair>,
+    ) -> Vec<Item> {
+        let rules = self.rules;
+        let mut paired = Vec::with_capacity(items.len());
+        let mut items = items.into_iter().peekable();
+        while items.peek().is_some() {
+            let mut run = Vec::new();
+            while let Some(item) = items.next_if(Item::is_assistant) {
+                run.push(item);
+            }
+            self.ids.begin_turn();
+            let mut run = turn::gather(run, rules, self.facts, repairs);
+            let mut calls = Vec::new();
+            for gathered in &mut run {
+                calls.extend(turn::open_calls(gathered, &mut self.ids, elsewhere, rules, repairs));
+            }
+            companions::complete(&mut run, rules, self.thinking, repairs);
+            paired.extend(run.into_iter().map(|gathered| gathered.item));
+
+            let mut slot = Slot::new(calls, repairs);
+            let closed =
+                |id: &str| self.closed.get(id).cloned().or_else(|| elsewhere(id).then(|| id.to_owned()));
+            while let Some(item) = items.next_if(|item| !item.is_assistant()) {
+                slot.receive(item, &closed);
+            }
+            slot.put_results_first(rules);
+            slot.note_arguments_and_move_media(rules.media_in_results);
+            slot.answer_open_calls(&self.known);
+            if rules.results_in_call_order {
+                slot.put_in_call_order();
+            }
+            slot.fit_results(rules, self.facts);
+            let (calls, mut received) = slot.close();
+            paired.append(&mut received);
+            for call in calls {
+                if call.id != call.stored_id {
+                    self.made.push(call.id.clone());
+                }
+                self.closed.insert(call.stored_id, call.id);
+            }
+        }
+        paired
+    }
 }

@@ -31,7 +31,7 @@ pub(crate) fn rehome(items: Vec<Item>, rules: &WireRules, repairs: &mut Vec<Repa
             }
         }
         leading &= homes.last().is_none_or(|home| home.message.role == Role::System);
-        if item.message.role == Role::System && !leading && rules.system == SystemPlace::Leading {
+        if item.message.role == Role::System && !leading && rules.system != SystemPlace::Anywhere {
             item.message.role = Role::User;
             item.message.author = Author::Harness;
             repairs.push(Repair { at: item.at, kind: RepairKind::SystemToUser });
@@ -69,7 +69,7 @@ pub(crate) fn rehome(items: Vec<Item>, rules: &WireRules, repairs: &mut Vec<Repa
 /// Whether nothing can move out of a message and it cannot move itself, wherever it stands.
 fn is_home(item: &Item, rules: &WireRules) -> bool {
     let role = item.message.role;
-    let may_be_late = item.at.message > 0 && role == Role::System && rules.system == SystemPlace::Leading;
+    let may_be_late = item.at.message > 0 && role == Role::System && rules.system != SystemPlace::Anywhere;
     !may_be_late && item.message.content.iter().all(|block| home(block, role) == role)
 }
 

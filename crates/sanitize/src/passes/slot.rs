@@ -7,7 +7,7 @@ use trunkline_message_tree::{Author, Content, Media, Message, Part, Role, ToolRe
 use super::known_calls::KnownCalls;
 use super::turn::OpenCall;
 use super::{Item, is_blank_part};
-use crate::{Fate, Place, QuoteCause, Repair, RepairKind, ResultPlace};
+use crate::{Fate, Place, QuoteCause, Repair, RepairKind, RequestFacts, ResultPlace, WireRules, facts};
 
 /// The messages between two turns of the assistant.
 pub(super) struct Slot<'a> {
@@ -30,7 +30,7 @@ impl<'a> Slot<'a> {
     }
 
     /// Takes the next message; its results meet their calls or become words.
-    pub(super) fn receive(&mut self, mut item: Item, closed: &HashMap<String, String>) {
+    pub(super) fn receive(&mut self, mut item: Item, closed: &dyn Fn(&str) -> Option<String>) {
         if item.message.role != Role::Tool {
             self.items.append(&mut self.quotes);
         }
@@ -73,8 +73,8 @@ impl<'a> Slot<'a> {
                     }
                 }
                 None => {
-                    let (name, why) = match closed.get(&result.call_id) {
-                        Some(id) => (id.clone(), QuoteCause::Late),
+                    let (name, why) = match closed(&result.call_id) {
+                        Some(id) => (id, QuoteCause::Late),
                         None => (result.call_id.clone(), QuoteCause::NoCall),
                     };
                     let call_id = result.call_id.clone();
@@ -116,9 +116,9 @@ impl<'a> Slot<'a> {
     }
 
     /// Moves results before everything else, unless they stand where the wire takes them.
-    pub(super) fn put_results_first(&mut self, place: ResultPlace) {
+    pub(super) fn put_results_first(&mut self, rules: &WireRules) {
         self.items.append(&mut self.quotes);
-        if stand_first(&self.items, place) {
+        if stand_first(&self.items, rules) {
             return;
         }
         let mut results: Vec<Item> = Vec::new();
@@ -219,13 +219,90 @@ impl<'a> Slot<'a> {
         self.items.splice(after..after, answers);
     }
 
+    /// Puts the results of one tool's calls in the order of these calls.
+    pub(super) fn put_in_call_order(&mut self) {
+        let position: HashMap<&str, usize> =
+            self.calls.iter().enumerate().map(|(index, call)| (call.id.as_str(), index)).collect();
+        let mut last: HashMap<&str, usize> = HashMap::new();
+        let mut results = 0;
+        let mut sorted = true;
+        for result in self.items.iter().flat_map(|item| item.message.results()) {
+            results += 1;
+            let Some(call) = position.get(result.call_id.as_str()) else { continue };
+            let before = last.insert(&self.calls[*call].name, *call);
+            sorted &= before.is_none_or(|before| before < *call);
+        }
+        if sorted {
+            return;
+        }
+        let at = self.items.iter().find(|item| item.message.results().next().is_some()).map(|item| item.at);
+        let mut taken: Vec<ToolResult> = Vec::with_capacity(results);
+        for content in self.items.iter_mut().flat_map(|item| &mut item.message.content) {
+            if let Content::ToolResult(result) = content {
+                let empty = ToolResult { call_id: String::new(), content: Vec::new(), is_error: false };
+                taken.push(std::mem::replace(result, empty));
+            }
+        }
+        taken.sort_by_key(|result| position.get(result.call_id.as_str()).copied());
+        let places = self.items.iter_mut().flat_map(|item| &mut item.message.content);
+        let places = places.filter(|content| content.as_result().is_some());
+        for (place, result) in places.zip(taken) {
+            *place = Content::ToolResult(result);
+        }
+        let at = at.unwrap_or(Place::end(0));
+        self.repairs.push(Repair { at, kind: RepairKind::Reordered { results } });
+    }
+
+    /// Gives words to empty results that report a failure, and cuts what alone is larger than the window.
+    pub(super) fn fit_results(&mut self, rules: &WireRules, facts: &RequestFacts) {
+        if rules.empty_error_results && facts.context_window.is_none() {
+            return;
+        }
+        for item in &mut self.items {
+            for content in &mut item.message.content {
+                let Content::ToolResult(result) = content else { continue };
+                let silent = result.content.iter().all(is_blank_part);
+                if result.is_error && silent && !rules.empty_error_results {
+                    result.content = vec![Part::text(NO_OUTPUT)];
+                    let call_id = result.call_id.clone();
+                    self.repairs.push(Repair { at: item.at, kind: RepairKind::ResultFilled { call_id } });
+                }
+                if let Some(bytes) = cut(result, facts) {
+                    let call_id = result.call_id.clone();
+                    self.repairs.push(Repair { at: item.at, kind: RepairKind::ResultCut { call_id, bytes } });
+                }
+            }
+        }
+    }
+
     pub(super) fn close(self) -> (Vec<OpenCall>, Vec<Item>) {
         (self.calls, self.items)
     }
 }
 
+/// What an error result says that said nothing.
+const NO_OUTPUT: &str = "(the tool reported a failure and returned nothing)";
+
+/// Leaves out the middle of a result that cannot fit the window; returns how many bytes.
+fn cut(result: &mut ToolResult, facts: &RequestFacts) -> Option<usize> {
+    let bytes =
+        result.content.iter().map(|part| if let Part::Text { text } = part { text.len() } else { 0 }).sum();
+    let room = facts::room_for(bytes, facts)?;
+    let text = result.text();
+    let head = text.floor_char_boundary(room / 2);
+    let tail = text.ceil_char_boundary(text.len() - room / 2);
+    let (head, tail) = (&text[..head], &text[tail..]);
+    let left_out = text.len() - head.len() - tail.len();
+    let note =
+        format!("\n[{left_out} bytes left out: this result alone is larger than the context window]\n");
+    let short = Part::text(format!("{head}{note}{tail}"));
+    result.content.retain(is_media);
+    result.content.insert(0, short);
+    Some(left_out)
+}
+
 /// Whether all results stand where the wire takes them, before all words.
-fn stand_first(items: &[Item], place: ResultPlace) -> bool {
+fn stand_first(items: &[Item], rules: &WireRules) -> bool {
     let mut user_messages = 0;
     for item in items.iter().filter(|item| !item.is_empty()) {
         let content = &item.message.content;
@@ -234,7 +311,13 @@ fn stand_first(items: &[Item], place: ResultPlace) -> bool {
         let taken = match item.message.role {
             Role::Tool => user_messages == 0,
             _ if results == 0 => true,
-            _ => place == ResultPlace::UserMessage && user_messages == 0 && results == in_front,
+            _ => {
+                rules.results == ResultPlace::UserMessage
+                    && user_messages == 0
+                    && results == in_front
+                    // Words in the same message would need somebody to speak in between.
+                    && (rules.words_after_results || results == content.len())
+            }
         };
         if !taken {
             return false;

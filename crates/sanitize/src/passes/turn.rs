@@ -5,13 +5,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use trunkline_message_tree::{Content, NodeId, Origin, Role};
+use trunkline_message_tree::{Content, Message, NodeId, Origin, Role};
 
 use super::Item;
 use super::call_ids::{CallIds, Given};
 use crate::json;
 use crate::sound::FEW_CALLS;
-use crate::{Place, Repair, RepairKind, RequestFacts};
+use crate::{Alternate, Place, Repair, RepairKind, RequestFacts, ResultPlace, WireRules};
 
 /// A call that waits for its result.
 pub(super) struct OpenCall {
@@ -19,6 +19,8 @@ pub(super) struct OpenCall {
     pub(super) stored_id: String,
     /// The id by which it goes.
     pub(super) id: String,
+    /// The tool.
+    pub(super) name: String,
     pub(super) at: Place,
     /// Its position among the calls of the message that it was stored in.
     pub(super) position: usize,
@@ -28,49 +30,66 @@ pub(super) struct OpenCall {
     pub(super) answer: Option<(usize, usize)>,
 }
 
+/// An assistant message, and where each of its calls was stored, in order.
+pub(super) struct Gathered {
+    pub(super) item: Item,
+    stored: Vec<(Place, usize)>,
+}
+
 /// Joins assistant messages in a row where a wire would miss the results of the earlier ones.
 pub(super) fn gather(
     run: Vec<Item>,
-    alternate: bool,
+    rules: &WireRules,
     facts: &RequestFacts,
     repairs: &mut Vec<Repair>,
-) -> (Vec<Item>, Vec<(Place, usize)>) {
-    let mut gathered: Vec<Item> = Vec::new();
-    let mut stored: Vec<(Place, usize)> = Vec::new();
+) -> Vec<Gathered> {
+    let mut gathered: Vec<Gathered> = Vec::new();
     for item in run {
-        let calls = item.message.calls().count();
-        stored.extend((0..calls).map(|position| (item.at, position)));
+        let at = item.at;
+        let stored = (0..item.message.calls().count()).map(|position| (at, position));
         match gathered.last_mut() {
-            Some(earlier) if alternate || earlier.message.calls().next().is_some() => {
-                repairs.push(Repair { at: item.at, kind: RepairKind::Joined { role: Role::Assistant } });
-                let closeness = |origin: &Option<Origin>| match (origin, &facts.origin) {
-                    (Some(wrote), Some(reads)) if wrote == reads => 3,
-                    (Some(wrote), Some(reads)) if wrote.provider == reads.provider => 2,
-                    (None, _) | (_, None) => 1,
-                    _ => 0,
-                };
-                // Blocks that were kept because of where they come from must still be seen to come from there.
-                if closeness(&item.message.origin) > closeness(&earlier.message.origin) {
-                    earlier.message.origin = item.message.origin;
-                }
-                earlier.message.stop = item.message.stop;
-                earlier.message.content.extend(item.message.content);
+            Some(earlier) if must_join(&earlier.item, rules) => {
+                repairs.push(Repair { at, kind: RepairKind::Joined { role: Role::Assistant } });
+                earlier.stored.extend(stored);
+                join(&mut earlier.item.message, item.message, facts);
             }
-            _ => gathered.push(item),
+            _ => gathered.push(Gathered { stored: stored.collect(), item }),
         }
     }
-    (gathered, stored)
+    gathered
+}
+
+fn must_join(earlier: &Item, rules: &WireRules) -> bool {
+    let calls = earlier.message.calls().next().is_some();
+    rules.results != ResultPlace::AfterTurn && (calls || rules.alternate != Alternate::Free)
+}
+
+fn join(earlier: &mut Message, later: Message, facts: &RequestFacts) {
+    let closeness = |origin: &Option<Origin>| match (origin, &facts.origin) {
+        (Some(wrote), Some(reads)) if wrote == reads => 3,
+        (Some(wrote), Some(reads)) if wrote.provider == reads.provider => 2,
+        (None, _) | (_, None) => 1,
+        _ => 0,
+    };
+    // Blocks that were kept because of where they come from must still be seen to come from there.
+    if closeness(&later.origin) > closeness(&earlier.origin) {
+        earlier.origin = later.origin;
+    }
+    earlier.stop = later.stop;
+    earlier.content.extend(later.content);
 }
 
 /// Opens the calls of a message: drops replays, gives ids, replaces arguments that no wire takes.
 ///
-/// `stored` tells for each call of the turn where it was stored, in order.
+/// `elsewhere` knows the ids of calls that never came to the passes.
 pub(super) fn open_calls(
-    item: &mut Item,
-    stored: &[(Place, usize)],
+    gathered: &mut Gathered,
     ids: &mut CallIds<'_>,
+    elsewhere: &dyn Fn(&str) -> bool,
+    rules: &WireRules,
     repairs: &mut Vec<Repair>,
 ) -> Vec<OpenCall> {
+    let Gathered { item, stored } = gathered;
     let mut calls: Vec<OpenCall> = Vec::new();
     let mut said: HashMap<String, HashSet<(String, String)>> = HashMap::new();
     let ids_differ = ids_differ(item);
@@ -88,18 +107,19 @@ pub(super) fn open_calls(
         }
 
         let stored_id = call.id.clone();
-        if let Given::New { id, taken } = ids.give(&call.id) {
+        if let Given::New { id, taken } = ids.give(&call.id, elsewhere) {
             let from = std::mem::replace(&mut call.id, id.clone());
             repairs.push(Repair { at, kind: RepairKind::Renamed { from, to: id, taken } });
         }
         let mut raw = None;
-        if !json::are_arguments(&call.arguments) {
+        if !json::are_arguments(&call.arguments, rules.null_arguments) {
             let written = std::mem::replace(&mut call.arguments, "{}".to_owned());
             let call_id = stored_id.clone();
             raw = (!json::is_empty_value(&written)).then(|| written.clone());
             repairs.push(Repair { at, kind: RepairKind::ArgumentsReplaced { call_id, raw: written } });
         }
-        calls.push(OpenCall { stored_id, id: call.id.clone(), at, position, raw, answer: None });
+        let (id, name) = (call.id.clone(), call.name.clone());
+        calls.push(OpenCall { stored_id, id, name, at, position, raw, answer: None });
         true
     });
     calls

@@ -1,0 +1,160 @@
+//! The body of a response to events.
+//!
+//! A whole response is read as a stream that came at once: all its items are complete from the beginning.
+
+use serde::Deserialize;
+use serde_json::Value;
+use trunkline_message_tree::{StopReason, Usage};
+
+use super::items::Items;
+use super::shapes::{Kind, ResponseEvent, ResponseShape, UsageShape};
+use crate::framing::{Frame, Framing};
+use crate::sse::SseEvent;
+use crate::{Decode, DecodeError, Event, api_error};
+
+#[derive(Default)]
+pub(super) struct Decoder {
+    framing: Framing,
+    message: Progress,
+}
+
+impl Decode for Decoder {
+    fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let message = &mut self.message;
+        self.framing.push(bytes, |frame| message.frame(&frame, events))
+    }
+
+    fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let message = &mut self.message;
+        self.framing.finish(|frame| message.frame(&frame, events))?;
+        if message.stopped { Ok(()) } else { Err(DecodeError::Cut) }
+    }
+}
+
+/// How far the message has come.
+#[derive(Default)]
+struct Progress {
+    started: bool,
+    items: Items,
+    stopped: bool,
+}
+
+impl Progress {
+    fn frame(&mut self, frame: &Frame<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        match frame {
+            // What follows the end, such as a gateway's `[DONE]`, says nothing about the message.
+            Frame::Event(_) if self.stopped => Ok(()),
+            Frame::Event(event) if event.data.is_empty() || event.data.trim() == "[DONE]" => Ok(()),
+            Frame::Event(event) => self.event(event, events),
+            Frame::Whole(text) => self.whole(text, events),
+        }
+    }
+
+    fn event(&mut self, event: &SseEvent<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let data = event.data;
+        let kind: Kind<'_> = parse(data)?;
+        match kind.kind.as_ref() {
+            "response.created" | "response.queued" | "response.in_progress" => {
+                let response: ResponseEvent<'_> = parse(data)?;
+                self.start(&parse(response.response.get())?, events);
+                Ok(())
+            }
+            "response.completed" | "response.incomplete" => {
+                let response: ResponseEvent<'_> = parse(data)?;
+                let incomplete = kind.kind == "response.incomplete";
+                self.end(&parse(response.response.get())?, incomplete, events)
+            }
+            "response.failed" => {
+                let response: ResponseEvent<'_> = parse(data)?;
+                Err(reported(response.response.get()))
+            }
+            "error" => Err(reported(data)),
+            // A gateway's own error, without a type at the top.
+            "" if event.name == "error" || data.contains("\"error\"") => Err(reported(data)),
+            other => {
+                let before = events.len();
+                let outcome = self.items.event(other, data, events);
+                if events.len() > before && !self.started {
+                    self.started = true;
+                    events.insert(before, Event::Started { model: String::new(), id: None });
+                }
+                outcome
+            }
+        }
+    }
+
+    fn whole(&mut self, text: &str, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let response: ResponseShape<'_> = parse(text)?;
+        match response.status.as_deref() {
+            _ if response.output.is_none() => Err(reported(text)),
+            Some("failed") => Err(reported(text)),
+            // Answers that go on in the background are read from elsewhere.
+            Some("in_progress" | "queued" | "cancelled") => Err(DecodeError::Cut),
+            status => self.end(&response, status == Some("incomplete"), events),
+        }
+    }
+
+    fn start(&mut self, response: &ResponseShape<'_>, events: &mut Vec<Event>) {
+        if !self.started {
+            self.started = true;
+            let id = response.id.clone().filter(|id| !id.is_empty());
+            events.push(Event::Started { model: response.model.clone().unwrap_or_default(), id });
+        }
+    }
+
+    fn end(
+        &mut self,
+        response: &ResponseShape<'_>,
+        incomplete: bool,
+        events: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        self.start(response, events);
+        self.items.settle(response.output.as_deref().unwrap_or_default(), events)?;
+        events.extend(response.usage.as_ref().map(|usage| Event::Usage(counted(usage))));
+        let stop = if incomplete {
+            let reason = response.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
+            match reason {
+                Some("max_output_tokens") => StopReason::MaxTokens,
+                Some("content_filter") => StopReason::Refusal,
+                Some(reason) => StopReason::Other(reason.to_owned()),
+                None => StopReason::Other("incomplete".to_owned()),
+            }
+        } else if self.items.refused() {
+            StopReason::Refusal
+        } else if self.items.calls() > 0 {
+            StopReason::ToolUse
+        } else {
+            StopReason::EndTurn
+        };
+        events.push(Event::Stopped(stop));
+        self.stopped = true;
+        Ok(())
+    }
+}
+
+fn counted(usage: &UsageShape) -> Usage {
+    let input = usage.input_tokens_details.as_ref();
+    let output = usage.output_tokens_details.as_ref();
+    Usage {
+        // Cached tokens are in it on this wire.
+        input_tokens: usage.input_tokens.unwrap_or_default(),
+        output_tokens: usage.output_tokens.unwrap_or_default(),
+        cache_read_tokens: input.and_then(|details| details.cached_tokens).unwrap_or_default(),
+        cache_write_tokens: input.and_then(|details| details.cache_write_tokens).unwrap_or_default(),
+        reasoning_tokens: output.and_then(|details| details.reasoning_tokens).unwrap_or_default(),
+    }
+}
+
+fn reported(data: &str) -> DecodeError {
+    match serde_json::from_str::<Value>(data) {
+        Ok(body) => {
+            let (kind, message) = api_error::in_stream(&body);
+            DecodeError::Reported { kind, message }
+        }
+        Err(fault) => DecodeError::malformed(fault, data),
+    }
+}
+
+fn parse<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, DecodeError> {
+    serde_json::from_str(data).map_err(|fault| DecodeError::malformed(fault, data))
+}

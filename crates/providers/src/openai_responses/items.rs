@@ -1,0 +1,473 @@
+//! The items of a response while they come in.
+//!
+//! By the specification an event names its item's `output_index`. Some servers leave it out, and some give an item a new
+//! id in every event. What is said when an item ends is the truth; the pieces only came earlier.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use trunkline_message_tree::Content;
+
+use super::NAME;
+use super::shapes::{DeltaEvent, ItemEvent, ItemShape, Kind, PartOfItem};
+use crate::{DecodeError, Event};
+
+/// All items of one response, in the order in which they began.
+#[derive(Default)]
+pub(super) struct Items {
+    items: Vec<Item>,
+    // The item and the part of it whose words are being given out.
+    open: Option<(usize, u64)>,
+    // How many blocks were given out.
+    blocks: usize,
+    calls: usize,
+    refused: bool,
+}
+
+struct Item {
+    output_index: Option<u64>,
+    id: String,
+    // The number of the block that it begins with, or of the one that it stands before.
+    place: usize,
+    state: State,
+}
+
+enum State {
+    /// A message; what was given out of each of its parts.
+    Message(Vec<(u64, String)>),
+    /// Reasoning; the part that was shown last. What was shown is one block.
+    Reasoning(Option<ReasoningPart>),
+    Call(Call),
+    /// Anything that we have no word for.
+    Carried,
+    /// All of it was given out.
+    Done,
+}
+
+/// A call; it has an index and an id from when its name is known.
+struct Call {
+    index: Option<usize>,
+    id: String,
+    sent: String,
+}
+
+/// A paragraph of reasoning: of its summary, or of the reasoning itself where a model shows it.
+#[derive(Clone, Copy, PartialEq)]
+enum ReasoningPart {
+    Summary(u64),
+    Text(u64),
+}
+
+impl Items {
+    /// Returns how many calls began.
+    pub(super) fn calls(&self) -> usize {
+        self.calls
+    }
+
+    /// Returns whether the model declined in words of their own kind.
+    pub(super) fn refused(&self) -> bool {
+        self.refused
+    }
+
+    /// Takes in an event about an item; others say nothing about the message.
+    pub(super) fn event(
+        &mut self,
+        kind: &str,
+        data: &str,
+        events: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        match kind {
+            "response.output_item.added" => return self.begin(&parse(data)?, events),
+            "response.output_item.done" => return self.complete(&parse(data)?, events),
+            "response.output_text.delta" => self.text(&parse(data)?, false, events),
+            "response.refusal.delta" => self.text(&parse(data)?, true, events),
+            "response.reasoning_summary_text.delta" => {
+                let delta: DeltaEvent<'_> = parse(data)?;
+                let part = ReasoningPart::Summary(delta.summary_index.unwrap_or_default());
+                self.reasoning(&delta, part, events);
+            }
+            "response.reasoning_text.delta" => {
+                let delta: DeltaEvent<'_> = parse(data)?;
+                let part = ReasoningPart::Text(delta.content_index.unwrap_or_default());
+                self.reasoning(&delta, part, events);
+            }
+            "response.function_call_arguments.delta" => self.arguments(&parse(data)?, events),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Ends all items; `output` is what the service says at the end that they were.
+    pub(super) fn settle(
+        &mut self,
+        output: &[&RawValue],
+        events: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        if self.items.is_empty() {
+            for (index, item) in (0_u64..).zip(output) {
+                self.complete(&ItemEvent { output_index: Some(index), item }, events)?;
+            }
+        }
+        for at in 0..self.items.len() {
+            let Some(Item { output_index, state, .. }) = self.items.get(at) else { continue };
+            if matches!(state, State::Done) {
+                continue;
+            }
+            let number = output_index.and_then(|index| usize::try_from(index).ok()).unwrap_or(at);
+            match output.get(number) {
+                Some(raw) if state.is(&kind(raw)?, &parse(raw.get())?) => {
+                    self.complete_at(at, raw, events)?
+                }
+                _ => self.end(at, events)?,
+            }
+        }
+        self.close(events);
+        Ok(())
+    }
+
+    /// Begins an item.
+    fn begin(&mut self, event: &ItemEvent<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let item: ItemShape<'_> = parse(event.item.get())?;
+        // The index of an item that has not ended: its server forgot to end it.
+        if event.output_index.is_some()
+            && let Some(at) = self.find(event.output_index, "")
+        {
+            self.end(at, events)?;
+        }
+        let state = match kind(event.item)?.as_ref() {
+            "message" => State::Message(Vec::new()),
+            "reasoning" => State::Reasoning(None),
+            "function_call" => {
+                let mut call = Call { index: None, id: String::new(), sent: String::new() };
+                self.name_call(self.items.len(), &mut call, &item, events);
+                State::Call(call)
+            }
+            _ => State::Carried,
+        };
+        let id = item.id.unwrap_or_default();
+        self.items.push(Item { output_index: event.output_index, id, place: self.blocks, state });
+        Ok(())
+    }
+
+    /// Takes in a piece of a message.
+    fn text(&mut self, event: &DeltaEvent<'_>, refusal: bool, events: &mut Vec<Event>) {
+        self.refused |= refusal;
+        let part = event.content_index.unwrap_or_default();
+        if let Some(at) = self.find_or_begin(event, || State::Message(Vec::new())) {
+            self.give_text(at, part, &event.delta, events);
+        }
+    }
+
+    /// Takes in a piece of reasoning that may be shown.
+    fn reasoning(&mut self, event: &DeltaEvent<'_>, part: ReasoningPart, events: &mut Vec<Event>) {
+        let Some(at) = self.find_or_begin(event, || State::Reasoning(None)) else { return };
+        let going_on = self.open == Some((at, 0));
+        let Some(Item { state: State::Reasoning(last), place, .. }) = self.items.get_mut(at) else { return };
+        // Something else came in between. Its end says all of it, and where it belongs.
+        let shown = if last.is_some() { going_on } else { *place == self.blocks };
+        if event.delta.is_empty() || !shown {
+            return;
+        }
+        let paragraph = last.is_some_and(|last| last != part);
+        *last = Some(part);
+        let text = if paragraph { format!("\n\n{}", event.delta) } else { event.delta.to_string() };
+        self.open(at, 0, events);
+        events.push(Event::ThinkingDelta(text));
+    }
+
+    /// Takes in a piece of a call's arguments.
+    fn arguments(&mut self, event: &DeltaEvent<'_>, events: &mut Vec<Event>) {
+        // A call that never began has no name yet; its end will say all of it.
+        let Some(at) = self.find(event.output_index, event.item_id.as_deref().unwrap_or_default()) else {
+            return;
+        };
+        let Some(Item { state: State::Call(call), .. }) = self.items.get_mut(at) else { return };
+        call.sent.push_str(&event.delta);
+        if let (Some(index), false) = (call.index, event.delta.is_empty()) {
+            events.push(Event::ArgumentsDelta { index, text: event.delta.to_string() });
+        }
+    }
+
+    /// Takes in an item that is complete, whether or not it began and whatever came of it before.
+    fn complete(&mut self, event: &ItemEvent<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let item: ItemShape<'_> = parse(event.item.get())?;
+        let id = item.id.as_deref().unwrap_or_default();
+        let kind = kind(event.item)?;
+        let found = self.find(event.output_index, id);
+        let at = match found.filter(|at| self.items.get(*at).is_some_and(|one| one.state.is(&kind, &item))) {
+            Some(at) => at,
+            None if found.is_none() && self.is_over(event.output_index, id) => return Ok(()),
+            None => {
+                self.begin(event, events)?;
+                self.items.len() - 1
+            }
+        };
+        self.complete_at(at, event.item, events)
+    }
+
+    fn complete_at(&mut self, at: usize, raw: &RawValue, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let item: ItemShape<'_> = parse(raw.get())?;
+        let Some(began) = self.items.get_mut(at) else { return Ok(()) };
+        match (kind(raw)?.as_ref(), std::mem::replace(&mut began.state, State::Done)) {
+            ("message", state @ State::Message(_)) => {
+                began.state = state;
+                self.complete_message(at, item.content, events)?;
+                self.end(at, events)
+            }
+            ("reasoning", State::Reasoning(shown)) => {
+                let mut shown = shown.is_some();
+                let words = readable(&item)?;
+                if !shown && began.place == self.blocks && !words.is_empty() {
+                    shown = true;
+                    self.open(at, 0, events);
+                    events.push(Event::ThinkingDelta(words));
+                }
+                self.carry(at, shown, raw, events);
+                Ok(())
+            }
+            ("function_call", State::Call(call)) => self.complete_call(at, call, &item, events),
+            _ => {
+                self.carry(at, false, raw, events);
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends an item with what came of it.
+    fn end(&mut self, at: usize, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        if self.open.is_some_and(|(open, _)| open == at) {
+            self.close(events);
+        }
+        let Some(item) = self.items.get_mut(at) else { return Ok(()) };
+        match std::mem::replace(&mut item.state, State::Done) {
+            State::Call(Call { index: Some(index), .. }) => events.push(Event::CallDone { index }),
+            State::Call(Call { index: None, .. }) => return Err(nameless(&item.id)),
+            // What has no word of ours and no end is not known, and nothing is lost by that.
+            State::Message(_) | State::Reasoning(_) | State::Carried | State::Done => {}
+        }
+        Ok(())
+    }
+
+    fn complete_message(
+        &mut self,
+        at: usize,
+        content: Option<&RawValue>,
+        events: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        for (number, part) in (0_u64..).zip(parts(content)?) {
+            let whole = match part.kind.as_ref() {
+                "refusal" => {
+                    self.refused = true;
+                    part.refusal
+                }
+                "output_text" | "text" => part.text,
+                _ => None,
+            };
+            let whole = whole.unwrap_or_default();
+            let sent = match self.items.get(at) {
+                Some(Item { state: State::Message(sent), .. }) => sent,
+                _ => return Ok(()),
+            };
+            let sent = sent.iter().find(|(part, _)| *part == number).map_or("", |(_, sent)| sent);
+            // Words that were shown cannot be taken back; only what is missing is added.
+            if let Some(rest) = whole.strip_prefix(sent).map(str::to_owned) {
+                self.give_text(at, number, &rest, events);
+            }
+        }
+        Ok(())
+    }
+
+    fn complete_call(
+        &mut self,
+        at: usize,
+        mut call: Call,
+        item: &ItemShape<'_>,
+        events: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        if call.index.is_none() {
+            self.name_call(at, &mut call, item, events);
+            let early = std::mem::take(&mut call.sent);
+            if let (Some(index), false) = (call.index, early.is_empty()) {
+                events.push(Event::ArgumentsDelta { index, text: early.clone() });
+            }
+            call.sent = early;
+        }
+        let Some(index) = call.index else {
+            return Err(nameless(item.call_id.as_deref().unwrap_or_default()));
+        };
+        let whole = match item.arguments {
+            Some(arguments) => string(arguments)?,
+            None => Cow::Borrowed(""),
+        };
+        match whole.strip_prefix(call.sent.as_str()) {
+            Some("") => {}
+            Some(rest) => events.push(Event::ArgumentsDelta { index, text: rest.to_owned() }),
+            // Nothing is said at the end, or the same in other bytes: what the model wrote came in the pieces.
+            None if whole.is_empty() || same_json(&whole, &call.sent) => {}
+            // Neither may run: nobody knows which of the two the model meant.
+            None => return Err(DecodeError::malformed("a call whose pieces are not its arguments", &whole)),
+        }
+        events.push(Event::CallDone { index });
+        Ok(())
+    }
+
+    fn name_call(&mut self, at: usize, call: &mut Call, item: &ItemShape<'_>, events: &mut Vec<Event>) {
+        let Some(name) = item.name.clone().filter(|name| !name.is_empty()) else { return };
+        self.close(events);
+        let index = self.calls;
+        self.calls += 1;
+        self.take(at, self.blocks);
+        // Results name the `call_id`. A server without one knows its calls by the item's own id.
+        let id = [&item.call_id, &item.id].into_iter().flatten().find(|id| !id.is_empty()).cloned();
+        call.id = id.unwrap_or_else(|| format!("call_{index}"));
+        call.index = Some(index);
+        events.push(Event::CallStarted { index, id: call.id.clone(), name });
+    }
+
+    fn give_text(&mut self, at: usize, part: u64, text: &str, events: &mut Vec<Event>) {
+        let Some(Item { state: State::Message(sent), .. }) = self.items.get_mut(at) else { return };
+        if text.is_empty() {
+            return;
+        }
+        match sent.iter_mut().find(|(number, _)| *number == part) {
+            Some((_, sent)) => sent.push_str(text),
+            None => sent.push((part, text.to_owned())),
+        }
+        self.open(at, part, events);
+        events.push(Event::TextDelta(text.to_owned()));
+    }
+
+    /// Gives out an item as it came, at its place; `shown` says that its block is there already, in words.
+    fn carry(&mut self, at: usize, shown: bool, raw: &RawValue, events: &mut Vec<Event>) {
+        let Some(place) = self.items.get(at).map(|item| item.place) else { return };
+        let block = Content::Opaque { wire: NAME.to_owned(), json: raw.get().to_owned() };
+        if shown {
+            if self.open.is_some_and(|(open, _)| open == at) {
+                self.close(events);
+            }
+            events.push(Event::Replace { blocks: place..place + 1, with: block });
+            return;
+        }
+        if place == self.blocks {
+            self.close(events);
+            events.push(Event::Block(block));
+        } else {
+            events.push(Event::Replace { blocks: place..place, with: block });
+        }
+        self.take(at, place);
+    }
+
+    fn open(&mut self, at: usize, part: u64, events: &mut Vec<Event>) {
+        if self.open != Some((at, part)) {
+            self.close(events);
+            self.open = Some((at, part));
+            self.take(at, self.blocks);
+        }
+    }
+
+    /// Counts a new block of an item; what comes after it moves on.
+    fn take(&mut self, at: usize, place: usize) {
+        self.blocks += 1;
+        for (other, item) in self.items.iter_mut().enumerate() {
+            item.place += usize::from(item.place > place || (item.place == place && other > at));
+        }
+    }
+
+    fn close(&mut self, events: &mut Vec<Event>) {
+        events.extend(self.open.take().map(|_| Event::BlockDone));
+    }
+
+    fn find_or_begin(&mut self, event: &DeltaEvent<'_>, state: impl Fn() -> State) -> Option<usize> {
+        let id = event.item_id.as_deref().unwrap_or_default();
+        let found = self.find(event.output_index, id);
+        if found.is_none() && !self.is_over(event.output_index, id) {
+            let (output_index, id, place) = (event.output_index, id.to_owned(), self.blocks);
+            self.items.push(Item { output_index, id, place, state: state() });
+            return Some(self.items.len() - 1);
+        }
+        found
+    }
+
+    /// Returns the item that an event means, if it has not ended.
+    fn find(&self, output_index: Option<u64>, id: &str) -> Option<usize> {
+        self.items.iter().rposition(|item| {
+            !matches!(item.state, State::Done)
+                && match (output_index, item.output_index) {
+                    (Some(asked), Some(index)) => asked == index,
+                    _ if !id.is_empty() && !item.id.is_empty() => item.id == id,
+                    // Nothing tells them apart: the newest.
+                    _ => true,
+                }
+        })
+    }
+
+    fn is_over(&self, output_index: Option<u64>, id: &str) -> bool {
+        self.items.iter().any(|item| match (output_index, item.output_index) {
+            (Some(asked), Some(index)) => asked == index && item.id == id,
+            _ => !id.is_empty() && item.id == id,
+        })
+    }
+}
+
+impl State {
+    /// Returns whether this can be the item that is said to be complete.
+    fn is(&self, kind: &str, item: &ItemShape<'_>) -> bool {
+        match self {
+            State::Message(_) => kind == "message",
+            State::Reasoning(_) => kind == "reasoning",
+            State::Call(call) => {
+                let other = item.call_id.as_deref().filter(|id| !id.is_empty() && call.index.is_some());
+                kind == "function_call" && other.is_none_or(|id| id == call.id)
+            }
+            State::Carried => !matches!(kind, "message" | "reasoning" | "function_call"),
+            State::Done => false,
+        }
+    }
+}
+
+/// Returns what a reasoning item says to people: its summary, else the reasoning itself.
+fn readable(item: &ItemShape<'_>) -> Result<String, DecodeError> {
+    for list in [item.summary, item.content] {
+        let texts: Vec<Cow<'_, str>> = parts(list)?.into_iter().filter_map(|part| part.text).collect();
+        if texts.iter().any(|text| !text.is_empty()) {
+            return Ok(texts.join("\n\n"));
+        }
+    }
+    Ok(String::new())
+}
+
+/// Returns the parts of a content or a summary; anything but a list has none.
+fn parts(list: Option<&RawValue>) -> Result<Vec<PartOfItem<'_>>, DecodeError> {
+    match list {
+        Some(list) if list.get().starts_with('[') => parse(list.get()),
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn kind(item: &RawValue) -> Result<Cow<'_, str>, DecodeError> {
+    parse::<Kind<'_>>(item.get()).map(|kind| kind.kind)
+}
+
+fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, DecodeError> {
+    serde_json::from_str(json).map_err(|fault| DecodeError::malformed(fault, json))
+}
+
+/// Reads arguments: a string, or what some servers write in its place, the object itself.
+fn string(raw: &RawValue) -> Result<Cow<'_, str>, DecodeError> {
+    match raw.get() {
+        "null" => Ok(Cow::Borrowed("")),
+        text if text.starts_with('"') => parse::<String>(raw.get()).map(Cow::Owned),
+        object => Ok(Cow::Borrowed(object)),
+    }
+}
+
+fn same_json(one: &str, other: &str) -> bool {
+    let read = |text: &str| serde_json::from_str::<Value>(text).ok();
+    read(one).is_some_and(|one| read(other) == Some(one))
+}
+
+fn nameless(id: &str) -> DecodeError {
+    DecodeError::malformed("a call without a name", id)
+}

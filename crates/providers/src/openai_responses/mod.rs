@@ -1,0 +1,71 @@
+//! OpenAI Responses: `POST /v1/responses`, used without the service's own memory.
+//!
+//! The conversation is a flat list of items here, so one message of ours may become several. The service is asked to
+//! store nothing; reasoning travels encrypted, as an item that we carry and never read. Facts from OpenAI's
+//! specification, error texts that users quote and recorded exchanges, read 2026-11.
+
+mod decode;
+mod encode;
+mod items;
+mod shapes;
+
+use crate::{Decode, EncodeError, HttpRequest, ProviderError, Request, Secret, Wire, api_error};
+
+/// The wire's name, as rules and raw blocks know it.
+pub const NAME: &str = "openai-responses";
+
+/// The Responses API, also as other services and local servers offer it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct OpenAiResponses {
+    /// Whether the service is asked for encrypted reasoning, so that a model's reasoning can go back to it.
+    ///
+    /// On by default: a service that stores nothing cannot find reasoning that comes back without it. Models that do not
+    /// reason refuse the question (`Encrypted content is not supported with this model.`); turn it off for them.
+    pub encrypted_reasoning: bool,
+}
+
+impl Default for OpenAiResponses {
+    fn default() -> Self {
+        OpenAiResponses { encrypted_reasoning: true }
+    }
+}
+
+impl OpenAiResponses {
+    /// Returns the wire for models that reason.
+    pub fn new() -> Self {
+        OpenAiResponses::default()
+    }
+
+    /// Returns the wire for models that do not reason, such as gpt-4o.
+    pub fn without_reasoning() -> Self {
+        OpenAiResponses { encrypted_reasoning: false }
+    }
+}
+
+impl Wire for OpenAiResponses {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn encode(&self, request: &Request) -> Result<HttpRequest, EncodeError> {
+        Ok(HttpRequest {
+            method: "POST",
+            path: "/v1/responses".to_owned(),
+            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+            body: encode::body(request, self.encrypted_reasoning)?,
+        })
+    }
+
+    fn key_header(&self, key: &Secret) -> (String, String) {
+        ("authorization".to_owned(), format!("Bearer {}", key.expose()))
+    }
+
+    fn decoder(&self, _request: &Request) -> Box<dyn Decode> {
+        Box::new(decode::Decoder::default())
+    }
+
+    fn error(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {
+        api_error::of_response(status, headers, body)
+    }
+}

@@ -1,0 +1,209 @@
+//! The JSON of the Responses API: what we write and what we read.
+//!
+//! An event is read in two steps, its type first: the schema has 58 types of events (read 2026-11), and one that we do
+//! not know may have any field in any shape.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+#[derive(Serialize)]
+pub(super) struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) input: Option<Vec<Item<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tools: Option<Vec<Tool<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning: Option<ReasoningSwitch>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) store: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) include: Option<[&'static str; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stream: Option<bool>,
+    #[serde(flatten)]
+    pub(super) extra: &'a Map<String, Value>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ReasoningSwitch {
+    pub(super) effort: &'static str,
+}
+
+#[derive(Serialize)]
+pub(super) struct Tool<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) description: &'a str,
+    pub(super) parameters: &'a Value,
+    pub(super) strict: bool,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Choice<'a> {
+    Word(&'static str),
+    Named {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        name: &'a str,
+    },
+}
+
+/// One item of the conversation.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Item<'a> {
+    Message { role: &'static str, content: Words<'a> },
+    Known(KnownItem<'a>),
+    Raw(&'a RawValue),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum KnownItem<'a> {
+    FunctionCall { call_id: &'a str, name: &'a str, arguments: &'a str },
+    FunctionCallOutput { call_id: &'a str, output: Words<'a> },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Words<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<PartShape<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum PartShape<'a> {
+    Known(KnownPart<'a>),
+    Raw(&'a RawValue),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[expect(clippy::enum_variant_names, reason = "the names are the wire's")]
+pub(super) enum KnownPart<'a> {
+    InputText {
+        text: &'a str,
+    },
+    InputImage {
+        image_url: Cow<'a, str>,
+    },
+    InputFile {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        filename: Option<&'static str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file_data: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file_url: Option<&'a str>,
+    },
+}
+
+/// What an event, an item or a part is.
+#[derive(Deserialize)]
+pub(super) struct Kind<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Cow<'a, str>,
+}
+
+/// An event about the response as a whole.
+#[derive(Deserialize)]
+pub(super) struct ResponseEvent<'a> {
+    #[serde(borrow)]
+    pub(super) response: &'a RawValue,
+}
+
+/// A response, complete or as a stream begins it.
+#[derive(Deserialize)]
+pub(super) struct ResponseShape<'a> {
+    pub(super) id: Option<String>,
+    pub(super) model: Option<String>,
+    #[serde(borrow)]
+    pub(super) status: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) output: Option<Vec<&'a RawValue>>,
+    pub(super) usage: Option<UsageShape>,
+    pub(super) incomplete_details: Option<IncompleteDetails>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct IncompleteDetails {
+    pub(super) reason: Option<String>,
+}
+
+/// An event that begins or ends an item.
+#[derive(Deserialize)]
+pub(super) struct ItemEvent<'a> {
+    pub(super) output_index: Option<u64>,
+    #[serde(borrow)]
+    pub(super) item: &'a RawValue,
+}
+
+/// A piece of an item.
+#[derive(Deserialize)]
+pub(super) struct DeltaEvent<'a> {
+    pub(super) output_index: Option<u64>,
+    #[serde(borrow)]
+    pub(super) item_id: Option<Cow<'a, str>>,
+    pub(super) content_index: Option<u64>,
+    pub(super) summary_index: Option<u64>,
+    #[serde(borrow, default)]
+    pub(super) delta: Cow<'a, str>,
+}
+
+/// An item of the output; which fields it has depends on its type.
+#[derive(Deserialize)]
+pub(super) struct ItemShape<'a> {
+    pub(super) id: Option<String>,
+    pub(super) call_id: Option<String>,
+    pub(super) name: Option<String>,
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) summary: Option<&'a RawValue>,
+}
+
+/// A part of an item's content or summary.
+#[derive(Deserialize)]
+pub(super) struct PartOfItem<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) text: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) refusal: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct UsageShape {
+    pub(super) input_tokens: Option<u64>,
+    pub(super) input_tokens_details: Option<InputDetails>,
+    pub(super) output_tokens: Option<u64>,
+    pub(super) output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct InputDetails {
+    pub(super) cached_tokens: Option<u64>,
+    pub(super) cache_write_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct OutputDetails {
+    pub(super) reasoning_tokens: Option<u64>,
+}

@@ -1,0 +1,29 @@
+//! Reads who wrote a message, and whether that is who reads it now.
+
+use serde::Deserialize;
+use trunkline_message_tree::{Message, Origin};
+
+use crate::RequestFacts;
+
+/// Whether the provider and model of this request wrote the message; so it is if nothing else is claimed.
+pub(crate) fn is_ours(message: &Message, facts: &RequestFacts) -> bool {
+    facts.origin.is_none() || facts.origin == message.origin
+}
+
+/// Whether a provider's own block may go back to the provider of this request.
+pub(crate) fn is_native(origin: Option<&Origin>, facts: &RequestFacts) -> bool {
+    match (origin, &facts.origin) {
+        (Some(wrote), Some(reads)) => wrote.provider == reads.provider,
+        _ => true,
+    }
+}
+
+/// Whether an opaque block is an item of reasoning.
+pub(crate) fn is_reasoning_item(json: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Item<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: std::borrow::Cow<'a, str>,
+    }
+    serde_json::from_str(json).is_ok_and(|item: Item<'_>| item.kind == "reasoning")
+}
