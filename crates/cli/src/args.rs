@@ -4,7 +4,12 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use trunkline_sanitize::WireRules;
+
+/// Stands for every wire there is.
+pub(crate) const ALL_WIRES: &str = "all";
 
 /// What a reply may cost unless told, in tokens.
 pub(crate) const MAX_OUTPUT_TOKENS: u32 = 8192;
@@ -20,18 +25,40 @@ Sessions are named by their id, by the beginning of one, or `last`, which is als
 
 Environment: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, OPENROUTER_API_KEY, OLLAMA_HOST,
   TRUNKLINE_PROVIDER, TRUNKLINE_MODEL, TRUNKLINE_STORE, NO_COLOR, CLICOLOR_FORCE, COLUMNS
-Exit codes: 0 done · 1 failed, abandoned, at a limit, or waits for you · 2 wrong usage · 130 interrupted or cancelled
+Exit codes: 0 done · 1 failed, abandoned, at a limit, or waits for you · 2 wrong usage · 3 broken · 130 interrupted
 
 Examples:
   trunkline demo                                   no key, no network: a whole run in seconds
   trunkline run \"make the failing test pass\"       on the current folder; you are asked before anything is written
   trunkline run --provider openai --base-url http://localhost:11434/v1 --model qwen3 \"explain src/\"
   trunkline tree                                   the last session, with the branches that were left
-  trunkline resolve p1 apply && trunkline resume   decide now, go on in another process";
+  trunkline audit ~/.claude/projects               which sessions of another agent would be refused, and why";
+
+const AFTER_AUDIT: &str = "\
+Known are session files of Claude Code and message lists of Anthropic Messages and OpenAI Chat in JSON. Nothing is written
+and nothing is sent. Exit codes: 0 nothing is broken · 3 something is · 1 something could not be read · 2 wrong usage
+
+Examples:
+  trunkline audit ~/.claude/projects --broken      what would be refused when it is resumed
+  trunkline audit messages.json --wire all         which providers would take this list
+  trunkline audit ~/.claude/projects --json | jq -r 'select(.broken) | .path'";
+
+const AFTER_REPAIR: &str = "\
+The given file is never changed. With --apply a session of Claude Code is written as a new session into the same folder,
+so that `claude --resume` finds it, and messages.json becomes messages.repaired.json.
+Exit codes: 0 nothing to repair, or written · 3 there is, and nothing was written · 1 failed · 2 wrong usage";
+
+const AFTER_SANITIZE: &str = "\
+A list that the wire takes comes out byte for byte as it went in, unless its format changes. Thinking, a forced tool choice
+and missing tools are read from a whole request body.
+Exit codes: 0 done, repaired or not · 1 cannot be read · 2 wrong usage
+
+Example:
+  trunkline sanitize --wire mistral < messages.json > legal.json";
 
 /// Durable agent runs: nothing acknowledged is lost, dead ends are left with a lesson, edits wait for approval.
 #[derive(Debug, Parser)]
-#[command(name = "trunkline", version, after_help = AFTER, max_term_width = 120, disable_help_subcommand = true)]
+#[command(name = "trunkline", version, after_help = AFTER, max_term_width = 120)]
 pub(crate) struct Line {
     #[command(flatten)]
     pub(crate) everywhere: Everywhere,
@@ -59,6 +86,15 @@ pub(crate) enum Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[command(flatten)]
+    Session(SessionCommand),
+    #[command(flatten)]
+    File(FileCommand),
+}
+
+/// What works on sessions of our own.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionCommand {
     /// Show a whole run with a scripted model: try, fail, go back with a lesson, succeed
     Demo(Demo),
     /// Give a model a task, in the current folder
@@ -88,6 +124,20 @@ pub(crate) enum Command {
     Export(Export),
     /// Read a session from lines of JSON
     Import(Import),
+}
+
+/// What works on files of other agents.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FileCommand {
+    /// Tell which sessions and message lists of other agents a provider would refuse
+    #[command(after_help = AFTER_AUDIT)]
+    Audit(Audit),
+    /// Show how such a file would be repaired, and write a new one
+    #[command(after_help = AFTER_REPAIR)]
+    Repair(Repair),
+    /// Make a message list legal for a provider, in a pipe
+    #[command(after_help = AFTER_SANITIZE)]
+    Sanitize(Sanitize),
 }
 
 #[derive(Debug, Args)]
@@ -295,4 +345,114 @@ pub(crate) struct Export {
 pub(crate) struct Import {
     /// The file; `-` reads stdin
     pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    /// Files, and folders to search for *.jsonl and *.json
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Whose rules to judge by, several with commas; `all` means every one [default: that of the file]
+    #[arg(long, short, value_name = "WIRE", value_delimiter = ',', value_parser = wires_and_all())]
+    pub(crate) wire: Vec<String>,
+    /// What a file is taken for [default: a list is a request, a session a history]
+    #[arg(long = "as", value_name = "WHAT")]
+    pub(crate) end: Option<End>,
+    /// Also sub-agents, and branches that were left
+    #[arg(long, short)]
+    pub(crate) all: bool,
+    /// Only what is broken
+    #[arg(long, short)]
+    pub(crate) broken: bool,
+    /// Every problem with its place and what the provider says
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    /// Print one JSON object a line, one for each session and wire
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What the end of a message list means.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum End {
+    /// It is sent as it stands
+    Request,
+    /// The next prompt follows what the assistant said last
+    History,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Repair {
+    /// A session of Claude Code, or a message list in JSON
+    pub(crate) file: PathBuf,
+    /// Whose rules it has to meet [default: that of the file]
+    #[arg(long = "for", short = 'w', value_name = "WIRE", value_parser = wires())]
+    pub(crate) wire: Option<String>,
+    /// Write a new file; without this nothing is written
+    #[arg(long)]
+    pub(crate) apply: bool,
+    /// The file to write; an existing one is not replaced
+    #[arg(long, short, value_name = "FILE", requires = "apply")]
+    pub(crate) out: Option<PathBuf>,
+    /// The conversation in the file that is meant, by its id or the beginning of it [default: the main one]
+    #[arg(long, short, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// What the file is taken for [default: a list is a request, a session a history]
+    #[arg(long = "as", value_name = "WHAT")]
+    pub(crate) end: Option<End>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sanitize {
+    /// Whose rules the list has to meet
+    #[arg(long, short, value_name = "WIRE", value_parser = wires())]
+    pub(crate) wire: String,
+    /// The format to write [default: that of the wire, if it is one of these; else that of the input]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<ListFormat>,
+    /// What is known of the request besides its messages: a JSON file, see the crate trunkline-sanitize
+    #[arg(long, value_name = "FILE")]
+    pub(crate) facts: Option<PathBuf>,
+    /// Whether the model is asked to think
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) thinking: Option<Thinking>,
+    /// The request offers no tools
+    #[arg(long)]
+    pub(crate) no_tools: bool,
+    /// Who is asked; reasoning of others is not sent
+    #[arg(long, short, value_name = "PROVIDER/MODEL")]
+    pub(crate) model: Option<String>,
+    /// Print the account on stderr as one JSON object
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
+    /// Print no account
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListFormat {
+    /// Anthropic Messages
+    Anthropic,
+    /// OpenAI Chat Completions
+    OpenaiChat,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Thinking {
+    On,
+    Off,
+    /// As the model sees fit
+    Adaptive,
+}
+
+fn wires() -> PossibleValuesParser {
+    PossibleValuesParser::new(WireRules::NAMES)
+}
+
+fn wires_and_all() -> PossibleValuesParser {
+    PossibleValuesParser::new(WireRules::NAMES.iter().chain(&[ALL_WIRES]))
 }

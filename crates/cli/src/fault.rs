@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     Failure = 1,
     /// It was asked for in a way that cannot work.
     Usage = 2,
+    /// What was checked is broken.
+    Broken = 3,
     /// A person stopped it.
     Interrupted = 130,
 }

@@ -4,18 +4,27 @@
 
 mod approve;
 mod args;
+mod audit;
 mod demo;
 mod fault;
+mod findings;
+mod history;
+mod in_order;
 mod interrupt;
 mod letters;
 mod listing;
 mod model;
 mod moves;
+mod new_file;
 mod paint;
 mod progress;
 mod reading;
+mod repair;
 mod resolve;
 mod run;
+mod sanitize;
+mod search;
+mod second_look;
 mod setup;
 mod show;
 mod store;
@@ -27,7 +36,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use crate::args::{Color, Command, Line};
+use crate::args::{Color, Command, FileCommand, Line, SessionCommand};
 use crate::fault::{Exit, Fault};
 use crate::store::Place;
 
@@ -53,6 +62,10 @@ fn start(line: Line) -> Result<Exit, Fault> {
         ))?;
         return Ok(Exit::Usage);
     };
+    let command = match command {
+        Command::Session(command) => command,
+        Command::File(command) => return on_files(&command),
+    };
     let place = Place::find(&line.everywhere)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -69,20 +82,29 @@ fn start(line: Line) -> Result<Exit, Fault> {
     exit
 }
 
-async fn carry_out(command: &Command, place: &Place) -> Result<Exit, Fault> {
+async fn carry_out(command: &SessionCommand, place: &Place) -> Result<Exit, Fault> {
     match command {
-        Command::Demo(args) => demo::run(args, place).await,
-        Command::Run(args) => run::run(args, place).await,
-        Command::Resume(args) => run::resume(args, place).await,
-        Command::Sessions(args) => listing::run(args, place).await,
-        Command::Show(args) => show::run(args, place).await,
-        Command::Tree(args) => tree_view::run(args, place).await,
-        Command::Resolve(args) => resolve::run(args, place).await,
-        Command::Revert(args) => moves::revert(args, place).await,
-        Command::Undo(args) => moves::undo(args, place).await,
-        Command::Redo(args) => moves::redo(args, place).await,
-        Command::Cancel(args) => letters::cancel(args, place).await,
-        Command::Export(args) => transfer::write(args, place).await,
-        Command::Import(args) => transfer::read(args, place).await,
+        SessionCommand::Demo(args) => demo::run(args, place).await,
+        SessionCommand::Run(args) => run::run(args, place).await,
+        SessionCommand::Resume(args) => run::resume(args, place).await,
+        SessionCommand::Sessions(args) => listing::run(args, place).await,
+        SessionCommand::Show(args) => show::run(args, place).await,
+        SessionCommand::Tree(args) => tree_view::run(args, place).await,
+        SessionCommand::Resolve(args) => resolve::run(args, place).await,
+        SessionCommand::Revert(args) => moves::revert(args, place).await,
+        SessionCommand::Undo(args) => moves::undo(args, place).await,
+        SessionCommand::Redo(args) => moves::redo(args, place).await,
+        SessionCommand::Cancel(args) => letters::cancel(args, place).await,
+        SessionCommand::Export(args) => transfer::write(args, place).await,
+        SessionCommand::Import(args) => transfer::read(args, place).await,
+    }
+}
+
+/// Needs neither a store nor tokio, and Ctrl-C ends it at once.
+fn on_files(command: &FileCommand) -> Result<Exit, Fault> {
+    match command {
+        FileCommand::Audit(args) => audit::run(args),
+        FileCommand::Repair(args) => repair::run(args),
+        FileCommand::Sanitize(args) => sanitize::run(args),
     }
 }

@@ -55,10 +55,14 @@ pub(crate) fn print_raw(bytes: &[u8]) -> Result<(), Fault> {
 
 /// Writes a JSON value to stdout, for people to read and programs to parse.
 pub(crate) fn print_json(value: &serde_json::Value) -> Result<(), Fault> {
-    let printed = format!("{value:#}\n");
+    print_foreign(format!("{value:#}\n").as_bytes())
+}
+
+/// Writes what others wrote to stdout: to a terminal made safe, else exactly as it is.
+pub(crate) fn print_foreign(bytes: &[u8]) -> Result<(), Fault> {
     match std::io::stdout().is_terminal() {
-        true => print_raw(text::safe(&printed).as_bytes()),
-        false => print_raw(printed.as_bytes()),
+        true => print_raw(text::safe(&String::from_utf8_lossy(bytes)).as_bytes()),
+        false => print_raw(bytes),
     }
 }
 

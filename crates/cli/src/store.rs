@@ -164,7 +164,7 @@ fn told(info: &SessionInfo, all: &[SessionInfo]) -> String {
 }
 
 /// Returns how this program is called in the shell that started it: by its name if that is found, else as it was started.
-fn program() -> String {
+pub(crate) fn program() -> String {
     let found = std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|folder| is_executable(&folder.join(NAME))));
     let started = std::env::args_os().next().filter(|started| !found && !started.is_empty());

@@ -21,25 +21,31 @@ pub(crate) struct Prompt {
 pub(crate) fn build(state: &State, settings: &Settings, provider: &dyn Provider) -> Prompt {
     let setup = &settings.setup;
     let rendered = revert::rendered(&setup.revert, &state.tree, &state.revert);
-    let (messages, repairs) = legal(rendered, provider);
+    let mut tools: Vec<_> = setup.catalogue.specs().cloned().collect();
+    tools.extend(resolve::spec(&setup.resolve));
+    tools.extend(revert::spec(&setup.revert));
+    let (messages, repairs) = legal(rendered, provider, !tools.is_empty());
     let mut request = Request::new(provider.origin().model.clone(), messages);
-    request.tools = setup.catalogue.specs().cloned().collect();
-    request.tools.extend(resolve::spec(&setup.resolve));
-    request.tools.extend(revert::spec(&setup.revert));
+    request.tools = tools;
     request.max_output_tokens = settings.max_output_tokens;
     request.temperature = settings.temperature;
     Prompt { request, repairs }
 }
 
-/// Makes a list legal for the provider's wire.
-fn legal(rendered: Vec<Message>, provider: &dyn Provider) -> (Vec<Message>, Vec<Repair>) {
-    let rules = match provider.wire() {
-        "anthropic" => WireRules::anthropic(),
-        "openai-chat" => WireRules::openai_chat(),
-        other => WireRules::open(other.to_owned()),
-    };
+/// Makes a list legal for the provider's wire. `tools` tells whether any is offered beside it.
+fn legal(rendered: Vec<Message>, provider: &dyn Provider, tools: bool) -> (Vec<Message>, Vec<Repair>) {
     let mut facts = RequestFacts::default();
     facts.origin = Some(provider.origin().clone());
-    let sanitized = sanitize(rendered, &rules, &facts);
+    facts.tools_offered = Some(tools);
+    let sanitized = sanitize(rendered, &rules(provider), &facts);
     (sanitized.messages.into_owned(), sanitized.repairs)
+}
+
+/// Returns the rules of the provider where it speaks a dialect of its own, otherwise those of the wire.
+fn rules(provider: &dyn Provider) -> WireRules {
+    let wire = provider.wire();
+    WireRules::named(&provider.origin().provider)
+        .filter(|rules| rules.wire == wire)
+        .or_else(|| WireRules::named(wire))
+        .unwrap_or_else(|| WireRules::open(wire.to_owned()))
 }

@@ -9,6 +9,7 @@ mod ends;
 mod layout;
 mod pairs;
 mod reasoning;
+mod server;
 mod texts;
 
 use trunkline_message_tree::Message;
@@ -30,6 +31,7 @@ pub fn violations(messages: &[Message], rules: &WireRules, facts: &RequestFacts)
     let turns = layout::turns(messages, rules);
     let mut case = Case { rules, facts, found: Vec::new() };
     blocks::judge(&mut case, messages);
+    server::judge(&mut case, messages);
     pairs::judge(&mut case, &turns);
     reasoning::judge(&mut case, messages, &turns);
     ends::judge(&mut case, messages, &turns);

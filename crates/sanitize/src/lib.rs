@@ -20,7 +20,7 @@ pub use place::Place;
 pub use repair::{BlockKind, QuoteCause, Repair, RepairKind, ThinkingLoss, ThinkingOffCause};
 pub use rules::{
     Alternate, BlankText, CallSignatures, Head, IdAlphabet, IdRule, IdScope, Reasoning, ResultPlace,
-    SystemPlace, Tail, WireRules,
+    SystemPlace, Tail, TakenMedia, WireRules,
 };
 pub use sanitize::{BRIDGE_STUB, HEAD_STUB, SIGNATURE_STUB, Sanitized, TAIL_STUB, sanitize};
 pub use violation::{Violation, ViolationKind};

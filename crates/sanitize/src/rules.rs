@@ -46,8 +46,8 @@ pub struct WireRules {
     /// Whether the user may speak directly after results. A13: some Bedrock models refuse both in one turn; B5: Mistral
     /// refuses `user` after `tool`, and strict templates count it as a second user in a row.
     pub words_after_results: bool,
-    /// Whether pictures and documents are taken at all. DeepSeek: ``unknown variant `image_url``` (recorded).
-    pub media: bool,
+    /// Which pictures and documents are taken at all. DeepSeek: ``unknown variant `image_url``` (recorded).
+    pub media: TakenMedia,
     /// Whether a result may hold pictures and documents. C15: OpenAI Chat refuses them in a `tool` message.
     pub media_in_results: bool,
     /// Whether a result that reports a failure may be empty. C6: Bedrock refuses it.
@@ -84,6 +84,17 @@ pub struct WireRules {
     pub forced_choice_stops_thinking: bool,
     /// Whether calls that the provider runs itself have a place on this wire. A24.
     pub server_tools: bool,
+}
+
+impl WireRules {
+    /// Returns why a request under these rules may fail to continue the one before, if it may; see the laws on the crate
+    /// page.
+    pub fn cache_exception(&self) -> Option<&'static str> {
+        self.server_tools.then_some(
+            "server_tools: a call that the provider runs is sent while its result may still come, and left out once the user \
+             has spoken and it has not",
+        )
+    }
 }
 
 /// Which messages of one role may stand in a row.
@@ -212,7 +223,8 @@ pub enum Reasoning {
     Any,
     /// It goes back if it is signed and the provider and model of this request wrote it.
     Signed,
-    /// It goes back if the provider and model of this request wrote it; the wire knows no signatures.
+    /// It goes back if the provider and model of this request wrote it in the clear; the wire knows no signatures and no
+    /// encrypted reasoning.
     Own,
     /// It has no place on this wire.
     Absent,
@@ -232,4 +244,17 @@ pub enum CallSignatures {
     /// Gemini 3 checks this in the current turn only, back to the user's last words. It is asked for in the whole list,
     /// so that a message is sent the same way when it is no longer part of the current turn.
     Leading,
+}
+
+/// Which pictures and documents a wire takes.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TakenMedia {
+    /// Both.
+    All,
+    /// Pictures only. Ollama's messages have a field for images and for nothing else.
+    Images,
+    /// None.
+    None,
 }

@@ -4,10 +4,11 @@
 //! goes through the passes.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use trunkline_message_tree::Message;
 
-use crate::passes;
+use crate::passes::{self, server_pairs};
 use crate::{Place, Repair, RepairKind, RequestFacts, Thinking, ThinkingOffCause, WireRules, sound};
 
 /// What a user message says that stands before a history which does not begin with one.
@@ -63,21 +64,8 @@ pub fn sanitize<'a>(
 
     let forced = rules.forced_choice_stops_thinking && facts.choice_forced && facts.thinking == Thinking::On;
     let thinking = if forced { Thinking::Off } else { facts.thinking };
-    let survey = sound::survey(&messages, rules, facts, thinking);
-    let messages = if survey.sound {
-        messages
-    } else {
-        let borrowed = match messages {
-            Cow::Borrowed(messages) => Some(messages),
-            Cow::Owned(_) => None,
-        };
-        let mended = passes::mend(messages, survey, rules, facts, thinking, &mut repairs);
-        repairs.sort_by_key(|repair| repair.at.message);
-        match borrowed {
-            Some(messages) if repairs.is_empty() => Cow::Borrowed(messages),
-            _ => Cow::Owned(mended),
-        }
-    };
+    let messages = legal(messages, rules, facts, thinking, &mut repairs);
+    repairs.sort_by_key(|repair| repair.at.message);
 
     let lost = passes::live_loop::has_lost_thinking(&messages, rules, thinking);
     let thinking_off = forced || lost;
@@ -86,4 +74,44 @@ pub fn sanitize<'a>(
         repairs.push(Repair { at: end, kind: RepairKind::ThinkingOff { why } });
     }
     Sanitized { messages, repairs, thinking_off }
+}
+
+/// Returns a list that the wire takes; the very one that was given if nothing had to be done.
+fn legal<'a>(
+    given: Cow<'a, [Message]>,
+    rules: &WireRules,
+    facts: &RequestFacts,
+    thinking: Thinking,
+    repairs: &mut Vec<Repair>,
+) -> Cow<'a, [Message]> {
+    let mut survey = sound::survey(&given, rules, facts, thinking);
+    let find = |messages: &[Message], strict| match survey.server_blocks {
+        true => server_pairs::halves(messages, rules, facts, strict),
+        false => HashSet::new(),
+    };
+    let mut halves = find(&given, false);
+    let spare = survey.server_blocks.then(|| given.clone());
+    halves.iter().for_each(|(message, _)| survey.distrust(*message));
+    if survey.sound {
+        return given;
+    }
+    let borrowed = match given {
+        Cow::Borrowed(messages) => Some(messages),
+        Cow::Owned(_) => None,
+    };
+    let mut mended = passes::mend(given, survey, &halves, rules, facts, thinking, repairs);
+    // A repair can come between a provider's call and its result. Then they are read strictly, and all is done again.
+    if let Some(spare) = spare
+        && !server_pairs::halves(&mended, rules, facts, false).is_empty()
+    {
+        repairs.clear();
+        survey = sound::survey(&spare, rules, facts, thinking);
+        halves = server_pairs::halves(&spare, rules, facts, true);
+        halves.iter().for_each(|(message, _)| survey.distrust(*message));
+        mended = passes::mend(spare, survey, &halves, rules, facts, thinking, repairs);
+    }
+    match borrowed {
+        Some(messages) if repairs.is_empty() => Cow::Borrowed(messages),
+        _ => Cow::Owned(mended),
+    }
 }

@@ -4,14 +4,12 @@
 //! well. The walk may be wrong in one direction only: what it calls sound is left as it is, what it is unsure of goes
 //! through the passes, which may find nothing to do.
 
-use std::collections::HashSet;
-
 use trunkline_message_tree::{Content, Message, Part, Role, StopReason, ToolCall, ToolResult};
 
-use crate::passes::{id_fits, is_blank, is_blank_part, is_thinking, provenance};
+use crate::passes::{id_fits, is_blank, is_blank_part, is_server_block, is_thinking, provenance};
 use crate::{
     Alternate, BlankText, CallSignatures, Head, IdScope, Reasoning, RequestFacts, ResultPlace, SystemPlace,
-    Tail, Thinking, WireRules, facts, json,
+    Tail, TakenMedia, Thinking, WireRules, facts, json,
 };
 
 /// More calls in one turn than this are paired with a map, by the passes.
@@ -23,6 +21,8 @@ pub(crate) struct Survey {
     pub(crate) turns: Vec<Turn>,
     /// The calls: a digest of the id in the upper bits, the turn in the lower ones; sorted.
     calls: Vec<u64>,
+    /// Whether there are calls that the provider ran itself, or results of such.
+    pub(crate) server_blocks: bool,
     /// Whether nothing has to be done at all.
     pub(crate) sound: bool,
 }
@@ -37,6 +37,17 @@ impl Survey {
         let first = self.calls.partition_point(|call| call >> TURN_BITS < wanted);
         let found = self.calls.get(first).filter(|call| *call >> TURN_BITS == wanted)?;
         Some((found & ((1 << TURN_BITS) - 1)) as usize)
+    }
+}
+
+impl Survey {
+    /// Takes back what was said of the turn with that message.
+    pub(crate) fn distrust(&mut self, message: usize) {
+        self.sound = false;
+        let turn = self.turns.partition_point(|turn| turn.start <= message).saturating_sub(1);
+        if let Some(turn) = self.turns.get_mut(turn) {
+            turn.sound = false;
+        }
     }
 }
 
@@ -57,6 +68,7 @@ pub(crate) fn survey(
     let survey = Survey {
         turns: vec![Turn { start: 0, sound: true }],
         calls: Vec::with_capacity(messages.len() / 2),
+        server_blocks: false,
         sound: true,
     };
     let mut walk = Walk {
@@ -68,7 +80,6 @@ pub(crate) fn survey(
         open: Vec::new(),
         user_messages: 0,
         answered: false,
-        server_calls: HashSet::new(),
         survey,
     };
     for (index, message) in messages.iter().enumerate() {
@@ -91,8 +102,6 @@ struct Walk<'a> {
     user_messages: usize,
     /// Whether there were results in this turn.
     answered: bool,
-    /// The provider's own calls in this run of assistant messages.
-    server_calls: HashSet<&'a str>,
     survey: Survey,
 }
 
@@ -102,9 +111,6 @@ impl<'a> Walk<'a> {
         if assistant && self.last != Some(Role::Assistant) && index > 0 {
             self.close_turn();
             self.survey.turns.push(Turn { start: index, sound: true });
-        }
-        if !assistant {
-            self.server_calls.clear();
         }
         let sound = match message.role {
             _ if !self.is_sound() => true,
@@ -127,6 +133,7 @@ impl<'a> Walk<'a> {
 
     /// Notes the ids of a message that is not sound, all of them.
     fn note_calls(&mut self, message: &'a Message) {
+        self.survey.server_blocks |= message.content.iter().any(is_server_block);
         message.calls().for_each(|call| self.note_call(call));
     }
 
@@ -182,7 +189,8 @@ impl<'a> Walk<'a> {
         for block in &message.content {
             let sound = match block {
                 Content::ToolResult(result) => may_answer && !words && self.answer(result),
-                Content::Image(_) | Content::Document(_) => self.rules.media,
+                Content::Image(_) => self.rules.media != TakenMedia::None,
+                Content::Document(_) => self.rules.media == TakenMedia::All,
                 Content::Opaque { wire, json } => {
                     *wire == self.rules.wire
                         && json::is_object(json)
@@ -233,16 +241,12 @@ impl<'a> Walk<'a> {
                 }
                 Content::RedactedThinking { .. } => {
                     thinks = true;
-                    self.may_think(message)
+                    self.may_think(message) && self.rules.reasoning != Reasoning::Own
                 }
-                Content::ServerCall { id, json } => {
-                    self.server_calls.insert(id);
-                    self.is_native(message) && json::is_object(json)
-                }
-                Content::ServerResult { call_id, json } => {
-                    self.server_calls.contains(call_id.as_str())
-                        && self.is_native(message)
-                        && json::is_object(json)
+                // Who answers whom here is for the whole list to see.
+                Content::ServerCall { .. } | Content::ServerResult { .. } => {
+                    self.survey.server_blocks = true;
+                    true
                 }
                 Content::Opaque { wire, json } => {
                     *wire == self.rules.wire && json::is_object(json) && self.stands_well(message, json)
@@ -300,7 +304,8 @@ impl<'a> Walk<'a> {
                 bytes += text.len();
                 self.rules.blank_text == BlankText::Allowed || result.content.len() == 1 || !is_blank(text)
             }
-            Part::Image(_) | Part::Document(_) => self.rules.media && self.rules.media_in_results,
+            Part::Image(_) => self.rules.media != TakenMedia::None && self.rules.media_in_results,
+            Part::Document(_) => self.rules.media == TakenMedia::All && self.rules.media_in_results,
         });
         fine && !passed_over
             && !facts::is_too_large(bytes, self.facts)
@@ -325,12 +330,6 @@ impl<'a> Walk<'a> {
             Reasoning::Absent => false,
             Reasoning::Signed | Reasoning::Own => provenance::is_ours(message, self.facts),
         }
-    }
-
-    fn is_native(&self, message: &Message) -> bool {
-        self.rules.server_tools
-            && provenance::is_native(message.origin.as_ref(), self.facts)
-            && (!self.rules.reasoning_items || provenance::is_ours(message, self.facts))
     }
 
     fn end(mut self, messages: &[Message]) -> Survey {
@@ -379,6 +378,8 @@ impl<'a> Walk<'a> {
                     && !(self.rules.final_white_space_refused && padded)
                     && !(self.rules.final_thinking_needs_thinking && silent && thinks)
             }
+            // Whether somebody of the user's side spoke before them is for the passes to see.
+            Some(Role::System) => self.rules.tail == Tail::Any,
             Some(_) => true,
         }
     }

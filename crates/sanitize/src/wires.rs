@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use crate::{
     Alternate, BlankText, CallSignatures, Head, IdAlphabet, IdRule, IdScope, Reasoning, ResultPlace,
-    SystemPlace, Tail, WireRules,
+    SystemPlace, Tail, TakenMedia, WireRules,
 };
 
 impl WireRules {
@@ -130,7 +130,7 @@ impl WireRules {
         WireRules {
             name: Cow::Borrowed("deepseek"),
             // Recorded: no image parts.
-            media: false,
+            media: TakenMedia::None,
             // Recorded: `reasoning_content` goes back in tool turns. It is not signed.
             reasoning: Reasoning::Own,
             reasoning_beside_calls: true,
@@ -202,7 +202,8 @@ impl WireRules {
     pub fn llama_cpp() -> Self {
         WireRules {
             name: Cow::Borrowed("llama-cpp"),
-            // Recorded: a picture in a tool message.
+            // Recorded: a picture in a tool message. It has no field for files.
+            media: TakenMedia::Images,
             media_in_results: true,
             reasoning: Reasoning::Own,
             ..WireRules::openai_chat()
@@ -314,6 +315,7 @@ impl WireRules {
         WireRules {
             results: ResultPlace::ToolMessage,
             results_in_call_order: true,
+            media: TakenMedia::Images,
             media_in_results: false,
             reasoning: Reasoning::Own,
             server_tools: false,
@@ -338,7 +340,7 @@ impl WireRules {
             results: ResultPlace::UserMessage,
             results_in_call_order: false,
             words_after_results: true,
-            media: true,
+            media: TakenMedia::All,
             media_in_results: true,
             empty_error_results: true,
             tool_blocks_need_tools: false,

@@ -13,6 +13,7 @@ fn a1_a14_a_call_without_a_result_gets_one_that_claims_nothing() {
          + call c1 read {}
          user: well?",
         expect![[r#"
+            ?? message 1 block 1: call "c1" has no result next to it
             user: hi
             assistant: let me look
             + call c1 read {}
@@ -31,6 +32,7 @@ fn a1_a_call_at_the_end_gets_its_result_there() {
          assistant:
          + call c1 read {}",
         expect![[r#"
+            ?? message 1 block 0: call "c1" has no result next to it
             user: hi
             assistant:
             + call c1 read {}
@@ -51,6 +53,7 @@ fn a2_a12_the_missing_result_of_a_batch_joins_the_others() {
          result c1: 42
          user: well?",
         expect![[r#"
+            ?? message 1 block 1: call "c2" has no result next to it
             user: hi
             assistant:
             + call c1 read {}
@@ -76,6 +79,7 @@ fn a2_it_comes_before_a_user_message_that_holds_the_others() {
          + result c1: 42
          + text: well?",
         expect![[r#"
+            ?? message 1 block 1: call "c2" has no result next to it
             user: hi
             assistant:
             + call c1 read {}
@@ -103,6 +107,7 @@ fn a3_results_move_before_words_in_a_user_message() {
          + text: well?
          + result c2: 43",
         expect![[r#"
+            ?? message 2 block 2: result "c2" comes after other content
             user: hi
             assistant:
             + call c1 read {}
@@ -135,6 +140,7 @@ fn a4_a15_a_result_without_a_call_is_quoted() {
          assistant: hello
          result c9: 42",
         expect![[r#"
+            ?? message 2 block 0: result "c9" has no call next to it
             user: hi
             assistant: hello
             harness: result without a call (c9):\n42
@@ -153,6 +159,8 @@ fn a4_a_result_before_its_call_does_not_answer_it() {
          + call c1 read {}
          user: well?",
         expect![[r#"
+            ?? message 2 block 0: result "c1" has no call next to it
+            ?? message 3 block 0: call "c1" has no result next to it
             user: hi
             assistant: hello
             harness: result without a call (c1):\n42
@@ -175,6 +183,7 @@ fn a4_a15_an_empty_result_without_a_call_is_dropped() {
          result c9:
          assistant: hello",
         expect![[r#"
+            ?? message 1 block 0: result "c9" has no call next to it
             user: hi
             assistant: hello
             -- dropped result c9: empty, and no call before it
@@ -190,6 +199,7 @@ fn a4_a_quoted_result_keeps_its_picture() {
          result c9!: a cat
          ++ image image/png base64 AAAA",
         expect![[r#"
+            ?? message 2 block 0: result "c9" has no call next to it
             user: hi
             assistant: hello
             harness: error result without a call (c9):\na cat
@@ -208,6 +218,8 @@ fn a5_a_result_that_comes_after_words_but_before_the_next_answer_moves_up() {
          user: hurry
          result c1: 42",
         expect![[r#"
+            ?? message 1 block 0: call "c1" has no result next to it
+            ?? message 3 block 0: result "c1" has no call next to it
             user: hi
             assistant:
             + call c1 read {}
@@ -228,6 +240,8 @@ fn a5_a_result_that_comes_after_the_next_answer_is_quoted_where_it_arrived() {
          assistant: it takes long
          result c1: 42",
         expect![[r#"
+            ?? message 1 block 0: call "c1" has no result next to it
+            ?? message 4 block 0: result "c1" has no call next to it
             user: hi
             assistant:
             + call c1 read {}
@@ -251,6 +265,7 @@ fn a6_a11_a_second_result_that_says_the_same_is_dropped() {
          result c1: 42
          result c1: 42",
         expect![[r#"
+            ?? message 3 block 0: call "c1" has several results
             user: hi
             assistant:
             + call c1 read {}
@@ -269,6 +284,7 @@ fn a6_a_second_result_that_says_more_is_merged() {
          result c1: 42
          result c1!: 43",
         expect![[r#"
+            ?? message 3 block 0: call "c1" has several results
             user: hi
             assistant:
             + call c1 read {}
@@ -294,6 +310,8 @@ fn a7_an_id_that_comes_again_gets_a_number() {
          + call c1 read {}
          result c1: 44",
         expect![[r#"
+            ?? message 3 block 0: call id "c1" is used again
+            ?? message 5 block 0: call id "c1" is used again
             user: hi
             assistant:
             + call c1 read {}
@@ -324,6 +342,7 @@ fn a7_a_number_that_is_taken_is_left_out() {
          + call c1 read {}
          result c1: 43",
         expect![[r#"
+            ?? message 4 block 0: call id "c1" is used again
             user: hi
             assistant:
             + call c1_2 read {}
@@ -347,6 +366,7 @@ fn a7_a_call_that_is_said_twice_is_said_once() {
          + call c1 read {}
          result c1: 42",
         expect![[r#"
+            ?? message 1 block 1: call id "c1" is used again
             user: hi
             assistant:
             + call c1 read {}
@@ -366,6 +386,8 @@ fn a7_two_calls_of_one_id_share_the_results_in_order() {
          result c1: a is 42
          result c1: b is 43"#,
         expect![[r#"
+            ?? message 1 block 1: call id "c1" is used again
+            ?? message 3 block 0: call "c1" has several results
             user: hi
             assistant:
             + call c1 read {"path":"a"}
@@ -403,6 +425,7 @@ fn a8_a_result_of_an_earlier_turn_does_not_answer_a_later_call_of_the_same_id() 
          + call call_0 read {}
          user: well?",
         expect![[r#"
+            ?? message 3 block 0: call "call_0" has no result next to it
             user: hi
             assistant:
             + call call_0 read {}

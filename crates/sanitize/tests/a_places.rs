@@ -12,6 +12,7 @@ fn a9_a_call_in_a_user_message_becomes_the_assistants() {
          + call c1 read {}
          + text: well?",
         expect![[r#"
+            ?? message 0 block 1: call may not stand here
             user: hi
             assistant:
             + call c1 read {}
@@ -34,6 +35,8 @@ fn a9_a_result_in_an_assistant_message_becomes_the_tools() {
          + text: it is 42
          user: thanks",
         expect![[r#"
+            ?? message 1 block 0: call "c1" has no result next to it
+            ?? message 1 block 1: result may not stand here
             user: hi
             assistant:
             + call c1 read {}
@@ -56,6 +59,8 @@ fn a9_words_in_a_tool_message_become_the_harnesss() {
          + text: by the way
          + result c2: 43",
         expect![[r#"
+            ?? message 2 block 1: text may not stand here
+            ?? message 2 block 2: result "c2" has no call next to it
             user: hi
             assistant:
             + call c1 read {}
@@ -77,6 +82,7 @@ fn a9_a_picture_in_an_assistant_message_becomes_the_harnesss() {
          + call c1 show {}
          result c1: shown",
         expect![[r#"
+            ?? message 1 block 1: image may not stand here
             user: draw
             assistant: here
             + call c1 show {}
@@ -102,6 +108,8 @@ fn a10_a12_results_in_two_user_messages_come_into_one() {
          + result c2: 43
          + text: well?",
         expect![[r#"
+            ?? message 1 block 1: call "c2" has no result next to it
+            ?? message 3 block 0: result "c2" has no call next to it
             user: hi
             assistant:
             + call c1 read {}
@@ -143,6 +151,10 @@ fn a15_results_in_a_user_message_become_tool_messages_on_openai_chat() {
          + result c2: 43
          + text: well?",
         expect![[r#"
+            ?? message 1 block 0: call "c1" has no result next to it
+            ?? message 1 block 1: call "c2" has no result next to it
+            ?? message 2 block 0: result may not stand here
+            ?? message 2 block 1: result may not stand here
             user: hi
             assistant:
             + call c1 read {}
@@ -165,6 +177,8 @@ fn a14_instructions_between_call_and_result_go_behind_it() {
          system: be quick
          result c1: 42",
         expect![[r#"
+            ?? message 1 block 0: call "c1" has no result next to it
+            ?? message 3 block 0: result "c1" has no call next to it
             user: hi
             assistant:
             + call c1 read {}
@@ -186,6 +200,8 @@ fn a14_an_answer_that_was_stored_in_pieces_is_one_answer() {
          result c1: 42
          result c2: 43",
         expect![[r#"
+            ?? message 1 block 1: call "c1" has no result next to it
+            ?? message 3 block 0: result "c1" has no call next to it
             user: hi
             assistant: let me look
             + call c1 read {}
@@ -207,6 +223,8 @@ fn a18_a_result_with_an_empty_id_answers_nobody() {
          result c2: 43
          result "": the tool panicked"#,
         expect![[r#"
+            ?? message 1 block 0: call "c1" has no result next to it
+            ?? message 3 block 0: result "" has no call next to it
             user: hi
             assistant:
             + call c1 read {}
@@ -229,6 +247,7 @@ fn a18_a_call_with_an_empty_id_gets_one() {
          + call "" read {}
          result "": 42"#,
         expect![[r#"
+            ?? message 1 block 0: call id "" is not accepted
             user: hi
             assistant:
             + call call_btpqoux8 read {}
@@ -247,6 +266,7 @@ fn a24_half_of_a_server_pair_is_dropped() {
          + server-result s1 {"type":"web_search_tool_result"}
          user: well?"#,
         expect![[r#"
+            ?? message 1 block 1: server result is foreign or incomplete
             user: hi
             assistant: let me search
             user: well?
@@ -273,6 +293,9 @@ fn s14_a_replayed_denied_batch_is_straightened() {
          + result C: done
          + result A: done",
         expect![[r#"
+            ?? message 1 block 0: call "A" has no result next to it
+            ?? message 1 block 2: call id "B" is used again
+            ?? message 4 block 1: result "A" has no call next to it
             user: do it
             assistant:
             + call A run {}

@@ -1,8 +1,13 @@
 //! The account of what was done.
 
+use std::collections::BTreeSet;
+
 use expect_test::expect;
-use trunkline_message_tree::{NodeId, notation};
-use trunkline_sanitize::{Repair, RequestFacts, WireRules, sanitize, violations};
+use trunkline_message_tree::{NodeId, Role, notation};
+use trunkline_sanitize::{
+    Account, BlockKind, Fate, QuoteCause, Repair, RepairKind, RequestFacts, ThinkingLoss, ThinkingOffCause,
+    WireRules, sanitize, violations,
+};
 
 const DAMAGED: &str = "user: hi
     assistant:
@@ -83,4 +88,105 @@ fn violations_come_in_order_and_say_what_the_provider_would() {
         message 4 block 0: result "c1" has no call next to it
             messages.N.content.M: unexpected `tool_use_id` found in `tool_result` blocks: …. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.
     "#]].assert_eq(&lines.concat());
+}
+
+#[test]
+fn an_account_counts_by_kind_and_says_what_was_lost() {
+    let list = notation::parse(DAMAGED).expect("the input of a test is notation");
+    let sanitized = sanitize(&list, &WireRules::anthropic(), &RequestFacts::default());
+    let account = Account::of(&sanitized.repairs);
+    assert_eq!(account.to_string(), "4 repairs, 1 loss");
+    let json = serde_json::to_string_pretty(&account).expect("an account is plain data");
+    expect![[r#"
+        {
+          "repairs": 4,
+          "losses": 1,
+          "by_kind": {
+            "answered": 1,
+            "arguments_replaced": 1,
+            "quoted": 1,
+            "thinking_dropped": 1
+          }
+        }"#]]
+    .assert_eq(&json);
+    assert_eq!(serde_json::from_str::<Account>(&json).expect("own JSON is readable"), account);
+}
+
+#[test]
+fn an_account_of_nothing_says_so() {
+    assert_eq!(Account::of(&[]), Account::default());
+    assert_eq!(Account::default().to_string(), "0 repairs");
+    let list =
+        notation::parse("user: hi\nassistant:\n+ redacted: xyz\n+ text: a\nuser: b").expect("notation");
+    let sanitized = sanitize(&list, &WireRules::openai_chat(), &RequestFacts::default());
+    assert_eq!(Account::of(&sanitized.repairs).to_string(), "1 repair");
+}
+
+#[test]
+fn every_kind_goes_through_json_under_its_own_name() {
+    let kinds = one_of_each();
+    for kind in &kinds {
+        let json = serde_json::to_value(kind).expect("kinds are plain data");
+        assert_eq!(json["repair"], kind.name());
+        assert_eq!(serde_json::from_value::<RepairKind>(json).expect("own JSON is readable"), *kind);
+    }
+    // A name that nobody has is refused with all that there are.
+    let refusal = serde_json::from_str::<RepairKind>(r#"{"repair":"?"}"#).expect_err("no such kind");
+    let refusal = refusal.to_string();
+    let known: BTreeSet<&str> = refusal.split('`').skip(3).step_by(2).collect();
+    assert_eq!(kinds.iter().map(RepairKind::name).collect::<BTreeSet<_>>(), known);
+}
+
+#[test]
+fn every_row_that_a_repair_names_is_in_the_table() {
+    let at = serde_json::json!({ "message": 0 });
+    for kind in one_of_each() {
+        let mut json = serde_json::to_value(&kind).expect("kinds are plain data");
+        json["at"] = at.clone();
+        let repair: Repair = serde_json::from_value(json).expect("own JSON is readable");
+        assert!(crate::catalogue::ids().contains(repair.row()), "{repair}: {}", repair.row());
+        assert!(!repair.to_string().contains('\n'), "a repair is one line");
+    }
+}
+
+/// One repair of each kind.
+fn one_of_each() -> Vec<RepairKind> {
+    let call_id = || "c1".to_owned();
+    vec![
+        RepairKind::Rehomed { block: BlockKind::Call, from: Role::User, to: Role::Assistant },
+        RepairKind::SystemToUser,
+        RepairKind::ThinkingDropped { blocks: 1, why: ThinkingLoss::Foreign },
+        RepairKind::ThinkingQuoted { blocks: 1 },
+        RepairKind::ThinkingAdded,
+        RepairKind::SignatureDropped { call_id: call_id() },
+        RepairKind::SignatureAdded { call_id: call_id() },
+        RepairKind::ForeignDropped { block: BlockKind::Opaque },
+        RepairKind::BrokenDropped { block: BlockKind::ServerResult },
+        RepairKind::BlankDropped,
+        RepairKind::BlankPartsDropped { call_id: call_id() },
+        RepairKind::ReplayDropped { call_id: call_id() },
+        RepairKind::Renamed { from: call_id(), to: "c1_2".to_owned(), taken: true },
+        RepairKind::ArgumentsReplaced { call_id: call_id(), raw: "{\"a".to_owned() },
+        RepairKind::Answered { call_id: call_id(), fate: Fate::NotStarted, said: "never".to_owned() },
+        RepairKind::Moved { call_id: call_id() },
+        RepairKind::Split { results: 2 },
+        RepairKind::Merged { call_id: call_id() },
+        RepairKind::DuplicateDropped { call_id: call_id() },
+        RepairKind::Quoted { call_id: call_id(), why: QuoteCause::Late },
+        RepairKind::ResultDropped { call_id: call_id(), why: QuoteCause::NoCall },
+        RepairKind::Reordered { results: 2 },
+        RepairKind::ResultFilled { call_id: call_id() },
+        RepairKind::ResultCut { call_id: call_id(), bytes: 7 },
+        RepairKind::Flattened { call_id: call_id() },
+        RepairKind::Bridged,
+        RepairKind::MediaReplaced { parts: 1 },
+        RepairKind::MediaMoved { call_id: call_id(), parts: 1 },
+        RepairKind::EmptyDropped { role: Role::User },
+        RepairKind::EmptyStubbed,
+        RepairKind::Joined { role: Role::System },
+        RepairKind::HeadAdded,
+        RepairKind::TailAdded,
+        RepairKind::Trimmed,
+        RepairKind::ThinkingOff { why: ThinkingOffCause::Lost },
+    ]
 }

@@ -14,6 +14,7 @@ fn c1_empty_text_is_dropped() {
          assistant: hello
          user: well?"#,
         expect![[r#"
+            ?? message 0 block 1: text is blank
             user: hi
             assistant: hello
             user: well?
@@ -33,6 +34,7 @@ fn c1_an_empty_text_in_a_result_is_dropped() {
          ++ text:
          user: well?",
         expect![[r#"
+            ?? message 2 block 0: text is blank
             user: hi
             assistant:
             + call c1 read {}
@@ -74,6 +76,7 @@ fn c2_white_space_is_dropped() {
          assistant: hello
          user: well?",
         expect![[r#"
+            ?? message 0 block 1: text is blank
             user: hi
             assistant: hello
             user: well?
@@ -114,6 +117,7 @@ fn c3_a_message_that_holds_nothing_is_dropped_and_its_neighbours_join() {
          assistant:
          user: well?",
         expect![[r#"
+            ?? message 1: message is empty
             user: hi
             user: well?
             -- dropped assistant message: empty
@@ -130,6 +134,7 @@ fn c3_a_user_message_that_holds_nothing_still_parts_two_answers() {
          assistant: are you there?
          user: yes",
         expect![[r#"
+            ?? message 2: message is empty
             user: hi
             assistant: hello
             harness: continue
@@ -149,6 +154,7 @@ fn c3_an_answer_that_was_only_foreign_thinking_is_dropped() {
          + thinking: hmm
          user: well?",
         expect![[r#"
+            ?? message 1 block 0: thinking is not signed by this model
             user: hi
             user: well?
             -- dropped thinking (1): not signed
@@ -179,6 +185,7 @@ fn c9_arguments_that_stand_for_nothing_become_an_object() {
          + call c1 read null
          result c1: 42",
         expect![[r#"
+            ?? message 1 block 0: arguments of call "c1" are not an object
             user: hi
             assistant:
             + call c1 read {}
@@ -197,6 +204,8 @@ fn c10_arguments_that_were_cut_are_kept_in_the_result() {
          + stop max_tokens
          user: well?"#,
         expect![[r#"
+            ?? message 1 block 0: arguments of call "c1" are not an object
+            ?? message 1 block 0: call "c1" has no result next to it
             user: hi
             assistant:
             + call c1 write {}
@@ -219,6 +228,7 @@ fn c10_they_join_a_result_that_is_there() {
          + call c1 run "ls"
          result c1!: arguments must be an object"#,
         expect![[r#"
+            ?? message 1 block 0: arguments of call "c1" are not an object
             user: hi
             assistant:
             + call c1 run {}
@@ -238,6 +248,7 @@ fn c11_a_foreign_id_is_mapped_at_both_ends() {
          + call "functions.read:0" read {}
          result "functions.read:0": 42"#,
         expect![[r#"
+            ?? message 1 block 0: call id "functions.read:0" is not accepted
             user: hi
             assistant:
             + call functions_read_0_hbtwtmac read {}
@@ -258,6 +269,8 @@ fn c11_ids_that_look_alike_stay_apart() {
          result "a:0": second
          result a.0: first"#,
         expect![[r#"
+            ?? message 1 block 0: call id "a.0" is not accepted
+            ?? message 1 block 1: call id "a:0" is not accepted
             user: hi
             assistant:
             + call a_0_nxbu2dtj read {}
@@ -279,6 +292,7 @@ fn c12_a_long_id_is_shortened_at_both_ends() {
          + call call_0123456789012345678901234567890123456789 read {}
          result call_0123456789012345678901234567890123456789: 42",
         expect![[r#"
+            ?? message 1 block 0: call id "call_0123456789012345678901234567890123456789" is not accepted
             user: hi
             assistant:
             + call call_01234567890123456789012345_7xq07ykj read {}
@@ -301,6 +315,7 @@ fn c13_ids_of_nine_letters_and_digits() {
          result call_1: 42
          result abcdef012: 43",
         expect![[r#"
+            ?? message 1 block 0: call id "call_1" is not accepted
             user: hi
             assistant:
             + call 0dx6zp94g read {}
@@ -326,6 +341,8 @@ fn c15_pictures_leave_results_where_the_wire_has_no_place_for_them() {
          ++ image image/png base64 BBBB
          user: well?",
         expect![[r#"
+            ?? message 2 block 0: image may not stand here
+            ?? message 3 block 0: image may not stand here
             user: hi
             assistant:
             + call c1 shot {}

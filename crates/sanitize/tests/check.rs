@@ -4,29 +4,36 @@ use expect_test::Expect;
 use trunkline_message_tree::notation;
 use trunkline_sanitize::{RequestFacts, WireRules, sanitize, violations};
 
-/// Sanitizes a damaged list and compares what comes out, with a line for each repair.
+/// Sanitizes a damaged list and compares what the judge says of it, what comes out, and a line for each repair.
 ///
 /// On the way it holds the judge against the passes: the damage is seen before and gone after.
 pub(crate) fn check(rules: &WireRules, input: &str, expected: Expect) {
-    expected.assert_eq(&outcome(rules, &RequestFacts::default(), input));
-}
-
-/// The same for Anthropic and OpenAI Chat, which must do the same here.
-pub(crate) fn check_both(input: &str, expected: Expect) {
-    let facts = RequestFacts::default();
-    let there = outcome(&WireRules::openai_chat(), &facts, input);
-    assert_eq!(outcome(&WireRules::anthropic(), &facts, input), there, "the wires differ");
-    expected.assert_eq(&there);
+    check_with(rules, &RequestFacts::default(), input, expected);
 }
 
 /// The same with something known.
 pub(crate) fn check_with(rules: &WireRules, facts: &RequestFacts, input: &str, expected: Expect) {
-    expected.assert_eq(&outcome(rules, facts, input));
+    let (damage, outcome) = outcome(rules, facts, input);
+    expected.assert_eq(&(damage.concat() + &outcome));
 }
 
-fn outcome(rules: &WireRules, facts: &RequestFacts, input: &str) -> String {
+/// The same for Anthropic and OpenAI Chat, which must do the same here; shows the damage that both see.
+pub(crate) fn check_both(input: &str, expected: Expect) {
+    let facts = RequestFacts::default();
+    let (mut damage, here) = outcome(&WireRules::anthropic(), &facts, input);
+    let (seen, there) = outcome(&WireRules::openai_chat(), &facts, input);
+    assert_eq!(here, there, "the wires differ");
+    damage.retain(|line| seen.contains(line));
+    assert!(!damage.is_empty(), "the wires see no damage in common");
+    expected.assert_eq(&(damage.concat() + &there));
+}
+
+/// Returns a line for each violation, and the list that comes out with a line for each repair.
+fn outcome(rules: &WireRules, facts: &RequestFacts, input: &str) -> (Vec<String>, String) {
     let messages = notation::parse(input).expect("the input of a test is notation");
-    assert_ne!(violations(&messages, rules, facts), [], "the judge sees no damage");
+    let damage: Vec<String> =
+        violations(&messages, rules, facts).iter().map(|violation| format!("?? {violation}\n")).collect();
+    assert!(!damage.is_empty(), "the judge sees no damage");
     let sanitized = sanitize(&messages, rules, facts);
     assert!(!sanitized.repairs.is_empty(), "nothing was repaired");
     let mut text = notation::print(&sanitized.messages);
@@ -38,7 +45,7 @@ fn outcome(rules: &WireRules, facts: &RequestFacts, input: &str) -> String {
     let again = sanitize(&*sanitized.messages, rules, &facts);
     assert_eq!(again.repairs, [], "not idempotent");
     assert_eq!(again.messages, sanitized.messages, "not idempotent");
-    text
+    (damage, text)
 }
 
 /// Asserts that the wire takes the list, and that it comes back borrowed.

@@ -39,6 +39,7 @@ fn d1_all_thinking_of_a_message_goes_or_none() {
          + text: hello
          user: well?",
         expect![[r#"
+            ?? message 1 block 1: thinking is not signed by this model
             user: hi
             assistant: hello
             user: well?
@@ -59,6 +60,7 @@ fn d2_thinking_of_another_model_is_dropped() {
          + origin anthropic haiku
          user: well?",
         expect![[r#"
+            ?? message 1 block 0: thinking is not signed by this model
             user: hi
             assistant: hello
             + origin anthropic haiku
@@ -108,6 +110,7 @@ fn d3_a_running_loop_that_lost_its_thinking_turns_thinking_off() {
          + origin openai gpt
          result c1: 42",
         expect![[r#"
+            ?? message 1 block 0: thinking is not signed by this model
             user: hi
             assistant:
             + call c1 read {}
@@ -175,6 +178,7 @@ fn d4_thinking_in_a_last_message_is_dropped_while_thinking_is_off() {
          + text: hel
          + origin anthropic opus",
         expect![[r#"
+            ?? message 1 block 0: the last message holds thinking while thinking is off
             user: hi
             assistant: hel
             + origin anthropic opus
@@ -192,8 +196,33 @@ fn d10_a_forced_choice_turns_thinking_off() {
         &facts,
         "user: hi",
         expect![[r#"
-        user: hi
-        -- thinking off for this request: a tool choice is forced
-    "#]],
+            ?? message 1: a tool choice is forced while thinking is on
+            user: hi
+            -- thinking off for this request: a tool choice is forced
+        "#]],
     );
+}
+
+#[test]
+fn d10_a_model_that_thinks_as_it_sees_fit_may_be_forced() {
+    let mut facts = facts(Thinking::Adaptive);
+    facts.choice_forced = true;
+    check_legal_with(&WireRules::anthropic(), &facts, "user: hi");
+}
+
+#[test]
+fn d10_deepseek_refuses_a_forced_choice_too_and_most_wires_do_not() {
+    let mut facts = facts(Thinking::On);
+    facts.choice_forced = true;
+    check_with(
+        &WireRules::deepseek(),
+        &facts,
+        "user: hi",
+        expect![[r#"
+            ?? message 1: a tool choice is forced while thinking is on
+            user: hi
+            -- thinking off for this request: a tool choice is forced
+        "#]],
+    );
+    check_legal_with(&WireRules::openai_chat(), &facts, "user: hi");
 }

@@ -46,6 +46,10 @@ fn a25_each_call_is_told_its_own() {
          + call c2 run {}
          + call c3 run {}",
         expect![[r#"
+            ?? message 1: the list ends with an assistant message
+            ?? message 1 block 0: call "c1" has no result next to it
+            ?? message 1 block 1: call "c2" has no result next to it
+            ?? message 1 block 2: call "c3" has no result next to it
             user: hi
             assistant:
             + call c1 run {}
@@ -78,6 +82,7 @@ fn what_was_said_is_repeated_to_the_letter() {
          + call c1 run {}
          user: well?",
         expect![[r#"
+            ?? message 1 block 0: call "c1" has no result next to it
             user: hi
             assistant:
             + call c1 run {}

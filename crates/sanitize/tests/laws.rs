@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 use trunkline_message_tree::{Content, Message, Part, Role};
-use trunkline_sanitize::{RepairKind, Sanitized, Thinking, WireRules, sanitize, violations};
+use trunkline_sanitize::{RepairKind, Sanitized, TakenMedia, Thinking, WireRules, sanitize, violations};
 
 use crate::generate::{answer, asked, facts, legal, list, rules};
 
@@ -85,6 +85,12 @@ proptest! {
         let mut later = sent.clone();
         later.push(answer);
         later.extend(after);
+        if rules.cache_exception().is_some() {
+            let waits = |block: &Content| matches!(block, Content::ServerCall { .. });
+            for message in sent.iter_mut().chain(&mut later) {
+                message.content.retain(|block| !waits(block));
+            }
+        }
         let earlier = blocks(&sanitize(&sent, &rules, &facts));
         let later = blocks(&sanitize(&later, &rules, &facts));
         prop_assert_eq!(&earlier[..], &later[..earlier.len().min(later.len())]);
@@ -102,11 +108,13 @@ proptest! {
     fn no_word_is_lost(list in list(), rules in rules(), facts in facts()) {
         let sanitized = sanitize(&list, &rules, &facts);
         let cut = sanitized.repairs.iter().any(|repair| matches!(repair.kind, RepairKind::ResultCut { .. }));
-        prop_assume!(!cut);
+        if cut {
+            return Ok(());
+        }
         let kept = said(&sanitized.messages).join("\n");
         for words in said(&list) {
             // A wire that takes no pictures takes their names.
-            if words.starts_with("Media {") && !rules.media {
+            if words.starts_with("Media {") && rules.media != TakenMedia::All {
                 continue;
             }
             prop_assert!(kept.contains(words.trim_end()), "{:?} is lost", words);

@@ -4,13 +4,22 @@
 
 mod a_pairing;
 mod a_places;
+mod a_server_tools;
+mod a_wires;
 mod account;
 mod b_roles;
+mod b_wires;
 mod c_emptiness;
+mod c_wires;
+mod catalogue;
 mod check;
 mod d_reasoning;
+mod d_wires;
+mod found;
 mod generate;
 mod known_calls;
 mod laws;
 mod legal;
 mod rule_sets;
+mod switch;
+mod texts;

@@ -137,7 +137,9 @@ fn is_user_side(message: &Message) -> bool {
 fn role(role: Role) -> &'static str {
     match role {
         Role::Assistant => "assistant",
-        Role::User | Role::Tool | Role::System => "user",
+        Role::User | Role::Tool => "user",
+        // In the middle of the list some newer models take it; the others refuse the role, which says what is wrong.
+        Role::System => "system",
     }
 }
 

@@ -1,23 +1,16 @@
 //! Judges every block where it stands.
 
-use std::collections::HashSet;
-
 use serde_json::{Map, Value};
-use trunkline_message_tree::{Content, Message, Origin, Part, Role, ToolResult};
+use trunkline_message_tree::{Content, Message, Part, Role, ToolResult};
 
 use super::Case;
-use crate::{BlankText, BlockKind, Place, ResultPlace, ViolationKind};
+use crate::{BlankText, BlockKind, Place, ResultPlace, TakenMedia, ViolationKind};
 
 /// Judges each message by itself.
 pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
-    // What the provider ran and answers stand in one run of assistant messages.
-    let mut server_calls: HashSet<&str> = HashSet::new();
     let leading = messages.iter().take_while(|message| message.role == Role::System).count();
     for (index, message) in messages.iter().enumerate() {
         let at = Place::message(index, message);
-        if message.role != Role::Assistant {
-            server_calls.clear();
-        }
         let leads = index < leading;
         if message.content.is_empty() && !leads {
             case.find(at, ViolationKind::Empty);
@@ -39,16 +32,11 @@ pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
                     case.find(at, ViolationKind::Blank);
                 }
                 Content::ToolResult(result) => case.result(at, result),
-                Content::Image(_) | Content::Document(_) if !case.rules.media => {
+                Content::Image(_) if case.rules.media == TakenMedia::None => {
                     case.find(at, ViolationKind::MediaRefused);
                 }
-                Content::ServerCall { id, json } => {
-                    case.server(at, BlockKind::ServerCall, message, json, true);
-                    server_calls.insert(id);
-                }
-                Content::ServerResult { call_id, json } => {
-                    let called = server_calls.contains(call_id.as_str());
-                    case.server(at, BlockKind::ServerResult, message, json, called);
+                Content::Document(_) if case.rules.media != TakenMedia::All => {
+                    case.find(at, ViolationKind::MediaRefused);
                 }
                 Content::Opaque { wire, json } => case.opaque(at, message, wire, json),
                 _ => {}
@@ -110,7 +98,12 @@ impl Case<'_> {
                 self.find(at, ViolationKind::Blank);
             }
             match block {
-                Some(_) if !self.rules.media => self.find(at, ViolationKind::MediaRefused),
+                Some(BlockKind::Image) if self.rules.media == TakenMedia::None => {
+                    self.find(at, ViolationKind::MediaRefused);
+                }
+                Some(BlockKind::Document) if self.rules.media != TakenMedia::All => {
+                    self.find(at, ViolationKind::MediaRefused);
+                }
                 Some(block) if !self.rules.media_in_results => {
                     self.find(at, ViolationKind::Misplaced { block });
                 }
@@ -133,17 +126,7 @@ impl Case<'_> {
         }
     }
 
-    fn server(&mut self, at: Place, block: BlockKind, message: &Message, json: &str, called: bool) {
-        let provider = |origin: &Option<Origin>| origin.as_ref().map(|origin| origin.provider.clone());
-        let (wrote, reads) = (provider(&message.origin), provider(&self.facts.origin));
-        let ours = wrote.is_none() || reads.is_none() || wrote == reads;
-        let whole = called && is_json_object(json) && !self.holds_foreign_items(message);
-        if !(self.rules.server_tools && ours && whole) {
-            self.find(at, ViolationKind::ForeignBlock { block });
-        }
-    }
-
-    fn holds_foreign_items(&self, message: &Message) -> bool {
+    pub(super) fn holds_foreign_items(&self, message: &Message) -> bool {
         let is_item = |block: &Content| match block {
             Content::Opaque { wire, json } => self.is_reasoning_item(wire, json),
             _ => false,
@@ -152,6 +135,6 @@ impl Case<'_> {
     }
 }
 
-fn is_json_object(json: &str) -> bool {
+pub(super) fn is_json_object(json: &str) -> bool {
     serde_json::from_str::<Map<String, Value>>(json).is_ok()
 }

@@ -64,13 +64,18 @@ fn head(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
 }
 
 fn tail(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
-    let (Some(turn), Some(message)) = (turns.last(), messages.last()) else { return };
-    if turn.role != Role::Assistant {
-        return;
+    // Instructions at the end are nobody's turn: who spoke before them spoke last.
+    let spoken = turns.iter().rfind(|turn| turn.role != Role::System);
+    if let Some(last) = spoken.filter(|turn| turn.role == Role::Assistant)
+        && case.rules.tail == Tail::User
+    {
+        let last_message = last.blocks.last().map_or(last.at.message, |(at, _)| at.message);
+        let paused = messages.get(last_message).is_some_and(|one| one.stop == Some(StopReason::Pause));
+        if !paused {
+            case.find(last.at, ViolationKind::TailAssistant);
+        }
     }
-    if case.rules.tail == Tail::User && message.stop != Some(StopReason::Pause) {
-        case.find(turn.at, ViolationKind::TailAssistant);
-    }
+    let Some(turn) = turns.last().filter(|turn| turn.role == Role::Assistant) else { return };
     if let Some((at, Content::Text { text })) = turn.blocks.last()
         && case.rules.final_white_space_refused
         && (text.is_empty() || text.trim_end() != text)
@@ -96,12 +101,15 @@ fn thinking(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
     }
     // The loop: answers of the assistant and nothing but results since the user's last words, ending in results.
     let only_results = |turn: &Turn<'_>| turn.blocks.iter().all(|(_, block)| block.as_result().is_some());
-    let is_words = |turn: &Turn<'_>| turn.role != Role::Assistant && !only_results(turn);
+    let is_words = |turn: &Turn<'_>| turn.role == Role::User && !only_results(turn);
     let start = turns.iter().rposition(is_words).map_or(0, |words| words + 1);
     let Some(running) = turns.get(start..) else { return };
     let first = running.iter().find(|turn| turn.role == Role::Assistant);
     if let Some(first) = first
-        && running.last().is_some_and(|last| last.role != Role::Assistant)
+        && running
+            .iter()
+            .rfind(|turn| turn.role != Role::System)
+            .is_some_and(|last| last.role != Role::Assistant)
         && !first.blocks.first().is_some_and(|(_, block)| is_thinking(block))
     {
         case.find(first.at, ViolationKind::LoopWithoutThinking);

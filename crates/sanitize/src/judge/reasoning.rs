@@ -42,7 +42,8 @@ impl Case<'_> {
             let taken = match self.rules.reasoning {
                 Reasoning::Any => true,
                 Reasoning::Signed => signed && ours,
-                Reasoning::Own => ours,
+                // What is encrypted has no field there.
+                Reasoning::Own => ours && !matches!(content, Content::RedactedThinking { .. }),
                 Reasoning::Absent => false,
             };
             let foreign_item = match content {

@@ -8,7 +8,7 @@ use crate::{ViolationKind, WireRules};
 pub(super) fn of(rules: &WireRules, kind: &ViolationKind) -> Option<&'static str> {
     let own = match &*rules.name {
         "deepseek" => deepseek(kind),
-        "mistral" => mistral(kind),
+        "mistral" | "mistral-strict" => mistral(kind),
         "strict-template" => strict_template(kind),
         _ => None,
     };
@@ -117,6 +117,9 @@ fn anthropic(kind: &ViolationKind) -> Option<&'static str> {
             "When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."
         }
         ViolationKind::ForcedWhileThinking => "Thinking may not be enabled when tool_choice forces tool use.",
+        ViolationKind::ForeignBlock { block: crate::BlockKind::ServerCall } => {
+            "messages.N: `…` tool use with id `…` was found without a corresponding `…_tool_result` block"
+        }
         ViolationKind::ForeignBlock { block: crate::BlockKind::ServerResult } => {
             "unexpected `tool_use_id` found in `…` blocks: …. Each `…` block must have a corresponding \
              `server_tool_use` block before it."

@@ -7,28 +7,25 @@ use std::collections::HashSet;
 
 use trunkline_message_tree::{Content, Media, Message, Part, Role};
 
-use super::provenance::{is_native, is_ours, is_reasoning_item};
+use super::provenance::{is_native, is_ours, is_reasoning_item, summary_of};
+use super::server_pairs::ServerBlock;
 use super::{Item, is_blank, is_blank_part};
 use crate::json;
 use crate::{
     BlankText, BlockKind, CallSignatures, ForeignReasoning, Place, Reasoning, Repair, RepairKind,
-    RequestFacts, SIGNATURE_STUB, ThinkingLoss, WireRules,
+    RequestFacts, SIGNATURE_STUB, TakenMedia, ThinkingLoss, WireRules,
 };
 
 /// Drops refused blocks in place. `leading` tells whether only instructions came before.
 pub(crate) fn drop_refused(
     items: &mut [Item],
     mut leading: bool,
+    halves: &HashSet<ServerBlock>,
     rules: &WireRules,
     facts: &RequestFacts,
     repairs: &mut Vec<Repair>,
 ) {
-    // The provider's own calls in this run of assistant messages.
-    let mut server_calls: HashSet<String> = HashSet::new();
     for Item { message, at, .. } in items {
-        if message.role != Role::Assistant {
-            server_calls.clear();
-        }
         leading &= message.role == Role::System;
         // Items of one answer point at its reasoning; if that has to go, they go with it.
         let orphaned = drop_thinking(message, *at, rules, facts, repairs);
@@ -36,8 +33,9 @@ pub(crate) fn drop_refused(
         drop_signatures(message, *at, rules, facts, repairs);
         let speaks = leading && !message.content.iter().all(is_blank_text);
         let beside_call = message.role == Role::Assistant && message.calls().next().is_some();
-        let (role, origin) = (message.role, message.origin.take());
-        let mut block = 0;
+        quote_foreign_items(message, *at, rules, facts, repairs);
+        let native = rules.server_tools && is_native(message.origin.as_ref(), facts);
+        let (mut block, mut server_block) = (0, 0);
         message.content.retain_mut(|content| {
             let at = at.block(block);
             block += 1;
@@ -63,21 +61,15 @@ pub(crate) fn drop_refused(
                     }
                     None
                 }
-                Content::ServerCall { id, json } => {
-                    let native = rules.server_tools && is_native(origin.as_ref(), facts);
-                    let whole = role == Role::Assistant && json::is_object(json) && !orphaned;
-                    if native && whole {
-                        server_calls.insert(id.clone());
-                    }
-                    lost(BlockKind::ServerCall, native, whole)
+                Content::ServerCall { json, .. } => {
+                    let half = halves.contains(&(at.message, server_block));
+                    server_block += 1;
+                    lost(BlockKind::ServerCall, native, json::is_object(json) && !orphaned && !half)
                 }
-                Content::ServerResult { call_id, json } => {
-                    let native = rules.server_tools && is_native(origin.as_ref(), facts);
-                    let whole = role == Role::Assistant
-                        && json::is_object(json)
-                        && !orphaned
-                        && server_calls.contains(call_id);
-                    lost(BlockKind::ServerResult, native, whole)
+                Content::ServerResult { json, .. } => {
+                    let half = halves.contains(&(at.message, server_block));
+                    server_block += 1;
+                    lost(BlockKind::ServerResult, native, json::is_object(json) && !orphaned && !half)
                 }
                 Content::Opaque { wire, json } => {
                     lost(BlockKind::Opaque, *wire == rules.wire, json::is_object(json) && !orphaned)
@@ -88,7 +80,6 @@ pub(crate) fn drop_refused(
             repairs.extend(cause.map(|kind| Repair { at, kind }));
             keep
         });
-        message.origin = origin;
         // A picture among the instructions moves out in the next pass, and what follows no longer leads.
         leading &= message.content.iter().all(|block| matches!(block, Content::Text { .. }));
     }
@@ -112,12 +103,7 @@ fn drop_thinking(
     facts: &RequestFacts,
     repairs: &mut Vec<Repair>,
 ) -> bool {
-    let is_item = |block: &Content| match block {
-        Content::Opaque { wire, json } => {
-            rules.reasoning_items && *wire == rules.wire && is_reasoning_item(json)
-        }
-        _ => false,
-    };
+    let is_item = |block: &Content| is_item(block, rules);
     let assistant = message.role == Role::Assistant;
     if !assistant && message.content.iter().any(is_item) {
         let blocks = message.content.iter().filter(|block| is_item(block)).count();
@@ -125,19 +111,31 @@ fn drop_thinking(
         let why = ThinkingLoss::Misplaced;
         repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks, why } });
     }
-    let foreign_items = if assistant && !is_ours(message, facts) {
-        message.content.iter().filter(|b| is_item(b)).count()
-    } else {
-        0
-    };
-    if foreign_items > 0 {
-        message.content.retain(|block| !is_item(block));
-        let why = ThinkingLoss::Foreign;
-        repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks: foreign_items, why } });
+    let quotes = facts.foreign_reasoning == ForeignReasoning::AsText && assistant && !is_ours(message, facts);
+    let orphaned = is_orphaned(message, rules, facts);
+    if orphaned {
+        let (mut blocks, mut quoted) = (0, 0);
+        message.content.retain_mut(|block| {
+            let Content::Opaque { json, .. } = &*block else { return true };
+            if !is_item(block) {
+                return true;
+            }
+            let summary = summary_of(json).filter(|_| quotes);
+            quoted += usize::from(summary.is_some());
+            blocks += usize::from(summary.is_none());
+            summary.map(|summary| *block = quoted_reasoning(&summary)).is_some()
+        });
+        if quoted > 0 {
+            repairs.push(Repair { at, kind: RepairKind::ThinkingQuoted { blocks: quoted } });
+        }
+        if blocks > 0 {
+            let why = ThinkingLoss::Foreign;
+            repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks, why } });
+        }
     }
     let blocks = message.content.iter().filter(|block| is_thinking(block)).count();
     if blocks == 0 {
-        return foreign_items > 0;
+        return orphaned;
     }
     // Empty reasoning that was put beside calls is nobody's and may stay.
     let nobodys =
@@ -145,8 +143,18 @@ fn drop_thinking(
     if rules.reasoning_beside_calls && assistant {
         let mut thoughts = message.content.iter().filter(|block| is_thinking(block));
         if thoughts.all(nobodys) {
-            return foreign_items > 0;
+            return orphaned;
         }
+    }
+    if rules.reasoning == Reasoning::Own && assistant && is_ours(message, facts) {
+        // What is encrypted has no field there.
+        message.content.retain(|block| !matches!(block, Content::RedactedThinking { .. }));
+        let kept = message.content.iter().filter(|block| is_thinking(block)).count();
+        if kept < blocks {
+            let why = ThinkingLoss::NotOnWire;
+            repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks: blocks - kept, why } });
+        }
+        return orphaned;
     }
     let unsigned = |block: &Content| match block {
         Content::Thinking { signature, .. } => signature.as_ref().is_none_or(String::is_empty),
@@ -155,17 +163,16 @@ fn drop_thinking(
     let why = match rules.reasoning {
         _ if !assistant && rules.reasoning != Reasoning::Absent => ThinkingLoss::Misplaced,
         Reasoning::Absent => ThinkingLoss::NotOnWire,
-        Reasoning::Any => return foreign_items > 0,
+        Reasoning::Any => return orphaned,
         Reasoning::Signed | Reasoning::Own if !is_ours(message, facts) => ThinkingLoss::Foreign,
         Reasoning::Signed if message.content.iter().any(unsigned) => ThinkingLoss::Unsigned,
-        Reasoning::Signed | Reasoning::Own => return foreign_items > 0,
+        Reasoning::Signed | Reasoning::Own => return orphaned,
     };
     let mut quoted = 0;
-    let quotes = facts.foreign_reasoning == ForeignReasoning::AsText && assistant;
     message.content.retain_mut(|block| {
         match block {
             Content::Thinking { text, .. } if quotes && !is_blank(text) => {
-                *block = Content::text(format!("(earlier reasoning)\n{text}"));
+                *block = quoted_reasoning(text);
                 quoted += 1;
             }
             _ => {}
@@ -178,28 +185,72 @@ fn drop_thinking(
     if quoted < blocks {
         repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks: blocks - quoted, why } });
     }
-    foreign_items > 0
+    orphaned
+}
+
+/// Turns what can be read of another wire's reasoning into text, where that is wished for.
+fn quote_foreign_items(
+    message: &mut Message,
+    at: Place,
+    rules: &WireRules,
+    facts: &RequestFacts,
+    repairs: &mut Vec<Repair>,
+) {
+    if facts.foreign_reasoning != ForeignReasoning::AsText || message.role != Role::Assistant {
+        return;
+    }
+    for (block, content) in message.content.iter_mut().enumerate() {
+        let Content::Opaque { wire, json } = &*content else { continue };
+        if *wire == rules.wire || !is_reasoning_item(json) {
+            continue;
+        }
+        if let Some(summary) = summary_of(json) {
+            *content = quoted_reasoning(&summary);
+            repairs.push(Repair { at: at.block(block), kind: RepairKind::ThinkingQuoted { blocks: 1 } });
+        }
+    }
+}
+
+/// Whether a message of another model holds items of reasoning, so that whatever points at them has to go with them.
+pub(super) fn is_orphaned(message: &Message, rules: &WireRules, facts: &RequestFacts) -> bool {
+    message.role == Role::Assistant
+        && !is_ours(message, facts)
+        && message.content.iter().any(|block| is_item(block, rules))
+}
+
+fn is_item(block: &Content, rules: &WireRules) -> bool {
+    match block {
+        Content::Opaque { wire, json } => {
+            rules.reasoning_items && *wire == rules.wire && is_reasoning_item(json)
+        }
+        _ => false,
+    }
+}
+
+fn quoted_reasoning(text: &str) -> Content {
+    Content::text(format!("(earlier reasoning)\n{text}"))
 }
 
 /// Puts words in the place of pictures and documents where a wire takes none.
 fn replace_media(message: &mut Message, at: Place, rules: &WireRules, repairs: &mut Vec<Repair>) {
-    if rules.media {
+    let (images, documents) = (rules.media != TakenMedia::None, rules.media == TakenMedia::All);
+    if images && documents {
         return;
     }
     let words = |media: &Media| format!("({} left out: not taken here)", media.media_type);
     for (block, content) in message.content.iter_mut().enumerate() {
         let mut parts = 0;
         match content {
-            Content::Image(media) | Content::Document(media) => {
-                *content = Content::text(words(media));
-                parts += 1;
-            }
+            Content::Image(media) if !images => (*content, parts) = (Content::text(words(media)), 1),
+            Content::Document(media) if !documents => (*content, parts) = (Content::text(words(media)), 1),
             Content::ToolResult(result) => {
                 for part in &mut result.content {
-                    if let Part::Image(media) | Part::Document(media) = part {
-                        *part = Part::text(words(media));
-                        parts += 1;
+                    match part {
+                        Part::Image(media) if !images => *part = Part::text(words(media)),
+                        Part::Document(media) if !documents => *part = Part::text(words(media)),
+                        _ => continue,
                     }
+                    parts += 1;
                 }
             }
             _ => {}

@@ -17,7 +17,7 @@ pub(crate) struct Before {
     pub(crate) begun: bool,
     /// Whether only instructions were given.
     pub(crate) leading: bool,
-    /// Whether the last message that is left is the assistant's.
+    /// Whether the last message that is left is the assistant's, instructions aside.
     pub(crate) assistant: bool,
 }
 
@@ -52,7 +52,8 @@ pub(crate) fn drop_empty(items: Vec<Item>, mut before: Before, repairs: &mut Vec
 /// Ends the user's turn: puts a stub where nothing else was said in it.
 fn fill(hollow: &mut Vec<Item>, kept: &mut Vec<Item>, before: &mut Before, repairs: &mut Vec<Repair>) {
     for mut item in hollow.drain(..) {
-        let after_assistant = kept.last().map_or(before.assistant, Item::is_assistant);
+        let spoken = kept.iter().rfind(|item| item.message.role != Role::System);
+        let after_assistant = spoken.map_or(before.assistant, Item::is_assistant);
         if !before.begun || after_assistant {
             item.message.role = Role::User;
             item.message.author = Author::Harness;

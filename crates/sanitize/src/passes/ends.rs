@@ -14,6 +14,14 @@ pub(super) fn mend_tail(
     end: Place,
     repairs: &mut Vec<Repair>,
 ) {
+    // Instructions at the end are nobody's turn: who spoke before them spoke last.
+    let spoken = items.iter().rfind(|item| item.message.role != Role::System);
+    let ends_in_instructions = items.last().is_some_and(|last| last.message.role == Role::System);
+    let continues = |item: &&Item| item.is_assistant() && item.message.stop != Some(StopReason::Pause);
+    if rules.tail == Tail::User && ends_in_instructions && spoken.filter(continues).is_some() {
+        items.push(Item::stub(TAIL_STUB, end));
+        repairs.push(Repair { at: end, kind: RepairKind::TailAdded });
+    }
     // What is left of the last message may be nothing; then the one before it is the last.
     while let Some(last) = items.last_mut().filter(|last| last.is_assistant()) {
         if rules.tail == Tail::User && last.message.stop != Some(StopReason::Pause) {

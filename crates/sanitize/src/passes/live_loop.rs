@@ -17,11 +17,13 @@ pub(crate) fn has_lost_thinking(messages: &[Message], rules: &WireRules, thinkin
     for message in messages.iter().rev() {
         match message.role {
             Role::Assistant => first = Some(message),
-            Role::Tool => {}
+            // Instructions in between end no loop.
+            Role::Tool | Role::System => {}
             Role::User if message.content.iter().all(is_result) => {}
-            Role::User | Role::System => break,
+            Role::User => break,
         }
     }
-    let runs = messages.last().is_some_and(|last| last.role != Role::Assistant);
+    let last = messages.iter().rfind(|message| message.role != Role::System);
+    let runs = last.is_some_and(|last| last.role != Role::Assistant);
     runs && first.is_some_and(|first| !first.content.first().is_some_and(is_thinking))
 }

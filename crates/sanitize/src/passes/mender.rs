@@ -1,11 +1,13 @@
 //! Goes over a list turn by turn: what is sound is taken as it is, the rest goes through the passes.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use trunkline_message_tree::{Author, Content, Message, Role};
 
 use super::empties::{self, Before};
 use super::pairing::Pairs;
+use super::server_pairs::ServerBlock;
 use super::{Item, blocks, ends, flatten, is_silent, roles};
 use crate::sound::Survey;
 use crate::{
@@ -17,6 +19,7 @@ use crate::{
 pub(crate) fn mend(
     given: Cow<'_, [Message]>,
     mut survey: Survey,
+    halves: &HashSet<ServerBlock>,
     rules: &WireRules,
     facts: &RequestFacts,
     thinking: Thinking,
@@ -43,7 +46,7 @@ pub(crate) fn mend(
         let mut items: Vec<Item> = given.map(|(index, message)| Item::new(start + index, message)).collect();
 
         // What a message may hold comes before who answers whom, and both before what became empty on the way.
-        blocks::drop_refused(&mut items, line.leading, rules, facts, repairs);
+        blocks::drop_refused(&mut items, line.leading, halves, rules, facts, repairs);
         let items = roles::rehome(items, rules, repairs);
         let elsewhere = |id: &str| {
             let first = survey.first_turn_with(id).filter(|first| *first < turn);
@@ -91,7 +94,8 @@ struct Line<'a> {
 
 impl Line<'_> {
     fn before(&self) -> Before {
-        let assistant = self.out.last().is_some_and(|last| last.role == Role::Assistant);
+        let last = self.out.iter().rfind(|message| message.role != Role::System);
+        let assistant = last.is_some_and(|last| last.role == Role::Assistant);
         Before { spoken: self.spoken, begun: self.begun, leading: self.leading, assistant }
     }
 

@@ -14,12 +14,14 @@ mod mender;
 mod pairing;
 pub(crate) mod provenance;
 mod roles;
+pub(crate) mod server_pairs;
 mod slot;
 mod turn;
 
 pub(crate) use blocks::is_thinking;
 pub(crate) use call_ids::fits as id_fits;
 pub(crate) use mender::mend;
+pub(crate) use server_pairs::is_server_block;
 
 use trunkline_message_tree::{Author, Content, Message, Part, Role};
 

@@ -27,3 +27,23 @@ pub(crate) fn is_reasoning_item(json: &str) -> bool {
     }
     serde_json::from_str(json).is_ok_and(|item: Item<'_>| item.kind == "reasoning")
 }
+
+/// Returns what can be read of an item of reasoning.
+pub(crate) fn summary_of(json: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Item {
+        #[serde(default)]
+        summary: Vec<Text>,
+        #[serde(default)]
+        content: Option<Vec<Text>>,
+    }
+    #[derive(Deserialize)]
+    struct Text {
+        #[serde(default)]
+        text: String,
+    }
+    let item: Item = serde_json::from_str(json).ok()?;
+    let texts = item.summary.into_iter().chain(item.content.into_iter().flatten()).map(|part| part.text);
+    let texts: Vec<String> = texts.filter(|text| !text.trim().is_empty()).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}

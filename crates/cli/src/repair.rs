@@ -1,0 +1,240 @@
+//! `trunkline repair`: how a file would be mended, and a new file that is.
+//!
+//! The given file is only read. What was written is read again and judged before it is called good, so a mistake in a
+//! writer is found here and not by the provider.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use trunkline_sanitize::{Account, RequestFacts, WireRules};
+use trunkline_transcripts::{Conversation, Format, Transcript, Written, read};
+use uuid::Uuid;
+
+use crate::args::{End, Repair};
+use crate::fault::{Exit, Fault};
+use crate::findings::{account_json, fault_note, halves, loss_note, repair_line, repairs_json};
+use crate::history::{History, Mended, end_of, facts, own_wire, rules_for_files};
+use crate::new_file;
+use crate::paint::{self, BOLD, DIM, GREEN, YELLOW, paint, tell};
+use crate::second_look::{self, problems_left};
+use crate::store::{program, quoted};
+use crate::text::{count, one_line, safe};
+
+/// Shows what would be done to a file, or does it to a new one.
+pub(crate) fn run(args: &Repair) -> Result<Exit, Fault> {
+    let bytes = fs::read(&args.file)
+        .map_err(|error| Fault::new(format!("cannot read {}: {error}", args.file.display())))?;
+    let transcript =
+        read(&bytes).map_err(|error| Fault::new(format!("cannot read {}: {error}", args.file.display())))?;
+    let case = Case::new(args, &transcript)?;
+    let history =
+        History::new(&case.conversation.messages, transcript.format, &case.rules, &case.facts, case.end);
+    let mended = history.mended();
+    let head = case.head(&mended);
+    if mended.repairs.is_empty() && halves(&transcript.faults).is_empty() {
+        return match args.json {
+            true => paint::print_json(&head).map(|()| Exit::Done),
+            false => nothing_to_do(&case),
+        };
+    }
+    let lines: String = mended.repairs.iter().map(|repair| repair_line(repair, &history.shaped)).collect();
+    let halves = halves(&transcript.faults).into_iter();
+    let halves: String = halves.map(|fault| format!("{}\n", paint(YELLOW, &fault_note(fault)))).collect();
+    let told = format!("{}{lines}{halves}", case.opening(&mended));
+    if args.apply {
+        return apply(&case, &mended, head, &told);
+    }
+    if args.json {
+        return paint::print_json(&head).map(|()| Exit::Broken);
+    }
+    paint::print(&told)?;
+    tell(&case.invitation());
+    Ok(Exit::Broken)
+}
+
+/// What is to be repaired, and for whom.
+struct Case<'a> {
+    args: &'a Repair,
+    transcript: &'a Transcript,
+    index: usize,
+    conversation: &'a Conversation,
+    rules: WireRules,
+    facts: RequestFacts,
+    end: End,
+}
+
+impl<'a> Case<'a> {
+    fn new(args: &'a Repair, transcript: &'a Transcript) -> Result<Self, Fault> {
+        let (index, conversation) = meant(args, transcript)?;
+        let wire = args.wire.as_deref().unwrap_or_else(|| own_wire(transcript.format));
+        let rules = rules_for_files(wire).ok_or_else(|| {
+            Fault::usage(format!("no wire is called {wire:?}")).hint(WireRules::NAMES.join(", "))
+        })?;
+        let facts = facts(transcript.format, &rules);
+        let end = args.end.unwrap_or_else(|| end_of(transcript.format));
+        Ok(Case { args, transcript, index, conversation, rules, facts, end })
+    }
+
+    fn head(&self, mended: &Mended) -> Value {
+        json!({
+            "version": 1,
+            "path": self.args.file.to_string_lossy(),
+            "format": self.transcript.format.name(),
+            "session": self.conversation.id,
+            "wire": self.rules.name,
+            "messages": self.conversation.messages.len(),
+            "account": account_json(&mended.repairs),
+            "repairs": repairs_json(&mended.repairs),
+            "written": null,
+        })
+    }
+
+    fn opening(&self, mended: &Mended) -> String {
+        let mut account = Account::of(&mended.repairs).to_string();
+        let halves = halves(&self.transcript.faults).len();
+        if halves > 0 {
+            account.push_str(&format!(", and {} with half of a character", count(halves, "line")));
+        }
+        let account = paint(BOLD, &account);
+        format!("{account} for {}, {}\n", self.rules.name, self.what())
+    }
+
+    /// Says which conversation it is.
+    fn what(&self) -> String {
+        let title = self.conversation.title.as_deref().map(|title| one_line(title, 60)).unwrap_or_default();
+        let title = if title.is_empty() { title } else { format!(" “{title}”") };
+        let length = count(self.conversation.messages.len(), "message");
+        format!("in {length} of {}{title}", self.transcript.format)
+    }
+
+    fn invitation(&self) -> String {
+        let mut again = format!("{} repair {}", program(), quoted(&self.args.file.display().to_string()));
+        again.push_str(&format!(" --for {}", self.rules.name));
+        if let Some(session) = &self.args.session {
+            again.push_str(&format!(" --session {}", quoted(session)));
+        }
+        match self.args.end {
+            Some(End::Request) => again.push_str(" --as request"),
+            Some(End::History) => again.push_str(" --as history"),
+            None => {}
+        }
+        let again = one_line(&format!("{again} --apply"), usize::MAX);
+        format!("{}\n  {again}\n", paint(DIM, "nothing was written; this writes a new file:"))
+    }
+}
+
+fn nothing_to_do(case: &Case<'_>) -> Result<Exit, Fault> {
+    let name = &case.rules.name;
+    paint::print(&format!("{} for {name}, {}\n", paint(GREEN, "nothing to repair"), case.what()))?;
+    for fault in case.transcript.faults.iter().filter(|fault| fault.kind.is_damage()) {
+        tell(&format!("{}\n", paint(YELLOW, &fault_note(fault))));
+    }
+    Ok(Exit::Done)
+}
+
+/// Writes the new file, reads it again, judges it, and only then tells of it: a reader that goes away stops nothing.
+fn apply(case: &Case<'_>, mended: &Mended, mut head: Value, told: &str) -> Result<Exit, Fault> {
+    if mended.messages.is_empty() {
+        return Err(Fault::new("nothing that was said would be left, so nothing was written")
+            .hint("a new session loses nothing"));
+    }
+    let id = Uuid::new_v4().to_string();
+    let Written { bytes, losses, .. } = case
+        .transcript
+        .write(case.index, &mended.messages, &id)
+        .map_err(|error| Fault::new(error.to_string()))?;
+    let path = match &case.args.out {
+        Some(path) => new_file::write(path, &bytes).map(|()| path.clone())?,
+        None => new_file::write_beside(names(&case.args.file, case.transcript.format, &id), &bytes)?,
+    };
+    let left = judged_again(case, &path)?;
+    if case.args.json {
+        head["written"] = json!(path.to_string_lossy());
+        head["problems"] = json!(left);
+        paint::print_json(&head)?;
+    } else {
+        let shown = one_line(&path.display().to_string(), usize::MAX);
+        paint::print(&format!("{told}{} {shown}\n", paint(GREEN, "written:")))?;
+        for loss in &losses {
+            tell(&format!("{}\n", paint(YELLOW, &loss_note(loss))));
+        }
+    }
+    if !left.is_empty() {
+        return Err(second_look::fault("the new file was read again and", &left));
+    }
+    if !case.args.json {
+        tell(&next(case, &path, &id));
+    }
+    Ok(Exit::Done)
+}
+
+/// Says what can be done with the new file.
+fn next(case: &Case<'_>, path: &Path, id: &str) -> String {
+    let good = "read again: nothing in it would be refused; the given file is as it was\n";
+    if case.transcript.format != Format::ClaudeCode {
+        return good.to_owned();
+    }
+    let is_beside = path.parent() == case.args.file.parent();
+    if !is_beside || case.args.out.is_some() {
+        return format!("{good}to resume it, put it beside its session as {id}.jsonl\n");
+    }
+    let cwd = case.conversation.cwd.as_deref().filter(|cwd| safe(cwd) == *cwd && !cwd.contains(['\n', '\t']));
+    let there = cwd.map(|cwd| format!("cd {} && ", quoted(cwd))).unwrap_or_default();
+    format!("{good}{} {there}claude --resume {id}\n", paint(DIM, "next:"))
+}
+
+/// Reads the file that was written and says what is still wrong with it.
+fn judged_again(case: &Case<'_>, path: &Path) -> Result<Vec<String>, Fault> {
+    let cannot =
+        |error: String| Fault::new(format!("cannot read what was written to {}: {error}", path.display()));
+    let bytes = fs::read(path).map_err(|error| cannot(error.to_string()))?;
+    let (format, faults) = (case.transcript.format, &case.transcript.faults);
+    problems_left(&bytes, format, faults, &case.rules, &case.facts, case.end)
+        .map_err(|error| cannot(error.to_string()))
+}
+
+/// Returns the conversation that is meant, and its place in the file.
+fn meant<'a>(args: &Repair, transcript: &'a Transcript) -> Result<(usize, &'a Conversation), Fault> {
+    let mut all = transcript.conversations.iter().enumerate();
+    let Some(named) = args.session.as_deref() else {
+        let fault = || Fault::new(format!("{} holds no conversation", args.file.display()));
+        return all.next().ok_or_else(fault);
+    };
+    let found: Vec<(usize, &Conversation)> =
+        all.filter(|(_, conversation)| !named.is_empty() && conversation.id.starts_with(named)).collect();
+    match found.as_slice() {
+        [one] => Ok(*one),
+        several => {
+            let exact: Vec<_> = several.iter().filter(|(_, conversation)| conversation.id == named).collect();
+            if let [one] = exact.as_slice() {
+                return Ok(**one);
+            }
+            let what = if several.is_empty() { "no conversation has" } else { "several conversations have" };
+            let fault = Fault::usage(format!("{what} an id that begins with {:?}", one_line(named, 60)));
+            let listed = transcript.conversations.iter().take(20);
+            Err(listed.fold(fault, |fault, conversation| {
+                let length = count(conversation.messages.len(), "message");
+                fault.line(format!("{}  {length}", one_line(&conversation.id, 60)))
+            }))
+        }
+    }
+}
+
+/// Returns names for the new file beside the given one, best first.
+fn names(given: &Path, format: Format, id: &str) -> Box<dyn Iterator<Item = PathBuf>> {
+    if format == Format::ClaudeCode {
+        // Nobody else has this id, so a second name is not needed.
+        return Box::new(std::iter::once(given.with_file_name(format!("{id}.jsonl"))));
+    }
+    let given = given.to_owned();
+    let stem = given.file_stem().map_or_else(|| OsString::from("messages"), OsString::from);
+    let ending = given.extension().map_or_else(|| OsString::from("json"), OsString::from);
+    Box::new((1_usize..).map(move |number| {
+        let mut name = stem.clone();
+        name.push(if number == 1 { ".repaired.".to_owned() } else { format!(".repaired-{number}.") });
+        name.push(&ending);
+        given.with_file_name(name)
+    }))
+}

@@ -1,0 +1,208 @@
+//! `trunkline sanitize`: a message list made legal, in a pipe.
+//!
+//! What a request body says of itself — thinking, a forced choice, its tools — is heard, because the rules depend on it.
+
+use std::fs;
+use std::io::{IsTerminal, Read};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::json;
+use trunkline_message_tree::Origin;
+use trunkline_sanitize::{Account, RequestFacts, Thinking, WireRules};
+use trunkline_transcripts::{Format, Heading, Loss, Transcript, export, read, read_as};
+
+use crate::args::{self, End, ListFormat, Sanitize};
+use crate::fault::{Exit, Fault};
+use crate::findings::{account_json, damaged, fault_note, loss_note, repair_note, repairs_json};
+use crate::history::{History, Mended, facts, rules_for_files};
+use crate::paint::{self, YELLOW, paint, tell};
+use crate::second_look::{self, problems_left};
+use crate::text::safe;
+
+/// Reads a list from stdin and writes a legal one to stdout.
+pub(crate) fn run(args: &Sanitize) -> Result<Exit, Fault> {
+    if std::io::stdin().is_terminal() {
+        return Err(Fault::usage("a message list is read from stdin")
+            .hint(format!("trunkline sanitize --wire {} < messages.json", args.wire)));
+    }
+    let mut bytes = Vec::new();
+    let read_all = std::io::stdin().lock().read_to_end(&mut bytes);
+    read_all.map_err(|error| Fault::new(format!("cannot read stdin: {error}")))?;
+    let transcript = read(&bytes).map_err(|error| Fault::new(format!("cannot read stdin: {error}")))?;
+    let rules = rules_for_files(&args.wire).ok_or_else(|| {
+        Fault::usage(format!("no wire is called {:?}", args.wire)).hint(WireRules::NAMES.join(", "))
+    })?;
+    let format = format_of(args, &rules, transcript.format);
+    let transcript = of_both(&bytes, format, &transcript).unwrap_or(transcript);
+    let conversation =
+        transcript.conversations.first().ok_or_else(|| Fault::new("stdin holds no messages"))?;
+
+    let facts = all_facts(args, &bytes, transcript.format, &rules)?;
+    let mended =
+        History::new(&conversation.messages, transcript.format, &rules, &facts, End::Request).mended();
+
+    // What is no Unicode was replaced on reading, and must not go on.
+    let is_whole = damaged(&transcript.faults) == 0;
+    let is_untouched = mended.repairs.is_empty() && is_whole && format == transcript.format;
+    let (bytes, losses) = if is_untouched {
+        (bytes, Vec::new())
+    } else if format == transcript.format {
+        let written =
+            transcript.write(0, &mended.messages, "").map_err(|error| Fault::new(error.to_string()))?;
+        (written.bytes, written.losses)
+    } else {
+        let written = export(&mended.messages, format, &Heading::default());
+        (written.bytes, written.losses)
+    };
+    if !is_untouched {
+        confirm(&bytes, format, &transcript, &rules, &facts, &mended)?;
+    }
+    paint::print_foreign(&bytes)?;
+    if !args.quiet {
+        for fault in transcript.faults.iter().filter(|fault| fault.kind.is_damage() && !args.json) {
+            tell(&format!("{}\n", paint(YELLOW, &fault_note(fault))));
+        }
+        tell(&account(args, &rules, &mended, &losses));
+    }
+    Ok(Exit::Done)
+}
+
+/// Judges what is about to be written.
+fn confirm(
+    bytes: &[u8],
+    format: Format,
+    given: &Transcript,
+    rules: &WireRules,
+    facts: &RequestFacts,
+    mended: &Mended,
+) -> Result<(), Fault> {
+    let mut facts = facts.clone();
+    // What others thought is gone, and a list does not say who thought the rest.
+    facts.origin = None;
+    if mended.thinking_off {
+        facts.thinking = Thinking::Off;
+    }
+    let left = problems_left(bytes, format, &given.faults, rules, &facts, End::Request)
+        .map_err(|error| Fault::new(format!("the result cannot be read: {error}")))?;
+    if left.is_empty() { Ok(()) } else { Err(second_look::fault("the result", &left)) }
+}
+
+/// Returns what is known of the request: from a file or the body, and above both what was typed.
+fn all_facts(
+    args: &Sanitize,
+    bytes: &[u8],
+    format: Format,
+    rules: &WireRules,
+) -> Result<RequestFacts, Fault> {
+    let mut facts = match &args.facts {
+        Some(path) => {
+            let cannot = |error: String| Fault::usage(format!("cannot use {}: {error}", path.display()));
+            let text = fs::read(path).map_err(|error| cannot(error.to_string()))?;
+            serde_json::from_slice(&text).map_err(|error| cannot(error.to_string()))?
+        }
+        None => said_by_body(bytes, facts(format, rules)),
+    };
+    match args.thinking {
+        Some(args::Thinking::On) => facts.thinking = Thinking::On,
+        Some(args::Thinking::Off) => facts.thinking = Thinking::Off,
+        Some(args::Thinking::Adaptive) => facts.thinking = Thinking::Adaptive,
+        None => {}
+    }
+    if args.no_tools {
+        facts.tools_offered = Some(false);
+    }
+    if let Some(model) = &args.model {
+        let (provider, model) = model.split_once('/').ok_or_else(|| {
+            Fault::usage(format!("--model {model:?} names no provider"))
+                .hint("write it like anthropic/claude-sonnet-5-5")
+        })?;
+        facts.origin = Some(Origin { provider: provider.to_owned(), model: model.to_owned() });
+    }
+    Ok(facts)
+}
+
+/// What a request body says besides its messages. Whatever is of another shape says nothing.
+#[derive(Deserialize)]
+struct Body {
+    thinking: Option<Kind>,
+    tool_choice: Option<Choice>,
+    tools: Option<Vec<IgnoredAny>>,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Choice {
+    Word(String),
+    Kind(Kind),
+}
+
+fn said_by_body(bytes: &[u8], mut facts: RequestFacts) -> RequestFacts {
+    let Ok(body) = serde_json::from_slice::<Body>(bytes) else { return facts };
+    facts.thinking = match body.thinking.as_ref().map(|thinking| thinking.kind.as_str()) {
+        Some("enabled") => Thinking::On,
+        Some("adaptive") => Thinking::Adaptive,
+        _ => facts.thinking,
+    };
+    let choice = match &body.tool_choice {
+        Some(Choice::Word(word)) => word,
+        Some(Choice::Kind(kind)) => &kind.kind,
+        None => "",
+    };
+    // Anthropic says `any` and `tool`, OpenAI `required` and `function` (both references read 2026-11).
+    facts.choice_forced |= matches!(choice, "any" | "tool" | "required" | "function");
+    facts.tools_offered = body.tools.map(|tools| !tools.is_empty()).or(facts.tools_offered);
+    facts
+}
+
+/// Reads the list as another format, if it says the same there: a list of plain words is of both.
+fn of_both(bytes: &[u8], format: Format, read: &Transcript) -> Option<Transcript> {
+    let other = read_as(bytes, format).ok().filter(|_| format != read.format)?;
+    let said = |transcript: &Transcript| {
+        let messages = transcript.conversations.first().map(|conversation| conversation.messages.clone());
+        let said = messages.into_iter().flatten().map(|message| (message.role, message.content));
+        said.collect::<Vec<_>>()
+    };
+    (other.faults == read.faults && said(&other) == said(read)).then_some(other)
+}
+
+fn format_of(args: &Sanitize, rules: &WireRules, input: Format) -> Format {
+    match (args.format, rules.wire.as_ref(), input) {
+        (Some(ListFormat::Anthropic), ..) | (None, "anthropic", _) => Format::Anthropic,
+        (Some(ListFormat::OpenaiChat), ..) | (None, "openai-chat", _) => Format::OpenAiChat,
+        // A session is no message list.
+        (None, _, Format::ClaudeCode) => Format::Anthropic,
+        (None, _, input) => input,
+    }
+}
+
+/// Prints what was done: nothing if nothing was, unless a program asks.
+fn account(args: &Sanitize, rules: &WireRules, mended: &Mended, losses: &[Loss]) -> String {
+    let no_place = losses.iter().map(loss_note);
+    if args.json {
+        let told = json!({
+            "version": 1,
+            "wire": rules.name,
+            "account": account_json(&mended.repairs),
+            "repairs": repairs_json(&mended.repairs),
+            "thinking_off": mended.thinking_off,
+            "no_place": no_place.collect::<Vec<_>>(),
+        });
+        return format!("{}\n", safe(&told.to_string()));
+    }
+    let mut lines: Vec<String> = mended.repairs.iter().map(repair_note).collect();
+    lines.extend(no_place);
+    if !mended.repairs.is_empty() {
+        lines.push(Account::of(&mended.repairs).to_string());
+    }
+    if mended.thinking_off {
+        lines.push("send this request without thinking".to_owned());
+    }
+    lines.into_iter().map(|line| line + "\n").collect()
+}

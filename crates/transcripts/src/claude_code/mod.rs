@@ -1,0 +1,14 @@
+//! Session files of Claude Code.
+//!
+//! A file is a log of records chained by `uuid` and `parentUuid`, and not the list of messages: one message of the
+//! model spans several lines, results hang beside the line that the next one continues, and hooks, compaction and
+//! resuming leave forks that nobody made.
+
+mod conversation;
+mod links;
+mod read;
+mod record;
+mod write;
+
+pub(crate) use read::read;
+pub(crate) use write::{Session, write};

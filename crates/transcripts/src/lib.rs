@@ -1,0 +1,20 @@
+#![doc = include_str!("../README.md")]
+
+mod anthropic;
+mod claude_code;
+mod fault;
+mod format;
+mod json;
+mod list;
+mod mend;
+mod openai_chat;
+mod sniff;
+mod source;
+mod time;
+mod transcript;
+
+pub use fault::{Fault, FaultKind};
+pub use format::{Format, ParseFormatError};
+pub use sniff::sniff;
+pub use transcript::{Conversation, Heading, Kind, Loss, ReadError, Transcript, WriteError, Written};
+pub use transcript::{export, read, read_as};

@@ -1,0 +1,397 @@
+//! Message lists in JSON: bare, inside a request body, or one message a line.
+//!
+//! The text around the messages is kept, and a change of the list is a change of that text: what is not a message
+//! stays as it was, to the white space.
+
+use std::ops::Range;
+
+use serde_json::value::RawValue;
+use trunkline_message_tree::{Author, Message, Role};
+
+use crate::json::{self, Fields};
+use crate::source::{self, Losses, Piece, Read, Source};
+use crate::{Fault, FaultKind, Format, Loss, anthropic, openai_chat};
+
+/// Where the list stands in its text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layout {
+    /// Each element's place; a record is a position here.
+    elements: Vec<Range<usize>>,
+    /// From the first element to the last, or where one would stand.
+    list: Range<usize>,
+    /// What stands between two elements.
+    gap: String,
+    /// Whether the instructions stand outside of the list, in a field `system` (Anthropic).
+    lifts_system: bool,
+    /// Whether there is an object around the list.
+    in_body: bool,
+    /// Whether an element was left out, so that the text is not what was read.
+    left_out: bool,
+}
+
+/// A list as it was read.
+#[derive(Debug, Default)]
+pub(crate) struct List {
+    pub(crate) layout: Layout,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) model: Option<String>,
+}
+
+/// Reads a list, or says what is there instead.
+pub(crate) fn read(text: &str, format: Format, faults: &mut Vec<Fault>) -> Result<List, String> {
+    // A byte order mark is not JSON, and not our business.
+    let json_text = text.trim_start_matches('\u{feff}');
+    let found = match serde_json::from_str::<&RawValue>(json_text) {
+        Ok(raw) => within(raw)?,
+        Err(fault) => lines(json_text, faults).ok_or_else(|| fault.to_string())?,
+    };
+    let mut list = List { layout: layout(text, json_text, &found), ..List::default() };
+    let Found { elements, body, .. } = found;
+    if let Some(body) = &body {
+        list.model = body.text("model").map(|model| model.into_owned());
+        if format == Format::Anthropic && body.get("system").is_some() {
+            list.layout.lifts_system = true;
+            list.push_system(text, body);
+        }
+    }
+    let mut line_count = LineCount::default();
+    for (record, raw) in elements.iter().enumerate() {
+        let read =
+            Fields::of(raw).ok_or_else(|| "it is not an object".to_owned()).and_then(|fields| match format {
+                Format::OpenAiChat => openai_chat::message(&fields),
+                _ => anthropic_message(&fields),
+            });
+        match read {
+            Ok(parsed) => list.push(text, record, parsed),
+            Err(reason) => {
+                let line = line_count.of(text, raw.get());
+                faults.push(Fault { line, kind: FaultKind::NotAMessage { reason } });
+                list.layout.left_out = true;
+            }
+        }
+    }
+    if list.messages.is_empty() && !elements.is_empty() {
+        return Err("none of its elements is a message".to_owned());
+    }
+    Ok(list)
+}
+
+/// One message, and the bytes of its blocks.
+#[derive(Debug)]
+pub(crate) struct Parsed<'a> {
+    pub(crate) message: Message,
+    pub(crate) raws: Vec<&'a str>,
+    pub(crate) exact: bool,
+}
+
+impl List {
+    fn push(&mut self, text: &str, record: usize, parsed: Parsed<'_>) {
+        let piece = |raw: &&str| Piece { record, range: json::range_in(text, raw) };
+        let blocks = parsed.raws.iter().map(piece).collect();
+        let mut message = parsed.message;
+        message.node = source::node(self.messages.len());
+        self.messages.push(message);
+        self.sources.push(Source { records: vec![record], blocks, exact: parsed.exact });
+    }
+
+    fn push_system(&mut self, text: &str, body: &Fields<'_>) {
+        let Ok(system) = anthropic::body(body.get("system")) else { return };
+        let raws = system.blocks.iter().map(|block| block.raw);
+        let piece = |raw: &str| Piece { record: usize::MAX, range: json::range_in(text, raw) };
+        let blocks = raws.map(piece).collect();
+        let content = system.blocks.into_iter().map(|block| block.content).collect();
+        let mut message = Message::new(Role::System, Author::Harness, content);
+        message.node = source::node(0);
+        self.messages.push(message);
+        self.sources.push(Source { records: Vec::new(), blocks, exact: true });
+    }
+}
+
+/// The elements of a text, and what is around them.
+struct Found<'a> {
+    elements: Vec<&'a RawValue>,
+    body: Option<Fields<'a>>,
+    one_a_line: bool,
+    left_out: bool,
+}
+
+/// Finds the elements in an array, or in the `messages` of an object.
+fn within(raw: &RawValue) -> Result<Found<'_>, String> {
+    let found = |elements, body| Found { elements, body, one_a_line: false, left_out: false };
+    if let Some(items) = json::items(raw) {
+        return Ok(found(items, None));
+    }
+    let body = Fields::of(raw).ok_or("it is neither an array nor an object")?;
+    if let Some(items) = body.items("messages") {
+        return Ok(found(items, Some(body)));
+    }
+    // One message a line, and there is one line.
+    let alone = body.has("role").then(|| Found { one_a_line: true, ..found(vec![raw], None) });
+    alone.ok_or_else(|| "it has no array `messages`".to_owned())
+}
+
+/// Finds the elements of a text that holds one a line; none of them is enough to say that it is no such text.
+fn lines<'a>(text: &'a str, faults: &mut Vec<Fault>) -> Option<Found<'a>> {
+    let mut bad = Vec::new();
+    let mut elements = Vec::new();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match serde_json::from_str::<&RawValue>(line) {
+            Ok(raw) if Fields::of(raw).is_some() => elements.push(raw),
+            Ok(_) => bad.push((index + 1, "not an object".to_owned())),
+            Err(fault) => bad.push((index + 1, json::reason(&fault))),
+        }
+    }
+    if elements.is_empty() {
+        return None;
+    }
+    let left_out = !bad.is_empty();
+    faults.extend(bad.into_iter().map(|(line, reason)| Fault { line, kind: FaultKind::NotJson { reason } }));
+    Some(Found { elements, body: None, one_a_line: true, left_out })
+}
+
+fn layout(text: &str, json_text: &str, found: &Found<'_>) -> Layout {
+    let Found { elements, body, one_a_line, left_out } = found;
+    let (body, one_a_line, left_out) = (body.as_ref(), *one_a_line, *left_out);
+    let elements: Vec<_> = elements.iter().map(|raw| json::range_in(text, raw.get())).collect();
+    let list = match (elements.first(), elements.last()) {
+        (Some(first), Some(last)) => first.start..last.end,
+        _ => {
+            let array =
+                body.and_then(|body| body.get("messages")).map_or(json_text.trim_start(), RawValue::get);
+            let inside = json::range_in(text, array).start + 1;
+            inside..inside
+        }
+    };
+    let between = elements.first().zip(elements.get(1)).and_then(|(one, two)| text.get(one.end..two.start));
+    let plain = |gap: &&str| gap.chars().all(|sign| sign == ',' || sign.is_whitespace());
+    let gap = between.filter(plain).unwrap_or(if one_a_line { "\n" } else { "," }).to_owned();
+    Layout { elements, list, gap, in_body: body.is_some(), left_out, ..Layout::default() }
+}
+
+/// Counts lines on the way through a text.
+#[derive(Default)]
+struct LineCount {
+    at: usize,
+    lines: usize,
+}
+
+impl LineCount {
+    /// Returns the line of a part that does not stand before the last one that was asked for.
+    fn of(&mut self, text: &str, part: &str) -> usize {
+        let start = json::range_in(text, part).start;
+        let between = text.get(self.at..start).unwrap_or_default();
+        self.lines += between.bytes().filter(|byte| *byte == b'\n').count();
+        self.at = start.max(self.at);
+        self.lines + 1
+    }
+}
+
+fn anthropic_message<'a>(fields: &Fields<'a>) -> Result<Parsed<'a>, String> {
+    let role = match fields.text("role").as_deref() {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("system") => Role::System,
+        // A row of the other wire in a list of this one: its result is worth more than its shape.
+        Some("tool") => return openai_chat::message(fields).map(|parsed| Parsed { exact: false, ..parsed }),
+        Some(other) => return Err(format!("its role is {other:?}")),
+        None => return Err("it has no role".to_owned()),
+    };
+    if !fields.has("content") {
+        return Err("it has no content".to_owned());
+    }
+    let body = anthropic::body(fields.get("content"))?;
+    let exact = body.odd == 0;
+    let raws = body.blocks.iter().map(|block| block.raw).collect();
+    let content: Vec<_> = body.blocks.into_iter().map(|block| block.content).collect();
+    let only_results = !content.is_empty() && content.iter().all(|block| block.as_result().is_some());
+    let author = match role {
+        Role::System => Author::Harness,
+        Role::Assistant => Author::Model,
+        _ if only_results => Author::Tool,
+        _ => Author::Person,
+    };
+    let mut message = Message::new(role, author, content);
+    message.stop = fields.text("stop_reason").map(|word| anthropic::stop_reason(&word));
+    message.usage = fields.object("usage").map(|usage| anthropic::usage(&usage));
+    message.origin = fields.text("model").map(|model| trunkline_message_tree::Origin {
+        provider: anthropic::WIRE.to_owned(),
+        model: model.into_owned(),
+    });
+    Ok(Parsed { message, raws, exact })
+}
+
+/// Writes the text with these messages in place of those that were read.
+pub(crate) fn write(
+    read: Read<'_>,
+    layout: &Layout,
+    format: Format,
+    messages: &[Message],
+    losses: &mut Vec<Loss>,
+) -> String {
+    if !layout.left_out && read.messages == messages && read.sources.iter().all(|source| source.exact) {
+        return read.text.to_owned();
+    }
+    // A list without a request around it has no field for instructions; there they stay where they are.
+    let lifts = format == Format::Anthropic && layout.in_body;
+    let lead = if lifts { lead_of(messages) } else { 0 };
+    let (leading, rest) = messages.split_at(lead);
+    let place = Place { read, layout, lead };
+    let elements = match format {
+        Format::OpenAiChat => openai(&place, rest, losses),
+        _ => anthropic_elements(&place, rest, losses),
+    };
+    let before = read.text.get(..layout.list.start).unwrap_or_default();
+    let after = read.text.get(layout.list.end..).unwrap_or_default();
+    let text = format!("{before}{}{after}", elements.join(&layout.gap));
+    if !lifts || system_is_kept(&place, leading) {
+        return text;
+    }
+    let system = system(leading, &read, losses);
+    let body = Fields::parse(text.trim_start_matches('\u{feff}').trim());
+    body.map(|body| body.rewrite(&[("system", system)])).unwrap_or(text)
+}
+
+/// Counts the instructions that lead a list.
+fn lead_of(messages: &[Message]) -> usize {
+    messages.iter().take_while(|message| message.role == Role::System).count()
+}
+
+/// What writing an element needs to know.
+struct Place<'a> {
+    read: Read<'a>,
+    layout: &'a Layout,
+    /// How many messages stand before the elements.
+    lead: usize,
+}
+
+impl<'a> Place<'a> {
+    /// Returns the bytes of the elements that a message was read from.
+    fn element(&self, source: &Source) -> Option<&'a str> {
+        let range = self.layout.elements.get(*source.records.first()?)?;
+        self.read.text.get(range.clone())
+    }
+}
+
+fn losses_at<'a>(list: &'a mut Vec<Loss>, index: usize, message: &Message) -> Losses<'a> {
+    Losses { list, message: index, node: message.node }
+}
+
+fn openai(place: &Place<'_>, rest: &[Message], losses: &mut Vec<Loss>) -> Vec<String> {
+    let mut elements = Vec::with_capacity(rest.len());
+    for (index, message) in rest.iter().enumerate() {
+        let mut losses = losses_at(losses, index + place.lead, message);
+        if let Some(element) = place.read.untouched(message).and_then(|source| place.element(source)) {
+            elements.push(element.to_owned());
+            continue;
+        }
+        let read = place.read.origin(message);
+        let fields =
+            read.and_then(|(_, source)| place.element(source)).and_then(|text| Fields::parse(text).ok());
+        let mut reuse = place.read.reuse(message);
+        openai_chat::write(
+            message,
+            read.map(|(read, _)| read),
+            fields.as_ref(),
+            &mut reuse,
+            &mut losses,
+            &mut elements,
+        );
+    }
+    elements
+}
+
+/// One element to be, and what may still be joined with it.
+struct Open {
+    text: String,
+    /// The blocks, where joining is possible: a run of results and the user message after it are one on this wire.
+    joinable: Option<Vec<String>>,
+}
+
+fn anthropic_elements(place: &Place<'_>, rest: &[Message], losses: &mut Vec<Loss>) -> Vec<String> {
+    let mut elements: Vec<Open> = Vec::with_capacity(rest.len());
+    for (index, message) in rest.iter().enumerate() {
+        let mut losses = losses_at(losses, index + place.lead, message);
+        let user_side = matches!(message.role, Role::User | Role::Tool);
+        let earlier = elements.last_mut().filter(|_| user_side);
+        if let Some(joined) =
+            earlier.and_then(|open| open.joinable.as_mut().map(|blocks| (&mut open.text, blocks)))
+        {
+            let (text, blocks) = joined;
+            blocks.extend(anthropic::blocks(message, &mut place.read.reuse(message), &mut losses));
+            *text = element("user", blocks);
+            if message.role == Role::User {
+                elements.last_mut().expect("an element was just extended").joinable = None;
+            }
+            continue;
+        }
+        let source = place.read.untouched(message);
+        if let Some(text) = source.and_then(|source| place.element(source)) {
+            // A result that was put in after others belongs to the same answer.
+            let more = rest.get(index + 1).is_some_and(|next| next.role == Role::Tool);
+            let joins = more && user_side && message.content.iter().all(|block| block.as_result().is_some());
+            let joinable =
+                joins.then(|| anthropic::blocks(message, &mut place.read.reuse(message), &mut losses));
+            elements.push(Open { text: text.to_owned(), joinable });
+            continue;
+        }
+        let blocks = anthropic::blocks(message, &mut place.read.reuse(message), &mut losses);
+        let role = match message.role {
+            Role::Assistant => "assistant",
+            Role::System => "system",
+            Role::User | Role::Tool => "user",
+        };
+        let read = place.read.origin(message).and_then(|(_, source)| place.element(source));
+        let fields = read.and_then(|text| Fields::parse(text).ok());
+        let text = match fields.filter(|fields| fields.text("role").as_deref() == Some(role)) {
+            Some(fields) => {
+                let content = Some(array(&blocks));
+                fields.rewrite(&[("content", content)])
+            }
+            None => element(role, &blocks),
+        };
+        elements.push(Open { text, joinable: (message.role == Role::Tool).then_some(blocks) });
+    }
+    elements.into_iter().map(|open| open.text).collect()
+}
+
+fn element(role: &str, blocks: &[String]) -> String {
+    format!(r#"{{"role":"{role}","content":{}}}"#, array(blocks))
+}
+
+fn array(blocks: &[String]) -> String {
+    format!("[{}]", blocks.join(","))
+}
+
+/// Tells whether the instructions outside of the list are still what they were.
+fn system_is_kept(place: &Place<'_>, leading: &[Message]) -> bool {
+    let read = place.read.messages.first().filter(|_| place.layout.lifts_system);
+    leading.iter().eq(read)
+}
+
+/// Writes instructions as the wire has them: a string if that is all they are.
+fn system(leading: &[Message], read: &Read<'_>, losses: &mut Vec<Loss>) -> Option<String> {
+    let mut blocks = Vec::new();
+    for (index, message) in leading.iter().enumerate() {
+        let mut losses = losses_at(losses, index, message);
+        blocks.extend(anthropic::blocks(message, &mut read.reuse(message), &mut losses));
+    }
+    (!blocks.is_empty()).then(|| array(&blocks))
+}
+
+/// Writes a request body from scratch: instructions and messages.
+pub(crate) fn export(messages: &[Message], format: Format, losses: &mut Vec<Loss>) -> String {
+    let layout = Layout::default();
+    let read = Read { text: "", messages: &[], sources: &[] };
+    if format == Format::OpenAiChat {
+        let place = Place { read, layout: &layout, lead: 0 };
+        return format!("{{\"messages\":[{}]}}", openai(&place, messages, losses).join(","));
+    }
+    let lead = lead_of(messages);
+    let (leading, rest) = messages.split_at(lead);
+    let place = Place { read, layout: &layout, lead };
+    let system =
+        system(leading, &read, losses).map(|system| format!("\"system\":{system},")).unwrap_or_default();
+    let elements = anthropic_elements(&place, rest, losses).join(",");
+    format!("{{{system}\"messages\":[{elements}]}}")
+}

@@ -1,0 +1,176 @@
+//! Tells formats apart by what stands in a file.
+//!
+//! Never by its name: names are lost in pipes, and other agents call their files the same.
+
+use serde_json::value::RawValue;
+
+use crate::Format;
+use crate::json::{self, Fields};
+use crate::mend::mend;
+
+/// How many lines are looked at. A session may begin with many records that other agents could have written too.
+const LINES: usize = 1_000;
+
+/// Returns the format of a file, or `None` if it is none that we know.
+///
+/// ```
+/// use trunkline_transcripts::{Format, sniff};
+///
+/// let list = br#"[{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}]"#;
+/// assert_eq!(sniff(list), Some(Format::Anthropic));
+/// // Where nothing but words is said the wires do not differ.
+/// assert_eq!(sniff(br#"[{"role": "user", "content": "hi"}]"#), Some(Format::OpenAiChat));
+/// assert_eq!(sniff(b"hello"), None);
+/// ```
+pub fn sniff(bytes: &[u8]) -> Option<Format> {
+    recognise(bytes).ok()
+}
+
+/// Returns the format, or what was seen instead, in words.
+pub(crate) fn recognise(bytes: &[u8]) -> Result<Format, String> {
+    if bytes.starts_with(b"SQLite format 3\0") {
+        return Err("a SQLite database".to_owned());
+    }
+    if bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        return Err("zstd; decompress it first".to_owned());
+    }
+    let text = mend(bytes, &mut Vec::new());
+    let text = text.trim_start_matches('\u{feff}').trim();
+    if text.is_empty() {
+        return Err("nothing".to_owned());
+    }
+    match serde_json::from_str::<&RawValue>(text) {
+        Ok(raw) => document(raw),
+        Err(_) => lines(text),
+    }
+}
+
+/// Recognises one JSON value.
+fn document(raw: &RawValue) -> Result<Format, String> {
+    if let Some(items) = json::items(raw) {
+        return list(&items, None).ok_or_else(|| "an array that is no list of messages".to_owned());
+    }
+    let Some(fields) = Fields::of(raw) else {
+        return Err("JSON that is neither an object nor an array".to_owned());
+    };
+    if let Some(format) = session(&fields) {
+        return format.ok_or_else(other_agent);
+    }
+    if let Some(items) = fields.items("messages") {
+        return list(&items, Some(&fields))
+            .ok_or_else(|| "an object whose `messages` are none that we know".to_owned());
+    }
+    if is_message(&fields) {
+        return list(&[raw], None).ok_or_else(|| "one object".to_owned());
+    }
+    Err("an object without `messages`".to_owned())
+}
+
+/// Recognises JSON lines by the first that tells.
+fn lines(text: &str) -> Result<Format, String> {
+    let mut perhaps = None;
+    let mut objects = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()).take(LINES) {
+        let Ok(raw) = serde_json::from_str::<&RawValue>(line) else { continue };
+        let Some(fields) = Fields::of(raw) else { continue };
+        objects.push(raw);
+        match session(&fields) {
+            Some(Some(format)) => return Ok(format),
+            Some(None) => return Err(other_agent()),
+            None => {}
+        }
+        // These hold no message; they begin files of this client.
+        if fields.has("leafUuid") && fields.has("summary")
+            || fields.has("snapshot") && fields.has("messageId")
+        {
+            perhaps = Some(Format::ClaudeCode);
+        }
+    }
+    perhaps.or_else(|| list(&objects, None)).ok_or_else(|| match objects.len() {
+        0 => "no JSON".to_owned(),
+        count => format!("{count} JSON lines of another kind"),
+    })
+}
+
+fn other_agent() -> String {
+    "a session of another agent".to_owned()
+}
+
+/// Tells whether a line is a session's record, and whether of a session that we can read.
+fn session(fields: &Fields<'_>) -> Option<Option<Format>> {
+    let known = fields.has("sessionId") && fields.has("uuid") || fields.has("isSidechain");
+    let kind = fields.text("type")?;
+    if matches!(kind.as_ref(), "user" | "assistant") {
+        let message = fields.object("message");
+        let is = |name: &str| message.as_ref().is_some_and(|message| message.has(name));
+        // Some agents share the envelope and keep their messages in other shapes.
+        return match (is("content"), is("parts")) {
+            (true, _) if known || fields.has("sessionId") || fields.has("uuid") => {
+                Some(Some(Format::ClaudeCode))
+            }
+            (false, true) => Some(None),
+            _ => None,
+        };
+    }
+    let own =
+        known && fields.has("parentUuid") && matches!(kind.as_ref(), "progress" | "attachment" | "system");
+    // The envelope of another agent holds its payload in a field of its own.
+    (own && !fields.has("systemPayload")).then_some(Some(Format::ClaudeCode))
+}
+
+fn is_message(fields: &Fields<'_>) -> bool {
+    const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
+    let role = fields.text("role");
+    let plain = fields.text("type").is_none_or(|kind| kind == "message");
+    role.is_some_and(|role| ROLES.contains(&role.as_ref()))
+        && plain
+        && (fields.has("content") || fields.has("tool_calls") || fields.has("function_call"))
+}
+
+/// Tells the wires of message lists apart; `None` for a list of something else.
+fn list(items: &[&RawValue], body: Option<&Fields<'_>>) -> Option<Format> {
+    let messages: Vec<_> = items.iter().filter_map(|item| Fields::of(item)).filter(is_message).collect();
+    // Logs of other agents hold a message here and there; a list holds little else.
+    let is_list = messages.len() * 2 >= items.len().max(1) || (items.is_empty() && body.is_some());
+    if !is_list {
+        return None;
+    }
+    // A damaged list may hold both; what there is more of is what it was.
+    let told = messages.iter().filter_map(wire_of);
+    let (anthropic, openai): (Vec<_>, Vec<_>) = told.partition(|format| *format == Format::Anthropic);
+    if anthropic.len() + openai.len() > 0 {
+        return Some(if openai.len() > anthropic.len() { Format::OpenAiChat } else { Format::Anthropic });
+    }
+    let anthropic = body.is_some_and(|body| {
+        body.has("system")
+            || body.has("anthropic_version")
+            || body.text("model").is_some_and(|model| model.starts_with("claude"))
+    });
+    Some(if anthropic { Format::Anthropic } else { Format::OpenAiChat })
+}
+
+/// Returns the wire that one message can only be of.
+fn wire_of(fields: &Fields<'_>) -> Option<Format> {
+    let role = fields.text("role")?;
+    let openai_field = ["tool_calls", "tool_call_id", "function_call", "reasoning_content", "refusal"];
+    if matches!(role.as_ref(), "tool" | "developer" | "function")
+        || openai_field.iter().any(|name| fields.has(name))
+    {
+        return Some(Format::OpenAiChat);
+    }
+    for block in fields.items("content")?.into_iter().filter_map(Fields::of) {
+        match block.text("type")?.as_ref() {
+            "text" if block.has("cache_control") || block.has("citations") => return Some(Format::Anthropic),
+            "text" => {}
+            "image_url" | "input_audio" | "file" | "refusal" => return Some(Format::OpenAiChat),
+            "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "image" | "document" => {
+                return Some(Format::Anthropic);
+            }
+            kind if kind.ends_with("_tool_result") || kind.ends_with("_tool_use") => {
+                return Some(Format::Anthropic);
+            }
+            _ => {}
+        }
+    }
+    None
+}

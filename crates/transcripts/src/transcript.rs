@@ -1,0 +1,244 @@
+//! A file as it was read, and the way back into a file.
+//!
+//! The bytes of every message stay beside it, so that what nobody touched is written as it was read.
+
+use std::ops::Range;
+
+use trunkline_message_tree::{Message, NodeId, Timestamp};
+
+use crate::mend::mend;
+use crate::source::{Read, Source};
+use crate::{Fault, Format, claude_code, list, sniff};
+
+/// A file as it was read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Transcript {
+    /// The format of the file.
+    pub format: Format,
+    /// What was said in it; the first is the main conversation.
+    pub conversations: Vec<Conversation>,
+    /// What was wrong with the file or new in it, by line.
+    pub faults: Vec<Fault>,
+    /// What was read, mended where it could not be parsed.
+    text: String,
+    /// For each conversation where its messages stand in the text; as many as the conversation had when it was read.
+    read: Vec<(Vec<Message>, Vec<Source>)>,
+    file: File,
+}
+
+/// What the way back needs to know of a file.
+#[derive(Clone, Debug)]
+enum File {
+    Session { records: Vec<Range<usize>>, labels: Vec<Range<usize>> },
+    List(list::Layout),
+}
+
+/// One conversation of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Conversation {
+    /// The session's id, the sub-agent's id, or empty where the format has none.
+    pub id: String,
+    /// What it is in its file.
+    pub kind: Kind,
+    /// The title, if one was given.
+    pub title: Option<String>,
+    /// The folder that the agent worked in.
+    pub cwd: Option<String>,
+    /// The model that was asked last, if the file says so.
+    pub model: Option<String>,
+    /// When the first message was written.
+    pub started: Option<Timestamp>,
+    /// When the last message was written.
+    pub ended: Option<Timestamp>,
+    /// The messages that the next request would carry; `node` is the index in this list.
+    pub messages: Vec<Message>,
+}
+
+/// What a conversation is in its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// The one that goes on when the session is resumed.
+    Main,
+    /// A sub-agent's.
+    Sidechain {
+        /// The call of the main conversation that started it, where the file tells.
+        call_id: Option<String>,
+    },
+    /// What a compaction put a summary in place of.
+    Covered,
+    /// One that a person left by going back and typing something else.
+    Branch,
+}
+
+/// What a session file needs to be told that its messages do not say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heading {
+    /// The session's id; Claude Code wants a UUID.
+    pub id: String,
+    /// The folder that the agent works in.
+    pub cwd: String,
+    /// When the first message was written.
+    pub started: Timestamp,
+}
+
+/// A file to be, and what found no place in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Written {
+    /// The file's bytes.
+    pub bytes: Vec<u8>,
+    /// What could not be carried over, in the order of the messages.
+    pub losses: Vec<Loss>,
+}
+
+/// One thing that a format has no place for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Loss {
+    /// The message's position in the list that was given.
+    pub message: usize,
+    /// The message's node, where it has one.
+    pub node: Option<NodeId>,
+    /// What was lost, in words.
+    pub what: String,
+}
+
+/// Why nothing could be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The bytes are in none of the formats that are known.
+    #[error("not a format that is known: {seen}; known are claude-code, anthropic and openai-chat")]
+    Unknown {
+        /// What was seen instead, in words.
+        seen: String,
+    },
+    /// The bytes are not in the format that was asked for.
+    #[error("not {format}: {seen}")]
+    Not {
+        /// What was asked for.
+        format: Format,
+        /// What was seen instead, in words.
+        seen: String,
+    },
+}
+
+/// Why nothing could be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The file holds no such conversation.
+    #[error("conversation {asked} was asked for, the file holds {held}")]
+    NoSuchConversation {
+        /// The position that was given.
+        asked: usize,
+        /// How many there are.
+        held: usize,
+    },
+}
+
+/// Reads a file of any known format.
+///
+/// # Errors
+///
+/// [`ReadError::Unknown`] if the format is not known, [`ReadError::Not`] if the file begins like one and is none.
+pub fn read(bytes: &[u8]) -> Result<Transcript, ReadError> {
+    match sniff::recognise(bytes) {
+        Ok(format) => read_as(bytes, format),
+        Err(seen) => Err(ReadError::Unknown { seen }),
+    }
+}
+
+/// Reads a file of a format that the caller knows.
+///
+/// Reading goes on past every bad line, unknown record and half character, and [`Transcript::faults`] lists them.
+///
+/// # Errors
+///
+/// [`ReadError::Not`] if nothing in it is of that format.
+pub fn read_as(bytes: &[u8], format: Format) -> Result<Transcript, ReadError> {
+    let mut faults = Vec::new();
+    let text = mend(bytes, &mut faults);
+    let not = |seen| ReadError::Not { format, seen };
+    let (found, file) = match format {
+        Format::ClaudeCode => {
+            let read = claude_code::read(&text, &mut faults).map_err(not)?;
+            (read.conversations, File::Session { records: read.records, labels: read.labels })
+        }
+        Format::Anthropic | Format::OpenAiChat => {
+            let read = list::read(&text, format, &mut faults).map_err(not)?;
+            let conversation = Conversation {
+                id: String::new(),
+                kind: Kind::Main,
+                title: None,
+                cwd: None,
+                model: read.model,
+                started: None,
+                ended: None,
+                messages: read.messages,
+            };
+            (vec![(conversation, read.sources)], File::List(read.layout))
+        }
+    };
+    faults.sort_by_key(|fault| fault.line);
+    let (conversations, sources): (Vec<Conversation>, Vec<Vec<Source>>) = found.into_iter().unzip();
+    let messages = conversations.iter().map(|conversation| conversation.messages.clone());
+    let read = messages.zip(sources).collect();
+    Ok(Transcript { format, conversations, faults, text, read, file })
+}
+
+impl Transcript {
+    /// Returns the file with `messages` in place of those of one conversation, in the same format.
+    ///
+    /// A message is what was read if it has the [`Message::node`] it was given and equals it. Such messages, and such
+    /// blocks in messages that were changed, are written with the bytes that they had: fields that we do not know stay.
+    ///
+    /// - A list: the same text with the list changed. Unchanged messages give it back byte for byte.
+    /// - Claude Code: a new session file with this one conversation, of the session `new_id`, which should be a UUID
+    ///   and is the file's name; the client resumes it from the folder of the old one. Other formats ignore the id.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::NoSuchConversation`] if `conversation` is out of range.
+    pub fn write(
+        &self,
+        conversation: usize,
+        messages: &[Message],
+        new_id: &str,
+    ) -> Result<Written, WriteError> {
+        let held = self.read.len();
+        let missing = WriteError::NoSuchConversation { asked: conversation, held };
+        let (read, sources) = self.read.get(conversation).ok_or(missing)?;
+        let read = Read { text: &self.text, messages: read, sources };
+        let mut losses = Vec::new();
+        let text = match &self.file {
+            File::List(layout) => list::write(read, layout, self.format, messages, &mut losses),
+            File::Session { records, labels } => {
+                let heading = Heading { id: new_id.to_owned(), ..Heading::default() };
+                let session = claude_code::Session { read, records, labels, heading: &heading };
+                claude_code::write(&session, messages, &mut losses)
+            }
+        };
+        Ok(Written { bytes: text.into_bytes(), losses })
+    }
+}
+
+/// Writes messages into a format from scratch, for a change of format.
+///
+/// A list becomes an object with `messages`, and with `system` where the format has instructions there. Only session
+/// formats read the heading.
+pub fn export(messages: &[Message], format: Format, heading: &Heading) -> Written {
+    let mut losses = Vec::new();
+    let text = match format {
+        Format::Anthropic | Format::OpenAiChat => list::export(messages, format, &mut losses),
+        Format::ClaudeCode => {
+            let read = Read { text: "", messages: &[], sources: &[] };
+            let session = claude_code::Session { read, records: &[], labels: &[], heading };
+            claude_code::write(&session, messages, &mut losses)
+        }
+    };
+    Written { bytes: text.into_bytes(), losses }
+}

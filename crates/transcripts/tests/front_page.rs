@@ -1,0 +1,13 @@
+use trunkline_transcripts::Format;
+
+#[test]
+fn a_format_is_read_by_the_name_that_it_prints() {
+    for format in Format::ALL {
+        assert_eq!(format.to_string().parse(), Ok(*format));
+    }
+    let unknown = "codex".parse::<Format>().expect_err("not yet");
+    assert_eq!(
+        unknown.to_string(),
+        "no format is called \"codex\"; there are claude-code, anthropic and openai-chat"
+    );
+}

@@ -1,0 +1,98 @@
+//! Message lists of both wires as they are read.
+
+use expect_test::expect;
+
+use crate::show::shown;
+
+#[test]
+fn every_block_of_anthropic_has_its_place() {
+    expect![[r#"
+        system: be brief
+        user:
+        + image image/png base64 "AA=="
+        + image "image/*" url "https://e.org/a.png"
+        + opaque anthropic {"type":"document","source":{"type":"text","media_type":"text/plain","data":"x"}}
+        assistant:
+        + thinking "s==": hm
+        + thinking: unsigned
+        + redacted: zz
+        + server-call sv1 {"type":"server_tool_use","id":"sv1","name":"web_search","input":{}}
+        + server-result sv1 {"type":"web_search_tool_result","tool_use_id":"sv1","content":[]}
+        + text: look
+        + call c1 Read {"b": 1, "a": [ ]}
+        + call "" Read "words"
+        user:
+        + result c1:
+        + result c1!:
+        + result c1:
+        ++ text:
+        ++ text: {"type":"search_result","x":1}
+        + text: go on
+    "#]].assert_eq(&shown(
+        r#"{"model":"claude-x","system":[{"type":"text","text":"be brief","cache_control":{"type":"ephemeral"}}],"messages":[
+            {"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}},
+                {"type":"image","source":{"type":"url","url":"https://e.org/a.png"}},
+                {"type":"document","source":{"type":"text","media_type":"text/plain","data":"x"}}]},
+            {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s=="},
+                {"type":"thinking","thinking":"unsigned","signature":""},
+                {"type":"redacted_thinking","data":"zz"},
+                {"type":"server_tool_use","id":"sv1","name":"web_search","input":{}},
+                {"type":"web_search_tool_result","tool_use_id":"sv1","content":[]},
+                {"type":"text","text":"look","citations":[]},
+                {"type":"tool_use","id":"c1","name":"Read","input":{"b": 1, "a": [ ]}},
+                {"type":"tool_use","name":"Read","input":"words"}]},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1"},
+                {"type":"tool_result","tool_use_id":"c1","content":"","is_error":true},
+                {"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":""},{"type":"search_result","x":1}]},
+                {"type":"text","text":"go on"}]}
+        ]}"#,
+    ));
+}
+
+#[test]
+fn every_part_of_openai_has_its_place() {
+    expect![[r#"
+        system: be brief
+        user: see
+        + image image/png base64 "AA=="
+        + image "image/*" url "https://e.org/a.png"
+        + opaque openai-chat {"type":"input_audio","input_audio":{"data":"","format":"wav"}}
+        assistant:
+        + thinking: hm
+        + call c1 read {"a": 1
+        + call c2 read {"a": 1}
+        result c1: 42
+        result c2: a
+        ++ text: b
+        assistant: no
+        + stop refusal
+        assistant:
+        + call old old {}
+        result old: ok
+    "#]].assert_eq(&shown(
+        r#"[{"role":"developer","content":"be brief"},
+            {"role":"user","content":[{"type":"text","text":"see"},
+                {"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}},
+                {"type":"image_url","image_url":{"url":"https://e.org/a.png"}},
+                {"type":"input_audio","input_audio":{"data":"","format":"wav"}}]},
+            {"role":"assistant","content":"","reasoning_content":"hm","tool_calls":[
+                {"id":"c1","type":"function","function":{"name":"read","arguments":"{\"a\": 1"}},
+                {"id":"c2","type":"function","function":{"name":"read","arguments":{"a": 1}}}]},
+            {"role":"tool","tool_call_id":"c1","name":"read","content":"42"},
+            {"role":"tool","tool_call_id":"c2","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},
+            {"role":"assistant","content":null,"refusal":"no"},
+            {"role":"assistant","content":null,"function_call":{"name":"old","arguments":"{}"}},
+            {"role":"function","name":"old","content":"ok"}]"#,
+    ));
+}
+
+#[test]
+fn a_list_may_stand_one_message_a_line() {
+    expect![[r#"
+        user: hi
+        assistant: hello
+        -- line 3: not JSON, left out: expected ident at column 2
+    "#]].assert_eq(&shown(
+        "{\"role\":\"user\",\"content\":\"hi\"}\n\nnot json\n{\"role\":\"assistant\",\"content\":\"hello\"}\n",
+    ));
+}

@@ -1,0 +1,15 @@
+//! The tests of trunkline-transcripts: one binary, a module per behaviour.
+
+mod changes;
+mod claude_code;
+mod corpora;
+mod exports;
+mod faults;
+mod forks;
+mod front_page;
+mod hostile;
+mod laws;
+mod lists;
+mod resume;
+mod show;
+mod sniffing;

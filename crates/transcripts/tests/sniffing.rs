@@ -1,0 +1,58 @@
+use trunkline_transcripts::{Format, sniff};
+
+fn check(text: &str, expected: Option<Format>) {
+    assert_eq!(sniff(text.as_bytes()), expected, "{text}");
+}
+
+#[test]
+fn a_session_is_told_by_its_first_record_that_says_something() {
+    check(
+        r#"{"type":"user","sessionId":"s","uuid":"u","message":{"role":"user","content":"hi"}}"#,
+        Some(Format::ClaudeCode),
+    );
+    check("garbage\n{\"type\":\"summary\",\"summary\":\"x\",\"leafUuid\":\"u\"}\n", Some(Format::ClaudeCode));
+    check(
+        "{\"type\":\"queue-operation\",\"sessionId\":\"s\"}\n{\"type\":\"progress\",\"sessionId\":\"s\",\"uuid\":\"p\",\"parentUuid\":null}\n",
+        Some(Format::ClaudeCode),
+    );
+}
+
+#[test]
+fn agents_with_the_same_envelope_are_not_taken_for_it() {
+    check(
+        r#"{"type":"user","sessionId":"s","uuid":"u","parentUuid":null,"message":{"role":"user","parts":[]}}"#,
+        None,
+    );
+    check(r#"{"type":"session_meta","payload":{"id":"x"}}"#, None);
+    check(r#"{"type":"message","id":"1","message":{"role":"user","content":"hi"}}"#, None);
+    check(r#"{"sessionId":"s","projectHash":"h","messages":[{"type":"user","content":"hi"}]}"#, None);
+    check(r#"{"info":{},"messages":[{"info":{"role":"user"},"parts":[]}]}"#, None);
+    check(r#"{"conversations":[{"from":"human","value":"hi"}]}"#, None);
+}
+
+#[test]
+fn lists_are_told_by_what_only_one_wire_has() {
+    let anthropic = Some(Format::Anthropic);
+    let openai = Some(Format::OpenAiChat);
+    check(r#"{"system":"be brief","messages":[{"role":"user","content":"hi"}]}"#, anthropic);
+    check(r#"{"model":"claude-x","messages":[{"role":"user","content":"hi"}]}"#, anthropic);
+    check(r#"[{"role":"assistant","content":[{"type":"thinking","thinking":""}]}]"#, anthropic);
+    check(r#"[{"role":"system","content":"be brief"},{"role":"user","content":"hi"}]"#, openai);
+    check(r#"[{"role":"assistant","content":null,"tool_calls":[]}]"#, openai);
+    check(r#"[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]"#, openai);
+    check(
+        "{\"role\":\"user\",\"content\":\"hi\"}\n{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"\"}",
+        openai,
+    );
+    // One row of the other wire does not make it the other wire.
+    check(
+        r#"[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]},
+            {"role":"tool","tool_call_id":"a","content":"x"},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]"#,
+        anthropic,
+    );
+    check("[1,2,3]", None);
+    check("[]", None);
+    check("{}", None);
+    check("\u{feff}  [{\"role\":\"user\",\"content\":\"hi\"}]", openai);
+}
