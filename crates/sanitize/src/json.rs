@@ -29,6 +29,11 @@ pub(crate) fn is_object(text: &str) -> bool {
     serde_json::from_str::<Walked>(text).is_ok() || serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }
 
+/// Whether the text is a JSON object that nobody here or later reads: a number may be larger than any parser takes.
+pub(crate) fn is_carried_object(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
 /// Whether the text stands for no arguments, although it is not an object.
 pub(crate) fn is_empty_value(text: &str) -> bool {
     matches!(text.trim(), "null" | "[]" | "\"\"")

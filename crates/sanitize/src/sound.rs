@@ -193,7 +193,7 @@ impl<'a> Walk<'a> {
                 Content::Document(_) => self.rules.media == TakenMedia::All,
                 Content::Opaque { wire, json } => {
                     *wire == self.rules.wire
-                        && json::is_object(json)
+                        && json::is_carried_object(json)
                         && !(self.rules.reasoning_items && provenance::is_reasoning_item(json))
                 }
                 block => self.is_speech(block, false),
@@ -249,7 +249,9 @@ impl<'a> Walk<'a> {
                     true
                 }
                 Content::Opaque { wire, json } => {
-                    *wire == self.rules.wire && json::is_object(json) && self.stands_well(message, json)
+                    *wire == self.rules.wire
+                        && json::is_carried_object(json)
+                        && self.stands_well(message, json)
                 }
                 Content::Image(_) | Content::Document(_) | Content::ToolResult(_) => false,
             };

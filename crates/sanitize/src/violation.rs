@@ -172,7 +172,7 @@ impl fmt::Display for Violation {
             ViolationKind::Blank => f.write_str("text is blank"),
             ViolationKind::Empty => f.write_str("message is empty"),
             ViolationKind::NoMessages => f.write_str("there is no message"),
-            ViolationKind::ForeignThinking => f.write_str("thinking is not signed by this model"),
+            ViolationKind::ForeignThinking => f.write_str("thinking may not go to this model"),
             ViolationKind::LoopWithoutThinking => {
                 f.write_str("the tool loop does not begin with its thinking")
             }

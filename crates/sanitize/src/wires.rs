@@ -256,6 +256,8 @@ impl WireRules {
             blank_text: BlankText::Refused,
             reasoning: Reasoning::Absent,
             call_signatures: CallSignatures::Own,
+            // What the provider runs itself are parts of the wire, carried as they are.
+            server_tools: false,
             ..WireRules::open("gemini")
         }
     }
@@ -304,6 +306,8 @@ impl WireRules {
             // From the service's own model (botocore 1.44.5).
             ids: IdRule { alphabet: IdAlphabet::WordDotColon, max_length: Some(64), exact_length: None },
             reasoning: Reasoning::Own,
+            // Nothing of the kind is in the service's model.
+            server_tools: false,
             ..WireRules::open("bedrock")
         }
     }

@@ -79,7 +79,7 @@ fn violations_come_in_order_and_say_what_the_provider_would() {
         .map(|violation| format!("{violation}\n    {}\n", violation.provider_text.unwrap_or("(not known)")))
         .collect();
     expect![[r#"
-        message 1 block 0: thinking is not signed by this model
+        message 1 block 0: thinking may not go to this model
             Invalid `signature` in `thinking` block
         message 1 block 1: arguments of call "c1" are not an object
             messages.N.content.M.tool_use.input: Input should be a valid dictionary

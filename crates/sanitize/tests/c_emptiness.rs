@@ -154,7 +154,7 @@ fn c3_an_answer_that_was_only_foreign_thinking_is_dropped() {
          + thinking: hmm
          user: well?",
         expect![[r#"
-            ?? message 1 block 0: thinking is not signed by this model
+            ?? message 1 block 0: thinking may not go to this model
             user: hi
             user: well?
             -- dropped thinking (1): not signed

@@ -39,7 +39,7 @@ fn d1_all_thinking_of_a_message_goes_or_none() {
          + text: hello
          user: well?",
         expect![[r#"
-            ?? message 1 block 1: thinking is not signed by this model
+            ?? message 1 block 1: thinking may not go to this model
             user: hi
             assistant: hello
             user: well?
@@ -60,7 +60,7 @@ fn d2_thinking_of_another_model_is_dropped() {
          + origin anthropic haiku
          user: well?",
         expect![[r#"
-            ?? message 1 block 0: thinking is not signed by this model
+            ?? message 1 block 0: thinking may not go to this model
             user: hi
             assistant: hello
             + origin anthropic haiku
@@ -110,7 +110,7 @@ fn d3_a_running_loop_that_lost_its_thinking_turns_thinking_off() {
          + origin openai gpt
          result c1: 42",
         expect![[r#"
-            ?? message 1 block 0: thinking is not signed by this model
+            ?? message 1 block 0: thinking may not go to this model
             user: hi
             assistant:
             + call c1 read {}

@@ -65,7 +65,7 @@ fn d6_what_pointed_at_foreign_reasoning_goes_with_it_and_words_stay() {
          + origin openai gpt-a
          result c1: 42"#,
         expect![[r#"
-            ?? message 1 block 0: thinking is not signed by this model
+            ?? message 1 block 0: thinking may not go to this model
             ?? message 1 block 1: opaque block is foreign or incomplete
             user: search
             assistant: found
@@ -277,7 +277,7 @@ fn d9_foreign_reasoning_is_replaced_by_empty_reasoning() {
          + origin anthropic opus
          result c1: 42",
         expect![[r#"
-            ?? message 1 block 0: thinking is not signed by this model
+            ?? message 1 block 0: thinking may not go to this model
             user: hi
             assistant:
             + thinking:
@@ -306,8 +306,8 @@ fn d2_what_can_be_read_of_foreign_reasoning_becomes_text_if_that_is_asked_for() 
         &facts,
         input,
         expect![[r#"
-            ?? message 1 block 0: thinking is not signed by this model
-            ?? message 1 block 1: thinking is not signed by this model
+            ?? message 1 block 0: thinking may not go to this model
+            ?? message 1 block 1: thinking may not go to this model
             user: hi
             assistant: (earlier reasoning)\nthe file is a.rs
             + text: hello
@@ -322,8 +322,8 @@ fn d2_what_can_be_read_of_foreign_reasoning_becomes_text_if_that_is_asked_for() 
         &facts,
         input,
         expect![[r#"
-            ?? message 1 block 0: thinking is not signed by this model
-            ?? message 1 block 1: thinking is not signed by this model
+            ?? message 1 block 0: thinking may not go to this model
+            ?? message 1 block 1: thinking may not go to this model
             user: hi
             assistant: (earlier reasoning)\nthe file is a.rs
             + text: hello
@@ -351,16 +351,16 @@ fn d2_the_summary_of_a_foreign_item_of_reasoning_can_be_read_too() {
         &facts,
         input,
         expect![[r#"
-        ?? message 1 block 0: thinking is not signed by this model
-        ?? message 1 block 1: thinking is not signed by this model
-        user: hi
-        assistant: (earlier reasoning)\nthe file is a.rs
-        + text: hello
-        + origin openai gpt-a
-        user: well?
-        -- turned thinking (1) into text: written by another model
-        -- dropped thinking (1): written by another model
-    "#]],
+            ?? message 1 block 0: thinking may not go to this model
+            ?? message 1 block 1: thinking may not go to this model
+            user: hi
+            assistant: (earlier reasoning)\nthe file is a.rs
+            + text: hello
+            + origin openai gpt-a
+            user: well?
+            -- turned thinking (1) into text: written by another model
+            -- dropped thinking (1): written by another model
+        "#]],
     );
     check_with(
         &WireRules::anthropic(),
@@ -394,7 +394,7 @@ fn d2_ones_own_reasoning_is_not_made_text_where_the_wire_has_no_place_for_it() {
          + origin openai gpt
          user: well?",
         expect![[r#"
-            ?? message 1 block 0: thinking is not signed by this model
+            ?? message 1 block 0: thinking may not go to this model
             user: hi
             assistant: hello
             + origin openai gpt
@@ -418,7 +418,7 @@ fn d2_encrypted_reasoning_has_no_place_where_none_is_signed() {
          + origin deepseek v4
          user: well?",
         expect![[r#"
-            ?? message 1 block 0: thinking is not signed by this model
+            ?? message 1 block 0: thinking may not go to this model
             user: hi
             assistant:
             + thinking: hmm

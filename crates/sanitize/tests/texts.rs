@@ -164,11 +164,11 @@ fn a_violation_carries_the_text_that_the_provider_would_send() {
             Image URLs are only allowed for messages with role 'user', but this message with role 'tool' contains an image URL.
         openai-responses message 1 block 1: opaque block is foreign or incomplete
             Item '…' of type '…' was provided without its required 'reasoning' item: 'rs_…'
-        openai-responses message 1 block 2: thinking is not signed by this model
+        openai-responses message 1 block 2: thinking may not go to this model
             (not known)
         anthropic message 1 block 0: server result is foreign or incomplete
             unexpected `tool_use_id` found in `…` blocks: …. Each `…` block must have a corresponding `server_tool_use` block before it.
-        anthropic message 1 block 0: thinking is not signed by this model
+        anthropic message 1 block 0: thinking may not go to this model
             Invalid `signature` in `thinking` block
         mistral message 3 block 0: call "aaaaaaaa1" has several results
             Not the same number of function calls and responses

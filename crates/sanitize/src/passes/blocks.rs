@@ -64,15 +64,15 @@ pub(crate) fn drop_refused(
                 Content::ServerCall { json, .. } => {
                     let half = halves.contains(&(at.message, server_block));
                     server_block += 1;
-                    lost(BlockKind::ServerCall, native, json::is_object(json) && !orphaned && !half)
+                    lost(BlockKind::ServerCall, native, json::is_carried_object(json) && !orphaned && !half)
                 }
                 Content::ServerResult { json, .. } => {
                     let half = halves.contains(&(at.message, server_block));
                     server_block += 1;
-                    lost(BlockKind::ServerResult, native, json::is_object(json) && !orphaned && !half)
+                    lost(BlockKind::ServerResult, native, json::is_carried_object(json) && !orphaned && !half)
                 }
                 Content::Opaque { wire, json } => {
-                    lost(BlockKind::Opaque, *wire == rules.wire, json::is_object(json) && !orphaned)
+                    lost(BlockKind::Opaque, *wire == rules.wire, json::is_carried_object(json) && !orphaned)
                 }
                 _ => None,
             };

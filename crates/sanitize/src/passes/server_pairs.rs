@@ -43,7 +43,7 @@ pub(crate) fn halves(
             match block {
                 Content::ServerCall { id, json } => {
                     ordinal += 1;
-                    if native && json::is_object(json) {
+                    if native && json::is_carried_object(json) {
                         open.entry(id).or_default().push(here);
                     } else {
                         halves.insert(here);
@@ -51,7 +51,7 @@ pub(crate) fn halves(
                 }
                 Content::ServerResult { call_id, json } => {
                     ordinal += 1;
-                    let sound = native && json::is_object(json);
+                    let sound = native && json::is_carried_object(json);
                     let call = open.get_mut(call_id.as_str()).filter(|_| sound).and_then(Vec::pop);
                     if call.is_none() {
                         halves.insert(here);
@@ -71,7 +71,8 @@ pub(crate) fn halves(
 fn may_go_on(messages: &[Message]) -> bool {
     let Some(last) = messages.last() else { return false };
     match last.role {
-        Role::Assistant => last.stop == Some(StopReason::Pause),
+        // A call of ours will be answered, and then it is the provider's turn.
+        Role::Assistant => last.stop == Some(StopReason::Pause) || last.calls().next().is_some(),
         _ => !last.content.is_empty() && last.content.iter().all(|block| block.as_result().is_some()),
     }
 }
