@@ -12,5 +12,6 @@ mod letters;
 mod proposals;
 mod replies;
 mod reverts;
+mod seed;
 mod story;
 mod verdicts;

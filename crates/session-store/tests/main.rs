@@ -14,3 +14,5 @@ mod files;
 mod kill;
 #[cfg(feature = "sqlite")]
 mod laws;
+#[cfg(feature = "sqlite")]
+mod seed;
