@@ -99,6 +99,18 @@ impl CallFact {
         self
     }
 
+    /// Returns the fact for the call at that position among the calls of its message, from 0.
+    pub fn at_position(mut self, position: usize) -> Self {
+        self.position = Some(position);
+        self
+    }
+
+    /// Returns the fact with what an earlier request said of the call.
+    pub fn having_said(mut self, text: impl Into<String>) -> Self {
+        self.said = Some(text.into());
+        self
+    }
+
     /// Returns the text that the model is given in place of a result.
     pub fn text(&self) -> String {
         // Nothing can have been said in blank words: no wire takes them everywhere.

@@ -22,6 +22,9 @@ pub struct Repair {
 }
 
 /// What was done, and why.
+///
+/// A call is named by the id under which it was given, but by the one it goes by now where a repair comes after the renaming:
+/// signatures, results that are filled, cut, or lose pictures, and calls that become text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "repair", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -39,7 +42,7 @@ pub enum RepairKind {
     SystemToUser,
     /// Reasoning was left out.
     ThinkingDropped {
-        /// How many blocks; always all of a message.
+        /// How many blocks. Where reasoning is signed, all of a message go or none.
         blocks: usize,
         /// Why.
         why: ThinkingLoss,
@@ -48,7 +51,7 @@ pub enum RepairKind {
     ///
     /// [`RequestFacts::foreign_reasoning`]: crate::RequestFacts::foreign_reasoning
     ThinkingQuoted {
-        /// How many blocks became text; encrypted ones beside them are gone.
+        /// How many blocks became text; for encrypted ones beside them there is a repair of its own.
         blocks: usize,
     },
     /// Empty reasoning was put before calls, because the wire wants to see some.
@@ -248,6 +251,8 @@ pub enum ThinkingLoss {
     Final,
     /// Nothing follows it that it was thought for.
     NoFollower,
+    /// A block between two thoughts had to go, and what stands beside reasoning must not be changed.
+    Parted,
 }
 
 /// Why a result cannot stay a result.
@@ -335,6 +340,7 @@ impl Repair {
             RepairKind::SystemToUser => "B3",
             RepairKind::ThinkingDropped { why: ThinkingLoss::Final, .. } => "D4",
             RepairKind::ThinkingDropped { why: ThinkingLoss::NoFollower, .. } => "D5",
+            RepairKind::ThinkingDropped { why: ThinkingLoss::Parted, .. } => "D1",
             RepairKind::ThinkingDropped { .. } | RepairKind::ThinkingQuoted { .. } => "D2",
             RepairKind::ThinkingAdded => "D9",
             RepairKind::SignatureDropped { .. } | RepairKind::SignatureAdded { .. } => "D8",

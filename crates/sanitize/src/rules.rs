@@ -19,7 +19,9 @@ use serde::{Deserialize, Serialize};
 /// let mut rules = WireRules::anthropic();
 /// rules.tail = Tail::Any;
 /// ```
+/// In JSON a field that is not there is that of [`WireRules::open`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct WireRules {
     /// The name of the rule set, such as `mistral`; the judge knows some provider texts by it.
@@ -50,13 +52,16 @@ pub struct WireRules {
     pub media: TakenMedia,
     /// Whether a result may hold pictures and documents. C15: OpenAI Chat refuses them in a `tool` message.
     pub media_in_results: bool,
-    /// Whether a result that reports a failure may be empty. C6: Bedrock refuses it.
-    pub empty_error_results: bool,
+    /// Whether a result is always a list of blocks, and never a string, which may be blank.
+    ///
+    /// Bedrock: blank text is refused in it like in any block, and C6, a result that reports a failure must say something.
+    pub results_are_blocks: bool,
     /// Whether calls and results are refused in a request that offers no tools. C14: Bedrock.
     pub tool_blocks_need_tools: bool,
     /// What becomes of text that is empty or white space. C1 and C2.
     ///
-    /// A result that holds one text and nothing else is free: it travels as a string, and a string may be empty.
+    /// A result that holds one text and nothing else travels as a string, and a string may be empty, unless
+    /// [`results_are_blocks`](WireRules::results_are_blocks).
     pub blank_text: BlankText,
     /// Within what a call id must be unique. A7: ``tool_use` ids must be unique``, across the history.
     pub ids_unique_in: IdScope,
@@ -64,6 +69,9 @@ pub struct WireRules {
     pub ids: IdRule,
     /// What becomes of reasoning. D1, D2.
     pub reasoning: Reasoning,
+    /// Whether reasoning may be the last block of the assistant's turn. Anthropic: ``The final block in an assistant message
+    /// cannot be `thinking`.`` (quoted by users of three agents, 2026-11).
+    pub thinking_may_end_turn: bool,
     /// Whether reasoning travels in opaque items that must stay with what follows them. D5, D6, D7: OpenAI Responses.
     ///
     /// Then an [opaque block](trunkline_message_tree::Content::Opaque) of this wire whose `type` is `reasoning` counts as reasoning.
@@ -86,6 +94,13 @@ pub struct WireRules {
     pub server_tools: bool,
 }
 
+impl Default for WireRules {
+    /// Returns the rules of a wire without a name that forbids nothing.
+    fn default() -> Self {
+        WireRules::open("")
+    }
+}
+
 impl WireRules {
     /// Returns why a request under these rules may fail to continue the one before, if it may; see the laws on the crate
     /// page.
@@ -102,10 +117,12 @@ impl WireRules {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Alternate {
-    /// Any. First-party Anthropic combines them (its API reference), OpenAI Chat takes them (recorded).
+    /// Any. First-party Anthropic combines them (its API reference), OpenAI Chat takes them (recorded). All results of a turn
+    /// must stand in one of them all the same.
     Free,
-    /// Users only. A20: Gemini wants a user turn before a call; two user turns in a row it takes (recorded).
-    Users,
+    /// Any, unless the later one calls. A20: Gemini wants a user turn before a call; two user turns in a row it takes
+    /// (recorded).
+    NoCalls,
     /// None. B1, B2 and B3: `roles must alternate`.
     Strict,
 }
@@ -223,9 +240,10 @@ pub enum Reasoning {
     Any,
     /// It goes back if it is signed and the provider and model of this request wrote it.
     Signed,
-    /// It goes back if the provider and model of this request wrote it in the clear; the wire knows no signatures and no
-    /// encrypted reasoning.
+    /// It goes back if the provider and model of this request wrote it, signed or not.
     Own,
+    /// As `Own`, but only what is in the clear: the wire has a field for text and for nothing else.
+    Plain,
     /// It has no place on this wire.
     Absent,
 }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use trunkline_message_tree::Message;
+use trunkline_message_tree::{Message, Role};
 
 use crate::passes::{self, server_pairs};
 use crate::{Place, Repair, RepairKind, RequestFacts, Thinking, ThinkingOffCause, WireRules, sound};
@@ -50,7 +50,7 @@ impl Sanitized<'_> {
 
 /// Makes a message list legal for one wire.
 ///
-/// Takes a slice or a vector; a vector is not copied. Whatever is wrong is repaired and reported, nothing is refused.
+/// Takes a slice or a vector; a vector is not copied, unless it has to be repaired and holds calls that a provider ran itself. Whatever is wrong is repaired and reported, nothing is refused.
 /// The same input gives the same output, and sanitizing the output under [`Sanitized::facts`] changes nothing.
 /// Costs a few steps per block, however the list is damaged.
 pub fn sanitize<'a>(
@@ -68,6 +68,16 @@ pub fn sanitize<'a>(
     repairs.sort_by_key(|repair| repair.at.message);
 
     let lost = passes::live_loop::has_lost_thinking(&messages, rules, thinking);
+    let messages = match messages.last() {
+        // Without thinking a last assistant message must not hold any.
+        Some(last) if lost && last.role == Role::Assistant => {
+            let mut last = Vec::new();
+            let messages = legal(messages, rules, facts, Thinking::Off, &mut last);
+            repairs.extend(last.into_iter().map(|repair| Repair { at: end, ..repair }));
+            messages
+        }
+        _ => messages,
+    };
     let thinking_off = forced || lost;
     if thinking_off {
         let why = if forced { ThinkingOffCause::ChoiceForced } else { ThinkingOffCause::Lost };
@@ -75,6 +85,9 @@ pub fn sanitize<'a>(
     }
     Sanitized { messages, repairs, thinking_off }
 }
+
+/// How often the pairs of a provider's own calls are looked at again before they are read strictly.
+const SECOND_LOOKS: usize = 4;
 
 /// Returns a list that the wire takes; the very one that was given if nothing had to be done.
 fn legal<'a>(
@@ -85,13 +98,14 @@ fn legal<'a>(
     repairs: &mut Vec<Repair>,
 ) -> Cow<'a, [Message]> {
     let mut survey = sound::survey(&given, rules, facts, thinking);
-    let find = |messages: &[Message], strict| match survey.server_blocks {
-        true => server_pairs::halves(messages, rules, facts, strict),
+    let server_blocks = survey.server_blocks;
+    let halves = |messages: &[Message], without: &HashSet<usize>, strict| match server_blocks {
+        true => server_pairs::halves(messages, rules, facts, without, strict),
         false => HashSet::new(),
     };
-    let mut halves = find(&given, false);
-    let spare = survey.server_blocks.then(|| given.clone());
-    halves.iter().for_each(|(message, _)| survey.distrust(*message));
+    let mut without = HashSet::new();
+    let mut broken = halves(&given, &without, false);
+    broken.iter().for_each(|(message, _)| survey.distrust(*message));
     if survey.sound {
         return given;
     }
@@ -99,19 +113,25 @@ fn legal<'a>(
         Cow::Borrowed(messages) => Some(messages),
         Cow::Owned(_) => None,
     };
-    let mut mended = passes::mend(given, survey, &halves, rules, facts, thinking, repairs);
-    // A repair can come between a provider's call and its result. Then they are read strictly, and all is done again.
-    if let Some(spare) = spare
-        && !server_pairs::halves(&mended, rules, facts, false).is_empty()
-    {
-        repairs.clear();
-        survey = sound::survey(&spare, rules, facts, thinking);
-        halves = server_pairs::halves(&spare, rules, facts, true);
-        halves.iter().for_each(|(message, _)| survey.distrust(*message));
-        mended = passes::mend(spare, survey, &halves, rules, facts, thinking, repairs);
+    let spare = server_blocks.then(|| given.clone());
+    let mut mended = passes::mend(given, survey, &broken, rules, facts, thinking, repairs);
+    // A repair can come between a provider's call and its result. Then they go as well, and all is done again.
+    if let Some(spare) = spare {
+        for look in 1..=SECOND_LOOKS + 1 {
+            let left = halves(&mended.messages, &HashSet::new(), false);
+            if left.is_empty() {
+                break;
+            }
+            without.extend(left.iter().filter_map(|(message, _)| mended.from.get(*message)));
+            broken = halves(&spare, &without, look > SECOND_LOOKS);
+            survey = sound::survey(&spare, rules, facts, thinking);
+            broken.iter().for_each(|(message, _)| survey.distrust(*message));
+            repairs.clear();
+            mended = passes::mend(spare.clone(), survey, &broken, rules, facts, thinking, repairs);
+        }
     }
     match borrowed {
         Some(messages) if repairs.is_empty() => Cow::Borrowed(messages),
-        _ => Cow::Owned(mended),
+        _ => Cow::Owned(mended.messages),
     }
 }

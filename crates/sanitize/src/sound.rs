@@ -19,7 +19,7 @@ pub(crate) const FEW_CALLS: usize = 16;
 pub(crate) struct Survey {
     /// The turns, in order.
     pub(crate) turns: Vec<Turn>,
-    /// The calls: a digest of the id in the upper bits, the turn in the lower ones; sorted.
+    /// The calls: a digest of the id in the upper bits, the message in the lower ones; sorted.
     calls: Vec<u64>,
     /// Whether there are calls that the provider ran itself, or results of such.
     pub(crate) server_blocks: bool,
@@ -27,16 +27,24 @@ pub(crate) struct Survey {
     pub(crate) sound: bool,
 }
 
-/// How many bits of an entry in [`Survey::calls`] are the turn.
-const TURN_BITS: u32 = 28;
+/// How many bits of an entry in [`Survey::calls`] are the message.
+const INDEX_BITS: u32 = 28;
+
+/// So many calls of one digest are looked at; more look alike only if somebody made them so.
+const LOOKALIKES: usize = 64;
 
 impl Survey {
-    /// Returns the first turn that has a call of that id, or of one that looks like it.
-    pub(crate) fn first_turn_with(&self, id: &str) -> Option<usize> {
-        let wanted = digest(id) >> TURN_BITS;
-        let first = self.calls.partition_point(|call| call >> TURN_BITS < wanted);
-        let found = self.calls.get(first).filter(|call| *call >> TURN_BITS == wanted)?;
-        Some((found & ((1 << TURN_BITS) - 1)) as usize)
+    /// Returns the messages that have a call of that id or of one that looks like it, in order.
+    pub(crate) fn messages_with(&self, id: &str) -> impl Iterator<Item = usize> {
+        let wanted = digest(id) >> INDEX_BITS;
+        let first = self.calls.partition_point(|call| call >> INDEX_BITS < wanted);
+        let found = self.calls.iter().skip(first).take_while(move |call| *call >> INDEX_BITS == wanted);
+        found.take(LOOKALIKES).map(|call| (call & ((1 << INDEX_BITS) - 1)) as usize)
+    }
+
+    /// Returns the turn that a message belongs to.
+    pub(crate) fn turn_of(&self, message: usize) -> usize {
+        self.turns.partition_point(|turn| turn.start <= message).saturating_sub(1)
     }
 }
 
@@ -44,7 +52,7 @@ impl Survey {
     /// Takes back what was said of the turn with that message.
     pub(crate) fn distrust(&mut self, message: usize) {
         self.sound = false;
-        let turn = self.turns.partition_point(|turn| turn.start <= message).saturating_sub(1);
+        let turn = self.turn_of(message);
         if let Some(turn) = self.turns.get_mut(turn) {
             turn.sound = false;
         }
@@ -75,11 +83,13 @@ pub(crate) fn survey(
         rules,
         facts,
         thinking,
+        index: 0,
         last: None,
         instructed: false,
         open: Vec::new(),
         user_messages: 0,
         answered: false,
+        ends_in_thinking: false,
         survey,
     };
     for (index, message) in messages.iter().enumerate() {
@@ -92,6 +102,8 @@ struct Walk<'a> {
     rules: &'a WireRules,
     facts: &'a RequestFacts,
     thinking: Thinking,
+    /// The message at hand.
+    index: usize,
     /// The role before; `None` while there were only instructions.
     last: Option<Role>,
     /// Whether there were instructions that say something.
@@ -102,15 +114,21 @@ struct Walk<'a> {
     user_messages: usize,
     /// Whether there were results in this turn.
     answered: bool,
+    /// Whether the assistant's last block is reasoning, on a wire that refuses this.
+    ends_in_thinking: bool,
     survey: Survey,
 }
 
 impl<'a> Walk<'a> {
     fn step(&mut self, index: usize, message: &'a Message) {
+        self.index = index;
         let assistant = message.role == Role::Assistant;
         if assistant && self.last != Some(Role::Assistant) && index > 0 {
             self.close_turn();
             self.survey.turns.push(Turn { start: index, sound: true });
+        }
+        if !assistant && self.ends_in_thinking {
+            self.spoil();
         }
         let sound = match message.role {
             _ if !self.is_sound() => true,
@@ -126,6 +144,8 @@ impl<'a> Walk<'a> {
         if !self.is_sound() {
             self.note_calls(message);
         }
+        self.ends_in_thinking =
+            !self.rules.thinking_may_end_turn && assistant && message.content.last().is_some_and(is_thinking);
         if self.last.is_some() || message.role != Role::System {
             self.last = Some(message.role);
         }
@@ -138,8 +158,8 @@ impl<'a> Walk<'a> {
     }
 
     fn note_call(&mut self, call: &ToolCall) {
-        let turn = self.survey.turns.len() as u64 - 1;
-        self.survey.calls.push(digest(&call.id) >> TURN_BITS << TURN_BITS | (turn & ((1 << TURN_BITS) - 1)));
+        let index = self.index as u64 & ((1 << INDEX_BITS) - 1);
+        self.survey.calls.push(digest(&call.id) >> INDEX_BITS << INDEX_BITS | index);
     }
 
     fn is_sound(&self) -> bool {
@@ -216,8 +236,12 @@ impl<'a> Walk<'a> {
         let placed = match self.last {
             None => self.rules.head == Head::Any,
             Some(Role::Assistant) => {
-                self.rules.results == ResultPlace::AfterTurn
-                    || (self.rules.alternate == Alternate::Free && self.open.is_empty())
+                let apart = match self.rules.alternate {
+                    Alternate::Free => true,
+                    Alternate::NoCalls => message.calls().next().is_none(),
+                    Alternate::Strict => false,
+                };
+                self.rules.results == ResultPlace::AfterTurn || (apart && self.open.is_empty())
             }
             Some(_) => true,
         };
@@ -241,7 +265,7 @@ impl<'a> Walk<'a> {
                 }
                 Content::RedactedThinking { .. } => {
                     thinks = true;
-                    self.may_think(message) && self.rules.reasoning != Reasoning::Own
+                    self.may_think(message) && self.rules.reasoning != Reasoning::Plain
                 }
                 // Who answers whom here is for the whole list to see.
                 Content::ServerCall { .. } | Content::ServerResult { .. } => {
@@ -304,14 +328,15 @@ impl<'a> Walk<'a> {
         let fine = result.content.iter().all(|part| match part {
             Part::Text { text } => {
                 bytes += text.len();
-                self.rules.blank_text == BlankText::Allowed || result.content.len() == 1 || !is_blank(text)
+                let is_block = result.content.len() > 1 || self.rules.results_are_blocks;
+                !is_block || self.rules.blank_text == BlankText::Allowed || !is_blank(text)
             }
             Part::Image(_) => self.rules.media != TakenMedia::None && self.rules.media_in_results,
             Part::Document(_) => self.rules.media == TakenMedia::All && self.rules.media_in_results,
         });
         fine && !passed_over
             && !facts::is_too_large(bytes, self.facts)
-            && (self.rules.empty_error_results
+            && (!self.rules.results_are_blocks
                 || !result.is_error
                 || !result.content.iter().all(is_blank_part))
     }
@@ -330,11 +355,14 @@ impl<'a> Walk<'a> {
         match self.rules.reasoning {
             Reasoning::Any => true,
             Reasoning::Absent => false,
-            Reasoning::Signed | Reasoning::Own => provenance::is_ours(message, self.facts),
+            Reasoning::Signed | Reasoning::Own | Reasoning::Plain => provenance::is_ours(message, self.facts),
         }
     }
 
     fn end(mut self, messages: &[Message]) -> Survey {
+        if self.ends_in_thinking {
+            self.spoil();
+        }
         self.close_turn();
         if !self.ends_well(messages) {
             self.survey.sound = false;
@@ -344,19 +372,19 @@ impl<'a> Walk<'a> {
         if !*sound || self.rules.ids_unique_in == IdScope::History {
             calls.sort_unstable();
         }
+        let mut again: Vec<usize> = Vec::new();
         for pair in calls.windows(2) {
-            let later = (pair[1] & ((1 << TURN_BITS) - 1)) as usize;
-            let same_id = pair[0] >> TURN_BITS == pair[1] >> TURN_BITS && pair[0] != pair[1];
+            let same_id = pair[0] >> INDEX_BITS == pair[1] >> INDEX_BITS && pair[0] != pair[1];
             if same_id && self.rules.ids_unique_in == IdScope::History {
-                *sound = false;
-                turns[later].sound = false;
+                again.push((pair[1] & ((1 << INDEX_BITS) - 1)) as usize);
             }
         }
-        // So many turns that their numbers run into each other: then nobody is trusted.
-        if turns.len() >> TURN_BITS > 0 {
+        // So many messages that their numbers run into each other: then nobody is trusted.
+        if messages.len() >> INDEX_BITS > 0 {
             *sound = false;
             turns.iter_mut().for_each(|turn| turn.sound = false);
         }
+        again.into_iter().for_each(|message| self.survey.distrust(message));
         // The last turn goes through the passes with the rest, because only they mend the end of a list.
         if let Some(last) = self.survey.turns.last_mut() {
             last.sound &= self.survey.sound;

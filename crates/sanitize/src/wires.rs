@@ -80,6 +80,7 @@ impl WireRules {
             // C11: the pattern is in the error text. No limit of length is known.
             ids: IdRule { alphabet: IdAlphabet::Word, max_length: None, exact_length: None },
             reasoning: Reasoning::Signed,
+            thinking_may_end_turn: false,
             thinking_leads_tool_loop: true,
             final_thinking_needs_thinking: true,
             forced_choice_stops_thinking: true,
@@ -132,7 +133,7 @@ impl WireRules {
             // Recorded: no image parts.
             media: TakenMedia::None,
             // Recorded: `reasoning_content` goes back in tool turns. It is not signed.
-            reasoning: Reasoning::Own,
+            reasoning: Reasoning::Plain,
             reasoning_beside_calls: true,
             // Recorded: `Thinking mode does not support this tool_choice`.
             forced_choice_stops_thinking: true,
@@ -183,7 +184,7 @@ impl WireRules {
         WireRules {
             name: Cow::Borrowed("openrouter"),
             // Recorded: `reasoning_details` go back verbatim, to the same model.
-            reasoning: Reasoning::Own,
+            reasoning: Reasoning::Plain,
             ..WireRules::openai_chat()
         }
     }
@@ -193,7 +194,7 @@ impl WireRules {
         WireRules {
             name: Cow::Borrowed("vllm"),
             // Recorded: unsigned `reasoning_content` in a running loop.
-            reasoning: Reasoning::Own,
+            reasoning: Reasoning::Plain,
             ..WireRules::openai_chat()
         }
     }
@@ -205,7 +206,7 @@ impl WireRules {
             // Recorded: a picture in a tool message. It has no field for files.
             media: TakenMedia::Images,
             media_in_results: true,
-            reasoning: Reasoning::Own,
+            reasoning: Reasoning::Plain,
             ..WireRules::openai_chat()
         }
     }
@@ -245,7 +246,7 @@ impl WireRules {
         WireRules {
             name: Cow::Borrowed("gemini-2"),
             // A20: a turn that calls must follow the user or results. Two user turns in a row are taken (recorded).
-            alternate: Alternate::Users,
+            alternate: Alternate::NoCalls,
             head: Head::User,
             // B9.
             tail: Tail::User,
@@ -279,6 +280,7 @@ impl WireRules {
             name: Cow::Borrowed("bedrock-claude"),
             words_after_results: true,
             reasoning: Reasoning::Signed,
+            thinking_may_end_turn: false,
             thinking_leads_tool_loop: true,
             final_thinking_needs_thinking: true,
             forced_choice_stops_thinking: true,
@@ -298,8 +300,8 @@ impl WireRules {
             system: SystemPlace::Leading,
             // A13.
             words_after_results: false,
-            // C6 and C14.
-            empty_error_results: false,
+            // C6 and C14. Converse knows no result that is a string.
+            results_are_blocks: true,
             tool_blocks_need_tools: true,
             // `The text field in the ContentBlock object at … is blank`.
             blank_text: BlankText::Refused,
@@ -321,7 +323,7 @@ impl WireRules {
             results_in_call_order: true,
             media: TakenMedia::Images,
             media_in_results: false,
-            reasoning: Reasoning::Own,
+            reasoning: Reasoning::Plain,
             server_tools: false,
             ..WireRules::open("ollama")
         }
@@ -346,12 +348,13 @@ impl WireRules {
             words_after_results: true,
             media: TakenMedia::All,
             media_in_results: true,
-            empty_error_results: true,
+            results_are_blocks: false,
             tool_blocks_need_tools: false,
             blank_text: BlankText::Allowed,
             ids_unique_in: IdScope::Message,
             ids: IdRule { alphabet: IdAlphabet::Any, max_length: None, exact_length: None },
             reasoning: Reasoning::Any,
+            thinking_may_end_turn: true,
             reasoning_items: false,
             reasoning_beside_calls: false,
             call_signatures: CallSignatures::Ignored,

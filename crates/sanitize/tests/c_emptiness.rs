@@ -155,6 +155,7 @@ fn c3_an_answer_that_was_only_foreign_thinking_is_dropped() {
          user: well?",
         expect![[r#"
             ?? message 1 block 0: thinking may not go to this model
+            ?? message 1 block 0: nothing follows this reasoning
             user: hi
             user: well?
             -- dropped thinking (1): not signed

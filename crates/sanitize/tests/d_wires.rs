@@ -72,8 +72,8 @@ fn d6_what_pointed_at_foreign_reasoning_goes_with_it_and_words_stay() {
             + call c1 read {}
             + origin openai gpt-a
             result c1: 42
-            -- dropped thinking (1): written by another model
             -- dropped opaque block: incomplete
+            -- dropped thinking (1): written by another model
         "#]],
     );
 }

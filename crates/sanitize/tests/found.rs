@@ -151,3 +151,142 @@ fn a_list_that_ends_in_instructions_is_the_beginning_of_what_follows() {
         assert_eq!(sent.messages[..], later.messages[..sent.messages.len()], "{answer}");
     }
 }
+
+fn named(name: &str) -> WireRules {
+    WireRules::named(name).expect("a known name")
+}
+
+fn lines(rules: &WireRules, input: &str) -> Vec<String> {
+    let list = notation::parse(input).expect("the input of a test is notation");
+    let sanitized = sanitize(&list, rules, &RequestFacts::default());
+    sanitized.repairs.iter().map(|repair| format!("{}: {repair}", repair.at)).collect()
+}
+
+/// A wire refused what the judge had nothing against: an answer that was cut off while the model thought.
+#[test]
+fn an_answer_that_is_only_reasoning_does_not_stay() {
+    let mut facts = RequestFacts::default();
+    facts.thinking = Thinking::On;
+    let list = "user: hi
+         assistant:
+         + thinking S: cut off
+         user: go on";
+    laws_hold(&named("anthropic"), &facts, list);
+    assert_eq!(
+        lines(&named("anthropic"), list),
+        [
+            "message 1: dropped thinking (1): nothing follows it",
+            "message 1: dropped assistant message: empty"
+        ]
+    );
+}
+
+/// The outcome was not legal: the last answer held nothing, and instructions hid the one before it.
+#[test]
+fn instructions_do_not_hide_who_spoke_last() {
+    laws_hold(
+        &named("anthropic-mid-system"),
+        &RequestFacts::default(),
+        "user: q\nassistant: a\nsystem: s\nassistant:",
+    );
+}
+
+/// More was dropped than had to be: one broken pair took the sound ones before it along.
+#[test]
+fn a_broken_pair_of_the_providers_takes_no_other_along() {
+    let list = "user: hi
+         assistant:
+         + server-call s1 {}
+         + call c1 f {}
+         result c1: ok
+         assistant: x
+         + server-result s1 {}
+         user: ask
+         assistant:
+         + server-call s2 {}
+         + call c2 f {}
+         result c2: ok
+         result c9: stray
+         assistant: y
+         + server-result s2 {}
+         user: next";
+    laws_hold(&named("anthropic"), &RequestFacts::default(), list);
+    let dropped = lines(&named("anthropic"), list);
+    assert!(
+        dropped.iter().all(|line| !line.starts_with("message 1") && !line.starts_with("message 3")),
+        "{dropped:?}"
+    );
+}
+
+/// A wire refused what the judge had nothing against: an answer to be continued that does not begin with reasoning.
+#[test]
+fn an_answer_to_be_continued_without_reasoning_turns_thinking_off() {
+    let mut facts = RequestFacts::default();
+    facts.thinking = Thinking::On;
+    laws_hold(&named("anthropic-prefill"), &facts, "user: hi\nassistant: The answer is");
+}
+
+/// Reasoning was changed: a blank text between two thoughts went, and they touched.
+#[test]
+fn what_stands_between_two_thoughts_does_not_go_alone() {
+    let list = "user: hi
+         assistant:
+         + thinking S1: one
+         + text: \\s
+         + thinking S2: two
+         + text: hello
+         user: and?";
+    laws_hold(&named("anthropic"), &RequestFacts::default(), list);
+    assert_eq!(
+        lines(&named("anthropic"), list),
+        [
+            "message 1 block 1: dropped text: blank",
+            "message 1: dropped thinking (2): a block between had to go"
+        ]
+    );
+}
+
+/// A wire refused what the judge had nothing against: Bedrock knows no result that is a string.
+#[test]
+fn a_blank_result_is_a_blank_block_on_bedrock() {
+    for name in ["bedrock", "bedrock-claude"] {
+        let list = "user: hi\nassistant:\n+ call c1 f {}\nresult c1: \\s";
+        laws_hold(&named(name), &RequestFacts::default(), list);
+        assert_eq!(
+            lines(&named(name), list),
+            ["message 2 block 0: dropped text of result c1: blank"],
+            "{name}"
+        );
+    }
+}
+
+/// The judge and the passes read one block in two ways.
+#[test]
+fn of_two_types_of_an_item_the_last_one_counts() {
+    laws_hold(
+        &named("openai-responses"),
+        &RequestFacts::default(),
+        r#"user: hi
+         assistant: x
+         + opaque openai-responses {"type":"x","type":"reasoning"}"#,
+    );
+}
+
+/// A repair named the wrong block: another one before it had gone already.
+#[test]
+fn a_place_is_where_the_block_was_given() {
+    assert_eq!(
+        lines(&named("anthropic"), "user: a\nassistant:\n+ thinking: u\n+ text: \\s\n+ text: hi\nuser: b"),
+        ["message 1 block 1: dropped text: blank", "message 1: dropped thinking (1): not signed"]
+    );
+}
+
+/// More was repaired than had to be: Gemini minds two answers in a row only if the second one calls.
+#[test]
+fn two_answers_in_a_row_without_a_call_are_left_alone_on_gemini() {
+    assert!(lines(&named("gemini-2"), "user: q\nassistant: a\nassistant: b\nuser: z").is_empty());
+    assert_eq!(
+        lines(&named("gemini-2"), "user: q\nassistant: a\nassistant:\n+ call c1 f {}\nresult c1: ok").len(),
+        1
+    );
+}

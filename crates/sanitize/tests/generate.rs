@@ -17,7 +17,7 @@ use trunkline_sanitize::{
 /// A known rule set, often with a few rules of others.
 pub(crate) fn rules() -> impl Strategy<Value = WireRules> {
     let known = || select(WireRules::NAMES).prop_map(|name| WireRules::named(name).expect("a known name"));
-    let mixed = (known(), vec((0..20_u8, known()), 1..6)).prop_map(|(mut rules, others)| {
+    let mixed = (known(), vec((0..21_u8, known()), 1..6)).prop_map(|(mut rules, others)| {
         for (field, other) in others {
             borrow_rule(&mut rules, field, other);
         }
@@ -38,7 +38,7 @@ fn borrow_rule(rules: &mut WireRules, field: u8, other: WireRules) {
         7 => rules.words_after_results = other.words_after_results,
         8 => rules.media = other.media,
         9 => rules.media_in_results = other.media_in_results,
-        10 => rules.empty_error_results = other.empty_error_results,
+        10 => rules.results_are_blocks = other.results_are_blocks,
         11 => rules.tool_blocks_need_tools = other.tool_blocks_need_tools,
         12 => rules.blank_text = other.blank_text,
         13 => rules.ids_unique_in = other.ids_unique_in,
@@ -47,6 +47,7 @@ fn borrow_rule(rules: &mut WireRules, field: u8, other: WireRules) {
         16 => (rules.reasoning_items, rules.wire) = (other.reasoning_items, other.wire),
         17 => rules.reasoning_beside_calls = other.reasoning_beside_calls,
         18 => rules.call_signatures = other.call_signatures,
+        19 => rules.thinking_may_end_turn = other.thinking_may_end_turn,
         _ => rules.null_arguments = other.null_arguments,
     }
 }
@@ -274,7 +275,7 @@ fn provider_block() -> impl Strategy<Value = Content> {
     let json = select(vec!["{}", r#"{"type":"x"}"#, "{", "[]", reasoning, reasoning]).prop_map(str::to_owned);
     let wire = select(vec!["anthropic", "openai-chat", "openai-responses", "openai-responses", "mine"]);
     (0..4, json, wire).prop_map(|(kind, json, wire)| match kind {
-        0 => Content::ServerCall { id: "s1".into(), json },
+        0 => Content::ServerCall { id: if json.len() > 2 { "s2".into() } else { "s1".into() }, json },
         1 => Content::ServerResult { call_id: "s1".into(), json },
         _ => Content::Opaque { wire: wire.into(), json },
     })

@@ -277,27 +277,27 @@ fn from_anthropic_to_openai_chat() {
         &parse(FROM_ANTHROPIC),
         &WireRules::openai_chat(),
         expect![[r#"
-        system: be brief
-        user: look at both
-        assistant: I look and search
-        + call toolu_01A screenshot {}
-        + call toolu_01B read {"path":"a.rs"}
-        + origin anthropic opus
-        result toolu_01A: as of now
-        ++ text: (see the user message after the results)
-        result toolu_01B!: no such file
-        harness: from the result of call toolu_01A:
-        + image image/png base64 AAAA
-        assistant: only one is there
-        + origin anthropic opus
-        user: thanks
-        -- dropped thinking (2): not on this wire
-        -- dropped server call: belongs to another provider (loss)
-        -- dropped server result: belongs to another provider (loss)
-        -- moved media (1) of result toolu_01A: only allowed in a user message
-        -- dropped thinking (1): not on this wire
-        -- dropped opaque block: belongs to another provider (loss)
-    "#]],
+            system: be brief
+            user: look at both
+            assistant: I look and search
+            + call toolu_01A screenshot {}
+            + call toolu_01B read {"path":"a.rs"}
+            + origin anthropic opus
+            result toolu_01A: as of now
+            ++ text: (see the user message after the results)
+            result toolu_01B!: no such file
+            harness: from the result of call toolu_01A:
+            + image image/png base64 AAAA
+            assistant: only one is there
+            + origin anthropic opus
+            user: thanks
+            -- dropped server call: belongs to another provider (loss)
+            -- dropped server result: belongs to another provider (loss)
+            -- dropped thinking (2): not on this wire
+            -- moved media (1) of result toolu_01A: only allowed in a user message
+            -- dropped opaque block: belongs to another provider (loss)
+            -- dropped thinking (1): not on this wire
+        "#]],
     );
 }
 

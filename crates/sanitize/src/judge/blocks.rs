@@ -18,6 +18,8 @@ pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
         if message.content.is_empty() && !leads {
             case.find(at, ViolationKind::Empty);
         }
+        let calls = message.role == Role::Assistant && message.calls().next().is_some();
+        let foreign_items = case.holds_foreign_items(message);
         // Instructions that say nothing are not sent at all.
         let silent = leads && message.text().trim().is_empty();
         for (block, content) in message.content.iter().enumerate() {
@@ -31,7 +33,7 @@ pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
                 case.find(at, ViolationKind::NoToolsOffered);
             }
             match content {
-                Content::Text { text } if !silent && case.is_refused_blank(text, message) => {
+                Content::Text { text } if !silent && case.is_refused_blank(text, calls) => {
                     case.find(at, ViolationKind::Blank);
                 }
                 Content::ToolResult(result) => case.result(at, result),
@@ -41,7 +43,7 @@ pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
                 Content::Document(_) if case.rules.media != TakenMedia::All => {
                     case.find(at, ViolationKind::MediaRefused);
                 }
-                Content::Opaque { wire, json } => case.opaque(at, message, wire, json),
+                Content::Opaque { wire, json } => case.opaque(at, foreign_items, wire, json),
                 _ => {}
             }
         }
@@ -73,8 +75,7 @@ impl Case<'_> {
         (!fits).then_some(kind)
     }
 
-    fn is_refused_blank(&self, text: &str, message: &Message) -> bool {
-        let calls = message.role == Role::Assistant && message.calls().count() > 0;
+    fn is_refused_blank(&self, text: &str, calls: bool) -> bool {
         match self.rules.blank_text {
             BlankText::Allowed => false,
             BlankText::BesideCall if calls => text.is_empty(),
@@ -96,8 +97,9 @@ impl Case<'_> {
             if let Part::Text { text } = part {
                 bytes += text.len();
             }
-            // One text alone is no block but a string, and a string may be blank.
-            if blank && self.rules.blank_text != BlankText::Allowed && result.content.len() > 1 {
+            // One text alone is no block but a string, and a string may be blank, where there are strings.
+            let is_block = result.content.len() > 1 || self.rules.results_are_blocks;
+            if blank && self.rules.blank_text != BlankText::Allowed && is_block {
                 self.find(at, ViolationKind::Blank);
             }
             match block {
@@ -113,7 +115,7 @@ impl Case<'_> {
                 _ => {}
             }
         }
-        if result.is_error && !says_something && !self.rules.empty_error_results {
+        if result.is_error && !says_something && self.rules.results_are_blocks {
             self.find(at, ViolationKind::EmptyErrorResult { call_id: call_id() });
         }
         if self.facts.context_window.is_some_and(|tokens| bytes as u64 > 4 * u64::from(tokens.max(256))) {
@@ -121,9 +123,9 @@ impl Case<'_> {
         }
     }
 
-    fn opaque(&mut self, at: Place, message: &Message, wire: &str, json: &str) {
+    fn opaque(&mut self, at: Place, foreign_items: bool, wire: &str, json: &str) {
         // Items of one answer point at its reasoning; without that they are refused.
-        let orphaned = || self.holds_foreign_items(message) && !self.is_reasoning_item(wire, json);
+        let orphaned = || foreign_items && !self.is_reasoning_item(wire, json);
         if *wire != *self.rules.wire || !is_json_object(json) || orphaned() {
             self.find(at, ViolationKind::ForeignBlock { block: BlockKind::Opaque });
         }

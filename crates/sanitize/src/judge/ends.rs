@@ -37,7 +37,10 @@ fn order(case: &mut Case<'_>, turns: &[Turn<'_>]) {
             && earlier.role == later.role
             && match case.rules.alternate {
                 Alternate::Free => false,
-                Alternate::Users => later.role == Role::Assistant,
+                Alternate::NoCalls => {
+                    later.role == Role::Assistant
+                        && later.blocks.iter().any(|(_, block)| block.as_call().is_some())
+                }
                 Alternate::Strict => matches!(later.role, Role::User | Role::Assistant),
             }
         {
@@ -99,17 +102,16 @@ fn thinking(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
     if case.facts.thinking != Thinking::On || !case.rules.thinking_leads_tool_loop {
         return;
     }
-    // The loop: answers of the assistant and nothing but results since the user's last words, ending in results.
+    // The loop: answers of the assistant and nothing but results since the user's last words. An answer in the last place
+    // is one that the model goes on with.
     let only_results = |turn: &Turn<'_>| turn.blocks.iter().all(|(_, block)| block.as_result().is_some());
     let is_words = |turn: &Turn<'_>| turn.role == Role::User && !only_results(turn);
     let start = turns.iter().rposition(is_words).map_or(0, |words| words + 1);
     let Some(running) = turns.get(start..) else { return };
     let first = running.iter().find(|turn| turn.role == Role::Assistant);
+    let paused = |last: &Message| last.role == Role::Assistant && last.stop == Some(StopReason::Pause);
     if let Some(first) = first
-        && running
-            .iter()
-            .rfind(|turn| turn.role != Role::System)
-            .is_some_and(|last| last.role != Role::Assistant)
+        && !messages.last().is_some_and(paused)
         && !first.blocks.first().is_some_and(|(_, block)| is_thinking(block))
     {
         case.find(first.at, ViolationKind::LoopWithoutThinking);

@@ -15,6 +15,19 @@ pub(super) fn judge(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>
     for turn in turns.iter().filter(|turn| turn.role == Role::Assistant) {
         case.companions(turn);
     }
+    if !case.rules.thinking_may_end_turn {
+        for (index, message) in messages.iter().enumerate() {
+            let goes_on = messages.get(index + 1).is_some_and(|next| next.role == Role::Assistant);
+            let last = message.content.len().saturating_sub(1);
+            if !goes_on && message.content.last().is_some_and(is_thinking) && message.role == Role::Assistant
+            {
+                case.find(
+                    Place::message(index, message).block(last),
+                    ViolationKind::ReasoningWithoutFollower,
+                );
+            }
+        }
+    }
 }
 
 impl Case<'_> {
@@ -42,8 +55,9 @@ impl Case<'_> {
             let taken = match self.rules.reasoning {
                 Reasoning::Any => true,
                 Reasoning::Signed => signed && ours,
+                Reasoning::Own => ours,
                 // What is encrypted has no field there.
-                Reasoning::Own => ours && !matches!(content, Content::RedactedThinking { .. }),
+                Reasoning::Plain => ours && !matches!(content, Content::RedactedThinking { .. }),
                 Reasoning::Absent => false,
             };
             let foreign_item = match content {

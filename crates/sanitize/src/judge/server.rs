@@ -1,5 +1,7 @@
 //! Judges the calls that a provider ran itself, and their results.
 
+use std::collections::HashMap;
+
 use trunkline_message_tree::{Content, Message, Origin, Role, StopReason};
 
 use super::Case;
@@ -8,31 +10,32 @@ use crate::{BlockKind, Place, ViolationKind};
 /// Judges provenance block by block, then who answers whom.
 pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
     // Calls without a result so far: id and place.
-    let mut waiting: Vec<(&str, Place)> = Vec::new();
+    let mut waiting: HashMap<&str, Vec<Place>> = HashMap::new();
     for (index, message) in messages.iter().enumerate() {
         if speaks_words(message) {
-            for (_, at) in waiting.drain(..) {
+            for at in waiting.drain().flat_map(|(_, places)| places) {
                 case.find(at, ViolationKind::ForeignBlock { block: BlockKind::ServerCall });
             }
         }
         if message.role != Role::Assistant {
             continue;
         }
+        let foreign_items = case.holds_foreign_items(message);
         for (block, content) in message.content.iter().enumerate() {
             let at = Place::message(index, message).block(block);
             match content {
                 Content::ServerCall { id, json } => {
-                    if case.takes_server_block(message, json) {
-                        waiting.push((id, at));
+                    if case.takes_server_block(message, json) && !foreign_items {
+                        waiting.entry(id).or_default().push(at);
                     } else {
                         case.find(at, ViolationKind::ForeignBlock { block: BlockKind::ServerCall });
                     }
                 }
                 Content::ServerResult { call_id, json } => {
-                    let call = waiting.iter().rposition(|(id, _)| id == call_id);
-                    match call.filter(|_| case.takes_server_block(message, json)) {
-                        Some(call) => drop(waiting.remove(call)),
-                        None => case.find(at, ViolationKind::ForeignBlock { block: BlockKind::ServerResult }),
+                    let taken = case.takes_server_block(message, json) && !foreign_items;
+                    let call = waiting.get_mut(call_id.as_str()).filter(|_| taken).and_then(Vec::pop);
+                    if call.is_none() {
+                        case.find(at, ViolationKind::ForeignBlock { block: BlockKind::ServerResult });
                     }
                 }
                 _ => {}
@@ -45,7 +48,7 @@ pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
         _ => !speaks_words(last),
     });
     if !goes_on {
-        for (_, at) in waiting {
+        for at in waiting.into_values().flatten() {
             case.find(at, ViolationKind::ForeignBlock { block: BlockKind::ServerCall });
         }
     }
@@ -63,6 +66,6 @@ impl Case<'_> {
         let (wrote, reads) = (provider(&message.origin), provider(&self.facts.origin));
         let ours = wrote.is_none() || reads.is_none() || wrote == reads;
         let object = super::blocks::is_json_object(json);
-        self.rules.server_tools && ours && object && !self.holds_foreign_items(message)
+        self.rules.server_tools && ours && object
     }
 }

@@ -108,6 +108,9 @@ fn anthropic(kind: &ViolationKind) -> Option<&'static str> {
             "messages.N: all messages must have non-empty content except for the optional final assistant message"
         }
         ViolationKind::ForeignThinking => "Invalid `signature` in `thinking` block",
+        ViolationKind::ReasoningWithoutFollower => {
+            "messages.N: The final block in an assistant message cannot be `thinking`."
+        }
         ViolationKind::LoopWithoutThinking => {
             "messages.N.content.M.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When \
              `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the \

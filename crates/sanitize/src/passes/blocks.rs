@@ -27,17 +27,24 @@ pub(crate) fn drop_refused(
 ) {
     for Item { message, at, .. } in items {
         leading &= message.role == Role::System;
-        // Items of one answer point at its reasoning; if that has to go, they go with it.
-        let orphaned = drop_thinking(message, *at, rules, facts, repairs);
+        // What stays in its place comes first, while blocks are still where they were given.
         replace_media(message, *at, rules, repairs);
         drop_signatures(message, *at, rules, facts, repairs);
+        quote_foreign_items(message, *at, rules, facts, repairs);
+        // Items of one answer point at its reasoning; if that has to go, they go with it.
+        let orphaned = is_orphaned(message, rules, facts);
         let speaks = leading && !message.content.iter().all(is_blank_text);
         let beside_call = message.role == Role::Assistant && message.calls().next().is_some();
-        quote_foreign_items(message, *at, rules, facts, repairs);
         let native = rules.server_tools && is_native(message.origin.as_ref(), facts);
+        let (first_thought, last_thought) = (
+            message.content.iter().position(is_thinking),
+            message.content.iter().rposition(is_thinking).unwrap_or(0),
+        );
+        let mut thoughts_parted = false;
         let (mut block, mut server_block) = (0, 0);
         message.content.retain_mut(|content| {
             let at = at.block(block);
+            let between = first_thought.is_some_and(|first| first < block) && block < last_thought;
             block += 1;
             let cause = match content {
                 Content::Text { text } => {
@@ -51,8 +58,9 @@ pub(crate) fn drop_refused(
                 }
                 Content::ToolResult(result) => {
                     let parts = result.content.len();
-                    // One text alone travels as a string, which may be blank where a block may not.
-                    if rules.blank_text != BlankText::Allowed && parts > 1 {
+                    // One text alone travels as a string where there are such, which may be blank where a block may not.
+                    let blocks = parts > 1 || rules.results_are_blocks;
+                    if rules.blank_text != BlankText::Allowed && blocks {
                         result.content.retain(|part| !is_blank_part(part));
                     }
                     if result.content.len() < parts {
@@ -71,15 +79,23 @@ pub(crate) fn drop_refused(
                     server_block += 1;
                     lost(BlockKind::ServerResult, native, json::is_carried_object(json) && !orphaned && !half)
                 }
+                // With the reasoning, below.
+                Content::Opaque { wire, json }
+                    if orphaned && *wire == rules.wire && is_reasoning_item(json) =>
+                {
+                    None
+                }
                 Content::Opaque { wire, json } => {
                     lost(BlockKind::Opaque, *wire == rules.wire, json::is_carried_object(json) && !orphaned)
                 }
                 _ => None,
             };
             let keep = cause.is_none();
+            thoughts_parted |= !keep && between;
             repairs.extend(cause.map(|kind| Repair { at, kind }));
             keep
         });
+        drop_thinking(message, *at, thoughts_parted, rules, facts, repairs);
         // A picture among the instructions moves out in the next pass, and what follows no longer leads.
         leading &= message.content.iter().all(|block| matches!(block, Content::Text { .. }));
     }
@@ -93,99 +109,103 @@ fn lost(block: BlockKind, native: bool, whole: bool) -> Option<RepairKind> {
     }
 }
 
-/// Drops all reasoning of a message or none: signatures cover what stands beside them.
-///
-/// Returns whether items of reasoning were among it.
+/// Drops all reasoning of a message or none: signatures cover what stands beside them. `parted` tells that a block between
+/// two thoughts was dropped.
 fn drop_thinking(
     message: &mut Message,
     at: Place,
+    parted: bool,
     rules: &WireRules,
     facts: &RequestFacts,
     repairs: &mut Vec<Repair>,
-) -> bool {
-    let is_item = |block: &Content| is_item(block, rules);
-    let assistant = message.role == Role::Assistant;
-    if !assistant && message.content.iter().any(is_item) {
-        let blocks = message.content.iter().filter(|block| is_item(block)).count();
-        message.content.retain(|block| !is_item(block));
-        let why = ThinkingLoss::Misplaced;
-        repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks, why } });
-    }
-    let quotes = facts.foreign_reasoning == ForeignReasoning::AsText && assistant && !is_ours(message, facts);
-    let orphaned = is_orphaned(message, rules, facts);
-    if orphaned {
-        let (mut blocks, mut quoted) = (0, 0);
-        message.content.retain_mut(|block| {
-            let Content::Opaque { json, .. } = &*block else { return true };
-            if !is_item(block) {
-                return true;
-            }
-            let summary = summary_of(json).filter(|_| quotes);
-            quoted += usize::from(summary.is_some());
-            blocks += usize::from(summary.is_none());
-            summary.map(|summary| *block = quoted_reasoning(&summary)).is_some()
-        });
-        if quoted > 0 {
-            repairs.push(Repair { at, kind: RepairKind::ThinkingQuoted { blocks: quoted } });
-        }
-        if blocks > 0 {
-            let why = ThinkingLoss::Foreign;
-            repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks, why } });
-        }
-    }
+) {
+    let (assistant, ours) = (message.role == Role::Assistant, is_ours(message, facts));
+    let quotes = facts.foreign_reasoning == ForeignReasoning::AsText && assistant && !ours;
+    drop_items(message, at, quotes, rules, facts, repairs);
     let blocks = message.content.iter().filter(|block| is_thinking(block)).count();
-    if blocks == 0 {
-        return orphaned;
-    }
     // Empty reasoning that was put beside calls is nobody's and may stay.
     let nobodys =
         |block: &Content| matches!(block, Content::Thinking { text, signature: None } if text.is_empty());
-    if rules.reasoning_beside_calls && assistant {
-        let mut thoughts = message.content.iter().filter(|block| is_thinking(block));
-        if thoughts.all(nobodys) {
-            return orphaned;
-        }
-    }
-    if rules.reasoning == Reasoning::Own && assistant && is_ours(message, facts) {
-        // What is encrypted has no field there.
-        message.content.retain(|block| !matches!(block, Content::RedactedThinking { .. }));
-        let kept = message.content.iter().filter(|block| is_thinking(block)).count();
-        if kept < blocks {
-            let why = ThinkingLoss::NotOnWire;
-            repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks: blocks - kept, why } });
-        }
-        return orphaned;
+    let beside_calls = rules.reasoning_beside_calls && assistant;
+    if blocks == 0 || (beside_calls && message.content.iter().filter(|b| is_thinking(b)).all(nobodys)) {
+        return;
     }
     let unsigned = |block: &Content| match block {
         Content::Thinking { signature, .. } => signature.as_ref().is_none_or(String::is_empty),
         _ => false,
     };
+    let encrypted = |block: &Content| matches!(block, Content::RedactedThinking { .. });
     let why = match rules.reasoning {
-        _ if !assistant && rules.reasoning != Reasoning::Absent => ThinkingLoss::Misplaced,
         Reasoning::Absent => ThinkingLoss::NotOnWire,
-        Reasoning::Any => return orphaned,
-        Reasoning::Signed | Reasoning::Own if !is_ours(message, facts) => ThinkingLoss::Foreign,
+        _ if !assistant => ThinkingLoss::Misplaced,
+        Reasoning::Any => return,
+        _ if !ours => ThinkingLoss::Foreign,
         Reasoning::Signed if message.content.iter().any(unsigned) => ThinkingLoss::Unsigned,
-        Reasoning::Signed | Reasoning::Own => return orphaned,
+        Reasoning::Signed if parted => ThinkingLoss::Parted,
+        // What is encrypted has no field there, and nothing covers the rest.
+        Reasoning::Plain if message.content.iter().any(encrypted) => ThinkingLoss::NotOnWire,
+        Reasoning::Signed | Reasoning::Own | Reasoning::Plain => return,
     };
-    let mut quoted = 0;
+    let stays =
+        |block: &Content| ours && assistant && rules.reasoning == Reasoning::Plain && !encrypted(block);
+    let (mut quoted, mut dropped) = (0, 0);
     message.content.retain_mut(|block| {
+        if !is_thinking(block) || stays(block) {
+            return true;
+        }
         match block {
             Content::Thinking { text, .. } if quotes && !is_blank(text) => {
                 *block = quoted_reasoning(text);
                 quoted += 1;
+                true
             }
-            _ => {}
+            _ => {
+                dropped += 1;
+                false
+            }
         }
-        !is_thinking(block)
     });
     if quoted > 0 {
         repairs.push(Repair { at, kind: RepairKind::ThinkingQuoted { blocks: quoted } });
     }
-    if quoted < blocks {
-        repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks: blocks - quoted, why } });
+    if dropped > 0 {
+        repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks: dropped, why } });
     }
-    orphaned
+}
+
+/// Drops items of reasoning that another model wrote or that stand where nobody reasons.
+fn drop_items(
+    message: &mut Message,
+    at: Place,
+    quotes: bool,
+    rules: &WireRules,
+    facts: &RequestFacts,
+    repairs: &mut Vec<Repair>,
+) {
+    let assistant = message.role == Role::Assistant;
+    if (assistant && !is_orphaned(message, rules, facts))
+        || !message.content.iter().any(|block| is_item(block, rules))
+    {
+        return;
+    }
+    let (mut blocks, mut quoted) = (0, 0);
+    message.content.retain_mut(|block| {
+        let Content::Opaque { json, .. } = &*block else { return true };
+        if !is_item(block, rules) {
+            return true;
+        }
+        let summary = summary_of(json).filter(|_| quotes);
+        quoted += usize::from(summary.is_some());
+        blocks += usize::from(summary.is_none());
+        summary.map(|summary| *block = quoted_reasoning(&summary)).is_some()
+    });
+    if quoted > 0 {
+        repairs.push(Repair { at, kind: RepairKind::ThinkingQuoted { blocks: quoted } });
+    }
+    if blocks > 0 {
+        let why = if assistant { ThinkingLoss::Foreign } else { ThinkingLoss::Misplaced };
+        repairs.push(Repair { at, kind: RepairKind::ThinkingDropped { blocks, why } });
+    }
 }
 
 /// Turns what can be read of another wire's reasoning into text, where that is wished for.
@@ -269,10 +289,11 @@ fn drop_signatures(
     facts: &RequestFacts,
     repairs: &mut Vec<Repair>,
 ) {
-    if rules.call_signatures == CallSignatures::Ignored || is_ours(message, facts) {
+    let assistant = message.role == Role::Assistant;
+    if rules.call_signatures == CallSignatures::Ignored || (assistant && is_ours(message, facts)) {
         return;
     }
-    let mut leads = rules.call_signatures == CallSignatures::Leading;
+    let mut leads = rules.call_signatures == CallSignatures::Leading && assistant;
     for (block, content) in message.content.iter_mut().enumerate() {
         let Content::ToolCall(call) = content else { continue };
         let stands_in = leads && call.signature.as_deref() == Some(SIGNATURE_STUB);

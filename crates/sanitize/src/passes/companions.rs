@@ -25,6 +25,14 @@ pub(super) fn complete(
             }
         }
     }
+    if !rules.thinking_may_end_turn {
+        for gathered in run.iter_mut().rev() {
+            drop_final_thinking(&mut gathered.item, repairs);
+            if !gathered.item.is_empty() {
+                break;
+            }
+        }
+    }
     for Gathered { item, .. } in run {
         if rules.call_signatures == CallSignatures::Leading {
             sign(item, repairs);
@@ -60,6 +68,18 @@ pub(super) fn drop_followerless(item: &mut Item, rules: &WireRules, repairs: &mu
         repairs.push(Repair { at: item.at, kind: RepairKind::ThinkingDropped { blocks, why } });
     }
     kept > 0
+}
+
+/// Drops all reasoning of a message that ends with some: nothing of it may be changed, so nothing of it can stay.
+pub(super) fn drop_final_thinking(item: &mut Item, repairs: &mut Vec<Repair>) {
+    let content = &mut item.message.content;
+    if !content.last().is_some_and(is_thinking) {
+        return;
+    }
+    let before = content.len();
+    content.retain(|block| !is_thinking(block));
+    let (blocks, why) = (before - content.len(), ThinkingLoss::NoFollower);
+    repairs.push(Repair { at: item.at, kind: RepairKind::ThinkingDropped { blocks, why } });
 }
 
 /// Puts the stub on the first call if it carries no signature, and takes it off the others.

@@ -21,6 +21,16 @@ pub(crate) struct Before {
     pub(crate) assistant: bool,
 }
 
+impl Before {
+    /// Takes note of a message that is left.
+    fn pass(&mut self, role: Role) {
+        self.begun |= role != Role::System;
+        if role != Role::System {
+            self.assistant = role == Role::Assistant;
+        }
+    }
+}
+
 /// Drops empty messages of one turn; instructions at the head may be empty.
 pub(crate) fn drop_empty(items: Vec<Item>, mut before: Before, repairs: &mut Vec<Repair>) -> Vec<Item> {
     if items.iter().all(|item| !item.is_empty()) {
@@ -42,7 +52,7 @@ pub(crate) fn drop_empty(items: Vec<Item>, mut before: Before, repairs: &mut Vec
             hollow.push(item);
             continue;
         }
-        before.begun |= item.message.role != Role::System;
+        before.pass(item.message.role);
         kept.push(item);
     }
     fill(&mut hollow, &mut kept, &mut before, repairs);
@@ -52,15 +62,13 @@ pub(crate) fn drop_empty(items: Vec<Item>, mut before: Before, repairs: &mut Vec
 /// Ends the user's turn: puts a stub where nothing else was said in it.
 fn fill(hollow: &mut Vec<Item>, kept: &mut Vec<Item>, before: &mut Before, repairs: &mut Vec<Repair>) {
     for mut item in hollow.drain(..) {
-        let spoken = kept.iter().rfind(|item| item.message.role != Role::System);
-        let after_assistant = spoken.map_or(before.assistant, Item::is_assistant);
-        if !before.begun || after_assistant {
+        if !before.begun || before.assistant {
             item.message.role = Role::User;
             item.message.author = Author::Harness;
             item.message.content = vec![Content::text(if before.spoken { TAIL_STUB } else { HEAD_STUB })];
             repairs.push(Repair { at: item.at, kind: RepairKind::EmptyStubbed });
+            before.pass(Role::User);
             kept.push(item);
-            before.begun = true;
         } else if !item.ghost {
             repairs.push(dropped(&item));
         }

@@ -14,17 +14,18 @@ pub(super) fn mend_tail(
     end: Place,
     repairs: &mut Vec<Repair>,
 ) {
-    // Instructions at the end are nobody's turn: who spoke before them spoke last.
-    let spoken = items.iter().rfind(|item| item.message.role != Role::System);
-    let ends_in_instructions = items.last().is_some_and(|last| last.message.role == Role::System);
-    let continues = |item: &&Item| item.is_assistant() && item.message.stop != Some(StopReason::Pause);
-    if rules.tail == Tail::User && ends_in_instructions && spoken.filter(continues).is_some() {
-        items.push(Item::stub(TAIL_STUB, end));
-        repairs.push(Repair { at: end, kind: RepairKind::TailAdded });
-    }
     // What is left of the last message may be nothing; then the one before it is the last.
     while let Some(last) = items.last_mut().filter(|last| last.is_assistant()) {
         if rules.tail == Tail::User && last.message.stop != Some(StopReason::Pause) {
+            if !rules.thinking_may_end_turn {
+                companions::drop_final_thinking(last, repairs);
+            }
+            if last.is_empty() {
+                repairs
+                    .push(Repair { at: last.at, kind: RepairKind::EmptyDropped { role: Role::Assistant } });
+                items.pop();
+                continue;
+            }
             items.push(Item::stub(TAIL_STUB, end));
             repairs.push(Repair { at: end, kind: RepairKind::TailAdded });
         } else if mend_last(last, rules, thinking, repairs) {
@@ -32,6 +33,14 @@ pub(super) fn mend_tail(
         } else {
             break;
         }
+    }
+    // Instructions at the end are nobody's turn: who spoke before them spoke last.
+    let all = before.iter().chain(items.iter().map(|item| &item.message));
+    let spoken = all.rev().find(|message| message.role != Role::System);
+    let continues = |last: &&Message| last.role == Role::Assistant && last.stop != Some(StopReason::Pause);
+    if rules.tail == Tail::User && spoken.filter(continues).is_some() {
+        items.push(Item::stub(TAIL_STUB, end));
+        repairs.push(Repair { at: end, kind: RepairKind::TailAdded });
     }
     let all = || before.iter().chain(items.iter().map(|item| &item.message));
     let nothing_said = all().all(|message| message.role == Role::System);
@@ -67,6 +76,9 @@ fn mend_last(last: &mut Item, rules: &WireRules, thinking: Thinking, repairs: &m
             }
             content.pop();
         }
+    }
+    if !rules.thinking_may_end_turn {
+        companions::drop_final_thinking(last, repairs);
     }
     if rules.reasoning_items {
         companions::drop_followerless(last, rules, repairs);

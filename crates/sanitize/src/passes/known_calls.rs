@@ -6,24 +6,25 @@ use trunkline_message_tree::NodeId;
 
 use crate::{CallFact, RequestFacts};
 
-/// The facts by call id.
-pub(super) struct KnownCalls<'a>(HashMap<&'a str, Vec<&'a CallFact>>);
+/// What a fact names of its call: id, node and position.
+type Key<'a> = (&'a str, Option<NodeId>, Option<usize>);
+
+/// The facts by what they name, each with its place among them all.
+pub(super) struct KnownCalls<'a>(HashMap<Key<'a>, (usize, &'a CallFact)>);
 
 impl<'a> KnownCalls<'a> {
     pub(super) fn new(facts: &'a RequestFacts) -> Self {
-        let mut by_id: HashMap<&str, Vec<&CallFact>> = HashMap::new();
-        for fact in &facts.calls {
-            by_id.entry(&fact.call_id).or_default().push(fact);
+        let mut by_name: HashMap<Key<'a>, (usize, &CallFact)> = HashMap::new();
+        for (place, fact) in facts.calls.iter().enumerate() {
+            by_name.entry((&fact.call_id, fact.node, fact.position)).or_insert((place, fact));
         }
-        KnownCalls(by_id)
+        KnownCalls(by_name)
     }
 
     /// Returns the first fact that fits the call.
     pub(super) fn find(&self, call_id: &str, node: Option<NodeId>, position: usize) -> Option<&'a CallFact> {
-        let fits = |fact: &&&CallFact| {
-            fact.node.is_none_or(|wanted| node == Some(wanted))
-                && fact.position.is_none_or(|wanted| position == wanted)
-        };
-        self.0.get(call_id)?.iter().find(fits).copied()
+        let nodes = [node, None];
+        let keys = nodes.iter().flat_map(|node| [(call_id, *node, Some(position)), (call_id, *node, None)]);
+        keys.filter_map(|key| self.0.get(&key)).min_by_key(|(place, _)| *place).map(|(_, fact)| *fact)
     }
 }

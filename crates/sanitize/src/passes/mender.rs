@@ -24,11 +24,18 @@ pub(crate) fn mend(
     facts: &RequestFacts,
     thinking: Thinking,
     repairs: &mut Vec<Repair>,
-) -> Vec<Message> {
+) -> Mended {
     let len = given.len();
     let mut pairs = Pairs::new(rules, facts, thinking);
-    let mut line =
-        Line { rules, out: Vec::with_capacity(len + 8), spoken: false, begun: false, leading: true };
+    let mut line = Line {
+        rules,
+        out: Vec::with_capacity(len + 8),
+        from: Vec::with_capacity(len + 8),
+        spoken: false,
+        begun: false,
+        leading: true,
+        instructions: None,
+    };
     // Where each turn begins in what came out.
     let mut starts: Vec<usize> = Vec::with_capacity(survey.turns.len());
     let mut messages = Messages::from(given);
@@ -39,6 +46,10 @@ pub(crate) fn mend(
         if survey.turns[turn].sound {
             for (index, message) in messages.by_ref().take(end - start).enumerate() {
                 line.take(start + index, message, repairs);
+                if index == 0 {
+                    // Behind a message that was put before the whole list.
+                    starts[turn] = line.out.len() - 1;
+                }
             }
             continue;
         }
@@ -49,19 +60,19 @@ pub(crate) fn mend(
         blocks::drop_refused(&mut items, line.leading, halves, rules, facts, repairs);
         let items = roles::rehome(items, rules, repairs);
         let elsewhere = |id: &str| {
-            let first = survey.first_turn_with(id).filter(|first| *first < turn);
-            first.is_some_and(|first| {
-                let calls = line.out[starts[first]..starts[first + 1]].iter().flat_map(Message::calls);
-                survey.turns[first].sound && calls.into_iter().any(|call| call.id == id)
+            let mut earlier = survey.messages_with(id).take_while(|message| *message < start);
+            earlier.any(|message| {
+                let turn = survey.turn_of(message);
+                let stands = starts[turn] + (message - survey.turns[turn].start);
+                let called = line.out.get(stands).is_some_and(|one| one.calls().any(|call| call.id == id));
+                survey.turns[turn].sound && called
             })
         };
         let mut items = pairs.pair(items, &elsewhere, repairs);
         // Who now bears an id that was made here has to give way.
         for id in pairs.made.drain(..) {
-            let later = survey.first_turn_with(&id).filter(|first| *first > turn);
-            if let Some(later) = later.and_then(|later| survey.turns.get_mut(later)) {
-                later.sound = false;
-            }
+            let later: Vec<usize> = survey.messages_with(&id).filter(|message| *message >= end).collect();
+            later.into_iter().for_each(|message| survey.distrust(message));
         }
         if rules.tool_blocks_need_tools && facts.tools_offered == Some(false) {
             flatten::flatten(&mut items, rules, repairs);
@@ -77,19 +88,29 @@ pub(crate) fn mend(
         line.leading = false;
         line.spoken |= turn > 0;
     }
-    line.out
+    Mended { messages: line.out, from: line.from }
+}
+
+/// A list that was mended, and for each message the one that it was made of first.
+pub(crate) struct Mended {
+    pub(crate) messages: Vec<Message>,
+    pub(crate) from: Vec<usize>,
 }
 
 /// What has come out so far.
 struct Line<'a> {
     rules: &'a WireRules,
     out: Vec<Message>,
+    /// Which message each was made of first.
+    from: Vec<usize>,
     /// Whether the assistant has spoken.
     spoken: bool,
     /// Whether anything but instructions is left.
     begun: bool,
     /// Whether only instructions were given.
     leading: bool,
+    /// The first instructions that say something.
+    instructions: Option<usize>,
 }
 
 impl Line<'_> {
@@ -106,7 +127,11 @@ impl Line<'_> {
         }
         self.leading &= message.role == Role::System;
         self.spoken |= message.role == Role::Assistant;
+        if self.leading && self.instructions.is_none() && !is_silent(&message) {
+            self.instructions = Some(self.out.len());
+        }
         self.out.push(message);
+        self.from.push(index);
     }
 
     /// Puts a user message before a history that the wire would not begin with.
@@ -114,6 +139,7 @@ impl Line<'_> {
         self.begun = role != Role::System;
         if role == Role::Assistant && self.rules.head == Head::User {
             self.out.push(Message::harness(HEAD_STUB));
+            self.from.push(at.message);
             repairs.push(Repair { at, kind: RepairKind::HeadAdded });
         }
     }
@@ -129,6 +155,7 @@ impl Line<'_> {
         if !self.rules.words_after_results && after_results && has_words(&message) {
             let bridge = vec![Content::text(BRIDGE_STUB)];
             self.out.push(Message::new(Role::Assistant, Author::Harness, bridge));
+            self.from.push(at.message);
             repairs.push(Repair { at, kind: RepairKind::Bridged });
         }
         match self.earlier(&message) {
@@ -136,7 +163,13 @@ impl Line<'_> {
                 repairs.push(Repair { at, kind: RepairKind::Joined { role: message.role } });
                 earlier.content.extend(message.content);
             }
-            None => self.out.push(message),
+            None => {
+                if message.role == Role::System && self.instructions.is_none() && !is_silent(&message) {
+                    self.instructions = Some(self.out.len());
+                }
+                self.out.push(message);
+                self.from.push(at.message);
+            }
         }
     }
 
@@ -148,7 +181,7 @@ impl Line<'_> {
                 self.out.last_mut().filter(|last| last.role == Role::User)
             }
             Role::System if self.rules.system == SystemPlace::One && speaks(message) => {
-                self.out.iter_mut().find(|earlier| speaks(earlier))
+                self.instructions.and_then(|first| self.out.get_mut(first))
             }
             _ => None,
         }

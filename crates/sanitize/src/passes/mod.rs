@@ -33,13 +33,15 @@ pub(crate) struct Item {
     pub(crate) message: Message,
     /// Where it comes from.
     pub(crate) at: Place,
+    /// How many blocks it was given with; none is known to be where it was unless they are still as many.
+    given: usize,
     /// Whether it is left only to mark that the user had a turn here; its end is already accounted for.
     pub(crate) ghost: bool,
 }
 
 impl Item {
     pub(crate) fn new(index: usize, message: Message) -> Self {
-        Item { at: Place::message(index, &message), message, ghost: false }
+        Item { at: Place::message(index, &message), given: message.content.len(), message, ghost: false }
     }
 
     /// Returns a further message made of blocks of this one.
@@ -51,12 +53,18 @@ impl Item {
             Role::User | Role::System => Author::Harness,
         };
         let node = self.message.node;
-        Item { message: Message { node, ..Message::new(role, author, content) }, at: self.at, ghost: false }
+        let message = Message { node, ..Message::new(role, author, content) };
+        Item { message, at: self.at, given: usize::MAX, ghost: false }
     }
 
     /// Returns a message of the harness that was nowhere before.
     fn stub(text: &str, at: Place) -> Self {
-        Item { message: Message::harness(text), at, ghost: false }
+        Item { message: Message::harness(text), at, given: usize::MAX, ghost: false }
+    }
+
+    /// Returns the place of a block, or of the message if the block may have moved.
+    fn place_of(&self, block: usize) -> Place {
+        if self.message.content.len() == self.given { self.at.block(block) } else { self.at }
     }
 
     fn is_assistant(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Reads who wrote a message, and whether that is who reads it now.
 
 use serde::Deserialize;
+use serde_json::Value;
 use trunkline_message_tree::{Message, Origin};
 
 use crate::RequestFacts;
@@ -20,12 +21,8 @@ pub(crate) fn is_native(origin: Option<&Origin>, facts: &RequestFacts) -> bool {
 
 /// Whether an opaque block is an item of reasoning.
 pub(crate) fn is_reasoning_item(json: &str) -> bool {
-    #[derive(Deserialize)]
-    struct Item<'a> {
-        #[serde(rename = "type", borrow)]
-        kind: std::borrow::Cow<'a, str>,
-    }
-    serde_json::from_str(json).is_ok_and(|item: Item<'_>| item.kind == "reasoning")
+    let kind = serde_json::from_str::<Value>(json).ok().and_then(|item| item.get("type").cloned());
+    kind.is_some_and(|kind| kind == "reasoning")
 }
 
 /// Returns what can be read of an item of reasoning.

@@ -45,7 +45,7 @@ pub(crate) fn rehome(items: Vec<Item>, rules: &WireRules, repairs: &mut Vec<Repa
             let to = home(content, role);
             if to != role {
                 let kind = RepairKind::Rehomed { block: kind(content), from: role, to };
-                repairs.push(Repair { at: item.at.block(block), kind });
+                repairs.push(Repair { at: item.place_of(block), kind });
             }
         }
         if role == Role::Assistant {

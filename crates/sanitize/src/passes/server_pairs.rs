@@ -2,8 +2,9 @@
 //!
 //! A call of the provider's is open until its result comes, in the same message or in a later one: while a paused turn goes
 //! on, or after the results of our own tools. Words of the user close it, and then a call without a result is refused.
-//! What becomes words or falls away in the passes is not known here; so there are two readings, and the strict one, which
-//! lets nobody but the assistant stand between the halves, is taken where the other turned out wrong.
+//! What becomes words or falls away in the passes is not known here. So whoever asks looks at the outcome, and asks again
+//! without the messages whose pairs did not survive; the strict reading, which lets nobody but the assistant stand between
+//! the halves, always does.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,6 +22,7 @@ pub(crate) fn halves(
     messages: &[Message],
     rules: &WireRules,
     facts: &RequestFacts,
+    without: &HashSet<usize>,
     strict: bool,
 ) -> HashSet<ServerBlock> {
     let mut halves: HashSet<ServerBlock> = HashSet::new();
@@ -35,6 +37,7 @@ pub(crate) fn halves(
         }
         let native = message.role == Role::Assistant
             && rules.server_tools
+            && !without.contains(&index)
             && is_native(message.origin.as_ref(), facts)
             && !is_orphaned(message, rules, facts);
         let mut ordinal = 0;

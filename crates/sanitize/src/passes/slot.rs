@@ -42,6 +42,7 @@ impl<'a> Slot<'a> {
             self.items.push(item);
             return;
         }
+        let places: Vec<Place> = (0..item.message.content.len()).map(|block| item.place_of(block)).collect();
         let mut kept: Vec<Content> = Vec::with_capacity(item.message.content.len());
         let mut quoted: Vec<Content> = Vec::new();
         for (block, content) in std::mem::take(&mut item.message.content).into_iter().enumerate() {
@@ -49,7 +50,7 @@ impl<'a> Slot<'a> {
                 kept.push(content);
                 continue;
             };
-            let at = item.at.block(block);
+            let at = places[block];
             match self.by_stored_id.get_mut(&result.call_id) {
                 Some((calls, answered)) if *answered < calls.len() => {
                     let call = &mut self.calls[calls[*answered]];
@@ -193,7 +194,7 @@ impl<'a> Slot<'a> {
             }
             if !pictures.is_empty() {
                 let message = Message::new(Role::User, Author::Harness, pictures);
-                media.push(Item { message, at: item.at, ghost: false });
+                media.push(Item { message, at: item.at, given: usize::MAX, ghost: false });
             }
         }
         self.items.splice(after..after, media);
@@ -210,7 +211,7 @@ impl<'a> Slot<'a> {
             content.extend(call.raw.as_deref().map(arguments_as_written));
             let result = ToolResult { call_id: call.id.clone(), content, is_error: true };
             let message = Message::new(Role::Tool, Author::Harness, vec![Content::ToolResult(result)]);
-            answers.push(Item { message, at: call.at, ghost: false });
+            answers.push(Item { message, at: call.at, given: usize::MAX, ghost: false });
             let call_id = call.stored_id.clone();
             self.repairs.push(Repair { at: call.at, kind: RepairKind::Answered { call_id, fate, said } });
         }
@@ -255,14 +256,14 @@ impl<'a> Slot<'a> {
 
     /// Gives words to empty results that report a failure, and cuts what alone is larger than the window.
     pub(super) fn fit_results(&mut self, rules: &WireRules, facts: &RequestFacts) {
-        if rules.empty_error_results && facts.context_window.is_none() {
+        if !rules.results_are_blocks && facts.context_window.is_none() {
             return;
         }
         for item in &mut self.items {
             for content in &mut item.message.content {
                 let Content::ToolResult(result) = content else { continue };
                 let silent = result.content.iter().all(is_blank_part);
-                if result.is_error && silent && !rules.empty_error_results {
+                if result.is_error && silent && rules.results_are_blocks {
                     result.content = vec![Part::text(NO_OUTPUT)];
                     let call_id = result.call_id.clone();
                     self.repairs.push(Repair { at: item.at, kind: RepairKind::ResultFilled { call_id } });
@@ -337,9 +338,11 @@ fn merge(first: &mut ToolResult, again: ToolResult) -> RepairKind {
     if first.content == again.content && first.is_error == again.is_error {
         return RepairKind::DuplicateDropped { call_id };
     }
-    first.content.extend(again.content);
-    // A text that was fine alone may not be beside others.
-    first.content.retain(|part| !is_blank_part(part));
+    // A text that was fine alone may not be beside others; those that were joined before are not looked at again.
+    if first.content.len() == 1 {
+        first.content.retain(|part| !is_blank_part(part));
+    }
+    first.content.extend(again.content.into_iter().filter(|part| !is_blank_part(part)));
     first.is_error |= again.is_error;
     RepairKind::Merged { call_id }
 }

@@ -44,11 +44,16 @@ pub(super) fn gather(
     repairs: &mut Vec<Repair>,
 ) -> Vec<Gathered> {
     let mut gathered: Vec<Gathered> = Vec::new();
+    let apart = match rules.alternate {
+        Alternate::Free => true,
+        Alternate::NoCalls => run.iter().all(|item| !calls(item)),
+        Alternate::Strict => false,
+    };
     for item in run {
         let at = item.at;
         let stored = (0..item.message.calls().count()).map(|position| (at, position));
         match gathered.last_mut() {
-            Some(earlier) if must_join(&earlier.item, rules) => {
+            Some(earlier) if rules.results != ResultPlace::AfterTurn && (calls(&earlier.item) || !apart) => {
                 repairs.push(Repair { at, kind: RepairKind::Joined { role: Role::Assistant } });
                 earlier.stored.extend(stored);
                 join(&mut earlier.item.message, item.message, facts);
@@ -59,9 +64,8 @@ pub(super) fn gather(
     gathered
 }
 
-fn must_join(earlier: &Item, rules: &WireRules) -> bool {
-    let calls = earlier.message.calls().next().is_some();
-    rules.results != ResultPlace::AfterTurn && (calls || rules.alternate != Alternate::Free)
+fn calls(item: &Item) -> bool {
+    item.message.calls().next().is_some()
 }
 
 fn join(earlier: &mut Message, later: Message, facts: &RequestFacts) {

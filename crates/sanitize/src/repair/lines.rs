@@ -106,6 +106,7 @@ impl ThinkingLoss {
             ThinkingLoss::Misplaced => "not in an assistant message",
             ThinkingLoss::Final => "last message while thinking is off",
             ThinkingLoss::NoFollower => "nothing follows it",
+            ThinkingLoss::Parted => "a block between had to go",
         }
     }
 }
