@@ -39,9 +39,10 @@ impl Session {
             if spent.since.elapsed() >= self.settings().limits.time {
                 return Ok(Stop::Limit(Limit::Time));
             }
-            if !cancel.is_cancelled() {
-                self.take_letters(cancel).await?;
-            }
+            let seen = match cancel.is_cancelled() {
+                true => None,
+                false => self.take_letters(cancel).await?,
+            };
             match turn::next(&self.state, &self.settings().setup, cancel.is_cancelled(), spent.nudged) {
                 Step::Answer(answers) => self.answer_calls(answers).await?,
                 Step::Run(calls) => self.run_calls(calls, cancel).await?,
@@ -67,7 +68,7 @@ impl Session {
                 Step::Resolve(place, arguments) => self.resolve_call(&place, &arguments).await?,
                 Step::Work(work) => self.work(work).await?,
                 Step::Ask(waiting) => {
-                    if let Some(stop) = self.ask_person(waiting, cancel).await? {
+                    if let Some(stop) = self.ask_person(waiting, seen, cancel).await? {
                         return Ok(stop);
                     }
                 }
@@ -316,7 +317,7 @@ impl Session {
             considered: revert::lessons(&self.state.revert, &self.state.tree, prompt),
             refused: head.stop == Some(StopReason::Refusal),
             at: self.settings().now(),
-            new_id: &new_id,
+            new_id,
         };
         let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
         let records = decision::close(run, &ending)?;

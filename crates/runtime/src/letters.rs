@@ -145,16 +145,14 @@ pub(crate) async fn cancelled(store: &dyn SessionStore, session: &SessionId) {
 pub(crate) async fn arrived(store: &dyn SessionStore, session: &SessionId, seen: Option<InboxId>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        if newest(store, session).await > seen {
+        if store.inbox(session).await.is_ok_and(|inbox| newest(&inbox) > seen) {
             return;
         }
     }
 }
 
-/// Returns the name of the newest letter that waits.
-#[cfg(feature = "resolve-queue")]
-pub(crate) async fn newest(store: &dyn SessionStore, session: &SessionId) -> Option<InboxId> {
-    store.inbox(session).await.ok()?.iter().map(|letter| letter.id).max()
+fn newest(inbox: &[Letter]) -> Option<InboxId> {
+    inbox.iter().map(|letter| letter.id).max()
 }
 
 impl Session {
@@ -179,9 +177,13 @@ impl Session {
         Ok(())
     }
 
-    /// Takes in every letter that can take effect now.
-    pub(crate) async fn take_letters(&mut self, cancel: &Cancel) -> Result<(), RuntimeError> {
-        for letter in self.store.inbox(self.lock.session()).await? {
+    /// Takes in every letter that can take effect now. Returns the name of the newest that was looked at.
+    ///
+    /// What is posted meanwhile has not been looked at, and must not be taken for something that has to wait.
+    pub(crate) async fn take_letters(&mut self, cancel: &Cancel) -> Result<Option<InboxId>, RuntimeError> {
+        let inbox = self.store.inbox(self.lock.session()).await?;
+        let newest = newest(&inbox);
+        for letter in inbox {
             match self.take(&letter, cancel).await {
                 Err(RuntimeError::Refused { reason }) => self.refuse(&letter, reason).await?,
                 // It can never take effect here, and must not stand in the way of everything else.
@@ -191,7 +193,7 @@ impl Session {
                 other => other?,
             }
         }
-        Ok(())
+        Ok(newest)
     }
 
     async fn take(&mut self, letter: &Letter, cancel: &Cancel) -> Result<(), RuntimeError> {

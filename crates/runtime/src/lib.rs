@@ -4,6 +4,7 @@ mod agent;
 mod calls;
 mod cancel;
 mod catalogue;
+mod contained;
 mod driver;
 mod error;
 mod event;

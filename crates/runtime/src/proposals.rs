@@ -7,15 +7,19 @@ use async_trait::async_trait;
 use serde_json::Value;
 use trunkline_message_tree::{Message, Part, Timestamp, ToolResult};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, Attempt, Check, Entry, Event as QueueEvent, Observation, Outcome, ProposalId,
-    Queue, QueueError, State as At, Step, Supersession, Verdict, discard_text, observe, resolve_tool,
+    Actor, ActorKind, Answer, Attempt, Check, Entry, Event as QueueEvent, Fingerprint, Observation, Outcome,
+    ProposalId, Queue, QueueError, State as At, Step, Supersession, Verdict, discard_text, observe,
+    resolve_tool,
 };
 use trunkline_session_store::{InboxId, Record};
 
 use crate::calls::finished;
 use crate::layers::resolve::{self, Approval, Asked, Work, because, harness, note, prepared};
 use crate::session::entries;
-use crate::{CallPlace, Cancel, Proposal, RuntimeError, Session, Stop, ToolContext, letters};
+use crate::{CallPlace, Cancel, Proposal, RuntimeError, Session, Stop, ToolContext, contained, letters};
+
+/// Said wherever a tool crashed, or is not there any more, when the files had to be compared.
+const NOBODY_LOOKED: &str = "its tool could not look at the files";
 
 /// Asks a person.
 #[async_trait]
@@ -286,17 +290,23 @@ impl Session {
             return Err(RuntimeError::NoExecutor { proposal: id.to_string(), tool: proposal.source_tool });
         };
         let at = self.settings().now();
-        let observed = tool.observe(&subjects(&proposal)).await;
-        let attempt = match self.state.resolve.queue.begin(id, &observed, at.0).map_err(refused)? {
+        let observed = self.look(&proposal).await;
+        let seen = observed.as_deref().unwrap_or_default();
+        let attempt = match self.state.resolve.queue.begin(id, seen, at.0).map_err(refused)? {
             Step::Stale { event, differing } => {
                 let mut chain = Chain::new(self);
                 chain.push(Ok(event))?;
-                chain.push(discarded(&chain.queue, id, "the files changed after the preview", at))?;
                 let changed: Vec<&str> = differing.iter().map(|one| one.subject.as_str()).collect();
-                let text = format!(
-                    "{id} was not applied and is dropped: {} changed after the preview. Look again and propose anew.",
-                    changed.join(", ")
-                );
+                let (why, cause) = match observed {
+                    Some(_) => {
+                        let changed = format!("{} changed after the preview", changed.join(", "));
+                        ("the files changed after the preview", changed)
+                    }
+                    None => (NOBODY_LOOKED, NOBODY_LOOKED.to_owned()),
+                };
+                chain.push(discarded(&chain.queue, id, why, at))?;
+                let text =
+                    format!("{id} was not applied and is dropped: {cause}. Look again and propose anew.");
                 return self.report(chain.records, call, text, true).await;
             }
             Step::Apply { attempt, event } => {
@@ -305,9 +315,9 @@ impl Session {
             }
         };
         // An apply that has begun is brought to its end: half of it would be worse than too much.
-        let place = call.cloned().unwrap_or_else(|| place_of(&proposal));
+        let place = call.cloned().unwrap_or_else(|| resolve::place_of(&proposal));
         let context = ToolContext::new(Cancel::new(), place);
-        let (outcome, output) = tool.apply(&proposal, &context).await;
+        let (outcome, output) = contained::apply(tool.as_ref(), &proposal, &context).await;
         let at = self.settings().now();
         let words = ToolResult { call_id: String::new(), content: output.content, is_error: false }.text();
         let (text, is_error) = match &outcome {
@@ -348,39 +358,45 @@ impl Session {
         }
     }
 
+    /// Looks how everything that a proposal is about is now; `None` if there is no such tool, or it crashed.
+    async fn look(&self, proposal: &Proposal) -> Option<Vec<Fingerprint>> {
+        let tool = self.settings().setup.catalogue.tool(&proposal.source_tool)?;
+        contained::observe(tool.as_ref(), proposal).await
+    }
+
     /// Looks whether a stale proposal fits the files again; if not, it is dropped.
     async fn check(&mut self, id: ProposalId) -> Result<(), RuntimeError> {
         let Some(entry) = self.state.resolve.queue.get(id) else { return Ok(()) };
         let proposal = entry.proposal.clone();
         let gated = self.state.resolve.gated_call(id).is_some();
-        let observed = match self.settings().setup.catalogue.tool(&proposal.source_tool).cloned() {
-            Some(tool) => tool.observe(&subjects(&proposal)).await,
-            None => Vec::new(),
-        };
+        let observed = self.look(&proposal).await;
+        let seen = observed.as_deref().unwrap_or_default();
         let at = self.settings().now();
         let mut chain = Chain::new(self);
-        if !gated && let Ok(Check::Returns(event)) = chain.queue.check(id, &observed, at.0) {
+        if !gated && let Ok(Check::Returns(event)) = chain.queue.check(id, seen, at.0) {
             return self.commit(vec![note(&event)], None).await;
         }
-        chain.push(discarded(&chain.queue, id, "it no longer fits the files", at))?;
+        let why = if observed.is_some() { "it no longer fits the files" } else { NOBODY_LOOKED };
+        chain.push(discarded(&chain.queue, id, why, at))?;
         if !gated {
-            let text = format!("{id} ({}) was dropped: it no longer fits the files.", proposal.label);
+            let text = format!("{id} ({}) was dropped: {why}.", proposal.label);
             chain.records.extend(self.telling(&text)?);
         }
         self.commit(chain.records, None).await
     }
 
-    /// Asks a person about the first of these. Returns why the drive stops if nothing was decided.
+    /// Asks a person about the first of these, unless a letter comes after `seen`. Returns why the drive stops if nothing was
+    /// decided.
     pub(crate) async fn ask_person(
         &mut self,
         waiting: Vec<ProposalId>,
+        seen: Option<InboxId>,
         cancel: &Cancel,
     ) -> Result<Option<Stop>, RuntimeError> {
         let entry = waiting.first().and_then(|id| self.state.resolve.queue.get(*id)).cloned();
         let (Some(decider), Some(entry)) = (self.settings().decider.clone(), entry) else {
             return Ok(Some(Stop::Waiting(waiting)));
         };
-        let seen = letters::newest(self.store.as_ref(), self.lock.session()).await;
         let decided = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(Some(Stop::Cancelled)),
@@ -441,10 +457,10 @@ impl Session {
         let Some(entry) = self.state.resolve.queue.get(id) else { return Ok(()) };
         let proposal = entry.proposal.clone();
         let gated = self.state.resolve.gated_call(id).is_some();
-        let observation = match self.settings().setup.catalogue.tool(&proposal.source_tool).cloned() {
-            Some(tool) if !gated => observe(&proposal, &tool.observe(&subjects(&proposal)).await),
-            _ => Observation::Unclear,
-        };
+        let cut_off = entry.state == At::Applying;
+        let observed = if gated { None } else { self.look(&proposal).await };
+        let observation =
+            observed.as_ref().map_or(Observation::Unclear, |observed| observe(&proposal, observed));
         let at = self.settings().now();
         let mut chain = Chain::new(self);
         chain.push(chain.queue.recover(id, observation, harness(), at.0))?;
@@ -454,14 +470,19 @@ impl Session {
             chain.push(chain.queue.recover(id, Observation::Unclear, harness(), at.0))?;
         }
         if is(&chain, At::Applied) {
-            let text = format!("{id} ({}) was applied before the program ended.", proposal.label);
+            let when = if cut_off { "before the program ended" } else { "after all" };
+            let text = format!("{id} ({}) was applied {when}.", proposal.label);
             chain.records.extend(self.telling(&text)?);
         } else if is(&chain, At::Stale) {
             chain.push(discarded(&chain.queue, id, "its outcome is unknown", at))?;
             if !gated {
+                let found = match observed {
+                    Some(_) => "the files are neither as before nor as after",
+                    None => NOBODY_LOOKED,
+                };
                 let text = format!(
-                    "{id} ({}) was cut off while it was applied, and the files are neither as before nor as after. \
-                     It is dropped; look at the files before you go on.",
+                    "{id} ({}) was cut off while it was applied, and {found}. It is dropped; look at the files before \
+                     you go on.",
                     proposal.label
                 );
                 chain.records.extend(self.telling(&text)?);
@@ -481,23 +502,5 @@ fn discarded(
         Answer::New(event) => Ok(event),
         // Discarding is the end, and what is at its end is not asked to end again.
         Answer::Already(_) => Err(QueueError::NothingPending),
-    }
-}
-
-fn subjects(proposal: &Proposal) -> Vec<String> {
-    let all = proposal.fingerprints.iter().chain(&proposal.after);
-    let mut subjects: Vec<String> = all.map(|fingerprint| fingerprint.subject.clone()).collect();
-    subjects.sort();
-    subjects.dedup();
-    subjects
-}
-
-/// Returns the place of the call that staged a proposal, as well as it is known.
-fn place_of(proposal: &Proposal) -> CallPlace {
-    let call = proposal.call.as_ref();
-    CallPlace {
-        node: call.and_then(|call| call.node.parse().ok()).unwrap_or(trunkline_message_tree::NodeId::ROOT),
-        index: 0,
-        id: call.map(|call| call.call_id.clone()).unwrap_or_default(),
     }
 }

@@ -1,5 +1,7 @@
 //! A runtime without staged actions: what the machine never asks for is never done.
 
+use trunkline_session_store::InboxId;
+
 use crate::layers::resolve::{Asked, Id, Work};
 use crate::{CallPlace, Cancel, RuntimeError, Session, Stop};
 
@@ -20,6 +22,7 @@ impl Session {
     pub(crate) async fn ask_person(
         &mut self,
         waiting: Vec<Id>,
+        _: Option<InboxId>,
         _: &Cancel,
     ) -> Result<Option<Stop>, RuntimeError> {
         match waiting.into_iter().next() {

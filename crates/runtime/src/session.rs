@@ -194,7 +194,7 @@ impl Session {
     /// [`RuntimeError::Store`] and whatever a letter's effect can fail with.
     pub async fn read_letters(&mut self) -> Result<(), RuntimeError> {
         self.catch_up().await?;
-        self.take_letters(&Cancel::new()).await
+        self.take_letters(&Cancel::new()).await.map(drop)
     }
 
     /// Moves the head back, as a person: prompts may be left behind, and a lesson taken along.

@@ -21,6 +21,9 @@ pub type Proposal = trunkline_resolve_queue::Proposal<Value>;
 /// Something that a model may call.
 ///
 /// Implement it with the attribute `#[async_trait::async_trait]`; the crate page has a whole one.
+///
+/// A panic in a call, in its gate or in its proposal ends neither the drive nor the session: it counts as a call that failed,
+/// as files that nobody looked at, or as an apply whose outcome is unknown.
 #[async_trait]
 pub trait Tool: Send + Sync {
     /// Returns what the model is told. Must not change while an agent lives: it is part of the cached prompt.

@@ -9,7 +9,7 @@ use trunkline_message_tree::{Message, NodeId, Role, StopReason, ToolCall};
 use crate::catalogue::Catalogue;
 use crate::layers::{resolve, revert};
 use crate::state::{CallStatus, OpenTurn, State};
-use crate::{Access, CallPlace};
+use crate::{Access, CallPlace, contained};
 
 /// How often in a row a model is asked to go on before the run stops.
 const NUDGES: usize = 3;
@@ -199,14 +199,14 @@ fn judge(
     let Some(tool) = setup.catalogue.tool(&call.name) else {
         return Judged::Answer(format!("not run: there is no tool {:?}", call.name));
     };
-    if matches!(status, Some(CallStatus::Started)) && tool.access() == Access::Exclusive {
+    if matches!(status, Some(CallStatus::Started)) && contained::access(tool.as_ref()) == Access::Exclusive {
         return Judged::Answer(
             "outcome unknown: this call had begun when the program ended, and no result was recorded; \
              it may have done all, some or nothing of its work. Look before you repeat it."
                 .to_owned(),
         );
     }
-    match resolve::gate(&setup.resolve, &state.resolve, tool.as_ref(), &arguments, place) {
+    match resolve::gate(&setup.resolve, &state.resolve, (&call.name, tool.as_ref()), &arguments, place) {
         resolve::Gated::Free(approved) => Judged::Free(Box::new(Runnable {
             place: place.clone(),
             tool: call.name.clone(),
@@ -221,13 +221,16 @@ fn judge(
 }
 
 fn is_exclusive(setup: &Setup, call: &Runnable) -> bool {
-    setup.catalogue.tool(&call.tool).is_none_or(|tool| tool.access() == Access::Exclusive)
+    setup.catalogue.tool(&call.tool).is_none_or(|tool| contained::access(tool.as_ref()) == Access::Exclusive)
 }
 
 /// Takes the first call, and with it every read-only one that directly follows a read-only one.
 fn side_by_side(setup: &Setup, runnable: Vec<Runnable>) -> Vec<Runnable> {
     let looks = |call: &Runnable| {
-        setup.catalogue.tool(&call.tool).is_some_and(|tool| tool.access() == Access::ReadOnly)
+        setup
+            .catalogue
+            .tool(&call.tool)
+            .is_some_and(|tool| contained::access(tool.as_ref()) == Access::ReadOnly)
     };
     let together = runnable.iter().take_while(|call| looks(call)).count().max(1);
     runnable.into_iter().take(together).collect()

@@ -6,6 +6,7 @@
 )]
 
 mod calls;
+mod crashes;
 mod kills;
 mod laws;
 mod letters;
@@ -13,5 +14,8 @@ mod proposals;
 mod replies;
 mod reverts;
 mod seed;
+mod seed_answers;
+mod seed_requests;
+mod sends;
 mod story;
 mod verdicts;

@@ -27,8 +27,10 @@ fn rich() -> Vec<Record> {
     let mut prompt = Message::user("what is it?");
     prompt.content.push(Content::Image(picture(base64())));
     prompt.content.push(Content::Document(picture(MediaSource::Url(text("https://example.org/a.pdf")))));
-    let thinking =
-        |words: &str, signature: Option<&str>| Content::Thinking { text: text(words), signature: signature.map(text) };
+    let thinking = |words: &str, signature: Option<&str>| Content::Thinking {
+        text: text(words),
+        signature: signature.map(text),
+    };
     let call = ToolCall {
         id: text(""),
         name: text("look"),
@@ -140,7 +142,10 @@ async fn s33_a_record_that_cannot_be_read_is_named_and_the_other_sessions_are_wh
     store.close().await;
     let options = SqliteConnectOptions::new().filename(&path);
     let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
-    sqlx::raw_sql("UPDATE bodies SET json = '{\"role\":\"us' WHERE body = 2").execute(&mut connection).await.unwrap();
+    sqlx::raw_sql("UPDATE bodies SET json = '{\"role\":\"us' WHERE body = 2")
+        .execute(&mut connection)
+        .await
+        .unwrap();
     connection.close().await.unwrap();
     let store = SqliteStore::open(&path).await.unwrap();
     assert!(matches!(store.load(&session(1)).await, Err(StoreError::BadRecord { seq: 2, .. })));

@@ -227,7 +227,7 @@ pub(crate) struct Ending<'a> {
     pub(crate) considered: Vec<String>,
     pub(crate) refused: bool,
     pub(crate) at: Timestamp,
-    pub(crate) new_id: &'a dyn Fn() -> Uuid,
+    pub(crate) new_id: fn() -> Uuid,
 }
 
 /// Returns the records that close a run: patch set, evidence, decision.

@@ -14,7 +14,7 @@ use trunkline_resolve_queue::{
 use trunkline_session_store::{Note, Record};
 
 use crate::turn::Step;
-use crate::{CallPlace, Event, Gate, Proposal, RuntimeError, Tool, journal};
+use crate::{CallPlace, Event, Gate, Proposal, RuntimeError, Tool, contained, journal};
 
 pub(crate) const LAYER: &str = "resolve";
 const EVENT: &str = "event";
@@ -183,17 +183,20 @@ pub(crate) fn spec(setting: &Setting) -> Option<ToolSpec> {
 pub(crate) fn gate(
     setting: &Setting,
     part: &Part,
-    tool: &dyn Tool,
+    (name, tool): (&str, &dyn Tool),
     arguments: &Map<String, Value>,
     place: &CallPlace,
 ) -> Gated {
     let Some(id) = part.gates.get(&(place.node, place.index)) else {
-        let gate = (*setting == Approval::Person).then(|| tool.gate(arguments)).flatten();
-        return match gate {
-            None => Gated::Free(None),
-            Some(gate) => {
-                Gated::Ask(Box::new(Asked { tool: tool.spec().name, arguments: arguments.clone(), gate }))
+        if *setting != Approval::Person {
+            return Gated::Free(None);
+        }
+        return match contained::gate(tool, arguments) {
+            Ok(None) => Gated::Free(None),
+            Ok(Some(gate)) => {
+                Gated::Ask(Box::new(Asked { tool: name.to_owned(), arguments: arguments.clone(), gate }))
             }
+            Err(text) => Gated::Refused(text),
         };
     };
     let Some(entry) = part.queue.get(*id) else {
@@ -255,6 +258,16 @@ pub(crate) fn prepared(setting: &Setting, mut proposal: Proposal, place: &CallPl
 
 fn call_ref(place: &CallPlace) -> CallRef {
     CallRef { node: place.node.to_string(), call_id: place.id.clone() }
+}
+
+/// Returns the place of the call that staged a proposal, as well as it is known.
+pub(crate) fn place_of(proposal: &Proposal) -> CallPlace {
+    let call = proposal.call.as_ref();
+    CallPlace {
+        node: call.and_then(|call| call.node.parse().ok()).unwrap_or(NodeId::ROOT),
+        index: 0,
+        id: call.map(|call| call.call_id.clone()).unwrap_or_default(),
+    }
 }
 
 /// Returns what has to happen to the oldest proposal that is not settled, if anything.

@@ -93,7 +93,13 @@ pub(crate) fn spec((): &Setting) -> Option<ToolSpec> {
     None
 }
 
-pub(crate) fn gate((): &Setting, _: &Part, _: &dyn Tool, _: &Map<String, Value>, _: &CallPlace) -> Gated {
+pub(crate) fn gate(
+    (): &Setting,
+    _: &Part,
+    _: (&str, &dyn Tool),
+    _: &Map<String, Value>,
+    _: &CallPlace,
+) -> Gated {
     Gated::Free(None)
 }
 

@@ -1,0 +1,73 @@
+//! The calls into a tool that the driver makes on its own task, so that no panic of a tool ends a drive.
+//!
+//! A panic here would come again on every resume, because what is recorded asks for the same call. A run has a task of its
+//! own, which contains it; the others stay on this one, so that they end with the drive when that is dropped.
+
+#[cfg(feature = "resolve-queue")]
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+#[cfg(feature = "resolve-queue")]
+use std::pin::pin;
+#[cfg(feature = "resolve-queue")]
+use std::task::Poll;
+
+#[cfg(feature = "resolve-queue")]
+use serde_json::{Map, Value};
+#[cfg(feature = "resolve-queue")]
+use trunkline_resolve_queue::{Fingerprint, Outcome};
+
+use crate::{Access, Tool};
+#[cfg(feature = "resolve-queue")]
+use crate::{Gate, Proposal, ToolContext, ToolOutput};
+
+/// Returns what a tool does to the world; one that panics when asked is taken for one that may do anything.
+pub(crate) fn access(tool: &dyn Tool) -> Access {
+    caught(|| tool.access()).unwrap_or(Access::Exclusive)
+}
+
+/// Returns what must be approved before a call may run, or what the model is told if the tool panics.
+#[cfg(feature = "resolve-queue")]
+pub(crate) fn gate(tool: &dyn Tool, arguments: &Map<String, Value>) -> Result<Option<Gate>, String> {
+    caught(|| tool.gate(arguments))
+        .ok_or_else(|| "not run: the tool crashed when it was asked what has to be approved".to_owned())
+}
+
+/// Looks how everything that a proposal is about is now; `None` if the tool panics, and so nobody has looked.
+#[cfg(feature = "resolve-queue")]
+pub(crate) async fn observe(tool: &dyn Tool, proposal: &Proposal) -> Option<Vec<Fingerprint>> {
+    let all = proposal.fingerprints.iter().chain(&proposal.after);
+    let mut subjects: Vec<String> = all.map(|fingerprint| fingerprint.subject.clone()).collect();
+    subjects.sort();
+    subjects.dedup();
+    caught_in(async { tool.observe(&subjects).await }).await
+}
+
+/// Applies a proposal; of a tool that panics in the middle nobody knows what it had done.
+#[cfg(feature = "resolve-queue")]
+pub(crate) async fn apply(
+    tool: &dyn Tool,
+    proposal: &Proposal,
+    context: &ToolContext,
+) -> (Outcome, ToolOutput) {
+    caught_in(async { tool.apply(proposal, context).await }).await.unwrap_or_else(|| {
+        let reason = "the tool crashed while it applied it".to_owned();
+        (Outcome::Unknown { reason }, ToolOutput::default())
+    })
+}
+
+/// Returns what `call` gives; `None` if it panics. The panic hook has told people of it by then.
+fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
+    // What the tool left half changed is the tool's own, as it is when a task of its own panics.
+    catch_unwind(AssertUnwindSafe(call)).ok()
+}
+
+/// Waits for `call`; `None` if it panics at any point.
+#[cfg(feature = "resolve-queue")]
+async fn caught_in<T>(call: impl Future<Output = T>) -> Option<T> {
+    let mut call = pin!(call);
+    poll_fn(|context| match caught(|| call.as_mut().poll(context)) {
+        Some(poll) => poll.map(Some),
+        None => Poll::Ready(None),
+    })
+    .await
+}
