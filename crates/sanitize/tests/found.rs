@@ -290,3 +290,25 @@ fn two_answers_in_a_row_without_a_call_are_left_alone_on_gemini() {
         1
     );
 }
+
+/// Two turns read as one: the result between them was lost, and the second seemed to be said before the first was answered.
+#[test]
+fn a_lost_result_does_not_fuse_the_turns_around_it() {
+    let list = "user: hi
+         assistant:
+         + call c1 f {}
+         assistant: as that says
+         + call c2 f {}
+         result c2: two
+         user: good";
+    for name in ["anthropic", "anthropic-strict", "openai-chat", "gemini-2", "bedrock"] {
+        laws_hold(&named(name), &RequestFacts::default(), list);
+    }
+    assert_eq!(lines(&named("anthropic"), list), ["message 1: answered call c1: no result"]);
+    // One answer that was stored as two messages stays one.
+    let stored = list.replace("result c2: two", "result c1: one\nresult c2: two");
+    assert_eq!(
+        lines(&named("anthropic"), &stored),
+        ["message 2: joined assistant message to the one before"]
+    );
+}

@@ -4,7 +4,7 @@
 //! again, a request had been sent in which the call already had an answer, and changing that answer now would change
 //! what the provider has cached. A result that comes later is quoted where it arrived.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Item;
 use super::call_ids::CallIds;
@@ -12,7 +12,7 @@ use super::companions;
 use super::known_calls::KnownCalls;
 use super::slot::Slot;
 use super::turn;
-use crate::{Repair, RequestFacts, Thinking, WireRules};
+use crate::{Repair, RequestFacts, ResultPlace, Thinking, WireRules};
 
 /// What is remembered from turn to turn.
 pub(super) struct Pairs<'a> {
@@ -44,11 +44,15 @@ impl<'a> Pairs<'a> {
     ) -> Vec<Item> {
         let rules = self.rules;
         let mut paired = Vec::with_capacity(items.len());
+        let mut ends = ends_of_answers(&items, rules).into_iter();
         let mut items = items.into_iter().peekable();
         while items.peek().is_some() {
             let mut run = Vec::new();
             while let Some(item) = items.next_if(Item::is_assistant) {
                 run.push(item);
+                if ends.next() == Some(true) {
+                    break;
+                }
             }
             self.ids.begin_turn();
             let mut run = turn::gather(run, rules, self.facts, repairs);
@@ -83,4 +87,36 @@ impl<'a> Pairs<'a> {
         }
         paired
     }
+}
+
+/// Tells for each assistant message whether an answer ends with it although another follows.
+///
+/// Some recorders store one answer as several messages and its results after the last, so messages in a row are one answer if
+/// any of them could be meant by those results. If none of a message's calls has a result there, the result was lost, and the
+/// message after it answered that.
+fn ends_of_answers(items: &[Item], rules: &WireRules) -> Vec<bool> {
+    let mut ends = vec![false; items.iter().filter(|item| item.is_assistant()).count()];
+    if rules.results == ResultPlace::AfterTurn {
+        return ends;
+    }
+    let mut end = ends.len();
+    // From the back, so that each message sees what is called and answered behind it.
+    let mut behind: HashSet<&str> = HashSet::new();
+    let mut follows = false;
+    for item in items.iter().rev() {
+        if !item.is_assistant() {
+            if follows {
+                behind.clear();
+            }
+            follows = false;
+            behind.extend(item.message.results().map(|result| result.call_id.as_str()));
+            continue;
+        }
+        end -= 1;
+        let mut calls = item.message.calls().map(|call| call.id.as_str()).peekable();
+        ends[end] = follows && calls.peek().is_some() && calls.all(|call| !behind.contains(call));
+        behind.extend(item.message.calls().map(|call| call.id.as_str()));
+        follows = true;
+    }
+    ends
 }
