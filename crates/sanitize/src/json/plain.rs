@@ -34,8 +34,13 @@ impl Scan<'_> {
         found
     }
 
+    #[inline(always)]
     fn space(&mut self) {
-        while let Some(b' ' | b'\n' | b'\t' | b'\r') = self.peek() {
+        // Nearly always there is none.
+        while self.peek().is_some_and(|byte| byte <= b' ') {
+            if !matches!(self.bytes[self.at], b' ' | b'\n' | b'\t' | b'\r') {
+                return;
+            }
             self.at += 1;
         }
     }
@@ -103,6 +108,7 @@ impl Scan<'_> {
     }
 
     /// Reads a string from its opening quote.
+    #[inline]
     fn string(&mut self) -> bool {
         self.at += 1;
         loop {
