@@ -394,7 +394,7 @@ pub(crate) struct Repair {
     /// The file to write; an existing one is not replaced
     #[arg(long, short, value_name = "FILE", requires = "apply")]
     pub(crate) out: Option<PathBuf>,
-    /// The conversation in the file that is meant, by its id or the beginning of it [default: the main one]
+    /// The conversation in the file that is meant, by its id or the beginning of it; `ID#2` is the second with that id, `#2` the second in the file [default: the main one]
     #[arg(long, short, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// What the file is taken for [default: a list is a request, a session a history]

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use trunkline_sanitize::{Account, Repair, Violation, WireRules};
-use trunkline_transcripts::{Conversation, Fault as Flaw, Format, Kind, Transcript};
+use trunkline_transcripts::{Conversation, Fault as Flaw, FaultKind, Format, Kind, Transcript};
 
 use crate::args::{ALL_WIRES, Audit};
 use crate::fault::{Exit, Fault};
 use crate::findings::{
-    account_json, damaged, fault_note, faults_json, halves, problems, violation_lines, violations_json,
+    account_json, damaged, fault_note, faults_json, halves, orphans, problems, violation_lines,
+    violations_json,
 };
 use crate::history::{History, end_of, facts, own_wire, rules_for_files};
 use crate::in_order::in_order;
@@ -160,7 +161,9 @@ fn widest(named: &[String]) -> usize {
 /// Prints a session: a line for each wire.
 fn shown(path: &Path, session: &Session, args: &Audit) -> String {
     let mut lines = String::new();
-    let mut damage = session.faults.iter().filter(|fault| fault.kind.is_damage());
+    let is_told =
+        |fault: &&Flaw| fault.kind.is_damage() || matches!(fault.kind, FaultKind::MissingParent { .. });
+    let mut damage = session.faults.iter().filter(is_told);
     for verdict in session.verdicts.iter().filter(|verdict| !args.broken || verdict.is_broken) {
         if args.json {
             lines.push_str(&format!("{}\n", as_json(path, session, verdict)));
@@ -197,10 +200,14 @@ fn line(path: &Path, session: &Session, verdict: &Verdict, width: usize) -> Stri
         0 => String::new(),
         lines => paint(YELLOW, &format!(" · {}", count(lines, "damaged line"))),
     };
+    let orphans = match orphans(&session.faults) {
+        0 => String::new(),
+        parents => paint(YELLOW, &format!(" · {}", count(parents, "missing parent"))),
+    };
     let title = session.title.as_deref().map(|title| one_line(title, 50)).filter(|title| !title.is_empty());
     let title = title.map(|title| paint(DIM, &format!("  “{title}”"))).unwrap_or_default();
     format!(
-        "{mark} {:<width$} {:>14}  {}{who}  {state}{damaged}{title}\n",
+        "{mark} {:<width$} {:>14}  {}{who}  {state}{damaged}{orphans}{title}\n",
         verdict.wire,
         count(session.messages, "message"),
         paint(BOLD, &one_line(&path.display().to_string(), usize::MAX)),

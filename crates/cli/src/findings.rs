@@ -11,7 +11,7 @@ use trunkline_sanitize::{Account, Repair, Violation};
 use trunkline_transcripts::{Fault, FaultKind, Loss};
 
 use crate::paint::{DIM, GREEN, RED, YELLOW, paint};
-use crate::text::one_line;
+use crate::text::{count, one_line};
 
 /// How much of a message is quoted.
 const QUOTE: usize = 70;
@@ -39,7 +39,7 @@ pub(crate) fn problems(violations: &[Violation], halves: usize) -> String {
         if count == 1 { words } else { format!("{words} ×{count}") }
     });
     let told: Vec<String> = told.collect();
-    format!("{}: {}", crate::text::count(violations.len() + halves, "problem"), told.join(", "))
+    format!("{}: {}", count(violations.len() + halves, "problem"), told.join(", "))
 }
 
 /// Prints one violation with what the provider says of it.
@@ -99,6 +99,32 @@ pub(crate) fn halves(faults: &[Fault]) -> Vec<&Fault> {
 /// Counts the faults that cost text.
 pub(crate) fn damaged(faults: &[Fault]) -> usize {
     faults.iter().filter(|fault| fault.kind.is_damage()).count()
+}
+
+/// Counts the records whose parent is not in their file.
+pub(crate) fn orphans(faults: &[Fault]) -> usize {
+    faults.iter().filter(|fault| matches!(fault.kind, FaultKind::MissingParent { .. })).count()
+}
+
+/// Says what of a file as a file a new one does not have: lines that are no messages, and gaps; `None` if it is sound.
+pub(crate) fn disorder(faults: &[Fault]) -> Option<String> {
+    let is_half = |fault: &&Fault| matches!(fault.kind, FaultKind::LoneSurrogates { .. });
+    let is_damage = |fault: &&Fault| fault.kind.is_damage() && !is_half(fault);
+    let is_orphan = |fault: &&Fault| matches!(fault.kind, FaultKind::MissingParent { .. });
+    let told = [
+        at_lines(faults.iter().filter(is_damage), "damaged line", "left out or replaced"),
+        at_lines(faults.iter().filter(is_orphan), "missing parent", "bridged"),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
+/// Counts faults and says where the first one is.
+fn at_lines<'a>(faults: impl Iterator<Item = &'a Fault>, what: &str, done: &str) -> Option<String> {
+    let lines: Vec<usize> = faults.map(|fault| fault.line).collect();
+    let first = lines.first()?;
+    let place = if lines.len() == 1 { format!("line {first}") } else { format!("the first in line {first}") };
+    Some(format!("{} {done} ({place})", count(lines.len(), what)))
 }
 
 /// Returns violations, and halves of characters, with their own words beside their fields.

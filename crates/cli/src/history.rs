@@ -135,16 +135,20 @@ pub(crate) fn rules_for_files(name: &str) -> Option<WireRules> {
 /// Returns what is known of a request over a wire that continues a file: above all whether its reasoning is of others.
 pub(crate) fn facts(format: Format, rules: &WireRules) -> RequestFacts {
     let mut facts = RequestFacts::default();
-    let own = match format {
+    if !is_own(format, rules) {
+        facts.origin = Some(Origin { provider: rules.wire.to_string(), model: ANY_MODEL.to_owned() });
+    }
+    facts
+}
+
+/// Tells whether a format was written for this wire or one of its family.
+pub(crate) fn is_own(format: Format, rules: &WireRules) -> bool {
+    match format {
         // The same models sign on Bedrock.
         Format::ClaudeCode | Format::Anthropic => rules.wire == "anthropic" || rules.name == "bedrock-claude",
         Format::OpenAiChat => rules.wire == "openai-chat",
         _ => false,
-    };
-    if !own {
-        facts.origin = Some(Origin { provider: rules.wire.to_string(), model: ANY_MODEL.to_owned() });
     }
-    facts
 }
 
 /// Returns how messages that are sent as one stand on the wire; `None` if they stand there as they are.

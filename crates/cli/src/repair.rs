@@ -9,13 +9,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use trunkline_sanitize::{Account, RequestFacts, WireRules};
-use trunkline_transcripts::{Conversation, Format, Transcript, Written, read};
+use trunkline_transcripts::{Conversation, Format, Transcript, Written, read, sniff_only};
 use uuid::Uuid;
 
 use crate::args::{End, Repair};
 use crate::fault::{Exit, Fault};
-use crate::findings::{account_json, fault_note, halves, loss_note, repair_line, repairs_json};
-use crate::history::{History, Mended, end_of, facts, own_wire, rules_for_files};
+use crate::findings::{
+    account_json, disorder, fault_note, faults_json, halves, loss_note, repair_line, repairs_json,
+};
+use crate::history::{History, Mended, end_of, facts, is_own, own_wire, rules_for_files};
 use crate::new_file;
 use crate::paint::{self, BOLD, DIM, GREEN, YELLOW, paint, tell};
 use crate::second_look::{self, problems_left};
@@ -28,12 +30,13 @@ pub(crate) fn run(args: &Repair) -> Result<Exit, Fault> {
         .map_err(|error| Fault::new(format!("cannot read {}: {error}", args.file.display())))?;
     let transcript =
         read(&bytes).map_err(|error| Fault::new(format!("cannot read {}: {error}", args.file.display())))?;
-    let case = Case::new(args, &transcript)?;
+    let case = Case::new(args, &bytes, &transcript)?;
     let history =
         History::new(&case.conversation.messages, transcript.format, &case.rules, &case.facts, case.end);
     let mended = history.mended();
     let head = case.head(&mended);
-    if mended.repairs.is_empty() && halves(&transcript.faults).is_empty() {
+    let disorder = disorder(&transcript.faults);
+    if mended.repairs.is_empty() && halves(&transcript.faults).is_empty() && disorder.is_none() {
         return match args.json {
             true => paint::print_json(&head).map(|()| Exit::Done),
             false => nothing_to_do(&case),
@@ -42,7 +45,8 @@ pub(crate) fn run(args: &Repair) -> Result<Exit, Fault> {
     let lines: String = mended.repairs.iter().map(|repair| repair_line(repair, &history.shaped)).collect();
     let halves = halves(&transcript.faults).into_iter();
     let halves: String = halves.map(|fault| format!("{}\n", paint(YELLOW, &fault_note(fault)))).collect();
-    let told = format!("{}{lines}{halves}", case.opening(&mended));
+    let disorder = disorder.map(|told| format!("{}\n", paint(YELLOW, &format!("in the file: {told}"))));
+    let told = format!("{}{lines}{halves}{}", case.opening(&mended), disorder.unwrap_or_default());
     if args.apply {
         return apply(&case, &mended, head, &told);
     }
@@ -50,6 +54,7 @@ pub(crate) fn run(args: &Repair) -> Result<Exit, Fault> {
         return paint::print_json(&head).map(|()| Exit::Broken);
     }
     paint::print(&told)?;
+    tell(&case.shape());
     tell(&case.invitation());
     Ok(Exit::Broken)
 }
@@ -60,13 +65,15 @@ struct Case<'a> {
     transcript: &'a Transcript,
     index: usize,
     conversation: &'a Conversation,
+    /// Whether the file can be of no other format.
+    is_of_one_format: bool,
     rules: WireRules,
     facts: RequestFacts,
     end: End,
 }
 
 impl<'a> Case<'a> {
-    fn new(args: &'a Repair, transcript: &'a Transcript) -> Result<Self, Fault> {
+    fn new(args: &'a Repair, bytes: &[u8], transcript: &'a Transcript) -> Result<Self, Fault> {
         let (index, conversation) = meant(args, transcript)?;
         let wire = args.wire.as_deref().unwrap_or_else(|| own_wire(transcript.format));
         let rules = rules_for_files(wire).ok_or_else(|| {
@@ -74,7 +81,8 @@ impl<'a> Case<'a> {
         })?;
         let facts = facts(transcript.format, &rules);
         let end = args.end.unwrap_or_else(|| end_of(transcript.format));
-        Ok(Case { args, transcript, index, conversation, rules, facts, end })
+        let is_of_one_format = sniff_only(bytes).is_some();
+        Ok(Case { args, transcript, index, conversation, is_of_one_format, rules, facts, end })
     }
 
     fn head(&self, mended: &Mended) -> Value {
@@ -87,6 +95,7 @@ impl<'a> Case<'a> {
             "messages": self.conversation.messages.len(),
             "account": account_json(&mended.repairs),
             "repairs": repairs_json(&mended.repairs),
+            "faults": faults_json(&self.transcript.faults),
             "written": null,
         })
     }
@@ -109,6 +118,38 @@ impl<'a> Case<'a> {
         format!("in {length} of {}{title}", self.transcript.format)
     }
 
+    /// Says that a list of another family stays what it is, and what writes the wire's; nothing of one that fits.
+    fn shape(&self) -> String {
+        let (format, rules) = (self.transcript.format, &self.rules);
+        if format == Format::ClaudeCode || !self.is_of_one_format || is_own(format, rules) {
+            return String::new();
+        }
+        let mut told = format!("the file keeps its own shape, {format}");
+        if matches!(rules.wire.as_ref(), "anthropic" | "openai-chat") {
+            let given = quoted(&self.args.file.display().to_string());
+            told.push_str(&format!(
+                "; this writes the wire's: {} sanitize --wire {} < {given}",
+                program(),
+                rules.name
+            ));
+        }
+        one_line(&told, usize::MAX) + "\n"
+    }
+
+    /// Says what of a session a new one does not have; nothing if it has all.
+    fn left_out(&self) -> String {
+        let left = self.transcript.left_out(self.index);
+        let parts = [
+            (left.of_other_kinds, "of other kinds"),
+            (left.covered, "before the compaction"),
+            (left.elsewhere, "of other conversations"),
+        ];
+        let told = parts.iter().filter(|(records, _)| *records > 0);
+        let told: Vec<String> =
+            told.map(|(records, what)| format!("{} {what}", count(*records, "record"))).collect();
+        if told.is_empty() { String::new() } else { format!("left out: {}\n", told.join(", ")) }
+    }
+
     fn invitation(&self) -> String {
         let mut again = format!("{} repair {}", program(), quoted(&self.args.file.display().to_string()));
         again.push_str(&format!(" --for {}", self.rules.name));
@@ -128,9 +169,7 @@ impl<'a> Case<'a> {
 fn nothing_to_do(case: &Case<'_>) -> Result<Exit, Fault> {
     let name = &case.rules.name;
     paint::print(&format!("{} for {name}, {}\n", paint(GREEN, "nothing to repair"), case.what()))?;
-    for fault in case.transcript.faults.iter().filter(|fault| fault.kind.is_damage()) {
-        tell(&format!("{}\n", paint(YELLOW, &fault_note(fault))));
-    }
+    tell(&case.shape());
     Ok(Exit::Done)
 }
 
@@ -165,7 +204,9 @@ fn apply(case: &Case<'_>, mended: &Mended, mut head: Value, told: &str) -> Resul
         return Err(second_look::fault("the new file was read again and", &left));
     }
     if !case.args.json {
+        tell(&case.shape());
         tell(&next(case, &path, &id));
+        tell(&case.left_out());
     }
     Ok(Exit::Done)
 }
@@ -182,7 +223,11 @@ fn next(case: &Case<'_>, path: &Path, id: &str) -> String {
     }
     let cwd = case.conversation.cwd.as_deref().filter(|cwd| safe(cwd) == *cwd && !cwd.contains(['\n', '\t']));
     let there = cwd.map(|cwd| format!("cd {} && ", quoted(cwd))).unwrap_or_default();
-    format!("{good}{} {there}claude --resume {id}\n", paint(DIM, "next:"))
+    let client = match is_own(case.transcript.format, &case.rules) {
+        true => String::new(),
+        false => format!(", for a client that sends it to {}", case.rules.name),
+    };
+    format!("{good}{} {there}claude --resume {id}\n", paint(DIM, &format!("next{client}:")))
 }
 
 /// Reads the file that was written and says what is still wrong with it.
@@ -202,24 +247,33 @@ fn meant<'a>(args: &Repair, transcript: &'a Transcript) -> Result<(usize, &'a Co
         let fault = || Fault::new(format!("{} holds no conversation", args.file.display()));
         return all.next().ok_or_else(fault);
     };
-    let found: Vec<(usize, &Conversation)> =
-        all.filter(|(_, conversation)| !named.is_empty() && conversation.id.starts_with(named)).collect();
-    match found.as_slice() {
-        [one] => Ok(*one),
-        several => {
-            let exact: Vec<_> = several.iter().filter(|(_, conversation)| conversation.id == named).collect();
-            if let [one] = exact.as_slice() {
-                return Ok(**one);
-            }
-            let what = if several.is_empty() { "no conversation has" } else { "several conversations have" };
-            let fault = Fault::usage(format!("{what} an id that begins with {:?}", one_line(named, 60)));
-            let listed = transcript.conversations.iter().take(20);
-            Err(listed.fold(fault, |fault, conversation| {
-                let length = count(conversation.messages.len(), "message");
-                fault.line(format!("{}  {length}", one_line(&conversation.id, 60)))
-            }))
-        }
+    let begins = |with: &str| -> Vec<(usize, &Conversation)> {
+        let all = transcript.conversations.iter().enumerate();
+        all.filter(|(_, conversation)| !with.is_empty() && conversation.id.starts_with(with)).collect()
+    };
+    let found = begins(named);
+    let exact: Vec<_> = found.iter().filter(|(_, conversation)| conversation.id == named).copied().collect();
+    if let ([one], _) | (_, [one]) = (found.as_slice(), exact.as_slice()) {
+        return Ok(*one);
     }
+    // Ids are not always of one conversation: a branch has that of its session.
+    let place = |number: &str| number.parse::<usize>().ok()?.checked_sub(1);
+    let numbered = match named.split_once('#') {
+        Some(("", number)) => place(number).and_then(|place| all.nth(place)),
+        Some((id, number)) => place(number).and_then(|place| begins(id).get(place).copied()),
+        None if found.is_empty() => place(named).and_then(|place| all.nth(place)),
+        None => None,
+    };
+    if let Some(one) = numbered {
+        return Ok(one);
+    }
+    let what = if found.is_empty() { "no conversation has" } else { "several conversations have" };
+    let fault = Fault::usage(format!("{what} an id that begins with {:?}", one_line(named, 60)));
+    let listed = transcript.conversations.iter().enumerate().take(20);
+    Err(listed.fold(fault, |fault, (place, conversation)| {
+        let length = count(conversation.messages.len(), "message");
+        fault.line(format!("#{}  {}  {length}", place + 1, one_line(&conversation.id, 60)))
+    }))
 }
 
 /// Returns names for the new file beside the given one, best first.

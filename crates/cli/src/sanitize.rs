@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 use trunkline_message_tree::Origin;
 use trunkline_sanitize::{Account, RequestFacts, Thinking, WireRules};
-use trunkline_transcripts::{Format, Heading, Loss, Transcript, export, read, read_as};
+use trunkline_transcripts::{Format, Heading, Loss, Transcript, export, read, read_as, sniff_only};
 
 use crate::args::{self, End, ListFormat, Sanitize};
 use crate::fault::{Exit, Fault};
@@ -18,7 +18,7 @@ use crate::findings::{account_json, damaged, fault_note, loss_note, repair_note,
 use crate::history::{History, Mended, facts, rules_for_files};
 use crate::paint::{self, YELLOW, paint, tell};
 use crate::second_look::{self, problems_left};
-use crate::text::safe;
+use crate::text::{one_line, safe};
 
 /// Reads a list from stdin and writes a legal one to stdout.
 pub(crate) fn run(args: &Sanitize) -> Result<Exit, Fault> {
@@ -45,6 +45,8 @@ pub(crate) fn run(args: &Sanitize) -> Result<Exit, Fault> {
     // What is no Unicode was replaced on reading, and must not go on.
     let is_whole = damaged(&transcript.faults) == 0;
     let is_untouched = mended.repairs.is_empty() && is_whole && format == transcript.format;
+    // Fields of a body mean other things to another API, and a list that is written anew has none.
+    let fields = if format == transcript.format { Vec::new() } else { transcript.other_fields() };
     let (bytes, losses) = if is_untouched {
         (bytes, Vec::new())
     } else if format == transcript.format {
@@ -63,7 +65,7 @@ pub(crate) fn run(args: &Sanitize) -> Result<Exit, Fault> {
         for fault in transcript.faults.iter().filter(|fault| fault.kind.is_damage() && !args.json) {
             tell(&format!("{}\n", paint(YELLOW, &fault_note(fault))));
         }
-        tell(&account(args, &rules, &mended, &losses));
+        tell(&account(args, &rules, &mended, &losses, &fields));
     }
     Ok(Exit::Done)
 }
@@ -163,7 +165,10 @@ fn said_by_body(bytes: &[u8], mut facts: RequestFacts) -> RequestFacts {
 
 /// Reads the list as another format, if it says the same there: a list of plain words is of both.
 fn of_both(bytes: &[u8], format: Format, read: &Transcript) -> Option<Transcript> {
-    let other = read_as(bytes, format).ok().filter(|_| format != read.format)?;
+    if format == read.format || sniff_only(bytes).is_some() {
+        return None;
+    }
+    let other = read_as(bytes, format).ok()?;
     let said = |transcript: &Transcript| {
         let messages = transcript.conversations.first().map(|conversation| conversation.messages.clone());
         let said = messages.into_iter().flatten().map(|message| (message.role, message.content));
@@ -183,21 +188,32 @@ fn format_of(args: &Sanitize, rules: &WireRules, input: Format) -> Format {
 }
 
 /// Prints what was done: nothing if nothing was, unless a program asks.
-fn account(args: &Sanitize, rules: &WireRules, mended: &Mended, losses: &[Loss]) -> String {
+fn account(
+    args: &Sanitize,
+    rules: &WireRules,
+    mended: &Mended,
+    losses: &[Loss],
+    fields: &[String],
+) -> String {
     let no_place = losses.iter().map(loss_note);
     if args.json {
+        let fields = fields.iter().map(|field| format!("body: no place for the field {field}"));
         let told = json!({
             "version": 1,
             "wire": rules.name,
             "account": account_json(&mended.repairs),
             "repairs": repairs_json(&mended.repairs),
             "thinking_off": mended.thinking_off,
-            "no_place": no_place.collect::<Vec<_>>(),
+            "no_place": no_place.chain(fields).collect::<Vec<_>>(),
         });
         return format!("{}\n", safe(&told.to_string()));
     }
     let mut lines: Vec<String> = mended.repairs.iter().map(repair_note).collect();
     lines.extend(no_place);
+    if !fields.is_empty() {
+        let names = one_line(&fields.join(", "), 300);
+        lines.push(format!("left out: {names} (fields of the other format)"));
+    }
     if !mended.repairs.is_empty() {
         lines.push(Account::of(&mended.repairs).to_string());
     }

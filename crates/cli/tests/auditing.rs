@@ -175,6 +175,15 @@ fn lines_that_are_no_json_are_told_and_not_counted_as_problems() {
 }
 
 #[test]
+fn a_missing_parent_is_told_and_is_no_problem() {
+    let log = sound_session().replacen("00000000-0000-4000-8000-000000000003\"", "gone\"", 1);
+    let scene = scene_with(&[("a.jsonl", &log)]);
+    let said = scene.run(&["audit", "a.jsonl", "-v"]);
+    assert_eq!(said.exit, Some(0));
+    assert!(said.out.contains("ok · 1 missing parent\n    line "), "{}", said.out);
+}
+
+#[test]
 fn nothing_hostile_reaches_the_terminal() {
     let title = "\u{1b}]0;owned\u{7}\u{202e}title\r\n\u{9b}2J";
     let mut log = session(vec![typed("hi"), answered("msg_1", text("\u{1b}[2Jhello"))]);

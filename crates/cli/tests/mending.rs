@@ -224,6 +224,135 @@ fn a_disk_without_room_leaves_no_half_file() {
 }
 
 #[test]
+fn whoever_is_killed_while_writing_leaves_no_file_under_its_final_name() {
+    for (name, log) in [("a.json", BROKEN_LIST.to_owned()), ("a.jsonl", broken_session())] {
+        let scene = scene_with(name, &log.replace("run the tests", &"long ".repeat(100_000)));
+        // The signal kills in the middle of the writing, where the limit on the size of files is met.
+        let script = "ulimit -c 0; ulimit -f 10; exec \"$0\" repair \"$1\" --apply";
+        let command = scene.command(&[]);
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", script]).arg(command.get_program()).arg(name).current_dir(scene.work());
+        let output = shell.output().expect("sh runs");
+        assert_eq!(output.status.code(), None, "it was killed: {output:?}");
+        let left = others(&scene, name);
+        let [hidden] = left.as_slice() else { panic!("one hidden file: {left:?}") };
+        let told = hidden.file_name().and_then(|name| name.to_str()).expect("a name");
+        assert!(told.starts_with(".trunkline-") && told.ends_with(".tmp"), "{told}");
+        assert_eq!(std::fs::metadata(hidden).expect("there").permissions().mode() & 0o777, 0o600);
+        // What was left does not stand in the way.
+        let said = scene.run(&["repair", name, "--apply"]);
+        assert_eq!((said.exit, others(&scene, name).len()), (Some(0), 2), "{}", said.err);
+    }
+}
+
+#[test]
+fn a_list_for_another_wire_keeps_its_shape_and_says_so() {
+    let scene = scene_with("a.json", BROKEN_CHAT);
+    let said = scene.run(&["repair", "a.json", "--for", "anthropic", "--apply"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    expect![[r#"
+        the file keeps its own shape, openai-chat; this writes the wire's: trunkline sanitize --wire anthropic < a.json
+        read again: nothing in it would be refused; the given file is as it was
+    "#]]
+    .assert_eq(&said.err);
+    let preview = scene.run(&["repair", "a.json", "--for", "gemini-3"]);
+    assert!(
+        preview.err.starts_with("the file keeps its own shape, openai-chat\nnothing was written"),
+        "{}",
+        preview.err
+    );
+    assert!(!scene.run(&["repair", "a.json", "--for", "mistral"]).err.contains("shape"));
+    std::fs::write(scene.work().join("words.json"), r#"[{"role":"user","content":"hi"}]"#).expect("written");
+    assert_eq!(
+        scene.run(&["repair", "words.json", "--for", "anthropic"]).err,
+        "",
+        "words are of every shape"
+    );
+}
+
+#[test]
+fn a_session_for_another_wire_is_for_a_client_that_speaks_it() {
+    let scene = scene_with("a.jsonl", &broken_session());
+    let said = scene.run(&["repair", "a.jsonl", "--for", "openai-chat", "--apply"]);
+    assert!(
+        said.err.contains("next, for a client that sends it to openai-chat: cd '/project/my app' && claude"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn a_damaged_line_or_a_missing_parent_alone_is_repaired() {
+    let torn = format!("{}{{\"type\":\"us\n", sound_session());
+    let bridged = sound_session().replacen(
+        "\"parentUuid\":\"00000000-0000-4000-8000-000000000003\"",
+        "\"parentUuid\":\"gone\"",
+        1,
+    );
+    assert!(bridged.contains("gone"));
+    for (log, told) in [
+        (torn, "in the file: 1 damaged line left out or replaced (line 6)\n"),
+        (bridged, "in the file: 1 missing parent bridged (line 5)\n"),
+    ] {
+        let scene = scene_with("a.jsonl", &log);
+        assert_eq!(scene.run(&["audit", "a.jsonl"]).exit, Some(0), "nothing would be refused");
+        let preview = scene.run(&["repair", "a.jsonl"]);
+        let account = format!("0 repairs for anthropic, in 4 messages of claude-code\n{told}");
+        assert_eq!((preview.exit, preview.out), (Some(3), account));
+        let said = scene.run(&["repair", "a.jsonl", "--apply", "--out", "b.jsonl"]);
+        assert_eq!(said.exit, Some(0), "{}", said.err);
+        let again = scene.run(&["repair", "b.jsonl"]);
+        assert!(again.exit == Some(0) && again.out.starts_with("nothing to repair"), "{}", again.out);
+        assert!(scene.run(&["audit", "b.jsonl"]).out.contains("  ok\n"));
+    }
+}
+
+/// A session that a person went back in: both ways have the id of the session.
+fn forked_session() -> String {
+    let mut log = broken_session();
+    let back = json!({
+        "type": "user", "message": { "role": "user", "content": "another way" }, "isSidechain": false,
+        "uuid": "00000000-0000-4000-8000-000000000009", "parentUuid": null, "userType": "external",
+        "sessionId": crate::logs::SESSION, "timestamp": "2026-11-02T11:00:00.000Z", "version": "2.1.42",
+    });
+    log.push_str(&format!("{back}\n"));
+    log
+}
+
+#[test]
+fn conversations_of_one_id_are_told_apart_by_number() {
+    let scene = scene_with("a.jsonl", &forked_session());
+    let said = scene.run(&["repair", "a.jsonl", "--session", crate::logs::SESSION]);
+    assert_eq!(said.exit, Some(2), "{}", said.err);
+    assert!(
+        said.err.contains("#1  ID  1 message\n") && said.err.contains("#2  ID  4 messages\n"),
+        "{}",
+        said.err
+    );
+    for named in [&format!("{}#2", crate::logs::SESSION), "5f0c#2", "#2", "2"] {
+        let said = scene.run(&["repair", "a.jsonl", "--session", named]);
+        assert_eq!(said.exit, Some(3), "{named}: {}", said.err);
+        assert!(said.out.contains("in 4 messages"), "{named}: {}", said.out);
+    }
+    for named in ["5f0c#3", "#0", "#", "#x", "99999999999999999999999"] {
+        assert_eq!(scene.run(&["repair", "a.jsonl", "--session", named]).exit, Some(2), "{named}");
+    }
+}
+
+#[test]
+fn what_a_new_session_does_not_have_is_said_last() {
+    let snapshot = json!({ "type": "file-history-snapshot", "messageId": "m", "snapshot": {} });
+    let scene = scene_with("a.jsonl", &format!("{}{snapshot}\n", forked_session()));
+    let said = scene.run(&["repair", "a.jsonl", "--session", "#2", "--apply"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert!(
+        said.err.ends_with("\nleft out: 1 record of other kinds, 1 record of other conversations\n"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
 fn what_is_not_a_log_is_one_line() {
     let scene = scene_with("a.json", "{\"name\": \"x\"}");
     let said = scene.run(&["repair", "a.json"]);
@@ -247,7 +376,7 @@ fn a_conversation_that_is_not_there_is_wrong_usage_with_those_that_are() {
     assert_eq!(said.exit, Some(2));
     expect![[r#"
         error: no conversation has an id that begins with "zz"
-          ID  4 messages
+          #1  ID  4 messages
     "#]]
     .assert_eq(&said.err);
     assert_eq!(scene.run(&["repair", "a.jsonl", "--session", "5f0c"]).exit, Some(3));

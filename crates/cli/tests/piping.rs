@@ -90,7 +90,8 @@ fn a_list_is_written_in_the_format_of_its_wire() {
     let said = pipe(&["--wire", "openai-chat"], SOUND_LIST.as_bytes());
     let list: Value = serde_json::from_str(&said.out).expect("JSON");
     let list = if list.is_array() { list } else { list["messages"].clone() };
-    assert_eq!((said.exit, said.err.as_str()), (Some(0), ""));
+    let left = "left out: model, max_tokens (fields of the other format)\n";
+    assert_eq!((said.exit, said.err.as_str()), (Some(0), left));
     assert_eq!(list[1]["tool_calls"][0]["function"]["name"], json!("Bash"));
     assert_eq!((&list[2]["role"], &list[2]["content"]), (&json!("tool"), &json!("ok")));
     let kept = pipe(&["--wire", "openai-chat", "--format", "anthropic"], SOUND_LIST.as_bytes());
@@ -98,6 +99,32 @@ fn a_list_is_written_in_the_format_of_its_wire() {
     let session = pipe(&["--wire", "anthropic"], broken_session().as_bytes());
     assert_eq!(session.exit, Some(0), "{}", session.err);
     assert!(serde_json::from_str::<Value>(&session.out).is_ok(), "a session becomes a list: {}", session.out);
+}
+
+#[test]
+fn fields_of_another_format_are_counted_as_lost() {
+    let said = pipe(&["--wire", "openai-chat", "--json"], SOUND_LIST.as_bytes());
+    let account: Value = serde_json::from_str(&said.err).expect("JSON");
+    let lost = json!(["body: no place for the field model", "body: no place for the field max_tokens"]);
+    assert_eq!(account["no_place"], lost);
+    let kept = pipe(&["--wire", "anthropic", "--json"], SOUND_LIST.as_bytes());
+    let account: Value = serde_json::from_str(&kept.err).expect("JSON");
+    assert_eq!(account["no_place"], json!([]));
+    assert_eq!(pipe(&["--wire", "openai-chat", "--quiet"], SOUND_LIST.as_bytes()).err, "");
+}
+
+#[test]
+fn instructions_and_empty_calls_of_the_other_wire_are_written_as_this_one_has_them() {
+    let instructed = r#"[{"role":"system","content":"S"},{"role":"user","content":"hi"}]"#;
+    let said = pipe(&["--wire", "anthropic"], instructed.as_bytes());
+    assert_eq!((said.exit, said.err.as_str()), (Some(0), ""));
+    let body: Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!(body["system"], json!([{ "type": "text", "text": "S" }]));
+    assert_eq!(body["messages"].as_array().map(Vec::len), Some(1), "{body}");
+    let empty = r#"[{"role":"user","content":"a"},{"role":"assistant","content":"b","tool_calls":[]},{"role":"user","content":"c"}]"#;
+    let said = pipe(&["--wire", "anthropic"], empty.as_bytes());
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert!(!said.out.contains("tool_calls") && said.out.contains("\"b\""), "{}", said.out);
 }
 
 #[test]

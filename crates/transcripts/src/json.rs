@@ -4,6 +4,7 @@
 //! the parser that skips over it does not recurse.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -64,6 +65,13 @@ impl<'a> Fields<'a> {
     /// Tells whether there is such a field, `null` or not.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(key, _)| key == name)
+    }
+
+    /// Returns the names of the fields that are not `null`, each once.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let mut seen = HashSet::new();
+        let said = self.0.iter().filter(|(_, raw)| raw.get() != "null").map(|(name, _)| name.as_ref());
+        said.filter(|name| seen.insert(*name)).collect()
     }
 
     /// Returns the field's text, if it is a string.

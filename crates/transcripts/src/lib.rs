@@ -15,6 +15,8 @@ mod transcript;
 
 pub use fault::{Fault, FaultKind};
 pub use format::{Format, ParseFormatError};
-pub use sniff::sniff;
-pub use transcript::{Conversation, Heading, Kind, Loss, ReadError, Transcript, WriteError, Written};
+pub use sniff::{sniff, sniff_only};
+pub use transcript::{
+    Conversation, Heading, Kind, LeftOut, Loss, ReadError, Transcript, WriteError, Written,
+};
 pub use transcript::{export, read, read_as};

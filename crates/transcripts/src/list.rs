@@ -24,7 +24,7 @@ pub(crate) struct Layout {
     /// Whether the instructions stand outside of the list, in a field `system` (Anthropic).
     lifts_system: bool,
     /// Whether there is an object around the list.
-    in_body: bool,
+    pub(crate) in_body: bool,
     /// Whether an element was left out, so that the text is not what was read.
     left_out: bool,
 }

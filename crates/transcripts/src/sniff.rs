@@ -26,8 +26,40 @@ pub fn sniff(bytes: &[u8]) -> Option<Format> {
     recognise(bytes).ok()
 }
 
+/// Returns the format of a file that no other format has, or `None` for a list of words that is of every wire.
+///
+/// Instructions inside of the list, and fields such as `tool_calls` even if they are empty, are of OpenAI Chat alone.
+///
+/// ```
+/// use trunkline_transcripts::{Format, sniff_only};
+///
+/// let instructed = br#"[{"role": "system", "content": "be brief"}, {"role": "user", "content": "hi"}]"#;
+/// assert_eq!(sniff_only(instructed), Some(Format::OpenAiChat));
+/// assert_eq!(sniff_only(br#"[{"role": "user", "content": "hi"}]"#), None);
+/// ```
+pub fn sniff_only(bytes: &[u8]) -> Option<Format> {
+    look(bytes).ok().filter(|seen| seen.is_only).map(|seen| seen.format)
+}
+
+/// What a file looks like.
+struct Seen {
+    format: Format,
+    /// Whether no other format has what stands in it.
+    is_only: bool,
+}
+
+impl From<Format> for Seen {
+    fn from(format: Format) -> Self {
+        Seen { format, is_only: true }
+    }
+}
+
 /// Returns the format, or what was seen instead, in words.
 pub(crate) fn recognise(bytes: &[u8]) -> Result<Format, String> {
+    look(bytes).map(|seen| seen.format)
+}
+
+fn look(bytes: &[u8]) -> Result<Seen, String> {
     if bytes.starts_with(b"SQLite format 3\0") {
         return Err("a SQLite database".to_owned());
     }
@@ -46,7 +78,7 @@ pub(crate) fn recognise(bytes: &[u8]) -> Result<Format, String> {
 }
 
 /// Recognises one JSON value.
-fn document(raw: &RawValue) -> Result<Format, String> {
+fn document(raw: &RawValue) -> Result<Seen, String> {
     if let Some(items) = json::items(raw) {
         return list(&items, None).ok_or_else(|| "an array that is no list of messages".to_owned());
     }
@@ -54,7 +86,7 @@ fn document(raw: &RawValue) -> Result<Format, String> {
         return Err("JSON that is neither an object nor an array".to_owned());
     };
     if let Some(format) = session(&fields) {
-        return format.ok_or_else(other_agent);
+        return format.map(Seen::from).ok_or_else(other_agent);
     }
     if let Some(items) = fields.items("messages") {
         return list(&items, Some(&fields))
@@ -67,7 +99,7 @@ fn document(raw: &RawValue) -> Result<Format, String> {
 }
 
 /// Recognises JSON lines by the first that tells.
-fn lines(text: &str) -> Result<Format, String> {
+fn lines(text: &str) -> Result<Seen, String> {
     let mut perhaps = None;
     let mut objects = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()).take(LINES) {
@@ -75,7 +107,7 @@ fn lines(text: &str) -> Result<Format, String> {
         let Some(fields) = Fields::of(raw) else { continue };
         objects.push(raw);
         match session(&fields) {
-            Some(Some(format)) => return Ok(format),
+            Some(Some(format)) => return Ok(format.into()),
             Some(None) => return Err(other_agent()),
             None => {}
         }
@@ -83,7 +115,7 @@ fn lines(text: &str) -> Result<Format, String> {
         if fields.has("leafUuid") && fields.has("summary")
             || fields.has("snapshot") && fields.has("messageId")
         {
-            perhaps = Some(Format::ClaudeCode);
+            perhaps = Some(Seen::from(Format::ClaudeCode));
         }
     }
     perhaps.or_else(|| list(&objects, None)).ok_or_else(|| match objects.len() {
@@ -128,7 +160,7 @@ fn is_message(fields: &Fields<'_>) -> bool {
 }
 
 /// Tells the wires of message lists apart; `None` for a list of something else.
-fn list(items: &[&RawValue], body: Option<&Fields<'_>>) -> Option<Format> {
+fn list(items: &[&RawValue], body: Option<&Fields<'_>>) -> Option<Seen> {
     let messages: Vec<_> = items.iter().filter_map(|item| Fields::of(item)).filter(is_message).collect();
     // Logs of other agents hold a message here and there; a list holds little else.
     let is_list = messages.len() * 2 >= items.len().max(1) || (items.is_empty() && body.is_some());
@@ -139,38 +171,48 @@ fn list(items: &[&RawValue], body: Option<&Fields<'_>>) -> Option<Format> {
     let told = messages.iter().filter_map(wire_of);
     let (anthropic, openai): (Vec<_>, Vec<_>) = told.partition(|format| *format == Format::Anthropic);
     if anthropic.len() + openai.len() > 0 {
-        return Some(if openai.len() > anthropic.len() { Format::OpenAiChat } else { Format::Anthropic });
+        let is_openai = openai.len() > anthropic.len();
+        return Some(if is_openai { Format::OpenAiChat.into() } else { Format::Anthropic.into() });
     }
-    let anthropic = body.is_some_and(|body| {
-        body.has("system")
-            || body.has("anthropic_version")
-            || body.text("model").is_some_and(|model| model.starts_with("claude"))
-    });
-    Some(if anthropic { Format::Anthropic } else { Format::OpenAiChat })
+    if body.is_some_and(|body| body.has("system") || body.has("anthropic_version")) {
+        return Some(Format::Anthropic.into());
+    }
+    // Weaker than what a message holds: who mends a list by hand puts instructions into any.
+    if messages.iter().any(|message| message.text("role").as_deref() == Some("system")) {
+        return Some(Format::OpenAiChat.into());
+    }
+    let model = body.and_then(|body| body.text("model"));
+    let is_anthropic = model.is_some_and(|model| model.starts_with("claude"));
+    let format = if is_anthropic { Format::Anthropic } else { Format::OpenAiChat };
+    Some(Seen { format, is_only: false })
 }
 
 /// Returns the wire that one message can only be of.
 fn wire_of(fields: &Fields<'_>) -> Option<Format> {
     let role = fields.text("role")?;
     let openai_field = ["tool_calls", "tool_call_id", "function_call", "reasoning_content", "refusal"];
-    if matches!(role.as_ref(), "tool" | "developer" | "function")
-        || openai_field.iter().any(|name| fields.has(name))
-    {
+    let says = |name: &&str| fields.get(name).is_some_and(|raw| !is_empty(raw));
+    if matches!(role.as_ref(), "tool" | "developer" | "function") || openai_field.iter().any(says) {
         return Some(Format::OpenAiChat);
     }
-    for block in fields.items("content")?.into_iter().filter_map(Fields::of) {
-        match block.text("type")?.as_ref() {
-            "text" if block.has("cache_control") || block.has("citations") => return Some(Format::Anthropic),
-            "text" => {}
-            "image_url" | "input_audio" | "file" | "refusal" => return Some(Format::OpenAiChat),
-            "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "image" | "document" => {
-                return Some(Format::Anthropic);
-            }
-            kind if kind.ends_with("_tool_result") || kind.ends_with("_tool_use") => {
-                return Some(Format::Anthropic);
-            }
-            _ => {}
+    let blocks = fields.items("content").unwrap_or_default().into_iter().filter_map(Fields::of);
+    let told = blocks.filter_map(|block| wire_of_block(&block)).next();
+    // An empty field says less than a block, and more than plain words.
+    told.or_else(|| openai_field.iter().any(|name| fields.has(name)).then_some(Format::OpenAiChat))
+}
+
+fn is_empty(raw: &RawValue) -> bool {
+    json::items(raw).is_some_and(|items| items.is_empty())
+}
+
+fn wire_of_block(block: &Fields<'_>) -> Option<Format> {
+    match block.text("type")?.as_ref() {
+        "text" if block.has("cache_control") || block.has("citations") => Some(Format::Anthropic),
+        "image_url" | "input_audio" | "file" | "refusal" => Some(Format::OpenAiChat),
+        "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "image" | "document" => {
+            Some(Format::Anthropic)
         }
+        kind if kind.ends_with("_tool_result") || kind.ends_with("_tool_use") => Some(Format::Anthropic),
+        _ => None,
     }
-    None
 }

@@ -2,13 +2,15 @@
 //!
 //! The bytes of every message stay beside it, so that what nobody touched is written as it was read.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use trunkline_message_tree::{Message, NodeId, Timestamp};
 
+use crate::json::Fields;
 use crate::mend::mend;
 use crate::source::{Read, Source};
-use crate::{Fault, Format, claude_code, list, sniff};
+use crate::{Fault, FaultKind, Format, claude_code, list, sniff};
 
 /// A file as it was read.
 #[derive(Clone, Debug)]
@@ -106,6 +108,18 @@ pub struct Loss {
     pub what: String,
 }
 
+/// How many records of a file are not in one of its conversations as it is written.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// Records of what compactions put a summary in place of.
+    pub covered: usize,
+    /// Records of other conversations: sub-agents, and branches that were left.
+    pub elsewhere: usize,
+    /// Whatever else there is: hooks, progress, snapshots, repeated records.
+    pub of_other_kinds: usize,
+}
+
 /// Why nothing could be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -191,6 +205,46 @@ pub fn read_as(bytes: &[u8], format: Format) -> Result<Transcript, ReadError> {
 }
 
 impl Transcript {
+    /// Returns the fields of a request body beside its messages and instructions, which only its own format keeps.
+    pub fn other_fields(&self) -> Vec<String> {
+        let File::List(layout) = &self.file else { return Vec::new() };
+        let body =
+            layout.in_body.then(|| Fields::parse(self.text.trim_start_matches('\u{feff}').trim()).ok());
+        let body = body.flatten();
+        let names = body.iter().flat_map(Fields::names);
+        let own =
+            |name: &&str| *name == "messages" || (*name == "system" && self.format == Format::Anthropic);
+        names.filter(|name| !own(name)).map(str::to_owned).collect()
+    }
+
+    /// Counts the records of a session file that [`Transcript::write`] leaves out for one conversation, lines that are no
+    /// records apart; a list leaves out nothing but those.
+    pub fn left_out(&self, conversation: usize) -> LeftOut {
+        let File::Session { labels, .. } = &self.file else { return LeftOut::default() };
+        let held = |index: usize| {
+            let sources = self.read.get(index).into_iter().flat_map(|(_, sources)| sources);
+            sources.flat_map(|source| &source.records).copied()
+        };
+        let mut seen: HashSet<usize> = held(conversation).collect();
+        let written = seen.len();
+        let mut left = LeftOut::default();
+        // What a branch has in common with what was covered stands before the compaction.
+        for covered in [true, false] {
+            for (index, other) in self.conversations.iter().enumerate() {
+                if (other.kind == Kind::Covered) == covered {
+                    let new = held(index).filter(|record| seen.insert(*record)).count();
+                    if covered { left.covered += new } else { left.elsewhere += new }
+                }
+            }
+        }
+        let bad = self.faults.iter().filter(|fault| matches!(fault.kind, FaultKind::NotJson { .. })).count();
+        let lines =
+            self.text.split('\n').filter(|line| !line.trim_matches(['\r', ' ', '\t', '\u{feff}']).is_empty());
+        let told = written + left.covered + left.elsewhere + labels.len() + bad;
+        left.of_other_kinds = lines.count().saturating_sub(told);
+        left
+    }
+
     /// Returns the file with `messages` in place of those of one conversation, in the same format.
     ///
     /// A message is what was read if it has the [`Message::node`] it was given and equals it. Such messages, and such

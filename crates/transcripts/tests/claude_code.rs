@@ -190,6 +190,27 @@ fn after_a_compaction_the_summary_comes_first_and_what_it_covers_is_kept_apart()
 }
 
 #[test]
+fn what_a_new_file_leaves_out_is_counted() {
+    let log = session(
+        r#"
+        u1 < - user "a long story"
+        a1 < u1 ai=m1 [{"type":"text","text":"a long answer"}]
+        {"parentUuid":null,"logicalParentUuid":"a1","isSidechain":false,"type":"system","subtype":"compact_boundary","uuid":"b1","sessionId":"s1","compactMetadata":{"trigger":"auto"}}
+        u2 < b1 user "summary" & {"isCompactSummary":true,"isVisibleInTranscriptOnly":true}
+        u3 < u2 user "go on"
+        "#,
+    );
+    let transcript = transcript(&log, Format::ClaudeCode);
+    let left = |index| {
+        let left = transcript.left_out(index);
+        (left.covered, left.elsewhere, left.of_other_kinds)
+    };
+    assert_eq!(left(0), (2, 0, 1), "the story, and the mark of the compaction");
+    assert_eq!(left(1), (0, 2, 1), "of the story's file: what came after it");
+    assert_eq!(left(2), (2, 2, 1), "there is no such conversation, so nothing is written");
+}
+
+#[test]
 fn what_a_compaction_kept_word_for_word_stands_after_its_anchor() {
     check(
         r#"

@@ -96,3 +96,19 @@ fn a_list_may_stand_one_message_a_line() {
         "{\"role\":\"user\",\"content\":\"hi\"}\n\nnot json\n{\"role\":\"assistant\",\"content\":\"hello\"}\n",
     ));
 }
+
+#[test]
+fn the_fields_around_a_list_are_named_unless_they_are_messages_or_null() {
+    let check = |text: &str, expected: &[&str]| {
+        let transcript = trunkline_transcripts::read(text.as_bytes()).expect("a list");
+        assert_eq!(transcript.other_fields(), expected, "{text}");
+        assert_eq!(transcript.left_out(0), Default::default(), "{text}");
+    };
+    let list = r#"[{"role":"user","content":"hi"}]"#;
+    check(list, &[]);
+    check(
+        &format!(r#"{{"system":"s","tools":[],"stop":null,"messages":{list},"max_tokens":1,"tools":[]}}"#),
+        &["tools", "max_tokens"],
+    );
+    check(&format!(r#"{{"model":"gpt-x","messages":{list}}}"#), &["model"]);
+}

@@ -1,4 +1,4 @@
-use trunkline_transcripts::{Format, sniff};
+use trunkline_transcripts::{Format, sniff, sniff_only};
 
 fn check(text: &str, expected: Option<Format>) {
     assert_eq!(sniff(text.as_bytes()), expected, "{text}");
@@ -55,4 +55,26 @@ fn lists_are_told_by_what_only_one_wire_has() {
     check("[]", None);
     check("{}", None);
     check("\u{feff}  [{\"role\":\"user\",\"content\":\"hi\"}]", openai);
+}
+
+#[test]
+fn what_only_one_wire_has_is_of_that_wire_alone() {
+    let only =
+        |text: &str, expected: Option<Format>| assert_eq!(sniff_only(text.as_bytes()), expected, "{text}");
+    let (anthropic, openai) = (Some(Format::Anthropic), Some(Format::OpenAiChat));
+    only(r#"[{"role":"user","content":"hi"}]"#, None);
+    only(r#"{"model":"claude-x","messages":[{"role":"user","content":"hi"}]}"#, None);
+    only(r#"[{"role":"system","content":"s"},{"role":"user","content":"hi"}]"#, openai);
+    only(r#"{"model":"claude-x","messages":[{"role":"system","content":"s"}]}"#, openai);
+    only(r#"{"system":"t","messages":[{"role":"system","content":"s"}]}"#, anthropic);
+    only(r#"[{"role":"developer","content":"s"}]"#, openai);
+    only(r#"[{"role":"assistant","content":"b","tool_calls":[]}]"#, openai);
+    only(r#"[{"role":"user","content":"b","tool_call_id":"c"}]"#, openai);
+    // Blocks say more than a role, and than a field that holds nothing.
+    let call = r#"{"role":"assistant","tool_calls":[],"content":[{"type":"tool_use","id":"a","name":"n","input":{}}]}"#;
+    only(&format!("[{call}]"), anthropic);
+    only(
+        &format!(r#"[{{"role":"system","content":"s"}},{{"role":"system","content":"t"}},{call}]"#),
+        anthropic,
+    );
 }
