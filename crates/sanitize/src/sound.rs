@@ -51,7 +51,9 @@ impl Survey {
 impl Survey {
     /// Takes back what was said of the turn with that message.
     pub(crate) fn distrust(&mut self, message: usize) {
-        self.sound = false;
+        if std::mem::replace(&mut self.sound, false) {
+            self.calls.sort_unstable();
+        }
         let turn = self.turn_of(message);
         if let Some(turn) = self.turns.get_mut(turn) {
             turn.sound = false;
@@ -369,13 +371,14 @@ impl<'a> Walk<'a> {
         }
         let Survey { turns, calls, sound, .. } = &mut self.survey;
         // Who asks nothing of ids and finds nothing wrong needs no order.
-        if !*sound || self.rules.ids_unique_in == IdScope::History {
+        let unique = self.rules.ids_unique_in == IdScope::History;
+        if !*sound || (unique && !all_differ(calls)) {
             calls.sort_unstable();
         }
         let mut again: Vec<usize> = Vec::new();
         for pair in calls.windows(2) {
             let same_id = pair[0] >> INDEX_BITS == pair[1] >> INDEX_BITS && pair[0] != pair[1];
-            if same_id && self.rules.ids_unique_in == IdScope::History {
+            if same_id && unique {
                 again.push((pair[1] & ((1 << INDEX_BITS) - 1)) as usize);
             }
         }
@@ -437,4 +440,29 @@ fn digest(id: &str) -> u64 {
         None => rest.iter().fold(digest, |digest, byte| step(digest, u64::from(*byte))),
     };
     digest ^ (digest >> 32)
+}
+
+/// Whether no two calls are of one digest; it may say no where it would have to look longer.
+///
+/// A third of the time of sorting them, which only a list that is mended needs.
+fn all_differ(calls: &[u64]) -> bool {
+    const PROBES: usize = 16;
+    let bits = (2 * calls.len()).next_power_of_two().trailing_zeros().clamp(4, 30);
+    let mut table = vec![0_u32; 1 << bits];
+    calls.iter().all(|call| {
+        let digest = call >> INDEX_BITS;
+        let mark = (digest as u32).max(1);
+        let first = (digest >> (64 - INDEX_BITS - bits)) as usize;
+        for slot in (first..first + PROBES).map(|slot| slot & (table.len() - 1)) {
+            match table[slot] {
+                0 => {
+                    table[slot] = mark;
+                    return true;
+                }
+                seen if seen == mark => return false,
+                _ => {}
+            }
+        }
+        false
+    })
 }
