@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use trunkline_message_tree::{
     Author, Content, Media, MediaSource, Message, Origin, Part, Role, ToolCall, ToolResult, notation,
 };
-use trunkline_providers::{Anthropic, OpenAiChat, Request, Wire};
+use trunkline_providers::{Anthropic, Ollama, OpenAiChat, Request, Wire};
 use trunkline_sanitize::{RequestFacts, WireRules, sanitize, violations};
 
 fn origin() -> Origin {
@@ -112,5 +112,6 @@ proptest! {
     fn whatever_was_sanitized_encodes(messages in prop::collection::vec(message(), 0..9)) {
         check(&Anthropic::new(), &WireRules::anthropic(), &messages)?;
         check(&OpenAiChat::default(), &WireRules::openai_chat(), &messages)?;
+        check(&Ollama::new(), &WireRules::ollama(), &messages)?;
     }
 }

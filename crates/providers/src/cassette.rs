@@ -334,7 +334,8 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
 }
 
 fn line_of(value: &impl Serialize) -> String {
-    let mut line = serde_json::to_string(value).expect("texts and numbers are JSON, and no map has other keys");
+    let mut line =
+        serde_json::to_string(value).expect("texts and numbers are JSON, and no map has other keys");
     line.push('\n');
     line
 }

@@ -42,7 +42,9 @@ impl CassetteFile {
             file.write_all(head.as_bytes())?;
             return Ok(CassetteFile::new(file));
         }
-        let invalid = |fault: Box<dyn std::error::Error + Send + Sync>| io::Error::new(io::ErrorKind::InvalidData, fault);
+        let invalid = |fault: Box<dyn std::error::Error + Send + Sync>| {
+            io::Error::new(io::ErrorKind::InvalidData, fault)
+        };
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let (lines, last) = bytes.split_at(whole);
         let lines = str::from_utf8(lines).map_err(|fault| invalid(fault.into()))?;

@@ -12,9 +12,7 @@ use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 
 use crate::playback::{Playback, Step};
-use crate::{
-    Cassette, ErrorKind, Ending, Exchange, Provider, ProviderError, Reply, Request, Wire, retry,
-};
+use crate::{Cassette, Ending, ErrorKind, Exchange, Provider, ProviderError, Reply, Request, Wire, retry};
 
 /// A provider that answers with what was recorded.
 ///
@@ -52,7 +50,8 @@ struct Tape {
 impl Replay {
     /// Returns a provider that plays a cassette; its wire must be the recorded one.
     pub fn new(cassette: Cassette, wire: Box<dyn Wire>, origin: Origin) -> Self {
-        let left = cassette.exchanges.into_iter().zip(1..).map(|(exchange, number)| (number, exchange)).collect();
+        let left =
+            cassette.exchanges.into_iter().zip(1..).map(|(exchange, number)| (number, exchange)).collect();
         Replay { origin, wire, tape: Mutex::new(Tape { left, asked: 0 }), in_order: false, paced: false }
     }
 
@@ -95,7 +94,8 @@ impl Replay {
                 return Err(ProviderError::NotRecorded { request, why: self.why(&tape) });
             };
             if exchange.wire != self.wire.name() {
-                let why = format!("exchange {number} is of the wire {}, not {}", exchange.wire, self.wire.name());
+                let why =
+                    format!("exchange {number} is of the wire {}, not {}", exchange.wire, self.wire.name());
                 return Err(ProviderError::NotRecorded { request, why });
             }
             let again = exchange.retried.is_some();

@@ -6,11 +6,11 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use trunkline_message_tree::{StopReason, Usage};
+use trunkline_message_tree::{Content, StopReason, Usage};
 
-use super::made_up_id;
 use super::objects::{Objects, Rest};
 use super::shapes::{CallShape, Line, MessageShape};
+use super::{NAME, made_up_id};
 use crate::{Decode, DecodeError, Event, api_error};
 
 #[derive(Default)]
@@ -95,6 +95,11 @@ impl Progress {
     fn message(&mut self, message: MessageShape<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         self.words(Words::Reasoning, message.thinking, events);
         self.words(Words::Text, message.content, events);
+        if let Some(images) = message.images.filter(|images| !matches!(images.get(), "null" | "[]")) {
+            self.close(events);
+            let json = format!("{{\"images\":{}}}", images.get());
+            events.push(Event::Block(Content::Opaque { wire: NAME.to_owned(), json }));
+        }
         for call in message.tool_calls.into_iter().flatten() {
             self.close(events);
             self.call(call, events)?;
@@ -105,7 +110,10 @@ impl Progress {
     fn call(&mut self, call: CallShape<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let function = call.function.unwrap_or_default();
         let Some(name) = function.name.filter(|name| !name.is_empty()) else {
-            return Err(DecodeError::malformed("a call without a name", call.id.as_deref().unwrap_or_default()));
+            return Err(DecodeError::malformed(
+                "a call without a name",
+                call.id.as_deref().unwrap_or_default(),
+            ));
         };
         let text = match function.arguments.map_or("null", |arguments| arguments.get()) {
             "null" => String::new(),

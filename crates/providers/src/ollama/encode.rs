@@ -3,7 +3,9 @@
 //! Content is always a string, empty beside calls and pictures; the service refuses anything else.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use trunkline_message_tree::{
     Content, Media, MediaSource, Message, Part, Role, ToolCall, ToolChoice, ToolResult,
@@ -12,7 +14,12 @@ use trunkline_message_tree::{
 use super::shapes::{Body, Call, CallFunction, Function, Members, Options, Rest, Think, Tool};
 use super::{NAME, known_id};
 use crate::history::{Inserts, Out, Round, WriteRound};
-use crate::{Effort, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, feature, shape};
+use crate::{
+    Effort, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, feature, shape,
+};
+
+// Members of a message that come from blocks of ours. Pictures are not among them: those of an answer come back raw.
+const OURS: [&str; 6] = ["role", "content", "thinking", "tool_calls", "tool_name", "tool_call_id"];
 
 /// Writes the request, or says what is not legal in it.
 pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest, EncodeError> {
@@ -31,7 +38,8 @@ pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest,
     };
     let demand = softened.map(|_| shape::demand(&request.tool_choice));
     let words_last = last.role == Role::User && memo.has_tail();
-    let tail = demand.as_deref().filter(|_| words_last).map(|demand| format!("\\n\\n{}", demand.trim_matches('"')));
+    let tail =
+        demand.as_deref().filter(|_| words_last).map(|demand| format!("\\n\\n{}", demand.trim_matches('"')));
     let mut elements = memo.elements(Inserts { tail, ..Inserts::none() });
     if let Some(demand) = demand.filter(|_| !words_last) {
         let comma = if memo.is_empty() { "" } else { "," };
@@ -59,11 +67,15 @@ fn tools(request: &Request) -> Vec<Tool<'_>> {
     if request.tool_choice == ToolChoice::None {
         return Vec::new();
     }
-    let tool = |tool| {
-        let trunkline_message_tree::ToolSpec { name, description, input_schema, .. } = tool;
-        Tool { kind: "function", function: Function { name, description, parameters: input_schema } }
-    };
-    request.tools.iter().map(tool).collect()
+    let tools = request.tools.iter().map(|tool| Tool {
+        kind: "function",
+        function: Function {
+            name: &tool.name,
+            description: &tool.description,
+            parameters: &tool.input_schema,
+        },
+    });
+    tools.collect()
 }
 
 fn think(thinking: Thinking) -> Option<Think> {
@@ -166,17 +178,17 @@ fn write(role: &str, content: &str, rest: &Rest<'_>, out: &mut Out<'_>) -> Resul
     bytes.extend_from_slice(format!("{{\"role\":\"{role}\",\"content\":").as_bytes());
     shape::write(bytes, &content)?;
     let end_of_words = bytes.len() - 1;
-    // The rest is an object of its own; without its brace it goes on here.
-    let at = bytes.len();
-    shape::write(bytes, rest)?;
-    match bytes.get_mut(at..) {
-        Some([brace, b'}']) => {
-            *brace = b'}';
-            bytes.pop();
+    let named =
+        serde_json::to_string(rest).map_err(|fault| EncodeError::Json { reason: fault.to_string() })?;
+    for object in std::iter::once(named.as_str()).chain(rest.raw.iter().map(|raw| raw.get())) {
+        let members =
+            object.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default().trim();
+        if !members.is_empty() {
+            bytes.push(b',');
+            bytes.extend_from_slice(members.as_bytes());
         }
-        Some([brace, ..]) => *brace = b',',
-        _ => {}
     }
+    bytes.push(b'}');
     match role {
         "user" => out.tail_at(end_of_words),
         _ => out.no_tail(),
@@ -198,7 +210,7 @@ fn user(message: &Message, node: Place) -> Result<Rest<'_>, EncodeError> {
             Content::Text { .. } | Content::ToolResult(_) => {}
             Content::Image(Media { source: MediaSource::Base64(data), .. }) => rest.images.push(data),
             Content::Image(_) => return Err(unsupported("a picture by its address", node)),
-            other => return Err(refused(other, node)),
+            other => raw(other, node, &mut rest)?,
         }
     }
     Ok(rest)
@@ -219,7 +231,7 @@ fn assistant(message: &Message, node: Place) -> Result<Rest<'_>, EncodeError> {
                 id: known_id(&call.id),
                 function: CallFunction { name: &call.name, arguments: shape::arguments(call, node)? },
             }),
-            other => return Err(refused(other, node)),
+            other => raw(other, node, &mut rest)?,
         }
     }
     Ok(rest)
@@ -240,12 +252,25 @@ fn result_text(result: &ToolResult, node: Place) -> Result<Cow<'_, str>, EncodeE
     })
 }
 
-fn refused(content: &Content, node: Place) -> EncodeError {
-    match content {
-        // The service sends no block that only it understands.
-        Content::Opaque { .. } => EncodeError::ForeignBlock { wire: NAME, node },
-        other => unsupported(shape::name_of(other), node),
+/// Takes in a raw block: an object with members of the message that we have no word for.
+fn raw<'a>(content: &'a Content, node: Place, rest: &mut Rest<'a>) -> Result<(), EncodeError> {
+    let json = match content {
+        Content::Opaque { wire, json } if wire == NAME => json,
+        Content::Opaque { .. } => return Err(EncodeError::ForeignBlock { wire: NAME, node }),
+        other => return Err(unsupported(shape::name_of(other), node)),
+    };
+    let object = shape::raw(json, NAME, node)?;
+    if rest.raw.iter().any(|known| known.get() == object.get()) {
+        return Ok(());
     }
+    // One that we write ourselves would be there twice.
+    let members: BTreeMap<String, IgnoredAny> =
+        serde_json::from_str(object.get()).map_err(|_| EncodeError::ForeignBlock { wire: NAME, node })?;
+    if OURS.iter().any(|name| members.contains_key(*name)) {
+        return Err(EncodeError::ForeignBlock { wire: NAME, node });
+    }
+    rest.raw.push(object);
+    Ok(())
 }
 
 fn unsupported(block: &'static str, node: Place) -> EncodeError {

@@ -64,6 +64,8 @@ impl Wire for Ollama {
 fn support(feature: Feature) -> Support {
     match feature {
         Feature::ChoiceAny | Feature::ChoiceNamed => Support::Near("asked for in words"),
+        // What leads both this request and the one before is kept while the model stays in memory.
+        Feature::CacheBreakpoints => Support::Near("automatic"),
         Feature::ThinkingBudget => Support::Near("on, without a limit"),
         Feature::ThinkingEffort => Support::Near("low, medium, high"),
         Feature::ParallelCalls
@@ -72,7 +74,6 @@ fn support(feature: Feature) -> Support {
         | Feature::DocumentUrl
         | Feature::ResultImage
         | Feature::ResultDocument
-        | Feature::CacheBreakpoints
         | Feature::CacheKey
         | Feature::User
         | Feature::Metadata
@@ -92,6 +93,7 @@ fn made_up_id(number: usize) -> String {
 /// Returns an id if the service may know it.
 fn known_id(id: &str) -> Option<&str> {
     let number = id.strip_prefix("call_").unwrap_or_default();
-    let made_up = (1..=MADE_UP_DIGITS).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
+    let made_up =
+        (1..=MADE_UP_DIGITS).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
     Some(id).filter(|id| !id.is_empty() && !made_up)
 }

@@ -102,6 +102,9 @@ pub(super) struct Rest<'a> {
     pub(super) tool_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_call_id: Option<&'a str>,
+    // Objects whose members are added as they are.
+    #[serde(skip)]
+    pub(super) raw: Vec<&'a RawValue>,
 }
 
 #[derive(Serialize)]
@@ -141,6 +144,8 @@ pub(super) struct MessageShape<'a> {
     pub(super) thinking: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) tool_calls: Option<Vec<CallShape<'a>>>,
+    #[serde(borrow)]
+    pub(super) images: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]

@@ -253,21 +253,26 @@ fn quoted_reasoning(text: &str) -> Content {
 
 /// Puts words in the place of pictures and documents where a wire takes none.
 fn replace_media(message: &mut Message, at: Place, rules: &WireRules, repairs: &mut Vec<Repair>) {
-    let (images, documents) = (rules.media != TakenMedia::None, rules.media == TakenMedia::All);
-    if images && documents {
+    if rules.media == TakenMedia::All && rules.media_by_address {
         return;
     }
     let words = |media: &Media| format!("({} left out: not taken here)", media.media_type);
     for (block, content) in message.content.iter_mut().enumerate() {
         let mut parts = 0;
         match content {
-            Content::Image(media) if !images => (*content, parts) = (Content::text(words(media)), 1),
-            Content::Document(media) if !documents => (*content, parts) = (Content::text(words(media)), 1),
+            Content::Image(image) if !rules.takes_image(image) => {
+                (*content, parts) = (Content::text(words(image)), 1);
+            }
+            Content::Document(document) if !rules.takes_document(document) => {
+                (*content, parts) = (Content::text(words(document)), 1);
+            }
             Content::ToolResult(result) => {
                 for part in &mut result.content {
                     match part {
-                        Part::Image(media) if !images => *part = Part::text(words(media)),
-                        Part::Document(media) if !documents => *part = Part::text(words(media)),
+                        Part::Image(image) if !rules.takes_image(image) => *part = Part::text(words(image)),
+                        Part::Document(document) if !rules.takes_document(document) => {
+                            *part = Part::text(words(document));
+                        }
                         _ => continue,
                     }
                     parts += 1;
