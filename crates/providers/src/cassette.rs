@@ -197,7 +197,12 @@ impl Cassette {
 }
 
 fn exchange(line: &str) -> Result<Exchange, String> {
-    let exchange: Exchange = serde_json::from_str(line).map_err(|fault| one_line(&fault.to_string(), 200))?;
+    let exchange: Exchange = serde_json::from_str(line.trim_end()).map_err(|fault| {
+        // It counts lines too, and for it there is one.
+        let words = fault.to_string();
+        let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
+        format!("{} at column {}", one_line(words, 200), fault.column())
+    })?;
     let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     if exchange.digest.len() != 64 || !exchange.digest.bytes().all(is_hex) {
         return Err("the digest is not 64 hexadecimal digits".to_owned());
@@ -278,7 +283,7 @@ impl Exchange {
             return self;
         }
         let quoted = serde_json::Value::from(key).to_string();
-        let quoted = quoted.trim_matches('"');
+        let quoted = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(key);
         // As it is, as JSON has it, and as those write JSON who escape slashes.
         let mut forms = vec![key.to_owned(), quoted.to_owned(), quoted.replace('/', "\\/")];
         forms.dedup();

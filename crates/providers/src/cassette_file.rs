@@ -1,7 +1,7 @@
 //! A cassette on disk that exchanges are appended to.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -48,11 +48,13 @@ impl CassetteFile {
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let (lines, last) = bytes.split_at(whole);
         let lines = str::from_utf8(lines).map_err(|fault| invalid(fault.into()))?;
-        Cassette::parse(lines).map_err(|fault| invalid(fault.into()))?;
-        if !last.is_empty() {
+        let text = format!("{lines}{}", String::from_utf8_lossy(last));
+        let torn = Cassette::parse(&text).map_err(|fault| invalid(fault.into()))?.torn;
+        if torn {
             file.set_len(u64::try_from(whole).map_err(|fault| invalid(fault.into()))?)?;
+        } else if !last.is_empty() {
+            file.write_all(b"\n")?;
         }
-        file.seek(SeekFrom::End(0))?;
         Ok(CassetteFile::new(file))
     }
 
