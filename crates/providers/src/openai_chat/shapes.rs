@@ -145,10 +145,19 @@ pub(super) struct WireMessage<'a> {
     pub(super) content: Words<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_content: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tool_calls: Vec<Call<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_call_id: Option<&'a str>,
+}
+
+/// Reasoning as we carry it: a raw block with `"type":"reasoning"`.
+#[derive(Deserialize)]
+pub(super) struct Carried<'a> {
+    #[serde(borrow)]
+    pub(super) reasoning_details: Option<&'a RawValue>,
 }
 
 impl WireMessage<'_> {
