@@ -68,15 +68,14 @@ fn decode(bars: &mut Bars) {
         println!("{name}: {} bytes, {events} events, median of {ROUNDS} rounds each, in turn", stream.len());
         for size in PIECES {
             let pieces: Vec<&[u8]> = stream.as_bytes().chunks(size).collect();
-            let times =
-                in_turn([&mut || ours(wire.as_ref(), &pieces), &mut || bare(&pieces, *read), &mut || {
-                    usual(&pieces)
-                }]);
-            let [ours, bare, usual] = times.map(|time| time.as_secs_f64());
-            let mbs = stream.len() as f64 / ours / 1e6;
-            println!("  pieces of {size}: {mbs:.0} MB/s, {:.0} ns an event", ours / events as f64 * 1e9);
-            bars.at_least(&format!("{name}: {size}, speed of the bare reader"), bare / ours, 0.7);
-            bars.at_least(&format!("{name}: {size}, speed of the usual reader"), usual / ours, 3.0);
+            let (time, [bare, usual]) = in_turn(
+                || ours(wire.as_ref(), &pieces),
+                [&mut || bare(&pieces, *read), &mut || usual(&pieces)],
+            );
+            let (bytes, each) = (stream.len() as f64 / time.as_secs_f64(), time / events as u32);
+            println!("  pieces of {size}: {:.0} MB/s, {each:?} an event", bytes / 1e6);
+            bars.at_least(&format!("{name}: {size}, speed of the bare reader"), bare, 0.7);
+            bars.at_least(&format!("{name}: {size}, speed of the usual reader"), usual, 3.0);
         }
     }
 }
@@ -122,21 +121,38 @@ fn usual(pieces: &[&[u8]]) -> usize {
     seen
 }
 
-/// Returns the median time of each, run one after the other.
-fn in_turn<const N: usize>(mut runs: [&mut dyn FnMut() -> usize; N]) -> [Duration; N] {
-    let mut times = [(); N].map(|()| Vec::with_capacity(ROUNDS));
+/// Returns the median time of the first, and how many times as long each of the others takes: the median again, of what
+/// runs that followed each other say, so that a busy machine slows both.
+fn in_turn<const N: usize>(
+    mut ours: impl FnMut() -> usize,
+    mut others: [&mut dyn FnMut() -> usize; N],
+) -> (Duration, [f64; N]) {
+    let timed = |run: &mut dyn FnMut() -> usize| {
+        let start = Instant::now();
+        black_box(run());
+        start.elapsed()
+    };
+    let mut times = Vec::new();
+    let mut ratios = [(); N].map(|()| Vec::new());
     for _ in 0..ROUNDS {
-        for (run, times) in runs.iter_mut().zip(&mut times) {
-            let start = Instant::now();
-            black_box(run());
-            times.push(start.elapsed());
+        for (other, ratios) in others.iter_mut().zip(&mut ratios) {
+            let time = timed(&mut ours);
+            ratios.push(timed(other).as_secs_f64() / time.as_secs_f64());
+            times.push(time);
         }
     }
-    times.map(|mut times| {
-        times.sort();
-        times[ROUNDS / 2]
-    })
+    times.sort();
+    let ratios = ratios.map(|mut ratios| {
+        ratios.sort_by(f64::total_cmp);
+        ratios[ROUNDS / 2]
+    });
+    (times[times.len() / 2], ratios)
 }
+
+/// serde copies a `Cow` that stands inside of an `Option`; this one is borrowed there too.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// All that a client of Messages needs of an event.
 #[derive(Deserialize)]
@@ -166,7 +182,7 @@ struct AnthropicDelta<'a> {
     #[serde(borrow, default)]
     partial_json: Cow<'a, str>,
     #[serde(borrow, default)]
-    stop_reason: Option<Cow<'a, str>>,
+    stop_reason: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -184,10 +200,14 @@ struct AnthropicUsage {
     output_tokens: u64,
 }
 
+fn len(text: &Option<Text<'_>>) -> usize {
+    text.as_ref().map_or(0, |text| text.0.len())
+}
+
 fn read_anthropic(data: &str) -> usize {
     let event: AnthropicEvent<'_> = serde_json::from_str(data).expect("an event");
     let delta = event.delta.as_ref().map_or(0, |delta| {
-        let stop = delta.stop_reason.as_deref().map_or(0, str::len);
+        let stop = len(&delta.stop_reason);
         let words = delta.text.len() + delta.thinking.len() + delta.partial_json.len();
         delta.kind.len() + words + delta.signature.len() + stop
     });
@@ -215,15 +235,15 @@ struct ChatChoice<'a> {
     #[serde(borrow)]
     delta: ChatDelta<'a>,
     #[serde(borrow, default)]
-    finish_reason: Option<Cow<'a, str>>,
+    finish_reason: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
 struct ChatDelta<'a> {
     #[serde(borrow, default)]
-    content: Option<Cow<'a, str>>,
+    content: Option<Text<'a>>,
     #[serde(borrow, default)]
-    reasoning_content: Option<Cow<'a, str>>,
+    reasoning_content: Option<Text<'a>>,
     #[serde(borrow, default)]
     tool_calls: Option<Vec<ChatCall<'a>>>,
 }
@@ -232,7 +252,7 @@ struct ChatDelta<'a> {
 struct ChatCall<'a> {
     index: usize,
     #[serde(borrow, default)]
-    id: Option<Cow<'a, str>>,
+    id: Option<Text<'a>>,
     #[serde(borrow)]
     function: ChatFunction<'a>,
 }
@@ -240,7 +260,7 @@ struct ChatCall<'a> {
 #[derive(Deserialize)]
 struct ChatFunction<'a> {
     #[serde(borrow, default)]
-    name: Option<Cow<'a, str>>,
+    name: Option<Text<'a>>,
     #[serde(borrow, default)]
     arguments: Cow<'a, str>,
 }
@@ -255,7 +275,6 @@ fn read_chat(data: &str) -> usize {
         return 1;
     }
     let chunk: ChatChunk<'_> = serde_json::from_str(data).expect("a chunk");
-    let len = |text: &Option<Cow<'_, str>>| text.as_deref().map_or(0, str::len);
     let mut seen = chunk.id.len() + chunk.model.len();
     for choice in &black_box(&chunk).choices {
         seen += choice.index + len(&choice.finish_reason);

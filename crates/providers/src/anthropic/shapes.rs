@@ -2,11 +2,11 @@
 //!
 //! Whatever must come back unchanged is a `RawValue` here, so that its bytes are never touched.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+
+use crate::text::Text;
 
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
@@ -142,67 +142,75 @@ pub(super) struct Marked {
 #[derive(Deserialize)]
 pub(super) struct StreamEvent<'a> {
     #[serde(rename = "type", borrow, default)]
-    pub(super) kind: Cow<'a, str>,
+    pub(super) kind: Text<'a>,
+    pub(super) index: Option<u64>,
     #[serde(borrow)]
-    pub(super) message: Option<WholeMessage<'a>>,
-    #[serde(default)]
-    pub(super) index: u64,
+    pub(super) delta: Option<Delta<'a>>,
     #[serde(borrow)]
     pub(super) content_block: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) delta: Option<Delta<'a>>,
-    pub(super) usage: Option<UsageShape>,
+    pub(super) message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
 }
 
 /// A message, complete or as a stream begins it.
 #[derive(Deserialize)]
 pub(super) struct WholeMessage<'a> {
-    pub(super) id: Option<String>,
-    #[serde(default)]
-    pub(super) model: String,
     #[serde(borrow, default)]
-    pub(super) content: Vec<&'a RawValue>,
-    pub(super) stop_reason: Option<String>,
-    pub(super) usage: Option<UsageShape>,
+    pub(super) id: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) content: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    pub(super) stop_reason: Text<'a>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Delta<'a> {
     #[serde(rename = "type", borrow, default)]
-    pub(super) kind: Cow<'a, str>,
+    pub(super) kind: Text<'a>,
     #[serde(borrow, default)]
-    pub(super) text: Cow<'a, str>,
+    pub(super) text: Text<'a>,
     #[serde(borrow, default)]
-    pub(super) partial_json: Cow<'a, str>,
+    pub(super) partial_json: Text<'a>,
     #[serde(borrow, default)]
-    pub(super) thinking: Cow<'a, str>,
+    pub(super) thinking: Text<'a>,
     #[serde(borrow, default)]
-    pub(super) signature: Cow<'a, str>,
-    pub(super) stop_reason: Option<String>,
+    pub(super) signature: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) stop_reason: Text<'a>,
     // Of blocks that we only carry.
-    pub(super) content: Option<Value>,
-    pub(super) citation: Option<Value>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) citation: Option<&'a RawValue>,
 }
 
 /// The beginning of a block that we understand; `input` keeps its bytes.
 #[derive(Deserialize)]
 pub(super) struct BlockStart<'a> {
     #[serde(rename = "type", borrow, default)]
-    pub(super) kind: Cow<'a, str>,
-    #[serde(default)]
-    pub(super) id: String,
-    #[serde(default)]
-    pub(super) name: String,
-    #[serde(default)]
-    pub(super) text: String,
-    #[serde(default)]
-    pub(super) thinking: String,
-    #[serde(default)]
-    pub(super) signature: String,
-    #[serde(default)]
-    pub(super) data: String,
-    #[serde(default)]
-    pub(super) tool_use_id: String,
+    pub(super) kind: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) text: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) thinking: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) signature: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) data: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) tool_use_id: Text<'a>,
     #[serde(borrow)]
     pub(super) input: Option<&'a RawValue>,
 }

@@ -3,7 +3,6 @@
 //! A whole response is read as a stream that came at once: all its items are complete from the beginning.
 
 use serde::Deserialize;
-use serde_json::Value;
 use trunkline_message_tree::{StopReason, Usage};
 
 use super::items::Items;
@@ -66,11 +65,11 @@ impl Progress {
             }
             "response.failed" => {
                 let response: ResponseEvent<'_> = parse(data)?;
-                Err(reported(response.response.get()))
+                Err(api_error::reported(response.response.get()))
             }
-            "error" => Err(reported(data)),
+            "error" => Err(api_error::reported(data)),
             // A gateway's own error, without a type at the top.
-            "" if event.name == "error" || data.contains("\"error\"") => Err(reported(data)),
+            "" if event.name == "error" || data.contains("\"error\"") => Err(api_error::reported(data)),
             other => {
                 let before = events.len();
                 let outcome = self.items.event(other, data, events);
@@ -86,8 +85,8 @@ impl Progress {
     fn whole(&mut self, text: &str, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let response: ResponseShape<'_> = parse(text)?;
         match response.status.as_deref() {
-            _ if response.output.is_none() => Err(reported(text)),
-            Some("failed") => Err(reported(text)),
+            _ if response.output.is_none() => Err(api_error::reported(text)),
+            Some("failed") => Err(api_error::reported(text)),
             // Answers that go on in the background are read from elsewhere.
             Some("in_progress" | "queued" | "cancelled") => Err(DecodeError::Cut),
             status => self.end(&response, status == Some("incomplete"), events),
@@ -142,16 +141,6 @@ fn counted(usage: &UsageShape) -> Usage {
         cache_read_tokens: input.and_then(|details| details.cached_tokens).unwrap_or_default(),
         cache_write_tokens: input.and_then(|details| details.cache_write_tokens).unwrap_or_default(),
         reasoning_tokens: output.and_then(|details| details.reasoning_tokens).unwrap_or_default(),
-    }
-}
-
-fn reported(data: &str) -> DecodeError {
-    match serde_json::from_str::<Value>(data) {
-        Ok(body) => {
-            let (kind, message) = api_error::in_stream(&body);
-            DecodeError::Reported { kind, message }
-        }
-        Err(fault) => DecodeError::malformed(fault, data),
     }
 }
 
