@@ -131,14 +131,14 @@ fn edit(source: &str, tried: bool, id: String) -> Turn {
 }
 
 /// Pairs calls with their results, in order.
-fn answered(messages: &[Message]) -> Vec<Answered<'_>> {
+fn answered(messages: &[std::sync::Arc<Message>]) -> Vec<Answered<'_>> {
     let mut found = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         if message.role != Role::Assistant {
             continue;
         }
         let results = messages.iter().skip(at + 1).take_while(|message| message.role != Role::Assistant);
-        let results: Vec<_> = results.flat_map(Message::results).collect();
+        let results: Vec<_> = results.flat_map(|message| message.results()).collect();
         for call in message.calls() {
             if let Some(result) = results.iter().find(|result| result.call_id == call.id) {
                 found.push(Answered {
@@ -161,7 +161,7 @@ fn staged_as(text: &str) -> Option<String> {
 }
 
 /// Returns the newest mark that stands before the first proposal: the last node worth keeping.
-fn last_mark(messages: &[Message]) -> String {
+fn last_mark(messages: &[std::sync::Arc<Message>]) -> String {
     let edited = messages.iter().position(|message| message.calls().any(|call| call.name == "edit_file"));
     let kept = messages.get(..edited.unwrap_or(messages.len())).unwrap_or_default();
     let marks =
