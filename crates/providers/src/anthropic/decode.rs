@@ -122,7 +122,7 @@ impl Progress {
                 self.count(message.usage, events);
             }
             "message_delta" => {
-                if let Some(reason) = event.delta.and_then(|delta| delta.stop_reason.some()) {
+                if let Some(reason) = event.delta.and_then(|delta| delta.more?.stop_reason.some()) {
                     self.stop = Some(stop_reason(reason));
                 }
                 self.count(event.usage, events);
@@ -223,15 +223,15 @@ impl Progress {
         match open {
             Open::Words => {
                 let (words, event) = match delta.kind.0.as_ref() {
-                    "text_delta" => (Words::Text, delta.text.some().map(Event::TextDelta)),
-                    "thinking_delta" => (Words::Reasoning, delta.thinking.some().map(Event::ThinkingDelta)),
-                    "signature_delta" => (Words::Reasoning, delta.signature.some().map(Event::Signature)),
+                    "text_delta" => (Words::Text, delta.words.some().map(Event::TextDelta)),
+                    "thinking_delta" => (Words::Reasoning, delta.words.some().map(Event::ThinkingDelta)),
+                    "signature_delta" => (Words::Reasoning, delta.words.some().map(Event::Signature)),
                     _ => return Ok(()),
                 };
                 self.say(number, words, event, events);
             }
             Open::Call { index, input } => {
-                if let Some(text) = delta.partial_json.some() {
+                if let Some(text) = delta.words.some() {
                     *input = None;
                     events.push(Event::ArgumentsDelta { index: *index, text });
                 }
@@ -242,16 +242,17 @@ impl Progress {
                     return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
                 }
                 if delta.kind.0 == "input_json_delta" {
-                    input.push_str(&delta.partial_json.0);
+                    input.push_str(&delta.words.0);
                     return Ok(());
                 }
                 // From here on the block's bytes are ours; its meaning stays the provider's.
                 let block = edited.get_or_insert_with(|| serde_json::from_str(json).unwrap_or_default());
-                append(block, "text", Value::String(delta.text.0.into_owned()));
-                if let Some(content) = delta.content {
+                append(block, "text", Value::String(delta.words.0.into_owned()));
+                let more = delta.more.unwrap_or_default();
+                if let Some(content) = more.content {
                     append(block, "content", parse(content.get())?);
                 }
-                if let Some(citation) = delta.citation {
+                if let Some(citation) = more.citation {
                     append(block, "citations", Value::Array(vec![parse(citation.get())?]));
                 }
             }

@@ -2,6 +2,9 @@
 //!
 //! Whatever must come back unchanged is a `RawValue` here, so that its bytes are never touched.
 
+use std::fmt;
+
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -214,25 +217,85 @@ pub(super) struct WholeMessage<'a> {
     pub(super) usage: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
+/// A piece of a block. Read by hand and kept small, because nearly every event has one and is moved several times.
+#[derive(Default)]
 pub(super) struct Delta<'a> {
-    #[serde(rename = "type", borrow, default)]
     pub(super) kind: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) text: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) partial_json: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) thinking: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) signature: Text<'a>,
-    #[serde(borrow, default)]
+    /// The words, under whichever name they came.
+    pub(super) words: Text<'a>,
+    pub(super) more: Option<Box<More<'a>>>,
+}
+
+/// What few pieces have.
+#[derive(Default)]
+pub(super) struct More<'a> {
     pub(super) stop_reason: Text<'a>,
     // Of blocks that we only carry.
-    #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) citation: Option<&'a RawValue>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Delta<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a piece of a block")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Delta<'de>, A::Error> {
+                let mut delta = Delta::default();
+                while let Some(field) = fields.next_key()? {
+                    match field {
+                        DeltaField::Type => delta.kind = fields.next_value()?,
+                        // Servers that always write all of them leave all but one empty.
+                        DeltaField::Text
+                        | DeltaField::PartialJson
+                        | DeltaField::Thinking
+                        | DeltaField::Signature => {
+                            let words: Text<'de> = fields.next_value()?;
+                            if !words.is_empty() {
+                                delta.words = words;
+                            }
+                        }
+                        DeltaField::StopReason => {
+                            delta.more.get_or_insert_default().stop_reason = fields.next_value()?;
+                        }
+                        DeltaField::Content => {
+                            delta.more.get_or_insert_default().content = fields.next_value()?
+                        }
+                        DeltaField::Citation => {
+                            delta.more.get_or_insert_default().citation = fields.next_value()?;
+                        }
+                        DeltaField::Other => {
+                            let _: IgnoredAny = fields.next_value()?;
+                        }
+                    }
+                }
+                Ok(delta)
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum DeltaField {
+    Type,
+    Text,
+    PartialJson,
+    Thinking,
+    Signature,
+    StopReason,
+    Content,
+    Citation,
+    #[serde(other)]
+    Other,
 }
 
 /// The beginning of a block that we understand; `input` keeps its bytes.
