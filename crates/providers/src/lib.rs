@@ -28,6 +28,7 @@ mod scripted;
 mod secret;
 mod shape;
 mod sse;
+mod text;
 mod wire;
 
 pub use anthropic::Anthropic;

@@ -110,16 +110,16 @@ fn what_is_wrong_with_a_cassette_is_said_with_its_line() {
         2 exchanges, torn: false
         1 exchanges, torn: false
         1 exchanges, torn: true
-        line 2 of the cassette: control character (\u0000-\u001F) found while parsing a string at line 2 column 0
-        line 3 of the cassette: missing field `wire` at line 1 column 2
-        line 2 of the cassette: unknown variant `torn`, expected one of `complete`, `cut`, `unreached`, `timed_out`, `cancelled` at line 1 column 149
-        line 2 of the cassette: unknown field `wires`, expected one of `wire`, `method`, `path`, `digest`, `status`, `headers`, `body`, `ending`, `ended`, `retried` at line 1 column 8
+        line 2 of the cassette: EOF while parsing a string at column 40
+        line 3 of the cassette: missing field `wire` at column 2
+        line 2 of the cassette: unknown variant `torn`, expected one of `complete`, `cut`, `unreached`, `timed_out`, `cancelled` at column 149
+        line 2 of the cassette: unknown field `wires`, expected one of `wire`, `method`, `path`, `digest`, `status`, `headers`, `body`, `ending`, `ended`, `retried` at column 8
         line 2 of the cassette: the digest is not 64 hexadecimal digits
         line 2 of the cassette: there is an answer without a status
         line 2 of the cassette: there is no such status
         line 2 of the cassette: the times run backwards
-        line 2 of the cassette: a piece of a body is [milliseconds, "text"] or [milliseconds, {"base64": "…"}] at line 1 column 161
-        line 2 of the cassette: not base64 at line 1 column 175
+        line 2 of the cassette: a piece of a body is [milliseconds, "text"] or [milliseconds, {"base64": "…"}] at column 161
+        line 2 of the cassette: not base64 at column 175
     "#]].assert_eq(&all.concat());
 }
 

@@ -84,7 +84,7 @@ fn settings_go_to_options() {
 #[test]
 fn fields_of_the_callers_own_win_those_of_options_one_by_one() {
     let mut request = request("user: hi");
-    request.temperature = Some(0.1);
+    request.temperature = Some(0.25);
     request.seed = Some(7);
     request.extra = json!({"keep_alive": "10m", "stream": false, "options": {"num_ctx": 8192, "seed": 8}})
         .as_object()
@@ -93,23 +93,23 @@ fn fields_of_the_callers_own_win_those_of_options_one_by_one() {
     check(
         &request,
         expect![[r#"
-        {
-          "keep_alive": "10m",
-          "messages": [
             {
-              "content": "hi",
-              "role": "user"
-            }
-          ],
-          "model": "m",
-          "options": {
-            "num_ctx": 8192,
-            "num_predict": 8192,
-            "seed": 8,
-            "temperature": 0.1
-          },
-          "stream": false
-        }"#]],
+              "keep_alive": "10m",
+              "messages": [
+                {
+                  "content": "hi",
+                  "role": "user"
+                }
+              ],
+              "model": "m",
+              "options": {
+                "num_ctx": 8192,
+                "num_predict": 8192,
+                "seed": 8,
+                "temperature": 0.25
+              },
+              "stream": false
+            }"#]],
     );
 }
 

@@ -140,8 +140,7 @@ fn what_went_wrong_goes_wrong_again() {
         }
     };
     let unreached = |ending| {
-        let happens: Happens =
-            Box::new(|recording| recording.end(millis(9), ending, None));
+        let happens: Happens = Box::new(|recording| recording.end(millis(9), ending, None));
         let replay = replay(record(vec![(ask("hi"), happens)]));
         format!("{}\n", play(&replay, ask("hi")).1.expect_err("nobody was there"))
     };

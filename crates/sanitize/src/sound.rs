@@ -335,6 +335,7 @@ impl<'a> Walk<'a> {
             }
             Part::Image(image) => self.rules.takes_image(image) && self.rules.media_in_results,
             Part::Document(document) => self.rules.takes_document(document) && self.rules.media_in_results,
+            Part::Opaque { wire, json } => *wire == self.rules.wire && json::is_carried_object(json),
         });
         fine && !passed_over
             && !facts::is_too_large(bytes, self.facts)

@@ -6,12 +6,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::de::IgnoredAny;
-use serde_json::Value;
 use trunkline_message_tree::{
     Content, Media, MediaSource, Message, Part, Role, ToolCall, ToolChoice, ToolResult,
 };
 
-use super::shapes::{Body, Call, CallFunction, Function, Members, Options, Rest, Think, Tool};
+use super::shapes::{Body, Call, CallFunction, Function, Options, Rest, Think, Tool};
 use super::{NAME, known_id};
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::{
@@ -46,17 +45,15 @@ pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest,
         elements.push(format!("{comma}{{\"role\":\"user\",\"content\":{demand}}}").into());
     }
 
-    // A field of the caller's own replaces ours; two of one name would be refused or, worse, not.
-    let ours = |name: &str| !request.extra.contains_key(name);
     let body = Body {
-        model: Some(request.model.as_str()).filter(|_| ours("model")),
-        tools: Some(tools(request)).filter(|tools| !tools.is_empty() && ours("tools")),
-        format: request.output.as_ref().map(|output| &output.schema).filter(|_| ours("format")),
-        think: think(request.thinking).filter(|_| ours("think")),
+        model: &request.model,
+        tools: tools(request),
+        format: request.output.as_ref().map(|output| &output.schema),
+        think: think(request.thinking),
         options: options(request),
-        stream: Some(request.stream).filter(|_| ours("stream")),
+        stream: request.stream,
     };
-    let body = assemble::body(&body, ("messages", elements), &request.extra, &["options"])?;
+    let body = assemble::body(&body, ("messages", elements), &request.extra)?;
     let mut http = HttpRequest::post_json("/api/chat", body);
     http.softened.extend(softened);
     Ok(http)
@@ -89,26 +86,17 @@ fn think(thinking: Thinking) -> Option<Think> {
     })
 }
 
-fn options(request: &Request) -> Option<Options<'_>> {
-    let theirs = match request.extra.get("options") {
-        Some(Value::Object(theirs)) => Some(theirs),
-        Some(other) => return Some(Options::Theirs(other)),
-        None => None,
-    };
-    let ours = |name: &str| theirs.is_none_or(|theirs| !theirs.contains_key(name));
-    let stop = request.stop.as_slice();
-    let members = Members {
-        num_predict: request.max_output_tokens.filter(|_| ours("num_predict")),
-        temperature: request.temperature.filter(|_| ours("temperature")),
-        top_p: request.top_p.filter(|_| ours("top_p")),
-        top_k: request.top_k.filter(|_| ours("top_k")),
-        frequency_penalty: request.frequency_penalty.filter(|_| ours("frequency_penalty")),
-        presence_penalty: request.presence_penalty.filter(|_| ours("presence_penalty")),
-        seed: request.seed.filter(|_| ours("seed")),
-        stop: Some(stop).filter(|stop| !stop.is_empty() && ours("stop")),
-        theirs,
-    };
-    (!members.is_empty() || theirs.is_some()).then_some(Options::Members(members))
+fn options(request: &Request) -> Options<'_> {
+    Options {
+        num_predict: request.max_output_tokens,
+        temperature: request.temperature,
+        top_p: request.top_p,
+        top_k: request.top_k,
+        frequency_penalty: request.frequency_penalty,
+        presence_penalty: request.presence_penalty,
+        seed: request.seed,
+        stop: &request.stop,
+    }
 }
 
 /// Writes each message of ours, and each result as one of its own.
@@ -163,12 +151,14 @@ fn write_results(
     results.sort_by_key(|(_, result)| place(result));
     for (node, result) in results.drain(..) {
         let call = place(result).and_then(|at| calls.get(at));
-        let rest = Rest {
-            tool_name: call.map(|call| call.name.as_str()),
-            tool_call_id: known_id(&result.call_id),
-            ..Rest::default()
+        let mut rest = result_rest(result, node)?;
+        rest.tool_name = call.map(|call| call.name.as_str());
+        rest.tool_call_id = known_id(&result.call_id);
+        let words = match result.content.as_slice() {
+            [Part::Text { text }] => Cow::Borrowed(text.as_str()),
+            _ => Cow::Owned(result.text()),
         };
-        write("tool", &result_text(result, node)?, &rest, out)?;
+        write("tool", &words, &rest, out)?;
     }
     Ok(())
 }
@@ -210,7 +200,7 @@ fn user(message: &Message, node: Place) -> Result<Rest<'_>, EncodeError> {
             Content::Text { .. } | Content::ToolResult(_) => {}
             Content::Image(Media { source: MediaSource::Base64(data), .. }) => rest.images.push(data),
             Content::Image(_) => return Err(unsupported("a picture by its address", node)),
-            other => raw(other, node, &mut rest)?,
+            other => self::other(other, node, &mut rest)?,
         }
     }
     Ok(rest)
@@ -231,45 +221,49 @@ fn assistant(message: &Message, node: Place) -> Result<Rest<'_>, EncodeError> {
                 id: known_id(&call.id),
                 function: CallFunction { name: &call.name, arguments: shape::arguments(call, node)? },
             }),
-            other => raw(other, node, &mut rest)?,
+            other => self::other(other, node, &mut rest)?,
         }
     }
     Ok(rest)
 }
 
 /// The wire takes only text as a tool's answer, and has no word for failure: the text must say it.
-fn result_text(result: &ToolResult, node: Place) -> Result<Cow<'_, str>, EncodeError> {
+fn result_rest(result: &ToolResult, node: Place) -> Result<Rest<'_>, EncodeError> {
+    let mut rest = Rest::default();
     for part in &result.content {
         match part {
             Part::Text { .. } => {}
             Part::Image(_) => return Err(unsupported("an image in a result", node)),
             Part::Document(_) => return Err(unsupported("a document in a result", node)),
+            Part::Opaque { wire, json } => raw(wire, json, node, &mut rest)?,
         }
     }
-    Ok(match result.content.as_slice() {
-        [Part::Text { text }] => Cow::Borrowed(text),
-        _ => Cow::Owned(result.text()),
-    })
+    Ok(rest)
+}
+
+/// Takes in what is not said in the message's words.
+fn other<'a>(content: &'a Content, node: Place, rest: &mut Rest<'a>) -> Result<(), EncodeError> {
+    match content {
+        Content::Opaque { wire, json } => raw(wire, json, node, rest),
+        other => Err(unsupported(shape::name_of(other), node)),
+    }
 }
 
 /// Takes in a raw block: an object with members of the message that we have no word for.
-fn raw<'a>(content: &'a Content, node: Place, rest: &mut Rest<'a>) -> Result<(), EncodeError> {
-    let json = match content {
-        Content::Opaque { wire, json } if wire == NAME => json,
-        Content::Opaque { .. } => return Err(EncodeError::ForeignBlock { wire: NAME, node }),
-        other => return Err(unsupported(shape::name_of(other), node)),
-    };
+fn raw<'a>(wire: &str, json: &'a str, node: Place, rest: &mut Rest<'a>) -> Result<(), EncodeError> {
+    let foreign = EncodeError::ForeignBlock { wire: NAME, node };
+    if wire != NAME {
+        return Err(foreign);
+    }
     let object = shape::raw(json, NAME, node)?;
     if rest.raw.iter().any(|known| known.get() == object.get()) {
         return Ok(());
     }
     // One that we write ourselves would be there twice.
-    let members: BTreeMap<String, IgnoredAny> =
-        serde_json::from_str(object.get()).map_err(|_| EncodeError::ForeignBlock { wire: NAME, node })?;
-    if OURS.iter().any(|name| members.contains_key(*name)) {
-        return Err(EncodeError::ForeignBlock { wire: NAME, node });
+    match serde_json::from_str::<BTreeMap<String, IgnoredAny>>(object.get()) {
+        Ok(members) if !OURS.iter().any(|name| members.contains_key(*name)) => rest.raw.push(object),
+        _ => return Err(foreign),
     }
-    rest.raw.push(object);
     Ok(())
 }
 

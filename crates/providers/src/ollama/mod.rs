@@ -68,7 +68,8 @@ fn support(feature: Feature) -> Support {
         Feature::CacheBreakpoints => Support::Near("automatic"),
         Feature::ThinkingBudget => Support::Near("on, without a limit"),
         Feature::ThinkingEffort => Support::Near("low, medium, high"),
-        Feature::ParallelCalls
+        Feature::ProviderTools
+        | Feature::ParallelCalls
         | Feature::ImageUrl
         | Feature::Document
         | Feature::DocumentUrl

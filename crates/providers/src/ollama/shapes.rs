@@ -3,24 +3,22 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) model: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tools: Option<Vec<Tool<'a>>>,
+    pub(super) model: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) format: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) think: Option<Think>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) options: Option<Options<'a>>,
+    #[serde(skip_serializing_if = "Options::is_empty")]
+    pub(super) options: Options<'a>,
     // Always said: the service streams unless told otherwise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) stream: Option<bool>,
+    pub(super) stream: bool,
 }
 
 #[derive(Serialize)]
@@ -45,16 +43,8 @@ pub(super) enum Think {
     Level(&'static str),
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum Options<'a> {
-    Members(Members<'a>),
-    // Whatever the caller put there that is no object.
-    Theirs(&'a Value),
-}
-
-#[derive(Serialize)]
-pub(super) struct Members<'a> {
+#[derive(PartialEq, Serialize, Default)]
+pub(super) struct Options<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) num_predict: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,23 +59,13 @@ pub(super) struct Members<'a> {
     pub(super) presence_penalty: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) seed: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) stop: Option<&'a [String]>,
-    #[serde(flatten)]
-    pub(super) theirs: Option<&'a Map<String, Value>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub(super) stop: &'a [String],
 }
 
-impl Members<'_> {
-    pub(super) fn is_empty(&self) -> bool {
-        self.num_predict.is_none()
-            && self.temperature.is_none()
-            && self.top_p.is_none()
-            && self.top_k.is_none()
-            && self.frequency_penalty.is_none()
-            && self.presence_penalty.is_none()
-            && self.seed.is_none()
-            && self.stop.is_none()
-            && self.theirs.is_none_or(Map::is_empty)
+impl Options<'_> {
+    fn is_empty(&self) -> bool {
+        *self == Options::default()
     }
 }
 

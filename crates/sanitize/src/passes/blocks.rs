@@ -9,7 +9,7 @@ use trunkline_message_tree::{Content, Media, Message, Part, Role};
 
 use super::provenance::{is_native, is_ours, is_reasoning_item, summary_of};
 use super::server_pairs::ServerBlock;
-use super::{Item, is_blank, is_blank_part};
+use super::{Item, is_blank, is_blank_part, raw_words};
 use crate::json;
 use crate::{
     BlankText, BlockKind, CallSignatures, ForeignReasoning, Place, Reasoning, Repair, RepairKind,
@@ -251,11 +251,8 @@ fn quoted_reasoning(text: &str) -> Content {
     Content::text(format!("(earlier reasoning)\n{text}"))
 }
 
-/// Puts words in the place of pictures and documents where a wire takes none.
+/// Puts words in the place of pictures and documents where a wire takes none, and of raw parts that are not its own.
 fn replace_media(message: &mut Message, at: Place, rules: &WireRules, repairs: &mut Vec<Repair>) {
-    if rules.media == TakenMedia::All && rules.media_by_address {
-        return;
-    }
     let words = |media: &Media| format!("({} left out: not taken here)", media.media_type);
     for (block, content) in message.content.iter_mut().enumerate() {
         let mut parts = 0;
@@ -272,6 +269,11 @@ fn replace_media(message: &mut Message, at: Place, rules: &WireRules, repairs: &
                         Part::Image(image) if !rules.takes_image(image) => *part = Part::text(words(image)),
                         Part::Document(document) if !rules.takes_document(document) => {
                             *part = Part::text(words(document));
+                        }
+                        Part::Opaque { wire, json }
+                            if *wire != rules.wire || !json::is_carried_object(json) =>
+                        {
+                            *part = Part::text(raw_words(wire, json));
                         }
                         _ => continue,
                     }
