@@ -13,7 +13,7 @@ use super::{Item, is_blank, is_blank_part, raw_words};
 use crate::json;
 use crate::{
     BlankText, BlockKind, CallSignatures, ForeignReasoning, Place, Reasoning, Repair, RepairKind,
-    RequestFacts, SIGNATURE_STUB, TakenMedia, ThinkingLoss, WireRules,
+    RequestFacts, SIGNATURE_STUB, ThinkingLoss, WireRules,
 };
 
 /// Drops refused blocks in place. `leading` tells whether only instructions came before.
