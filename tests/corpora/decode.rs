@@ -57,6 +57,8 @@ pub fn decode(exchange: &Exchange, protocol: Protocol, wire: &dyn Wire, request:
         Err(DecodeError::Reported { kind, message }) => Outcome::Reported(format!("{kind}: {message}")),
         Err(DecodeError::Cut) if !has_end(protocol, body) => Outcome::RecordingCut,
         Err(DecodeError::Html) => Outcome::NotAnApi("a web page".to_owned()),
+        // A page of text, as some gateways answer with.
+        Err(error) if !is_api(body) => Outcome::NotAnApi(error.to_string()),
         Err(error) => Outcome::Failed(error.to_string()),
     }
 }
@@ -103,6 +105,13 @@ fn difference(
         let seed = chance.seed();
         differs(&chance.cut(body), &format!("with seed {seed}"))
     })
+}
+
+/// Whether a body looks like JSON, like events, or like no text at all.
+fn is_api(body: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(body) else { return true };
+    let event = |line: &str| ["data:", "event:", "id:", ":"].iter().any(|field| line.starts_with(field));
+    text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) || text.lines().any(event)
 }
 
 fn is_json(body: &[u8]) -> bool {

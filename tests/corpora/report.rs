@@ -41,6 +41,8 @@ pub struct WireReport {
     pub blocks: BTreeMap<String, usize>,
     /// Answers that do not decode for a reason that lies with them, with what they say.
     pub not_decoded: BTreeMap<(String, String), Vec<String>>,
+    /// Fields of answers that our decoder does not look at.
+    pub not_taken: BTreeMap<String, Vec<String>>,
     /// Answers that we should decode and do not.
     pub failed: Vec<String>,
     /// Answers that depend on where their bytes are cut.
@@ -145,6 +147,11 @@ impl fmt::Display for WireReport {
         )?;
         let blocks: Vec<String> = self.blocks.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
         writeln!(f, "  folded to: {}", blocks.join(", "))?;
+        if !self.not_taken.is_empty() {
+            let fields: Vec<String> =
+                self.not_taken.iter().map(|(name, places)| format!("{name} ({})", places.len())).collect();
+            writeln!(f, "  fields of answers not looked at: {}", fields.join(", "))?;
+        }
         for ((what, why), places) in &self.not_decoded {
             let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
             writeln!(f, "  not decoded: {what}{why}: {}", listed(places))?;

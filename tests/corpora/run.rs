@@ -6,6 +6,7 @@ use serde_json::Value;
 use trunkline_message_tree::{Content, Message, ToolChoice};
 use trunkline_providers::{EncodeError, Request, Wire};
 
+use super::answers::{self, Said};
 use super::compare::{Rule, compare};
 use super::decode::{Outcome, decode};
 use super::report::{Report, WireReport};
@@ -55,7 +56,18 @@ fn one(exchange: &Exchange, protocol: Protocol, rules: &[Rule], splits: u32, rep
         }
     };
     let request = reading.as_ref().map_or_else(|| Request::new("m", Vec::<Message>::new()), |one| one.request());
-    answer(decode(exchange, protocol, &*wire, &request, splits), &*wire, &request, &place, report);
+    let outcome = decode(exchange, protocol, &*wire, &request, splits);
+    if let (Outcome::Message { message, .. }, Ok(body)) = (&outcome, &exchange.answer) {
+        let documents = answers::documents(body);
+        let (theirs, ours) = (answers::said(protocol, &documents), Said::of(message));
+        if theirs != ours {
+            report.failed.push(format!("{place}: {theirs:?} was folded to {ours:?}"));
+        }
+        for field in answers::not_taken(protocol, &documents) {
+            report.not_taken.entry(field).or_default().push(place.clone());
+        }
+    }
+    answer(outcome, &*wire, &request, &place, report);
     let Some(reading) = reading else { return };
     if reading.kept_by_service {
         report.kept_by_service.push(place);
