@@ -73,6 +73,9 @@ fn one(exchange: &Exchange, protocol: Protocol, rules: &[Rule], splits: u32, rep
         report.kept_by_service.push(place);
         return;
     }
+    if !request.provider_tools.is_empty() {
+        report.extra.entry("tools of the provider".to_owned()).or_default().push(place.clone());
+    }
     for (name, _) in &request.extra {
         report.extra.entry(name.clone()).or_default().push(place.clone());
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use trunkline_message_tree::{Content, MediaSource, Role, StopReason, ToolChoice};
-use trunkline_providers::{Cache, OutputSchema, Thinking as Asked};
+use trunkline_providers::{Cache, OutputSchema, Request, Thinking as Asked};
 use trunkline_sanitize::Thinking;
 
 use super::fields::{Fields, effort, tool};
@@ -65,30 +65,25 @@ fn settings(body: &Value, history: History) -> Reading {
         let mut labels = Fields::of(labels);
         labels.text("user_id").filter(|_| labels.is_empty())
     });
-    request.tools = fields.tools("tools", |one| {
-        let ours = matches!(one["type"].as_str(), None | Some("custom"));
-        tool(one, "input_schema").filter(|_| ours)
-    });
-    let choice = fields.choice("tool_choice", &request.tools, |choice| {
-        let choices = match choice["type"].as_str()? {
+    let read = |one: &Value| {
+        let mut named = Fields::of(one);
+        let ours = matches!(named.text("type").as_deref(), None | Some("custom"));
+        tool(&Value::Object(named.rest()), "input_schema").filter(|_| ours)
+    };
+    fields.tools("tools", read, request);
+    let read = |choice: &Value| {
+        Some(match choice["type"].as_str()? {
             "auto" => ToolChoice::Auto,
             "none" => ToolChoice::None,
             "any" => ToolChoice::Any,
             "tool" => ToolChoice::Named(choice["name"].as_str()?.to_owned()),
             _ => return None,
-        };
-        Some((choices, choice["disable_parallel_tool_use"].as_bool()))
-    });
-    if let Some((choice, one_call)) = choice {
-        request.tool_choice = choice;
-        request.parallel_calls = one_call.map(|one_call| !one_call);
-    }
+        })
+    };
+    fields.choice("tool_choice", read, request);
+    let one_call = body["tool_choice"]["disable_parallel_tool_use"].as_bool();
+    request.parallel_calls = one_call.map(|one_call| !one_call);
     think(&mut fields, request);
-    request.output = fields.read("output_config", |config| {
-        let format = &config["format"];
-        let whole = config.as_object()?.len() == 1 && format["type"] == "json_schema";
-        whole.then(|| OutputSchema::new("output", format["schema"].clone()))
-    });
     let text = body.to_string();
     request.cache = match () {
         _ if !text.contains("\"cache_control\":{") => Cache::Off,
@@ -99,31 +94,28 @@ fn settings(body: &Value, history: History) -> Reading {
     reading
 }
 
-fn think(fields: &mut Fields, request: &mut trunkline_providers::Request) {
-    let said = fields.read("thinking", |thinking| {
-        let mut thinking = Fields::of(thinking);
-        let kind = thinking.text("type")?;
-        let asked = match kind.as_str() {
-            "enabled" => Asked::Budget(thinking.whole("budget_tokens")?),
-            "disabled" => Asked::Off,
-            _ => return None,
-        };
-        thinking.is_empty().then_some(asked)
+/// Reads what is said about reasoning and about the form of the answer.
+fn think(fields: &mut Fields, request: &mut Request) {
+    let mut config = Fields::of(&fields.take("output_config").unwrap_or_default());
+    request.output = config.read("format", |format| {
+        let whole = format["type"] == "json_schema" && format.as_object()?.len() == 2;
+        whole.then(|| OutputSchema::new("output", format["schema"].clone()))
     });
-    if let Some(said) = said {
-        request.thinking = said;
-        return;
+    let said = fields.take("thinking").unwrap_or_default();
+    let mut thinking = Fields::of(&said);
+    request.thinking = match thinking.text("type").as_deref() {
+        Some("enabled") => thinking.whole("budget_tokens").map_or(Asked::Unsaid, Asked::Budget),
+        Some("disabled") => Asked::Off,
+        // Our effort is an adaptive model's.
+        Some("adaptive") => config.read("effort", effort).map_or(Asked::Unsaid, Asked::Effort),
+        _ => Asked::Unsaid,
+    };
+    // What our word does not say of it goes along whole: it has a type.
+    if !said.is_null() && (request.thinking == Asked::Unsaid || !thinking.is_empty()) {
+        fields.put("thinking", said);
     }
-    // Our effort is an adaptive model's.
-    let adaptive = fields.read("thinking", |thinking| {
-        let fields = thinking.as_object()?;
-        (fields.len() == 1 && thinking["type"] == "adaptive").then_some(())
-    });
-    let Some(()) = adaptive else { return };
-    let said = fields.read("output_config", |config| effort(&config["effort"]));
-    match said {
-        Some(said) => request.thinking = Asked::Effort(said),
-        None => fields.put("thinking", serde_json::json!({"type": "adaptive"})),
+    if !config.is_empty() {
+        fields.put("output_config", Value::Object(config.rest()));
     }
 }
 

@@ -62,13 +62,14 @@ fn settings(body: &Value, history: History) -> Reading {
         fields.put("inferenceConfig", Value::Object(inference.rest()));
     }
     let mut config = Fields::of(&body["toolConfig"]);
-    request.tools = config.tools("tools", |one| {
+    let read = |one: &Value| {
         let mut spec = one["toolSpec"].clone();
         let schema = spec["inputSchema"]["json"].take();
         spec.as_object_mut()?.insert("inputSchema".to_owned(), schema);
         tool(&spec, "inputSchema")
-    });
-    let choice = config.choice("toolChoice", &request.tools, |choice| {
+    };
+    config.tools("tools", read, request);
+    let read = |choice: &Value| {
         let choice = choice.as_object()?;
         match choice.iter().next()? {
             (kind, _) if kind == "auto" => Some(ToolChoice::Auto),
@@ -76,8 +77,8 @@ fn settings(body: &Value, history: History) -> Reading {
             (kind, named) if kind == "tool" => Some(ToolChoice::Named(named["name"].as_str()?.to_owned())),
             _ => None,
         }
-    });
-    request.tool_choice = choice.clone().unwrap_or_default();
+    };
+    config.choice("toolChoice", read, request);
     if config.is_empty() {
         fields.take("toolConfig");
     }

@@ -1,56 +1,56 @@
 //! Takes the fields of a request one by one; what nobody took is left over and gets its own mention.
 
 use serde_json::{Map, Value};
-use trunkline_message_tree::ToolSpec;
-use trunkline_providers::Effort;
+use trunkline_message_tree::{ToolChoice, ToolSpec};
+use trunkline_providers::{Effort, Request};
 
 /// The fields of an object that were not taken yet; a field that is null is not there.
 #[derive(Clone, Debug, Default)]
-pub struct Fields {
+pub(super) struct Fields {
     rest: Map<String, Value>,
 }
 
 impl Fields {
     /// Returns the fields of an object, none if it is not one.
-    pub fn of(object: &Value) -> Self {
+    pub(super) fn of(object: &Value) -> Self {
         let fields = object.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
         Fields { rest: fields.map(|(name, value)| (name.clone(), value.clone())).collect() }
     }
 
     /// Takes a field, whatever it is.
-    pub fn take(&mut self, name: &str) -> Option<Value> {
+    pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         self.rest.remove(name)
     }
 
     /// Takes a field if `read` understands it; otherwise it stays.
-    pub fn read<T>(&mut self, name: &str, read: impl FnOnce(&Value) -> Option<T>) -> Option<T> {
+    pub(super) fn read<T>(&mut self, name: &str, read: impl FnOnce(&Value) -> Option<T>) -> Option<T> {
         let taken = self.rest.get(name).and_then(read)?;
         self.rest.remove(name);
         Some(taken)
     }
 
     /// Takes a string.
-    pub fn text(&mut self, name: &str) -> Option<String> {
+    pub(super) fn text(&mut self, name: &str) -> Option<String> {
         self.read(name, |value| value.as_str().map(str::to_owned))
     }
 
     /// Takes a switch.
-    pub fn switch(&mut self, name: &str) -> Option<bool> {
+    pub(super) fn switch(&mut self, name: &str) -> Option<bool> {
         self.read(name, Value::as_bool)
     }
 
     /// Takes a whole number.
-    pub fn whole(&mut self, name: &str) -> Option<u32> {
+    pub(super) fn whole(&mut self, name: &str) -> Option<u32> {
         self.read(name, |value| value.as_u64().and_then(|number| u32::try_from(number).ok()))
     }
 
     /// Takes a number.
-    pub fn number(&mut self, name: &str) -> Option<f32> {
+    pub(super) fn number(&mut self, name: &str) -> Option<f32> {
         self.read(name, |value| value.as_f64().map(|number| number as f32))
     }
 
     /// Takes a list of strings, or one string.
-    pub fn texts(&mut self, name: &str) -> Option<Vec<String>> {
+    pub(super) fn texts(&mut self, name: &str) -> Option<Vec<String>> {
         self.read(name, |value| match value {
             Value::String(text) => Some(vec![text.clone()]),
             Value::Array(texts) => texts.iter().map(|text| text.as_str().map(str::to_owned)).collect(),
@@ -59,7 +59,7 @@ impl Fields {
     }
 
     /// Takes labels: an object of strings.
-    pub fn labels(&mut self, name: &str) -> Option<std::collections::BTreeMap<String, String>> {
+    pub(super) fn labels(&mut self, name: &str) -> Option<std::collections::BTreeMap<String, String>> {
         self.read(name, |value| {
             let labels = value.as_object()?.iter();
             labels.map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
@@ -67,62 +67,62 @@ impl Fields {
     }
 
     /// Whether nothing is left.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
     /// Whether a field is still there.
-    pub fn has(&self, name: &str) -> bool {
+    pub(super) fn has(&self, name: &str) -> bool {
         self.rest.contains_key(name)
     }
 
     /// Returns what is left.
-    pub fn rest(self) -> Map<String, Value> {
+    pub(super) fn rest(self) -> Map<String, Value> {
         self.rest
     }
 
     /// Puts a field back.
-    pub fn put(&mut self, name: &str, value: Value) {
+    pub(super) fn put(&mut self, name: &str, value: Value) {
         self.rest.insert(name.to_owned(), value);
     }
 
-    /// Takes the tools if our model has a word for each; if not, they stay as they are, and the ones that it has a word
-    /// for are returned all the same, so that a choice can name them.
-    pub fn tools(&mut self, name: &str, read: impl Fn(&Value) -> Option<ToolSpec>) -> Vec<ToolSpec> {
-        let Some(Value::Array(list)) = self.rest.get(name) else { return Vec::new() };
-        let tools: Vec<ToolSpec> = list.iter().filter_map(read).collect();
-        if tools.len() == list.len() {
-            self.rest.remove(name);
+    /// Takes the tools: those that our model has a word for, and those that are the provider's own.
+    pub(super) fn tools(&mut self, name: &str, read: impl Fn(&Value) -> Option<ToolSpec>, request: &mut Request) {
+        let list = self.read(name, |list| list.as_array().cloned());
+        for tool in list.unwrap_or_default() {
+            match read(&tool) {
+                Some(ours) => request.tools.push(ours),
+                None => request.provider_tools.push(tool),
+            }
         }
-        tools
     }
 
-    /// Takes the choice of a tool; without tools of ours it stays as it is.
-    pub fn choice<T>(
-        &mut self,
-        name: &str,
-        tools: &[ToolSpec],
-        read: impl FnOnce(&Value) -> Option<T>,
-    ) -> Option<T> {
-        if tools.is_empty() { None } else { self.read(name, read) }
+    /// Takes the choice of a tool if it can be made among these; one that cannot stays as it is.
+    pub(super) fn choice(&mut self, name: &str, read: impl FnOnce(&Value) -> Option<ToolChoice>, request: &mut Request) {
+        let offered = |choice: &ToolChoice| match choice {
+            ToolChoice::Named(name) => request.tools.iter().any(|tool| tool.name == *name),
+            ToolChoice::Any => !request.tools.is_empty() || !request.provider_tools.is_empty(),
+            ToolChoice::Auto | ToolChoice::None => true,
+        };
+        request.tool_choice = self.read(name, |choice| read(choice).filter(offered)).unwrap_or_default();
     }
 }
 
 /// Reads an effort; services have more words than we.
-pub fn effort(value: &Value) -> Option<Effort> {
+pub(super) fn effort(value: &Value) -> Option<Effort> {
     [Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::Max]
         .into_iter()
         .find(|effort| value.as_str() == Some(effort.word()))
 }
 
-/// Returns a tool in our words; one without a schema takes no arguments.
-///
-/// What else is said about it is lost, and the comparison will tell.
-pub fn tool(tool: &Value, schema: &str) -> Option<ToolSpec> {
+/// Returns a tool in our words, if they are enough for it; one without a schema takes no arguments.
+pub(super) fn tool(tool: &Value, schema: &str) -> Option<ToolSpec> {
     let mut fields = Fields::of(tool);
     let none = || serde_json::json!({"type": "object", "properties": {}});
     let description = fields.text("description").unwrap_or_default();
     let mut spec = ToolSpec::new(fields.text("name")?, description, fields.take(schema).unwrap_or_else(none));
     spec.strict = fields.switch("strict");
-    Some(spec)
+    // Marks are set by our own policy.
+    fields.take("cache_control");
+    fields.is_empty().then_some(spec)
 }

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 use trunkline_message_tree::{Content, MediaSource, Part, Role, ToolChoice};
-use trunkline_providers::{OutputSchema, Thinking as Asked};
+use trunkline_providers::{OutputSchema, Request, Thinking as Asked};
 use trunkline_sanitize::Thinking;
 
 use super::fields::{Fields, effort, tool};
@@ -85,9 +85,9 @@ fn settings(body: &Value, history: History) -> Reading {
     if !config.is_empty() {
         fields.put("generationConfig", Value::Object(config.rest()));
     }
-    request.tools = tools(&mut fields);
+    tools(&mut fields, request);
     let name = if fields.has("toolConfig") { "toolConfig" } else { "tool_config" };
-    let choice = fields.choice(name, &request.tools, |config| {
+    let read = |config: &Value| {
         let mut calling = Fields::of(field(config, "functionCallingConfig", "function_calling_config"));
         let mode = calling.text("mode")?;
         let names = calling.texts("allowedFunctionNames").or_else(|| calling.texts("allowed_function_names"));
@@ -99,31 +99,33 @@ fn settings(body: &Value, history: History) -> Reading {
             _ => return None,
         };
         (calling.is_empty() && config.as_object()?.len() == 1).then_some(choice)
-    });
-    request.tool_choice = choice.unwrap_or_default();
+    };
+    fields.choice(name, read, request);
     request.extra = fields.rest();
     reading
 }
 
-/// Takes the tools if all are functions, which may stand in several groups.
-fn tools(fields: &mut Fields) -> Vec<trunkline_message_tree::ToolSpec> {
-    let read = |groups: &Value| {
-        let mut tools = Vec::new();
-        for group in each(groups) {
-            let mut group = Fields::of(group);
-            let functions = group.take("functionDeclarations").or_else(|| group.take("function_declarations"));
-            for one in each(&functions.unwrap_or_default()) {
-                let schema = ["parametersJsonSchema", "parameters_json_schema", "parameters"];
-                let said = |name: &&&str| one.get(**name).is_some_and(|schema| !schema.is_null());
-                tools.push(tool(one, schema.iter().find(said).unwrap_or(&"parameters"))?);
-            }
-            if !group.is_empty() {
-                return None;
+/// Takes the tools; functions may stand in several groups, beside those that the provider runs.
+fn tools(fields: &mut Fields, request: &mut Request) {
+    for group in each(&fields.take("tools").unwrap_or_default()) {
+        let mut group = Fields::of(group);
+        let functions = group.take("functionDeclarations").or_else(|| group.take("function_declarations"));
+        let mut theirs = Vec::new();
+        for one in each(&functions.unwrap_or_default()) {
+            let schema = ["parametersJsonSchema", "parameters_json_schema", "parameters"];
+            let said = |name: &&&str| one.get(**name).is_some_and(|schema| !schema.is_null());
+            match tool(one, schema.iter().find(said).unwrap_or(&"parameters")) {
+                Some(ours) => request.tools.push(ours),
+                None => theirs.push(one.clone()),
             }
         }
-        Some(tools)
-    };
-    fields.read("tools", read).unwrap_or_default()
+        if !theirs.is_empty() {
+            group.put("functionDeclarations", Value::Array(theirs));
+        }
+        if !group.is_empty() {
+            request.provider_tools.push(Value::Object(group.rest()));
+        }
+    }
 }
 
 fn push_model(history: &mut History, content: &Value) -> Read<()> {

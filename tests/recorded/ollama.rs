@@ -55,7 +55,7 @@ fn settings(body: &Value, history: History) -> Reading {
     request.model = fields.text("model").unwrap_or_default();
     // Asked for nothing, the service streams.
     request.stream = fields.switch("stream").unwrap_or(true);
-    request.tools = fields.tools("tools", |one| tool(&one["function"], "parameters"));
+    fields.tools("tools", |one| tool(&one["function"], "parameters"), request);
     let said = fields.read("think", |think| match think {
         Value::Bool(false) => Some(Asked::Off),
         said => effort(said).map(Asked::Effort),

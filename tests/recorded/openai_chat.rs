@@ -3,7 +3,7 @@
 use serde_json::Value;
 use trunkline_message_tree::{Content, Role, ToolCall, ToolChoice};
 use trunkline_providers::openai_chat::ReasoningField;
-use trunkline_providers::{Cache, Dialect, Effort, OutputSchema, Thinking as Asked};
+use trunkline_providers::{Cache, Dialect, OutputSchema, Thinking as Asked};
 use trunkline_sanitize::Thinking;
 
 use super::fields::{Fields, effort, tool};
@@ -67,12 +67,14 @@ fn settings(body: &Value, dialect: &Dialect, history: History) -> Reading {
     request.metadata = dialect.metadata.then(|| fields.labels("metadata")).flatten().unwrap_or_default();
     request.cache_key = dialect.cache_key.then(|| fields.text("prompt_cache_key")).flatten();
     request.cache = cache(body, &mut fields, dialect);
-    request.tools = fields.tools("tools", |one| {
-        let function = &one["function"];
-        let ours = matches!(one["type"].as_str(), None | Some("function"));
-        tool(function, "parameters").filter(|_| ours)
-    });
-    let choice = fields.choice("tool_choice", &request.tools, |choice| {
+    let read = |one: &Value| {
+        let mut named = Fields::of(one);
+        let ours = matches!(named.text("type").as_deref(), None | Some("function"));
+        let spec = tool(&named.take("function")?, "parameters")?;
+        (ours && named.is_empty()).then_some(spec)
+    };
+    fields.tools("tools", read, request);
+    let read = |choice: &Value| {
         Some(match choice.as_str() {
             Some("auto") => ToolChoice::Auto,
             Some("none") => ToolChoice::None,
@@ -80,9 +82,9 @@ fn settings(body: &Value, dialect: &Dialect, history: History) -> Reading {
             Some("required" | "any") => ToolChoice::Any,
             _ => ToolChoice::Named(choice["function"]["name"].as_str()?.to_owned()),
         })
-    });
-    request.tool_choice = choice.unwrap_or_default();
-    if !request.tools.is_empty() {
+    };
+    fields.choice("tool_choice", read, request);
+    if !request.tools.is_empty() || !request.provider_tools.is_empty() {
         request.parallel_calls = fields.switch("parallel_tool_calls");
     }
     request.output = dialect.output_schema.then(|| fields.read("response_format", schema)).flatten();
@@ -110,40 +112,44 @@ fn cache(body: &Value, fields: &mut Fields, dialect: &Dialect) -> Cache {
     }
 }
 
-/// Reads what is said about reasoning, if our model can say all of it in this dialect.
+/// Reads what is said about reasoning, as far as our model has a word for it in this dialect.
 fn think(fields: &mut Fields, dialect: &Dialect) -> Asked {
-    let said = match dialect.reasoning {
-        ReasoningField::Effort => fields.read("reasoning_effort", |said| match said.as_str() {
-            Some("none") => Some(Asked::Off),
-            _ => effort(said).map(Asked::Effort),
-        }),
-        ReasoningField::Switch => {
-            let off = serde_json::json!({"type": "disabled"});
-            let on = serde_json::json!({"type": "enabled"});
-            match fields.read("thinking", |said| (*said == off).then_some(())) {
-                Some(()) => Some(Asked::Off),
-                None => fields.read("reasoning_effort", effort).map(|effort| {
-                    let _ours = fields.read("thinking", |said| (*said == on).then_some(()));
-                    Asked::Effort(effort)
-                }),
-            }
+    match dialect.reasoning {
+        ReasoningField::Effort => {
+            let said = fields.read("reasoning_effort", |said| match said.as_str() {
+                Some("none") => Some(Asked::Off),
+                _ => effort(said).map(Asked::Effort),
+            });
+            said.unwrap_or_default()
         }
-        ReasoningField::Budget => fields.read("reasoning", |reasoning| {
-            let mut reasoning = Fields::of(reasoning);
-            let effort: Option<Effort> = reasoning.read("effort", effort);
-            let budget = reasoning.whole("max_tokens");
-            let off = reasoning.read("enabled", |enabled| (*enabled == Value::Bool(false)).then_some(()));
-            let asked = match (effort, budget, off) {
-                (Some(effort), None, None) => Asked::Effort(effort),
-                (None, Some(budget), None) => Asked::Budget(budget),
-                (None, None, Some(())) => Asked::Off,
-                _ => return None,
+        ReasoningField::Switch => {
+            let is = |kind: &str| {
+                let switch = serde_json::json!({"type": kind});
+                move |said: &Value| (*said == switch).then_some(())
             };
-            reasoning.is_empty().then_some(asked)
-        }),
-        _ => None,
-    };
-    said.unwrap_or_default()
+            if fields.read("thinking", is("disabled")).is_some() {
+                return Asked::Off;
+            }
+            let Some(effort) = fields.read("reasoning_effort", effort) else { return Asked::Unsaid };
+            let _ours = fields.read("thinking", is("enabled"));
+            Asked::Effort(effort)
+        }
+        ReasoningField::Budget => {
+            let mut reasoning = Fields::of(&fields.take("reasoning").unwrap_or_default());
+            let off = |enabled: &Value| (*enabled == Value::Bool(false)).then_some(Asked::Off);
+            let said = reasoning
+                .read("effort", effort)
+                .map(Asked::Effort)
+                .or_else(|| reasoning.whole("max_tokens").map(Asked::Budget))
+                .or_else(|| reasoning.read("enabled", off));
+            // What else is said beside it wins member by member.
+            if !reasoning.is_empty() {
+                fields.put("reasoning", Value::Object(reasoning.rest()));
+            }
+            said.unwrap_or_default()
+        }
+        _ => Asked::Unsaid,
+    }
 }
 
 fn assistant(message: &Value, words: Vec<Content>) -> Read<Vec<Content>> {
@@ -151,6 +157,11 @@ fn assistant(message: &Value, words: Vec<Content>) -> Read<Vec<Content>> {
     let reasoning = message["reasoning_content"].as_str().or_else(|| message["reasoning"].as_str());
     if let Some(text) = reasoning {
         content.push(Content::Thinking { text: text.to_owned(), signature: None });
+    }
+    let details = &message["reasoning_details"];
+    if is_filled(details) {
+        let block = serde_json::json!({"type": "reasoning", "reasoning_details": details});
+        content.push(history::opaque(WIRE, &block));
     }
     // Beside calls the empty string says no more than `null`; the encoder writes it, a model did not.
     let calls = is_filled(&message["tool_calls"]);
@@ -180,8 +191,13 @@ fn part(part: &Value) -> Read<Content> {
     Ok(match part["type"].as_str() {
         Some("text") => Content::Text { text: text_of(&part["text"])? },
         // With more than an address it is carried as it is.
-        Some("image_url") if Fields::of(&part["image_url"]).rest().keys().eq(["url"]) => {
-            history::media_at(&text_of(&part["image_url"]["url"])?, "image/*")
+        Some("image_url") => {
+            let mut image = Fields::of(&part["image_url"]);
+            let _default = image.read("detail", |detail| (*detail == "auto").then_some(()));
+            match image.text("url").filter(|_| image.is_empty()) {
+                Some(url) => history::media_at(&url, "image/*"),
+                None => history::opaque(WIRE, part),
+            }
         }
         _ => history::opaque(WIRE, part),
     })

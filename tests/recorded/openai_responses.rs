@@ -98,10 +98,13 @@ fn settings(body: &Value, history: History) -> Reading {
     let _ours = fields.read("store", |store| (*store == Value::Bool(false)).then_some(()));
     let ours = serde_json::json!(["reasoning.encrypted_content"]);
     let _ours = fields.read("include", |include| (*include == ours).then_some(()));
-    request.tools = fields.tools("tools", |one| {
-        tool(one, "parameters").filter(|_| one["type"] == "function")
-    });
-    let choice = fields.choice("tool_choice", &request.tools, |choice| {
+    let read = |one: &Value| {
+        let mut named = Fields::of(one);
+        let ours = named.text("type").as_deref() == Some("function");
+        tool(&Value::Object(named.rest()), "parameters").filter(|_| ours)
+    };
+    fields.tools("tools", read, request);
+    let read = |choice: &Value| {
         Some(match choice.as_str() {
             Some("auto") => ToolChoice::Auto,
             Some("none") => ToolChoice::None,
@@ -109,28 +112,31 @@ fn settings(body: &Value, history: History) -> Reading {
             _ if choice["type"] == "function" => ToolChoice::Named(choice["name"].as_str()?.to_owned()),
             _ => return None,
         })
-    });
-    request.tool_choice = choice.unwrap_or_default();
-    if !request.tools.is_empty() {
+    };
+    fields.choice("tool_choice", read, request);
+    if !request.tools.is_empty() || !request.provider_tools.is_empty() {
         request.parallel_calls = fields.switch("parallel_tool_calls");
     }
-    let said = fields.read("reasoning", |reasoning| {
-        let mut reasoning = Fields::of(reasoning);
-        let asked = match reasoning.text("effort")?.as_str() {
-            "none" => Asked::Off,
-            word => Asked::Effort(effort(&Value::String(word.to_owned()))?),
-        };
-        reasoning.is_empty().then_some(asked)
+    // What stands beside our words in an object wins member by member.
+    let mut reasoning = Fields::of(&fields.take("reasoning").unwrap_or_default());
+    let said = reasoning.read("effort", |said| match said.as_str() {
+        Some("none") => Some(Asked::Off),
+        _ => effort(said).map(Asked::Effort),
     });
     request.thinking = said.unwrap_or_default();
-    request.output = fields.read("text", |text| {
-        let mut text = Fields::of(text);
-        let mut form = Fields::of(&text.take("format")?);
-        let schema = form.take("schema").filter(|_| form.text("type").as_deref() == Some("json_schema"))?;
-        let mut output = OutputSchema::new(form.text("name")?, schema);
+    let mut text = Fields::of(&fields.take("text").unwrap_or_default());
+    request.output = text.read("format", |format| {
+        let mut form = Fields::of(format);
+        let ours = form.text("type").as_deref() == Some("json_schema");
+        let mut output = OutputSchema::new(form.text("name")?, form.take("schema")?);
         output.strict = form.switch("strict").unwrap_or_default();
-        (form.is_empty() && text.is_empty()).then_some(output)
+        (ours && form.is_empty()).then_some(output)
     });
+    for (name, left) in [("reasoning", reasoning), ("text", text)] {
+        if !left.is_empty() {
+            fields.put(name, Value::Object(left.rest()));
+        }
+    }
     request.extra = fields.rest();
     reading
 }
@@ -153,18 +159,21 @@ fn words(content: &Value) -> Read<Vec<Content>> {
     }
 }
 
+/// A file with a name, or a picture in some detail, is carried as it is.
 fn part(part: &Value) -> Read<Content> {
-    Ok(match part["type"].as_str() {
-        Some("input_text" | "output_text" | "text") => Content::Text { text: text_of(&part["text"])? },
-        Some("input_image") if part["image_url"].is_string() => {
-            history::media_at(&text_of(&part["image_url"])?, "image/*")
-        }
-        Some("input_file") if part["file_data"].is_string() => {
-            history::media_at(&text_of(&part["file_data"])?, "application/octet-stream")
-        }
-        Some("input_file") if part["file_url"].is_string() => {
-            history::media_at(&text_of(&part["file_url"])?, "application/pdf")
-        }
-        _ => history::opaque(WIRE, part),
+    let mut fields = Fields::of(part);
+    let kind = fields.text("type").unwrap_or_default();
+    if matches!(kind.as_str(), "input_text" | "output_text" | "text") {
+        return Ok(Content::Text { text: text_of(&part["text"])? });
+    }
+    let _default = fields.read("detail", |detail| (*detail == "auto").then_some(()));
+    let address = match kind.as_str() {
+        "input_image" => fields.text("image_url").map(|url| (url, "image/*")),
+        "input_file" => fields.text("file_url").map(|url| (url, "application/pdf")),
+        _ => None,
+    };
+    Ok(match address.filter(|_| fields.is_empty()) {
+        Some((url, media_type)) => history::media_at(&url, media_type),
+        None => history::opaque(WIRE, part),
     })
 }

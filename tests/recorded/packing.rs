@@ -12,7 +12,7 @@ const LIMIT: u64 = 256 * 1024 * 1024;
 /// # Errors
 ///
 /// Words for a person if the packing is broken, or one that is not read here.
-pub fn unpack(body: Vec<u8>, headers: &[(String, String)]) -> Result<Vec<u8>, String> {
+pub(super) fn unpack(body: Vec<u8>, headers: &[(String, String)]) -> Result<Vec<u8>, String> {
     let encoding = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-encoding"));
     let encoding = encoding.map(|(_, value)| value.trim().to_ascii_lowercase()).unwrap_or_default();
     if body.starts_with(&[0x1f, 0x8b]) {
@@ -43,7 +43,7 @@ fn all(reader: impl std::io::Read, packing: &str) -> Result<Vec<u8>, String> {
 /// # Errors
 ///
 /// Words for a person if it is not base64.
-pub fn base64(text: &str) -> Result<Vec<u8>, String> {
+pub(super) fn base64(text: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut held) = (0_u32, 0);
     for letter in text.bytes().filter(|letter| !letter.is_ascii_whitespace() && *letter != b'=') {

@@ -32,6 +32,16 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        about: About::Unsaid,
+        sentence: "where the words of an answer were taken from is not kept",
+        explain: |spot| Verdict::explained_if(spot.is(&["messages[].content[].citations"]) && spot.is_missing()),
+    },
+    Rule {
+        about: About::Unsaid,
+        sentence: "who made a call, the model or a program of it, is not kept",
+        explain: |spot| Verdict::explained_if(spot.is(&["messages[].content[].caller"]) && spot.is_missing()),
+    },
+    Rule {
         about: About::Form,
         sentence: "a tool of type `custom` is one without a type",
         explain: |spot| Verdict::explained_if(spot.is(&["tools[].type"]) && *spot.theirs == "custom"),

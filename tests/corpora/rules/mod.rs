@@ -83,6 +83,45 @@ const SHARED: &[Rule] = &[
         },
     },
     Rule {
+        about: About::Unsaid,
+        sentence: "a part of a result that is neither text, nor a picture, nor a document: its JSON stands for it as text",
+        explain: |spot| {
+            let part = spot.ours["text"].as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+            let place = spot.path.matches("[]").count() > 1;
+            Verdict::explained_if(place && spot.theirs.is_object() && part.as_ref() == Some(spot.theirs))
+        },
+    },
+    Rule {
+        about: About::Form,
+        sentence: "the detail `auto` of a picture is the default",
+        explain: |spot| {
+            Verdict::explained_if(spot.is(&["*.detail"]) && spot.is_missing() && *spot.theirs == "auto")
+        },
+    },
+    Rule {
+        about: About::Form,
+        sentence: "the order of tools says nothing: ours stand before those of the provider",
+        explain: |spot| match (spot.theirs, spot.ours) {
+            (Value::Array(theirs), Value::Array(ours)) if spot.is(&["tools"]) && theirs.len() == ours.len() => {
+                let name = |tool: &Value| {
+                    let named = [&tool["name"], &tool["function"]["name"], &tool["type"]];
+                    named.into_iter().find(|name| name.is_string()).cloned().unwrap_or_else(|| tool.clone())
+                };
+                let mut left: Vec<&Value> = ours.iter().collect();
+                let mut sorted = Vec::with_capacity(ours.len());
+                for tool in theirs {
+                    let Some(at) = left.iter().position(|one| name(one) == name(tool)) else { return Verdict::No };
+                    sorted.push(left.remove(at).clone());
+                }
+                match sorted == *ours {
+                    true => Verdict::No,
+                    false => Verdict::Instead(spot.theirs.clone(), Value::Array(sorted)),
+                }
+            }
+            _ => Verdict::No,
+        },
+    },
+    Rule {
         about: About::Form,
         sentence: "a tool that takes no arguments has an empty object as its schema, or none",
         explain: |spot| {

@@ -106,6 +106,40 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         about: About::Form,
+        sentence: "an assistant message is complete unless it says that it is a prefix",
+        explain: |spot| {
+            let place = spot.is(&["messages[].prefix"]) && spot.is_missing();
+            Verdict::explained_if(place && *spot.theirs == false)
+        },
+    },
+    Rule {
+        about: About::Unsaid,
+        sentence: "the beginning of an answer that the model must go on from has no word of ours: it goes as a message",
+        explain: |spot| Verdict::explained_if(spot.is(&["messages[].prefix", "messages[].partial"]) && spot.is_missing()),
+    },
+    Rule {
+        about: About::Unsaid,
+        sentence: "what an answer had beside its words, reasoning and calls is not kept: citations, sound, what a \
+                   service's own tools did, and signatures of calls by compatible endpoints",
+        explain: |spot| {
+            let places = ["annotations", "audio", "citations", "executed_tools", "function_call", "refusal"];
+            let call = spot.is(&["messages[].tool_calls[].extra_content"]);
+            let beside = places.iter().any(|name| spot.path == format!("messages[].{name}"));
+            Verdict::explained_if((call || beside) && spot.is_missing())
+        },
+    },
+    Rule {
+        about: About::Unsaid,
+        sentence: "names of people in a conversation have no word of ours",
+        explain: |spot| Verdict::explained_if(spot.is(&["messages[].name"]) && spot.is_missing()),
+    },
+    Rule {
+        about: About::Choice,
+        sentence: "details of reasoning go back as they came to OpenRouter, and nowhere else",
+        explain: |spot| Verdict::explained_if(spot.is(&["messages[].reasoning_details"]) && spot.is_missing()),
+    },
+    Rule {
+        about: About::Form,
         sentence: "instructions that say nothing are not sent",
         explain: |spot| match (spot.theirs, spot.ours) {
             (Value::Array(theirs), Value::Array(ours)) if spot.is(&["messages"]) && theirs.len() > ours.len() => {

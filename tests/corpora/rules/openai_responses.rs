@@ -74,6 +74,24 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        about: About::Unsaid,
+        sentence: "whether words of the model were meant as its last ones is not kept",
+        explain: |spot| Verdict::explained_if(spot.is(&["input[].phase"]) && spot.is_missing()),
+    },
+    Rule {
+        about: About::Unsaid,
+        sentence: "the namespace of a tool that was called is not kept",
+        explain: |spot| Verdict::explained_if(spot.is(&["input[].namespace"]) && spot.is_missing()),
+    },
+    Rule {
+        about: About::Unsaid,
+        sentence: "where the words of an answer were taken from, and how likely they were, is not kept",
+        explain: |spot| {
+            let places = ["input[].content[].annotations", "input[].content[].logprobs"];
+            Verdict::explained_if(spot.is(&places) && spot.is_missing())
+        },
+    },
+    Rule {
         about: About::Choice,
         sentence: "items of ours carry neither id nor status: an id makes the service look for what belongs to it",
         explain: |spot| Verdict::explained_if(spot.is(&["input[].id", "input[].status"]) && spot.is_missing()),
