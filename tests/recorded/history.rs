@@ -157,9 +157,9 @@ pub(crate) fn part(content: Content) -> Part {
         Content::Text { text } => Part::Text { text },
         Content::Image(media) => Part::Image(media),
         Content::Document(media) => Part::Document(media),
-        // A result has no room for it; its words stand for it.
-        Content::Opaque { json, .. } | Content::ServerCall { json, .. } | Content::ServerResult { json, .. } => {
-            Part::text(json)
+        Content::Opaque { wire, json } => Part::Opaque { wire, json },
+        Content::ServerCall { json, .. } | Content::ServerResult { json, .. } => {
+            Part::Opaque { wire: "anthropic".to_owned(), json }
         }
         Content::Thinking { text, .. } | Content::RedactedThinking { data: text } => Part::text(text),
         Content::ToolCall(call) => Part::text(call.arguments),
