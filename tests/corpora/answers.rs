@@ -238,13 +238,13 @@ fn bedrock(documents: &[Value], said: &mut Said) {
         for block in each(&document["output"]["message"]["content"]) {
             said.add(&block["text"]);
             let call = &block["toolUse"];
-            if !call.is_null() && call["type"].is_null() {
+            if !call.is_null() && call["type"] != "server_tool_use" {
                 said.call(&call["name"], call["input"].clone());
             }
         }
         let (start, delta) = (&document["contentBlockStart"], &document["contentBlockDelta"]);
         let call = &start["start"]["toolUse"];
-        if !call.is_null() && call["type"].is_null() {
+        if !call.is_null() && call["type"] != "server_tool_use" {
             calls.add(&start["contentBlockIndex"], &call["name"], &Value::Null);
         }
         said.add(&delta["delta"]["text"]);

@@ -39,7 +39,7 @@ fn one(exchange: &Exchange, protocol: Protocol, rules: &[Rule], splits: u32, rep
         report.without_wire += 1;
         return;
     };
-    let reading = recorded::read(protocol, &exchange.service, body);
+    let reading = recorded::read(protocol, exchange, body);
     if !exchange.is_accepted() {
         let answer = exchange.answer.as_deref().unwrap_or_default();
         let error = wire.error(exchange.status, &exchange.headers, answer);
@@ -87,8 +87,16 @@ fn one(exchange: &Exchange, protocol: Protocol, rules: &[Rule], splits: u32, rep
             report.not_encoded.entry((known, words)).or_default().push(place);
         }
         Ok(http) => {
-            let ours: Value = serde_json::from_slice(&http.body.to_vec()).unwrap_or_default();
-            let comparison = compare(body, &ours, rules, &exchange.service);
+            let mut ours: Value = serde_json::from_slice(&http.body.to_vec()).unwrap_or_default();
+            let mut theirs = body.clone();
+            // What the path says is a part of the request.
+            for (side, path) in [(&mut theirs, exchange.path.as_str()), (&mut ours, http.path.as_str())] {
+                let asked = recorded::asked_in_path(protocol, path);
+                if let Some(fields) = side.as_object_mut().filter(|_| !asked.is_empty()) {
+                    fields.insert("(path)".to_owned(), asked.into());
+                }
+            }
+            let comparison = compare(&theirs, &ours, rules, &exchange.service);
             report.compared(&place, comparison);
         }
     }

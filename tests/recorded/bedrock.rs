@@ -134,14 +134,22 @@ fn block(block: &Value) -> Read<Content> {
         Content::Thinking { text: text.to_owned(), signature }
     } else if let Some(data) = reasoning["redactedContent"].as_str() {
         Content::RedactedThinking { data: data.to_owned() }
-    } else if !block["json"].is_null() {
-        Content::text(block["json"].to_string())
     } else if let Some(data) = block["image"]["source"]["bytes"].as_str() {
         let format = block["image"]["format"].as_str().unwrap_or("*");
         history::media(&format!("image/{format}"), MediaSource::Base64(data.to_owned()))
     } else if let Some(data) = block["document"]["source"]["bytes"].as_str() {
-        let format = block["document"]["format"].as_str().unwrap_or("*");
-        history::media(&format!("application/{format}"), MediaSource::Base64(data.to_owned()))
+        let media_type = match block["document"]["format"].as_str().unwrap_or_default() {
+            "pdf" => "application/pdf",
+            "csv" => "text/csv",
+            "html" => "text/html",
+            "md" => "text/markdown",
+            "doc" => "application/msword",
+            "docx" => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            "xls" => "application/vnd.ms-excel",
+            "xlsx" => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            _ => "text/plain",
+        };
+        history::media(media_type, MediaSource::Base64(data.to_owned()))
     } else {
         history::opaque(WIRE, block)
     })

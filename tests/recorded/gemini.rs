@@ -78,7 +78,9 @@ fn settings(body: &Value, history: History) -> Reading {
             (None, Some(level)) => Asked::Effort(effort(&Value::String(level.to_lowercase()))?),
             _ => return None,
         };
-        let _ours = thinking.switch("includeThoughts");
+        // We ask for thoughts with everything but their absence.
+        let ours = asked != Asked::Off;
+        let _ours = thinking.read("includeThoughts", |shown| (*shown == ours).then_some(()));
         thinking.is_empty().then_some(asked)
     });
     request.thinking = said.unwrap_or_default();
@@ -114,7 +116,11 @@ fn tools(fields: &mut Fields, request: &mut Request) {
         for one in each(&functions.unwrap_or_default()) {
             let schema = ["parametersJsonSchema", "parameters_json_schema", "parameters"];
             let said = |name: &&&str| one.get(**name).is_some_and(|schema| !schema.is_null());
-            match tool(one, schema.iter().find(said).unwrap_or(&"parameters")) {
+            let mut one = one.clone();
+            if let Some(schema) = one.get_mut("parameters") {
+                *schema = lower_types(schema);
+            }
+            match tool(&one, schema.iter().find(said).unwrap_or(&"parameters")) {
                 Some(ours) => request.tools.push(ours),
                 None => theirs.push(one.clone()),
             }
@@ -191,6 +197,21 @@ fn block(part: &Value) -> Read<Content> {
     } else {
         history::opaque(WIRE, part)
     })
+}
+
+/// Returns a schema with the names of its types as JSON Schema has them; the service's own form takes capital letters.
+pub fn lower_types(schema: &Value) -> Value {
+    match schema {
+        Value::Object(fields) => {
+            let lower = |(name, value): (&String, &Value)| match (name.as_str(), value) {
+                ("type", Value::String(kind)) => (name.clone(), Value::String(kind.to_lowercase())),
+                (_, value) => (name.clone(), lower_types(value)),
+            };
+            Value::Object(fields.iter().map(lower).collect())
+        }
+        Value::Array(list) => list.iter().map(lower_types).collect(),
+        other => other.clone(),
+    }
 }
 
 fn field<'a>(value: &'a Value, camel: &str, snake: &str) -> &'a Value {

@@ -1,6 +1,9 @@
 //! What differs in form and not in meaning, said once for each wire; and what we say otherwise on purpose.
 
 mod anthropic;
+mod bedrock;
+mod gemini;
+mod ollama;
 mod openai_chat;
 mod openai_responses;
 
@@ -15,7 +18,9 @@ pub fn of(protocol: Protocol) -> Vec<Rule> {
         Protocol::Anthropic => anthropic::RULES,
         Protocol::OpenAiChat => openai_chat::RULES,
         Protocol::OpenAiResponses => openai_responses::RULES,
-        Protocol::Gemini | Protocol::Bedrock | Protocol::Ollama => &[],
+        Protocol::Gemini => gemini::RULES,
+        Protocol::Bedrock => bedrock::RULES,
+        Protocol::Ollama => ollama::RULES,
     };
     own.iter().chain(SHARED).copied().collect()
 }
@@ -69,8 +74,10 @@ const SHARED: &[Rule] = &[
                 Value::String(text) => text.is_empty() && spot.is(&["*.description"]),
                 other => other.is_null(),
             };
-            // A schema and arguments mean what they say.
-            Verdict::explained_if(!spot.path.contains("arameters") && empty(spot.theirs) && empty(spot.ours))
+            // A schema, arguments and results mean what they say.
+            let words = ["arameters", "chema", ".input", ".args", ".arguments", ".response"];
+            let own = words.iter().any(|word| spot.path.contains(word));
+            Verdict::explained_if(!own && empty(spot.theirs) && empty(spot.ours))
         },
     },
     Rule {

@@ -20,7 +20,7 @@ impl Recorded {
             Protocol::OpenAiChat => &with_short_ids(exchange.body()),
             _ => exchange.body(),
         };
-        match read(self.protocol, &exchange.service, body) {
+        match read(self.protocol, exchange, body) {
             Ok(reading) => Some(reading.history).filter(|_| !reading.kept_by_service),
             Err(problem) => panic!("{}: {problem}", exchange.place()),
         }
