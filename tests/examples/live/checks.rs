@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 use trunkline_message_tree::{Message, Role, StopReason, Usage};
-use trunkline_providers::{Event, Fold, Provider, Request};
+use trunkline_providers::{Event, Fold, OutputSchema, Provider, Request};
 use trunkline_runtime::{Agent, AgentBuilder, Cancel, Limit, Limits, Session, Stop};
 use trunkline_session_store::{MemoryStore, SessionStore};
 
@@ -30,30 +31,37 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// Words come, in pieces if they were asked for, with a stop reason and a count of tokens.
 pub(crate) async fn words(at: &Endpoint, streamed: bool) -> Outcome {
-    let provider = at.provider().map_err(|fault| fault.to_string())?;
-    let prompt = [Message::system("You are brief."), Message::user("Say something about the sea.")];
-    let mut request = Request::new(provider.origin().model.clone(), prompt.to_vec());
-    request.max_output_tokens = A_SENTENCE;
-    request.temperature = Some(0.0);
-    request.stream = streamed;
-    let mut reply = provider.send(request).await.map_err(|fault| fault.to_string())?;
-    let mut fold = Fold::new(provider.origin().clone());
-    let (began, mut first, mut pieces) = (Instant::now(), None, 0);
-    while let Some(event) = reply.next().await.map_err(|fault| fault.to_string())? {
-        if matches!(event, Event::TextDelta(_)) {
-            first.get_or_insert_with(|| began.elapsed());
-            pieces += 1;
-        }
-        fold.push(&event);
-    }
-    let message = fold.finish();
+    let (message, (first, pieces)) = answer(at, |request| request.stream = streamed).await?;
     ensure(!message.text().trim().is_empty(), || "no words came".to_owned())?;
     ensure(!streamed || pieces > 1, || format!("a stream of {pieces} piece"))?;
     let usual = matches!(message.stop, Some(StopReason::EndTurn | StopReason::MaxTokens));
     ensure(usual, || format!("stopped with {:?}", message.stop))?;
     let tokens = counted(&message)?;
     let first = first.unwrap_or_default().as_millis();
-    Ok(Facts(format!("{tokens}, {pieces} pieces, the first after {first} ms")))
+    Ok(Facts(format!("{tokens}, pieces: {pieces}, the first after {first} ms")))
+}
+
+/// The answer is JSON of the form that was asked for.
+pub(crate) async fn by_schema(at: &Endpoint) -> Outcome {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "enum": ["Paris", "Rome", "Oslo"]},
+            "degrees": {"type": "integer", "minimum": 0, "maximum": 40},
+        },
+        "required": ["city", "degrees"],
+        "additionalProperties": false,
+    });
+    let (message, _) = answer(at, |request| request.output = Some(OutputSchema::new("weather", schema))).await?;
+    let text = message.text();
+    let fields: Map<String, Value> = serde_json::from_str(&text)
+        .map_err(|fault| format!("{:?} is not a JSON object: {fault}", shortened(&text)))?;
+    let city = fields.get("city").and_then(Value::as_str);
+    let degrees = fields.get("degrees").and_then(Value::as_i64).filter(|degrees| (0..=40).contains(degrees));
+    ensure(fields.len() == 2 && degrees.is_some() && city.is_some(), || {
+        format!("{:?} is not of the form that was asked for", shortened(&text))
+    })?;
+    Ok(Facts(counted(&message)?))
 }
 
 /// The agent asks, the model calls, the tool runs, its result goes back, and an answer comes.
@@ -150,6 +158,30 @@ pub(crate) async fn cancelled(at: &Endpoint, model: SocketAddr) -> Outcome {
     Ok(Facts(format!(
         "after {pieces} pieces: dropped after {dropped:.1} ms, server idle after {idle} ms, {kept} bytes kept, went on"
     )))
+}
+
+/// Asks once, without an agent; returns the answer, when its first words came, and in how many pieces.
+async fn answer(
+    at: &Endpoint,
+    with: impl FnOnce(&mut Request),
+) -> Result<(Message, (Option<Duration>, usize)), String> {
+    let provider = at.provider().map_err(|fault| fault.to_string())?;
+    let prompt = [Message::system("You are brief."), Message::user("Say something about the sea.")];
+    let mut request = Request::new(provider.origin().model.clone(), prompt);
+    request.max_output_tokens = Some(A_SENTENCE);
+    request.temperature = Some(0.0);
+    with(&mut request);
+    let mut reply = provider.send(request).await.map_err(|fault| fault.to_string())?;
+    let mut fold = Fold::new(provider.origin().clone());
+    let (began, mut first, mut pieces) = (Instant::now(), None, 0);
+    while let Some(event) = reply.next().await.map_err(|fault| fault.to_string())? {
+        if matches!(event, Event::TextDelta(_)) {
+            first.get_or_insert_with(|| began.elapsed());
+            pieces += 1;
+        }
+        fold.push(&event);
+    }
+    Ok((fold.finish(), (first, pieces)))
 }
 
 /// What an observer was told.

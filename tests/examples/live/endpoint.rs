@@ -22,43 +22,27 @@ pub(crate) struct Endpoint {
     pub(crate) name: &'static str,
     /// Whether the model can be brought to call a tool here.
     pub(crate) calls: bool,
+    /// Everything that is said here goes through it.
     pub(crate) relay: Relay,
     wire: fn() -> Box<dyn Wire>,
     provider: &'static str,
+    key: Option<Secret>,
     calling_model: &'static str,
     calling_extra: Map<String, Value>,
-    key: Option<Secret>,
 }
 
 impl Endpoint {
     /// Chat Completions of llama.cpp.
     pub(crate) fn chat(model: SocketAddr, folder: &Path) -> std::io::Result<Self> {
-        Ok(Endpoint {
-            name: "chat",
-            calls: true,
-            relay: Relay::to(model, &folder.join("wire-chat.log"))?,
-            wire: || Box::new(OpenAiChat::new(Dialect::default())),
-            provider: "llama-cpp",
-            calling_model: MODEL,
-            calling_extra: Map::from_iter([
-                // The brace that begins a call becomes the likeliest first token. Only a grammar for calls makes use of
-                // it: without one the server fails on what comes.
-                ("logit_bias".to_owned(), json!([["{", 12]])),
-                ("parallel_tool_calls".to_owned(), json!(false)),
-            ]),
-            key: None,
-        })
+        let relay = Relay::to(model, &folder.join("wire-chat.log"))?;
+        Ok(Endpoint::of_llama("chat", relay, || Box::new(OpenAiChat::new(Dialect::llama_cpp()))))
     }
 
     /// Responses of llama.cpp.
     pub(crate) fn responses(model: SocketAddr, folder: &Path) -> std::io::Result<Self> {
-        Ok(Endpoint {
-            name: "responses",
-            relay: Relay::to(model, &folder.join("wire-responses.log"))?,
-            // The model does not reason, and nothing here can encrypt reasoning.
-            wire: || Box::new(OpenAiResponses::without_reasoning()),
-            ..Endpoint::chat(model, folder)?
-        })
+        let relay = Relay::to(model, &folder.join("wire-responses.log"))?;
+        // The model does not reason, and nothing here can encrypt reasoning.
+        Ok(Endpoint::of_llama("responses", relay, || Box::new(OpenAiResponses::without_reasoning())))
     }
 
     /// Messages of the proxy, which speaks Chat to llama.cpp.
@@ -69,21 +53,25 @@ impl Endpoint {
             relay: Relay::to(proxy, &folder.join("wire-messages.log"))?,
             wire: || Box::new(Anthropic::new()),
             provider: "litellm",
+            key: Some(Secret::new("sk-local")),
             calling_model: CALLING_MODEL,
             calling_extra: Map::new(),
-            key: Some(Secret::new("sk-local")),
         })
     }
 
     /// Messages of llama.cpp itself. It ignores `logit_bias`, without which this model calls nothing.
     pub(crate) fn native_messages(model: SocketAddr, folder: &Path) -> std::io::Result<Self> {
-        Ok(Endpoint {
-            name: "messages, llama.cpp",
-            calls: false,
-            relay: Relay::to(model, &folder.join("wire-native-messages.log"))?,
-            provider: "llama-cpp",
-            ..Endpoint::messages(model, folder)?
-        })
+        let relay = Relay::to(model, &folder.join("wire-messages-llama.log"))?;
+        let name = "messages, llama.cpp";
+        Ok(Endpoint { calls: false, ..Endpoint::of_llama(name, relay, || Box::new(Anthropic::new())) })
+    }
+
+    fn of_llama(name: &'static str, relay: Relay, wire: fn() -> Box<dyn Wire>) -> Self {
+        // The brace that begins a call becomes the likeliest first token. Only a grammar for calls makes use of it:
+        // without one the server fails on what comes.
+        let calling_extra = Map::from_iter([("logit_bias".to_owned(), json!([["{", 12]]))]);
+        let (provider, calling_model) = ("llama-cpp", MODEL);
+        Endpoint { name, calls: true, relay, wire, provider, key: None, calling_model, calling_extra }
     }
 
     /// Returns a provider with connections of its own.

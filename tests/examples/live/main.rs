@@ -68,13 +68,12 @@ async fn run(model: SocketAddr, proxy: SocketAddr, folder: &Path) -> std::io::Re
     for at in wires.into_iter().chain([&native]) {
         good &= line(at.name, "words, streamed", checks::words(at, true)).await;
         good &= line(at.name, "words, whole", checks::words(at, false)).await;
-        if !at.calls {
-            good &= line(at.name, "cancelled", checks::cancelled(at, model)).await;
-            continue;
-        }
-        good &= line(at.name, "agent with a tool", checks::agent(at)).await;
         good &= line(at.name, "cancelled", checks::cancelled(at, model)).await;
+        if at.calls {
+            good &= line(at.name, "agent with a tool", checks::agent(at)).await;
+        }
     }
+    good &= line(chat.name, "answer by schema", checks::by_schema(&chat)).await;
     for [first, second, third] in
         [[&chat, &responses, &messages], [&responses, &messages, &chat], [&messages, &chat, &responses]]
     {

@@ -34,6 +34,8 @@ impl Provider for Steered {
         }
         if prompted {
             request.tool_choice = ToolChoice::Any;
+            // Several calls one after another it would never end either.
+            request.parallel_calls = Some(false);
             request.model = self.calling_model.to_owned();
             request.extra.extend(self.calling_extra.clone());
         } else {

@@ -23,17 +23,17 @@ impl Weather {
 #[async_trait]
 impl Tool for Weather {
     fn spec(&self) -> ToolSpec {
-        ToolSpec {
-            name: "get_weather".to_owned(),
-            description: "Weather for a city".to_owned(),
+        ToolSpec::new(
+            "get_weather",
+            "Weather for a city",
             // The server holds the model to the schema token by token; a free string it might never end.
-            input_schema: json!({
+            json!({
                 "type": "object",
                 "properties": {"city": {"type": "string", "enum": ["Paris", "Rome", "Oslo"]}},
                 "required": ["city"],
                 "additionalProperties": false,
             }),
-        }
+        )
     }
 
     fn access(&self) -> Access {
