@@ -17,7 +17,7 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) model: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tools: Option<Vec<Tool<'a>>>,
+    pub(super) tools: Option<Vec<Offer<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_choice: Option<Choice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,6 +96,14 @@ pub(super) struct NamedSchema<'a> {
 #[derive(Serialize)]
 pub(super) struct StreamOptions {
     pub(super) include_usage: bool,
+}
+
+/// A tool of ours, or one that the provider runs.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Offer<'a> {
+    Ours(Tool<'a>),
+    Theirs(&'a Value),
 }
 
 #[derive(Serialize)]
