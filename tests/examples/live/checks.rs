@@ -52,7 +52,8 @@ pub(crate) async fn by_schema(at: &Endpoint) -> Outcome {
         "required": ["city", "degrees"],
         "additionalProperties": false,
     });
-    let (message, _) = answer(at, |request| request.output = Some(OutputSchema::new("weather", schema))).await?;
+    let (message, _) =
+        answer(at, |request| request.output = Some(OutputSchema::new("weather", schema))).await?;
     let text = message.text();
     let fields: Map<String, Value> = serde_json::from_str(&text)
         .map_err(|fault| format!("{:?} is not a JSON object: {fault}", shortened(&text)))?;
@@ -114,7 +115,12 @@ pub(crate) async fn taken_up(first: &Endpoint, second: &Endpoint, third: &Endpoi
     called_and_ran(&rest, &weather).map_err(|fault| format!("{}: {fault}", third.name))?;
     let at_third =
         answered(rest.get(2).copied(), &stop).map_err(|fault| format!("{}: {fault}", third.name))?;
-    Ok(Facts(format!("{at_second} at {}, {at_third} at {}, {} repairs", second.name, third.name, told.repairs())))
+    Ok(Facts(format!(
+        "{at_second} at {}, {at_third} at {}, {} repairs",
+        second.name,
+        third.name,
+        told.repairs()
+    )))
 }
 
 /// A drive that is cancelled in the middle of a stream lets go of the connection, the server stops working on it, and
@@ -124,7 +130,7 @@ pub(crate) async fn cancelled(at: &Endpoint, model: SocketAddr) -> Outcome {
     let given: Arc<Mutex<(usize, Option<Instant>)>> = Arc::default();
     let (signal, noted) = (cancel.clone(), Arc::clone(&given));
     let provider = at.provider().map_err(|fault| fault.to_string())?;
-    let agent = Agent::builder(provider).max_output_tokens(A_STORY).on_event(move |event| {
+    let agent = Agent::builder(provider).max_output_tokens(A_STORY).temperature(0.0).on_event(move |event| {
         let trunkline_runtime::Event::Stream(Event::TextDelta(_)) = event else { return };
         let mut noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
         noted.0 += 1;
@@ -142,7 +148,8 @@ pub(crate) async fn cancelled(at: &Endpoint, model: SocketAddr) -> Outcome {
     let dropped = at.relay.dropped_after(at_time, AT_ONCE).await;
     let dropped = dropped.ok_or_else(|| format!("the connection is open {} s later", AT_ONCE.as_secs()))?;
     let kept = session.tree().trunk().messages().next_back().cloned();
-    let kept = kept.filter(|message| message.stop == Some(StopReason::Cancelled) && !message.text().is_empty());
+    let kept =
+        kept.filter(|message| message.stop == Some(StopReason::Cancelled) && !message.text().is_empty());
     let kept = kept.ok_or("what was streamed is not kept")?.text().len();
     let idle = idle_after(model, at_time).await?.as_millis();
 
@@ -265,7 +272,9 @@ fn called_and_ran(conversation: &[&Message], weather: &Weather) -> Result<(), St
 /// The message has words of the model, and the drive ended by itself or for want of further turns.
 fn answered(message: Option<&Message>, stop: &Stop) -> Result<String, String> {
     let message = message.ok_or("no answer to the result")?;
-    ensure(message.role == Role::Assistant, || format!("a {:?} message in place of an answer", message.role))?;
+    ensure(message.role == Role::Assistant, || {
+        format!("a {:?} message in place of an answer", message.role)
+    })?;
     ensure(message.calls().next().is_none(), || "a further call in place of an answer".to_owned())?;
     ensure(!message.text().trim().is_empty(), || "an answer without words".to_owned())?;
     let expected = matches!(stop, Stop::Decided(_) | Stop::Answered | Stop::Limit(Limit::Turns));
@@ -289,7 +298,8 @@ fn counted(message: &Message) -> Result<String, String> {
 /// Asks the model's server until it works on nothing; returns how long after `since` that was.
 async fn idle_after(model: SocketAddr, since: Instant) -> Result<Duration, String> {
     while since.elapsed() < Duration::from_secs(60) {
-        let slots = crate::relay::get(model, "/slots").map_err(|fault| format!("the server is gone: {fault}"))?;
+        let slots =
+            crate::relay::get(model, "/slots").map_err(|fault| format!("the server is gone: {fault}"))?;
         if !slots.contains(r#""is_processing":true"#) {
             return Ok(since.elapsed());
         }

@@ -62,7 +62,7 @@ async fn run(model: SocketAddr, proxy: SocketAddr, folder: &Path) -> std::io::Re
     let messages = Endpoint::messages(proxy, folder)?;
     let native = Endpoint::native_messages(model, folder)?;
 
-    println!("{:<4}  {:<18} {:<26} {:>7}  what came", "", "wire", "check", "time");
+    println!("{:<4}  {:<19}  {:<24} {:>7}  what came", "", "wire", "check", "time");
     let mut good = true;
     let wires = [&chat, &responses, &messages];
     for at in wires.into_iter().chain([&native]) {
@@ -95,6 +95,6 @@ async fn line(wire: &str, check: &str, outcome: impl Future<Output = Outcome>) -
         Ok(Facts(what)) => ("ok", what),
         Err(reason) => ("FAIL", reason),
     };
-    println!("{word:<4}  {wire:<18} {check:<26} {time:>7}  {what}");
+    println!("{word:<4}  {wire:<19}  {check:<24} {time:>7}  {what}");
     outcome.is_ok()
 }

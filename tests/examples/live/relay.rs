@@ -96,7 +96,8 @@ fn copy(from: &mut TcpStream, to: &mut TcpStream, seen: &Mutex<Seen>, mark: &str
         let bytes = buffer.get(..read).unwrap_or_default();
         {
             let log = &mut locked(seen).log;
-            let _unlogged = write!(log, "\n## connection {mark} {read} bytes\n").and_then(|()| log.write_all(bytes));
+            let _unlogged =
+                write!(log, "\n## connection {mark} {read} bytes\n").and_then(|()| log.write_all(bytes));
         }
         if to.write_all(bytes).is_err() {
             break;

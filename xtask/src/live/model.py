@@ -24,5 +24,9 @@ params.chat_template = template.read_text()
 
 server = xllamacpp.Server(params)
 print("serving on", server.listening_address, flush=True)
-sys.stdin.buffer.read()
+try:
+    sys.stdin.buffer.read()
+except KeyboardInterrupt:
+    pass
+# Without waiting for what is still being generated.
 os._exit(0)
