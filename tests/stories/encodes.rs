@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use trunkline_message_tree::{
     Author, Content, Media, MediaSource, Message, Origin, Part, Role, ToolCall, ToolResult, notation,
 };
-use trunkline_providers::{Anthropic, OpenAiChat, Request, Wire};
+use trunkline_providers::{Anthropic, Gemini, OpenAiChat, Request, Wire};
 use trunkline_sanitize::{RequestFacts, WireRules, sanitize, violations};
 
 fn origin() -> Origin {
@@ -48,8 +48,9 @@ fn media() -> impl Strategy<Value = Media> {
 fn block() -> impl Strategy<Value = Content> {
     let arguments =
         prop_oneof![Just("{}"), Just(r#"{"x": 1}"#), Just(""), Just(r#"{"x"#), Just("[]"), Just("null")];
-    let call = (id(), arguments).prop_map(|(id, arguments)| {
-        let call = ToolCall { id, name: "f".to_owned(), arguments: arguments.to_owned(), signature: None };
+    let signature = prop::option::of(Just("c2ln".to_owned()));
+    let call = (id(), arguments, signature).prop_map(|(id, arguments, signature)| {
+        let call = ToolCall { id, name: "f".to_owned(), arguments: arguments.to_owned(), signature };
         Content::ToolCall(call)
     });
     let part = prop_oneof![3 => word().prop_map(Part::text), 1 => media().prop_map(Part::Image)];
@@ -57,6 +58,11 @@ fn block() -> impl Strategy<Value = Content> {
         (id(), prop::collection::vec(part, 0..3), any::<bool>()).prop_map(|(call_id, content, is_error)| {
             Content::ToolResult(ToolResult { call_id, content, is_error })
         });
+    let raw = prop_oneof![
+        Just(("anthropic", r#"{"type":"new"}"#)),
+        Just(("gemini", r#"{"text":"","thoughtSignature":"c2ln"}"#)),
+        Just(("gemini", r#"{"textBytes":[0,3],"part":{"thoughtSignature":"c2ln"}}"#)),
+    ];
     prop_oneof![
         4 => word().prop_map(Content::text),
         4 => call,
@@ -67,7 +73,7 @@ fn block() -> impl Strategy<Value = Content> {
         1 => media().prop_map(Content::Image),
         1 => id().prop_map(|id| Content::ServerCall { id, json: r#"{"type":"server_tool_use"}"#.to_owned() }),
         1 => id().prop_map(|call_id| Content::ServerResult { call_id, json: r#"{"type":"x_tool_result"}"#.to_owned() }),
-        1 => Just(Content::Opaque { wire: "anthropic".to_owned(), json: r#"{"type":"new"}"#.to_owned() }),
+        1 => raw.prop_map(|(wire, json)| Content::Opaque { wire: wire.to_owned(), json: json.to_owned() }),
     ]
 }
 
@@ -112,5 +118,7 @@ proptest! {
     fn whatever_was_sanitized_encodes(messages in prop::collection::vec(message(), 0..9)) {
         check(&Anthropic::new(), &WireRules::anthropic(), &messages)?;
         check(&OpenAiChat::default(), &WireRules::openai_chat(), &messages)?;
+        check(&Gemini::new(), &WireRules::gemini_2(), &messages)?;
+        check(&Gemini::new(), &WireRules::gemini_3(), &messages)?;
     }
 }

@@ -96,7 +96,9 @@ impl Said {
         let message = self.message.to_lowercase();
         let says = |any: &[&str]| any.iter().any(|word| self.words.contains(word));
         let tells = |any: &[&str]| any.iter().any(|words| message.contains(words));
-        if says(&["insufficient_quota", "billing", "perday"]) || tells(&["credit balance is too low"]) || status == 402
+        if says(&["insufficient_quota", "billing", "perday"])
+            || tells(&["credit balance is too low"])
+            || status == 402
         {
             return ErrorKind::Quota;
         }

@@ -1,7 +1,7 @@
 //! The wires that were recorded: who reads them, and which rules were in force.
 
 use serde_json::Value;
-use trunkline_providers::{Anthropic, Dialect, OpenAiChat, OpenAiResponses, Wire};
+use trunkline_providers::{Anthropic, Dialect, Gemini, OpenAiChat, OpenAiResponses, Wire};
 use trunkline_sanitize::{Thinking, WireRules};
 
 use super::history::History;
@@ -99,7 +99,7 @@ pub(super) const GEMINI: Recorded = Recorded {
         let taste = validators::gemini::Taste { signed: newer, pictures_in_results: newer };
         validators::gemini::check(&history.messages, taste)
     },
-    wire: |_| None,
+    wire: |_| Some(Box::new(Gemini::new())),
 };
 
 pub(super) const BEDROCK: Recorded = Recorded {

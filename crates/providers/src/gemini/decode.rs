@@ -176,7 +176,18 @@ impl Answer {
                 let beside = members.keys().any(|name| !matches!(name.as_ref(), "text" | "thought"));
                 self.text(parse(text.get())?, beside.then_some(json), events);
             }
-            None if members.is_empty() => {}
+            None if members.keys().all(|name| matches!(name.as_ref(), "thought" | "thoughtSignature")) => {
+                // Nothing but a signature. A part must have something in it when it goes back (`required oneof field
+                // 'data' must have one initialized field`), if only words that are empty.
+                match members.get("thoughtSignature") {
+                    Some(_) if thought => self.thought("", signature(&members), events),
+                    Some(raw) => {
+                        let part = format!("{{\"text\":\"\",\"thoughtSignature\":{raw}}}");
+                        self.text(String::new(), Some(&part), events);
+                    }
+                    None => {}
+                }
+            }
             None => {
                 self.close(events);
                 events.push(carried(json.to_owned()));
@@ -326,10 +337,16 @@ fn stop_reason(reason: String, calls: bool) -> StopReason {
         "STOP" | "UNEXPECTED_TOOL_CALL" if calls => StopReason::ToolUse,
         "STOP" => StopReason::EndTurn,
         "MAX_TOKENS" => StopReason::MaxTokens,
-        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "ESCALATION"
-        | "MODEL_ARMOR" | "IMAGE_SAFETY" | "IMAGE_PROHIBITED_CONTENT" | "IMAGE_RECITATION" => {
-            StopReason::Refusal
-        }
+        "SAFETY"
+        | "RECITATION"
+        | "BLOCKLIST"
+        | "PROHIBITED_CONTENT"
+        | "SPII"
+        | "ESCALATION"
+        | "MODEL_ARMOR"
+        | "IMAGE_SAFETY"
+        | "IMAGE_PROHIBITED_CONTENT"
+        | "IMAGE_RECITATION" => StopReason::Refusal,
         _ => StopReason::Other(reason),
     }
 }

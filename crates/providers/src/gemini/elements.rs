@@ -39,7 +39,10 @@ impl Elements {
                     b'{' => {}
                     _ => {
                         let found = char::from(*byte).escape_default().to_string();
-                        return Err(DecodeError::malformed("an array of something else than objects", &found));
+                        return Err(DecodeError::malformed(
+                            "an array of something else than objects",
+                            &found,
+                        ));
                     }
                 }
             }

@@ -16,9 +16,7 @@ use trunkline_message_tree::{
 use super::NAME;
 use super::shapes::{self, Answer, BesideText};
 use crate::history::{Inserts, Out, Round, WriteRound};
-use crate::{
-    Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, assemble, feature, shape,
-};
+use crate::{Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, assemble, feature, shape};
 
 // "The set of character sequences (up to 5)" (Google's reference, read 2026-11).
 const STOP_LIMIT: usize = 5;
