@@ -42,6 +42,7 @@ fn a_signature_belongs_to_its_call() {
             + call c0 f
             + call c1 f
             ++ signature sig1
+            + origin p m
             + stop cut
         "#]],
     );

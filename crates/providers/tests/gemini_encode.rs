@@ -244,6 +244,7 @@ fn what_is_asked_for_has_its_fields() {
     request.metadata.insert("team".into(), "tools".into());
     request.service_tier = Some("flex".into());
     request.tools = vec![ToolSpec::new("f", "does it", json!({"type": "object", "$defs": {}}))];
+    request.provider_tools = vec![json!({"codeExecution": {}})];
     request.tool_choice = ToolChoice::Named("f".into());
     expect![[r#"
         {
@@ -298,6 +299,9 @@ fn what_is_asked_for_has_its_fields() {
                   }
                 }
               ]
+            },
+            {
+              "codeExecution": {}
             }
           ]
         }"#]]
@@ -318,8 +322,8 @@ fn settings_of_the_callers_own_win_one_by_one() {
     text.push('\n');
     text.push_str(&as_text(&Gemini::new(), &request));
     expect![[r#"
-        {"generationConfig":{"maxOutputTokens":8192,"seed":7,"responseModalities":["TEXT"],"temperature":1},"contents":[{"role":"user","parts":[{"text":"hi"}]}],"cachedContent":"cachedContents/x","systemInstruction":null}
-        {"contents":[{"role":"user","parts":[{"text":"hi"}]}],"cachedContent":"cachedContents/x","generationConfig":null,"systemInstruction":null}"#]].assert_eq(&text);
+        {"cachedContent":"cachedContents/x","generationConfig":{"maxOutputTokens":8192,"responseModalities":["TEXT"],"seed":7,"temperature":1},"systemInstruction":null,"contents":[{"role":"user","parts":[{"text":"hi"}]}]}
+        {"cachedContent":"cachedContents/x","generationConfig":null,"systemInstruction":null,"contents":[{"role":"user","parts":[{"text":"hi"}]}]}"#]].assert_eq(&text);
 }
 
 #[test]

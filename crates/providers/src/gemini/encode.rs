@@ -8,7 +8,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use trunkline_message_tree::{
     Content, Media, MediaSource, Message, Part, Role, ToolCall, ToolChoice, ToolResult, ToolSpec,
 };
@@ -41,21 +40,16 @@ pub(super) fn request(
     memo.update(&request.messages, system.len(), &Turns { call_ids })?;
     check_last(rest, system.len())?;
 
-    // A field of the caller's own replaces ours; two of one name would be refused or, worse, not.
-    let ours = |name: &str| !request.extra.contains_key(name);
-    let config_of_caller = request.extra.get("generationConfig").and_then(Value::as_object);
-    let merges = config_of_caller.is_some() || ours("generationConfig");
     let body = shapes::Body {
-        system_instruction: instructions(system)?.filter(|_| ours("systemInstruction")),
-        tools: tools(request).filter(|_| ours("tools")),
-        tool_config: choice(request).filter(|_| ours("toolConfig")),
-        generation_config: config(request, config_of_caller).filter(|_| merges),
-        labels: Some(&request.metadata).filter(|labels| !labels.is_empty() && ours("labels")),
-        service_tier: request.service_tier.as_deref().filter(|_| ours("serviceTier")),
+        system_instruction: instructions(system)?,
+        tools: tools(request),
+        tool_config: choice(request),
+        generation_config: config(request),
+        labels: Some(&request.metadata).filter(|labels| !labels.is_empty()),
+        service_tier: request.service_tier.as_deref(),
     };
-    let done: &[&str] = if merges { &["generationConfig"] } else { &[] };
     let elements = memo.elements(Inserts::none());
-    let body = assemble::body(&body, ("contents", elements), &request.extra, done)?;
+    let body = assemble::body(&body, ("contents", elements), &request.extra)?;
     Ok(HttpRequest::post_json(path(request), body))
 }
 
@@ -95,9 +89,12 @@ fn instructions(system: &[Arc<Message>]) -> Result<Option<shapes::Instructions<'
     Ok((!parts.is_empty()).then_some(shapes::Instructions { parts }))
 }
 
-fn tools(request: &Request) -> Option<[shapes::Tools<'_>; 1]> {
-    let function_declarations: Vec<_> = request.tools.iter().map(function).collect();
-    (!function_declarations.is_empty()).then_some([shapes::Tools { function_declarations }])
+fn tools(request: &Request) -> Option<Vec<shapes::Tools<'_>>> {
+    let functions: Vec<_> = request.tools.iter().map(function).collect();
+    let ours = (!functions.is_empty()).then_some(shapes::Tools::Ours { function_declarations: functions });
+    let tools: Vec<_> =
+        ours.into_iter().chain(request.provider_tools.iter().map(shapes::Tools::Theirs)).collect();
+    (!tools.is_empty()).then_some(tools)
 }
 
 fn choice(request: &Request) -> Option<shapes::ToolConfig<'_>> {
@@ -112,30 +109,22 @@ fn choice(request: &Request) -> Option<shapes::ToolConfig<'_>> {
     Some(shapes::ToolConfig { function_calling_config })
 }
 
-/// Returns the settings of the model, if there are any; the caller's own win one by one.
-fn config<'a>(
-    request: &'a Request,
-    of_caller: Option<&'a Map<String, Value>>,
-) -> Option<shapes::GenerationConfig<'a>> {
-    let ours = |name: &str| of_caller.is_none_or(|config| !config.contains_key(name));
+fn config(request: &Request) -> shapes::GenerationConfig<'_> {
     let schema = request.output.as_ref().map(|output| &output.schema);
     let stop = request.stop.as_slice();
-    let config = shapes::GenerationConfig {
-        max_output_tokens: request.max_output_tokens.filter(|_| ours("maxOutputTokens")),
-        temperature: request.temperature.filter(|_| ours("temperature")),
-        top_p: request.top_p.filter(|_| ours("topP")),
-        top_k: request.top_k.filter(|_| ours("topK")),
-        frequency_penalty: request.frequency_penalty.filter(|_| ours("frequencyPenalty")),
-        presence_penalty: request.presence_penalty.filter(|_| ours("presencePenalty")),
-        seed: request.seed.filter(|_| ours("seed")),
-        stop_sequences: Some(stop).filter(|stop| !stop.is_empty() && ours("stopSequences")),
-        thinking_config: thinking(request).filter(|_| ours("thinkingConfig")),
-        response_mime_type: schema.map(|_| "application/json").filter(|_| ours("responseMimeType")),
-        response_json_schema: schema.filter(|_| ours("responseJsonSchema")),
-        extra: of_caller,
-    };
-    let written = serde_json::to_value(&config).is_ok_and(|config| config != Value::Object(Map::new()));
-    (written || of_caller.is_some()).then_some(config)
+    shapes::GenerationConfig {
+        max_output_tokens: request.max_output_tokens,
+        temperature: request.temperature,
+        top_p: request.top_p,
+        top_k: request.top_k,
+        frequency_penalty: request.frequency_penalty,
+        presence_penalty: request.presence_penalty,
+        seed: request.seed,
+        stop_sequences: Some(stop).filter(|stop| !stop.is_empty()),
+        thinking_config: thinking(request),
+        response_mime_type: schema.map(|_| "application/json"),
+        response_json_schema: schema,
+    }
 }
 
 /// Models from Gemini 3 on reason by level and refuse budgets; the others refuse levels (`Thinking level is not supported

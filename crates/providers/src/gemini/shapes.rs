@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -16,11 +16,10 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) system_instruction: Option<Instructions<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tools: Option<[Tools<'a>; 1]>,
+    pub(super) tools: Option<Vec<Tools<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_config: Option<ToolConfig<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) generation_config: Option<GenerationConfig<'a>>,
+    pub(super) generation_config: GenerationConfig<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) labels: Option<&'a BTreeMap<String, String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,9 +32,13 @@ pub(super) struct Instructions<'a> {
 }
 
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Tools<'a> {
-    pub(super) function_declarations: Vec<Function<'a>>,
+#[serde(untagged)]
+pub(super) enum Tools<'a> {
+    #[serde(rename_all = "camelCase")]
+    Ours {
+        function_declarations: Vec<Function<'a>>,
+    },
+    Theirs(&'a Value),
 }
 
 #[derive(Serialize)]
@@ -86,8 +89,6 @@ pub(super) struct GenerationConfig<'a> {
     pub(super) response_mime_type: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) response_json_schema: Option<&'a Value>,
-    #[serde(flatten)]
-    pub(super) extra: Option<&'a Map<String, Value>>,
 }
 
 #[derive(Serialize)]
