@@ -22,6 +22,7 @@ mod scripted;
 mod secret;
 mod shape;
 mod sse;
+mod text;
 mod wire;
 
 pub use anthropic::Anthropic;
