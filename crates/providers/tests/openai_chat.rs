@@ -417,7 +417,9 @@ fn signed_reasoning_of_a_router_goes_back_as_one_list_whose_pieces_are_joined() 
         {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}}]}
         {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}
         [DONE]"#;
-    check_decode(stream, expect![[r#"
+    check_decode(
+        stream,
+        expect![[r#"
         Started { model: "m", id: Some("g1") }
         ThinkingDelta("I ")
         ThinkingDelta("look")
@@ -434,7 +436,8 @@ fn signed_reasoning_of_a_router_goes_back_as_one_list_whose_pieces_are_joined() 
         + call c1 f {}
         + origin openai-chat m
         + stop tool_use
-    "#]]);
+    "#]],
+    );
     let (events, _) = decode(&OpenAiChat::default(), [framed(stream).as_bytes()]);
     let answer = fold("openrouter", &events).finish();
     let mut request = request("user: hi");

@@ -7,7 +7,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use trunkline_message_tree::{Content, Message, StopReason, Usage};
 
@@ -122,7 +121,7 @@ impl Answer {
     fn frame(&mut self, frame: &Frame<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         match frame {
             Frame::Event(event) if event.data.is_empty() || event.data.trim() == "[DONE]" => Ok(()),
-            Frame::Event(event) if event.name == "error" => Err(reported(event.data)),
+            Frame::Event(event) if event.name == "error" => Err(api_error::reported(event.data)),
             Frame::Event(event) => self.response(event.data, false, events),
             Frame::Whole(text) => self.response(text, true, events),
         }
@@ -131,12 +130,12 @@ impl Answer {
     fn response(&mut self, json: &str, whole: bool, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let response: ResponseShape<'_> = parse(json)?;
         if response.error.is_some() {
-            return Err(reported(json));
+            return Err(api_error::reported(json));
         }
         let says_something = response.candidates.is_some() || response.prompt_feedback.is_some();
         if !says_something && response.usage_metadata.is_none() {
             // In a stream something that is not known; as a whole body not an answer.
-            return if whole { Err(reported(json)) } else { Ok(()) };
+            return if whole { Err(api_error::reported(json)) } else { Ok(()) };
         }
         if !self.started {
             self.started = true;
@@ -365,16 +364,6 @@ fn beside(part: &str, start: usize, end: usize) -> Option<String> {
 fn signature(members: &Members<'_>) -> Option<String> {
     let signature = members.get("thoughtSignature")?;
     serde_json::from_str(signature.get()).ok().filter(|signature: &String| !signature.is_empty())
-}
-
-fn reported(data: &str) -> DecodeError {
-    match serde_json::from_str::<Value>(data) {
-        Ok(body) => {
-            let (kind, message) = api_error::in_stream(&body);
-            DecodeError::Reported { kind, message }
-        }
-        Err(fault) => DecodeError::malformed(fault, data),
-    }
 }
 
 fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, DecodeError> {

@@ -291,15 +291,22 @@ impl Turns {
         let Some((position, call)) = position.and_then(|at| Some((at, calls.get(at)?))) else {
             return Err(EncodeError::OrphanResult { call: result.call_id.clone(), node });
         };
-        let media = |part: &'a Part| match part {
-            Part::Text { .. } => None,
-            Part::Image(media) | Part::Document(media) => Some(media_part(media)),
-        };
+        let mut parts = Vec::new();
+        for part in &result.content {
+            parts.push(match part {
+                Part::Text { .. } => continue,
+                Part::Image(media) | Part::Document(media) => media_part(media),
+                Part::Opaque { wire, json } if wire == NAME => {
+                    shapes::Part::Raw(shape::raw(json, NAME, node)?)
+                }
+                Part::Opaque { .. } => return Err(EncodeError::ForeignBlock { wire: NAME, node }),
+            });
+        }
         let function_response = shapes::ResultOfCall {
             id: self.id(&result.call_id),
             name: &call.name,
             response: answer(result),
-            parts: result.content.iter().filter_map(media).collect(),
+            parts,
         };
         Ok((position, shapes::Part::Result { function_response }))
     }
@@ -397,7 +404,7 @@ fn signed<'a>(text: &'a str, beside: BesideText<'a>) -> shapes::Part<'a> {
 fn answer(result: &ToolResult) -> Answer<'_> {
     let mut texts = result.content.iter().filter_map(|part| match part {
         Part::Text { text } => Some(text.as_str()),
-        Part::Image(_) | Part::Document(_) => None,
+        Part::Image(_) | Part::Document(_) | Part::Opaque { .. } => None,
     });
     let words = match (texts.next(), texts.next()) {
         (None, _) => Cow::Borrowed(""),
