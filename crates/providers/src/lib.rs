@@ -12,6 +12,7 @@ mod error;
 mod event;
 mod feature;
 mod framing;
+pub mod gemini;
 mod history;
 #[cfg(feature = "http")]
 mod http;
@@ -40,6 +41,7 @@ pub use cassette_file::CassetteFile;
 pub use error::{DecodeError, EncodeError, ErrorKind, Place, ProviderError, Waiting};
 pub use event::{Event, Fold};
 pub use feature::{Feature, Support};
+pub use gemini::Gemini;
 pub use history::Memo;
 #[cfg(feature = "http")]
 pub use http::{HttpProvider, Timeouts};

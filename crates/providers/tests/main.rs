@@ -9,6 +9,8 @@ mod errors;
 mod every_wire;
 mod features;
 mod fold;
+mod gemini_decode;
+mod gemini_encode;
 mod grammar;
 #[cfg(feature = "http")]
 mod http;
