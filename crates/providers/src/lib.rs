@@ -5,6 +5,8 @@ mod api_error;
 mod assemble;
 mod base_url;
 mod body;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 mod event;
 mod feature;

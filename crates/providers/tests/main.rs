@@ -3,6 +3,8 @@
 mod anthropic;
 mod base_url;
 mod catalogue;
+#[cfg(feature = "conformance")]
+mod conformance;
 mod corpora;
 mod errors;
 mod every_wire;

@@ -1,0 +1,83 @@
+//! The kit finds nothing in what we ship, and finds each fault that it says it finds.
+
+mod broken_http;
+mod broken_providers;
+mod broken_wires;
+mod samples;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use expect_test::expect;
+use serde_json::json;
+use trunkline_message_tree::{Message, StopReason};
+use trunkline_providers::conformance::{self, Promise, Report, Samples};
+use trunkline_providers::{
+    Anthropic, Dialect, OpenAiChat, OpenAiResponses, Request, Scripted, Turn, Wire,
+};
+
+/// Runs what is asynchronous.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(future)
+}
+
+/// The promises of which something was found.
+pub(crate) fn broken(report: &Report) -> BTreeSet<Promise> {
+    report.findings().map(|finding| finding.promise).collect()
+}
+
+fn every_wire() -> Vec<(&'static str, Box<dyn Wire>, Samples)> {
+    let chat = |dialect: Dialect| Box::new(OpenAiChat::new(dialect)) as Box<dyn Wire>;
+    vec![
+        ("Anthropic", Box::new(Anthropic::new()), samples::anthropic()),
+        ("Chat", chat(Dialect::default()), samples::chat()),
+        ("Chat: OpenAI", chat(Dialect::openai()), samples::chat()),
+        ("Chat: OpenRouter", chat(Dialect::openrouter()), samples::chat()),
+        ("Chat: DeepSeek", chat(Dialect::deepseek()), samples::chat()),
+        ("Chat: Mistral", chat(Dialect::mistral()), samples::chat()),
+        ("Chat: llama.cpp", chat(Dialect::llama_cpp()), samples::chat()),
+        ("Responses", Box::new(OpenAiResponses::new()), samples::responses()),
+    ]
+}
+
+#[test]
+fn our_wires_keep_their_promises() {
+    let mut broken = String::new();
+    for (name, wire, samples) in every_wire() {
+        let report = conformance::wire(&*wire, &samples);
+        if !report.is_ok() || report.unchecked().count() > 0 {
+            broken.push_str(&format!("{name} is {report}\n"));
+        }
+    }
+    assert!(broken.is_empty(), "{broken}");
+}
+
+/// Wrong: who is told that the answer is not UTF-8 does not try again, and it was only cut.
+#[test]
+fn a_whole_body_that_was_cut_inside_a_letter_is_told_as_no_text() {
+    let report = conformance::wire(&OpenAiChat::default(), &samples::whole_with_a_long_letter());
+    let found: Vec<&str> = report.findings().map(|finding| finding.detail.as_str()).collect();
+    expect![[r#"
+        whole, cut after 90 of 176 bytes: told as NotUtf8 and not as cut
+    "#]].assert_eq(&(found.join("\n") + "\n"));
+}
+
+#[test]
+fn a_script_keeps_its_promises() {
+    let provider = Scripted::new("scripted", "m", |request| {
+        let last = request.messages.last().map(|message| message.text()).unwrap_or_default();
+        Turn::new()
+            .think("let me think about what was said", Some("sig"))
+            .and_say(format!("you said: {last}"))
+            .call("c1", "f", &json!({"a": 1}))
+            .call("c2", "f", &json!({"words": last}))
+    });
+    let requests = ["hello there", "good bye, then"].map(|words| Request::new("m", vec![Message::user(words)]));
+    let report = block_on(conformance::provider(&provider, &requests, Duration::from_secs(10)));
+    assert!(report.is_ok(), "{report}");
+    assert_eq!(report.unchecked().count(), 0, "{report}");
+
+    let limited = Scripted::new("scripted", "m", |_| Turn::say("half a sen").stop(StopReason::MaxTokens));
+    let report = block_on(conformance::provider(&limited, &requests, Duration::from_secs(10)));
+    assert!(report.is_ok(), "{report}");
+}
