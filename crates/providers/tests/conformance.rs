@@ -1,6 +1,7 @@
 //! The kit finds nothing in what we ship, and finds each fault that it says it finds.
 
-mod broken_http;
+#[cfg(feature = "http")]
+mod over_http;
 mod broken_providers;
 mod broken_wires;
 mod samples;
