@@ -1,21 +1,23 @@
 //! The kit finds nothing in what we ship, and finds each fault that it says it finds.
 
-#[cfg(feature = "http")]
-mod over_http;
 mod broken_providers;
 mod broken_wires;
+#[cfg(feature = "http")]
+mod over_http;
 mod samples;
 
 use std::collections::BTreeSet;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 use expect_test::expect;
 use serde_json::json;
 use trunkline_message_tree::{Message, StopReason};
 use trunkline_providers::conformance::{self, Promise, Report, Samples};
-use trunkline_providers::{
-    Anthropic, Dialect, OpenAiChat, OpenAiResponses, Request, Scripted, Turn, Wire,
-};
+use trunkline_providers::{Anthropic, Dialect, OpenAiChat, OpenAiResponses, Request, Scripted, Turn, Wire};
 
 /// Runs what is asynchronous.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -25,6 +27,30 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
 /// The promises of which something was found.
 pub(crate) fn broken(report: &Report) -> BTreeSet<Promise> {
     report.findings().map(|finding| finding.promise).collect()
+}
+
+/// The same, as text.
+pub(crate) fn names(report: &Report) -> String {
+    let names: Vec<String> = broken(report).iter().map(|promise| format!("{promise:?}")).collect();
+    names.join(", ")
+}
+
+/// Runs a future without any runtime.
+fn park_on<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Arc::new(Unpark(thread::current())).into();
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => thread::park(),
+        }
+    }
 }
 
 fn every_wire() -> Vec<(&'static str, Box<dyn Wire>, Samples)> {
@@ -60,7 +86,8 @@ fn a_whole_body_that_was_cut_inside_a_letter_is_told_as_no_text() {
     let found: Vec<&str> = report.findings().map(|finding| finding.detail.as_str()).collect();
     expect![[r#"
         whole, cut after 90 of 176 bytes: told as NotUtf8 and not as cut
-    "#]].assert_eq(&(found.join("\n") + "\n"));
+    "#]]
+    .assert_eq(&(found.join("\n") + "\n"));
 }
 
 #[test]
@@ -73,12 +100,18 @@ fn a_script_keeps_its_promises() {
             .call("c1", "f", &json!({"a": 1}))
             .call("c2", "f", &json!({"words": last}))
     });
-    let requests = ["hello there", "good bye, then"].map(|words| Request::new("m", vec![Message::user(words)]));
+    let requests =
+        ["hello there", "good bye, then"].map(|words| Request::new("m", vec![Message::user(words)]));
     let report = block_on(conformance::provider(&provider, &requests, Duration::from_secs(10)));
     assert!(report.is_ok(), "{report}");
     assert_eq!(report.unchecked().count(), 0, "{report}");
 
     let limited = Scripted::new("scripted", "m", |_| Turn::say("half a sen").stop(StopReason::MaxTokens));
-    let report = block_on(conformance::provider(&limited, &requests, Duration::from_secs(10)));
+    let checking = conformance::provider(&limited, &requests, Duration::from_secs(10));
+    // Any executor will do, one with threads too.
+    fn may_move<T: Send>(future: T) -> T {
+        future
+    }
+    let report = park_on(may_move(checking));
     assert!(report.is_ok(), "{report}");
 }

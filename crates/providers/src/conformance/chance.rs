@@ -6,7 +6,8 @@ pub(super) struct Chance(u64);
 impl Chance {
     /// Returns the numbers of a seed; each `stream` of one seed has its own.
     pub(super) fn new(seed: u64, stream: usize) -> Self {
-        let mixed = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (stream as u64 + 1).rotate_left(32);
+        let mixed =
+            seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (stream as u64 + 1).rotate_left(32);
         // Zero would stay zero.
         let mut chance = Chance(mixed | 1);
         chance.number();

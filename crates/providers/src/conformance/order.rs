@@ -10,7 +10,8 @@ use crate::{Event, Fold};
 pub(super) fn check(report: &mut Report, at: &str, events: &[Event], complete: bool) {
     report.check(Promise::Order, order(events, complete).err().map(|fault| format!("{at}: {fault}")));
     let (spelled, folded) = (blocks(events), fold(events).content);
-    let differs = (spelled != folded).then(|| format!("{at}: {} instead of {}", show(&folded), show(&spelled)));
+    let differs =
+        (spelled != folded).then(|| format!("{at}: {} instead of {}", show(&folded), show(&spelled)));
     report.check(Promise::Fold, differs);
     let faults = [(Promise::Usage, usage(events).err()), (Promise::Stop, stop(events).err())];
     for (promise, fault) in faults {
@@ -115,10 +116,8 @@ fn blocks(events: &[Event]) -> Vec<Content> {
             },
             Event::Signature(whole) => match blocks.last_mut() {
                 Some((_, Content::Thinking { signature, .. })) if open => *signature = Some(whole.clone()),
-                _ => blocks.push((
-                    None,
-                    Content::Thinking { text: String::new(), signature: Some(whole.clone()) },
-                )),
+                _ => blocks
+                    .push((None, Content::Thinking { text: String::new(), signature: Some(whole.clone()) })),
             },
             Event::CallStarted { index, id, name } => {
                 let (id, name) = (id.clone(), name.clone());
@@ -170,8 +169,12 @@ fn stop(events: &[Event]) -> Result<(), String> {
         _ => None,
     });
     match stop {
-        Some(StopReason::EndTurn) if calls => Err("the model asked for tools and is said to be done".to_owned()),
-        Some(StopReason::ToolUse) if !calls => Err("the model is said to wait for tools and called none".to_owned()),
+        Some(StopReason::EndTurn) if calls => {
+            Err("the model asked for tools and is said to be done".to_owned())
+        }
+        Some(StopReason::ToolUse) if !calls => {
+            Err("the model is said to wait for tools and called none".to_owned())
+        }
         Some(StopReason::Cut | StopReason::Cancelled) => {
             Err(format!("{} is for the one who asked to say", show(&stop)))
         }

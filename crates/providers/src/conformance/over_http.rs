@@ -176,7 +176,8 @@ impl Run<'_> {
                 Ok(()) if heard.retries() > 0 => heard.differs(Some(said)),
                 Ok(()) => Some("answered, and no attempt is told".to_owned()),
                 Err(fault) => {
-                    let fits = heard.error().is_some_and(|error| error.is_retryable() && error.kind() == kind);
+                    let fits =
+                        heard.error().is_some_and(|error| error.is_retryable() && error.kind() == kind);
                     (!fits).then(|| format!("told as {fault}"))
                 }
             });
@@ -196,7 +197,8 @@ impl Run<'_> {
             let at = format!("status {status}, again and again");
             let heard = self.ask(vec![Play::new(status, "application/json", b"{}")], &at).await;
             let asked = self.server.seen().len();
-            let fault = (asked != 1).then(|| format!("{at}: asked {asked} times, for {}", show(&heard.error())));
+            let fault =
+                (asked != 1).then(|| format!("{at}: asked {asked} times, for {}", show(&heard.error())));
             self.report.check(Promise::Attempts, fault);
         }
         let at = "status 503, again and again";
@@ -229,7 +231,8 @@ impl Run<'_> {
         let quiet: Vec<&Refusal> =
             samples.refusals.iter().filter(|refusal| refusal.retry_after.is_none()).collect();
         for refusal in quiet {
-            let at = format!("status {} with {}", refusal.status, show(&String::from_utf8_lossy(&refusal.body)));
+            let at =
+                format!("status {} with {}", refusal.status, show(&String::from_utf8_lossy(&refusal.body)));
             let mut play = Play::new(refusal.status, "application/json", &refusal.body);
             play.headers.extend(refusal.headers.iter().cloned());
             let heard = self.ask(vec![play], &at).await;
@@ -276,7 +279,8 @@ impl Run<'_> {
         let fault = match &heard.outcome {
             Ok(()) => self.untold(&heard).or_else(|| heard.differs(Some(said))),
             Err(fault) => {
-                let told = matches!(heard.error(), Some(ProviderError::Timeout { what: Waiting::Response, .. }));
+                let told =
+                    matches!(heard.error(), Some(ProviderError::Timeout { what: Waiting::Response, .. }));
                 (!told).then(|| format!("told as {fault}"))
             }
         };
@@ -323,4 +327,5 @@ impl Run<'_> {
         let asked = self.server.seen().len();
         let fault = (asked > 0).then(|| format!("{asked} requests without a legal history were sent"));
         self.report.check(Promise::Shapes, fault);
-    }}
+    }
+}

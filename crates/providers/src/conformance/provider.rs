@@ -25,7 +25,11 @@ pub async fn provider(subject: &dyn Provider, requests: &[Request], patience: Du
 }
 
 /// The same, with names for the requests.
-pub(super) async fn ask(subject: &dyn Provider, requests: Vec<(String, &Request)>, patience: Duration) -> Report {
+pub(super) async fn ask(
+    subject: &dyn Provider,
+    requests: Vec<(String, &Request)>,
+    patience: Duration,
+) -> Report {
     let mut report = Report::new(subject.wire(), &Promise::OF_PROVIDERS);
     let kit = Kit { subject, patience };
     let mut known = Vec::new();
@@ -251,11 +255,7 @@ impl Kit<'_> {
     }
 }
 
-async fn listen(
-    reply: &mut dyn Reply,
-    events: &mut Vec<Event>,
-    manner: Manner,
-) -> Result<(), ProviderError> {
+async fn listen(reply: &mut dyn Reply, events: &mut Vec<Event>, manner: Manner) -> Result<(), ProviderError> {
     // A reply that never ends must not fill the memory.
     while events.len() < 1_000_000 {
         let mut next = None;

@@ -96,11 +96,14 @@ fn two_at_once(wire: &dyn Wire, answer: &Answer, whole: &Read, report: &mut Repo
         Ok(events)
     });
     let fault = match outcome {
-        Ok(Ok(both)) => both.iter().any(|events| *events != whole.events).then(|| "other events than alone".to_owned()),
+        Ok(Ok(both)) => {
+            both.iter().any(|events| *events != whole.events).then(|| "other events than alone".to_owned())
+        }
         Ok(Err::<_, DecodeError>(fault)) => Some(fault.to_string()),
         Err(panic) => Some(panic),
     };
-    report.check(Promise::Apart, fault.map(|fault| format!("{}, two decoders in turn: {fault}", answer.name)));
+    report
+        .check(Promise::Apart, fault.map(|fault| format!("{}, two decoders in turn: {fault}", answer.name)));
 }
 
 fn cut_short(wire: &dyn Wire, answer: &Answer, whole: &Read, chance: &mut Chance, report: &mut Report) {
@@ -134,8 +137,8 @@ fn damaged(wire: &dyn Wire, answer: &Answer, chance: &mut Chance, report: &mut R
         let body = damage(&answer.body, number, chance);
         let at = format!("{}, damaged ({number}): {}", answer.name, show(&String::from_utf8_lossy(&body)));
         let Some(at_once) = read(wire, &answer.request, [body.as_slice()], &at, report) else { continue };
-        let short = at_once.outcome.is_ok()
-            && !at_once.events.iter().any(|event| matches!(event, Event::Stopped(_)));
+        let short =
+            at_once.outcome.is_ok() && !at_once.events.iter().any(|event| matches!(event, Event::Stopped(_)));
         report.check(Promise::Hostile, short.then(|| format!("{at}: complete without a reason to stop")));
         for pieces in [body.chunks(1).collect(), chance.pieces(&body, 40)] {
             let Some(got) = read(wire, &answer.request, pieces, &at, report) else { continue };

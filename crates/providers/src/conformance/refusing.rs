@@ -12,8 +12,14 @@ const WORDS: usize = 2000;
 /// Checks what becomes of refusals.
 pub(super) fn check(wire: &dyn Wire, samples: &Samples, report: &mut Report) {
     for refusal in samples.refusals.iter().chain(&statuses()) {
-        let at = format!("status {} with {}", refusal.status, super::order::show(&String::from_utf8_lossy(&refusal.body)));
-        let Some(error) = told(wire, refusal.status, &refusal.headers, &refusal.body, &at, report) else { continue };
+        let at = format!(
+            "status {} with {}",
+            refusal.status,
+            super::order::show(&String::from_utf8_lossy(&refusal.body))
+        );
+        let Some(error) = told(wire, refusal.status, &refusal.headers, &refusal.body, &at, report) else {
+            continue;
+        };
         report.check(Promise::Refusals, fault(refusal, &error).map(|fault| format!("{at}: {fault}")));
         for place in 0..refusal.body.len().min(1000) {
             let (head, _) = refusal.body.split_at(place);
@@ -23,7 +29,10 @@ pub(super) fn check(wire: &dyn Wire, samples: &Samples, report: &mut Report) {
     let page = b"<!DOCTYPE html>\n<html><body>502 Bad Gateway</body></html>";
     if let Some(error) = told(wire, 502, &[], page, "an HTML page with status 502", report) {
         let fits = matches!(error, ProviderError::Html { status: 502, .. }) && error.is_retryable();
-        report.check(Promise::Refusals, (!fits).then(|| format!("an HTML page with status 502: told as {error}")));
+        report.check(
+            Promise::Refusals,
+            (!fits).then(|| format!("an HTML page with status 502: told as {error}")),
+        );
     }
     let long = "what went wrong is\na long story; ".repeat(4000);
     told(wire, 500, &[], long.as_bytes(), "a refusal of 140 kB", report);
@@ -53,7 +62,9 @@ fn statuses() -> Vec<Refusal> {
         bare(500, ErrorKind::Server, true),
         bare(503, ErrorKind::Overloaded, true),
         bare(429, ErrorKind::RateLimited, true),
-        bare(429, ErrorKind::RateLimited, true).with_header("Retry-After", "7").asking_for(Duration::from_secs(7)),
+        bare(429, ErrorKind::RateLimited, true)
+            .with_header("Retry-After", "7")
+            .asking_for(Duration::from_secs(7)),
     ]
 }
 

@@ -53,7 +53,8 @@ pub(super) fn check(wire: &dyn Wire, samples: &Samples, report: &mut Report) {
             let at = format!("walk {number}, step {step} ({did}), {} messages", walk.request.messages.len());
             report.check(Promise::Memo, fault.map(|fault| format!("{at}: {fault}")));
         }
-        let refused = taken.err().map(|error| format!("walk {number}: no plain conversation is taken: {error}"));
+        let refused =
+            taken.err().map(|error| format!("walk {number}: no plain conversation is taken: {error}"));
         report.check(Promise::Memo, refused);
     }
 }

@@ -18,7 +18,8 @@ pub(super) fn check(wire: &dyn Wire, samples: &Samples, report: &mut Report) {
         report.check(Promise::Features, broken.map(|fault| format!("{}: {fault}", feature.name())));
     }
     for (what, request) in misshapen(&Request::new("m", Vec::<Message>::new())) {
-        let taken = guard(|| wire.encode(&request).is_ok().then(|| "it is taken".to_owned())).unwrap_or_else(Some);
+        let taken =
+            guard(|| wire.encode(&request).is_ok().then(|| "it is taken".to_owned())).unwrap_or_else(Some);
         report.check(Promise::Shapes, taken.map(|fault| format!("{what}: {fault}")));
     }
     let features = Feature::ALL.into_iter().map(asking_for);
@@ -61,13 +62,15 @@ fn feature_fault(wire: &dyn Wire, feature: Feature) -> Option<String> {
 fn written(wire: &dyn Wire, samples: &Samples, request: &Request, report: &mut Report) {
     let mut copy = request.clone();
     copy.messages = request.messages.iter().map(|message| Arc::new(Message::clone(message))).collect();
-    let Ok((first, again, copied)) = guard(|| (wire.encode(request), wire.encode(request), wire.encode(&copy)))
+    let Ok((first, again, copied)) =
+        guard(|| (wire.encode(request), wire.encode(request), wire.encode(&copy)))
     else {
         // Told where features are checked.
         return;
     };
-    let differs = (first != again || first != copied)
-        .then(|| format!("{} and then {}", show(&first), show(if first != again { &again } else { &copied })));
+    let differs = (first != again || first != copied).then(|| {
+        format!("{} and then {}", show(&first), show(if first != again { &again } else { &copied }))
+    });
     report.check(Promise::Deterministic, differs);
     if let (Some(key), Ok(http)) = (&samples.key, first) {
         report.check(Promise::Key, holds(&http, key).map(|place| format!("the key stands in {place}")));
@@ -108,7 +111,8 @@ pub(super) fn round_trip(wire: &dyn Wire, answer: &Answer, read: &Read, report: 
         Ok(Err(error)) => Some(format!("refused: {error}")),
         Ok(Ok(http)) => {
             let said = request.messages.get(answer.request.messages.len()).map(|message| &message.content);
-            let missing = said.into_iter().flatten().find_map(|block| missing(block, wire, &http.body.to_vec()));
+            let missing =
+                said.into_iter().flatten().find_map(|block| missing(block, wire, &http.body.to_vec()));
             missing.map(|what| format!("{what} is not in what is sent"))
         }
     };
@@ -136,7 +140,11 @@ pub(super) fn next_request(wire: &dyn Wire, answer: &Answer, read: &Read) -> Req
 fn missing(block: &Content, wire: &dyn Wire, body: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(body);
     let parsed: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
-    let says = |words: &str| words.trim().is_empty() || text.contains(words) || in_strings(&parsed, &|string| string.contains(words));
+    let says = |words: &str| {
+        words.trim().is_empty()
+            || text.contains(words)
+            || in_strings(&parsed, &|string| string.contains(words))
+    };
     let (what, there) = match block {
         Content::Text { text } => (text, says(text)),
         Content::Thinking { signature: Some(signature), .. } => (signature, says(signature)),
@@ -151,7 +159,9 @@ fn missing(block: &Content, wire: &dyn Wire, body: &[u8]) -> Option<String> {
             // Some wires want an object and others a text; what counts is what it means.
             let meant = meaning(if call.arguments.trim().is_empty() { "{}" } else { &call.arguments });
             let same = |value: &Value| Some(value) == meant.as_ref();
-            let there = meant.is_none() || anywhere(&parsed, &same) || in_strings(&parsed, &|text| meaning(text) == meant);
+            let there = meant.is_none()
+                || anywhere(&parsed, &same)
+                || in_strings(&parsed, &|text| meaning(text) == meant);
             (&call.arguments, there || says(&call.arguments))
         }
         Content::Opaque { wire: of, json } if of == wire.name() => (json, text.contains(json.as_str())),

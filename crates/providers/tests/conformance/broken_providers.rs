@@ -6,17 +6,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use expect_test::expect;
 use serde_json::json;
 use trunkline_message_tree::{Message, Origin, StopReason};
 use trunkline_providers::conformance::{self, Promise};
 use trunkline_providers::{Event, Provider, ProviderError, Reply, Request, Scripted, Turn};
 
-use super::{block_on, broken};
+use super::{block_on, broken, names};
 
 type Queue = Arc<Mutex<VecDeque<Event>>>;
 
 /// What is wrong.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
     Hangs,
     SkipsAnAttempt,
@@ -85,7 +86,8 @@ impl Provider for Broken {
             }
             outcome => outcome?,
         };
-        let queue = if self.fault == Fault::SharesItsQueue { Arc::clone(&self.queue) } else { Queue::default() };
+        let queue =
+            if self.fault == Fault::SharesItsQueue { Arc::clone(&self.queue) } else { Queue::default() };
         if self.fault == Fault::Hangs {
             return Ok(inner);
         }
@@ -148,11 +150,25 @@ impl Reply for BrokenReply {
 #[test]
 fn each_fault_of_a_provider_is_found() {
     let requests = ["hello there", "good bye, then"].map(|words| Request::new("m", [Message::user(words)]));
+    let mut found = String::new();
     for (fault, promise) in ALL {
         // Only one of them must be waited for.
         let patience = Duration::from_millis(if fault == Fault::Hangs { 100 } else { 10_000 });
         let report = block_on(conformance::provider(&provider(fault), &requests, patience));
         assert!(broken(&report).contains(&promise), "{promise}: {report}");
-        assert!(broken(&report).len() <= 3, "{promise}: {report}");
+        found.push_str(&format!("{fault:?}: {}\n", names(&report)));
     }
+    expect![[r#"
+        Hangs: Answered
+        SkipsAnAttempt: Order
+        NeverEndsCalls: Order
+        SpeaksAfterTheEnd: Over
+        HasNoName: Fold
+        SaysCut: Stop
+        CountsBackwards: Usage
+        TakesBeforeItWaits: Order, CancelSafe
+        StaysBusy: Answered, Shapes, Dropped, Apart
+        SharesItsQueue: Order, Apart
+        Repairs: Shapes
+    "#]].assert_eq(&found);
 }

@@ -103,7 +103,13 @@ impl Provider for Broken {
 
     async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {
         let reply = Some(self.inner.send(request.clone()).await?);
-        Ok(Box::new(BrokenReply { fault: self.fault, inner: Arc::clone(&self.inner), request, reply, again: 1 }))
+        Ok(Box::new(BrokenReply {
+            fault: self.fault,
+            inner: Arc::clone(&self.inner),
+            request,
+            reply,
+            again: 1,
+        }))
     }
 }
 

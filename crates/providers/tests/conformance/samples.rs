@@ -50,7 +50,8 @@ const CHAT_WHOLE: &str = r#"  {"id":"c","model":"m","choices":[{"index":0,"messa
 
 const REASONING: &str = r#"{"type":"reasoning","id":"rs_A", "encrypted_content":"gAAA","summary":[{"type":"summary_text","text":"hm"}]}"#;
 
-const CALL: &str = r#"{"type":"function_call","id":"fc_A","call_id":"call_A","name":"f","arguments":"{\"a\": 1}"}"#;
+const CALL: &str =
+    r#"{"type":"function_call","id":"fc_A","call_id":"call_A","name":"f","arguments":"{\"a\": 1}"}"#;
 
 fn responses_stream() -> String {
     [
