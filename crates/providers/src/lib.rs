@@ -23,6 +23,7 @@ mod scripted;
 mod secret;
 mod shape;
 mod sse;
+mod text;
 mod wire;
 
 pub use anthropic::Anthropic;
