@@ -1,8 +1,10 @@
 //! What a wire writes: features, shapes, the same bytes each time, and what the model said before.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 use trunkline_message_tree::{Content, Message, Origin};
 
 use super::asking::{asking_for, misshapen, without};
@@ -164,10 +166,20 @@ fn missing(block: &Content, wire: &dyn Wire, body: &[u8]) -> Option<String> {
                 || in_strings(&parsed, &|text| meaning(text) == meant);
             (&call.arguments, there || says(&call.arguments))
         }
-        Content::Opaque { wire: of, json } if of == wire.name() => (json, text.contains(json.as_str())),
+        Content::Opaque { wire: of, json } if of == wire.name() => (json, carries(&text, json)),
         _ => return None,
     };
     (!there).then(|| show(what))
+}
+
+/// Whether a raw block is there byte for byte: as it is, or, where the wire only wraps it, each of its members.
+fn carries(text: &str, json: &str) -> bool {
+    let members = || -> BTreeMap<String, &RawValue> { serde_json::from_str(json).unwrap_or_default() };
+    let each = |members: BTreeMap<String, &RawValue>| {
+        let mut payload = members.iter().filter(|(name, _)| *name != "type").peekable();
+        payload.peek().is_some() && payload.all(|(_, value)| text.contains(value.get()))
+    };
+    text.contains(json) || each(members())
 }
 
 fn meaning(text: &str) -> Option<Value> {

@@ -170,5 +170,6 @@ fn each_fault_of_a_provider_is_found() {
         StaysBusy: Answered, Shapes, Dropped, Apart
         SharesItsQueue: Order, Apart
         Repairs: Shapes
-    "#]].assert_eq(&found);
+    "#]]
+    .assert_eq(&found);
 }

@@ -434,5 +434,6 @@ fn each_fault_of_a_wire_is_found() {
         refusals are told at length: Refusals
         the key is in the path: Key
         the key has no header: Key
-    "#]].assert_eq(&found);
+    "#]]
+    .assert_eq(&found);
 }

@@ -143,10 +143,17 @@ pub(crate) fn chat() -> Samples {
     samples([stream, whole])
 }
 
-/// A whole body with a letter of two bytes in it.
-pub(crate) fn whole_with_a_long_letter() -> Samples {
-    let body = CHAT_WHOLE.replace("\\u00fc", "ü");
+/// A whole body with a letter of two bytes and a number with a point in it.
+pub(crate) fn whole_with_letters_and_numbers() -> Samples {
+    let body = CHAT_WHOLE.replace("\\u00fc", "ü").replace("\"id\"", "\"queue_time\":0.5,\"id\"");
     Samples::new([Answer::new("whole", request(false), body)])
+}
+
+/// A router that describes what a model thought, encrypted parts included.
+pub(crate) fn openrouter() -> Samples {
+    let details = r#"[{"type":"reasoning.encrypted", "data":"gAAA==","id":"rs_A","format":"openai-responses-v1","index":0}]"#;
+    let body = CHAT_WHOLE.replace("\"content\"", &format!("\"reasoning_details\":{details},\"content\""));
+    Samples::new([Answer::new("described", request(false), body)])
 }
 
 pub(crate) fn responses() -> Samples {
