@@ -61,6 +61,8 @@ fn samples_for(wire: &dyn Wire) -> Samples {
         "anthropic" => samples::anthropic(),
         "openai-chat" => samples::chat(),
         "openai-responses" => samples::responses(),
+        "ollama" => samples::ollama(),
+        "gemini" => samples::gemini(),
         // Without samples only what a wire writes is checked.
         _ => Samples::default(),
     }

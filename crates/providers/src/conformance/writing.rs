@@ -172,14 +172,28 @@ fn missing(block: &Content, wire: &dyn Wire, body: &[u8]) -> Option<String> {
     (!there).then(|| show(what))
 }
 
-/// Whether a raw block is there byte for byte: as it is, or, where the wire only wraps it, each of its members.
+/// Whether a raw block is there byte for byte: as it is, or, where the wire takes it apart, each of its strings.
 fn carries(text: &str, json: &str) -> bool {
-    let members = || -> BTreeMap<String, &RawValue> { serde_json::from_str(json).unwrap_or_default() };
-    let each = |members: BTreeMap<String, &RawValue>| {
-        let mut payload = members.iter().filter(|(name, _)| *name != "type").peekable();
-        payload.peek().is_some() && payload.all(|(_, value)| text.contains(value.get()))
-    };
-    text.contains(json) || each(members())
+    let parts: BTreeMap<String, &RawValue> = serde_json::from_str(json).unwrap_or_default();
+    let payload = parts.into_iter().filter(|(name, _)| name != "type");
+    let strings: Vec<&str> = payload.flat_map(|(_, value)| strings(value.get())).collect();
+    text.contains(json) || (!strings.is_empty() && strings.iter().all(|string| text.contains(string)))
+}
+
+/// Returns the strings of a value as they are written, quotes and escapes included.
+fn strings(json: &str) -> Vec<&str> {
+    match json.as_bytes().first() {
+        Some(b'"') => vec![json],
+        Some(b'[') => {
+            let list: Vec<&RawValue> = serde_json::from_str(json).unwrap_or_default();
+            list.into_iter().flat_map(|value| strings(value.get())).collect()
+        }
+        Some(b'{') => {
+            let fields: BTreeMap<String, &RawValue> = serde_json::from_str(json).unwrap_or_default();
+            fields.into_values().flat_map(|value| strings(value.get())).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn meaning(text: &str) -> Option<Value> {

@@ -168,3 +168,33 @@ pub(crate) fn responses() -> Samples {
     let whole = Answer::new("whole", request(false), whole).saying(said, StopReason::ToolUse);
     samples([stream, whole])
 }
+
+pub(crate) fn ollama() -> Samples {
+    let said = |id: &str| [thinking(None, "hm, so"), Content::text("grüße 🦀"), call(id, "{\"a\": 1}")];
+    let stream = [
+        r#"{"model":"m","message":{"role":"assistant","content":"","thinking":"hm, "},"done":false}"#,
+        r#"{"model":"m","message":{"role":"assistant","content":"","thinking":"so"},"done":false}"#,
+        r#"{"model":"m","message":{"role":"assistant","content":"grüße "},"done":false}"#,
+        r#"{"model":"m","message":{"role":"assistant","content":"🦀"},"done":false}"#,
+        r#"{"model":"m","message":{"role":"assistant","content":"","tool_calls":[{"id":"call_A","function":{"name":"f","arguments":{"a": 1}}}]},"done":false}"#,
+        r#"{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":4,"eval_count":8}"#,
+    ];
+    let stream = Answer::new("stream", request(true), stream.map(|line| format!("{line}\n")).concat())
+        .saying(said("call_A"), StopReason::ToolUse);
+    let whole = r#"{"model":"m","message":{"role":"assistant","content":"grüße 🦀","thinking":"hm, so","tool_calls":[{"function":{"name":"f","arguments":{"a": 1}}}]},"done":true,"done_reason":"stop","prompt_eval_count":4,"eval_count":8}"#;
+    let whole = Answer::new("whole", request(false), whole).saying(said("call_0"), StopReason::ToolUse);
+    samples([stream, whole])
+}
+
+pub(crate) fn gemini() -> Samples {
+    let stream = [
+        r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"hm","thought":true}]},"index":0}],"usageMetadata":{"promptTokenCount":70},"modelVersion":"m-3","responseId":"R1"}"#,
+        r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"grüße "}]},"index":0}],"modelVersion":"m-3"}"#,
+        r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"🦀"}]},"index":0}],"modelVersion":"m-3"}"#,
+        r#"{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"f","args":{"a": 1},"id":"x7"},"thoughtSignature":"c2ln"},{"functionCall":{"name":"f","args":{},"id":"x8"}}]},"index":0}]}"#,
+        r#"{"candidates":[{"content":{"parts":[{"text":""}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":70,"candidatesTokenCount":9,"thoughtsTokenCount":21}}"#,
+    ];
+    let stream = stream.map(|data| format!("data: {data}\r\n\r\n")).concat();
+    let whole = r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"grüße","thoughtSignature":"c2ln"}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":70,"candidatesTokenCount":9},"modelVersion":"m-3"}"#;
+    samples([Answer::new("stream", request(true), stream), Answer::new("whole", request(false), whole)])
+}
