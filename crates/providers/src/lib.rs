@@ -8,6 +8,8 @@ mod body;
 mod cassette;
 #[cfg(feature = "http")]
 mod cassette_file;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 mod event;
 mod feature;

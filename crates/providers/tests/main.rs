@@ -4,6 +4,8 @@ mod anthropic;
 mod base_url;
 mod cassette;
 mod catalogue;
+#[cfg(feature = "conformance")]
+mod conformance;
 mod corpora;
 mod errors;
 mod every_wire;
