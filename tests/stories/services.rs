@@ -62,8 +62,12 @@ fn request(messages: Vec<Message>, facts: &RequestFacts) -> Request {
     let mut request = Request::new("m", messages);
     if facts.tools_offered != Some(false) {
         let input_schema = json!({"type": "object"});
-        request.tools =
-            vec![ToolSpec { name: "read".to_owned(), description: "reads".to_owned(), input_schema }];
+        request.tools = vec![ToolSpec {
+            name: "read".to_owned(),
+            description: "reads".to_owned(),
+            input_schema,
+            strict: None,
+        }];
     }
     if facts.choice_forced {
         request.tool_choice = ToolChoice::Any;
@@ -76,7 +80,7 @@ fn request(messages: Vec<Message>, facts: &RequestFacts) -> Request {
 
 fn body(wire: &dyn Wire, request: &Request) -> Result<Value, String> {
     let encoded = wire.encode(request).map_err(|fault| format!("the encoder refuses: {fault}"))?;
-    serde_json::from_slice(&encoded.body).map_err(|fault| fault.to_string())
+    serde_json::from_slice(&encoded.body.to_vec()).map_err(|fault| fault.to_string())
 }
 
 /// The encoder does not send an assistant message in the last place; a guard behind it is taken away again.

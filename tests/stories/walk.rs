@@ -27,7 +27,7 @@ async fn a_message_is_the_same_in_the_request_the_log_the_export_and_after_a_res
 
     // On the wire: the words of the person, byte for byte, and nothing that the harness keeps for itself.
     let request = asked.lock().expect("one thread").pop().expect("one request");
-    let body = String::from_utf8(Anthropic::new().encode(&request).expect("it is legal").body)
+    let body = String::from_utf8(Anthropic::new().encode(&request).expect("it is legal").body.to_vec())
         .expect("JSON is UTF-8");
     assert!(body.contains(r#"say \"hello\" 👋"#), "{body}");
 

@@ -12,6 +12,19 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON schema of the arguments; its root is an object.
     pub input_schema: Value,
+    /// Whether the provider must hold the model's arguments to the schema; `None` for its own default.
+    ///
+    /// Providers then take a part of JSON Schema only. A wire that cannot do it leaves it out: arguments are checked
+    /// before a tool runs in any case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strict: Option<bool>,
+}
+
+impl ToolSpec {
+    /// Returns a tool whose strictness is left to the provider.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, input_schema: Value) -> Self {
+        ToolSpec { name: name.into(), description: description.into(), input_schema, strict: None }
+    }
 }
 
 /// Whether and which tool the model must use.

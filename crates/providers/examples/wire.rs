@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for wire in wires {
         let http = wire.encode(&request)?;
         println!("{} {} on {}", http.method, http.path, wire.name());
-        println!("{}\n", String::from_utf8_lossy(&http.body));
+        println!("{}\n", String::from_utf8_lossy(&http.body.to_vec()));
     }
 
     let mut decoder = chat.decoder(&request);

@@ -134,7 +134,8 @@ impl HttpProvider {
         headers.extend(self.headers.clone());
         let method = reqwest::Method::from_bytes(encoded.method.as_bytes())
             .map_err(|_| fault("the wire named no good method"))?;
-        let request = self.shared.client.request(method, url).headers(headers).body(encoded.body).build();
+        let request =
+            self.shared.client.request(method, url).headers(headers).body(encoded.body.to_vec()).build();
         request.map_err(|error| fault(&words(&error)))
     }
 }

@@ -2,10 +2,14 @@
 
 pub mod anthropic;
 mod api_error;
+mod assemble;
 mod base_url;
+mod body;
 mod error;
 mod event;
+mod feature;
 mod framing;
+mod history;
 #[cfg(feature = "http")]
 mod http;
 pub mod openai_chat;
@@ -24,14 +28,17 @@ mod wire;
 
 pub use anthropic::Anthropic;
 pub use base_url::{BaseUrl, BaseUrlError};
+pub use body::Body;
 pub use error::{DecodeError, EncodeError, ErrorKind, Place, ProviderError, Waiting};
 pub use event::{Event, Fold};
+pub use feature::{Feature, Support};
+pub use history::Memo;
 #[cfg(feature = "http")]
 pub use http::{HttpProvider, Timeouts};
 pub use openai_chat::{Dialect, OpenAiChat};
 pub use openai_responses::OpenAiResponses;
 pub use provider::{Provider, Reply};
-pub use request::{Request, Thinking};
+pub use request::{Cache, Effort, OutputSchema, Request, Thinking};
 pub use retry::RetryPolicy;
 pub use scripted::{Scripted, Turn};
 pub use secret::Secret;

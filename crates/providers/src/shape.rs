@@ -3,13 +3,16 @@
 //! Written apart from the crate that repairs histories, on purpose: two opinions that must agree. Pairing goes by
 //! place, never by a set of all ids, because ids come again in long sessions.
 
+use std::sync::Arc;
+
 use serde_json::value::RawValue;
 use trunkline_message_tree::{Content, Message, Role, ToolCall, ToolChoice};
 
-use crate::{EncodeError, Place, Request};
+use crate::history::Round;
+use crate::{Effort, EncodeError, Place, Request};
 
 /// Splits the leading system messages off.
-pub(crate) fn split_system(messages: &[Message]) -> (&[Message], &[Message]) {
+pub(crate) fn split_system(messages: &[Arc<Message>]) -> (&[Arc<Message>], &[Arc<Message>]) {
     let lead = messages.iter().take_while(|message| message.role == Role::System).count();
     messages.split_at(lead)
 }
@@ -19,29 +22,31 @@ pub(crate) fn is_silent(message: &Message) -> bool {
     message.content.iter().all(|content| matches!(content, Content::Text { text } if text.trim().is_empty()))
 }
 
+/// Checks the roles and the pairs of one round.
+pub(crate) fn check_round(round: Round<'_>, after: After) -> Result<(), EncodeError> {
+    round.places().try_for_each(|(node, message)| check_roles(message, node, round.leads))?;
+    check_pairing(round, after)
+}
+
 /// Checks that each block is in a message of a role that can have it.
-pub(crate) fn check_roles(messages: &[Message]) -> Result<(), EncodeError> {
-    let (leading, _) = split_system(messages);
-    for (index, message) in messages.iter().enumerate() {
-        let node = Place::of(index, message);
-        if message.content.is_empty() && index >= leading.len() {
-            return Err(EncodeError::EmptyMessage { node });
-        }
-        for content in &message.content {
-            let fits = match content {
-                Content::Text { .. } => message.role != Role::Tool,
-                Content::ToolResult(_) => matches!(message.role, Role::Tool | Role::User),
-                Content::Image(_) | Content::Document(_) => message.role == Role::User,
-                Content::Thinking { .. }
-                | Content::RedactedThinking { .. }
-                | Content::ToolCall(_)
-                | Content::ServerCall { .. }
-                | Content::ServerResult { .. } => message.role == Role::Assistant,
-                Content::Opaque { .. } => matches!(message.role, Role::Assistant | Role::User),
-            };
-            if !fits {
-                return Err(EncodeError::Misplaced { block: name_of(content), node });
-            }
+fn check_roles(message: &Message, node: Place, leads: bool) -> Result<(), EncodeError> {
+    if message.content.is_empty() && !leads {
+        return Err(EncodeError::EmptyMessage { node });
+    }
+    for content in &message.content {
+        let fits = match content {
+            Content::Text { .. } => message.role != Role::Tool,
+            Content::ToolResult(_) => matches!(message.role, Role::Tool | Role::User),
+            Content::Image(_) | Content::Document(_) => message.role == Role::User,
+            Content::Thinking { .. }
+            | Content::RedactedThinking { .. }
+            | Content::ToolCall(_)
+            | Content::ServerCall { .. }
+            | Content::ServerResult { .. } => message.role == Role::Assistant,
+            Content::Opaque { .. } => matches!(message.role, Role::Assistant | Role::User),
+        };
+        if !fits {
+            return Err(EncodeError::Misplaced { block: name_of(content), node });
         }
     }
     Ok(())
@@ -57,13 +62,12 @@ pub(crate) enum After {
 }
 
 /// Checks that each call is answered once, directly after its message or turn, and that nothing else is answered.
-pub(crate) fn check_pairing(messages: &[Message], after: After) -> Result<(), EncodeError> {
+fn check_pairing(round: Round<'_>, after: After) -> Result<(), EncodeError> {
     // The calls of the assistant message whose results are due, with whether each was answered.
     let mut due: Vec<(&str, bool)> = Vec::new();
     let mut caller: Option<Place> = None;
     let mut speaker = None;
-    for (index, message) in messages.iter().enumerate() {
-        let node = Place::of(index, message);
+    for (node, message) in round.places() {
         let mut other_block = false;
         for content in &message.content {
             match content {
@@ -155,5 +159,29 @@ pub(crate) fn name_of(content: &Content) -> &'static str {
         Content::ServerCall { .. } => "a call of the provider's own tool",
         Content::ServerResult { .. } => "a result of the provider's own tool",
         Content::Opaque { .. } => "a raw block",
+    }
+}
+
+/// Appends a value as JSON.
+pub(crate) fn write(bytes: &mut Vec<u8>, value: &impl serde::Serialize) -> Result<(), EncodeError> {
+    serde_json::to_writer(bytes, value).map_err(|fault| EncodeError::Json { reason: fault.to_string() })
+}
+
+/// Returns what is said to a model whose choice cannot be forced, as a JSON string.
+pub(crate) fn demand(choice: &ToolChoice) -> String {
+    let words = match choice {
+        ToolChoice::Auto => String::new(),
+        ToolChoice::None => "Answer in words; do not call a tool.".to_owned(),
+        ToolChoice::Any => "Answer with a call of one of the tools, not in words.".to_owned(),
+        ToolChoice::Named(name) => format!("Answer with a call of the tool {name}, not in words."),
+    };
+    serde_json::Value::String(words).to_string()
+}
+
+/// Returns OpenAI's word for an effort; above `high` it has `xhigh` (its specification, read 2026-11).
+pub(crate) fn openai_effort(effort: Effort) -> &'static str {
+    match effort {
+        Effort::Max => "xhigh",
+        other => other.word(),
     }
 }

@@ -164,7 +164,7 @@ impl Sign for SigV4 {
 
 fn body_hash(request: &HttpRequest) -> String {
     let mut hash = Sha256::new();
-    hash.update(&request.body);
+    request.body.chunks().iter().for_each(|chunk| hash.update(chunk));
     hex(&hash.finalize())
 }
 

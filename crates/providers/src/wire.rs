@@ -3,12 +3,15 @@
 //! A wire is a value without state. Everything that a reply needs to remember lives in its decoder, so one wire serves
 //! any number of requests at once.
 
-use crate::{DecodeError, EncodeError, Event, ProviderError, Request, Secret};
+use crate::{Body, DecodeError, EncodeError, Event, Feature, Memo, ProviderError, Request, Secret, Support};
 
 /// A provider's protocol as two pure functions.
 pub trait Wire: Send + Sync {
     /// Returns the name of the wire, such as `anthropic`; rules for legal histories go by it.
     fn name(&self) -> &'static str;
+
+    /// Returns what the wire makes of a feature. [`Wire::encode`] refuses a request that asks for one it has not.
+    fn support(&self, feature: Feature) -> Support;
 
     /// Writes the request as this wire wants it. The key is not in it.
     ///
@@ -16,6 +19,17 @@ pub trait Wire: Send + Sync {
     ///
     /// [`EncodeError`] if the wire would refuse the request, or has no place for something in it.
     fn encode(&self, request: &Request) -> Result<HttpRequest, EncodeError>;
+
+    /// The same, without encoding again what `memo` knows from the request before: the bytes are those of
+    /// [`Wire::encode`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Wire::encode`]; the memo is then empty.
+    fn encode_next(&self, request: &Request, memo: &mut Memo) -> Result<HttpRequest, EncodeError> {
+        memo.clear();
+        self.encode(request)
+    }
 
     /// Returns the header that carries the key.
     fn key_header(&self, key: &Secret) -> (String, String);
@@ -52,10 +66,31 @@ pub trait Decode: Send {
 pub struct HttpRequest {
     /// The method.
     pub method: &'static str,
-    /// The path below the base URL, such as `/v1/messages`.
+    /// The path below the base URL, such as `/v1/messages`, with its query.
     pub path: String,
     /// The headers, without a key.
     pub headers: Vec<(String, String)>,
     /// The body.
-    pub body: Vec<u8>,
+    pub body: Body,
+    /// What was asked for in words because the wire cannot force it here; empty almost always.
+    pub softened: Vec<Feature>,
+}
+
+impl HttpRequest {
+    /// Returns a request that posts JSON.
+    pub fn post_json(path: impl Into<String>, body: impl Into<Body>) -> Self {
+        HttpRequest {
+            method: "POST",
+            path: path.into(),
+            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+            body: body.into(),
+            softened: Vec::new(),
+        }
+    }
+
+    /// Adds a header.
+    pub fn with_header(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.push((name.to_owned(), value.into()));
+        self
+    }
 }

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use serde_json::json;
 use trunkline_message_tree::{ToolChoice, ToolSpec};
-use trunkline_providers::{Anthropic, Thinking, Wire};
+use trunkline_providers::{Anthropic, Cache, Thinking, Wire};
 
 use crate::replies::{body, report, request};
 
@@ -26,6 +26,7 @@ fn read_file() -> ToolSpec {
         name: "read_file".into(),
         description: "reads a file".into(),
         input_schema: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+        strict: None,
     }
 }
 
@@ -119,7 +120,7 @@ fn arguments_reach_the_wire_byte_for_byte() {
          result c1: ok",
     );
     let encoded = Anthropic::new().encode(&request).expect("legal");
-    let text = String::from_utf8(encoded.body).expect("JSON is UTF-8");
+    let text = String::from_utf8(encoded.body.to_vec()).expect("JSON is UTF-8");
     assert!(text.contains(r#""input":{"b":1.00,  "a": "\u00e9"}"#), "{text}");
 }
 
@@ -134,7 +135,7 @@ fn breakpoints_stand_on_tools_instructions_and_the_two_newest_user_messages() {
            + call c1 read_file {}
          result c1: 42",
     );
-    request.cache = true;
+    request.cache = Cache::Short;
     request.tools = vec![read_file()];
     request.tool_choice = ToolChoice::Any;
     request.stream = false;
@@ -319,7 +320,7 @@ fn a_field_of_the_caller_replaces_ours() {
     request.extra.insert("max_tokens".into(), json!(7));
     request.extra.insert("metadata".into(), json!({"user_id": "u"}));
     let encoded = Anthropic::new().encode(&request).expect("legal");
-    expect![[r#"{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],"stream":true,"max_tokens":7,"metadata":{"user_id":"u"}}"#]].assert_eq(&String::from_utf8(encoded.body).expect("JSON is UTF-8"));
+    expect![[r#"{"model":"m","stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],"max_tokens":7,"metadata":{"user_id":"u"}}"#]].assert_eq(&String::from_utf8(encoded.body.to_vec()).expect("JSON is UTF-8"));
 }
 
 #[test]

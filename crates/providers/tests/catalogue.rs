@@ -6,13 +6,13 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use trunkline_message_tree::{Content, Message, ToolChoice, ToolSpec};
 use trunkline_providers::{
-    Anthropic, Dialect, EncodeError, OpenAiChat, OpenAiResponses, Request, Thinking, Wire,
+    Anthropic, Cache, Dialect, EncodeError, Feature, OpenAiChat, OpenAiResponses, Request, Thinking, Wire,
 };
 
 use crate::replies::request;
 
 fn encoded(wire: &dyn Wire, request: &Request) -> Value {
-    serde_json::from_slice(&wire.encode(request).expect("legal").body).expect("the body is JSON")
+    serde_json::from_slice(&wire.encode(request).expect("legal").body.to_vec()).expect("the body is JSON")
 }
 
 fn refused(wire: &dyn Wire, conversation: &str) -> String {
@@ -36,7 +36,12 @@ fn marks(value: &Value) -> usize {
 }
 
 fn tool() -> ToolSpec {
-    ToolSpec { name: "f".into(), description: String::new(), input_schema: json!({"type": "object"}) }
+    ToolSpec {
+        name: "f".into(),
+        description: String::new(),
+        input_schema: json!({"type": "object"}),
+        strict: None,
+    }
 }
 
 const WITH_TOOLS: &str = "
@@ -112,7 +117,7 @@ fn c4_no_breakpoint_stands_on_a_blank_text() {
         "user: hi\nassistant: \\n\n+ call c1 f {}\nresult c1:\nuser: go on",
     ] {
         let mut request = request(conversation);
-        request.cache = true;
+        request.cache = Cache::Short;
         request.tools = vec![tool()];
         let body = encoded(&Anthropic::new(), &request);
         assert!(marks(&body) > 0);
@@ -134,9 +139,9 @@ fn c5_at_most_four_breakpoints_are_set() {
             request("system: be brief\nuser: one\nassistant: a\nuser: two\nassistant: b\nuser: three");
         for _ in 0..carried_marks {
             let block = Content::Opaque { wire: "anthropic".into(), json: carried.into() };
-            request.messages[2].content.push(block);
+            std::sync::Arc::make_mut(&mut request.messages[2]).content.push(block);
         }
-        request.cache = true;
+        request.cache = Cache::Short;
         request.tools = vec![tool()];
         let body = encoded(&Anthropic::new(), &request);
         assert_eq!(marks(&body), all, "{carried_marks} carried");
@@ -239,7 +244,7 @@ fn d7_reasoning_goes_back_byte_for_byte_and_no_id_is_made_up() {
     );
     let request = request(&conversation);
     let http = OpenAiResponses::new().encode(&request).expect("legal");
-    let body = String::from_utf8(http.body).expect("JSON is UTF-8");
+    let body = String::from_utf8(http.body.to_vec()).expect("JSON is UTF-8");
     assert!(body.contains(REASONING));
     assert!(!body.contains("\"fc_"));
 
@@ -284,16 +289,23 @@ fn d10_a_forced_choice_while_thinking_is_refused_where_the_service_refuses_it() 
     let mut request = Request::new("m", vec![Message::user("hi")]);
     request.tools = vec![tool()];
     request.thinking = Thinking::Budget(1024);
+    request.soft_choice = false;
     for choice in [ToolChoice::Any, ToolChoice::Named("f".into())] {
         request.tool_choice = choice;
         expect!["the anthropic wire does not do reasoning together with a forced tool choice"]
             .assert_eq(&Anthropic::new().encode(&request).expect_err("not legal").to_string());
         assert!(OpenAiResponses::new().encode(&request).is_ok());
     }
-    // What to do about it is the caller's decision; both ways out are legal.
+    // What to do about it is the caller's decision; all three ways out are legal.
+    request.soft_choice = true;
+    let asked = Anthropic::new().encode(&request).expect("the model is asked in words");
+    assert_eq!(asked.softened, [Feature::ChoiceNamed]);
+    let body: Value = serde_json::from_slice(&asked.body.to_vec()).expect("the body is JSON");
+    assert_eq!(body["tool_choice"], json!({"type": "auto"}));
+    assert_eq!(body["messages"][0]["content"][1]["text"], "Answer with a call of the tool f, not in words.");
     request.tool_choice = ToolChoice::Auto;
     assert!(Anthropic::new().encode(&request).is_ok());
     request.tool_choice = ToolChoice::Any;
-    request.thinking = Thinking::Off;
+    request.thinking = Thinking::Unsaid;
     assert!(Anthropic::new().encode(&request).is_ok());
 }

@@ -5,10 +5,13 @@ mod base_url;
 mod catalogue;
 mod corpora;
 mod errors;
+mod every_wire;
+mod features;
 mod fold;
 mod grammar;
 #[cfg(feature = "http")]
 mod http;
+mod memo;
 mod openai_chat;
 mod openai_responses_decode;
 mod openai_responses_encode;

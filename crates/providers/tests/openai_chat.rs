@@ -176,6 +176,7 @@ fn dialects_differ_in_fields() {
         name: "f".into(),
         description: String::new(),
         input_schema: json!({"type": "object"}),
+        strict: None,
     }];
     request.tool_choice = ToolChoice::Named("f".into());
     let mut text = String::new();
@@ -194,7 +195,7 @@ fn dialects_differ_in_fields() {
           {"content":"","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"c1","type":"function"}]}
         openrouter.ai: {"max_tokens":8192,"model":"m","reasoning":{"max_tokens":4096},"stream":true,"stream_options":{"include_usage":true},"tool_choice":{"function":{"name":"f"},"type":"function"}}
           {"content":"","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"c1","type":"function"}]}
-        api.deepseek.com: {"max_tokens":8192,"model":"m","reasoning_effort":"medium","stream":true,"stream_options":{"include_usage":true},"tool_choice":{"function":{"name":"f"},"type":"function"}}
+        api.deepseek.com: {"max_tokens":8192,"model":"m","reasoning_effort":"medium","stream":true,"stream_options":{"include_usage":true},"thinking":{"type":"enabled"}}
           {"content":"","reasoning_content":"hmm","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"c1","type":"function"}]}
         api.mistral.ai: {"max_tokens":8192,"model":"m","reasoning_effort":"medium","stream":true,"tool_choice":{"function":{"name":"f"},"type":"function"}}
           {"content":"","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"c1","type":"function"}]}

@@ -18,7 +18,7 @@ fn check_input(conversation: &str, expected: Expect) {
 
 fn input(conversation: &str) -> String {
     let encoded = OpenAiResponses::new().encode(&request(conversation)).expect("legal");
-    let body: serde_json::Value = serde_json::from_slice(&encoded.body).expect("the body is JSON");
+    let body: serde_json::Value = serde_json::from_slice(&encoded.body.to_vec()).expect("the body is JSON");
     let items = body["input"].as_array().expect("a list");
     items.iter().map(|item| format!("{item}\n")).collect()
 }
@@ -182,14 +182,15 @@ fn what_is_asked_for_has_its_fields() {
         name: "f".into(),
         description: "does it".into(),
         input_schema: json!({"type": "object"}),
+        strict: None,
     }];
     request.tool_choice = ToolChoice::Named("f".into());
     request.extra.insert("store".into(), json!(true));
     let encoded = OpenAiResponses::new().encode(&request).expect("legal");
     assert_eq!((encoded.method, encoded.path.as_str()), ("POST", "/v1/responses"));
-    expect![[r#"{"model":"m","input":[{"role":"user","content":"hi"}],"tools":[{"type":"function","name":"f","description":"does it","parameters":{"type":"object"},"strict":false}],"tool_choice":{"type":"function","name":"f"},"max_output_tokens":8192,"temperature":0.5,"reasoning":{"effort":"medium"},"include":["reasoning.encrypted_content"],"store":true}"#]].assert_eq(&String::from_utf8(encoded.body).expect("JSON is UTF-8"));
+    expect![[r#"{"model":"m","tools":[{"type":"function","name":"f","description":"does it","parameters":{"type":"object"},"strict":false}],"tool_choice":{"type":"function","name":"f"},"max_output_tokens":8192,"temperature":0.5,"reasoning":{"effort":"medium"},"include":["reasoning.encrypted_content"],"input":[{"role":"user","content":"hi"}],"store":true}"#]].assert_eq(&String::from_utf8(encoded.body.to_vec()).expect("JSON is UTF-8"));
 
     request.tool_choice = ToolChoice::Any;
     let encoded = OpenAiResponses::without_reasoning().encode(&request).expect("legal");
-    expect![[r#"{"model":"m","input":[{"role":"user","content":"hi"}],"tools":[{"type":"function","name":"f","description":"does it","parameters":{"type":"object"},"strict":false}],"tool_choice":"required","max_output_tokens":8192,"temperature":0.5,"reasoning":{"effort":"medium"},"store":true}"#]].assert_eq(&String::from_utf8(encoded.body).expect("JSON is UTF-8"));
+    expect![[r#"{"model":"m","tools":[{"type":"function","name":"f","description":"does it","parameters":{"type":"object"},"strict":false}],"tool_choice":"required","max_output_tokens":8192,"temperature":0.5,"reasoning":{"effort":"medium"},"input":[{"role":"user","content":"hi"}],"store":true}"#]].assert_eq(&String::from_utf8(encoded.body.to_vec()).expect("JSON is UTF-8"));
 }

@@ -161,8 +161,10 @@ fn ids_of_other_wires_are_refused_where_they_do_not_fit() {
 fn arguments_must_be_an_object() {
     for arguments in ["{\"path\": \"a.r", "[]", "\"null\"", "nonsense"] {
         let mut request = request("user: hi\nassistant:\n+ call c1 f {}\nresult c1: ok");
-        if let Some(trunkline_message_tree::Content::ToolCall(call)) =
-            request.messages.get_mut(1).and_then(|message| message.content.first_mut())
+        if let Some(trunkline_message_tree::Content::ToolCall(call)) = request
+            .messages
+            .get_mut(1)
+            .and_then(|message| std::sync::Arc::make_mut(message).content.first_mut())
         {
             call.arguments = arguments.to_owned();
         }
@@ -409,8 +411,12 @@ fn a_picture_in_a_result_has_no_place_in_chat() {
 
 #[test]
 fn what_is_demanded_must_be_possible() {
-    let tool =
-        ToolSpec { name: "f".into(), description: String::new(), input_schema: json!({"type": "object"}) };
+    let tool = ToolSpec {
+        name: "f".into(),
+        description: String::new(),
+        input_schema: json!({"type": "object"}),
+        strict: None,
+    };
 
     let mut forced = request("user: hi");
     forced.tool_choice = ToolChoice::Any;
@@ -432,6 +438,7 @@ fn what_is_demanded_must_be_possible() {
 
     forced.tool_choice = ToolChoice::Any;
     forced.thinking = Thinking::Budget(1024);
+    forced.soft_choice = false;
     expect![[r#"
         anthropic: the anthropic wire does not do reasoning together with a forced tool choice
         openai-chat: accepted

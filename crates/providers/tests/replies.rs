@@ -1,7 +1,7 @@
 //! What the tests of all wires share: a body in, text out.
 
 use trunkline_message_tree::{Message, Origin, notation};
-use trunkline_providers::{DecodeError, Event, Fold, Request, Wire};
+use trunkline_providers::{Cache, DecodeError, Event, Fold, Request, Wire};
 
 /// Decodes a body that comes in the given pieces.
 pub(crate) fn decode<'a>(
@@ -49,13 +49,13 @@ pub(crate) fn body(wire: &dyn Wire, request: &Request) -> String {
         Ok(encoded) => encoded,
         Err(error) => return format!("refused: {error}"),
     };
-    let value: serde_json::Value = serde_json::from_slice(&encoded.body).expect("the body is JSON");
+    let value: serde_json::Value = serde_json::from_slice(&encoded.body.to_vec()).expect("the body is JSON");
     serde_json::to_string_pretty(&value).expect("a value can be printed")
 }
 
 /// A request for a conversation in notation; blocks get positions, not nodes.
 pub(crate) fn request(conversation: &str) -> Request {
     let mut request = Request::new("m", notation::parse(conversation).expect("the test's own notation"));
-    request.cache = false;
+    request.cache = Cache::Off;
     request
 }

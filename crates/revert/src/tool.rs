@@ -51,5 +51,6 @@ pub fn tool_spec() -> ToolSpec {
             },
             "required": ["category", "step"]
         }),
+        strict: None,
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn build(state: &State, settings: &Settings, provider: &dyn Provider)
     let (messages, repairs) = legal(rendered, provider, !tools.is_empty());
     let mut request = Request::new(provider.origin().model.clone(), messages);
     request.tools = tools;
-    request.max_output_tokens = settings.max_output_tokens;
+    request.max_output_tokens = Some(settings.max_output_tokens);
     request.temperature = settings.temperature;
     Prompt { request, repairs }
 }

@@ -93,7 +93,7 @@ async fn without_the_opt_in_the_tool_does_not_exist_and_an_injected_request_is_i
     story.prompt("do it").await.unwrap();
     let requests = story.world.requests.lock().unwrap();
     for request in requests.iter() {
-        let body = Anthropic::new().encode(request).unwrap().body;
+        let body = Anthropic::new().encode(request).unwrap().body.to_vec();
         let body = String::from_utf8(body).unwrap();
         // The injected call itself is what the model wrote, so it is in the second request, and nothing else is.
         let without_call = body.replace(r#""name":"revert_to_state""#, "");

@@ -35,7 +35,7 @@ pub(crate) async fn begin(approval: Approval, turns: Vec<Turn>) -> Story {
 pub(crate) fn sent(world: &World) -> String {
     let requests = world.requests.lock().unwrap();
     let encoded = Anthropic::new().encode(requests.last().expect("the model was asked")).unwrap();
-    String::from_utf8(encoded.body).unwrap()
+    String::from_utf8(encoded.body.to_vec()).unwrap()
 }
 
 /// The roles of the last request as the wire has them.
@@ -58,7 +58,12 @@ pub(crate) struct Looks<F>(pub(crate) F);
 impl<F: Fn() -> ToolOutput + Send + Sync> Tool for Looks<F> {
     fn spec(&self) -> ToolSpec {
         let schema = json!({ "type": "object" });
-        ToolSpec { name: "look".to_owned(), description: "a test".to_owned(), input_schema: schema }
+        ToolSpec {
+            name: "look".to_owned(),
+            description: "a test".to_owned(),
+            input_schema: schema,
+            strict: None,
+        }
     }
 
     fn access(&self) -> Access {

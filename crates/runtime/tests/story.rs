@@ -93,7 +93,12 @@ impl Tool for TestTool {
             "properties": { "path": { "type": "string" }, "text": { "type": "string" } },
             "required": ["path"],
         });
-        ToolSpec { name: self.name.to_owned(), description: "a test".to_owned(), input_schema: schema }
+        ToolSpec {
+            name: self.name.to_owned(),
+            description: "a test".to_owned(),
+            input_schema: schema,
+            strict: None,
+        }
     }
 
     fn access(&self) -> Access {

@@ -16,6 +16,7 @@ pub(crate) fn spec(name: &str, description: &str, properties: Value, required: &
             "required": required,
             "additionalProperties": false,
         }),
+        strict: None,
     }
 }
 

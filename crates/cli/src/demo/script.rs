@@ -131,7 +131,7 @@ fn edit(source: &str, tried: bool, id: String) -> Turn {
 }
 
 /// Pairs calls with their results, in order.
-fn answered(messages: &[Message]) -> Vec<Answered<'_>> {
+fn answered(messages: &[std::sync::Arc<Message>]) -> Vec<Answered<'_>> {
     let mut found = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         if message.role != Role::Assistant {
@@ -161,7 +161,7 @@ fn staged_as(text: &str) -> Option<String> {
 }
 
 /// Returns the newest mark that stands before the first proposal: the last node worth keeping.
-fn last_mark(messages: &[Message]) -> String {
+fn last_mark(messages: &[std::sync::Arc<Message>]) -> String {
     let edited = messages.iter().position(|message| message.calls().any(|call| call.name == "edit_file"));
     let kept = messages.get(..edited.unwrap_or(messages.len())).unwrap_or_default();
     let marks =

@@ -1,16 +1,17 @@
 //! From messages to text.
 
+use std::borrow::Borrow;
 use std::fmt::Write;
 
 use crate::{
     Author, Content, Entry, Media, MediaSource, Message, MessageTree, MoveKind, Part, Role, StopReason,
 };
 
-/// Prints a list of messages, a line for each and one for each further block.
-pub fn print(messages: &[Message]) -> String {
+/// Prints a list of messages, owned or shared, a line for each and one for each further block.
+pub fn print<M: Borrow<Message>>(messages: &[M]) -> String {
     let mut out = String::new();
     for message in messages {
-        push_message(&mut out, "", message);
+        push_message(&mut out, "", message.borrow());
     }
     out
 }

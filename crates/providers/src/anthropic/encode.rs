@@ -1,5 +1,7 @@
 //! Our request to the body of a Messages request.
 
+use std::sync::Arc;
+
 use serde_json::value::RawValue;
 use trunkline_message_tree::{
     Content, Media, MediaSource, Message, Part, Role, StopReason, ToolChoice, ToolResult,
@@ -7,31 +9,41 @@ use trunkline_message_tree::{
 
 use super::NAME;
 use super::shapes::{
-    Block, Body, CacheControl, Choice, Known, Marked, ResultContent, Source, ThinkingSwitch, Tool,
-    WireMessage,
+    Block, Body, Choice, Format, Known, Marked, Metadata, OutputConfig, ResultContent, Source, System,
+    ThinkingSwitch, Tool,
 };
-use crate::{EncodeError, Place, Request, Thinking, shape};
+use crate::history::{Inserts, Out, Round, WriteRound};
+use crate::request::DEFAULT_MAX_OUTPUT_TOKENS;
+use crate::{
+    Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, feature, shape,
+};
 
-const BREAKPOINT: CacheControl = CacheControl { kind: "ephemeral" };
 // "A maximum of 4 blocks with cache_control may be provided. Found 5.", quoted by users in 2026.
 const BREAKPOINT_LIMIT: usize = 4;
+// The newest user message, where the next request goes on, and the one before it, which is the newest again when this
+// one is taken back. The service looks back from each mark for what it knows (Anthropic's documents, read 2026-11).
+const NEWEST: usize = 2;
 
-/// Writes the body, or says what is not legal in it.
-pub(super) fn body(request: &Request) -> Result<Vec<u8>, EncodeError> {
+/// Writes the request, or says what is not legal in it.
+pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest, EncodeError> {
     let (system, rest) = shape::split_system(&request.messages);
-    shape::check_roles(&request.messages)?;
-    shape::check_pairing(&request.messages, shape::After::Message)?;
     shape::check_tools(request, NAME)?;
-    check_ends(rest, system.len())?;
-    check_thinking(request)?;
+    feature::check(request, NAME, super::support)?;
+    check_budget(request)?;
+    check_first(rest, system.len())?;
+    memo.update(&request.messages, system.len(), &Messages)?;
+    check_last(rest, system.len())?;
 
-    let mut system_blocks = Vec::new();
-    for (index, message) in system.iter().enumerate().filter(|(_, message)| !shape::is_silent(message)) {
-        for content in &message.content {
-            system_blocks.push(block(content, message, Place::of(index, message))?);
-        }
-    }
-    let mut messages = wire_messages(rest, system.len())?;
+    let softened = softened(request, memo)?;
+    let tail =
+        softened.map(|_| format!(",{{\"type\":\"text\",\"text\":{}}}", shape::demand(&request.tool_choice)));
+    let (breakpoint, mark) = breakpoint(request.cache);
+    // Marks that carried blocks have of their own count, and the deepest of ours are kept.
+    let mut left = BREAKPOINT_LIMIT.saturating_sub(memo.carried());
+    let marks = memo.places(NEWEST.min(if breakpoint.is_some() { left } else { 0 }));
+    left -= marks;
+    let system = system_blocks(system, breakpoint.filter(|_| left > 0))?;
+    left -= usize::from(!system.is_empty()).min(left);
     let mut tools: Vec<Tool<'_>> = request
         .tools
         .iter()
@@ -39,47 +51,125 @@ pub(super) fn body(request: &Request) -> Result<Vec<u8>, EncodeError> {
             name: &tool.name,
             description: &tool.description,
             input_schema: &tool.input_schema,
+            strict: tool.strict,
             cache_control: None,
         })
         .collect();
-    if request.cache {
-        place_breakpoints(&mut tools, &mut system_blocks, &mut messages);
+    if let Some(tool) = tools.last_mut().filter(|_| left > 0) {
+        tool.cache_control = breakpoint;
     }
 
-    let choice = match &request.tool_choice {
-        _ if tools.is_empty() => None,
-        ToolChoice::Auto => Some(Choice::Auto),
-        ToolChoice::None => Some(Choice::None),
-        ToolChoice::Any => Some(Choice::Any),
-        ToolChoice::Named(name) => Some(Choice::Tool { name }),
-    };
-    let thinking = match request.thinking {
-        Thinking::Off => None,
-        Thinking::Budget(budget_tokens) => Some(ThinkingSwitch { kind: "enabled", budget_tokens }),
-    };
     // A field of the caller's own replaces ours; two of one name would be refused or, worse, not.
     let ours = |name: &str| !request.extra.contains_key(name);
+    let stop = request.stop.as_slice();
+    let max_tokens = request.max_output_tokens.unwrap_or(DEFAULT_MAX_OUTPUT_TOKENS);
     let body = Body {
         model: Some(request.model.as_str()).filter(|_| ours("model")),
-        max_tokens: Some(request.max_output_tokens).filter(|_| ours("max_tokens")),
-        system: Some(system_blocks).filter(|blocks| !blocks.is_empty() && ours("system")),
+        max_tokens: Some(max_tokens).filter(|_| ours("max_tokens")),
+        system: Some(system).filter(|blocks| !blocks.is_empty() && ours("system")),
+        tool_choice: choice(request, softened.is_some()).filter(|_| ours("tool_choice")),
         tools: Some(tools).filter(|tools| !tools.is_empty() && ours("tools")),
-        tool_choice: choice.filter(|_| ours("tool_choice")),
-        thinking: thinking.filter(|_| ours("thinking")),
+        thinking: thinking(request.thinking).filter(|_| ours("thinking")),
+        output_config: output_config(request).filter(|_| ours("output_config")),
         temperature: request.temperature.filter(|_| ours("temperature")),
-        messages: Some(messages).filter(|_| ours("messages")),
+        top_p: request.top_p.filter(|_| ours("top_p")),
+        top_k: request.top_k.filter(|_| ours("top_k")),
+        stop_sequences: Some(stop).filter(|stop| !stop.is_empty() && ours("stop_sequences")),
+        metadata: request.user.as_deref().map(|user_id| Metadata { user_id }).filter(|_| ours("metadata")),
+        service_tier: request.service_tier.as_deref().filter(|_| ours("service_tier")),
         stream: request.stream.then_some(true).filter(|_| ours("stream")),
-        extra: &request.extra,
     };
-    serde_json::to_vec(&body).map_err(|fault| EncodeError::Json { reason: fault.to_string() })
+    let elements = memo.elements(Inserts { mark, marks, lead: false, tail });
+    let body = assemble::body(&body, ("messages", elements), &request.extra, &[])?;
+    let mut http = HttpRequest::post_json("/v1/messages", body);
+    http.softened.extend(softened);
+    Ok(http)
 }
 
-fn check_ends(rest: &[Message], lead: usize) -> Result<(), EncodeError> {
+/// Returns a breakpoint, and how it is added to a block that is already written.
+fn breakpoint(cache: Cache) -> (Option<&'static RawValue>, &'static str) {
+    let mark = match cache {
+        Cache::Off => return (None, ""),
+        Cache::Short => ",\"cache_control\":{\"type\":\"ephemeral\"}",
+        Cache::Long => ",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"}",
+    };
+    let value = mark.split_once(':').and_then(|(_, value)| serde_json::from_str(value).ok());
+    (value, mark)
+}
+
+/// Writes the instructions; those that say nothing are left out.
+fn system_blocks<'a>(
+    system: &'a [Arc<Message>],
+    breakpoint: Option<&'a RawValue>,
+) -> Result<Vec<System<'a>>, EncodeError> {
+    let mut blocks = Vec::new();
+    for (index, message) in system.iter().enumerate().filter(|(_, message)| !shape::is_silent(message)) {
+        let node = Place::of(index, message);
+        for content in &message.content {
+            let Content::Text { text } = content else {
+                return Err(EncodeError::Misplaced { block: shape::name_of(content), node });
+            };
+            if text.trim().is_empty() {
+                return Err(EncodeError::BlankText { node });
+            }
+            blocks.push(System { text, cache_control: None });
+        }
+    }
+    if let Some(last) = blocks.last_mut() {
+        last.cache_control = breakpoint;
+    }
+    Ok(blocks)
+}
+
+fn choice(request: &Request, softened: bool) -> Option<Choice<'_>> {
+    if request.tools.is_empty() {
+        return None;
+    }
+    let (kind, name) = match &request.tool_choice {
+        _ if softened => ("auto", None),
+        ToolChoice::Auto => ("auto", None),
+        ToolChoice::None => ("none", None),
+        ToolChoice::Any => ("any", None),
+        ToolChoice::Named(name) => ("tool", Some(name.as_str())),
+    };
+    // `none` has no such switch (Anthropic's client, read 2026-11).
+    let disable_parallel_tool_use =
+        request.parallel_calls.map(|parallel| !parallel).filter(|_| kind != "none");
+    Some(Choice { kind, name, disable_parallel_tool_use })
+}
+
+fn thinking(thinking: Thinking) -> Option<ThinkingSwitch> {
+    let (kind, budget_tokens) = match thinking {
+        Thinking::Unsaid => return None,
+        Thinking::Off => ("disabled", None),
+        Thinking::Budget(budget) => ("enabled", Some(budget)),
+        Thinking::Effort(_) => ("adaptive", None),
+    };
+    Some(ThinkingSwitch { kind, budget_tokens })
+}
+
+fn output_config(request: &Request) -> Option<OutputConfig<'_>> {
+    let effort = match request.thinking {
+        // There is no `minimal` ("Supported levels: high, low, max, medium", recorded 2026).
+        Thinking::Effort(effort) => Some(effort.max(crate::Effort::Low).word()),
+        _ => None,
+    };
+    let format = request.output.as_ref().map(|output| Format { kind: "json_schema", schema: &output.schema });
+    (effort.is_some() || format.is_some()).then_some(OutputConfig { effort, format })
+}
+
+fn check_first(rest: &[Arc<Message>], lead: usize) -> Result<(), EncodeError> {
     match rest {
         [] => Err(EncodeError::NoMessages),
         [first, ..] if first.role != Role::User => {
             Err(EncodeError::FirstNotUser { node: Place::of(lead, first) })
         }
+        _ => Ok(()),
+    }
+}
+
+fn check_last(rest: &[Arc<Message>], lead: usize) -> Result<(), EncodeError> {
+    match rest {
         // A turn that the provider paused goes on where it stopped; all else would put words into the model's mouth,
         // which newer models refuse.
         [.., last] if last.role == Role::Assistant && last.stop != Some(StopReason::Pause) => {
@@ -89,45 +179,87 @@ fn check_ends(rest: &[Message], lead: usize) -> Result<(), EncodeError> {
     }
 }
 
-fn check_thinking(request: &Request) -> Result<(), EncodeError> {
-    let Thinking::Budget(budget) = request.thinking else { return Ok(()) };
-    if matches!(request.tool_choice, ToolChoice::Any | ToolChoice::Named(_)) {
-        return Err(EncodeError::Unsupported {
-            wire: NAME,
-            what: "reasoning together with a forced tool choice",
-        });
+/// Says whether a choice is only asked for: "Thinking may not be enabled when tool_choice forces tool use." (quoted by
+/// users, 2026; of adaptive reasoning both is reported).
+fn softened(request: &Request, memo: &Memo) -> Result<Option<Feature>, EncodeError> {
+    let feature = match request.tool_choice {
+        ToolChoice::Any => Feature::ChoiceAny,
+        ToolChoice::Named(_) => Feature::ChoiceNamed,
+        ToolChoice::Auto | ToolChoice::None => return Ok(None),
+    };
+    match request.thinking {
+        Thinking::Unsaid | Thinking::Off => Ok(None),
+        _ if request.soft_choice && memo.has_tail() => Ok(Some(feature)),
+        _ => {
+            Err(EncodeError::Unsupported { wire: NAME, what: "reasoning together with a forced tool choice" })
+        }
     }
-    if budget >= request.max_output_tokens {
-        let max_output_tokens = request.max_output_tokens;
-        return Err(EncodeError::ThinkingBudget { budget, max_output_tokens });
-    }
-    Ok(())
 }
 
-/// Groups messages as the wire wants them: results and the user message after them in one.
-fn wire_messages(rest: &[Message], lead: usize) -> Result<Vec<WireMessage<'_>>, EncodeError> {
-    let mut wire: Vec<WireMessage<'_>> = Vec::with_capacity(rest.len());
-    let mut ids = std::collections::HashSet::new();
-    let mut after_results = false;
-    for (index, message) in rest.iter().enumerate() {
-        let node = Place::of(lead + index, message);
-        for call in message.calls() {
-            // `tool_use` ids must be unique in the whole history: a rule of this wire alone.
-            if !ids.insert(call.id.as_str()) {
-                return Err(EncodeError::DuplicateCall { call: call.id.clone(), node });
-            }
+fn check_budget(request: &Request) -> Result<(), EncodeError> {
+    let max_output_tokens = request.max_output_tokens.unwrap_or(DEFAULT_MAX_OUTPUT_TOKENS);
+    match request.thinking {
+        Thinking::Budget(budget) if budget >= max_output_tokens => {
+            Err(EncodeError::ThinkingBudget { budget, max_output_tokens })
         }
-        let mut blocks = Vec::with_capacity(message.content.len());
-        for content in &message.content {
-            blocks.push(block(content, message, node)?);
-        }
-        match wire.last_mut() {
-            Some(open) if after_results => open.content.extend(blocks),
-            _ => wire.push(WireMessage { role: role(message.role), content: blocks }),
-        }
-        after_results = message.role == Role::Tool && rest.get(index + 1).is_some_and(is_user_side);
+        _ => Ok(()),
     }
-    Ok(wire)
+}
+
+/// Writes messages as the wire wants them: results and the user message after them in one.
+struct Messages;
+
+impl WriteRound for Messages {
+    fn key(&self) -> String {
+        NAME.to_owned()
+    }
+
+    fn pairing(&self) -> shape::After {
+        shape::After::Message
+    }
+
+    fn unique_calls(&self) -> bool {
+        true
+    }
+
+    fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
+        let mut after_results = false;
+        let mut mark = None;
+        for (position, (node, message)) in round.places().enumerate() {
+            if after_results {
+                out.bytes().push(b',');
+            } else {
+                let role = role(message.role);
+                out.begin().extend_from_slice(format!("{{\"role\":\"{role}\",\"content\":[").as_bytes());
+                out.no_tail();
+                mark = None;
+            }
+            for (number, content) in message.content.iter().enumerate() {
+                if number > 0 {
+                    out.bytes().push(b',');
+                }
+                let block = block(content, message, node)?;
+                shape::write(out.bytes(), &block)?;
+                match &block {
+                    Block::Known(known) if known.takes_mark() => mark = Some(out.bytes().len() - 1),
+                    Block::Raw(raw) if is_marked(raw) => out.carries_mark(),
+                    _ => {}
+                }
+            }
+            let next = round.messages.get(position + 1);
+            let joined = message.role == Role::Tool && next.is_some_and(|next| is_user_side(next));
+            if message.role != Role::Assistant && message.role != Role::System {
+                let end = out.bytes().len();
+                out.tail_at(end);
+                mark.filter(|_| !joined).into_iter().for_each(|at| out.mark_at(at));
+            }
+            if !joined {
+                out.bytes().extend_from_slice(b"]}");
+            }
+            after_results = joined;
+        }
+        Ok(())
+    }
 }
 
 fn is_user_side(message: &Message) -> bool {
@@ -147,7 +279,7 @@ fn block<'a>(content: &'a Content, message: &Message, node: Place) -> Result<Blo
     let known = match content {
         // White space beside a call was seen to be accepted in recorded requests; the models write it themselves.
         Content::Text { text } if !text.is_empty() && message.calls().next().is_some() => {
-            Known::Text { text, cache_control: None }
+            Known::Text { text }
         }
         Content::Text { text } => text_block(text, node)?,
         Content::Thinking { text, signature: Some(signature) } if !signature.is_empty() => {
@@ -155,8 +287,8 @@ fn block<'a>(content: &'a Content, message: &Message, node: Place) -> Result<Blo
         }
         Content::Thinking { .. } => return Err(EncodeError::UnsignedThinking { node }),
         Content::RedactedThinking { data } => Known::RedactedThinking { data },
-        Content::Image(media) => Known::Image { source: source(media), cache_control: None },
-        Content::Document(media) => Known::Document { source: source(media), cache_control: None },
+        Content::Image(media) => Known::Image { source: source(media) },
+        Content::Document(media) => Known::Document { source: source(media) },
         Content::ToolCall(call) => {
             if !is_id(&call.id) {
                 return Err(EncodeError::CallId { call: call.id.clone(), node });
@@ -180,7 +312,7 @@ fn text_block(text: &str, node: Place) -> Result<Known<'_>, EncodeError> {
     if text.trim().is_empty() {
         return Err(EncodeError::BlankText { node });
     }
-    Ok(Known::Text { text, cache_control: None })
+    Ok(Known::Text { text })
 }
 
 fn result_block(result: &ToolResult, node: Place) -> Result<Known<'_>, EncodeError> {
@@ -193,19 +325,14 @@ fn result_block(result: &ToolResult, node: Place) -> Result<Known<'_>, EncodeErr
             for part in parts {
                 blocks.push(Block::Known(match part {
                     Part::Text { text } => text_block(text, node)?,
-                    Part::Image(media) => Known::Image { source: source(media), cache_control: None },
-                    Part::Document(media) => Known::Document { source: source(media), cache_control: None },
+                    Part::Image(media) => Known::Image { source: source(media) },
+                    Part::Document(media) => Known::Document { source: source(media) },
                 }));
             }
             Some(ResultContent::Blocks(blocks))
         }
     };
-    Ok(Known::ToolResult {
-        tool_use_id: &result.call_id,
-        content,
-        is_error: result.is_error,
-        cache_control: None,
-    })
+    Ok(Known::ToolResult { tool_use_id: &result.call_id, content, is_error: result.is_error })
 }
 
 fn source(media: &Media) -> Source<'_> {
@@ -219,40 +346,7 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Marks what can be read from the cache next time: the two newest user messages, the instructions, and the tools.
-///
-/// The newest message is where the next request continues; the one before it is found again if the newest is taken back.
-/// Marks that carried blocks have of their own count, and the deepest of ours are kept.
-fn place_breakpoints(tools: &mut [Tool<'_>], system: &mut [Block<'_>], messages: &mut [WireMessage<'_>]) {
-    let all = system.iter().chain(messages.iter().flat_map(|message| &message.content));
-    let carried = all.filter(|block| matches!(block, Block::Raw(raw) if is_marked(raw))).count();
-    let mut left = BREAKPOINT_LIMIT.saturating_sub(carried);
-    for message in messages.iter_mut().rev().filter(|message| message.role == "user").take(2) {
-        mark_last(&mut message.content, &mut left);
-    }
-    mark_last(system, &mut left);
-    if let Some(tool) = tools.last_mut().filter(|_| left > 0) {
-        tool.cache_control = Some(BREAKPOINT);
-    }
-}
-
 fn is_marked(raw: &RawValue) -> bool {
     let block = serde_json::from_str::<Marked>(raw.get());
     block.is_ok_and(|block| block.cache_control.is_some())
-}
-
-fn mark_last(blocks: &mut [Block<'_>], left: &mut usize) {
-    for block in blocks.iter_mut().rev().filter(|_| *left > 0) {
-        if let Block::Known(
-            Known::Text { cache_control, .. }
-            | Known::Image { cache_control, .. }
-            | Known::Document { cache_control, .. }
-            | Known::ToolResult { cache_control, .. },
-        ) = block
-        {
-            *cache_control = Some(BREAKPOINT);
-            *left -= 1;
-            return;
-        }
-    }
 }

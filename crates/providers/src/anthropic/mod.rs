@@ -7,7 +7,9 @@ mod decode;
 mod encode;
 mod shapes;
 
-use crate::{Decode, EncodeError, HttpRequest, ProviderError, Request, Secret, Wire, api_error};
+use crate::{
+    Decode, EncodeError, Feature, HttpRequest, Memo, ProviderError, Request, Secret, Support, Wire, api_error,
+};
 
 /// The wire's name, as rules and raw blocks know it.
 pub const NAME: &str = "anthropic";
@@ -32,19 +34,19 @@ impl Wire for Anthropic {
         NAME
     }
 
+    fn support(&self, feature: Feature) -> Support {
+        support(feature)
+    }
+
     fn encode(&self, request: &Request) -> Result<HttpRequest, EncodeError> {
-        let mut headers = vec![
-            ("content-type".to_owned(), "application/json".to_owned()),
-            ("anthropic-version".to_owned(), "2023-06-01".to_owned()),
-        ];
-        if !self.betas.is_empty() {
-            headers.push(("anthropic-beta".to_owned(), self.betas.join(",")));
-        }
-        Ok(HttpRequest {
-            method: "POST",
-            path: "/v1/messages".to_owned(),
-            headers,
-            body: encode::body(request)?,
+        self.encode_next(request, &mut Memo::new())
+    }
+
+    fn encode_next(&self, request: &Request, memo: &mut Memo) -> Result<HttpRequest, EncodeError> {
+        let http = encode::request(request, memo)?.with_header("anthropic-version", "2023-06-01");
+        Ok(match self.betas.as_slice() {
+            [] => http,
+            betas => http.with_header("anthropic-beta", betas.join(",")),
         })
     }
 
@@ -58,5 +60,13 @@ impl Wire for Anthropic {
 
     fn error(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {
         api_error::of_response(status, headers, body)
+    }
+}
+
+fn support(feature: Feature) -> Support {
+    match feature {
+        Feature::ThinkingEffort => Support::Near("adaptive, without minimal"),
+        Feature::Penalties | Feature::Seed | Feature::CacheKey | Feature::Metadata => Support::None,
+        _ => Support::Native,
     }
 }

@@ -5,9 +5,10 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
+/// The body without its messages.
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -15,7 +16,7 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) system: Option<Vec<Block<'a>>>,
+    pub(super) system: Option<Vec<System<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tools: Option<Vec<Tool<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,13 +24,30 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) thinking: Option<ThinkingSwitch>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output_config: Option<OutputConfig<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) messages: Option<Vec<WireMessage<'a>>>,
+    pub(super) top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stop_sequences: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) metadata: Option<Metadata<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) service_tier: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stream: Option<bool>,
-    #[serde(flatten)]
-    pub(super) extra: &'a Map<String, Value>,
+}
+
+/// A block of the instructions.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "text")]
+pub(super) struct System<'a> {
+    pub(super) text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cache_control: Option<&'a RawValue>,
 }
 
 #[derive(Serialize)]
@@ -39,35 +57,47 @@ pub(super) struct Tool<'a> {
     pub(super) description: &'a str,
     pub(super) input_schema: &'a Value,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) cache_control: Option<CacheControl>,
+    pub(super) strict: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cache_control: Option<&'a RawValue>,
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Choice<'a> {
-    Auto,
-    None,
-    Any,
-    Tool { name: &'a str },
+pub(super) struct Choice<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) disable_parallel_tool_use: Option<bool>,
 }
 
 #[derive(Serialize)]
 pub(super) struct ThinkingSwitch {
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
-    pub(super) budget_tokens: u32,
-}
-
-#[derive(Clone, Copy, Serialize)]
-pub(super) struct CacheControl {
-    #[serde(rename = "type")]
-    pub(super) kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) budget_tokens: Option<u32>,
 }
 
 #[derive(Serialize)]
-pub(super) struct WireMessage<'a> {
-    pub(super) role: &'static str,
-    pub(super) content: Vec<Block<'a>>,
+pub(super) struct OutputConfig<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) format: Option<Format<'a>>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Format<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) schema: &'a Value,
+}
+
+#[derive(Serialize)]
+pub(super) struct Metadata<'a> {
+    pub(super) user_id: &'a str,
 }
 
 #[derive(Serialize)]
@@ -82,8 +112,6 @@ pub(super) enum Block<'a> {
 pub(super) enum Known<'a> {
     Text {
         text: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<CacheControl>,
     },
     Thinking {
         thinking: &'a str,
@@ -94,13 +122,9 @@ pub(super) enum Known<'a> {
     },
     Image {
         source: Source<'a>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<CacheControl>,
     },
     Document {
         source: Source<'a>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<CacheControl>,
     },
     ToolUse {
         id: &'a str,
@@ -113,9 +137,20 @@ pub(super) enum Known<'a> {
         content: Option<ResultContent<'a>>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<CacheControl>,
     },
+}
+
+impl Known<'_> {
+    /// Whether a breakpoint can stand on it; empty blocks and reasoning are refused with one.
+    pub(super) fn takes_mark(&self) -> bool {
+        match self {
+            Known::Text { text } => !text.trim().is_empty(),
+            Known::Image { .. } | Known::Document { .. } => true,
+            Known::ToolResult { content: Some(ResultContent::Text(text)), .. } => !text.is_empty(),
+            Known::ToolResult { content, .. } => content.is_some(),
+            Known::Thinking { .. } | Known::RedactedThinking { .. } | Known::ToolUse { .. } => false,
+        }
+    }
 }
 
 #[derive(Serialize)]

@@ -8,7 +8,7 @@
 pub struct Dialect {
     /// The field that limits the output.
     pub max_tokens: MaxTokensField,
-    /// The field that asks for reasoning.
+    /// How reasoning is asked for.
     pub reasoning: ReasoningField,
     /// Whether `stream_options` is understood; without it no usage comes with a stream from some servers.
     pub stream_options: bool,
@@ -16,6 +16,24 @@ pub struct Dialect {
     pub echo_reasoning: bool,
     /// Whether a tool message may hold pictures. The llama.cpp server takes them (recorded, 2026), OpenAI refuses them.
     pub images_in_results: bool,
+    /// What of a forced tool choice is understood.
+    pub forced_choice: ForcedChoice,
+    /// Whether an answer can be held to a JSON schema.
+    pub output_schema: bool,
+    /// Whether `top_k` is understood; OpenAI refuses fields that it does not know.
+    pub top_k: bool,
+    /// What the field for a seed is called; `None` if there is none.
+    pub seed: Option<&'static str>,
+    /// Whether content parts may carry `cache_control`, as OpenRouter passes it on to Anthropic and others.
+    pub cache_breakpoints: bool,
+    /// Whether `prompt_cache_key` and `prompt_cache_retention` are understood.
+    pub cache_key: bool,
+    /// What the field for the end user is called; `None` if there is none.
+    pub user: Option<&'static str>,
+    /// Whether `metadata` is understood.
+    pub metadata: bool,
+    /// Whether `service_tier` is understood.
+    pub service_tier: bool,
 }
 
 /// The field that limits the output.
@@ -28,14 +46,29 @@ pub enum MaxTokensField {
     MaxCompletionTokens,
 }
 
-/// The field that asks for reasoning.
+/// How reasoning is asked for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReasoningField {
-    /// `reasoning_effort`: a budget becomes low (up to 2048 tokens), medium (up to 8192) or high.
+    /// `reasoning_effort`: a budget becomes low (up to 2048 tokens), medium (up to 8192) or high; `none` is off.
     Effort,
-    /// OpenRouter's `reasoning` object, which takes the budget itself.
+    /// OpenRouter's `reasoning` object, which takes the budget itself, an effort, or `enabled: false`.
     Budget,
+    /// DeepSeek's `thinking` switch beside `reasoning_effort`.
+    Switch,
+}
+
+/// What of a forced tool choice a server understands.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ForcedChoice {
+    /// All of it.
+    Full,
+    /// `required`, but no name: llama.cpp's server reads an object as `auto` (its source, read 2026-11). For a tool by
+    /// name, `required` is sent and the model is told the name.
+    Required,
+    /// All of it while the model does not reason: "Thinking mode does not support this tool_choice" (DeepSeek, recorded).
+    Unthinking,
 }
 
 impl Default for Dialect {
@@ -46,6 +79,15 @@ impl Default for Dialect {
             stream_options: true,
             echo_reasoning: false,
             images_in_results: false,
+            forced_choice: ForcedChoice::Full,
+            output_schema: true,
+            top_k: true,
+            seed: Some("seed"),
+            cache_breakpoints: false,
+            cache_key: false,
+            user: Some("user"),
+            metadata: false,
+            service_tier: false,
         }
     }
 }
@@ -63,19 +105,67 @@ impl Dialect {
         let at = |domain: &str| {
             host.eq_ignore_ascii_case(domain) || host.to_ascii_lowercase().ends_with(&format!(".{domain}"))
         };
-        let base = Dialect::default();
         if at("openai.com") || at("openai.azure.com") {
-            Dialect { max_tokens: MaxTokensField::MaxCompletionTokens, ..base }
+            Dialect::openai()
         } else if at("openrouter.ai") {
-            Dialect { reasoning: ReasoningField::Budget, ..base }
+            Dialect::openrouter()
         } else if at("deepseek.com") {
-            // In thinking mode it refuses tool turns whose reasoning does not come back.
-            Dialect { echo_reasoning: true, ..base }
+            Dialect::deepseek()
         } else if at("mistral.ai") {
-            // Refuses fields that it does not know, and sends usage unasked.
-            Dialect { stream_options: false, ..base }
+            Dialect::mistral()
+        } else if at("groq.com") {
+            Dialect { top_k: false, service_tier: true, ..Dialect::default() }
         } else {
-            base
+            Dialect::default()
         }
+    }
+
+    /// Returns what OpenAI itself speaks.
+    pub fn openai() -> Self {
+        Dialect {
+            max_tokens: MaxTokensField::MaxCompletionTokens,
+            top_k: false,
+            cache_key: true,
+            // `user` is on its way out (OpenAI's specification, read 2026-11).
+            user: Some("safety_identifier"),
+            metadata: true,
+            service_tier: true,
+            ..Dialect::default()
+        }
+    }
+
+    /// Returns what OpenRouter speaks.
+    pub fn openrouter() -> Self {
+        Dialect { reasoning: ReasoningField::Budget, cache_breakpoints: true, ..Dialect::default() }
+    }
+
+    /// Returns what DeepSeek speaks; in thinking mode it refuses tool turns whose reasoning does not come back.
+    pub fn deepseek() -> Self {
+        Dialect {
+            reasoning: ReasoningField::Switch,
+            echo_reasoning: true,
+            forced_choice: ForcedChoice::Unthinking,
+            output_schema: false,
+            top_k: false,
+            seed: None,
+            user: None,
+            ..Dialect::default()
+        }
+    }
+
+    /// Returns what Mistral speaks; it refuses fields that it does not know, and sends usage unasked.
+    pub fn mistral() -> Self {
+        Dialect {
+            stream_options: false,
+            top_k: false,
+            seed: Some("random_seed"),
+            user: None,
+            ..Dialect::default()
+        }
+    }
+
+    /// Returns what the llama.cpp server speaks. It lives at no host of its own, so it must be named.
+    pub fn llama_cpp() -> Self {
+        Dialect { images_in_results: true, forced_choice: ForcedChoice::Required, ..Dialect::default() }
     }
 }

@@ -9,31 +9,43 @@ use trunkline_message_tree::{
 };
 
 use super::NAME;
-use super::dialect::{Dialect, MaxTokensField, ReasoningField};
+use super::dialect::{Dialect, ForcedChoice, MaxTokensField, ReasoningField};
 use super::shapes::{
-    Body, Call, CallFunction, Choice, File, Function, KnownPart, Name, PartShape, ReasoningSwitch,
-    StreamOptions, Tool, Url, WireMessage, Words,
+    Body, Call, CallFunction, Choice, File, Function, KnownPart, Name, NamedSchema, PartShape,
+    ReasoningSwitch, ResponseFormat, StreamOptions, ThinkingSwitch, Tool, Url, WireMessage, Words,
 };
-use crate::{EncodeError, Place, Request, Thinking, request, shape};
+use crate::history::{Inserts, Out, Round, WriteRound};
+use crate::{
+    Cache, Effort, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, feature,
+    shape,
+};
 
-/// Writes the body, or says what is not legal in it.
-pub(super) fn body(request: &Request, dialect: &Dialect) -> Result<Vec<u8>, EncodeError> {
+// At most four breakpoints reach Anthropic; one is kept for the instructions.
+const NEWEST: usize = 2;
+const MARK: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
+const LONG_MARK: &str = ",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"}";
+
+/// Writes the request, or says what is not legal in it.
+pub(super) fn request(
+    request: &Request,
+    dialect: &Dialect,
+    memo: &mut Memo,
+) -> Result<HttpRequest, EncodeError> {
     if request.messages.is_empty() {
         return Err(EncodeError::NoMessages);
     }
-    shape::check_roles(&request.messages)?;
-    shape::check_pairing(&request.messages, shape::After::Message)?;
     shape::check_tools(request, NAME)?;
-
-    let mut messages = Vec::with_capacity(request.messages.len());
+    feature::check(request, NAME, |feature| super::support(dialect, feature))?;
     let (leading, rest) = shape::split_system(&request.messages);
-    for (index, message) in request.messages.iter().enumerate() {
-        // Instructions that say nothing are not sent, unless there is nothing else to send.
-        if index < leading.len() && shape::is_silent(message) && !rest.is_empty() {
-            continue;
-        }
-        push_message(message, Place::of(index, message), dialect, &mut messages)?;
-    }
+    // Instructions that say nothing are not sent, unless there is nothing else to send.
+    let keep_silent = rest.is_empty();
+    memo.update(&request.messages, 0, &Messages { dialect, keep_silent })?;
+
+    let softened = softened(request, dialect)?;
+    let tail = softened.map(|_| {
+        let comma = if memo.is_empty() { "" } else { "," };
+        format!("{comma}{{\"role\":\"user\",\"content\":{}}}", shape::demand(&request.tool_choice))
+    });
     let tools: Vec<Tool<'_>> = request
         .tools
         .iter()
@@ -43,46 +55,171 @@ pub(super) fn body(request: &Request, dialect: &Dialect) -> Result<Vec<u8>, Enco
                 name: &tool.name,
                 description: &tool.description,
                 parameters: &tool.input_schema,
+                strict: tool.strict,
             },
         })
         .collect();
-    let choice = match &request.tool_choice {
-        // The default; said only if it is not, because some servers cannot choose at all.
-        ToolChoice::Auto => None,
-        ToolChoice::None => Some(Choice::Word("none")),
-        ToolChoice::Any => Some(Choice::Word("required")),
-        ToolChoice::Named(name) => Some(Choice::Named { kind: "function", function: Name { name } }),
-    };
-    let budget = match request.thinking {
-        Thinking::Off => None,
-        Thinking::Budget(budget) => Some(budget),
-    };
-    let effort = budget.filter(|_| dialect.reasoning == ReasoningField::Effort).map(request::effort);
-    let reasoning = budget
-        .filter(|_| dialect.reasoning == ReasoningField::Budget)
-        .map(|max_tokens| ReasoningSwitch { max_tokens });
     let limit_in = |field: MaxTokensField, name: &str| {
-        Some(request.max_output_tokens)
-            .filter(|_| dialect.max_tokens == field && !request.extra.contains_key(name))
+        request.max_output_tokens.filter(|_| dialect.max_tokens == field && !request.extra.contains_key(name))
     };
     // A field of the caller's own replaces ours; two of one name would be refused or, worse, not.
     let ours = |name: &str| !request.extra.contains_key(name);
+    let stop = request.stop.as_slice();
+    let seed = dialect.seed.zip(request.seed.map(Into::into));
+    let user = dialect.user.zip(request.user.as_deref().map(Into::into));
     let body = Body {
         model: Some(request.model.as_str()).filter(|_| ours("model")),
-        messages: Some(messages).filter(|_| ours("messages")),
-        tool_choice: choice.filter(|_| !tools.is_empty() && ours("tool_choice")),
+        tool_choice: choice(request, dialect, softened).filter(|_| !tools.is_empty() && ours("tool_choice")),
+        parallel_tool_calls: request
+            .parallel_calls
+            .filter(|_| !tools.is_empty() && ours("parallel_tool_calls")),
         tools: Some(tools).filter(|tools| !tools.is_empty() && ours("tools")),
         max_tokens: limit_in(MaxTokensField::MaxTokens, "max_tokens"),
         max_completion_tokens: limit_in(MaxTokensField::MaxCompletionTokens, "max_completion_tokens"),
+        stop: Some(stop).filter(|stop| !stop.is_empty() && ours("stop")),
         temperature: request.temperature.filter(|_| ours("temperature")),
-        reasoning_effort: effort.filter(|_| ours("reasoning_effort")),
-        reasoning: reasoning.filter(|_| ours("reasoning")),
+        top_p: request.top_p.filter(|_| ours("top_p")),
+        top_k: request.top_k.filter(|_| ours("top_k")),
+        frequency_penalty: request.frequency_penalty.filter(|_| ours("frequency_penalty")),
+        presence_penalty: request.presence_penalty.filter(|_| ours("presence_penalty")),
+        reasoning_effort: effort(request.thinking, dialect).filter(|_| ours("reasoning_effort")),
+        reasoning: reasoning(request.thinking, dialect).filter(|_| ours("reasoning")),
+        thinking: thinking(request.thinking, dialect).filter(|_| ours("thinking")),
+        response_format: response_format(request).filter(|_| ours("response_format")),
+        prompt_cache_key: request.cache_key.as_deref().filter(|_| ours("prompt_cache_key")),
+        prompt_cache_retention: (request.cache == Cache::Long && dialect.cache_key)
+            .then_some("24h")
+            .filter(|_| ours("prompt_cache_retention")),
+        metadata: Some(&request.metadata).filter(|labels| !labels.is_empty() && ours("metadata")),
+        service_tier: request.service_tier.as_deref().filter(|_| ours("service_tier")),
         stream: request.stream.then_some(true).filter(|_| ours("stream")),
         stream_options: (request.stream && dialect.stream_options && ours("stream_options"))
             .then_some(StreamOptions { include_usage: true }),
-        extra: &request.extra,
+        named: [seed, user].into_iter().flatten().filter(|(name, _)| ours(name)).collect(),
     };
-    serde_json::to_vec(&body).map_err(|fault| EncodeError::Json { reason: fault.to_string() })
+    let (mark, lead) = match request.cache {
+        _ if !dialect.cache_breakpoints => ("", false),
+        Cache::Off => ("", false),
+        Cache::Short => (MARK, !leading.is_empty()),
+        Cache::Long => (LONG_MARK, !leading.is_empty()),
+    };
+    let marks = if mark.is_empty() { 0 } else { NEWEST };
+    let mut elements = memo.elements(Inserts { mark, marks, lead, tail: None });
+    elements.extend(tail.map(Into::into));
+    let body = assemble::body(&body, ("messages", elements), &request.extra, &[])?;
+    let mut http = HttpRequest::post_json("/v1/chat/completions", body);
+    http.softened.extend(softened);
+    Ok(http)
+}
+
+/// Says whether a choice is only asked for.
+fn softened(request: &Request, dialect: &Dialect) -> Result<Option<Feature>, EncodeError> {
+    let feature = match request.tool_choice {
+        ToolChoice::Any => Feature::ChoiceAny,
+        ToolChoice::Named(_) => Feature::ChoiceNamed,
+        ToolChoice::Auto | ToolChoice::None => return Ok(None),
+    };
+    let thinks = !matches!(request.thinking, Thinking::Unsaid | Thinking::Off);
+    let forced = match dialect.forced_choice {
+        ForcedChoice::Full => true,
+        ForcedChoice::Required => feature == Feature::ChoiceAny || request.tools.len() == 1,
+        ForcedChoice::Unthinking => !thinks,
+    };
+    match forced {
+        true => Ok(None),
+        false if request.soft_choice => Ok(Some(feature)),
+        false if thinks => {
+            Err(EncodeError::Unsupported { wire: NAME, what: "reasoning together with a forced tool choice" })
+        }
+        false => Err(EncodeError::Unsupported { wire: NAME, what: feature.name() }),
+    }
+}
+
+fn choice<'a>(request: &'a Request, dialect: &Dialect, softened: Option<Feature>) -> Option<Choice<'a>> {
+    Some(match &request.tool_choice {
+        // The default; said only if it is not, because some servers cannot choose at all.
+        ToolChoice::Auto => return None,
+        ToolChoice::None => Choice::Word("none"),
+        ToolChoice::Named(_) if dialect.forced_choice == ForcedChoice::Required => Choice::Word("required"),
+        _ if softened.is_some() => return None,
+        ToolChoice::Any => Choice::Word("required"),
+        ToolChoice::Named(name) => Choice::Named { kind: "function", function: Name { name } },
+    })
+}
+
+fn effort(thinking: Thinking, dialect: &Dialect) -> Option<&'static str> {
+    match (thinking, dialect.reasoning) {
+        (Thinking::Unsaid, _) | (_, ReasoningField::Budget) => None,
+        (Thinking::Off, ReasoningField::Switch) => None,
+        // "none" since OpenAI's GPT-5.1; older models cannot be asked (its specification, read 2026-11).
+        (Thinking::Off, ReasoningField::Effort) => Some("none"),
+        (Thinking::Budget(budget), _) => Some(Effort::of_budget(budget).word()),
+        (Thinking::Effort(effort), _) => Some(shape::openai_effort(effort)),
+    }
+}
+
+fn reasoning(thinking: Thinking, dialect: &Dialect) -> Option<ReasoningSwitch> {
+    let switch = ReasoningSwitch { enabled: None, max_tokens: None, effort: None };
+    match thinking {
+        _ if dialect.reasoning != ReasoningField::Budget => None,
+        Thinking::Unsaid => None,
+        Thinking::Off => Some(ReasoningSwitch { enabled: Some(false), ..switch }),
+        Thinking::Budget(budget) => Some(ReasoningSwitch { max_tokens: Some(budget), ..switch }),
+        Thinking::Effort(effort) => {
+            Some(ReasoningSwitch { effort: Some(shape::openai_effort(effort)), ..switch })
+        }
+    }
+}
+
+fn thinking(thinking: Thinking, dialect: &Dialect) -> Option<ThinkingSwitch> {
+    match thinking {
+        _ if dialect.reasoning != ReasoningField::Switch => None,
+        Thinking::Unsaid => None,
+        Thinking::Off => Some(ThinkingSwitch { kind: "disabled" }),
+        Thinking::Budget(_) | Thinking::Effort(_) => Some(ThinkingSwitch { kind: "enabled" }),
+    }
+}
+
+fn response_format(request: &Request) -> Option<ResponseFormat<'_>> {
+    let output = request.output.as_ref()?;
+    let json_schema = NamedSchema { name: &output.name, strict: output.strict, schema: &output.schema };
+    Some(ResponseFormat { kind: "json_schema", json_schema })
+}
+
+/// Writes each message of ours, and each result as one of its own.
+struct Messages<'a> {
+    dialect: &'a Dialect,
+    // Whether instructions that say nothing are sent.
+    keep_silent: bool,
+}
+
+impl WriteRound for Messages<'_> {
+    fn key(&self) -> String {
+        format!("{NAME} {:?} {}", self.dialect, self.keep_silent)
+    }
+
+    fn pairing(&self) -> shape::After {
+        shape::After::Message
+    }
+
+    fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
+        let mut messages = Vec::with_capacity(round.messages.len());
+        for (node, message) in round.places() {
+            if round.leads && shape::is_silent(message) && !self.keep_silent {
+                continue;
+            }
+            push_message(message, node, self.dialect, &mut messages)?;
+        }
+        for message in &messages {
+            let mark = message.takes_mark(self.dialect);
+            out.element(message)?;
+            if let Some(from_end) = mark {
+                let at = out.bytes().len() - from_end;
+                out.mark_at(at);
+            }
+        }
+        Ok(())
+    }
 }
 
 fn push_message<'a>(
@@ -99,8 +236,8 @@ fn push_message<'a>(
         tool_call_id: None,
     };
     match message.role {
-        Role::System => wire.push(plain("system", Words::Text(texts(message)))),
-        Role::User => wire.push(plain("user", user_content(message, node)?)),
+        Role::System => wire.push(plain("system", user_content(message, node, dialect)?)),
+        Role::User => wire.push(plain("user", user_content(message, node, dialect)?)),
         Role::Assistant => wire.push(assistant(message, node, dialect)?),
         Role::Tool => {
             for result in message.results() {
@@ -121,8 +258,11 @@ fn texts(message: &Message) -> Cow<'_, str> {
     }
 }
 
-fn user_content(message: &Message, node: Place) -> Result<Words<'_>, EncodeError> {
-    if message.content.iter().all(|content| matches!(content, Content::Text { .. })) {
+fn user_content<'a>(message: &'a Message, node: Place, dialect: &Dialect) -> Result<Words<'a>, EncodeError> {
+    // A breakpoint needs a part to stand on.
+    if !dialect.cache_breakpoints
+        && message.content.iter().all(|content| matches!(content, Content::Text { .. }))
+    {
         return Ok(Words::Text(texts(message)));
     }
     content_parts(message, node).map(Words::Parts)

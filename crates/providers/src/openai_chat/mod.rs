@@ -9,9 +9,11 @@ mod dialect;
 mod encode;
 mod shapes;
 
-pub use dialect::{Dialect, MaxTokensField, ReasoningField};
+pub use dialect::{Dialect, ForcedChoice, MaxTokensField, ReasoningField};
 
-use crate::{Decode, EncodeError, HttpRequest, ProviderError, Request, Secret, Wire, api_error};
+use crate::{
+    Decode, EncodeError, Feature, HttpRequest, Memo, ProviderError, Request, Secret, Support, Wire, api_error,
+};
 
 /// The wire's name, as rules know it.
 pub const NAME: &str = "openai-chat";
@@ -36,13 +38,16 @@ impl Wire for OpenAiChat {
         NAME
     }
 
+    fn support(&self, feature: Feature) -> Support {
+        support(&self.dialect, feature)
+    }
+
     fn encode(&self, request: &Request) -> Result<HttpRequest, EncodeError> {
-        Ok(HttpRequest {
-            method: "POST",
-            path: "/v1/chat/completions".to_owned(),
-            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
-            body: encode::body(request, &self.dialect)?,
-        })
+        self.encode_next(request, &mut Memo::new())
+    }
+
+    fn encode_next(&self, request: &Request, memo: &mut Memo) -> Result<HttpRequest, EncodeError> {
+        encode::request(request, &self.dialect, memo)
     }
 
     fn key_header(&self, key: &Secret) -> (String, String) {
@@ -55,5 +60,26 @@ impl Wire for OpenAiChat {
 
     fn error(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {
         api_error::of_response(status, headers, body)
+    }
+}
+
+fn support(dialect: &Dialect, feature: Feature) -> Support {
+    let only_if = |has: bool| if has { Support::Native } else { Support::None };
+    match feature {
+        Feature::ChoiceNamed if dialect.forced_choice == ForcedChoice::Required => {
+            Support::Near("required, and the name in words")
+        }
+        Feature::ResultImage => only_if(dialect.images_in_results),
+        Feature::ResultDocument => Support::None,
+        Feature::TopK => only_if(dialect.top_k),
+        Feature::Seed => only_if(dialect.seed.is_some()),
+        Feature::ThinkingBudget if dialect.reasoning != ReasoningField::Budget => Support::Near("as effort"),
+        Feature::OutputSchema => only_if(dialect.output_schema),
+        Feature::CacheBreakpoints if !dialect.cache_breakpoints => Support::Near("automatic"),
+        Feature::CacheKey => only_if(dialect.cache_key),
+        Feature::User => only_if(dialect.user.is_some()),
+        Feature::Metadata => only_if(dialect.metadata),
+        Feature::ServiceTier => only_if(dialect.service_tier),
+        _ => Support::Native,
     }
 }

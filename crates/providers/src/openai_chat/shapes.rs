@@ -3,42 +3,94 @@
 //! Reading is lenient on purpose: a field that one dialect sends as a string, another sends as an object or a list.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
+use super::Dialect;
+
+/// The body without its messages.
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) model: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) messages: Option<Vec<WireMessage<'a>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tools: Option<Vec<Tool<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stop: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) frequency_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) presence_penalty: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning: Option<ReasoningSwitch>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) thinking: Option<ThinkingSwitch>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) response_format: Option<ResponseFormat<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) prompt_cache_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) prompt_cache_retention: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) metadata: Option<&'a BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) service_tier: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stream: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stream_options: Option<StreamOptions>,
+    /// Fields whose names differ between dialects.
     #[serde(flatten)]
-    pub(super) extra: &'a Map<String, Value>,
+    pub(super) named: BTreeMap<&'static str, Value>,
 }
 
 #[derive(Serialize)]
 pub(super) struct ReasoningSwitch {
-    pub(super) max_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) enabled: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) effort: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ThinkingSwitch {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+}
+
+#[derive(Serialize)]
+pub(super) struct ResponseFormat<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) json_schema: NamedSchema<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct NamedSchema<'a> {
+    pub(super) name: &'a str,
+    pub(super) strict: bool,
+    pub(super) schema: &'a Value,
 }
 
 #[derive(Serialize)]
@@ -59,6 +111,8 @@ pub(super) struct Function<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     pub(super) description: &'a str,
     pub(super) parameters: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) strict: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -87,6 +141,23 @@ pub(super) struct WireMessage<'a> {
     pub(super) tool_calls: Vec<Call<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_call_id: Option<&'a str>,
+}
+
+impl WireMessage<'_> {
+    /// Returns how many bytes before its end a breakpoint can be put: into the last part of its content.
+    pub(super) fn takes_mark(&self, dialect: &Dialect) -> Option<usize> {
+        match &self.content {
+            Words::Parts(parts) if dialect.cache_breakpoints && matches!(self.role, "user" | "system") => {
+                match parts.last() {
+                    Some(PartShape::Known(KnownPart::Text { text })) if text.trim().is_empty() => None,
+                    // `}]}`: the content is the last field of these roles.
+                    Some(PartShape::Known(_)) => Some(3),
+                    Some(PartShape::Raw(_)) | None => None,
+                }
+            }
+            _ => None,
+        }
+    }
 }
 
 #[derive(Serialize)]

@@ -12,20 +12,30 @@ use trunkline_message_tree::{
 
 use super::NAME;
 use super::shapes::{
-    Body, Choice, Item, Kind, KnownItem, KnownPart, PartShape, ReasoningSwitch, Tool, Words,
+    Body, Choice, Format, Item, Kind, KnownItem, KnownPart, PartShape, ReasoningSwitch, TextForm, Tool, Words,
 };
-use crate::{EncodeError, Place, Request, Thinking, request, shape};
+use crate::history::{Inserts, Out, Round, WriteRound};
+use crate::{
+    Cache, Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, assemble, feature, shape,
+};
 
 // "string too long. Expected a string with maximum length 64", quoted by users of several services in 2026.
 const CALL_ID_LIMIT: usize = 64;
 
-/// Writes the body, or says what is not legal in it.
-pub(super) fn body(request: &Request, encrypted_reasoning: bool) -> Result<Vec<u8>, EncodeError> {
-    shape::check_roles(&request.messages)?;
-    shape::check_pairing(&request.messages, shape::After::Turn)?;
+/// Writes the request, or says what is not legal in it.
+pub(super) fn request(
+    request: &Request,
+    encrypted_reasoning: bool,
+    memo: &mut Memo,
+) -> Result<HttpRequest, EncodeError> {
     shape::check_tools(request, NAME)?;
-
-    let input = Input::of(&request.messages)?;
+    feature::check(request, NAME, super::support)?;
+    let (_, rest) = shape::split_system(&request.messages);
+    // Instructions that say nothing are not sent, unless there is nothing else to send.
+    memo.update(&request.messages, 0, &Items { keep_silent: rest.is_empty() })?;
+    if memo.is_empty() {
+        return Err(EncodeError::NoMessages);
+    }
     let tools: Vec<Tool<'_>> = request
         .tools
         .iter()
@@ -35,7 +45,7 @@ pub(super) fn body(request: &Request, encrypted_reasoning: bool) -> Result<Vec<u
             description: &tool.description,
             parameters: &tool.input_schema,
             // Left out, OpenAI tries to make the schema strict, and optional arguments become required.
-            strict: false,
+            strict: tool.strict.unwrap_or(false),
         })
         .collect();
     let choice = match &request.tool_choice {
@@ -44,29 +54,79 @@ pub(super) fn body(request: &Request, encrypted_reasoning: bool) -> Result<Vec<u
         ToolChoice::Any => Some(Choice::Word("required")),
         ToolChoice::Named(name) => Some(Choice::Named { kind: "function", name }),
     };
-    let reasoning = match request.thinking {
-        Thinking::Off => None,
-        Thinking::Budget(budget) => Some(ReasoningSwitch { effort: request::effort(budget) }),
+    let effort = match request.thinking {
+        Thinking::Unsaid => None,
+        // Since GPT-5.1; older models cannot be asked (OpenAI's specification, read 2026-11).
+        Thinking::Off => Some("none"),
+        Thinking::Budget(budget) => Some(Effort::of_budget(budget).word()),
+        Thinking::Effort(effort) => Some(shape::openai_effort(effort)),
     };
+    let text = request.output.as_ref().map(|output| TextForm {
+        format: Format {
+            kind: "json_schema",
+            name: &output.name,
+            strict: output.strict,
+            schema: &output.schema,
+        },
+    });
     // A field of the caller's own replaces ours; two of one name would be refused or, worse, not.
     let ours = |name: &str| !request.extra.contains_key(name);
+    let long = request.cache == Cache::Long;
     let body = Body {
         model: Some(request.model.as_str()).filter(|_| ours("model")),
-        input: Some(input).filter(|_| ours("input")),
         tool_choice: choice.filter(|_| !tools.is_empty() && ours("tool_choice")),
+        parallel_tool_calls: request
+            .parallel_calls
+            .filter(|_| !tools.is_empty() && ours("parallel_tool_calls")),
         tools: Some(tools).filter(|tools| !tools.is_empty() && ours("tools")),
-        max_output_tokens: Some(request.max_output_tokens).filter(|_| ours("max_output_tokens")),
+        max_output_tokens: request.max_output_tokens.filter(|_| ours("max_output_tokens")),
         temperature: request.temperature.filter(|_| ours("temperature")),
-        reasoning: reasoning.filter(|_| ours("reasoning")),
+        top_p: request.top_p.filter(|_| ours("top_p")),
+        reasoning: effort.map(|effort| ReasoningSwitch { effort }).filter(|_| ours("reasoning")),
+        text: text.filter(|_| ours("text")),
+        prompt_cache_key: request.cache_key.as_deref().filter(|_| ours("prompt_cache_key")),
+        prompt_cache_retention: long.then_some("24h").filter(|_| ours("prompt_cache_retention")),
+        safety_identifier: request.user.as_deref().filter(|_| ours("safety_identifier")),
+        metadata: Some(&request.metadata).filter(|labels| !labels.is_empty() && ours("metadata")),
+        service_tier: request.service_tier.as_deref().filter(|_| ours("service_tier")),
         store: Some(false).filter(|_| ours("store")),
         include: Some(["reasoning.encrypted_content"]).filter(|_| encrypted_reasoning && ours("include")),
         stream: request.stream.then_some(true).filter(|_| ours("stream")),
-        extra: &request.extra,
     };
-    serde_json::to_vec(&body).map_err(|fault| EncodeError::Json { reason: fault.to_string() })
+    let elements = memo.elements(Inserts::none());
+    let body = assemble::body(&body, ("input", elements), &request.extra, &[])?;
+    Ok(HttpRequest::post_json("/v1/responses", body))
 }
 
-/// The conversation as a flat list.
+/// Writes the conversation as a flat list of items.
+struct Items {
+    // Whether instructions that say nothing are sent.
+    keep_silent: bool,
+}
+
+impl WriteRound for Items {
+    fn key(&self) -> String {
+        format!("{NAME} {}", self.keep_silent)
+    }
+
+    fn pairing(&self) -> shape::After {
+        shape::After::Turn
+    }
+
+    fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
+        let mut input = Input::default();
+        for (node, message) in round.places() {
+            if round.leads && shape::is_silent(message) && !self.keep_silent {
+                continue;
+            }
+            input.push(message, node)?;
+        }
+        input.settle()?;
+        input.items.iter().try_for_each(|item| out.element(item))
+    }
+}
+
+/// The items of one round.
 #[derive(Default)]
 struct Input<'a> {
     items: Vec<Item<'a>>,
@@ -75,20 +135,6 @@ struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    fn of(messages: &'a [Message]) -> Result<Vec<Item<'a>>, EncodeError> {
-        let (leading, rest) = shape::split_system(messages);
-        let mut input = Input::default();
-        for (index, message) in messages.iter().enumerate() {
-            // Instructions that say nothing are not sent, unless there is nothing else to send.
-            if index < leading.len() && shape::is_silent(message) && !rest.is_empty() {
-                continue;
-            }
-            input.push(message, Place::of(index, message))?;
-        }
-        input.settle()?;
-        if input.items.is_empty() { Err(EncodeError::NoMessages) } else { Ok(input.items) }
-    }
-
     fn push(&mut self, message: &'a Message, node: Place) -> Result<(), EncodeError> {
         if message.role == Role::Assistant {
             return self.push_assistant(message, node);

@@ -9,7 +9,9 @@ mod encode;
 mod items;
 mod shapes;
 
-use crate::{Decode, EncodeError, HttpRequest, ProviderError, Request, Secret, Wire, api_error};
+use crate::{
+    Decode, EncodeError, Feature, HttpRequest, Memo, ProviderError, Request, Secret, Support, Wire, api_error,
+};
 
 /// The wire's name, as rules and raw blocks know it.
 pub const NAME: &str = "openai-responses";
@@ -48,13 +50,16 @@ impl Wire for OpenAiResponses {
         NAME
     }
 
+    fn support(&self, feature: Feature) -> Support {
+        support(feature)
+    }
+
     fn encode(&self, request: &Request) -> Result<HttpRequest, EncodeError> {
-        Ok(HttpRequest {
-            method: "POST",
-            path: "/v1/responses".to_owned(),
-            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
-            body: encode::body(request, self.encrypted_reasoning)?,
-        })
+        self.encode_next(request, &mut Memo::new())
+    }
+
+    fn encode_next(&self, request: &Request, memo: &mut Memo) -> Result<HttpRequest, EncodeError> {
+        encode::request(request, self.encrypted_reasoning, memo)
     }
 
     fn key_header(&self, key: &Secret) -> (String, String) {
@@ -67,5 +72,14 @@ impl Wire for OpenAiResponses {
 
     fn error(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {
         api_error::of_response(status, headers, body)
+    }
+}
+
+fn support(feature: Feature) -> Support {
+    match feature {
+        Feature::Stop | Feature::TopK | Feature::Penalties | Feature::Seed => Support::None,
+        Feature::ThinkingBudget => Support::Near("as effort"),
+        Feature::CacheBreakpoints => Support::Near("automatic"),
+        _ => Support::Native,
     }
 }

@@ -4,40 +4,68 @@
 //! not know may have any field in any shape.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
+/// The body without its input.
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) model: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) input: Option<Vec<Item<'a>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tools: Option<Vec<Tool<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_choice: Option<Choice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) max_output_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning: Option<ReasoningSwitch>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) text: Option<TextForm<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) prompt_cache_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) prompt_cache_retention: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) safety_identifier: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) metadata: Option<&'a BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) service_tier: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) store: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) include: Option<[&'static str; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stream: Option<bool>,
-    #[serde(flatten)]
-    pub(super) extra: &'a Map<String, Value>,
 }
 
 #[derive(Serialize)]
 pub(super) struct ReasoningSwitch {
     pub(super) effort: &'static str,
+}
+
+#[derive(Serialize)]
+pub(super) struct TextForm<'a> {
+    pub(super) format: Format<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Format<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) name: &'a str,
+    pub(super) strict: bool,
+    pub(super) schema: &'a Value,
 }
 
 #[derive(Serialize)]

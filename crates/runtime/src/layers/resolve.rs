@@ -176,6 +176,7 @@ pub(crate) fn spec(setting: &Setting) -> Option<ToolSpec> {
         description: resolve_tool::DESCRIPTION.to_owned(),
         input_schema: serde_json::from_str(resolve_tool::SCHEMA)
             .expect("the schema is a constant that a test reads"),
+        strict: None,
     })
 }
 
