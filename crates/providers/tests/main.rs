@@ -2,6 +2,11 @@
 
 mod anthropic;
 mod base_url;
+mod bedrock_decode;
+mod bedrock_encode;
+mod bedrock_frames;
+#[cfg(feature = "sigv4")]
+mod bedrock_sign;
 mod catalogue;
 mod corpora;
 mod errors;

@@ -28,8 +28,8 @@ pub(crate) fn fold(provider: &str, events: &[Event]) -> Fold {
 }
 
 /// The events one a line, then the message in notation, then the usage and the outcome.
-pub(crate) fn report(wire: &dyn Wire, body: &str) -> String {
-    let (events, outcome) = decode(wire, [body.as_bytes()]);
+pub(crate) fn report(wire: &dyn Wire, body: impl AsRef<[u8]>) -> String {
+    let (events, outcome) = decode(wire, [body.as_ref()]);
     let mut text = String::new();
     for event in &events {
         text.push_str(&format!("{event:?}\n"));

@@ -85,9 +85,13 @@ struct Progress {
 enum Words {
     Text,
     /// Its signature is given out when it is whole.
-    Reasoning { signature: String },
+    Reasoning {
+        signature: String,
+    },
     /// Nothing is given out before it is whole.
-    Redacted { data: String },
+    Redacted {
+        data: String,
+    },
 }
 
 impl Progress {
@@ -159,7 +163,10 @@ impl Progress {
         let text = match frame {
             framing::Frame::Whole(text) => *text,
             framing::Frame::Event(event) => {
-                return Err(DecodeError::malformed("server-sent events instead of binary frames", event.data));
+                return Err(DecodeError::malformed(
+                    "server-sent events instead of binary frames",
+                    event.data,
+                ));
             }
         };
         let answer: WholeAnswer<'_> =
@@ -191,18 +198,16 @@ impl Progress {
         let shape: BlockShape<'_> =
             serde_json::from_str(json).map_err(|fault| DecodeError::malformed(fault, json))?;
         if let Some(text) = shape.text {
-            self.text(index, text, events);
+            self.text(index, text, events)?;
         } else if let Some(cited) = shape.cited() {
-            self.text(index, cited, events);
+            self.text(index, cited, events)?;
         } else if let Some(reasoning) = shape.reasoning {
             let text = reasoning.text.unwrap_or_default();
-            let delta = ReasoningDelta {
-                text: text.text,
-                signature: text.signature,
-                redacted: reasoning.redacted,
-            };
-            self.reasoning(index, delta, events);
+            let delta =
+                ReasoningDelta { text: text.text, signature: text.signature, redacted: reasoning.redacted };
+            self.reasoning(index, delta, events)?;
         } else if let Some(call) = shape.call.filter(|call| !call.is_of_service()) {
+            self.begin(events)?;
             self.start_call(index, call.id, call.name, events);
             if let Some(input) = call.input {
                 self.arguments(index, shapes::piece(input), events)?;
@@ -231,7 +236,7 @@ impl Progress {
         let shape: StartShape = serde_json::from_str(json).map_err(malformed)?;
         // A server that forgot to end the block before.
         self.stop_block(index, events)?;
-        self.stop_words(events);
+        self.begin(events)?;
         match shape.call.filter(|call| !call.is_of_service()) {
             Some(call) => self.start_call(index, call.id, call.name, events),
             None => {
@@ -245,8 +250,16 @@ impl Progress {
         Ok(())
     }
 
-    fn start_call(&mut self, index: u64, id: String, name: String, events: &mut Vec<Event>) {
+    /// Makes room for a block: words end, and what is carried is complete, where a server forgot to say so.
+    fn begin(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         self.stop_words(events);
+        for (_, block) in std::mem::take(&mut self.carried) {
+            events.push(Event::Block(complete(block)?));
+        }
+        Ok(())
+    }
+
+    fn start_call(&mut self, index: u64, id: String, name: String, events: &mut Vec<Event>) {
         self.calls.insert(index, self.called);
         events.push(Event::CallStarted { index: self.called, id, name });
         self.called += 1;
@@ -262,10 +275,10 @@ impl Progress {
         }
         let delta: Delta<'_> = serde_json::from_str(json).map_err(malformed)?;
         if let Some(text) = delta.text {
-            self.text(index, text, events);
+            self.text(index, text, events)?;
         }
         if let Some(reasoning) = delta.reasoning {
-            self.reasoning(index, reasoning, events);
+            self.reasoning(index, reasoning, events)?;
         }
         match delta.call {
             Some(call) => self.arguments(index, shapes::piece(call.input), events),
@@ -273,25 +286,31 @@ impl Progress {
         }
     }
 
-    fn text(&mut self, index: u64, text: String, events: &mut Vec<Event>) {
+    fn text(&mut self, index: u64, text: String, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         if text.is_empty() {
-            return;
+            return Ok(());
         }
         if !matches!(self.words, Some((open, Words::Text)) if open == index) {
-            self.stop_words(events);
+            self.begin(events)?;
             self.words = Some((index, Words::Text));
         }
         events.push(Event::TextDelta(text));
+        Ok(())
     }
 
-    fn reasoning(&mut self, index: u64, delta: ReasoningDelta, events: &mut Vec<Event>) {
+    fn reasoning(
+        &mut self,
+        index: u64,
+        delta: ReasoningDelta,
+        events: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
         let text = delta.text.unwrap_or_default();
         let more = delta.signature.unwrap_or_default();
         if !(text.is_empty() && more.is_empty()) {
             match &mut self.words {
                 Some((open, Words::Reasoning { signature })) if *open == index => signature.push_str(&more),
                 _ => {
-                    self.stop_words(events);
+                    self.begin(events)?;
                     self.words = Some((index, Words::Reasoning { signature: more }));
                 }
             }
@@ -304,11 +323,12 @@ impl Progress {
                     data.push_str(&more);
                 }
                 _ => {
-                    self.stop_words(events);
+                    self.begin(events)?;
                     self.words = Some((index, Words::Redacted { data: more }));
                 }
             }
         }
+        Ok(())
     }
 
     fn arguments(&mut self, index: u64, text: String, events: &mut Vec<Event>) -> Result<(), DecodeError> {
@@ -351,12 +371,9 @@ impl Progress {
     }
 
     fn stop_all(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        self.stop_words(events);
+        self.begin(events)?;
         for (_, call) in std::mem::take(&mut self.calls) {
             events.push(Event::CallDone { index: call });
-        }
-        for (_, block) in std::mem::take(&mut self.carried) {
-            events.push(Event::Block(complete(block)?));
         }
         Ok(())
     }

@@ -79,15 +79,18 @@ fn kind_of(name: &str, original: Option<u64>, message: &str) -> Option<ErrorKind
             _ if name.starts_with("modelstream") => ErrorKind::Server,
             _ => ErrorKind::Other,
         },
-        "validation" | "serialization" | "conflict" => {
-            too_long(message).unwrap_or(ErrorKind::InvalidRequest)
-        }
+        "validation" | "serialization" | "conflict" => too_long(message).unwrap_or(ErrorKind::InvalidRequest),
         "servicequotaexceeded" => ErrorKind::Quota,
         "resourcenotfound" | "unknownoperation" => ErrorKind::NotFound,
-        "accessdenied" | "unrecognizedclient" | "expiredtoken" | "invalidsignature" | "incompletesignature"
-        | "missingauthenticationtoken" | "missingauthentication" | "invalidclienttokenid" | "notauthorized" => {
-            ErrorKind::Auth
-        }
+        "accessdenied"
+        | "unrecognizedclient"
+        | "expiredtoken"
+        | "invalidsignature"
+        | "incompletesignature"
+        | "missingauthenticationtoken"
+        | "missingauthentication"
+        | "invalidclienttokenid"
+        | "notauthorized" => ErrorKind::Auth,
         _ => return None,
     })
 }

@@ -3,9 +3,211 @@
 //! Blocks are told apart by the name of their one member, not by a type. Whatever must come back unchanged is a
 //! `RawValue` here, so that its bytes are never touched.
 
-use serde::Deserialize;
-use serde_json::Value;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use trunkline_message_tree::ToolSpec;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Body<'a, I, T, F, O> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) system: Option<Vec<Block<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) inference_config: Option<Joined<I>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tool_config: Option<Joined<T>>,
+    #[serde(rename = "additionalModelRequestFields", skip_serializing_if = "Option::is_none")]
+    pub(super) fields: Option<Joined<F>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) output_config: Option<Joined<O>>,
+    #[serde(rename = "requestMetadata", skip_serializing_if = "Option::is_none")]
+    pub(super) metadata: Option<&'a BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) service_tier: Option<ServiceTier<'a>>,
+}
+
+/// An object of ours, and what becomes of it when the caller has members of its own for it.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Joined<T> {
+    Ours(T),
+    Both(Value),
+}
+
+#[derive(Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct InferenceConfig<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) stop_sequences: Option<&'a [String]>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ToolConfig<'a> {
+    pub(super) tools: Vec<Tool<'a>>,
+    #[serde(rename = "toolChoice", skip_serializing_if = "Option::is_none")]
+    pub(super) choice: Option<Choice<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub(super) enum Tool<'a> {
+    ToolSpec {
+        name: &'a str,
+        #[serde(skip_serializing_if = "str::is_empty")]
+        description: &'a str,
+        input_schema: Schema<'a>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        strict: bool,
+    },
+    CachePoint(CachePoint),
+}
+
+#[derive(Serialize)]
+pub(super) struct Schema<'a> {
+    json: &'a Value,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Choice<'a> {
+    Any {},
+    Tool { name: &'a str },
+}
+
+#[derive(Copy, Clone, Serialize)]
+pub(super) struct CachePoint {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct OutputConfig<'a> {
+    pub(super) text_format: Format<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Format<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    structure: Structure<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Structure<'a> {
+    json_schema: JsonSchema<'a>,
+}
+
+#[derive(Serialize)]
+struct JsonSchema<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    name: &'a str,
+    // JSON in a string.
+    schema: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct ServiceTier<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Block<'a> {
+    Known(Known<'a>),
+    Raw(&'a RawValue),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub(super) enum Known<'a> {
+    Text(&'a str),
+    Image(MediaBlock<'a>),
+    Document(MediaBlock<'a>),
+    ReasoningContent(Reasoning<'a>),
+    ToolUse {
+        tool_use_id: &'a str,
+        name: &'a str,
+        input: &'a RawValue,
+    },
+    ToolResult {
+        tool_use_id: &'a str,
+        content: Vec<Known<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        status: Option<&'static str>,
+    },
+    CachePoint(CachePoint),
+}
+
+#[derive(Serialize)]
+pub(super) struct MediaBlock<'a> {
+    pub(super) format: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
+    pub(super) source: Source<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Source<'a> {
+    Bytes(&'a str),
+    S3Location { uri: &'a str },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Reasoning<'a> {
+    ReasoningText {
+        text: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        signature: Option<&'a str>,
+    },
+    RedactedContent(&'a str),
+}
+
+impl CachePoint {
+    pub(super) fn new(ttl: Option<&'static str>) -> Self {
+        CachePoint { kind: "default", ttl }
+    }
+}
+
+impl<'a> Tool<'a> {
+    pub(super) fn of(tool: &'a ToolSpec) -> Self {
+        Tool::ToolSpec {
+            name: &tool.name,
+            description: &tool.description,
+            input_schema: Schema { json: &tool.input_schema },
+            // Models that cannot be held to it refuse to hear of it.
+            strict: tool.strict == Some(true),
+        }
+    }
+}
+
+impl<'a> Format<'a> {
+    pub(super) fn of(name: &'a str, schema: String) -> Self {
+        Format { kind: "json_schema", structure: Structure { json_schema: JsonSchema { name, schema } } }
+    }
+}
+
+/// A block that we only carry, as far as we look at it.
+#[derive(Deserialize)]
+pub(super) struct CacheHolder {
+    #[serde(rename = "cachePoint")]
+    pub(super) cache_point: Option<Map<String, Value>>,
+}
 
 /// Any event of a stream; which fields it has depends on its kind.
 #[derive(Deserialize)]
