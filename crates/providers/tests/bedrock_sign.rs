@@ -117,10 +117,7 @@ fn published_signatures_come_out() {
         "host;x-amz-date 9c3e54bfcdf0b19771a7f523ee5669cdf59bc7cc0884027167c21bb143a40197",
     );
     // get-vanilla-utf8-query
-    check(
-        "GET /?ሴ=bar",
-        "host;x-amz-date 2cdec8eed098649ff3a119c94853b13c643bcf08f8b0a1d91e12c9027818dd04",
-    );
+    check("GET /?ሴ=bar", "host;x-amz-date 2cdec8eed098649ff3a119c94853b13c643bcf08f8b0a1d91e12c9027818dd04");
     // post-header-key-case
     check("POST /", "host;x-amz-date 5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b");
     // post-header-key-sort
@@ -205,14 +202,70 @@ fn what_cannot_be_signed_is_named() {
         expected.assert_eq(&error.to_string());
     };
     let url = "https://a.example";
-    check(&signer(), &request, "a.example/x", 0, expect![[r#"not an address that can be signed for: "a.example/x"; it must begin with http:// or https:// and name a host"#]]);
-    check(&signer(), &request, "ftp://a.example", 0, expect![[r#"not an address that can be signed for: "ftp://a.example"; it must begin with http:// or https:// and name a host"#]]);
-    check(&signer(), &request, "https:///x", 0, expect![[r#"not an address that can be signed for: "https:///x"; it must begin with http:// or https:// and name a host"#]]);
-    check(&signer(), &request, url, u64::MAX, expect!["18446744073709551615 ms is no time that can be signed"]);
-    check(&SigV4::new("", "a", Secret::new("b")), &request, url, 0, expect!["the region of the credentials is empty or has characters that no header can hold"]);
-    check(&SigV4::new("r", "a\nb", Secret::new("b")), &request, url, 0, expect!["the access key id of the credentials is empty or has characters that no header can hold"]);
-    check(&SigV4::new("r", "a", Secret::new("")), &request, url, 0, expect!["the secret access key of the credentials is empty or has characters that no header can hold"]);
-    check(&signer(), &request.clone().with_header("x", "a\nb"), url, 0, expect!["header x cannot be signed: its value has control characters"]);
+    check(
+        &signer(),
+        &request,
+        "a.example/x",
+        0,
+        expect![[
+            r#"not an address that can be signed for: "a.example/x"; it must begin with http:// or https:// and name a host"#
+        ]],
+    );
+    check(
+        &signer(),
+        &request,
+        "ftp://a.example",
+        0,
+        expect![[
+            r#"not an address that can be signed for: "ftp://a.example"; it must begin with http:// or https:// and name a host"#
+        ]],
+    );
+    check(
+        &signer(),
+        &request,
+        "https:///x",
+        0,
+        expect![[
+            r#"not an address that can be signed for: "https:///x"; it must begin with http:// or https:// and name a host"#
+        ]],
+    );
+    check(
+        &signer(),
+        &request,
+        url,
+        u64::MAX,
+        expect!["18446744073709551615 ms is no time that can be signed"],
+    );
+    check(
+        &SigV4::new("", "a", Secret::new("b")),
+        &request,
+        url,
+        0,
+        expect!["the region of the credentials is empty or has characters that no header can hold"],
+    );
+    check(
+        &SigV4::new("r", "a\nb", Secret::new("b")),
+        &request,
+        url,
+        0,
+        expect!["the access key id of the credentials is empty or has characters that no header can hold"],
+    );
+    check(
+        &SigV4::new("r", "a", Secret::new("")),
+        &request,
+        url,
+        0,
+        expect![
+            "the secret access key of the credentials is empty or has characters that no header can hold"
+        ],
+    );
+    check(
+        &signer(),
+        &request.clone().with_header("x", "a\nb"),
+        url,
+        0,
+        expect!["header x cannot be signed: its value has control characters"],
+    );
 }
 
 #[test]

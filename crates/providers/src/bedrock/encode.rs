@@ -166,11 +166,16 @@ fn system_blocks(system: &[Arc<Message>]) -> Result<Vec<Block<'_>>, EncodeError>
 fn inference_config(request: &Request) -> Option<InferenceConfig<'_>> {
     let config = InferenceConfig {
         max_tokens: request.max_output_tokens,
-        temperature: request.temperature,
-        top_p: request.top_p,
+        temperature: request.temperature.map(decimal),
+        top_p: request.top_p.map(decimal),
         stop_sequences: Some(request.stop.as_slice()).filter(|stop| !stop.is_empty()),
     };
     (config != InferenceConfig::default()).then_some(config)
+}
+
+/// Returns the number that a person would write, which widening alone does not give.
+fn decimal(number: f32) -> f64 {
+    number.to_string().parse().unwrap_or_else(|_| f64::from(number))
 }
 
 fn tool_config(

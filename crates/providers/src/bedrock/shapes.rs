@@ -43,9 +43,9 @@ pub(super) struct InferenceConfig<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) temperature: Option<f32>,
+    pub(super) temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) top_p: Option<f32>,
+    pub(super) top_p: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) stop_sequences: Option<&'a [String]>,
 }
