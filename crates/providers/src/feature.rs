@@ -15,6 +15,8 @@ pub enum Feature {
     Streaming,
     /// Tools with a JSON schema.
     Tools,
+    /// Tools that the provider runs itself.
+    ProviderTools,
     /// Tools stay on offer, and none may be called.
     ChoiceNone,
     /// Some tool must be called.
@@ -85,9 +87,10 @@ pub enum Support {
 
 impl Feature {
     /// All of them, in the order of the table.
-    pub const ALL: [Feature; 29] = [
+    pub const ALL: [Feature; 30] = [
         Feature::Streaming,
         Feature::Tools,
+        Feature::ProviderTools,
         Feature::ChoiceNone,
         Feature::ChoiceAny,
         Feature::ChoiceNamed,
@@ -122,6 +125,7 @@ impl Feature {
         match self {
             Feature::Streaming => "streaming",
             Feature::Tools => "tools with JSON schema",
+            Feature::ProviderTools => "tools that the provider runs",
             Feature::ChoiceNone => "tool choice: none",
             Feature::ChoiceAny => "tool choice: any",
             Feature::ChoiceNamed => "tool choice: by name",
@@ -157,7 +161,8 @@ impl Feature {
         match self {
             Feature::Streaming => request.stream,
             Feature::Tools => !request.tools.is_empty(),
-            Feature::ChoiceNone => request.tool_choice == ToolChoice::None && !request.tools.is_empty(),
+            Feature::ProviderTools => !request.provider_tools.is_empty(),
+            Feature::ChoiceNone => request.tool_choice == ToolChoice::None && request.offers_tools(),
             Feature::ChoiceAny => request.tool_choice == ToolChoice::Any,
             Feature::ChoiceNamed => matches!(request.tool_choice, ToolChoice::Named(_)),
             Feature::ParallelCalls => request.parallel_calls.is_some(),

@@ -47,6 +47,7 @@ struct Written {
     messages: usize,
     marks: Vec<usize>,
     tail: Option<usize>,
+    // Breakpoints that raw blocks brought along, up to here in the whole conversation.
     carried: usize,
 }
 
@@ -207,6 +208,7 @@ impl Memo {
         let mut bytes = Vec::new();
         let mut rounds = Vec::new();
         let mut begun = self.blocks.iter().any(|block| !block.bytes.is_empty());
+        let mut carried = self.carried();
         let mut at = known;
         while at < messages.len() {
             let end = (at + 1..messages.len()).find(|index| starts(*index)).unwrap_or(messages.len());
@@ -222,10 +224,12 @@ impl Memo {
                     }
                 }
             }
-            let mut out = Out { bytes: &mut bytes, begun, written: Written::default() };
+            let written = Written { carried, ..Written::default() };
+            let mut out = Out { bytes: &mut bytes, begun, written };
             writer.write(round, &mut out)?;
             let (mut written, now_begun) = (out.written, out.begun);
             begun = now_begun;
+            carried = written.carried;
             written.end = bytes.len();
             written.messages = end;
             rounds.push(written);
@@ -269,9 +273,13 @@ impl Memo {
         }
     }
 
+    fn last(&self) -> Option<&Written> {
+        self.blocks.last()?.rounds.last()
+    }
+
     /// Returns how many breakpoints raw blocks brought along.
     pub(crate) fn carried(&self) -> usize {
-        self.blocks.iter().flat_map(|block| &block.rounds).map(|round| round.carried).sum()
+        self.last().map_or(0, |round| round.carried)
     }
 
     /// Returns how many breakpoints could be placed, up to `most`.
@@ -282,7 +290,7 @@ impl Memo {
 
     /// Returns whether a block could be added to the newest message.
     pub(crate) fn has_tail(&self) -> bool {
-        self.blocks.last().and_then(|block| block.rounds.last()).is_some_and(|round| round.tail.is_some())
+        self.last().is_some_and(|round| round.tail.is_some())
     }
 
     /// Returns whether there is no element at all.
@@ -294,7 +302,7 @@ impl Memo {
     pub(crate) fn elements(&self, inserts: Inserts) -> Vec<Bytes> {
         let mut cuts: Vec<(usize, usize, Bytes)> = Vec::new();
         if let Some(tail) = inserts.tail
-            && let Some(at) = self.blocks.last().and_then(|block| block.rounds.last()?.tail)
+            && let Some(at) = self.last().and_then(|round| round.tail)
         {
             cuts.push((self.blocks.len() - 1, at, tail.into()));
         }

@@ -28,6 +28,8 @@ pub struct Request {
     pub messages: Vec<Arc<Message>>,
     /// The tools on offer.
     pub tools: Vec<ToolSpec>,
+    /// Tools that the provider runs itself, such as a web search, offered beside ours; each is the provider's own JSON.
+    pub provider_tools: Vec<Value>,
     /// Whether and which of them must be used.
     pub tool_choice: ToolChoice,
     /// What happens to a forced choice that the wire cannot force here, such as beside reasoning on Anthropic:
@@ -72,8 +74,8 @@ pub struct Request {
     pub stream: bool,
     /// Fields of the provider that we have no word for; they win over fields of the same name.
     ///
-    /// Where a wire keeps its settings in an object of their own (`generationConfig`, `inferenceConfig`, `options`),
-    /// the members of that object win one by one.
+    /// Where both are objects (`reasoning`, `text`, `generationConfig`, `options`, …) the members win one by one, unless
+    /// the caller's object has a `type`: then it is whole.
     pub extra: Map<String, Value>,
 }
 
@@ -176,6 +178,11 @@ pub enum Cache {
 }
 
 impl Request {
+    /// Whether any tool is on offer.
+    pub(crate) fn offers_tools(&self) -> bool {
+        !(self.tools.is_empty() && self.provider_tools.is_empty())
+    }
+
     /// Returns a streamed request for up to 8192 tokens, with the cache on, without tools and reasoning.
     pub fn new(
         model: impl Into<String>,
@@ -185,6 +192,7 @@ impl Request {
             model: model.into(),
             messages: messages.into_iter().map(Into::into).collect(),
             tools: Vec::new(),
+            provider_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
             soft_choice: true,
             parallel_calls: None,

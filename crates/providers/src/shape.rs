@@ -118,11 +118,15 @@ pub(crate) fn check_tools(request: &Request, wire: &'static str) -> Result<(), E
             return Err(EncodeError::Schema { name: tool.name.clone() });
         }
     }
+    let is_offered = |name: &String| {
+        let theirs =
+            |tool: &serde_json::Value| tool.get("name").and_then(|name| name.as_str().map(str::to_owned));
+        request.tools.iter().any(|tool| tool.name == *name)
+            || request.provider_tools.iter().any(|tool| theirs(tool).as_ref() == Some(name))
+    };
     match &request.tool_choice {
-        ToolChoice::Named(name) if !request.tools.iter().any(|tool| tool.name == *name) => {
-            Err(EncodeError::NoSuchTool { name: name.clone() })
-        }
-        ToolChoice::Any if request.tools.is_empty() => {
+        ToolChoice::Named(name) if !is_offered(name) => Err(EncodeError::NoSuchTool { name: name.clone() }),
+        ToolChoice::Any if !request.offers_tools() => {
             Err(EncodeError::Unsupported { wire, what: "a forced tool choice without tools" })
         }
         _ => Ok(()),

@@ -320,7 +320,7 @@ fn a_field_of_the_caller_replaces_ours() {
     request.extra.insert("max_tokens".into(), json!(7));
     request.extra.insert("metadata".into(), json!({"user_id": "u"}));
     let encoded = Anthropic::new().encode(&request).expect("legal");
-    expect![[r#"{"model":"m","stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],"max_tokens":7,"metadata":{"user_id":"u"}}"#]].assert_eq(&String::from_utf8(encoded.body.to_vec()).expect("JSON is UTF-8"));
+    expect![[r#"{"max_tokens":7,"metadata":{"user_id":"u"},"model":"m","stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}"#]].assert_eq(&String::from_utf8(encoded.body.to_vec()).expect("JSON is UTF-8"));
 }
 
 #[test]

@@ -26,6 +26,7 @@ fn asking_for(feature: Feature) -> Request {
     match feature {
         Feature::Streaming => {}
         Feature::Tools => request.tools.push(tool),
+        Feature::ProviderTools => request.provider_tools.push(json!({"type": "web_search"})),
         Feature::ChoiceNone | Feature::ChoiceAny | Feature::ChoiceNamed => {
             request.tools = vec![tool.clone(), ToolSpec { name: "g".to_owned(), ..tool }];
             request.tool_choice = match feature {

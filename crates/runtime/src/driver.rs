@@ -119,7 +119,9 @@ impl Session {
     /// Asks the model and records its reply, whole or as far as it came. Returns the tokens that it cost.
     async fn ask(&mut self, turn: u32, cancel: &Cancel) -> Result<u64, RuntimeError> {
         let provider = self.settings().provider.clone();
-        let prompt = prompt::build(&self.state, self.settings(), provider.as_ref());
+        let mut prompt = prompt::build(&self.state, self.settings(), provider.as_ref());
+        prompt::share(&mut prompt.request.messages, &self.sent);
+        self.sent.clone_from(&prompt.request.messages);
         let messages = prompt.request.messages.len();
         self.settings().tell(&Event::Asking { turn, messages, repairs: prompt.repairs });
         let mut fold = Fold::new(provider.origin().clone());

@@ -3,6 +3,8 @@
 //! The list that is sent is a copy, made for one request and thrown away: stored messages stay as they were, and every
 //! difference between the two is a repair that somebody can read.
 
+use std::sync::Arc;
+
 use trunkline_message_tree::Message;
 use trunkline_providers::{Provider, Request};
 use trunkline_sanitize::{Repair, RequestFacts, WireRules, sanitize};
@@ -30,6 +32,16 @@ pub(crate) fn build(state: &State, settings: &Settings, provider: &dyn Provider)
     request.max_output_tokens = Some(settings.max_output_tokens);
     request.temperature = settings.temperature;
     Prompt { request, repairs }
+}
+
+/// Takes the messages that lead both lists from the one that was sent last.
+///
+/// A provider knows a message that it has encoded by its address. Content is compared and not assumed: a message that is
+/// rendered or repaired differently today is another one.
+pub(crate) fn share(messages: &mut [Arc<Message>], sent: &[Arc<Message>]) {
+    for (message, sent) in messages.iter_mut().zip(sent).take_while(|(message, sent)| message == sent) {
+        message.clone_from(sent);
+    }
 }
 
 /// Makes a list legal for the provider's wire. `tools` tells whether any is offered beside it.

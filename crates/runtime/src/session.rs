@@ -20,6 +20,8 @@ pub struct Session {
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) lock: WriterLock,
     pub(crate) state: State,
+    /// What was sent last: what is sent again is known by its address, and not encoded again.
+    pub(crate) sent: Vec<Arc<Message>>,
     /// Whether the last write failed in a way that leaves open what the store has kept.
     behind: bool,
 }
@@ -105,7 +107,7 @@ impl Session {
             not(feature = "resolve-queue"),
             expect(unused_mut, reason = "only staged actions are recovered")
         )]
-        let mut session = Session { agent, store, lock, state, behind: false };
+        let mut session = Session { agent, store, lock, state, sent: Vec::new(), behind: false };
         #[cfg(feature = "resolve-queue")]
         session.recover().await?;
         #[cfg(feature = "resolve-queue")]

@@ -211,3 +211,18 @@ async fn s34_blocks_of_reasoning_stay_apart_and_keep_their_own_signatures() {
         + stop tool_use"#]]
     .assert_eq(&reasoning.join("\n"));
 }
+
+#[tokio::test]
+async fn what_was_sent_before_is_the_same_message_in_memory_and_is_not_encoded_again() {
+    let world = World::default();
+    let agent = world.agent(replies(vec![Turn::say("one"), Turn::say("two")]));
+    let mut story = Story::begin(world, agent).await;
+    story.prompt("first").await.unwrap();
+    story.prompt("second").await.unwrap();
+    let requests = story.world.requests.lock().unwrap();
+    let [first, second] = requests.as_slice() else { panic!("two requests") };
+    assert!(second.messages.len() > first.messages.len());
+    for (earlier, later) in first.messages.iter().zip(&second.messages) {
+        assert!(Arc::ptr_eq(earlier, later), "{earlier:?}");
+    }
+}

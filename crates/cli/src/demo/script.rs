@@ -138,7 +138,7 @@ fn answered(messages: &[std::sync::Arc<Message>]) -> Vec<Answered<'_>> {
             continue;
         }
         let results = messages.iter().skip(at + 1).take_while(|message| message.role != Role::Assistant);
-        let results: Vec<_> = results.flat_map(Message::results).collect();
+        let results: Vec<_> = results.flat_map(|message| message.results()).collect();
         for call in message.calls() {
             if let Some(result) = results.iter().find(|result| result.call_id == call.id) {
                 found.push(Answered {

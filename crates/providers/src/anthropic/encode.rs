@@ -9,7 +9,7 @@ use trunkline_message_tree::{
 
 use super::NAME;
 use super::shapes::{
-    Block, Body, Choice, Format, Known, Marked, Metadata, OutputConfig, ResultContent, Source, System,
+    Block, Body, Choice, Format, Known, Marked, Metadata, Offer, OutputConfig, ResultContent, Source, System,
     ThinkingSwitch, Tool,
 };
 use crate::history::{Inserts, Out, Round, WriteRound};
@@ -44,43 +44,43 @@ pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest,
     left -= marks;
     let system = system_blocks(system, breakpoint.filter(|_| left > 0))?;
     left -= usize::from(!system.is_empty()).min(left);
-    let mut tools: Vec<Tool<'_>> = request
+    let mut tools: Vec<Offer<'_>> = request
         .tools
         .iter()
-        .map(|tool| Tool {
-            name: &tool.name,
-            description: &tool.description,
-            input_schema: &tool.input_schema,
-            strict: tool.strict,
-            cache_control: None,
+        .map(|tool| {
+            Offer::Ours(Tool {
+                name: &tool.name,
+                description: &tool.description,
+                input_schema: &tool.input_schema,
+                strict: tool.strict,
+                cache_control: None,
+            })
         })
         .collect();
-    if let Some(tool) = tools.last_mut().filter(|_| left > 0) {
+    if let Some(Offer::Ours(tool)) = tools.last_mut().filter(|_| left > 0) {
         tool.cache_control = breakpoint;
     }
-
-    // A field of the caller's own replaces ours; two of one name would be refused or, worse, not.
-    let ours = |name: &str| !request.extra.contains_key(name);
+    tools.extend(request.provider_tools.iter().map(Offer::Theirs));
     let stop = request.stop.as_slice();
     let max_tokens = request.max_output_tokens.unwrap_or(DEFAULT_MAX_OUTPUT_TOKENS);
     let body = Body {
-        model: Some(request.model.as_str()).filter(|_| ours("model")),
-        max_tokens: Some(max_tokens).filter(|_| ours("max_tokens")),
-        system: Some(system).filter(|blocks| !blocks.is_empty() && ours("system")),
-        tool_choice: choice(request, softened.is_some()).filter(|_| ours("tool_choice")),
-        tools: Some(tools).filter(|tools| !tools.is_empty() && ours("tools")),
-        thinking: thinking(request.thinking).filter(|_| ours("thinking")),
-        output_config: output_config(request).filter(|_| ours("output_config")),
-        temperature: request.temperature.filter(|_| ours("temperature")),
-        top_p: request.top_p.filter(|_| ours("top_p")),
-        top_k: request.top_k.filter(|_| ours("top_k")),
-        stop_sequences: Some(stop).filter(|stop| !stop.is_empty() && ours("stop_sequences")),
-        metadata: request.user.as_deref().map(|user_id| Metadata { user_id }).filter(|_| ours("metadata")),
-        service_tier: request.service_tier.as_deref().filter(|_| ours("service_tier")),
-        stream: request.stream.then_some(true).filter(|_| ours("stream")),
+        model: Some(request.model.as_str()),
+        max_tokens: Some(max_tokens),
+        system: Some(system).filter(|blocks| !blocks.is_empty()),
+        tool_choice: choice(request, softened.is_some()),
+        tools: Some(tools).filter(|tools| !tools.is_empty()),
+        thinking: thinking(request.thinking),
+        output_config: output_config(request),
+        temperature: request.temperature,
+        top_p: request.top_p,
+        top_k: request.top_k,
+        stop_sequences: Some(stop).filter(|stop| !stop.is_empty()),
+        metadata: request.user.as_deref().map(|user_id| Metadata { user_id }),
+        service_tier: request.service_tier.as_deref(),
+        stream: request.stream.then_some(true),
     };
     let elements = memo.elements(Inserts { mark, marks, lead: false, tail });
-    let body = assemble::body(&body, ("messages", elements), &request.extra, &[])?;
+    let body = assemble::body(&body, ("messages", elements), &request.extra)?;
     let mut http = HttpRequest::post_json("/v1/messages", body);
     http.softened.extend(softened);
     Ok(http)
@@ -122,7 +122,7 @@ fn system_blocks<'a>(
 }
 
 fn choice(request: &Request, softened: bool) -> Option<Choice<'_>> {
-    if request.tools.is_empty() {
+    if !request.offers_tools() {
         return None;
     }
     let (kind, name) = match &request.tool_choice {

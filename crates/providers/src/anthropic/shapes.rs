@@ -18,7 +18,7 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) system: Option<Vec<System<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tools: Option<Vec<Tool<'a>>>,
+    pub(super) tools: Option<Vec<Offer<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_choice: Option<Choice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,6 +48,14 @@ pub(super) struct System<'a> {
     pub(super) text: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cache_control: Option<&'a RawValue>,
+}
+
+/// A tool of ours, or one that the provider runs.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Offer<'a> {
+    Ours(Tool<'a>),
+    Theirs(&'a Value),
 }
 
 #[derive(Serialize)]

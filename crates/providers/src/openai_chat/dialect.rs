@@ -14,6 +14,13 @@ pub struct Dialect {
     pub stream_options: bool,
     /// Whether the model's reasoning goes back to it as `reasoning_content`. Elsewhere it is left out.
     pub echo_reasoning: bool,
+    /// Whether `reasoning_details` go back as they came; signatures and encrypted reasoning are inside (OpenRouter's
+    /// documents, read 2026-11). Elsewhere they are left out.
+    pub echo_reasoning_details: bool,
+    /// Whether a user message may hold pictures.
+    pub images: bool,
+    /// Whether a document may be given by its address; routers take it, OpenAI does not.
+    pub document_urls: bool,
     /// Whether a tool message may hold pictures. The llama.cpp server takes them (recorded, 2026), OpenAI refuses them.
     pub images_in_results: bool,
     /// What of a forced tool choice is understood.
@@ -78,6 +85,9 @@ impl Default for Dialect {
             reasoning: ReasoningField::Effort,
             stream_options: true,
             echo_reasoning: false,
+            echo_reasoning_details: false,
+            images: true,
+            document_urls: true,
             images_in_results: false,
             forced_choice: ForcedChoice::Full,
             output_schema: true,
@@ -124,6 +134,7 @@ impl Dialect {
     pub fn openai() -> Self {
         Dialect {
             max_tokens: MaxTokensField::MaxCompletionTokens,
+            document_urls: false,
             top_k: false,
             cache_key: true,
             // `user` is on its way out (OpenAI's specification, read 2026-11).
@@ -136,7 +147,12 @@ impl Dialect {
 
     /// Returns what OpenRouter speaks.
     pub fn openrouter() -> Self {
-        Dialect { reasoning: ReasoningField::Budget, cache_breakpoints: true, ..Dialect::default() }
+        Dialect {
+            reasoning: ReasoningField::Budget,
+            echo_reasoning_details: true,
+            cache_breakpoints: true,
+            ..Dialect::default()
+        }
     }
 
     /// Returns what DeepSeek speaks; in thinking mode it refuses tool turns whose reasoning does not come back.
@@ -144,6 +160,8 @@ impl Dialect {
         Dialect {
             reasoning: ReasoningField::Switch,
             echo_reasoning: true,
+            // "unknown variant `image_url`, expected `text`" (recorded, 2026).
+            images: false,
             forced_choice: ForcedChoice::Unthinking,
             output_schema: false,
             top_k: false,

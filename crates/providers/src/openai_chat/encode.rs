@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use serde_json::value::RawValue;
 use trunkline_message_tree::{
     Content, Media, MediaSource, Message, Part, Role, ToolCall, ToolChoice, ToolResult,
 };
@@ -11,8 +12,8 @@ use trunkline_message_tree::{
 use super::NAME;
 use super::dialect::{Dialect, ForcedChoice, MaxTokensField, ReasoningField};
 use super::shapes::{
-    Body, Call, CallFunction, Choice, File, Function, KnownPart, Name, NamedSchema, PartShape,
-    ReasoningSwitch, ResponseFormat, StreamOptions, ThinkingSwitch, Tool, Url, WireMessage, Words,
+    Body, Call, CallFunction, Carried, Choice, File, Function, KnownPart, Name, NamedSchema, Offer,
+    PartShape, ReasoningSwitch, ResponseFormat, StreamOptions, ThinkingSwitch, Tool, Url, WireMessage, Words,
 };
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::{
@@ -46,56 +47,52 @@ pub(super) fn request(
         let comma = if memo.is_empty() { "" } else { "," };
         format!("{comma}{{\"role\":\"user\",\"content\":{}}}", shape::demand(&request.tool_choice))
     });
-    let tools: Vec<Tool<'_>> = request
+    let tools: Vec<Offer<'_>> = request
         .tools
         .iter()
-        .map(|tool| Tool {
-            kind: "function",
-            function: Function {
-                name: &tool.name,
-                description: &tool.description,
-                parameters: &tool.input_schema,
-                strict: tool.strict,
-            },
+        .map(|tool| {
+            Offer::Ours(Tool {
+                kind: "function",
+                function: Function {
+                    name: &tool.name,
+                    description: &tool.description,
+                    parameters: &tool.input_schema,
+                    strict: tool.strict,
+                },
+            })
         })
+        .chain(request.provider_tools.iter().map(Offer::Theirs))
         .collect();
-    let limit_in = |field: MaxTokensField, name: &str| {
-        request.max_output_tokens.filter(|_| dialect.max_tokens == field && !request.extra.contains_key(name))
-    };
-    // A field of the caller's own replaces ours; two of one name would be refused or, worse, not.
-    let ours = |name: &str| !request.extra.contains_key(name);
+    let offered = !tools.is_empty();
+    let limit_in = |field: MaxTokensField| request.max_output_tokens.filter(|_| dialect.max_tokens == field);
     let stop = request.stop.as_slice();
     let seed = dialect.seed.zip(request.seed.map(Into::into));
     let user = dialect.user.zip(request.user.as_deref().map(Into::into));
     let body = Body {
-        model: Some(request.model.as_str()).filter(|_| ours("model")),
-        tool_choice: choice(request, dialect, softened).filter(|_| !tools.is_empty() && ours("tool_choice")),
-        parallel_tool_calls: request
-            .parallel_calls
-            .filter(|_| !tools.is_empty() && ours("parallel_tool_calls")),
-        tools: Some(tools).filter(|tools| !tools.is_empty() && ours("tools")),
-        max_tokens: limit_in(MaxTokensField::MaxTokens, "max_tokens"),
-        max_completion_tokens: limit_in(MaxTokensField::MaxCompletionTokens, "max_completion_tokens"),
-        stop: Some(stop).filter(|stop| !stop.is_empty() && ours("stop")),
-        temperature: request.temperature.filter(|_| ours("temperature")),
-        top_p: request.top_p.filter(|_| ours("top_p")),
-        top_k: request.top_k.filter(|_| ours("top_k")),
-        frequency_penalty: request.frequency_penalty.filter(|_| ours("frequency_penalty")),
-        presence_penalty: request.presence_penalty.filter(|_| ours("presence_penalty")),
-        reasoning_effort: effort(request.thinking, dialect).filter(|_| ours("reasoning_effort")),
-        reasoning: reasoning(request.thinking, dialect).filter(|_| ours("reasoning")),
-        thinking: thinking(request.thinking, dialect).filter(|_| ours("thinking")),
-        response_format: response_format(request).filter(|_| ours("response_format")),
-        prompt_cache_key: request.cache_key.as_deref().filter(|_| ours("prompt_cache_key")),
-        prompt_cache_retention: (request.cache == Cache::Long && dialect.cache_key)
-            .then_some("24h")
-            .filter(|_| ours("prompt_cache_retention")),
-        metadata: Some(&request.metadata).filter(|labels| !labels.is_empty() && ours("metadata")),
-        service_tier: request.service_tier.as_deref().filter(|_| ours("service_tier")),
-        stream: request.stream.then_some(true).filter(|_| ours("stream")),
-        stream_options: (request.stream && dialect.stream_options && ours("stream_options"))
+        model: Some(request.model.as_str()),
+        tool_choice: choice(request, dialect, softened).filter(|_| offered),
+        parallel_tool_calls: request.parallel_calls.filter(|_| offered),
+        tools: Some(tools).filter(|tools| !tools.is_empty()),
+        max_tokens: limit_in(MaxTokensField::MaxTokens),
+        max_completion_tokens: limit_in(MaxTokensField::MaxCompletionTokens),
+        stop: Some(stop).filter(|stop| !stop.is_empty()),
+        temperature: request.temperature,
+        top_p: request.top_p,
+        top_k: request.top_k,
+        frequency_penalty: request.frequency_penalty,
+        presence_penalty: request.presence_penalty,
+        reasoning_effort: effort(request.thinking, dialect),
+        reasoning: reasoning(request.thinking, dialect),
+        thinking: thinking(request.thinking, dialect),
+        response_format: response_format(request),
+        prompt_cache_key: request.cache_key.as_deref(),
+        prompt_cache_retention: (request.cache == Cache::Long && dialect.cache_key).then_some("24h"),
+        metadata: Some(&request.metadata).filter(|labels| !labels.is_empty()),
+        service_tier: request.service_tier.as_deref(),
+        stream: request.stream.then_some(true),
+        stream_options: (request.stream && dialect.stream_options)
             .then_some(StreamOptions { include_usage: true }),
-        named: [seed, user].into_iter().flatten().filter(|(name, _)| ours(name)).collect(),
+        named: [seed, user].into_iter().flatten().collect(),
     };
     let (mark, lead) = match request.cache {
         _ if !dialect.cache_breakpoints => ("", false),
@@ -106,7 +103,7 @@ pub(super) fn request(
     let marks = if mark.is_empty() { 0 } else { NEWEST };
     let mut elements = memo.elements(Inserts { mark, marks, lead, tail: None });
     elements.extend(tail.map(Into::into));
-    let body = assemble::body(&body, ("messages", elements), &request.extra, &[])?;
+    let body = assemble::body(&body, ("messages", elements), &request.extra)?;
     let mut http = HttpRequest::post_json("/v1/chat/completions", body);
     http.softened.extend(softened);
     Ok(http)
@@ -232,6 +229,7 @@ fn push_message<'a>(
         role,
         content,
         reasoning_content: None,
+        reasoning_details: None,
         tool_calls: Vec::new(),
         tool_call_id: None,
     };
@@ -265,21 +263,30 @@ fn user_content<'a>(message: &'a Message, node: Place, dialect: &Dialect) -> Res
     {
         return Ok(Words::Text(texts(message)));
     }
-    content_parts(message, node).map(Words::Parts)
+    content_parts(message, node, dialect).map(Words::Parts)
 }
 
-fn content_parts(message: &Message, node: Place) -> Result<Vec<PartShape<'_>>, EncodeError> {
+fn content_parts<'a>(
+    message: &'a Message,
+    node: Place,
+    dialect: &Dialect,
+) -> Result<Vec<PartShape<'a>>, EncodeError> {
     let mut parts = Vec::with_capacity(message.content.len());
     for content in &message.content {
         parts.push(match content {
             Content::Text { text } => PartShape::Known(KnownPart::Text { text }),
-            Content::Image(media) => {
+            Content::Image(media) if dialect.images => {
                 PartShape::Known(KnownPart::ImageUrl { image_url: Url { url: url(media) } })
             }
             // An address here is understood by routers only; OpenAI itself says no.
+            Content::Document(Media { source: MediaSource::Url(_), .. }) if !dialect.document_urls => {
+                let block = "a document by its address";
+                return Err(EncodeError::UnsupportedBlock { wire: NAME, block, node });
+            }
             Content::Document(media) => PartShape::Known(KnownPart::File {
                 file: File { filename: "document.pdf", file_data: url(media) },
             }),
+            Content::Opaque { wire, json } if wire == NAME && carried_reasoning(json).is_some() => continue,
             Content::Opaque { wire, json } if wire == NAME => PartShape::Raw(shape::raw(json, NAME, node)?),
             Content::Thinking { .. } | Content::ToolCall(_) => continue,
             other => return Err(unsupported(other, node)),
@@ -302,11 +309,16 @@ fn assistant<'a>(
 ) -> Result<WireMessage<'a>, EncodeError> {
     let mut reasoning: Option<Cow<'a, str>> = None;
     let mut tool_calls = Vec::new();
+    let mut details = None;
     let mut raw = false;
     for content in &message.content {
         match content {
             Content::Text { .. } => {}
-            Content::Opaque { wire, .. } if wire == NAME => raw = true,
+            Content::Opaque { wire, json } if wire == NAME => match carried_reasoning(json) {
+                Some(of) if dialect.echo_reasoning_details => details = Some(of),
+                Some(_) => {}
+                None => raw = true,
+            },
             Content::Thinking { text, .. } if dialect.echo_reasoning => match &mut reasoning {
                 Some(earlier) => earlier.to_mut().push_str(text),
                 None => reasoning = Some(Cow::Borrowed(text)),
@@ -318,16 +330,22 @@ fn assistant<'a>(
         }
     }
     // `""` and not `null` beside calls: several servers refuse null, none refuses the empty string (read 2026-11).
-    let content = if raw { Words::Parts(content_parts(message, node)?) } else { Words::Text(texts(message)) };
+    let content =
+        if raw { Words::Parts(content_parts(message, node, dialect)?) } else { Words::Text(texts(message)) };
     Ok(WireMessage {
         role: "assistant",
         content,
         // DeepSeek refuses a call whose reasoning is not echoed, and takes an empty one for a model that had none.
         reasoning_content: reasoning
             .or((dialect.echo_reasoning && !tool_calls.is_empty()).then_some(Cow::Borrowed(""))),
+        reasoning_details: details,
         tool_calls,
         tool_call_id: None,
     })
+}
+
+fn carried_reasoning(json: &str) -> Option<&RawValue> {
+    serde_json::from_str::<Carried<'_>>(json).ok()?.reasoning_details
 }
 
 fn wire_call(call: &ToolCall, node: Place) -> Result<Call<'_>, EncodeError> {

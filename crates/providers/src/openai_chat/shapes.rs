@@ -17,7 +17,7 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) model: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tools: Option<Vec<Tool<'a>>>,
+    pub(super) tools: Option<Vec<Offer<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_choice: Option<Choice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,6 +98,14 @@ pub(super) struct StreamOptions {
     pub(super) include_usage: bool,
 }
 
+/// A tool of ours, or one that the provider runs.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Offer<'a> {
+    Ours(Tool<'a>),
+    Theirs(&'a Value),
+}
+
 #[derive(Serialize)]
 pub(super) struct Tool<'a> {
     #[serde(rename = "type")]
@@ -137,10 +145,19 @@ pub(super) struct WireMessage<'a> {
     pub(super) content: Words<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_content: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tool_calls: Vec<Call<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_call_id: Option<&'a str>,
+}
+
+/// Reasoning as we carry it: a raw block with `"type":"reasoning"`.
+#[derive(Deserialize)]
+pub(super) struct Carried<'a> {
+    #[serde(borrow)]
+    pub(super) reasoning_details: Option<&'a RawValue>,
 }
 
 impl WireMessage<'_> {

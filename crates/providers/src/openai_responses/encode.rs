@@ -12,7 +12,8 @@ use trunkline_message_tree::{
 
 use super::NAME;
 use super::shapes::{
-    Body, Choice, Format, Item, Kind, KnownItem, KnownPart, PartShape, ReasoningSwitch, TextForm, Tool, Words,
+    Body, Choice, Format, Item, Kind, KnownItem, KnownPart, Offer, PartShape, ReasoningSwitch, TextForm,
+    Tool, Words,
 };
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::{
@@ -36,18 +37,22 @@ pub(super) fn request(
     if memo.is_empty() {
         return Err(EncodeError::NoMessages);
     }
-    let tools: Vec<Tool<'_>> = request
+    let tools: Vec<Offer<'_>> = request
         .tools
         .iter()
-        .map(|tool| Tool {
-            kind: "function",
-            name: &tool.name,
-            description: &tool.description,
-            parameters: &tool.input_schema,
-            // Left out, OpenAI tries to make the schema strict, and optional arguments become required.
-            strict: tool.strict.unwrap_or(false),
+        .map(|tool| {
+            Offer::Ours(Tool {
+                kind: "function",
+                name: &tool.name,
+                description: &tool.description,
+                parameters: &tool.input_schema,
+                // Left out, OpenAI tries to make the schema strict, and optional arguments become required.
+                strict: tool.strict.unwrap_or(false),
+            })
         })
+        .chain(request.provider_tools.iter().map(Offer::Theirs))
         .collect();
+    let offered = !tools.is_empty();
     let choice = match &request.tool_choice {
         ToolChoice::Auto => None,
         ToolChoice::None => Some(Choice::Word("none")),
@@ -69,32 +74,28 @@ pub(super) fn request(
             schema: &output.schema,
         },
     });
-    // A field of the caller's own replaces ours; two of one name would be refused or, worse, not.
-    let ours = |name: &str| !request.extra.contains_key(name);
     let long = request.cache == Cache::Long;
     let body = Body {
-        model: Some(request.model.as_str()).filter(|_| ours("model")),
-        tool_choice: choice.filter(|_| !tools.is_empty() && ours("tool_choice")),
-        parallel_tool_calls: request
-            .parallel_calls
-            .filter(|_| !tools.is_empty() && ours("parallel_tool_calls")),
-        tools: Some(tools).filter(|tools| !tools.is_empty() && ours("tools")),
-        max_output_tokens: request.max_output_tokens.filter(|_| ours("max_output_tokens")),
-        temperature: request.temperature.filter(|_| ours("temperature")),
-        top_p: request.top_p.filter(|_| ours("top_p")),
-        reasoning: effort.map(|effort| ReasoningSwitch { effort }).filter(|_| ours("reasoning")),
-        text: text.filter(|_| ours("text")),
-        prompt_cache_key: request.cache_key.as_deref().filter(|_| ours("prompt_cache_key")),
-        prompt_cache_retention: long.then_some("24h").filter(|_| ours("prompt_cache_retention")),
-        safety_identifier: request.user.as_deref().filter(|_| ours("safety_identifier")),
-        metadata: Some(&request.metadata).filter(|labels| !labels.is_empty() && ours("metadata")),
-        service_tier: request.service_tier.as_deref().filter(|_| ours("service_tier")),
-        store: Some(false).filter(|_| ours("store")),
-        include: Some(["reasoning.encrypted_content"]).filter(|_| encrypted_reasoning && ours("include")),
-        stream: request.stream.then_some(true).filter(|_| ours("stream")),
+        model: Some(request.model.as_str()),
+        tool_choice: choice.filter(|_| offered),
+        parallel_tool_calls: request.parallel_calls.filter(|_| offered),
+        tools: Some(tools).filter(|tools| !tools.is_empty()),
+        max_output_tokens: request.max_output_tokens,
+        temperature: request.temperature,
+        top_p: request.top_p,
+        reasoning: effort.map(|effort| ReasoningSwitch { effort }),
+        text: text,
+        prompt_cache_key: request.cache_key.as_deref(),
+        prompt_cache_retention: long.then_some("24h"),
+        safety_identifier: request.user.as_deref(),
+        metadata: Some(&request.metadata).filter(|labels| !labels.is_empty()),
+        service_tier: request.service_tier.as_deref(),
+        store: Some(false),
+        include: Some(["reasoning.encrypted_content"]).filter(|_| encrypted_reasoning),
+        stream: request.stream.then_some(true),
     };
     let elements = memo.elements(Inserts::none());
-    let body = assemble::body(&body, ("input", elements), &request.extra, &[])?;
+    let body = assemble::body(&body, ("input", elements), &request.extra)?;
     Ok(HttpRequest::post_json("/v1/responses", body))
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) model: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tools: Option<Vec<Tool<'a>>>,
+    pub(super) tools: Option<Vec<Offer<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_choice: Option<Choice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,6 +66,14 @@ pub(super) struct Format<'a> {
     pub(super) name: &'a str,
     pub(super) strict: bool,
     pub(super) schema: &'a Value,
+}
+
+/// A tool of ours, or one that the provider runs.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Offer<'a> {
+    Ours(Tool<'a>),
+    Theirs(&'a Value),
 }
 
 #[derive(Serialize)]
