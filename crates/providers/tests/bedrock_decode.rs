@@ -10,6 +10,7 @@ use trunkline_providers::{Bedrock, Wire};
 use crate::bedrock_frames::stream;
 use crate::grammar;
 use crate::replies::{decode, report};
+use crate::splits::cut;
 
 fn check(events: &str, expected: Expect) {
     let all = format!("messageStart {{\"role\":\"assistant\"}}\n{events}");
@@ -644,8 +645,56 @@ fn event() -> impl Strategy<Value = String> {
     })
 }
 
+/// A whole answer with every kind of block.
+fn everything() -> Vec<u8> {
+    stream(
+        r#"messageStart {"role":"assistant"}
+           contentBlockDelta {"contentBlockIndex":0,"delta":{"reasoningContent":{"text":"grüße 🦀"}}}
+           contentBlockDelta {"contentBlockIndex":0,"delta":{"reasoningContent":{"signature":"sig"}}}
+           contentBlockStop {"contentBlockIndex":0}
+           contentBlockDelta {"contentBlockIndex":1,"delta":{"text":"süß"}}
+           contentBlockStop {"contentBlockIndex":1}
+           contentBlockStart {"contentBlockIndex":2,"start":{"toolResult":{"toolUseId":"t"}}}
+           contentBlockDelta {"contentBlockIndex":2,"delta":{"toolResult":[{"text":"x"}]}}
+           contentBlockStop {"contentBlockIndex":2}
+           contentBlockStart {"contentBlockIndex":3,"start":{"toolUse":{"toolUseId":"t","name":"f"}}}
+           contentBlockDelta {"contentBlockIndex":3,"delta":{"toolUse":{"input":"{\"a\":1}"}}}
+           contentBlockStop {"contentBlockIndex":3}
+           messageStop {"stopReason":"tool_use"}
+           metadata {"usage":{"inputTokens":1,"outputTokens":2}}"#,
+    )
+}
+
+#[test]
+fn byte_by_byte_it_is_the_same() {
+    let wire = Bedrock::new();
+    assert_eq!(decode(&wire, cut(&everything(), &[1])), decode(&wire, [everything().as_slice()]));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn events_do_not_depend_on_where_the_bytes_were_cut(
+        missing in 0_usize..2500,
+        flipped in prop::option::of(0_usize..2500),
+        lengths in prop::collection::vec(1_usize..200, 1..20),
+    ) {
+        let mut body = everything();
+        body.truncate(body.len().saturating_sub(missing));
+        if let Some(byte) = flipped.and_then(|at| body.get_mut(at)) {
+            *byte ^= 0x55;
+        }
+        let whole = decode(&Bedrock::new(), [body.as_slice()]);
+        prop_assert_eq!(grammar::check(&whole.0, &whole.1), Ok(()));
+        prop_assert_eq!(decode(&Bedrock::new(), cut(&body, &lengths)), whole);
+    }
+
+    #[test]
+    fn no_bytes_are_fatal(bytes in prop::collection::vec(any::<u8>(), 0..300), status in 400_u16..600) {
+        let _ = decode(&Bedrock::new(), [bytes.as_slice()]);
+        let _ = Bedrock::new().error(status, &[], &bytes);
+    }
 
     #[test]
     fn events_in_any_order_keep_the_order_of_events(events in prop::collection::vec(event(), 0..14)) {

@@ -86,10 +86,14 @@ fn what_one_side_says_in_a_row_is_one_message() {
            + call c1 f {\"b\": 1.0,  \"a\":2}
            + call c2 f
          result c1: one
-         result c2 failed: broken
+         result c2: !broken
          user: and?
          user: well?",
-        expect![[""]],
+        expect![[r#"
+            user [{"text":"hello"},{"text":"are you there?"}]
+            assistant [{"text":"yes"},{"toolUse":{"input":{"a":2,"b":1.0},"name":"f","toolUseId":"c1"}},{"toolUse":{"input":{},"name":"f","toolUseId":"c2"}}]
+            user [{"toolResult":{"content":[{"text":"one"}],"toolUseId":"c1"}},{"toolResult":{"content":[{"text":"!broken"}],"toolUseId":"c2"}},{"text":"and?"},{"text":"well?"}]
+        "#]],
     );
 }
 
@@ -165,19 +169,31 @@ fn reasoning_goes_back_as_its_maker_wants_it() {
            + thinking: unsigned
            + text: so
          user: go on";
-    check(NOVA, conversation, expect![[r#"
+    check(
+        NOVA,
+        conversation,
+        expect![[r#"
         user [{"text":"hi"}]
         assistant [{"reasoningContent":{"reasoningText":{"signature":"sig","text":"hm"}}},{"reasoningContent":{"redactedContent":"AAA="}},{"reasoningContent":{"reasoningText":{"text":"unsigned"}}},{"text":"so"}]
         user [{"text":"go on"}]
-    "#]]);
-    check(CLAUDE, conversation, expect![[r#"
+    "#]],
+    );
+    check(
+        CLAUDE,
+        conversation,
+        expect![[r#"
         refused: message 1: a reasoning block has no signature
-    "#]]);
-    check(CLAUDE, &conversation.replace("+ thinking: unsigned\n", ""), expect![[r#"
+    "#]],
+    );
+    check(
+        CLAUDE,
+        &conversation.replace("+ thinking: unsigned\n", ""),
+        expect![[r#"
         user [{"text":"hi"}]
         assistant [{"reasoningContent":{"reasoningText":{"signature":"sig","text":"hm"}}},{"reasoningContent":{"redactedContent":"AAA="}},{"text":"so"}]
         user [{"text":"go on"}]
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -189,9 +205,15 @@ fn raw_blocks_go_back_byte_for_byte() {
            + opaque bedrock {\"toolUse\":{\"z\":1.0,  \"a\":\"ü\"}}
            + text: so
          user: go on",
-        expect![[""]],
+        expect![[r#"
+            user [{"text":"hi"}]
+            assistant [{"toolUse":{"a":"ü","z":1.0}},{"text":"so"}]
+            user [{"text":"go on"}]
+        "#]],
     );
-    check(NOVA, "user: hi\nassistant:\n+ opaque anthropic {}\nuser: go on", expect![[""]]);
+    check(NOVA, "user: hi\nassistant:\n+ opaque anthropic {}\nuser: go on", expect![[r#"
+        refused: message 1: a raw block is not one of the bedrock wire
+    "#]]);
 }
 
 #[test]
@@ -279,8 +301,8 @@ fn settings_stand_in_their_objects() {
             "stopSequences": [
               "END"
             ],
-            "temperature": 0.699999988079071,
-            "topP": 0.8999999761581421
+            "temperature": 0.7,
+            "topP": 0.9
           },
           "outputConfig": {
             "textFormat": {
@@ -339,7 +361,8 @@ fn settings_stand_in_their_objects() {
               }
             ]
           }
-        }"#]].assert_eq(&settings(&request));
+        }"#]]
+    .assert_eq(&settings(&request));
 }
 
 #[test]
@@ -350,7 +373,19 @@ fn a_plain_request_says_nothing_besides_its_messages() {
     // Of the caller's own objects nothing is lost, be they objects or not.
     request.extra.insert("toolConfig".to_owned(), json!({"tools": [{"systemTool": {"name": "x"}}]}));
     request.extra.insert("inferenceConfig".to_owned(), Value::Null);
-    expect![[""]].assert_eq(&settings(&request));
+    expect![[r#"
+        {
+          "inferenceConfig": null,
+          "toolConfig": {
+            "tools": [
+              {
+                "systemTool": {
+                  "name": "x"
+                }
+              }
+            ]
+          }
+        }"#]].assert_eq(&settings(&request));
 }
 
 #[test]
@@ -404,6 +439,7 @@ fn choices_are_forced_where_the_model_can_be_forced() {
         choice(CLAUDE, ToolChoice::Any, Thinking::Off, answered),
         choice(CLAUDE, ToolChoice::Any, Thinking::Budget(2000), answered),
         choice(CLAUDE, f(), Thinking::Effort(Effort::High), "user: hi"),
+        choice("anthropic.claude-opus-4-6-v1", f(), Thinking::Effort(Effort::High), "user: hi"),
     ];
     expect![[r#"
         [] choice {"tool":{"name":"f"}} fields {"reasoningConfig":{"maxReasoningEffort":"low","type":"enabled"}} system null last [{"text":"hi"}]
@@ -420,6 +456,8 @@ fn choices_are_forced_where_the_model_can_be_forced() {
           strictly: the bedrock wire does not do reasoning together with a forced tool choice
         [ChoiceNamed] choice null fields {"thinking":{"budget_tokens":7168,"type":"enabled"}} system null last [{"text":"hi"},{"text":"Answer with a call of the tool f, not in words."}]
           strictly: the bedrock wire does not do reasoning together with a forced tool choice
+        [] choice {"tool":{"name":"f"}} fields {"output_config":{"effort":"high"},"thinking":{"type":"adaptive"}} system null last [{"text":"hi"}]
+          strictly: the same
     "#]].assert_eq(&all.concat());
 }
 
@@ -542,7 +580,8 @@ fn reasoning_is_asked_for_in_the_words_of_the_maker() {
           Budget(4000): the bedrock wire does not do a choice of how much this model reasons
           Effort(Minimal): the bedrock wire does not do a choice of how much this model reasons
           Effort(Max): the bedrock wire does not do a choice of how much this model reasons
-    "#]].assert_eq(&all);
+    "#]]
+    .assert_eq(&all);
 }
 
 #[test]
@@ -611,7 +650,11 @@ fn breakpoints_stand_behind_what_they_mark() {
     );
     let older = "anthropic.claude-3-7-sonnet-20250219-v1:0";
     assert_eq!(marks(older, Cache::Long, conversation), claude);
-    expect![[""]].assert_eq(&marks(NOVA, Cache::Long, conversation));
+    expect![[r#"
+        system [{"text":"be brief"},{"cachePoint":{"type":"default"}}]
+        tools [{"toolSpec":{"inputSchema":{"json":{"type":"object"}},"name":"f"}}]
+        [{"content":[{"text":"one"}],"role":"user"},{"content":[{"text":"two"}],"role":"assistant"},{"content":[{"text":"three"},{"cachePoint":{"type":"default"}}],"role":"user"},{"content":[{"toolUse":{"input":{},"name":"f","toolUseId":"c1"}}],"role":"assistant"},{"content":[{"toolResult":{"content":[{"text":"four"}],"toolUseId":"c1"}},{"cachePoint":{"type":"default"}}],"role":"user"}]
+    "#]].assert_eq(&marks(NOVA, Cache::Long, conversation));
     assert_eq!(marks(CLAUDE, Cache::Off, conversation).matches("cachePoint").count(), 0);
     assert_eq!(marks("meta.llama4", Cache::Short, conversation).matches("cachePoint").count(), 0);
 }

@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod base_url;
+mod bedrock_corpora;
 mod bedrock_decode;
 mod bedrock_encode;
 mod bedrock_frames;

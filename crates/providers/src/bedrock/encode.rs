@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 use trunkline_message_tree::{
     Content, Media, MediaSource, Message, Part, Role, StopReason, ToolChoice, ToolResult,
@@ -13,14 +12,12 @@ use trunkline_message_tree::{
 use super::NAME;
 use super::model::Model;
 use super::shapes::{
-    self, Block, Body, CacheHolder, CachePoint, Choice, Format, InferenceConfig, Known, MediaBlock,
-    OutputConfig, Reasoning, ServiceTier, Source, Tool, ToolConfig,
+    Block, Body, CacheHolder, CachePoint, Choice, Format, InferenceConfig, Known, MediaBlock, OutputConfig,
+    Reasoning, ServiceTier, Source, Tool, ToolConfig,
 };
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::percent;
-use crate::{
-    Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, feature, shape,
-};
+use crate::{Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, assemble, feature, shape};
 
 // As on Anthropic's own wire; Amazon's documents say the same of all models (read 2026-11).
 const BREAKPOINT_LIMIT: usize = 4;
@@ -48,7 +45,8 @@ pub(super) fn request(request: &Request, model: Model, memo: &mut Memo) -> Resul
     )?;
     check_last(rest, system.len())?;
 
-    let softened = softened(request, model)?;
+    let mut fields = model.fields(request)?;
+    let softened = softened(request, model, &fields)?;
     let demand = softened.map(|_| format!("{{\"text\":{}}}", shape::demand(&request.tool_choice)));
     let (point, mark) = cache_point(request.cache, model);
     let mut left = BREAKPOINT_LIMIT.saturating_sub(memo.carried());
@@ -68,39 +66,22 @@ pub(super) fn request(request: &Request, model: Model, memo: &mut Memo) -> Resul
         let instead = serde_json::from_str(instead);
         system.push(Block::Raw(instead.map_err(|fault| EncodeError::Json { reason: fault.to_string() })?));
     }
-    let mut fields = model.fields(request)?;
     // Converse has no word for it, and Claude's own is refused beside any other choice.
     if request.tool_choice == ToolChoice::None && softened.is_none() && !request.tools.is_empty() {
         fields.insert("tool_choice".to_owned(), json!({ "type": "none" }));
     }
 
-    // A field of the caller's own replaces ours; of our objects it replaces the members.
-    let ours = |name: &str| !request.extra.contains_key(name);
-    let extra = &request.extra;
     let body = Body {
-        system: Some(system).filter(|blocks| !blocks.is_empty() && ours("system")),
-        inference_config: joined(extra, "inferenceConfig", inference_config(request))?,
-        tool_config: joined(
-            extra,
-            "toolConfig",
-            tool_config(request, softened, point.filter(|_| left > 0 && model.caches_tools())),
-        )?,
-        fields: joined(
-            extra,
-            "additionalModelRequestFields",
-            Some(fields).filter(|fields| !fields.is_empty()),
-        )?,
-        output_config: joined(extra, "outputConfig", output_config(request))?,
-        metadata: Some(&request.metadata).filter(|labels| !labels.is_empty() && ours("requestMetadata")),
-        service_tier: request
-            .service_tier
-            .as_deref()
-            .map(|kind| ServiceTier { kind })
-            .filter(|_| ours("serviceTier")),
+        system: Some(system).filter(|blocks| !blocks.is_empty()),
+        inference_config: inference_config(request),
+        tool_config: tool_config(request, softened, point.filter(|_| left > 0 && model.caches_tools())),
+        fields: Some(fields).filter(|fields| !fields.is_empty()),
+        output_config: output_config(request),
+        metadata: Some(&request.metadata).filter(|labels| !labels.is_empty()),
+        service_tier: request.service_tier.as_deref().map(|kind| ServiceTier { kind }),
     };
     let elements = memo.elements(Inserts { mark, marks, lead: false, tail });
-    let done = ["inferenceConfig", "toolConfig", "additionalModelRequestFields", "outputConfig"];
-    let body = assemble::body(&body, ("messages", elements), extra, &done)?;
+    let body = assemble::body(&body, ("messages", elements), &request.extra)?;
     let mut http = HttpRequest::post_json(path(request), body);
     http.softened.extend(softened);
     Ok(http)
@@ -111,27 +92,6 @@ fn path(request: &Request) -> String {
     percent::encode_into(request.model.as_bytes(), &mut path);
     path.push_str(if request.stream { "/converse-stream" } else { "/converse" });
     path
-}
-
-/// Returns our object, with the members of the caller's own in it.
-fn joined(
-    extra: &Map<String, Value>,
-    name: &str,
-    ours: Option<impl Serialize>,
-) -> Result<Option<shapes::Joined<impl Serialize>>, EncodeError> {
-    let theirs = match extra.get(name) {
-        None => return Ok(ours.map(shapes::Joined::Ours)),
-        Some(Value::Object(theirs)) => theirs,
-        Some(other) => return Ok(Some(shapes::Joined::Both(other.clone()))),
-    };
-    let value =
-        serde_json::to_value(ours).map_err(|fault| EncodeError::Json { reason: fault.to_string() })?;
-    let mut both = match value {
-        Value::Object(both) => both,
-        _ => Map::new(),
-    };
-    both.extend(theirs.clone());
-    Ok(Some(shapes::Joined::Both(Value::Object(both))))
 }
 
 /// Returns a breakpoint, and how it is put behind a block that is already written.
@@ -239,13 +199,20 @@ fn check_last(rest: &[Arc<Message>], lead: usize) -> Result<(), EncodeError> {
     }
 }
 
-/// Says whether a choice is only asked for: Converse has no `none`, and Claude is not forced while it reasons.
-fn softened(request: &Request, model: Model) -> Result<Option<Feature>, EncodeError> {
-    let reasons = !matches!(request.thinking, Thinking::Unsaid | Thinking::Off);
+/// Says whether a choice is only asked for: Converse has no `none`, and Claude is not forced while it reasons by budget.
+fn softened(
+    request: &Request,
+    model: Model,
+    fields: &Map<String, Value>,
+) -> Result<Option<Feature>, EncodeError> {
+    let by_budget = model.is_claude()
+        && fields
+            .get("thinking")
+            .is_some_and(|thinking| thinking.get("type") == Some(&Value::from("enabled")));
     let feature = match request.tool_choice {
         ToolChoice::None if !model.is_claude() && !request.tools.is_empty() => Feature::ChoiceNone,
-        ToolChoice::Any if model.is_claude() && reasons => Feature::ChoiceAny,
-        ToolChoice::Named(_) if model.is_claude() && reasons => Feature::ChoiceNamed,
+        ToolChoice::Any if by_budget => Feature::ChoiceAny,
+        ToolChoice::Named(_) if by_budget => Feature::ChoiceNamed,
         _ => return Ok(None),
     };
     match request.soft_choice {

@@ -12,29 +12,21 @@ use trunkline_message_tree::ToolSpec;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Body<'a, I, T, F, O> {
+pub(super) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) system: Option<Vec<Block<'a>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) inference_config: Option<Joined<I>>,
+    pub(super) inference_config: Option<InferenceConfig<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tool_config: Option<Joined<T>>,
+    pub(super) tool_config: Option<ToolConfig<'a>>,
     #[serde(rename = "additionalModelRequestFields", skip_serializing_if = "Option::is_none")]
-    pub(super) fields: Option<Joined<F>>,
+    pub(super) fields: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) output_config: Option<Joined<O>>,
+    pub(super) output_config: Option<OutputConfig<'a>>,
     #[serde(rename = "requestMetadata", skip_serializing_if = "Option::is_none")]
     pub(super) metadata: Option<&'a BTreeMap<String, String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) service_tier: Option<ServiceTier<'a>>,
-}
-
-/// An object of ours, and what becomes of it when the caller has members of its own for it.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum Joined<T> {
-    Ours(T),
-    Both(Value),
 }
 
 #[derive(Default, PartialEq, Serialize)]
