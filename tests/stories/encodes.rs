@@ -4,9 +4,10 @@
 
 use proptest::prelude::*;
 use trunkline_message_tree::{
-    Author, Content, Media, MediaSource, Message, Origin, Part, Role, ToolCall, ToolResult, notation,
+    Author, Content, Media, MediaSource, Message, Origin, Part, Role, ToolCall, ToolResult, ToolSpec,
+    notation,
 };
-use trunkline_providers::{Anthropic, OpenAiChat, Request, Wire};
+use trunkline_providers::{Anthropic, Bedrock, OpenAiChat, Request, Wire};
 use trunkline_sanitize::{RequestFacts, WireRules, sanitize, violations};
 
 fn origin() -> Origin {
@@ -105,6 +106,40 @@ fn check(wire: &dyn Wire, rules: &WireRules, messages: &[Message]) -> Result<(),
     Ok(())
 }
 
+/// Bedrock takes no tool blocks where no tool is offered, and no addresses outside of S3; who asks it says the one and
+/// brings the other along.
+fn check_bedrock(model: &str, rules: &WireRules, messages: &[Message]) -> Result<(), TestCaseError> {
+    let mut messages = messages.to_vec();
+    for block in messages.iter_mut().flat_map(|message| &mut message.content) {
+        let parts = match block {
+            Content::ToolResult(result) => result.content.iter_mut(),
+            _ => [].iter_mut(),
+        };
+        let parts = parts.filter_map(|part| match part {
+            Part::Image(media) | Part::Document(media) => Some(media),
+            Part::Text { .. } => None,
+        });
+        parts.for_each(|media| media.source = MediaSource::Base64("AAAA".to_owned()));
+        if let Content::Image(media) | Content::Document(media) = block {
+            media.source = MediaSource::Base64("AAAA".to_owned());
+        }
+    }
+    for offered in [false, true] {
+        let mut facts = RequestFacts::default();
+        facts.origin = Some(origin());
+        facts.tools_offered = Some(offered);
+        let sanitized = sanitize(&messages, rules, &facts);
+        let printed = notation::print(&sanitized.messages);
+        let mut request = Request::new(model, sanitized.messages.clone().into_owned());
+        let tool = ToolSpec::new("f", "", serde_json::json!({"type": "object"}));
+        request.tools.extend(offered.then_some(tool));
+        if let Err(fault) = Bedrock::new().encode(&request) {
+            return Err(TestCaseError::fail(format!("{model} refuses: {fault}\n{printed}")));
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
@@ -112,5 +147,7 @@ proptest! {
     fn whatever_was_sanitized_encodes(messages in prop::collection::vec(message(), 0..9)) {
         check(&Anthropic::new(), &WireRules::anthropic(), &messages)?;
         check(&OpenAiChat::default(), &WireRules::openai_chat(), &messages)?;
+        check_bedrock("anthropic.claude-haiku-4-5", &WireRules::bedrock_claude(), &messages)?;
+        check_bedrock("amazon.nova-lite-v1:0", &WireRules::bedrock(), &messages)?;
     }
 }

@@ -9,12 +9,12 @@ use trunkline_providers::{Bedrock, Wire};
 
 use crate::bedrock_frames::stream;
 use crate::grammar;
-use crate::replies::{decode, report};
+use crate::replies::{decode, report, report_bytes};
 use crate::splits::cut;
 
 fn check(events: &str, expected: Expect) {
     let all = format!("messageStart {{\"role\":\"assistant\"}}\n{events}");
-    expected.assert_eq(&report(&Bedrock::new(), stream(&all)));
+    expected.assert_eq(&report_bytes(&Bedrock::new(), &stream(&all)));
 }
 
 fn whole(body: &str, expected: Expect) {
@@ -286,7 +286,7 @@ fn a_whole_answer_is_read_as_a_stream_that_came_at_once() {
 fn reasons_to_stop_are_named() {
     let reason = |reason: &str| {
         let body = json!({"output": {"message": {"content": [{"text": "a"}]}}, "stopReason": reason});
-        let text = report(&Bedrock::new(), body.to_string());
+        let text = report(&Bedrock::new(), &body.to_string());
         text.lines().find(|line| line.starts_with("+ stop")).unwrap_or_default().to_owned()
     };
     let all = [

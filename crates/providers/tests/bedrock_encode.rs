@@ -86,13 +86,13 @@ fn what_one_side_says_in_a_row_is_one_message() {
            + call c1 f {\"b\": 1.0,  \"a\":2}
            + call c2 f
          result c1: one
-         result c2: !broken
+         result c2!: broken
          user: and?
          user: well?",
         expect![[r#"
             user [{"text":"hello"},{"text":"are you there?"}]
             assistant [{"text":"yes"},{"toolUse":{"input":{"a":2,"b":1.0},"name":"f","toolUseId":"c1"}},{"toolUse":{"input":{},"name":"f","toolUseId":"c2"}}]
-            user [{"toolResult":{"content":[{"text":"one"}],"toolUseId":"c1"}},{"toolResult":{"content":[{"text":"!broken"}],"toolUseId":"c2"}},{"text":"and?"},{"text":"well?"}]
+            user [{"toolResult":{"content":[{"text":"one"}],"toolUseId":"c1"}},{"toolResult":{"content":[{"text":"broken"}],"status":"error","toolUseId":"c2"}},{"text":"and?"},{"text":"well?"}]
         "#]],
     );
 }
@@ -198,22 +198,18 @@ fn reasoning_goes_back_as_its_maker_wants_it() {
 
 #[test]
 fn raw_blocks_go_back_byte_for_byte() {
+    let raw = r#"{"toolUse":{"z":1.0,  "a":"ü"}}"#;
+    let request =
+        asked(NOVA, &format!("user: hi\nassistant:\n+ opaque bedrock {raw}\n+ text: so\nuser: go on"));
+    let body = Bedrock::new().encode(&request).expect("legal").body.to_vec();
+    assert!(String::from_utf8_lossy(&body).contains(&format!("[{raw},{{\"text\":\"so\"}}]")));
     check(
         NOVA,
-        "user: hi
-         assistant:
-           + opaque bedrock {\"toolUse\":{\"z\":1.0,  \"a\":\"ü\"}}
-           + text: so
-         user: go on",
+        "user: hi\nassistant:\n+ opaque anthropic {}\nuser: go on",
         expect![[r#"
-            user [{"text":"hi"}]
-            assistant [{"toolUse":{"a":"ü","z":1.0}},{"text":"so"}]
-            user [{"text":"go on"}]
+            refused: message 1: a raw block is not one of the bedrock wire
         "#]],
     );
-    check(NOVA, "user: hi\nassistant:\n+ opaque anthropic {}\nuser: go on", expect![[r#"
-        refused: message 1: a raw block is not one of the bedrock wire
-    "#]]);
 }
 
 #[test]
@@ -269,6 +265,7 @@ fn settings_stand_in_their_objects() {
         },
         ToolSpec { strict: Some(false), ..tool("g") },
     ];
+    request.provider_tools = vec![json!({"systemTool": {"name": "nova_grounding"}})];
     request.tool_choice = ToolChoice::Named("g".to_owned());
     request.max_output_tokens = Some(100);
     request.temperature = Some(0.7);
@@ -358,6 +355,11 @@ fn settings_stand_in_their_objects() {
                   },
                   "name": "g"
                 }
+              },
+              {
+                "systemTool": {
+                  "name": "nova_grounding"
+                }
               }
             ]
           }
@@ -385,7 +387,8 @@ fn a_plain_request_says_nothing_besides_its_messages() {
               }
             ]
           }
-        }"#]].assert_eq(&settings(&request));
+        }"#]]
+    .assert_eq(&settings(&request));
 }
 
 #[test]

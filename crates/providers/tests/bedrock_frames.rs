@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use trunkline_providers::{Bedrock, DecodeError};
 
-use crate::replies::{decode, report};
+use crate::replies::{decode, report_bytes};
 use crate::splits::cut;
 
 /// CRC-32, bit by bit: not the code that is tested.
@@ -72,7 +72,7 @@ fn hello() -> Vec<u8> {
 }
 
 fn check(body: &[u8], expected: Expect) {
-    expected.assert_eq(&report(&Bedrock::new(), body));
+    expected.assert_eq(&report_bytes(&Bedrock::new(), body));
 }
 
 #[test]

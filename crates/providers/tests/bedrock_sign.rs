@@ -261,7 +261,7 @@ fn what_cannot_be_signed_is_named() {
     );
     check(
         &signer(),
-        &request.clone().with_header("x", "a\nb"),
+        &request.with_header("x", "a\nb"),
         url,
         0,
         expect!["header x cannot be signed: its value has control characters"],

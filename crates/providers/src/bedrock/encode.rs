@@ -41,7 +41,7 @@ pub(super) fn request(request: &Request, model: Model, memo: &mut Memo) -> Resul
     memo.update(
         &request.messages,
         system.len(),
-        &Messages { claude: model.is_claude(), tools: !request.tools.is_empty() },
+        &Messages { claude: model.is_claude(), tools: request.offers_tools() },
     )?;
     check_last(rest, system.len())?;
 
@@ -67,7 +67,7 @@ pub(super) fn request(request: &Request, model: Model, memo: &mut Memo) -> Resul
         system.push(Block::Raw(instead.map_err(|fault| EncodeError::Json { reason: fault.to_string() })?));
     }
     // Converse has no word for it, and Claude's own is refused beside any other choice.
-    if request.tool_choice == ToolChoice::None && softened.is_none() && !request.tools.is_empty() {
+    if request.tool_choice == ToolChoice::None && softened.is_none() && request.offers_tools() {
         fields.insert("tool_choice".to_owned(), json!({ "type": "none" }));
     }
 
@@ -143,10 +143,11 @@ fn tool_config(
     softened: Option<Feature>,
     point: Option<CachePoint>,
 ) -> Option<ToolConfig<'_>> {
-    if request.tools.is_empty() {
+    if !request.offers_tools() {
         return None;
     }
-    let mut tools: Vec<Tool<'_>> = request.tools.iter().map(Tool::of).collect();
+    let theirs = request.provider_tools.iter().map(Tool::Theirs);
+    let mut tools: Vec<Tool<'_>> = request.tools.iter().map(Tool::of).chain(theirs).collect();
     tools.extend(point.map(Tool::CachePoint));
     let choice = match &request.tool_choice {
         _ if softened.is_some() => None,
@@ -210,7 +211,7 @@ fn softened(
             .get("thinking")
             .is_some_and(|thinking| thinking.get("type") == Some(&Value::from("enabled")));
     let feature = match request.tool_choice {
-        ToolChoice::None if !model.is_claude() && !request.tools.is_empty() => Feature::ChoiceNone,
+        ToolChoice::None if !model.is_claude() && request.offers_tools() => Feature::ChoiceNone,
         ToolChoice::Any if by_budget => Feature::ChoiceAny,
         ToolChoice::Named(_) if by_budget => Feature::ChoiceNamed,
         _ => return Ok(None),

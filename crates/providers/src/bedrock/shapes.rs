@@ -52,7 +52,8 @@ pub(super) struct ToolConfig<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(super) enum Tool<'a> {
-    ToolSpec {
+    #[serde(rename = "toolSpec")]
+    Ours {
         name: &'a str,
         #[serde(skip_serializing_if = "str::is_empty")]
         description: &'a str,
@@ -61,6 +62,9 @@ pub(super) enum Tool<'a> {
         strict: bool,
     },
     CachePoint(CachePoint),
+    /// One that the service runs.
+    #[serde(untagged)]
+    Theirs(&'a Value),
 }
 
 #[derive(Serialize)]
@@ -178,7 +182,7 @@ impl CachePoint {
 
 impl<'a> Tool<'a> {
     pub(super) fn of(tool: &'a ToolSpec) -> Self {
-        Tool::ToolSpec {
+        Tool::Ours {
             name: &tool.name,
             description: &tool.description,
             input_schema: Schema { json: &tool.input_schema },
