@@ -112,6 +112,8 @@ fn results_hold_blocks() {
         result(vec![Part::text("a"), Part::text("b")], false),
         result(vec![Part::Image(media("IMAGE/JPG; q=1", bytes()))], false),
         result(vec![Part::text("a"), Part::Document(media("text/csv", bytes()))], true),
+        result(vec![Part::Opaque { wire: "bedrock".into(), json: r#"{"json":{"a":1}}"#.into() }], true),
+        result(vec![Part::Opaque { wire: "gemini".into(), json: "{}".into() }], false),
         result(Vec::new(), true),
         result(vec![Part::text(" \n")], false),
     ];
@@ -120,6 +122,8 @@ fn results_hold_blocks() {
         user [{"toolResult":{"content":[{"text":"a"},{"text":"b"}],"toolUseId":"c1"}}]
         user [{"toolResult":{"content":[{"image":{"format":"jpeg","source":{"bytes":"aGk="}}}],"toolUseId":"c1"}}]
         user [{"toolResult":{"content":[{"text":"a"},{"document":{"format":"csv","name":"document-2-0-2","source":{"bytes":"aGk="}}}],"status":"error","toolUseId":"c1"}}]
+        user [{"toolResult":{"content":[{"json":{"a":1}}],"status":"error","toolUseId":"c1"}}]
+        refused: message 2: a raw block is not one of the bedrock wire
         refused: message 2: a text block is blank
         refused: message 2: a text block is blank"#]].assert_eq(&all.join("\n"));
 }

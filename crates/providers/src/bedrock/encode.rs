@@ -363,11 +363,16 @@ fn result_block(result: &ToolResult, node: Place, number: usize) -> Result<Known
     }
     let mut content = Vec::with_capacity(result.content.len());
     for (part, place) in result.content.iter().zip(1..) {
-        content.push(match part {
+        content.push(Block::Known(match part {
             Part::Text { text } => text_block(text, node)?,
             Part::Image(media) => image(media, node)?,
             Part::Document(media) => document(media, node, number, place)?,
-        });
+            Part::Opaque { wire, json } if wire == NAME => {
+                content.push(Block::Raw(shape::raw(json, NAME, node)?));
+                continue;
+            }
+            Part::Opaque { .. } => return Err(EncodeError::ForeignBlock { wire: NAME, node }),
+        }));
     }
     let status = result.is_error.then_some("error");
     Ok(Known::ToolResult { tool_use_id: &result.call_id, content, status })

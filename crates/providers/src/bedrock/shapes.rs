@@ -141,7 +141,7 @@ pub(super) enum Known<'a> {
     },
     ToolResult {
         tool_use_id: &'a str,
-        content: Vec<Known<'a>>,
+        content: Vec<Block<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         status: Option<&'static str>,
     },

@@ -359,43 +359,40 @@ fn wire_call(call: &ToolCall, node: Place) -> Result<Call<'_>, EncodeError> {
     Ok(Call { id: &call.id, kind: "function", function: CallFunction { name: &call.name, arguments } })
 }
 
-/// The wire takes only text as a tool's answer, and has no word for failure: the text must say it.
+/// The wire has no word for failure: the text must say it. Text alone travels as a string, which is all that most take.
 fn result_content<'a>(
     result: &'a ToolResult,
     node: Place,
     dialect: &Dialect,
 ) -> Result<Words<'a>, EncodeError> {
-    let is_text = |part: &Part| matches!(part, Part::Text { .. });
-    let is_document = |part: &Part| matches!(part, Part::Document(_));
-    if !dialect.images_in_results
-        || result.content.iter().all(is_text)
-        || result.content.iter().any(is_document)
-    {
-        return result_text(result, node).map(Words::Text);
+    if let [Part::Text { text }] = result.content.as_slice() {
+        return Ok(Words::Text(Cow::Borrowed(text)));
     }
-    let parts = result.content.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(PartShape::Known(KnownPart::Text { text })),
-        Part::Image(media) => {
-            Some(PartShape::Known(KnownPart::ImageUrl { image_url: Url { url: url(media) } }))
-        }
-        Part::Document(_) => None,
-    });
-    Ok(Words::Parts(parts.collect()))
-}
-
-fn result_text(result: &ToolResult, node: Place) -> Result<Cow<'_, str>, EncodeError> {
+    if result.content.iter().all(|part| matches!(part, Part::Text { .. })) {
+        return Ok(Words::Text(Cow::Owned(result.text())));
+    }
+    let mut parts = Vec::with_capacity(result.content.len());
     for part in &result.content {
         let block = match part {
-            Part::Text { .. } => continue,
+            Part::Text { text } => {
+                parts.push(PartShape::Known(KnownPart::Text { text }));
+                continue;
+            }
+            Part::Image(media) if dialect.images_in_results => {
+                parts.push(PartShape::Known(KnownPart::ImageUrl { image_url: Url { url: url(media) } }));
+                continue;
+            }
+            Part::Opaque { wire, json } if wire == NAME => {
+                parts.push(PartShape::Raw(shape::raw(json, NAME, node)?));
+                continue;
+            }
             Part::Image(_) => "an image in a result",
             Part::Document(_) => "a document in a result",
+            Part::Opaque { .. } => return Err(EncodeError::ForeignBlock { wire: NAME, node }),
         };
         return Err(EncodeError::UnsupportedBlock { wire: NAME, block, node });
     }
-    Ok(match result.content.as_slice() {
-        [Part::Text { text }] => Cow::Borrowed(text),
-        _ => Cow::Owned(result.text()),
-    })
+    Ok(Words::Parts(parts))
 }
 
 fn unsupported(content: &Content, node: Place) -> EncodeError {

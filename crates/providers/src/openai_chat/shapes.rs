@@ -4,12 +4,15 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Dialect;
+use crate::text::Text;
 
 /// The body without its messages.
 #[derive(Serialize)]
@@ -225,16 +228,22 @@ pub(super) struct CallFunction<'a> {
 }
 
 /// One chunk of a stream, or a whole completion.
+///
+/// What a chunk repeats from the one before stays unread until it is needed.
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
-    pub(super) id: Option<String>,
-    #[serde(borrow)]
-    pub(super) model: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow)]
     pub(super) choices: Option<Vec<ChoiceShape<'a>>>,
-    pub(super) usage: Option<UsageShape>,
-    pub(super) x_groq: Option<Groq>,
-    pub(super) error: Option<Value>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) x_groq: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
 }
 
 /// Groq's older place for usage.
@@ -245,51 +254,155 @@ pub(super) struct Groq {
 
 #[derive(Deserialize)]
 pub(super) struct ChoiceShape<'a> {
-    #[serde(default)]
-    pub(super) index: u64,
+    pub(super) index: Option<i64>,
     #[serde(borrow)]
     pub(super) delta: Option<Delta<'a>>,
     #[serde(borrow)]
-    pub(super) message: Option<Delta<'a>>,
-    #[serde(borrow)]
-    pub(super) finish_reason: Option<Cow<'a, str>>,
+    pub(super) message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) finish_reason: Text<'a>,
+}
+
+/// What a message grows by, or all of it. Read by hand and kept small, because nearly every chunk has one and is moved
+/// several times.
+#[derive(Default)]
+pub(super) struct Delta<'a> {
+    pub(super) content: Said<'a>,
+    /// Under either name; some servers send the same words under both.
+    pub(super) reasoning: Text<'a>,
+    pub(super) reasoning_details: Option<&'a RawValue>,
+    pub(super) refusal: Option<Box<Text<'a>>>,
+    pub(super) tool_calls: Vec<CallPiece<'a>>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Delta<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a delta or a message")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Delta<'de>, A::Error> {
+                let mut delta = Delta::default();
+                while let Some(field) = fields.next_key()? {
+                    match field {
+                        DeltaField::Content => delta.content = fields.next_value()?,
+                        DeltaField::ReasoningContent | DeltaField::Reasoning => {
+                            let words: Text<'de> = fields.next_value()?;
+                            if delta.reasoning.is_empty() {
+                                delta.reasoning = words;
+                            }
+                        }
+                        DeltaField::ReasoningDetails => delta.reasoning_details = fields.next_value()?,
+                        DeltaField::Refusal => {
+                            let words: Text<'de> = fields.next_value()?;
+                            delta.refusal = (!words.is_empty()).then(|| Box::new(words));
+                        }
+                        DeltaField::ToolCalls => {
+                            delta.tool_calls = fields.next_value::<Option<_>>()?.unwrap_or_default();
+                        }
+                        DeltaField::Other => {
+                            let _: IgnoredAny = fields.next_value()?;
+                        }
+                    }
+                }
+                Ok(delta)
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
 }
 
 #[derive(Deserialize)]
-pub(super) struct Delta<'a> {
-    #[serde(borrow)]
-    pub(super) content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) reasoning_content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) reasoning: Option<&'a RawValue>,
-    pub(super) refusal: Option<String>,
-    #[serde(borrow)]
-    pub(super) tool_calls: Option<Vec<CallPiece<'a>>>,
+#[serde(field_identifier, rename_all = "snake_case")]
+enum DeltaField {
+    Content,
+    ReasoningContent,
+    Reasoning,
+    ReasoningDetails,
+    Refusal,
+    ToolCalls,
+    #[serde(other)]
+    Other,
 }
 
 #[derive(Deserialize)]
 pub(super) struct CallPiece<'a> {
     pub(super) index: Option<i64>,
-    pub(super) id: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) id: Text<'a>,
     #[serde(borrow)]
     pub(super) function: Option<FunctionPiece<'a>>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct FunctionPiece<'a> {
-    pub(super) name: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) name: Text<'a>,
     #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,
+}
+
+/// A content: a string, or a list of parts.
+pub(super) enum Said<'a> {
+    Words(Cow<'a, str>),
+    Parts(Vec<ContentPart<'a>>),
+}
+
+impl Default for Said<'_> {
+    fn default() -> Self {
+        Said::Words(Cow::Borrowed(""))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Said<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Said<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of parts")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Said<'de>, E> {
+                Ok(Said::Words(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Said<'de>, E> {
+                Ok(Said::Words(Cow::Owned(text.to_owned())))
+            }
+
+            fn visit_unit<E>(self) -> Result<Said<'de>, E> {
+                Ok(Said::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Said<'de>, A::Error> {
+                let mut parts = Vec::new();
+                while let Some(part) = list.next_element()? {
+                    parts.push(part);
+                }
+                Ok(Said::Parts(parts))
+            }
+        }
+
+        deserializer.deserialize_any(Reader)
+    }
 }
 
 /// One part of a content that is a list.
 #[derive(Deserialize)]
 pub(super) struct ContentPart<'a> {
     #[serde(rename = "type", borrow, default)]
-    pub(super) kind: Cow<'a, str>,
+    pub(super) kind: Text<'a>,
     #[serde(borrow, default)]
-    pub(super) text: Cow<'a, str>,
+    pub(super) text: Text<'a>,
     #[serde(borrow)]
     pub(super) thinking: Option<&'a RawValue>,
 }
