@@ -4,6 +4,7 @@ pub mod anthropic;
 mod api_error;
 mod assemble;
 mod base_url;
+pub mod bedrock;
 mod body;
 mod cassette;
 #[cfg(feature = "http")]
@@ -21,6 +22,7 @@ mod http;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
+mod percent;
 mod playback;
 mod provider;
 mod record;
@@ -30,12 +32,16 @@ mod retry;
 mod scripted;
 mod secret;
 mod shape;
+mod sign;
+#[cfg(feature = "sigv4")]
+mod sigv4;
 mod sse;
 mod text;
 mod wire;
 
 pub use anthropic::Anthropic;
 pub use base_url::{BaseUrl, BaseUrlError};
+pub use bedrock::Bedrock;
 pub use body::Body;
 pub use cassette::{Cassette, CassetteError, Chunk, Ending, Exchange};
 #[cfg(feature = "http")]
@@ -57,5 +63,8 @@ pub use request::{Cache, Effort, OutputSchema, Request, Thinking};
 pub use retry::RetryPolicy;
 pub use scripted::{Scripted, Turn};
 pub use secret::Secret;
+pub use sign::{Sign, SignError};
+#[cfg(feature = "sigv4")]
+pub use sigv4::SigV4;
 pub use sse::{SseEvent, SseParser};
 pub use wire::{Decode, HttpRequest, Wire};
