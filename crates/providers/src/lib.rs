@@ -20,6 +20,9 @@ mod retry;
 mod scripted;
 mod secret;
 mod shape;
+mod sign;
+#[cfg(feature = "sigv4")]
+mod sigv4;
 mod sse;
 mod wire;
 
@@ -39,5 +42,8 @@ pub use request::{Cache, Effort, OutputSchema, Request, Thinking};
 pub use retry::RetryPolicy;
 pub use scripted::{Scripted, Turn};
 pub use secret::Secret;
+pub use sign::{Sign, SignError};
+#[cfg(feature = "sigv4")]
+pub use sigv4::SigV4;
 pub use sse::{SseEvent, SseParser};
 pub use wire::{Decode, HttpRequest, Wire};
