@@ -32,7 +32,7 @@ pub trait Provider: Send + Sync {
 pub trait Reply: Send {
     /// Returns the next event, or `None` when the message is complete.
     ///
-    /// Cancel safe: a future that is dropped loses no event.
+    /// Cancel safe: a future that is dropped loses no event. Who reads until `None` lets the connection be used again.
     ///
     /// # Errors
     ///

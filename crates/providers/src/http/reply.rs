@@ -1,0 +1,282 @@
+//! An answer on its way.
+//!
+//! A small state machine that owns whatever it waits for, so a future of `next` that is dropped in a `select!` loses
+//! neither a connection attempt nor a byte, and dropping the reply itself drops the connection.
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, Hasher};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use tokio::time::{Instant, Sleep, sleep, timeout, timeout_at};
+use trunkline_message_tree::Timestamp;
+
+use super::client::{Answer, Lost};
+use super::timeouts::{Clock, Expired};
+use super::{Shared, Timeouts, not_sent, secrets_in};
+use crate::error::Waiting;
+use crate::{
+    Decode, ErrorKind, Event, HttpRequest, ProviderError, Reply, Request, RetryPolicy, Secret, retry,
+};
+
+// What is read of a refusal; the message made of it is far shorter.
+const ERROR_BODY_LIMIT: usize = 64 * 1024;
+// How long a complete answer may take to close, so that its connection can be used again.
+const CLOSING: Duration = Duration::from_millis(100);
+
+pub(super) struct HttpReply {
+    shared: Arc<Shared>,
+    // What was asked for: a decoder reads the answer to it.
+    asked: Request,
+    request: Arc<HttpRequest>,
+    url: String,
+    decoder: Box<dyn Decode>,
+    retry: RetryPolicy,
+    timeouts: Timeouts,
+    clock: Clock,
+    // The attempt that runs or ran last, from 1.
+    attempt: u32,
+    // Whether a byte of the answer came in this attempt.
+    streamed: bool,
+    state: State,
+    events: VecDeque<Event>,
+}
+
+enum State {
+    Ready,
+    Sending(Pin<Box<dyn Future<Output = Result<Opened, ProviderError>> + Send>>),
+    Pausing(Pin<Box<Sleep>>),
+    Streaming(Answer),
+    // The message is complete, the body perhaps not.
+    Closing(Answer),
+    Failed(ProviderError),
+    Over,
+}
+
+/// A good response whose first bytes are here, if it has any.
+struct Opened {
+    answer: Answer,
+    first: Option<Bytes>,
+}
+
+#[async_trait]
+impl Reply for HttpReply {
+    async fn next(&mut self) -> Result<Option<Event>, ProviderError> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Ok(Some(event));
+            }
+            match &mut self.state {
+                State::Ready => self.begin(),
+                State::Sending(sending) => {
+                    let after = self.timeouts.response;
+                    match self.clock.wait(after, sending).await {
+                        Ok(Ok(opened)) => self.take_in(opened.answer, opened.first),
+                        Ok(Err(error)) => self.pause_or_fail(error),
+                        Err(expired) => self.expire(expired, Waiting::Response, after),
+                    }
+                }
+                State::Pausing(pause) => {
+                    pause.await;
+                    self.state = State::Ready;
+                }
+                State::Streaming(answer) => {
+                    let after = self.timeouts.next_bytes;
+                    match self.clock.wait(after, answer.bytes()).await {
+                        Ok(Ok(bytes)) => match std::mem::replace(&mut self.state, State::Over) {
+                            State::Streaming(answer) => self.take_in(answer, bytes),
+                            other => self.state = other,
+                        },
+                        // Whatever broke it: what was said is said, and the rest will not come.
+                        Ok(Err(_)) => self.pause_or_fail(ProviderError::Cut),
+                        Err(expired) => self.expire(expired, Waiting::NextBytes, after),
+                    }
+                }
+                State::Closing(answer) => {
+                    let closing = async { while let Ok(Some(_)) = answer.bytes().await {} };
+                    // A server that keeps the connection open after the end only loses it.
+                    let _late = timeout_at(Instant::now() + CLOSING, closing).await;
+                    self.state = State::Over;
+                }
+                State::Failed(_) => match std::mem::replace(&mut self.state, State::Over) {
+                    State::Failed(error) => return Err(error),
+                    other => self.state = other,
+                },
+                State::Over => return Ok(None),
+            }
+        }
+    }
+}
+
+impl HttpReply {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        asked: Request,
+        request: HttpRequest,
+        url: String,
+        retry: RetryPolicy,
+        timeouts: Timeouts,
+    ) -> Self {
+        HttpReply {
+            decoder: shared.wire.decoder(&asked),
+            shared,
+            asked,
+            request: Arc::new(request),
+            url,
+            retry,
+            timeouts,
+            clock: Clock::start(timeouts.total),
+            attempt: 0,
+            streamed: false,
+            state: State::Ready,
+            events: VecDeque::new(),
+        }
+    }
+
+    fn begin(&mut self) {
+        self.attempt += 1;
+        if self.streamed {
+            // What the last attempt said is void.
+            self.streamed = false;
+            self.decoder = self.shared.wire.decoder(&self.asked);
+        }
+        let attempt = open(
+            Arc::clone(&self.shared),
+            Arc::clone(&self.request),
+            self.url.clone(),
+            self.timeouts.next_bytes,
+        );
+        self.state = State::Sending(Box::pin(attempt));
+    }
+
+    /// Decodes what came; `None` is the end of the body.
+    fn take_in(&mut self, answer: Answer, bytes: Option<Bytes>) {
+        let mut events = Vec::new();
+        let ended = bytes.is_none();
+        let outcome = match bytes {
+            Some(bytes) => {
+                self.streamed = true;
+                self.decoder.push(&bytes, &mut events)
+            }
+            None => self.decoder.finish(&mut events),
+        };
+        let stopped = events.iter().any(|event| matches!(event, Event::Stopped(_)));
+        self.events.extend(events);
+        match outcome {
+            Ok(()) if ended => self.state = State::Over,
+            // The message is complete; what comes after it changes nothing, wherever the bytes were cut.
+            _ if stopped => self.state = State::Closing(answer),
+            Ok(()) => self.state = State::Streaming(answer),
+            Err(error) => self.pause_or_fail(error.into()),
+        }
+    }
+
+    fn expire(&mut self, expired: Expired, what: Waiting, after: Duration) {
+        match expired {
+            Expired::Step => self.pause_or_fail(ProviderError::Timeout { what, after }),
+            Expired::Total(after) => {
+                self.state = State::Failed(ProviderError::Timeout { what: Waiting::WholeAnswer, after });
+            }
+        }
+    }
+
+    /// Ends the attempt, and its connection with it.
+    fn pause_or_fail(&mut self, error: ProviderError) {
+        let error = self.at_endpoint(error);
+        let elapsed = self.clock.elapsed();
+        let wait = match self.streamed {
+            true => self.retry.restart(self.attempt, &error, jitter(), elapsed),
+            false => self.retry.next(self.attempt, &error, jitter(), elapsed),
+        };
+        self.state = match wait.filter(|wait| self.clock.has_time_for(*wait)) {
+            Some(wait) => {
+                let cause = error.to_string();
+                self.events.push_back(Event::Retrying { attempt: self.attempt, wait, cause });
+                State::Pausing(Box::pin(sleep(wait)))
+            }
+            None => State::Failed(error),
+        };
+    }
+
+    /// Names the endpoint in errors of which only we know whom they are about, and takes our keys out of all of them.
+    fn at_endpoint(&self, error: ProviderError) -> ProviderError {
+        match error.without(&self.shared.secrets) {
+            ProviderError::Html { status, .. } => {
+                ProviderError::Html { endpoint: self.shared.base.shown(&self.request.path), status }
+            }
+            other => other,
+        }
+    }
+}
+
+/// One attempt, up to the first bytes of a good answer.
+async fn open(
+    shared: Arc<Shared>,
+    request: Arc<HttpRequest>,
+    url: String,
+    patience: Duration,
+) -> Result<Opened, ProviderError> {
+    let lost = |lost: Lost| match lost {
+        Lost::Connecting(after) => ProviderError::Timeout { what: Waiting::Connection, after },
+        Lost::Broken(reason) => not_sent(&shared.base, &reason),
+    };
+    let signature = match &shared.signer {
+        Some(signer) => signer.sign(&request, &url, now())?,
+        None => Vec::new(),
+    };
+    let sending =
+        shared.client.send(&request, &signature, &url).map_err(|reason| not_sent(&shared.base, &reason))?;
+    let mut answer = sending.await.map_err(lost)?;
+    match answer.status {
+        204 | 205 => {
+            Err(ProviderError::api(answer.status, ErrorKind::Other, "the service answered without an answer"))
+        }
+        200..=299 => {
+            let first = answer.bytes().await.map_err(lost)?;
+            Ok(Opened { answer, first })
+        }
+        300..=399 => {
+            let to = retry::header(&answer.headers, "location").unwrap_or("nowhere");
+            let message = format!("it redirects to {to}: is that the right base URL?");
+            Err(ProviderError::api(answer.status, ErrorKind::NotFound, &message))
+        }
+        status => {
+            let body = refusal(&mut answer, patience).await;
+            let error = shared.wire.error(status, &answer.headers, &body);
+            // Services that sign also quote: the token of temporary credentials, for one.
+            let signed: Vec<Secret> =
+                signature.iter().flat_map(|(name, value)| secrets_in(name, value)).collect();
+            Err(error.without(&signed))
+        }
+    }
+}
+
+/// Reads the body of a refusal. One that breaks off or never ends is still a refusal.
+async fn refusal(answer: &mut Answer, patience: Duration) -> Vec<u8> {
+    let mut body = Vec::new();
+    let reading = async {
+        while let Ok(Some(bytes)) = answer.bytes().await {
+            let room = ERROR_BODY_LIMIT - body.len();
+            body.extend_from_slice(bytes.get(..room).unwrap_or(&bytes));
+            if body.len() == ERROR_BODY_LIMIT {
+                break;
+            }
+        }
+    };
+    let _late = timeout(patience, reading).await;
+    body
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Between 0 and 1, different each time: the seeds that hash maps are given are random.
+fn jitter() -> f64 {
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    (random >> 11) as f64 / (1_u64 << 53) as f64
+}
