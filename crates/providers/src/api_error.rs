@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use crate::error::one_line;
-use crate::{ErrorKind, ProviderError, retry};
+use crate::{DecodeError, ErrorKind, ProviderError, retry};
 
 const MESSAGE_LIMIT: usize = 500;
 
@@ -45,6 +45,15 @@ pub(crate) fn in_stream(body: &Value) -> (ErrorKind, String) {
     let said = Said::in_body(body);
     let kind = said.kind(said.status.unwrap_or(200));
     (kind, one_line(&said.message, MESSAGE_LIMIT))
+}
+
+/// Reads an error that came inside a body that had begun well; what is no JSON is quoted.
+pub(crate) fn reported(data: &str) -> DecodeError {
+    let (kind, message) = match serde_json::from_str::<Value>(data) {
+        Ok(body) => in_stream(&body),
+        Err(_) => (ErrorKind::Other, one_line(data, MESSAGE_LIMIT)),
+    };
+    DecodeError::Reported { kind, message }
 }
 
 struct Said {

@@ -24,6 +24,7 @@ mod sign;
 #[cfg(feature = "sigv4")]
 mod sigv4;
 mod sse;
+mod text;
 mod wire;
 
 pub use anthropic::Anthropic;

@@ -7,7 +7,12 @@
 use crate::DecodeError;
 
 // No honest event comes near it; whole answers of models are smaller. Bounds memory against a hostile endpoint.
-const EVENT_LIMIT: usize = 16 * 1024 * 1024;
+pub(crate) const EVENT_LIMIT: usize = 16 * 1024 * 1024;
+
+// More than nearly every event; what a larger one needed is given back.
+const KEPT_CAPACITY: usize = 64 * 1024;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One event.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -36,6 +41,7 @@ pub struct SseEvent<'a> {
 pub struct SseParser {
     // The beginning of a line whose end has not come.
     partial: Vec<u8>,
+    // Fields of the open event that came in earlier pieces.
     name: Vec<u8>,
     data: Vec<u8>,
     has_data: bool,
@@ -44,10 +50,22 @@ pub struct SseParser {
     begun: bool,
 }
 
+/// Fields of the open event that lie whole in the piece that is being read; they are copied only if its end does not.
+#[derive(Default)]
+struct Here<'a> {
+    name: Option<&'a [u8]>,
+    data: Option<&'a [u8]>,
+}
+
 impl SseParser {
     /// Returns a parser at the beginning of a stream.
     pub fn new() -> Self {
         SseParser::default()
+    }
+
+    /// Returns how many bytes of an event that has not ended are kept.
+    pub fn buffered(&self) -> usize {
+        self.partial.len() + self.name.len() + self.data.len()
     }
 
     /// Takes in the next bytes and gives out each event that they complete.
@@ -60,12 +78,13 @@ impl SseParser {
         bytes: &[u8],
         mut give: impl FnMut(SseEvent<'_>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
+        let mut here = Here::default();
         let mut rest = bytes;
         if self.after_cr && !rest.is_empty() {
             self.after_cr = false;
             rest = rest.strip_prefix(b"\n").unwrap_or(rest);
         }
-        while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+        while let Some(at) = memchr::memchr2(b'\n', b'\r', rest) {
             let (line, tail) = rest.split_at(at);
             rest = match tail {
                 [b'\r', b'\n', tail @ ..] => tail,
@@ -77,72 +96,149 @@ impl SseParser {
                 [] => &[],
             };
             if self.partial.is_empty() {
-                self.line(line, &mut give)?;
+                if line.is_empty() && self.begun {
+                    self.dispatch(&mut here, &mut give)?;
+                } else {
+                    self.line(line, &mut here, &mut give)?;
+                }
             } else {
-                let mut whole = std::mem::take(&mut self.partial);
-                whole.extend_from_slice(line);
-                self.line(&whole, &mut give)?;
-                whole.clear();
-                self.partial = whole;
+                self.partial.extend_from_slice(line);
+                self.partial_line(&mut here, &mut give)?;
             }
         }
+        self.keep(&mut here);
         self.partial.extend_from_slice(rest);
-        if self.partial.len() + self.data.len() > EVENT_LIMIT {
-            return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
+        self.check(0)
+    }
+
+    /// Takes in a line that lies whole in the piece that is being read.
+    fn line<'a>(
+        &mut self,
+        line: &'a [u8],
+        here: &mut Here<'a>,
+        give: &mut impl FnMut(SseEvent<'_>) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
+        let held = here.name.map_or(0, <[u8]>::len) + here.data.map_or(0, <[u8]>::len);
+        // The same sum as for a line whose end has not come: the outcome does not depend on where the bytes were cut.
+        self.check(held + line.len())?;
+        let line = if self.begun { line } else { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) };
+        self.begun = true;
+        match Field::of(line) {
+            Field::End => self.dispatch(here, give)?,
+            Field::Data(value) if here.data.is_none() && !self.has_data => here.data = Some(value),
+            Field::Data(value) => {
+                self.keep(here);
+                self.add_data(value);
+            }
+            Field::Name(value) => {
+                self.name.clear();
+                here.name = Some(value);
+            }
+            Field::Other => {}
         }
         Ok(())
     }
 
-    fn line(
+    /// Takes in the line that `partial` holds.
+    fn partial_line<'a>(
         &mut self,
-        line: &[u8],
+        here: &mut Here<'a>,
         give: &mut impl FnMut(SseEvent<'_>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
-        // The same sum as for a line whose end has not come: the outcome does not depend on where the bytes were cut.
-        if line.len() + self.data.len() > EVENT_LIMIT {
-            return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
+        // Everything before it came in earlier pieces, so that nothing of the event is only `here`.
+        self.check(0)?;
+        let mut partial = std::mem::take(&mut self.partial);
+        if !std::mem::replace(&mut self.begun, true) && partial.starts_with(BYTE_ORDER_MARK) {
+            partial.drain(..BYTE_ORDER_MARK.len());
         }
-        let line = if self.begun { line } else { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) };
-        self.begun = true;
-        if line.is_empty() {
-            return self.dispatch(give);
-        }
-        let (field, value) = match line.iter().position(|byte| *byte == b':') {
-            Some(colon) => {
-                let value = line.get(colon + 1..).unwrap_or_default();
-                (line.get(..colon).unwrap_or_default(), value.strip_prefix(b" ").unwrap_or(value))
-            }
-            None => (line, &[][..]),
-        };
-        match field {
-            b"data" => {
-                if self.has_data {
-                    self.data.push(b'\n');
-                }
+        match Field::of(&partial) {
+            Field::End => self.dispatch(here, give)?,
+            // The line's own buffer becomes the event's: a large event is not held twice.
+            Field::Data(value) if !self.has_data => {
+                let start = partial.len() - value.len();
+                partial.drain(..start);
+                std::mem::swap(&mut self.data, &mut partial);
                 self.has_data = true;
-                self.data.extend_from_slice(value);
             }
-            b"event" => {
+            Field::Data(value) => self.add_data(value),
+            Field::Name(value) => {
                 self.name.clear();
                 self.name.extend_from_slice(value);
             }
-            _ => {}
+            Field::Other => {}
+        }
+        partial.clear();
+        self.partial = partial;
+        Ok(())
+    }
+
+    /// Copies what would be gone with the piece that is being read.
+    fn keep(&mut self, here: &mut Here<'_>) {
+        if let Some(name) = here.name.take() {
+            self.name.extend_from_slice(name);
+        }
+        if let Some(data) = here.data.take() {
+            self.add_data(data);
+        }
+    }
+
+    fn add_data(&mut self, value: &[u8]) {
+        if std::mem::replace(&mut self.has_data, true) {
+            self.data.push(b'\n');
+        }
+        self.data.extend_from_slice(value);
+    }
+
+    fn check(&self, more: usize) -> Result<(), DecodeError> {
+        if self.buffered() + more > EVENT_LIMIT {
+            return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
         }
         Ok(())
     }
 
     fn dispatch(
         &mut self,
+        here: &mut Here<'_>,
         give: &mut impl FnMut(SseEvent<'_>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
-        if self.has_data {
-            let name = str::from_utf8(&self.name).map_err(|_| DecodeError::NotUtf8)?;
-            let data = str::from_utf8(&self.data).map_err(|_| DecodeError::NotUtf8)?;
+        let Here { name, data } = std::mem::take(here);
+        if self.has_data || data.is_some() {
+            let name = str::from_utf8(name.unwrap_or(&self.name)).map_err(|_| DecodeError::NotUtf8)?;
+            let data = str::from_utf8(data.unwrap_or(&self.data)).map_err(|_| DecodeError::NotUtf8)?;
             give(SseEvent { name, data })?;
         }
         self.has_data = false;
         self.name.clear();
+        // One large event does not cost its memory for the rest of the stream.
+        if self.data.capacity() > KEPT_CAPACITY {
+            self.data = Vec::new();
+        }
         self.data.clear();
         Ok(())
+    }
+}
+
+/// What a line says.
+enum Field<'a> {
+    End,
+    Data(&'a [u8]),
+    Name(&'a [u8]),
+    Other,
+}
+
+impl Field<'_> {
+    fn of(line: &[u8]) -> Field<'_> {
+        if let Some(value) = line.strip_prefix(b"data:") {
+            return Field::Data(value.strip_prefix(b" ").unwrap_or(value));
+        }
+        if let Some(value) = line.strip_prefix(b"event:") {
+            return Field::Name(value.strip_prefix(b" ").unwrap_or(value));
+        }
+        match line {
+            b"" => Field::End,
+            b"data" => Field::Data(&[]),
+            b"event" => Field::Name(&[]),
+            _ => Field::Other,
+        }
     }
 }

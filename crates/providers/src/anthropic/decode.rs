@@ -2,13 +2,19 @@
 //!
 //! A whole message is read as a stream that came at once: each block starts with all it has and stops.
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use trunkline_message_tree::{Content, StopReason, Usage};
 
 use super::NAME;
 use super::shapes::{BlockStart, Delta, StreamEvent, UsageShape, WholeMessage};
 use crate::framing::{Frame, Framing};
+use crate::sse::EVENT_LIMIT;
 use crate::{Decode, DecodeError, Event, api_error};
+
+// No answer has nearly as many at once; keeps a hostile endpoint from making each event cost more than the one before.
+const OPEN_LIMIT: usize = 256;
 
 #[derive(Default)]
 pub(super) struct Decoder {
@@ -32,17 +38,29 @@ impl Decode for Decoder {
 /// How far the message has come.
 #[derive(Default)]
 struct Progress {
+    started: bool,
     blocks: Vec<(u64, Open)>,
-    calls: usize,
+    // The block whose words are being given out, and what they are.
+    speaking: Option<(u64, Words)>,
+    // Each call with the number of its block.
+    calls: Vec<(u64, String)>,
+    // How many bytes of blocks that are carried came after their start.
+    held: usize,
     usage: Counts,
     stop: Option<StopReason>,
     stopped: bool,
 }
 
+#[derive(Clone, Copy, PartialEq)]
+enum Words {
+    Text,
+    Reasoning,
+}
+
 /// A block that has started and not stopped.
 enum Open {
-    /// Text or reasoning; `begun` once something of it was given out.
-    Words { begun: bool },
+    /// Text or reasoning.
+    Words,
     /// A call; `input` is what its start held, unless deltas replace it.
     Call { index: usize, input: Option<String> },
     /// A block that is carried; `input` collects the pieces of a server tool's arguments.
@@ -65,130 +83,236 @@ impl Progress {
         match frame {
             // What follows the end, such as a gateway's `[DONE]`, says nothing about the message.
             Frame::Event(_) if self.stopped => Ok(()),
-            Frame::Event(event) if event.data == "[DONE]" => Ok(()),
-            Frame::Event(event) => self.event(event.data, events),
+            Frame::Event(event) if event.data.is_empty() || event.data.trim() == "[DONE]" => Ok(()),
+            Frame::Event(event) if event.name == "error" => Err(api_error::reported(event.data)),
+            Frame::Event(event) => {
+                let before = events.len();
+                let outcome = self.event(event.data, events);
+                if events.len() > before && !self.started {
+                    self.started = true;
+                    events.insert(before, Event::Started { model: String::new(), id: None });
+                }
+                outcome
+            }
             Frame::Whole(text) => self.whole(text, events),
         }
     }
 
     fn event(&mut self, data: &str, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        let event: StreamEvent<'_> =
-            serde_json::from_str(data).map_err(|fault| DecodeError::malformed(fault, data))?;
-        match event.kind.as_ref() {
-            "message_start" => {
-                let message =
-                    event.message.ok_or_else(|| DecodeError::malformed("a start without a message", data))?;
-                events.push(Event::Started { model: message.model, id: message.id });
-                self.count(message.usage.as_ref(), events);
+        let event: StreamEvent<'_> = parse(data)?;
+        match event.kind.0.as_ref() {
+            "content_block_delta" => {
+                let delta = event.delta.ok_or_else(|| DecodeError::malformed("no delta", data))?;
+                return self.delta(event.index.unwrap_or_default(), delta, data, events);
             }
             "content_block_start" => {
                 let block = event
                     .content_block
                     .ok_or_else(|| DecodeError::malformed("a start without a block", data))?;
                 // A server that forgot to end the block before.
-                self.stop_words(events);
-                let open = self.start_block(block.get(), events)?;
-                self.blocks.retain(|(index, _)| *index != event.index);
-                self.blocks.push((event.index, open));
+                self.close(events);
+                return self.begin(event.index.unwrap_or_default(), block.get(), events);
             }
-            "content_block_delta" => {
-                let delta = event.delta.ok_or_else(|| DecodeError::malformed("no delta", data))?;
-                let open = self.blocks.iter_mut().find(|(index, _)| *index == event.index);
-                let (_, open) =
-                    open.ok_or_else(|| DecodeError::malformed("a delta of a block that never began", data))?;
-                open.delta(&delta, events);
-            }
-            "content_block_stop" => {
-                if let Some(at) = self.blocks.iter().position(|(index, _)| *index == event.index) {
-                    self.blocks.remove(at).1.stop(events)?;
-                }
+            "content_block_stop" => return self.end_block(event.index.unwrap_or_default(), events),
+            "message_start" => {
+                let message =
+                    event.message.ok_or_else(|| DecodeError::malformed("a start without a message", data))?;
+                let message: WholeMessage<'_> = parse(message.get())?;
+                self.start(&message, events);
+                self.count(message.usage, events);
             }
             "message_delta" => {
-                if let Some(reason) = event.delta.and_then(|delta| delta.stop_reason) {
+                if let Some(reason) = event.delta.and_then(|delta| delta.more?.stop_reason.some()) {
                     self.stop = Some(stop_reason(reason));
                 }
-                self.count(event.usage.as_ref(), events);
+                self.count(event.usage, events);
             }
-            "message_stop" => self.end(events)?,
-            "ping" => events.push(Event::Ping),
-            "error" => return Err(reported(data)),
+            "message_stop" => return self.end(events),
+            "ping" if self.started => events.push(Event::Ping),
+            "error" => return Err(api_error::reported(data)),
             // A gateway's own error, without a type at the top.
-            "" if data.contains("\"error\"") => return Err(reported(data)),
+            "" if event.error.is_some() => return Err(api_error::reported(data)),
             _ => {}
         }
         Ok(())
     }
 
     fn whole(&mut self, text: &str, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        let head: StreamEvent<'_> =
-            serde_json::from_str(text).map_err(|fault| DecodeError::malformed(fault, text))?;
-        if head.kind != "message" {
-            return Err(reported(text));
+        let head: StreamEvent<'_> = parse(text)?;
+        if head.kind.0 != "message" {
+            return Err(api_error::reported(text));
         }
-        let message: WholeMessage<'_> =
-            serde_json::from_str(text).map_err(|fault| DecodeError::malformed(fault, text))?;
-        events.push(Event::Started { model: message.model, id: message.id });
-        for block in message.content {
-            self.start_block(block.get(), events)?.stop(events)?;
+        let message: WholeMessage<'_> = parse(text)?;
+        self.start(&message, events);
+        for (index, block) in (0..).zip(message.content.iter().flatten()) {
+            self.begin(index, block.get(), events)?;
+            self.end_block(index, events)?;
         }
-        self.count(message.usage.as_ref(), events);
-        self.stop = message.stop_reason.map(stop_reason);
+        self.count(message.usage, events);
+        self.stop = message.stop_reason.some().map(stop_reason);
         self.end(events)
     }
 
-    fn start_block(&mut self, json: &str, events: &mut Vec<Event>) -> Result<Open, DecodeError> {
-        let start: BlockStart<'_> =
-            serde_json::from_str(json).map_err(|fault| DecodeError::malformed(fault, json))?;
-        Ok(match start.kind.as_ref() {
+    fn start(&mut self, message: &WholeMessage<'_>, events: &mut Vec<Event>) {
+        if !std::mem::replace(&mut self.started, true) {
+            let id = Some(message.id.0.to_string()).filter(|id| !id.is_empty());
+            events.push(Event::Started { model: message.model.0.to_string(), id });
+        }
+    }
+
+    /// Begins a block.
+    fn begin(&mut self, number: u64, json: &str, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let start: BlockStart<'_> = parse(json)?;
+        if self.is_repeated(number, &start, json) {
+            return Ok(());
+        }
+        self.end_block(number, events)?;
+        if self.blocks.len() >= OPEN_LIMIT {
+            return Err(DecodeError::malformed("more open blocks than an answer has", json));
+        }
+        let open = match start.kind.0.as_ref() {
             "text" => {
-                let begun = !start.text.is_empty();
-                events.extend(begun.then_some(Event::TextDelta(start.text)));
-                Open::Words { begun }
+                self.say(number, Words::Text, start.text.some().map(Event::TextDelta), events);
+                Open::Words
             }
             "thinking" => {
-                let begun = !(start.thinking.is_empty() && start.signature.is_empty());
-                if !start.thinking.is_empty() {
-                    events.push(Event::ThinkingDelta(start.thinking));
-                }
-                if !start.signature.is_empty() {
-                    events.push(Event::Signature(start.signature));
-                }
-                Open::Words { begun }
+                self.say(number, Words::Reasoning, start.thinking.some().map(Event::ThinkingDelta), events);
+                self.say(number, Words::Reasoning, start.signature.some().map(Event::Signature), events);
+                Open::Words
             }
             "redacted_thinking" => {
-                events.push(Event::Block(Content::RedactedThinking { data: start.data }));
+                let data = start.data.0.into_owned();
+                events.push(Event::Block(Content::RedactedThinking { data }));
                 Open::Done
             }
             "tool_use" => {
-                let index = self.calls;
-                self.calls += 1;
-                events.push(Event::CallStarted { index, id: start.id, name: start.name });
+                let (index, id) = (self.calls.len(), start.id.0.into_owned());
+                self.calls.push((number, id.clone()));
+                events.push(Event::CallStarted { index, id, name: start.name.0.into_owned() });
                 Open::Call { index, input: start.input.map(|input| input.get().to_owned()) }
             }
             _ => Open::Raw { json: json.to_owned(), edited: None, input: String::new() },
-        })
+        };
+        self.blocks.push((number, open));
+        Ok(())
     }
 
-    fn stop_words(&mut self, events: &mut Vec<Event>) {
-        for (_, open) in &mut self.blocks {
-            if let Open::Words { begun: true } = open {
-                events.push(Event::BlockDone);
-                *open = Open::Done;
+    /// Returns whether a block has begun already that this one only says again, as a line does that came twice. A call must
+    /// not become two by that.
+    fn is_repeated(&self, number: u64, start: &BlockStart<'_>, json: &str) -> bool {
+        let open = self.blocks.iter().rfind(|(at, _)| *at == number).map(|(_, open)| open);
+        match start.kind.0.as_ref() {
+            "tool_use" => {
+                !start.id.is_empty() && self.calls.iter().any(|(at, id)| *at == number && start.id.0 == *id)
             }
+            "redacted_thinking" => matches!(open, Some(Open::Done)),
+            _ => matches!(open, Some(Open::Raw { json: before, .. }) if before == json),
         }
+    }
+
+    fn delta(
+        &mut self,
+        number: u64,
+        delta: Delta<'_>,
+        data: &str,
+        events: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let open = self.blocks.iter_mut().rfind(|(at, _)| *at == number);
+        let (_, open) =
+            open.ok_or_else(|| DecodeError::malformed("a delta of a block that never began", data))?;
+        match open {
+            Open::Words => {
+                let (words, event) = match delta.kind.0.as_ref() {
+                    "text_delta" => (Words::Text, delta.words.some().map(Event::TextDelta)),
+                    "thinking_delta" => (Words::Reasoning, delta.words.some().map(Event::ThinkingDelta)),
+                    "signature_delta" => (Words::Reasoning, delta.words.some().map(Event::Signature)),
+                    _ => return Ok(()),
+                };
+                self.say(number, words, event, events);
+            }
+            Open::Call { index, input } => {
+                if let Some(text) = delta.words.some() {
+                    *input = None;
+                    events.push(Event::ArgumentsDelta { index: *index, text });
+                }
+            }
+            Open::Raw { json, edited, input } => {
+                self.held = self.held.saturating_add(data.len());
+                if self.held > EVENT_LIMIT {
+                    return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
+                }
+                if delta.kind.0 == "input_json_delta" {
+                    input.push_str(&delta.words.0);
+                    return Ok(());
+                }
+                // From here on the block's bytes are ours; its meaning stays the provider's.
+                let block = edited.get_or_insert_with(|| serde_json::from_str(json).unwrap_or_default());
+                append(block, "text", Value::String(delta.words.0.into_owned()));
+                let more = delta.more.unwrap_or_default();
+                if let Some(content) = more.content {
+                    append(block, "content", parse(content.get())?);
+                }
+                if let Some(citation) = more.citation {
+                    append(block, "citations", Value::Array(vec![parse(citation.get())?]));
+                }
+            }
+            Open::Done => {}
+        }
+        Ok(())
+    }
+
+    /// Gives words out; they continue what the same block said last.
+    fn say(&mut self, number: u64, words: Words, event: Option<Event>, events: &mut Vec<Event>) {
+        let Some(event) = event else { return };
+        if self.speaking != Some((number, words)) {
+            self.close(events);
+            self.speaking = Some((number, words));
+        }
+        events.push(event);
+    }
+
+    fn close(&mut self, events: &mut Vec<Event>) {
+        events.extend(self.speaking.take().map(|_| Event::BlockDone));
+    }
+
+    fn end_block(&mut self, number: u64, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let Some(at) = self.blocks.iter().rposition(|(at, _)| *at == number) else { return Ok(()) };
+        match self.blocks.remove(at).1 {
+            Open::Words => {
+                if self.speaking.is_some_and(|(at, _)| at == number) {
+                    self.close(events);
+                }
+            }
+            Open::Call { index, input } => {
+                // `{}` at the start only means that deltas follow; no deltas then mean no arguments.
+                if let Some(text) = input.filter(|input| input != "{}") {
+                    events.push(Event::ArgumentsDelta { index, text });
+                }
+                events.push(Event::CallDone { index });
+            }
+            Open::Raw { json, edited, input } => {
+                self.close(events);
+                events.push(Event::Block(carried(json, edited, &input)?));
+            }
+            Open::Done => {}
+        }
+        Ok(())
     }
 
     fn end(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        for (_, open) in std::mem::take(&mut self.blocks) {
-            open.stop(events)?;
+        while let Some(number) = self.blocks.first().map(|(number, _)| *number) {
+            self.end_block(number, events)?;
         }
-        let default = if self.calls > 0 { StopReason::ToolUse } else { StopReason::EndTurn };
+        self.close(events);
+        let default = if self.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
         events.push(Event::Stopped(self.stop.take().unwrap_or(default)));
         self.stopped = true;
         Ok(())
     }
 
-    fn count(&mut self, usage: Option<&UsageShape>, events: &mut Vec<Event>) {
+    fn count(&mut self, usage: Option<&RawValue>, events: &mut Vec<Event>) {
+        // Counts that make no sense are no reason to lose the answer.
+        let usage = usage.and_then(|usage| serde_json::from_str::<UsageShape>(usage.get()).ok());
         let Some(usage) = usage else { return };
         let counts = &mut self.usage;
         counts.fresh = usage.input_tokens.unwrap_or(counts.fresh);
@@ -208,96 +332,30 @@ impl Progress {
     }
 }
 
-impl Open {
-    fn delta(&mut self, delta: &Delta<'_>, events: &mut Vec<Event>) {
-        match self {
-            Open::Words { begun } => {
-                let event = match delta.kind.as_ref() {
-                    "text_delta" if !delta.text.is_empty() => Event::TextDelta(delta.text.to_string()),
-                    "thinking_delta" if !delta.thinking.is_empty() => {
-                        Event::ThinkingDelta(delta.thinking.to_string())
-                    }
-                    "signature_delta" if !delta.signature.is_empty() => {
-                        Event::Signature(delta.signature.to_string())
-                    }
-                    _ => return,
-                };
-                *begun = true;
-                events.push(event);
-            }
-            Open::Call { index, input } => {
-                if !delta.partial_json.is_empty() {
-                    *input = None;
-                    let text = delta.partial_json.to_string();
-                    events.push(Event::ArgumentsDelta { index: *index, text });
-                }
-            }
-            Open::Raw { json, edited, input } => {
-                if delta.kind == "input_json_delta" {
-                    input.push_str(&delta.partial_json);
-                    return;
-                }
-                // From here on the block's bytes are ours; its meaning stays the provider's.
-                let block = edited.get_or_insert_with(|| serde_json::from_str(json).unwrap_or_default());
-                append(block, "text", &Value::String(delta.text.to_string()));
-                if let Some(content) = &delta.content {
-                    append(block, "content", content);
-                }
-                if let Some(Value::Array(citations)) = delta
-                    .citation
-                    .as_ref()
-                    .map(|_| block.entry("citations").or_insert(Value::Array(Vec::new())))
-                {
-                    citations.extend(delta.citation.clone());
-                }
-            }
-            Open::Done => {}
-        }
-    }
-
-    fn stop(self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        match self {
-            Open::Words { begun: true } => events.push(Event::BlockDone),
-            Open::Words { begun: false } | Open::Done => {}
-            Open::Call { index, input } => {
-                // `{}` at the start only means that deltas follow; no deltas then mean no arguments.
-                if let Some(text) = input.filter(|input| input != "{}") {
-                    events.push(Event::ArgumentsDelta { index, text });
-                }
-                events.push(Event::CallDone { index });
-            }
-            Open::Raw { json, edited, input } => events.push(Event::Block(carried(json, edited, &input)?)),
-        }
-        Ok(())
-    }
-}
-
-fn append(block: &mut Map<String, Value>, field: &str, more: &Value) {
+fn append(block: &mut Map<String, Value>, field: &str, more: Value) {
     match (block.get_mut(field), more) {
         (_, Value::String(more)) if more.is_empty() => {}
-        (Some(Value::String(text)), Value::String(more)) => text.push_str(more),
-        (Some(Value::Array(list)), Value::Array(more)) => list.extend(more.iter().cloned()),
-        _ => {
-            block.insert(field.to_owned(), more.clone());
+        (Some(Value::String(text)), Value::String(more)) => text.push_str(&more),
+        (Some(Value::Array(list)), Value::Array(more)) => list.extend(more),
+        (_, more) => {
+            block.insert(field.to_owned(), more);
         }
     }
 }
 
 fn carried(json: String, edited: Option<Map<String, Value>>, input: &str) -> Result<Content, DecodeError> {
-    let start: BlockStart<'_> =
-        serde_json::from_str(&json).map_err(|fault| DecodeError::malformed(fault, &json))?;
-    let (kind, id, call_id) = (start.kind.to_string(), start.id, start.tool_use_id);
+    let start: BlockStart<'_> = parse(&json)?;
+    let kind = start.kind.0.to_string();
+    let (id, call_id) = (start.id.0.to_string(), start.tool_use_id.0.to_string());
     let json = match (edited, input) {
         (None, "") => json,
         (edited, input) => {
             let mut block = match edited {
                 Some(block) => block,
-                None => serde_json::from_str(&json).map_err(|fault| DecodeError::malformed(fault, &json))?,
+                None => parse(&json)?,
             };
             if !input.is_empty() {
-                let input =
-                    serde_json::from_str(input).map_err(|fault| DecodeError::malformed(fault, input))?;
-                block.insert("input".to_owned(), input);
+                block.insert("input".to_owned(), parse(input)?);
             }
             Value::Object(block).to_string()
         }
@@ -322,12 +380,6 @@ fn stop_reason(reason: String) -> StopReason {
     }
 }
 
-fn reported(data: &str) -> DecodeError {
-    match serde_json::from_str::<Value>(data) {
-        Ok(body) => {
-            let (kind, message) = api_error::in_stream(&body);
-            DecodeError::Reported { kind, message }
-        }
-        Err(fault) => DecodeError::malformed(fault, data),
-    }
+fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, DecodeError> {
+    serde_json::from_str(json).map_err(|fault| DecodeError::malformed(fault, json))
 }

@@ -2,11 +2,14 @@
 //!
 //! Whatever must come back unchanged is a `RawValue` here, so that its bytes are never touched.
 
-use std::borrow::Cow;
+use std::fmt;
 
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::text::Text;
 
 /// The body without its messages.
 #[derive(Serialize)]
@@ -185,67 +188,135 @@ pub(super) struct Marked {
 #[derive(Deserialize)]
 pub(super) struct StreamEvent<'a> {
     #[serde(rename = "type", borrow, default)]
-    pub(super) kind: Cow<'a, str>,
+    pub(super) kind: Text<'a>,
+    pub(super) index: Option<u64>,
     #[serde(borrow)]
-    pub(super) message: Option<WholeMessage<'a>>,
-    #[serde(default)]
-    pub(super) index: u64,
+    pub(super) delta: Option<Delta<'a>>,
     #[serde(borrow)]
     pub(super) content_block: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) delta: Option<Delta<'a>>,
-    pub(super) usage: Option<UsageShape>,
+    pub(super) message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
 }
 
 /// A message, complete or as a stream begins it.
 #[derive(Deserialize)]
 pub(super) struct WholeMessage<'a> {
-    pub(super) id: Option<String>,
-    #[serde(default)]
-    pub(super) model: String,
     #[serde(borrow, default)]
-    pub(super) content: Vec<&'a RawValue>,
-    pub(super) stop_reason: Option<String>,
-    pub(super) usage: Option<UsageShape>,
+    pub(super) id: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) content: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default)]
+    pub(super) stop_reason: Text<'a>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
+}
+
+/// A piece of a block. Read by hand and kept small, because nearly every event has one and is moved several times.
+#[derive(Default)]
+pub(super) struct Delta<'a> {
+    pub(super) kind: Text<'a>,
+    /// The words, under whichever name they came.
+    pub(super) words: Text<'a>,
+    pub(super) more: Option<Box<More<'a>>>,
+}
+
+/// What few pieces have.
+#[derive(Default)]
+pub(super) struct More<'a> {
+    pub(super) stop_reason: Text<'a>,
+    // Of blocks that we only carry.
+    pub(super) content: Option<&'a RawValue>,
+    pub(super) citation: Option<&'a RawValue>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Delta<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a piece of a block")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Delta<'de>, A::Error> {
+                let mut delta = Delta::default();
+                while let Some(field) = fields.next_key()? {
+                    match field {
+                        DeltaField::Type => delta.kind = fields.next_value()?,
+                        // Servers that always write all of them leave all but one empty.
+                        DeltaField::Text
+                        | DeltaField::PartialJson
+                        | DeltaField::Thinking
+                        | DeltaField::Signature => {
+                            let words: Text<'de> = fields.next_value()?;
+                            if !words.is_empty() {
+                                delta.words = words;
+                            }
+                        }
+                        DeltaField::StopReason => {
+                            delta.more.get_or_insert_default().stop_reason = fields.next_value()?;
+                        }
+                        DeltaField::Content => {
+                            delta.more.get_or_insert_default().content = fields.next_value()?
+                        }
+                        DeltaField::Citation => {
+                            delta.more.get_or_insert_default().citation = fields.next_value()?;
+                        }
+                        DeltaField::Other => {
+                            let _: IgnoredAny = fields.next_value()?;
+                        }
+                    }
+                }
+                Ok(delta)
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
 }
 
 #[derive(Deserialize)]
-pub(super) struct Delta<'a> {
-    #[serde(rename = "type", borrow, default)]
-    pub(super) kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    pub(super) text: Cow<'a, str>,
-    #[serde(borrow, default)]
-    pub(super) partial_json: Cow<'a, str>,
-    #[serde(borrow, default)]
-    pub(super) thinking: Cow<'a, str>,
-    #[serde(borrow, default)]
-    pub(super) signature: Cow<'a, str>,
-    pub(super) stop_reason: Option<String>,
-    // Of blocks that we only carry.
-    pub(super) content: Option<Value>,
-    pub(super) citation: Option<Value>,
+#[serde(field_identifier, rename_all = "snake_case")]
+enum DeltaField {
+    Type,
+    Text,
+    PartialJson,
+    Thinking,
+    Signature,
+    StopReason,
+    Content,
+    Citation,
+    #[serde(other)]
+    Other,
 }
 
 /// The beginning of a block that we understand; `input` keeps its bytes.
 #[derive(Deserialize)]
 pub(super) struct BlockStart<'a> {
     #[serde(rename = "type", borrow, default)]
-    pub(super) kind: Cow<'a, str>,
-    #[serde(default)]
-    pub(super) id: String,
-    #[serde(default)]
-    pub(super) name: String,
-    #[serde(default)]
-    pub(super) text: String,
-    #[serde(default)]
-    pub(super) thinking: String,
-    #[serde(default)]
-    pub(super) signature: String,
-    #[serde(default)]
-    pub(super) data: String,
-    #[serde(default)]
-    pub(super) tool_use_id: String,
+    pub(super) kind: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) text: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) thinking: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) signature: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) data: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) tool_use_id: Text<'a>,
     #[serde(borrow)]
     pub(super) input: Option<&'a RawValue>,
 }

@@ -3,8 +3,10 @@
 //! By the specification a piece names its call's `index`, and only the first has id and name. Some servers leave the
 //! index out, some repeat id and name in every piece, some give every call index 0.
 
+use std::borrow::Cow;
+
 use super::shapes::CallPiece;
-use crate::{DecodeError, Event};
+use crate::{DecodeError, Event, text};
 
 #[derive(Default)]
 pub(super) struct Calls {
@@ -32,13 +34,16 @@ impl Calls {
         whole: bool,
         events: &mut Vec<Event>,
     ) -> Result<(), DecodeError> {
-        let id = piece.id.unwrap_or_default();
-        let name = piece.function.as_ref().and_then(|function| function.name.clone()).unwrap_or_default();
+        let id = piece.id.0;
+        let (name, arguments) = match piece.function {
+            Some(function) => (function.name.0, function.arguments),
+            None => (Cow::Borrowed(""), None),
+        };
         let index = match self.find(piece.index, &id, &name).filter(|_| !whole) {
             Some(index) => index,
             None => {
                 // Servers without ids exist; results go by place, so any id that is unique in the message will do.
-                let id = if id.is_empty() { format!("call_{}", self.calls.len()) } else { id };
+                let id = if id.is_empty() { format!("call_{}", self.calls.len()) } else { id.into_owned() };
                 self.calls.push(Growing { key: piece.index, id, started: false, early: String::new() });
                 self.calls.len() - 1
             }
@@ -46,24 +51,17 @@ impl Calls {
         let Some(call) = self.calls.get_mut(index) else { return Ok(()) };
         if !call.started && !name.is_empty() {
             call.started = true;
-            events.push(Event::CallStarted { index, id: call.id.clone(), name });
+            events.push(Event::CallStarted { index, id: call.id.clone(), name: name.into_owned() });
             if !call.early.is_empty() {
                 events.push(Event::ArgumentsDelta { index, text: std::mem::take(&mut call.early) });
             }
         }
-        let Some(arguments) = piece.function.and_then(|function| function.arguments) else { return Ok(()) };
-        let text = match arguments.get() {
-            "null" => String::new(),
-            string if string.starts_with('"') => {
-                serde_json::from_str(string).map_err(|fault| DecodeError::malformed(fault, string))?
-            }
-            // A whole object instead of a string.
-            object => object.to_owned(),
-        };
+        // Some servers send a whole object instead of a string; its bytes are taken.
+        let text = arguments.map(text::string).transpose()?.unwrap_or_default();
         if !call.started {
             call.early.push_str(&text);
         } else if !text.is_empty() {
-            events.push(Event::ArgumentsDelta { index, text });
+            events.push(Event::ArgumentsDelta { index, text: text.into_owned() });
         }
         Ok(())
     }

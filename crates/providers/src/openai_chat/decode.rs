@@ -5,14 +5,13 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
-use serde_json::value::RawValue;
 use trunkline_message_tree::{StopReason, Usage};
 
 use super::calls::Calls;
-use super::shapes::{Chunk, ContentPart, Delta, UsageShape};
+use super::details::Details;
+use super::shapes::{Chunk, ContentPart, Delta, Groq, Said, UsageShape};
 use crate::framing::{Frame, Framing};
-use crate::{Decode, DecodeError, ErrorKind, Event, api_error};
+use crate::{Decode, DecodeError, ErrorKind, Event, api_error, text};
 
 #[derive(Default)]
 pub(super) struct Decoder {
@@ -41,6 +40,7 @@ impl Decode for Decoder {
 struct Progress {
     started: bool,
     open: Option<Words>,
+    details: Details,
     calls: Calls,
     usage: Option<Usage>,
     stop: Option<StopReason>,
@@ -58,13 +58,13 @@ impl Progress {
         match frame {
             Frame::Event(_) if self.stopped => Ok(()),
             Frame::Event(event) if event.data.trim() == "[DONE]" => self.end(events),
-            Frame::Event(event) if event.name == "error" => Err(reported(event.data)),
+            Frame::Event(event) if event.name == "error" => Err(api_error::reported(event.data)),
             Frame::Event(event) if event.data.is_empty() => Ok(()),
             Frame::Event(event) => self.chunk(event.data, events),
             Frame::Whole(text) => {
                 self.chunk(text, events)?;
                 if !self.started {
-                    return Err(reported(text));
+                    return Err(api_error::reported(text));
                 }
                 self.stop.get_or_insert(StopReason::EndTurn);
                 self.end(events)
@@ -76,34 +76,38 @@ impl Progress {
         let chunk: Chunk<'_> =
             serde_json::from_str(data).map_err(|fault| DecodeError::malformed(fault, data))?;
         if chunk.error.is_some() {
-            return Err(reported(data));
+            return Err(api_error::reported(data));
         }
         let Some(choices) = chunk.choices else { return Ok(()) };
         if !self.started {
             self.started = true;
-            let model = chunk.model.map(Cow::into_owned).unwrap_or_default();
-            events.push(Event::Started { model, id: chunk.id.filter(|id| !id.is_empty()) });
+            events.push(Event::Started { model: chunk.model.0.into_owned(), id: chunk.id.some() });
         }
         // Only one answer was asked for.
-        for choice in choices.into_iter().filter(|choice| choice.index == 0) {
+        for choice in choices.into_iter().filter(|choice| matches!(choice.index, None | Some(0))) {
             if let Some(delta) = choice.delta {
                 self.delta(delta, false, events)?;
             }
             if let Some(message) = choice.message {
+                let message = serde_json::from_str(message.get())
+                    .map_err(|fault| DecodeError::malformed(fault, message.get()))?;
                 self.delta(message, true, events)?;
             }
-            match choice.finish_reason.as_deref() {
-                None | Some("") => {}
-                Some("error") => {
+            match choice.finish_reason.0.as_ref() {
+                "" => {}
+                "error" => {
                     let message = "the provider broke the answer off".to_owned();
                     return Err(DecodeError::Reported { kind: ErrorKind::Server, message });
                 }
                 // Some servers send a second reason; a plain stop does not take the first one back.
-                Some("stop") if self.stop.is_some() => {}
-                Some(reason) => self.stop = Some(stop_reason(reason)),
+                "stop" if self.stop.is_some() => {}
+                reason => self.stop = Some(stop_reason(reason)),
             }
         }
-        let usage = chunk.usage.or(chunk.x_groq.and_then(|groq| groq.usage)).map(|usage| counted(&usage));
+        // Counts that make no sense are no reason to lose the answer.
+        let usage = chunk.usage.and_then(|usage| serde_json::from_str(usage.get()).ok());
+        let older = || chunk.x_groq.and_then(|groq| serde_json::from_str::<Groq>(groq.get()).ok()?.usage);
+        let usage = usage.or_else(older).map(|usage| counted(&usage));
         if usage.is_some() && usage != self.usage {
             self.usage = usage;
             events.extend(usage.map(Event::Usage));
@@ -113,18 +117,20 @@ impl Progress {
 
     fn delta(&mut self, delta: Delta<'_>, whole: bool, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         // Some servers send the same words under both names.
-        for reasoning in [delta.reasoning_content, delta.reasoning].into_iter().flatten() {
-            let text = string(reasoning)?;
-            if !text.is_empty() {
-                self.words(Words::Reasoning, &text, events);
-                break;
-            }
+        let reasoning =
+            if delta.reasoning_content.is_empty() { delta.reasoning } else { delta.reasoning_content };
+        let details = delta.reasoning_details.map(|pieces| self.details.push(pieces));
+        let reasoning = match details {
+            Some(words) if reasoning.is_empty() => Cow::Owned(words),
+            _ => reasoning.0,
+        };
+        self.words(Words::Reasoning, reasoning, events);
+        match delta.content {
+            Said::Words(words) => self.words(Words::Text, words, events),
+            Said::Parts(parts) => self.parts(parts, events)?,
         }
-        if let Some(content) = delta.content {
-            self.content(content, events)?;
-        }
-        if let Some(refusal) = delta.refusal.filter(|refusal| !refusal.is_empty()) {
-            self.words(Words::Text, &refusal, events);
+        if !delta.refusal.is_empty() {
+            self.words(Words::Text, delta.refusal.0, events);
             self.stop = Some(StopReason::Refusal);
         }
         for piece in delta.tool_calls.into_iter().flatten() {
@@ -134,31 +140,26 @@ impl Progress {
         Ok(())
     }
 
-    /// A string, or a list of parts.
-    fn content(&mut self, content: &RawValue, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        if !content.get().starts_with('[') {
-            self.words(Words::Text, &string(content)?, events);
-            return Ok(());
-        }
-        let parts: Vec<ContentPart<'_>> = serde_json::from_str(content.get())
-            .map_err(|fault| DecodeError::malformed(fault, content.get()))?;
+    fn parts(&mut self, parts: Vec<ContentPart<'_>>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         for part in parts {
-            match (part.kind.as_ref(), part.thinking) {
+            match (part.kind.0.as_ref(), part.thinking) {
                 ("thinking", Some(thinking)) if thinking.get().starts_with('[') => {
                     let inner: Vec<ContentPart<'_>> = serde_json::from_str(thinking.get())
                         .map_err(|fault| DecodeError::malformed(fault, thinking.get()))?;
                     for part in inner {
-                        self.words(Words::Reasoning, &part.text, events);
+                        self.words(Words::Reasoning, part.text.0, events);
                     }
                 }
-                ("thinking", Some(thinking)) => self.words(Words::Reasoning, &string(thinking)?, events),
-                _ => self.words(Words::Text, &part.text, events),
+                ("thinking", Some(thinking)) if thinking.get().starts_with('"') => {
+                    self.words(Words::Reasoning, text::string(thinking)?, events);
+                }
+                _ => self.words(Words::Text, part.text.0, events),
             }
         }
         Ok(())
     }
 
-    fn words(&mut self, kind: Words, text: &str, events: &mut Vec<Event>) {
+    fn words(&mut self, kind: Words, text: Cow<'_, str>, events: &mut Vec<Event>) {
         if text.is_empty() {
             return;
         }
@@ -166,9 +167,10 @@ impl Progress {
             self.close(events);
             self.open = Some(kind);
         }
+        let text = text.into_owned();
         events.push(match kind {
-            Words::Text => Event::TextDelta(text.to_owned()),
-            Words::Reasoning => Event::ThinkingDelta(text.to_owned()),
+            Words::Text => Event::TextDelta(text),
+            Words::Reasoning => Event::ThinkingDelta(text),
         });
     }
 
@@ -191,25 +193,11 @@ impl Progress {
         };
         self.close(events);
         self.calls.finish(events)?;
+        // Before what it led to, wherever it came.
+        events.extend(self.details.carried().map(|with| Event::Replace { blocks: 0..0, with }));
         events.push(Event::Stopped(stop));
         self.stopped = true;
         Ok(())
-    }
-}
-
-fn string(raw: &RawValue) -> Result<Cow<'_, str>, DecodeError> {
-    match raw.get() {
-        text if text.starts_with('"') => {
-            // `Cow` alone would copy; most pieces have no escape in them.
-            match serde_json::from_str::<&str>(text) {
-                Ok(text) => Ok(Cow::Borrowed(text)),
-                Err(_) => serde_json::from_str::<String>(text)
-                    .map(Cow::Owned)
-                    .map_err(|fault| DecodeError::malformed(fault, text)),
-            }
-        }
-        // `null`, or a kind of content that has no words.
-        _ => Ok(Cow::Borrowed("")),
     }
 }
 
@@ -234,15 +222,5 @@ fn stop_reason(reason: &str) -> StopReason {
         "tool_calls" | "function_call" => StopReason::ToolUse,
         "content_filter" => StopReason::Refusal,
         other => StopReason::Other(other.to_owned()),
-    }
-}
-
-fn reported(data: &str) -> DecodeError {
-    match serde_json::from_str::<Value>(data) {
-        Ok(body) => {
-            let (kind, message) = api_error::in_stream(&body);
-            DecodeError::Reported { kind, message }
-        }
-        Err(fault) => DecodeError::malformed(fault, data),
     }
 }

@@ -4,12 +4,15 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Dialect;
+use crate::text::Text;
 
 /// The body without its messages.
 #[derive(Serialize)]
@@ -145,10 +148,19 @@ pub(super) struct WireMessage<'a> {
     pub(super) content: Words<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_content: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tool_calls: Vec<Call<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_call_id: Option<&'a str>,
+}
+
+/// Reasoning as we carry it: a raw block with `"type":"reasoning"`.
+#[derive(Deserialize)]
+pub(super) struct Carried<'a> {
+    #[serde(borrow)]
+    pub(super) reasoning_details: Option<&'a RawValue>,
 }
 
 impl WireMessage<'_> {
@@ -216,16 +228,22 @@ pub(super) struct CallFunction<'a> {
 }
 
 /// One chunk of a stream, or a whole completion.
+///
+/// What a chunk repeats from the one before stays unread until it is needed.
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
-    pub(super) id: Option<String>,
-    #[serde(borrow)]
-    pub(super) model: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow)]
     pub(super) choices: Option<Vec<ChoiceShape<'a>>>,
-    pub(super) usage: Option<UsageShape>,
-    pub(super) x_groq: Option<Groq>,
-    pub(super) error: Option<Value>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) x_groq: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
 }
 
 /// Groq's older place for usage.
@@ -236,25 +254,27 @@ pub(super) struct Groq {
 
 #[derive(Deserialize)]
 pub(super) struct ChoiceShape<'a> {
-    #[serde(default)]
-    pub(super) index: u64,
+    pub(super) index: Option<i64>,
     #[serde(borrow)]
     pub(super) delta: Option<Delta<'a>>,
     #[serde(borrow)]
-    pub(super) message: Option<Delta<'a>>,
-    #[serde(borrow)]
-    pub(super) finish_reason: Option<Cow<'a, str>>,
+    pub(super) message: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) finish_reason: Text<'a>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Delta<'a> {
+    #[serde(borrow, default)]
+    pub(super) content: Said<'a>,
+    #[serde(borrow, default)]
+    pub(super) reasoning_content: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) reasoning: Text<'a>,
     #[serde(borrow)]
-    pub(super) content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) reasoning_content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) reasoning: Option<&'a RawValue>,
-    pub(super) refusal: Option<String>,
+    pub(super) reasoning_details: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) refusal: Text<'a>,
     #[serde(borrow)]
     pub(super) tool_calls: Option<Vec<CallPiece<'a>>>,
 }
@@ -262,25 +282,75 @@ pub(super) struct Delta<'a> {
 #[derive(Deserialize)]
 pub(super) struct CallPiece<'a> {
     pub(super) index: Option<i64>,
-    pub(super) id: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) id: Text<'a>,
     #[serde(borrow)]
     pub(super) function: Option<FunctionPiece<'a>>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct FunctionPiece<'a> {
-    pub(super) name: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) name: Text<'a>,
     #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,
+}
+
+/// A content: a string, or a list of parts.
+pub(super) enum Said<'a> {
+    Words(Cow<'a, str>),
+    Parts(Vec<ContentPart<'a>>),
+}
+
+impl Default for Said<'_> {
+    fn default() -> Self {
+        Said::Words(Cow::Borrowed(""))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Said<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Said<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of parts")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Said<'de>, E> {
+                Ok(Said::Words(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Said<'de>, E> {
+                Ok(Said::Words(Cow::Owned(text.to_owned())))
+            }
+
+            fn visit_unit<E>(self) -> Result<Said<'de>, E> {
+                Ok(Said::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Said<'de>, A::Error> {
+                let mut parts = Vec::new();
+                while let Some(part) = list.next_element()? {
+                    parts.push(part);
+                }
+                Ok(Said::Parts(parts))
+            }
+        }
+
+        deserializer.deserialize_any(Reader)
+    }
 }
 
 /// One part of a content that is a list.
 #[derive(Deserialize)]
 pub(super) struct ContentPart<'a> {
     #[serde(rename = "type", borrow, default)]
-    pub(super) kind: Cow<'a, str>,
+    pub(super) kind: Text<'a>,
     #[serde(borrow, default)]
-    pub(super) text: Cow<'a, str>,
+    pub(super) text: Text<'a>,
     #[serde(borrow)]
     pub(super) thinking: Option<&'a RawValue>,
 }

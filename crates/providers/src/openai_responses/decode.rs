@@ -3,13 +3,11 @@
 //! A whole response is read as a stream that came at once: all its items are complete from the beginning.
 
 use serde::Deserialize;
-use serde_json::Value;
 use trunkline_message_tree::{StopReason, Usage};
 
 use super::items::Items;
-use super::shapes::{Kind, ResponseEvent, ResponseShape, UsageShape};
+use super::shapes::{Head, ResponseEvent, ResponseShape, UsageShape};
 use crate::framing::{Frame, Framing};
-use crate::sse::SseEvent;
 use crate::{Decode, DecodeError, Event, api_error};
 
 #[derive(Default)]
@@ -45,15 +43,15 @@ impl Progress {
             // What follows the end, such as a gateway's `[DONE]`, says nothing about the message.
             Frame::Event(_) if self.stopped => Ok(()),
             Frame::Event(event) if event.data.is_empty() || event.data.trim() == "[DONE]" => Ok(()),
-            Frame::Event(event) => self.event(event, events),
+            Frame::Event(event) if event.name == "error" => Err(api_error::reported(event.data)),
+            Frame::Event(event) => self.event(event.data, events),
             Frame::Whole(text) => self.whole(text, events),
         }
     }
 
-    fn event(&mut self, event: &SseEvent<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        let data = event.data;
-        let kind: Kind<'_> = parse(data)?;
-        match kind.kind.as_ref() {
+    fn event(&mut self, data: &str, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let head: Head<'_> = parse(data)?;
+        match head.kind.0.as_ref() {
             "response.created" | "response.queued" | "response.in_progress" => {
                 let response: ResponseEvent<'_> = parse(data)?;
                 self.start(&parse(response.response.get())?, events);
@@ -61,19 +59,19 @@ impl Progress {
             }
             "response.completed" | "response.incomplete" => {
                 let response: ResponseEvent<'_> = parse(data)?;
-                let incomplete = kind.kind == "response.incomplete";
+                let incomplete = head.kind.0 == "response.incomplete";
                 self.end(&parse(response.response.get())?, incomplete, events)
             }
             "response.failed" => {
                 let response: ResponseEvent<'_> = parse(data)?;
-                Err(reported(response.response.get()))
+                Err(api_error::reported(response.response.get()))
             }
-            "error" => Err(reported(data)),
+            "error" => Err(api_error::reported(data)),
             // A gateway's own error, without a type at the top.
-            "" if event.name == "error" || data.contains("\"error\"") => Err(reported(data)),
-            other => {
+            "" if head.error.is_some() => Err(api_error::reported(data)),
+            _ => {
                 let before = events.len();
-                let outcome = self.items.event(other, data, events);
+                let outcome = self.items.event(head, data, events);
                 if events.len() > before && !self.started {
                     self.started = true;
                     events.insert(before, Event::Started { model: String::new(), id: None });
@@ -85,20 +83,20 @@ impl Progress {
 
     fn whole(&mut self, text: &str, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let response: ResponseShape<'_> = parse(text)?;
-        match response.status.as_deref() {
-            _ if response.output.is_none() => Err(reported(text)),
-            Some("failed") => Err(reported(text)),
+        match response.status.0.as_ref() {
+            _ if response.output.is_none() => Err(api_error::reported(text)),
+            "failed" => Err(api_error::reported(text)),
             // Answers that go on in the background are read from elsewhere.
-            Some("in_progress" | "queued" | "cancelled") => Err(DecodeError::Cut),
-            status => self.end(&response, status == Some("incomplete"), events),
+            "in_progress" | "queued" | "cancelled" => Err(DecodeError::Cut),
+            status => self.end(&response, status == "incomplete", events),
         }
     }
 
     fn start(&mut self, response: &ResponseShape<'_>, events: &mut Vec<Event>) {
         if !self.started {
             self.started = true;
-            let id = response.id.clone().filter(|id| !id.is_empty());
-            events.push(Event::Started { model: response.model.clone().unwrap_or_default(), id });
+            let id = Some(response.id.0.to_string()).filter(|id| !id.is_empty());
+            events.push(Event::Started { model: response.model.0.to_string(), id });
         }
     }
 
@@ -110,14 +108,15 @@ impl Progress {
     ) -> Result<(), DecodeError> {
         self.start(response, events);
         self.items.settle(response.output.as_deref().unwrap_or_default(), events)?;
-        events.extend(response.usage.as_ref().map(|usage| Event::Usage(counted(usage))));
+        // Counts that make no sense are no reason to lose the answer.
+        let usage = response.usage.and_then(|usage| serde_json::from_str(usage.get()).ok());
+        events.extend(usage.map(|usage| Event::Usage(counted(&usage))));
         let stop = if incomplete {
-            let reason = response.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
-            match reason {
-                Some("max_output_tokens") => StopReason::MaxTokens,
-                Some("content_filter") => StopReason::Refusal,
-                Some(reason) => StopReason::Other(reason.to_owned()),
-                None => StopReason::Other("incomplete".to_owned()),
+            match response.incomplete_details.as_ref().map_or("", |details| details.reason.0.as_ref()) {
+                "max_output_tokens" => StopReason::MaxTokens,
+                "content_filter" => StopReason::Refusal,
+                "" => StopReason::Other("incomplete".to_owned()),
+                reason => StopReason::Other(reason.to_owned()),
             }
         } else if self.items.refused() {
             StopReason::Refusal
@@ -142,16 +141,6 @@ fn counted(usage: &UsageShape) -> Usage {
         cache_read_tokens: input.and_then(|details| details.cached_tokens).unwrap_or_default(),
         cache_write_tokens: input.and_then(|details| details.cache_write_tokens).unwrap_or_default(),
         reasoning_tokens: output.and_then(|details| details.reasoning_tokens).unwrap_or_default(),
-    }
-}
-
-fn reported(data: &str) -> DecodeError {
-    match serde_json::from_str::<Value>(data) {
-        Ok(body) => {
-            let (kind, message) = api_error::in_stream(&body);
-            DecodeError::Reported { kind, message }
-        }
-        Err(fault) => DecodeError::malformed(fault, data),
     }
 }
 

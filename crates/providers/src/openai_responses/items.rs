@@ -11,8 +11,13 @@ use serde_json::value::RawValue;
 use trunkline_message_tree::Content;
 
 use super::NAME;
-use super::shapes::{DeltaEvent, ItemEvent, ItemShape, Kind, PartOfItem};
+use super::shapes::{Head, ItemEvent, ItemShape, PartOfItem};
+use crate::sse::EVENT_LIMIT;
+use crate::text::{self, Text};
 use crate::{DecodeError, Event};
+
+// No answer has nearly as many; keeps a hostile endpoint from making each event cost more than the one before.
+const ITEM_LIMIT: usize = 4096;
 
 /// All items of one response, in the order in which they began.
 #[derive(Default)]
@@ -24,6 +29,8 @@ pub(super) struct Items {
     blocks: usize,
     calls: usize,
     refused: bool,
+    // How many bytes of items that have not ended are kept.
+    held: usize,
 }
 
 struct Item {
@@ -74,29 +81,26 @@ impl Items {
     /// Takes in an event about an item; others say nothing about the message.
     pub(super) fn event(
         &mut self,
-        kind: &str,
+        head: Head<'_>,
         data: &str,
         events: &mut Vec<Event>,
     ) -> Result<(), DecodeError> {
-        match kind {
-            "response.output_item.added" => return self.begin(&parse(data)?, events),
-            "response.output_item.done" => return self.complete(&parse(data)?, events),
-            "response.output_text.delta" => self.text(&parse(data)?, false, events),
-            "response.refusal.delta" => self.text(&parse(data)?, true, events),
+        match head.kind.0.as_ref() {
+            "response.output_text.delta" => self.text(head, false, events),
+            "response.function_call_arguments.delta" => self.arguments(head, events),
+            "response.output_item.added" => self.begin(&parse(data)?, events),
+            "response.output_item.done" => self.complete(&parse(data)?, events),
+            "response.refusal.delta" => self.text(head, true, events),
             "response.reasoning_summary_text.delta" => {
-                let delta: DeltaEvent<'_> = parse(data)?;
-                let part = ReasoningPart::Summary(delta.summary_index.unwrap_or_default());
-                self.reasoning(&delta, part, events);
+                let part = ReasoningPart::Summary(head.summary_index.unwrap_or_default());
+                self.reasoning(head, part, events)
             }
             "response.reasoning_text.delta" => {
-                let delta: DeltaEvent<'_> = parse(data)?;
-                let part = ReasoningPart::Text(delta.content_index.unwrap_or_default());
-                self.reasoning(&delta, part, events);
+                let part = ReasoningPart::Text(head.content_index.unwrap_or_default());
+                self.reasoning(head, part, events)
             }
-            "response.function_call_arguments.delta" => self.arguments(&parse(data)?, events),
-            _ => {}
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Ends all items; `output` is what the service says at the end that they were.
@@ -117,9 +121,7 @@ impl Items {
             }
             let number = output_index.and_then(|index| usize::try_from(index).ok()).unwrap_or(at);
             match output.get(number) {
-                Some(raw) if state.is(&kind(raw)?, &parse(raw.get())?) => {
-                    self.complete_at(at, raw, events)?
-                }
+                Some(raw) if state.is(&parse(raw.get())?) => self.complete_at(at, raw, events)?,
                 _ => self.end(at, events)?,
             }
         }
@@ -136,7 +138,7 @@ impl Items {
         {
             self.end(at, events)?;
         }
-        let state = match kind(event.item)?.as_ref() {
+        let state = match item.kind.0.as_ref() {
             "message" => State::Message(Vec::new()),
             "reasoning" => State::Reasoning(None),
             "function_call" => {
@@ -146,57 +148,65 @@ impl Items {
             }
             _ => State::Carried,
         };
-        let id = item.id.unwrap_or_default();
-        self.items.push(Item { output_index: event.output_index, id, place: self.blocks, state });
+        self.add(event.output_index, item.id.0.into_owned(), state)?;
         Ok(())
     }
 
     /// Takes in a piece of a message.
-    fn text(&mut self, event: &DeltaEvent<'_>, refusal: bool, events: &mut Vec<Event>) {
+    fn text(&mut self, event: Head<'_>, refusal: bool, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         self.refused |= refusal;
         let part = event.content_index.unwrap_or_default();
-        if let Some(at) = self.find_or_begin(event, || State::Message(Vec::new())) {
-            self.give_text(at, part, &event.delta, events);
+        match self.find_or_begin(&event, || State::Message(Vec::new()))? {
+            Some(at) => self.give_text(at, part, event.delta.0, events),
+            None => Ok(()),
         }
     }
 
     /// Takes in a piece of reasoning that may be shown.
-    fn reasoning(&mut self, event: &DeltaEvent<'_>, part: ReasoningPart, events: &mut Vec<Event>) {
-        let Some(at) = self.find_or_begin(event, || State::Reasoning(None)) else { return };
+    fn reasoning(
+        &mut self,
+        event: Head<'_>,
+        part: ReasoningPart,
+        events: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let Some(at) = self.find_or_begin(&event, || State::Reasoning(None))? else { return Ok(()) };
         let going_on = self.open == Some((at, 0));
-        let Some(Item { state: State::Reasoning(last), place, .. }) = self.items.get_mut(at) else { return };
+        let Some(Item { state: State::Reasoning(last), place, .. }) = self.items.get_mut(at) else {
+            return Ok(());
+        };
         // Something else came in between. Its end says all of it, and where it belongs.
         let shown = if last.is_some() { going_on } else { *place == self.blocks };
         if event.delta.is_empty() || !shown {
-            return;
+            return Ok(());
         }
         let paragraph = last.is_some_and(|last| last != part);
         *last = Some(part);
-        let text = if paragraph { format!("\n\n{}", event.delta) } else { event.delta.to_string() };
+        let delta = event.delta.0;
+        let text = if paragraph { format!("\n\n{delta}") } else { delta.into_owned() };
         self.open(at, 0, events);
         events.push(Event::ThinkingDelta(text));
+        Ok(())
     }
 
     /// Takes in a piece of a call's arguments.
-    fn arguments(&mut self, event: &DeltaEvent<'_>, events: &mut Vec<Event>) {
+    fn arguments(&mut self, event: Head<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         // A call that never began has no name yet; its end will say all of it.
-        let Some(at) = self.find(event.output_index, event.item_id.as_deref().unwrap_or_default()) else {
-            return;
-        };
-        let Some(Item { state: State::Call(call), .. }) = self.items.get_mut(at) else { return };
-        call.sent.push_str(&event.delta);
-        if let (Some(index), false) = (call.index, event.delta.is_empty()) {
-            events.push(Event::ArgumentsDelta { index, text: event.delta.to_string() });
+        let Some(at) = self.find(event.output_index, &event.item_id.0) else { return Ok(()) };
+        let Some(Item { state: State::Call(call), .. }) = self.items.get_mut(at) else { return Ok(()) };
+        hold(&mut self.held, event.delta.0.len())?;
+        call.sent.push_str(&event.delta.0);
+        if let (Some(index), Some(text)) = (call.index, event.delta.some()) {
+            events.push(Event::ArgumentsDelta { index, text });
         }
+        Ok(())
     }
 
     /// Takes in an item that is complete, whether or not it began and whatever came of it before.
     fn complete(&mut self, event: &ItemEvent<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let item: ItemShape<'_> = parse(event.item.get())?;
-        let id = item.id.as_deref().unwrap_or_default();
-        let kind = kind(event.item)?;
+        let id = item.id.0.as_ref();
         let found = self.find(event.output_index, id);
-        let at = match found.filter(|at| self.items.get(*at).is_some_and(|one| one.state.is(&kind, &item))) {
+        let at = match found.filter(|at| self.items.get(*at).is_some_and(|one| one.state.is(&item))) {
             Some(at) => at,
             None if found.is_none() && self.is_over(event.output_index, id) => return Ok(()),
             None => {
@@ -210,7 +220,7 @@ impl Items {
     fn complete_at(&mut self, at: usize, raw: &RawValue, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let item: ItemShape<'_> = parse(raw.get())?;
         let Some(began) = self.items.get_mut(at) else { return Ok(()) };
-        match (kind(raw)?.as_ref(), std::mem::replace(&mut began.state, State::Done)) {
+        match (item.kind.0.as_ref(), std::mem::replace(&mut began.state, State::Done)) {
             ("message", state @ State::Message(_)) => {
                 began.state = state;
                 self.complete_message(at, item.content, events)?;
@@ -227,7 +237,10 @@ impl Items {
                 self.carry(at, shown, raw, events);
                 Ok(())
             }
-            ("function_call", State::Call(call)) => self.complete_call(at, call, &item, events),
+            ("function_call", State::Call(call)) => {
+                self.held = self.held.saturating_sub(call.sent.len());
+                self.complete_call(at, call, &item, events)
+            }
             _ => {
                 self.carry(at, false, raw, events);
                 Ok(())
@@ -241,6 +254,7 @@ impl Items {
             self.close(events);
         }
         let Some(item) = self.items.get_mut(at) else { return Ok(()) };
+        self.held = self.held.saturating_sub(item.state.held());
         match std::mem::replace(&mut item.state, State::Done) {
             State::Call(Call { index: Some(index), .. }) => events.push(Event::CallDone { index }),
             State::Call(Call { index: None, .. }) => return Err(nameless(&item.id)),
@@ -257,23 +271,22 @@ impl Items {
         events: &mut Vec<Event>,
     ) -> Result<(), DecodeError> {
         for (number, part) in (0_u64..).zip(parts(content)?) {
-            let whole = match part.kind.as_ref() {
+            let whole = match part.kind.0.as_ref() {
                 "refusal" => {
                     self.refused = true;
                     part.refusal
                 }
                 "output_text" | "text" => part.text,
-                _ => None,
+                _ => Text::default(),
             };
-            let whole = whole.unwrap_or_default();
             let sent = match self.items.get(at) {
                 Some(Item { state: State::Message(sent), .. }) => sent,
                 _ => return Ok(()),
             };
             let sent = sent.iter().find(|(part, _)| *part == number).map_or("", |(_, sent)| sent);
             // Words that were shown cannot be taken back; only what is missing is added.
-            if let Some(rest) = whole.strip_prefix(sent).map(str::to_owned) {
-                self.give_text(at, number, &rest, events);
+            if let Some(rest) = whole.0.strip_prefix(sent).map(str::to_owned) {
+                self.give_text(at, number, Cow::Owned(rest), events)?;
             }
         }
         Ok(())
@@ -295,10 +308,10 @@ impl Items {
             call.sent = early;
         }
         let Some(index) = call.index else {
-            return Err(nameless(item.call_id.as_deref().unwrap_or_default()));
+            return Err(nameless(&item.call_id.0));
         };
         let whole = match item.arguments {
-            Some(arguments) => string(arguments)?,
+            Some(arguments) => text::string(arguments)?,
             None => Cow::Borrowed(""),
         };
         match whole.strip_prefix(call.sent.as_str()) {
@@ -314,29 +327,41 @@ impl Items {
     }
 
     fn name_call(&mut self, at: usize, call: &mut Call, item: &ItemShape<'_>, events: &mut Vec<Event>) {
-        let Some(name) = item.name.clone().filter(|name| !name.is_empty()) else { return };
+        if item.name.is_empty() {
+            return;
+        }
         self.close(events);
         let index = self.calls;
         self.calls += 1;
         self.take(at, self.blocks);
         // Results name the `call_id`. A server without one knows its calls by the item's own id.
-        let id = [&item.call_id, &item.id].into_iter().flatten().find(|id| !id.is_empty()).cloned();
-        call.id = id.unwrap_or_else(|| format!("call_{index}"));
+        let id = [&item.call_id, &item.id].into_iter().find(|id| !id.is_empty());
+        call.id = id.map_or_else(|| format!("call_{index}"), |id| id.0.to_string());
         call.index = Some(index);
-        events.push(Event::CallStarted { index, id: call.id.clone(), name });
+        events.push(Event::CallStarted { index, id: call.id.clone(), name: item.name.0.to_string() });
     }
 
-    fn give_text(&mut self, at: usize, part: u64, text: &str, events: &mut Vec<Event>) {
-        let Some(Item { state: State::Message(sent), .. }) = self.items.get_mut(at) else { return };
+    fn give_text(
+        &mut self,
+        at: usize,
+        part: u64,
+        text: Cow<'_, str>,
+        events: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let Some(Item { state: State::Message(sent), .. }) = self.items.get_mut(at) else { return Ok(()) };
         if text.is_empty() {
-            return;
+            return Ok(());
         }
-        match sent.iter_mut().find(|(number, _)| *number == part) {
-            Some((_, sent)) => sent.push_str(text),
-            None => sent.push((part, text.to_owned())),
+        hold(&mut self.held, text.len())?;
+        let parts = sent.len();
+        match sent.iter_mut().rfind(|(number, _)| *number == part) {
+            Some((_, sent)) => sent.push_str(&text),
+            None if parts >= ITEM_LIMIT => return Err(too_many(&text)),
+            None => sent.push((part, text.as_ref().to_owned())),
         }
         self.open(at, part, events);
-        events.push(Event::TextDelta(text.to_owned()));
+        events.push(Event::TextDelta(text.into_owned()));
+        Ok(())
     }
 
     /// Gives out an item as it came, at its place; `shown` says that its block is there already, in words.
@@ -379,15 +404,25 @@ impl Items {
         events.extend(self.open.take().map(|_| Event::BlockDone));
     }
 
-    fn find_or_begin(&mut self, event: &DeltaEvent<'_>, state: impl Fn() -> State) -> Option<usize> {
-        let id = event.item_id.as_deref().unwrap_or_default();
+    fn find_or_begin(
+        &mut self,
+        event: &Head<'_>,
+        state: impl Fn() -> State,
+    ) -> Result<Option<usize>, DecodeError> {
+        let id = event.item_id.0.as_ref();
         let found = self.find(event.output_index, id);
         if found.is_none() && !self.is_over(event.output_index, id) {
-            let (output_index, id, place) = (event.output_index, id.to_owned(), self.blocks);
-            self.items.push(Item { output_index, id, place, state: state() });
-            return Some(self.items.len() - 1);
+            return self.add(event.output_index, id.to_owned(), state()).map(Some);
         }
-        found
+        Ok(found)
+    }
+
+    fn add(&mut self, output_index: Option<u64>, id: String, state: State) -> Result<usize, DecodeError> {
+        if self.items.len() >= ITEM_LIMIT {
+            return Err(too_many(&id));
+        }
+        self.items.push(Item { output_index, id, place: self.blocks, state });
+        Ok(self.items.len() - 1)
     }
 
     /// Returns the item that an event means, if it has not ended.
@@ -413,16 +448,26 @@ impl Items {
 
 impl State {
     /// Returns whether this can be the item that is said to be complete.
-    fn is(&self, kind: &str, item: &ItemShape<'_>) -> bool {
+    fn is(&self, item: &ItemShape<'_>) -> bool {
+        let kind = item.kind.0.as_ref();
         match self {
             State::Message(_) => kind == "message",
             State::Reasoning(_) => kind == "reasoning",
             State::Call(call) => {
-                let other = item.call_id.as_deref().filter(|id| !id.is_empty() && call.index.is_some());
-                kind == "function_call" && other.is_none_or(|id| id == call.id)
+                let other = call.index.is_some() && !item.call_id.is_empty() && item.call_id.0 != call.id;
+                kind == "function_call" && !other
             }
             State::Carried => !matches!(kind, "message" | "reasoning" | "function_call"),
             State::Done => false,
+        }
+    }
+
+    /// Returns how many bytes are kept until the item ends.
+    fn held(&self) -> usize {
+        match self {
+            State::Message(parts) => parts.iter().map(|(_, sent)| sent.len()).sum(),
+            State::Call(call) => call.sent.len(),
+            State::Reasoning(_) | State::Carried | State::Done => 0,
         }
     }
 }
@@ -430,7 +475,7 @@ impl State {
 /// Returns what a reasoning item says to people: its summary, else the reasoning itself.
 fn readable(item: &ItemShape<'_>) -> Result<String, DecodeError> {
     for list in [item.summary, item.content] {
-        let texts: Vec<Cow<'_, str>> = parts(list)?.into_iter().filter_map(|part| part.text).collect();
+        let texts: Vec<Cow<'_, str>> = parts(list)?.into_iter().map(|part| part.text.0).collect();
         if texts.iter().any(|text| !text.is_empty()) {
             return Ok(texts.join("\n\n"));
         }
@@ -446,26 +491,23 @@ fn parts(list: Option<&RawValue>) -> Result<Vec<PartOfItem<'_>>, DecodeError> {
     }
 }
 
-fn kind(item: &RawValue) -> Result<Cow<'_, str>, DecodeError> {
-    parse::<Kind<'_>>(item.get()).map(|kind| kind.kind)
-}
-
 fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, DecodeError> {
     serde_json::from_str(json).map_err(|fault| DecodeError::malformed(fault, json))
-}
-
-/// Reads arguments: a string, or what some servers write in its place, the object itself.
-fn string(raw: &RawValue) -> Result<Cow<'_, str>, DecodeError> {
-    match raw.get() {
-        "null" => Ok(Cow::Borrowed("")),
-        text if text.starts_with('"') => parse::<String>(raw.get()).map(Cow::Owned),
-        object => Ok(Cow::Borrowed(object)),
-    }
 }
 
 fn same_json(one: &str, other: &str) -> bool {
     let read = |text: &str| serde_json::from_str::<Value>(text).ok();
     read(one).is_some_and(|one| read(other) == Some(one))
+}
+
+/// Counts what is kept of an item until its end, which says all of it again in one event and cannot be larger than that.
+fn hold(held: &mut usize, more: usize) -> Result<(), DecodeError> {
+    *held = held.saturating_add(more);
+    if *held > EVENT_LIMIT { Err(DecodeError::TooLarge { limit: EVENT_LIMIT }) } else { Ok(()) }
+}
+
+fn too_many(excerpt: &str) -> DecodeError {
+    DecodeError::malformed("more items than an answer has", excerpt)
 }
 
 fn nameless(id: &str) -> DecodeError {

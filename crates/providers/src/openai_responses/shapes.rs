@@ -1,7 +1,7 @@
 //! The JSON of the Responses API: what we write and what we read.
 //!
-//! An event is read in two steps, its type first: the schema has 58 types of events (read 2026-11), and one that we do
-//! not know may have any field in any shape.
+//! An event that is no piece of an item is read in two steps, its type first: the schema has 58 types of events (read
+//! 2026-11), and one that we do not know may have any field in any shape.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::text::Text;
 
 /// The body without its input.
 #[derive(Serialize)]
@@ -148,11 +150,27 @@ pub(super) enum KnownPart<'a> {
     },
 }
 
-/// What an event, an item or a part is.
+/// What an item is.
 #[derive(Deserialize)]
 pub(super) struct Kind<'a> {
     #[serde(rename = "type", borrow, default)]
     pub(super) kind: Cow<'a, str>,
+}
+
+/// What an event is, and all of it if it is a piece of an item: nearly every event is one, and is read once.
+#[derive(Deserialize)]
+pub(super) struct Head<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Text<'a>,
+    pub(super) output_index: Option<u64>,
+    #[serde(borrow, default)]
+    pub(super) item_id: Text<'a>,
+    pub(super) content_index: Option<u64>,
+    pub(super) summary_index: Option<u64>,
+    #[serde(borrow, default)]
+    pub(super) delta: Text<'a>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
 }
 
 /// An event about the response as a whole.
@@ -165,19 +183,24 @@ pub(super) struct ResponseEvent<'a> {
 /// A response, complete or as a stream begins it.
 #[derive(Deserialize)]
 pub(super) struct ResponseShape<'a> {
-    pub(super) id: Option<String>,
-    pub(super) model: Option<String>,
-    #[serde(borrow)]
-    pub(super) status: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) status: Text<'a>,
     #[serde(borrow)]
     pub(super) output: Option<Vec<&'a RawValue>>,
-    pub(super) usage: Option<UsageShape>,
-    pub(super) incomplete_details: Option<IncompleteDetails>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) incomplete_details: Option<IncompleteDetails<'a>>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct IncompleteDetails {
-    pub(super) reason: Option<String>,
+pub(super) struct IncompleteDetails<'a> {
+    #[serde(borrow, default)]
+    pub(super) reason: Text<'a>,
 }
 
 /// An event that begins or ends an item.
@@ -188,24 +211,17 @@ pub(super) struct ItemEvent<'a> {
     pub(super) item: &'a RawValue,
 }
 
-/// A piece of an item.
-#[derive(Deserialize)]
-pub(super) struct DeltaEvent<'a> {
-    pub(super) output_index: Option<u64>,
-    #[serde(borrow)]
-    pub(super) item_id: Option<Cow<'a, str>>,
-    pub(super) content_index: Option<u64>,
-    pub(super) summary_index: Option<u64>,
-    #[serde(borrow, default)]
-    pub(super) delta: Cow<'a, str>,
-}
-
 /// An item of the output; which fields it has depends on its type.
 #[derive(Deserialize)]
 pub(super) struct ItemShape<'a> {
-    pub(super) id: Option<String>,
-    pub(super) call_id: Option<String>,
-    pub(super) name: Option<String>,
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) call_id: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) name: Text<'a>,
     #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -218,11 +234,11 @@ pub(super) struct ItemShape<'a> {
 #[derive(Deserialize)]
 pub(super) struct PartOfItem<'a> {
     #[serde(rename = "type", borrow, default)]
-    pub(super) kind: Cow<'a, str>,
-    #[serde(borrow)]
-    pub(super) text: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) refusal: Option<Cow<'a, str>>,
+    pub(super) kind: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) text: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) refusal: Text<'a>,
 }
 
 #[derive(Deserialize)]
