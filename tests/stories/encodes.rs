@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use trunkline_message_tree::{
     Author, Content, Media, MediaSource, Message, Origin, Part, Role, ToolCall, ToolResult, notation,
 };
-use trunkline_providers::{Anthropic, Dialect, OpenAiChat, OpenAiResponses, Request, Wire};
+use trunkline_providers::{Anthropic, Dialect, Ollama, OpenAiChat, OpenAiResponses, Request, Wire};
 use trunkline_sanitize::{RequestFacts, WireRules, sanitize, violations};
 
 fn origin() -> Origin {
@@ -128,6 +128,7 @@ fn pairs() -> Vec<(&'static str, Box<dyn Wire>)> {
         ("openrouter", chat(Dialect::openrouter())),
         ("llama-cpp", chat(Dialect::llama_cpp())),
         ("openai-responses", Box::new(OpenAiResponses::new())),
+        ("ollama", Box::new(Ollama::new())),
     ]
 }
 

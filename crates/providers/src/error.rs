@@ -339,6 +339,14 @@ pub enum ProviderError {
     /// The request could not be signed; nothing was sent.
     #[error(transparent)]
     Sign(#[from] SignError),
+    /// A recording has no answer to the request.
+    #[error("request {request} has no recorded answer: {why}")]
+    NotRecorded {
+        /// Which request to the recording it was, from 1.
+        request: usize,
+        /// What the recording has instead.
+        why: String,
+    },
 }
 
 impl ProviderError {
@@ -413,7 +421,10 @@ impl ProviderError {
             ProviderError::Html { status, .. } => *status >= 500,
             ProviderError::Transport { .. } | ProviderError::Cut => true,
             ProviderError::Timeout { what, .. } => *what != Waiting::WholeAnswer,
-            ProviderError::Decode(_) | ProviderError::Encode(_) | ProviderError::Sign(_) => false,
+            ProviderError::Decode(_)
+            | ProviderError::Encode(_)
+            | ProviderError::Sign(_)
+            | ProviderError::NotRecorded { .. } => false,
         }
     }
 

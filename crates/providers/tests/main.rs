@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod base_url;
+mod cassette;
 mod catalogue;
 mod corpora;
 mod errors;
@@ -12,10 +13,13 @@ mod grammar;
 #[cfg(feature = "http")]
 mod http;
 mod memo;
+mod ollama_decode;
+mod ollama_encode;
 mod openai_chat;
 mod openai_responses_decode;
 mod openai_responses_encode;
 mod refusals;
+mod replay;
 mod replies;
 mod retry;
 mod scripted;

@@ -84,7 +84,8 @@ fn any_refusal() -> impl Strategy<Value = ProviderError> {
     let seconds = prop_oneof!["[0-9]{1,6}", "[0-9]{1,4}\\.[0-9]", "-1", "NaN", "1e300", "soon"];
     let asked = prop::option::of(seconds);
     let should = prop::option::of(prop_oneof![Just("true"), Just("false")]);
-    let body = prop_oneof![Just("{}"), Just(r#"{"error":{"type":"invalid_request_error","message":"tool_use"}}"#)];
+    let body =
+        prop_oneof![Just("{}"), Just(r#"{"error":{"type":"invalid_request_error","message":"tool_use"}}"#)];
     (400..600_u16, asked.clone(), asked, should, body).prop_map(|(status, seconds, millis, should, body)| {
         let mut headers = Vec::new();
         let mut add = |name: &str, value: Option<String>| {
@@ -157,12 +158,16 @@ proptest! {
 #[test]
 fn a_wait_until_a_date_is_measured_against_the_date_of_the_answer() {
     let asks = |after: &str, now: &str| {
-        let headers = [("retry-after", after), ("date", now)].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let headers =
+            [("retry-after", after), ("date", now)].map(|(name, value)| (name.to_owned(), value.to_owned()));
         trunkline_providers::Anthropic::new().error(503, &headers, b"{}").retry_after()
     };
     let now = "Sun, 28 Feb 2027 23:59:50 GMT";
     assert_eq!(asks("Mon, 01 Mar 2027 00:00:20 GMT", now), Some(Duration::from_secs(30)));
-    assert_eq!(asks("Tue, 29 Feb 2028 00:00:00 GMT", "Mon, 28 Feb 2028 23:59:59 GMT"), Some(Duration::from_secs(1)));
+    assert_eq!(
+        asks("Tue, 29 Feb 2028 00:00:00 GMT", "Mon, 28 Feb 2028 23:59:59 GMT"),
+        Some(Duration::from_secs(1))
+    );
     assert_eq!(asks("Sun, 28 Feb 2027 23:59:40 GMT", now), None);
     assert_eq!(asks("tomorrow", now), None);
 }

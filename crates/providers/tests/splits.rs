@@ -1,7 +1,7 @@
 //! Laws of decoding: the pieces do not matter, and no input is fatal.
 
 use proptest::prelude::*;
-use trunkline_providers::{Anthropic, OpenAiChat, OpenAiResponses, Wire};
+use trunkline_providers::{Anthropic, Ollama, OpenAiChat, OpenAiResponses, Wire};
 
 use crate::grammar;
 use crate::replies::decode;
@@ -42,16 +42,24 @@ const RESPONSES: &str = concat!(
     "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"resp_A\",\"status\":\"completed\",\"usage\":{\"input_tokens\":1,\"output_tokens\":2}}}\n\n",
 );
 
+const OLLAMA: &str = concat!(
+    "\u{feff}{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"\",\"thinking\":\"grüße { \\\" \"},\"done\":false}\r\n",
+    "{\"model\":\"m\",\"message\":{\"content\":\"🦀\\n\"},\"done\":false}\n\n",
+    "{\"model\":\"m\",\"message\":{\"content\":\"\",\"tool_calls\":[{\"function\":{\"name\":\"f\",\"arguments\":{\"a\":1}}}]},\"done\":false}\n",
+    "{\"model\":\"m\",\"message\":{\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\",\"eval_count\":2}",
+);
+
 const WHOLE: &str =
     r#"  {"id":"c","model":"m","choices":[{"message":{"content":"grüße"},"finish_reason":"stop"}]}"#;
 
-fn wires() -> [(Box<dyn Wire>, &'static str); 5] {
+fn wires() -> [(Box<dyn Wire>, &'static str); 6] {
     [
         (Box::new(Anthropic::new()), ANTHROPIC),
         (Box::new(OpenAiChat::default()), CHAT),
         (Box::new(OpenAiResponses::new()), RESPONSES),
         (Box::new(OpenAiChat::default()), WHOLE),
         (Box::new(OpenAiChat::default()), "  <html>no</html>"),
+        (Box::new(Ollama::new()), OLLAMA),
     ]
 }
 
@@ -81,7 +89,7 @@ fn each_example_is_read_byte_by_byte_as_at_once() {
 proptest! {
     #[test]
     fn events_do_not_depend_on_where_the_bytes_were_cut(
-        example in 0_usize..5,
+        example in 0_usize..6,
         missing in 0_usize..2000,
         lengths in prop::collection::vec(1_usize..90, 1..20),
     ) {
@@ -102,7 +110,14 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_are_fatal(bytes in prop::collection::vec(any::<u8>(), 0..300), example in 0_usize..3) {
+    fn lines_that_were_cut_short_are_never_complete(missing in 1_usize..400) {
+        let end = OLLAMA.len().saturating_sub(missing);
+        let (_, outcome) = decode(&Ollama::new(), [&OLLAMA.as_bytes()[..end]]);
+        prop_assert!(outcome.is_err());
+    }
+
+    #[test]
+    fn no_bytes_are_fatal(bytes in prop::collection::vec(any::<u8>(), 0..300), example in 0_usize..6) {
         let (wire, _) = wires().into_iter().nth(example).expect("an example");
         let _ = decode(wire.as_ref(), [bytes.as_slice()]);
         let _ = wire.error(500, &[], &bytes);

@@ -1,7 +1,7 @@
 //! The wires that were recorded: who reads them, and which rules were in force.
 
 use serde_json::Value;
-use trunkline_providers::{Anthropic, Dialect, OpenAiChat, OpenAiResponses, Wire};
+use trunkline_providers::{Anthropic, Dialect, Ollama, OpenAiChat, OpenAiResponses, Wire};
 use trunkline_sanitize::{Thinking, WireRules};
 
 use super::history::History;
@@ -122,7 +122,7 @@ pub(super) const OLLAMA: Recorded = Recorded {
     read: |body| Some(ollama::read(body)),
     rules: |_| named(&["ollama"]),
     validate: |_, history| validators::ollama::check(&history.messages),
-    wire: |_| None,
+    wire: |_| Some(Box::new(Ollama::new())),
 };
 
 fn named(names: &[&str]) -> Vec<WireRules> {

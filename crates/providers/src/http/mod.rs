@@ -7,6 +7,7 @@ mod body;
 mod client;
 mod memos;
 mod reply;
+mod tape;
 mod timeouts;
 
 use std::fmt;
@@ -17,8 +18,8 @@ use trunkline_message_tree::Origin;
 
 use crate::error::one_line;
 use crate::{
-    BaseUrl, EncodeError, HttpRequest, Provider, ProviderError, Reply, Request, RetryPolicy, Secret, Sign,
-    Wire,
+    BaseUrl, EncodeError, HttpRequest, Provider, ProviderError, Record, Reply, Request, RetryPolicy, Secret,
+    Sign, Wire,
 };
 use client::Client;
 use memos::Memos;
@@ -48,6 +49,7 @@ struct Shared {
     // Win over those of the wire.
     headers: Vec<(String, String)>,
     signer: Option<Arc<dyn Sign>>,
+    record: Option<Arc<dyn Record>>,
     // Kept to take them out of errors that quote them.
     secrets: Vec<Secret>,
     origin: Origin,
@@ -87,6 +89,7 @@ impl HttpProvider {
             base,
             headers,
             signer: None,
+            record: None,
             secrets,
             origin,
             memos: Arc::default(),
@@ -135,6 +138,14 @@ impl HttpProvider {
         self
     }
 
+    /// Records each attempt, as it came, without keys: one that is refused or cut off, and one that is left in the middle.
+    ///
+    /// A digest is made of each request, which reads the whole body.
+    pub fn with_record(mut self, record: Arc<dyn Record>) -> Self {
+        self.shared_mut().record = Some(record);
+        self
+    }
+
     fn shared_mut(&mut self) -> &mut Shared {
         Arc::make_mut(&mut self.shared)
     }
@@ -160,6 +171,7 @@ impl fmt::Debug for HttpProvider {
             .field("origin", &self.shared.origin)
             .field("headers", &names)
             .field("signed", &self.shared.signer.is_some())
+            .field("recorded", &self.shared.record.is_some())
             .field("retry", &self.retry)
             .field("timeouts", &self.timeouts)
             .finish_non_exhaustive()

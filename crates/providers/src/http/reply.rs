@@ -15,11 +15,12 @@ use tokio::time::{Instant, Sleep, sleep, timeout, timeout_at};
 use trunkline_message_tree::Timestamp;
 
 use super::client::{Answer, Lost};
+use super::tape::Tape;
 use super::timeouts::{Clock, Expired};
 use super::{Shared, Timeouts, not_sent, secrets_in};
 use crate::error::Waiting;
 use crate::{
-    Decode, ErrorKind, Event, HttpRequest, ProviderError, Reply, Request, RetryPolicy, Secret, retry,
+    Decode, Ending, Event, HttpRequest, ProviderError, Reply, Request, RetryPolicy, Secret, provider,
 };
 
 // What is read of a refusal; the message made of it is far shorter.
@@ -42,13 +43,15 @@ pub(super) struct HttpReply {
     // Whether a byte of the answer came in this attempt.
     streamed: bool,
     state: State,
+    tape: Tape,
     events: VecDeque<Event>,
 }
 
 enum State {
     Ready,
     Sending(Pin<Box<dyn Future<Output = Result<Opened, ProviderError>> + Send>>),
-    Pausing(Pin<Box<Sleep>>),
+    // After what wait, for the recording.
+    Pausing(Pin<Box<Sleep>>, Duration),
     Streaming(Answer),
     // The message is complete, the body perhaps not.
     Closing(Answer),
@@ -79,13 +82,18 @@ impl Reply for HttpReply {
                         Err(expired) => self.expire(expired, Waiting::Response, after),
                     }
                 }
-                State::Pausing(pause) => {
+                State::Pausing(pause, wait) => {
                     pause.await;
+                    self.tape.close(Some(*wait));
                     self.state = State::Ready;
                 }
                 State::Streaming(answer) => {
                     let after = self.timeouts.next_bytes;
-                    match self.clock.wait(after, answer.bytes()).await {
+                    let bytes = self.clock.wait(after, answer.bytes()).await;
+                    if let Ok(bytes) = &bytes {
+                        self.tape.received(bytes);
+                    }
+                    match bytes {
                         Ok(Ok(bytes)) => match std::mem::replace(&mut self.state, State::Over) {
                             State::Streaming(answer) => self.take_in(answer, bytes),
                             other => self.state = other,
@@ -96,10 +104,19 @@ impl Reply for HttpReply {
                     }
                 }
                 State::Closing(answer) => {
-                    let closing = async { while let Ok(Some(_)) = answer.bytes().await {} };
+                    let tape = &self.tape;
+                    let closing = async {
+                        loop {
+                            let bytes = answer.bytes().await;
+                            tape.received(&bytes);
+                            if !matches!(bytes, Ok(Some(_))) {
+                                break;
+                            }
+                        }
+                    };
                     // A server that keeps the connection open after the end only loses it.
                     let _late = timeout_at(Instant::now() + CLOSING, closing).await;
-                    self.state = State::Over;
+                    self.over();
                 }
                 State::Failed(_) => match std::mem::replace(&mut self.state, State::Over) {
                     State::Failed(error) => return Err(error),
@@ -132,6 +149,7 @@ impl HttpReply {
             attempt: 0,
             streamed: false,
             state: State::Ready,
+            tape: Tape::default(),
             events: VecDeque::new(),
         }
     }
@@ -143,11 +161,13 @@ impl HttpReply {
             self.streamed = false;
             self.decoder = self.shared.wire.decoder(&self.asked);
         }
+        self.tape = Tape::begin(&self.shared, &self.request);
         let attempt = open(
             Arc::clone(&self.shared),
             Arc::clone(&self.request),
             self.url.clone(),
             self.timeouts.next_bytes,
+            self.tape.clone(),
         );
         self.state = State::Sending(Box::pin(attempt));
     }
@@ -166,7 +186,7 @@ impl HttpReply {
         let stopped = events.iter().any(|event| matches!(event, Event::Stopped(_)));
         self.events.extend(events);
         match outcome {
-            Ok(()) if ended => self.state = State::Over,
+            Ok(()) if ended => self.over(),
             // The message is complete; what comes after it changes nothing, wherever the bytes were cut.
             _ if stopped => self.state = State::Closing(answer),
             Ok(()) => self.state = State::Streaming(answer),
@@ -175,12 +195,18 @@ impl HttpReply {
     }
 
     fn expire(&mut self, expired: Expired, what: Waiting, after: Duration) {
-        match expired {
-            Expired::Step => self.pause_or_fail(ProviderError::Timeout { what, after }),
-            Expired::Total(after) => {
-                self.state = State::Failed(ProviderError::Timeout { what: Waiting::WholeAnswer, after });
-            }
-        }
+        let (what, after) = match expired {
+            Expired::Step => (what, after),
+            Expired::Total(after) => (Waiting::WholeAnswer, after),
+        };
+        self.tape.end(Ending::TimedOut { waiting: what, after });
+        // For the whole answer there is no other attempt.
+        self.pause_or_fail(ProviderError::Timeout { what, after });
+    }
+
+    fn over(&mut self) {
+        self.tape.close(None);
+        self.state = State::Over;
     }
 
     /// Ends the attempt, and its connection with it.
@@ -195,9 +221,12 @@ impl HttpReply {
             Some(wait) => {
                 let cause = error.to_string();
                 self.events.push_back(Event::Retrying { attempt: self.attempt, wait, cause });
-                State::Pausing(Box::pin(sleep(wait)))
+                State::Pausing(Box::pin(sleep(wait)), wait)
             }
-            None => State::Failed(error),
+            None => {
+                self.tape.close(None);
+                State::Failed(error)
+            }
         };
     }
 
@@ -218,55 +247,58 @@ async fn open(
     request: Arc<HttpRequest>,
     url: String,
     patience: Duration,
+    tape: Tape,
 ) -> Result<Opened, ProviderError> {
+    let unsent = |reason: String| {
+        let error = not_sent(&shared.base, &reason);
+        if let ProviderError::Transport { message, .. } = &error {
+            tape.end(Ending::Unreached { cause: message.clone() });
+        }
+        error
+    };
     let lost = |lost: Lost| match lost {
-        Lost::Connecting(after) => ProviderError::Timeout { what: Waiting::Connection, after },
-        Lost::Broken(reason) => not_sent(&shared.base, &reason),
+        Lost::Connecting(after) => {
+            let what = Waiting::Connection;
+            tape.end(Ending::TimedOut { waiting: what, after });
+            ProviderError::Timeout { what, after }
+        }
+        Lost::Broken(reason) => unsent(reason),
     };
     let signature = match &shared.signer {
-        Some(signer) => signer.sign(&request, &url, now())?,
+        Some(signer) => signer.sign(&request, &url, now()).inspect_err(|error| {
+            tape.end(Ending::Unreached { cause: error.to_string() });
+        })?,
         None => Vec::new(),
     };
-    let sending =
-        shared.client.send(&request, &signature, &url).map_err(|reason| not_sent(&shared.base, &reason))?;
+    let sending = shared.client.send(&request, &signature, &url).map_err(unsent)?;
     let mut answer = sending.await.map_err(lost)?;
-    match answer.status {
-        204 | 205 => {
-            Err(ProviderError::api(answer.status, ErrorKind::Other, "the service answered without an answer"))
-        }
-        200..=299 => {
-            let first = answer.bytes().await.map_err(lost)?;
-            Ok(Opened { answer, first })
-        }
-        300..=399 => {
-            let to = retry::header(&answer.headers, "location").unwrap_or("nowhere");
-            let message = format!("it redirects to {to}: is that the right base URL?");
-            Err(ProviderError::api(answer.status, ErrorKind::NotFound, &message))
-        }
-        status => {
-            let body = refusal(&mut answer, patience).await;
-            let error = shared.wire.error(status, &answer.headers, &body);
-            // Services that sign also quote: the token of temporary credentials, for one.
-            let signed: Vec<Secret> =
-                signature.iter().flat_map(|(name, value)| secrets_in(name, value)).collect();
-            Err(error.without(&signed))
-        }
+    tape.answered(&answer);
+    if provider::is_answer(answer.status) {
+        let first = answer.bytes().await;
+        tape.received(&first);
+        return Ok(Opened { first: first.map_err(lost)?, answer });
     }
+    let body = refusal(&mut answer, patience, &tape).await;
+    let error = provider::refusal(shared.wire.as_ref(), answer.status, &answer.headers, &body);
+    // Services that sign also quote: the token of temporary credentials, for one.
+    let signed: Vec<Secret> = signature.iter().flat_map(|(name, value)| secrets_in(name, value)).collect();
+    Err(error.without(&signed))
 }
 
 /// Reads the body of a refusal. One that breaks off or never ends is still a refusal.
-async fn refusal(answer: &mut Answer, patience: Duration) -> Vec<u8> {
+async fn refusal(answer: &mut Answer, patience: Duration, tape: &Tape) -> Vec<u8> {
     let mut body = Vec::new();
     let reading = async {
-        while let Ok(Some(bytes)) = answer.bytes().await {
+        while body.len() < ERROR_BODY_LIMIT {
+            let bytes = answer.bytes().await;
+            tape.received(&bytes);
+            let Ok(Some(bytes)) = bytes else { return };
             let room = ERROR_BODY_LIMIT - body.len();
             body.extend_from_slice(bytes.get(..room).unwrap_or(&bytes));
-            if body.len() == ERROR_BODY_LIMIT {
-                break;
-            }
         }
     };
-    let _late = timeout(patience, reading).await;
+    let late = timeout(patience, reading).await.is_err();
+    tape.end(if late { Ending::Cut } else { Ending::Complete });
     body
 }
 

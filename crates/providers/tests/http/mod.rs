@@ -7,6 +7,7 @@ mod bad_servers;
 mod bodies;
 mod environment;
 mod leaving;
+mod recording;
 mod secrets;
 mod waiting;
 
