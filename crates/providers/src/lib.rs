@@ -18,6 +18,8 @@ mod http;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
+#[cfg(feature = "sigv4")]
+mod percent;
 mod playback;
 mod provider;
 mod record;

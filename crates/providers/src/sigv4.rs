@@ -10,6 +10,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 use trunkline_message_tree::Timestamp;
 
+use crate::percent::encode_into;
 use crate::{HttpRequest, Secret, Sign, SignError};
 
 // Headers that a proxy or a client may change on the way (botocore 1.44.5), and those that signing itself makes.
@@ -164,7 +165,7 @@ impl Sign for SigV4 {
 
 fn body_hash(request: &HttpRequest) -> String {
     let mut hash = Sha256::new();
-    hash.update(&request.body);
+    request.body.chunks().iter().for_each(|chunk| hash.update(chunk));
     hex(&hash.finalize())
 }
 
@@ -249,17 +250,6 @@ fn canonical_query(query: &str) -> String {
     pairs.sort();
     let pairs: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
     pairs.join("&")
-}
-
-/// Percent-encodes all but letters, digits and `-._~`.
-pub(crate) fn encode_into(bytes: &[u8], text: &mut String) {
-    for byte in bytes {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            text.push(char::from(*byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
-    }
 }
 
 fn decoded(text: &str) -> Vec<u8> {
