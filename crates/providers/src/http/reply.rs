@@ -276,7 +276,8 @@ async fn open(
     if provider::is_answer(answer.status) {
         let first = answer.bytes().await;
         tape.received(&first);
-        return Ok(Opened { first: first.map_err(lost)?, answer });
+        // Reached it was.
+        return Ok(Opened { first: first.map_err(|_| ProviderError::Cut)?, answer });
     }
     let body = refusal(&mut answer, patience, &tape).await;
     let error = provider::refusal(shared.wire.as_ref(), answer.status, &answer.headers, &body);

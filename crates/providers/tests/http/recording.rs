@@ -86,21 +86,55 @@ fn every_attempt_is_recorded_and_plays_again() {
     check(
         vec![refusal("503 Busy", "set-cookie: a=b\r\n", quoting), vec![], vec![send(HEAD)], answer()],
         eager(),
-        expect![[r#""#]],
+        expect![[r#"
+            POST /v1/chat/completions: 503, 62 bytes, Complete, then again
+            POST /v1/chat/completions: no answer, 0 bytes, Unreached, then again
+            POST /v1/chat/completions: 200, 0 bytes, Cut, then again
+            POST /v1/chat/completions: 200, 163 bytes, Complete
+        "#]],
     );
 }
 
 #[test]
 fn a_refusal_for_good_is_recorded() {
-    check(vec![refusal("400 Bad", "", r#"{"error":{"message":"no"}}"#)], eager(), expect![[r#""#]]);
-    check(vec![refusal("302 Found", "location: /x\r\n", "moved")], eager(), expect![[r#""#]]);
+    check(
+        vec![refusal("400 Bad", "", r#"{"error":{"message":"no"}}"#)],
+        eager(),
+        expect![[r#"
+        POST /v1/chat/completions: 400, 26 bytes, Complete
+    "#]],
+    );
+    check(
+        vec![refusal("302 Found", "location: /x\r\n", "moved")],
+        eager(),
+        expect![[r#"
+        POST /v1/chat/completions: 302, 5 bytes, Complete
+    "#]],
+    );
 }
 
 #[test]
 fn what_broke_off_is_recorded_as_far_as_it_came() {
-    for (last, expected) in
-        [(vec![], expect![[r#""#]]), (vec![end()], expect![[r#""#]]), (vec![Act::Wait], expect![[r#""#]])]
-    {
+    for (last, expected) in [
+        (
+            vec![],
+            expect![[r#"
+            POST /v1/chat/completions: 200, 82 bytes, Cut
+        "#]],
+        ),
+        (
+            vec![end()],
+            expect![[r#"
+            POST /v1/chat/completions: 200, 82 bytes, Complete
+        "#]],
+        ),
+        (
+            vec![Act::Wait],
+            expect![[r#"
+            POST /v1/chat/completions: 200, 82 bytes, TimedOut { waiting: NextBytes, after: 300ms }
+        "#]],
+        ),
+    ] {
         check(vec![[vec![send(HEAD), chunk(WORDS)], last].concat()], eager(), expected);
     }
 }
@@ -109,7 +143,14 @@ fn what_broke_off_is_recorded_as_far_as_it_came() {
 fn a_restart_is_recorded() {
     let mut retry = eager();
     retry.restart = true;
-    check(vec![vec![send(HEAD), chunk(WORDS)], answer()], retry, expect![[r#""#]]);
+    check(
+        vec![vec![send(HEAD), chunk(WORDS)], answer()],
+        retry,
+        expect![[r#"
+        POST /v1/chat/completions: 200, 82 bytes, Cut, then again
+        POST /v1/chat/completions: 200, 163 bytes, Complete
+    "#]],
+    );
 }
 
 #[test]
@@ -118,14 +159,28 @@ fn nobody_there_is_recorded() {
     drop(listener);
     let (provider, taped) = recorded(chat(base).with_retry(RetryPolicy::never()));
     assert!(ask(&provider).1.is_err());
-    expect![[r#""#]].assert_eq(&print(&taped));
+    expect![[r#"
+        POST /v1/chat/completions: no answer, 0 bytes, Unreached
+    "#]]
+    .assert_eq(&print(&taped));
 }
 
 #[test]
 fn a_reply_that_is_dropped_is_recorded_as_far_as_it_came() {
-    for (acts, expected) in
-        [(vec![send(HEAD), chunk(WORDS), Act::Wait], expect![[r#""#]]), (vec![Act::Wait], expect![[r#""#]])]
-    {
+    for (acts, expected) in [
+        (
+            vec![send(HEAD), chunk(WORDS), Act::Wait],
+            expect![[r#"
+            POST /v1/chat/completions: 200, 82 bytes, Cancelled
+        "#]],
+        ),
+        (
+            vec![Act::Wait],
+            expect![[r#"
+            POST /v1/chat/completions: no answer, 0 bytes, Cancelled
+        "#]],
+        ),
+    ] {
         let (base, _told) = serve(vec![acts]);
         let (provider, taped) = recorded(chat(base));
         block_on(async {
@@ -149,7 +204,10 @@ fn a_refused_attempt_whose_reply_is_dropped_was_not_followed_by_another() {
         let mut reply = provider.send(hi()).await.expect("sent");
         assert!(matches!(reply.next().await, Ok(Some(Event::Retrying { .. }))));
     });
-    expect![[r#""#]].assert_eq(&print(&taped));
+    expect![[r#"
+        POST /v1/chat/completions: 503, 2 bytes, Complete
+    "#]]
+    .assert_eq(&print(&taped));
 }
 
 #[test]
