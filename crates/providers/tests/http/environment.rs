@@ -116,6 +116,28 @@ fn tunnel(port: u16) -> (u16, Receiver<String>) {
     (own, told)
 }
 
+/// A SOCKS proxy that answers by itself; tells whom each connection was meant for.
+fn socks() -> (u16, Receiver<String>) {
+    let (listener, _) = listen();
+    let port = listener.local_addr().expect("an address").port();
+    let (tell, told) = channel();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            // Version, one method, which is none; then version, connect, reserved, a name and its length.
+            let (mut greeting, mut wanted) = ([0; 3], [0; 5]);
+            let _ = stream.read_exact(&mut greeting).and_then(|()| stream.write_all(&[5, 0]));
+            let _ = stream.read_exact(&mut wanted);
+            let mut host = vec![0; usize::from(wanted[4]) + 2];
+            let _ =
+                stream.read_exact(&mut host).and_then(|()| stream.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]));
+            let _ = tell.send(String::from_utf8_lossy(&host[..host.len() - 2]).into_owned());
+            read_request(&mut stream);
+            answer().iter().for_each(|act| super::perform(act, &mut stream));
+        }
+    });
+    (port, told)
+}
+
 /// Speaks TLS with the certificate of the test.
 fn secure() -> u16 {
     let server =
@@ -160,6 +182,14 @@ fn plain_requests_go_through_the_proxy_that_is_named_for_them() {
         assert_eq!(ask_with("http://models.example", &[(variable, &proxy)]), Ok(()));
         assert_eq!(told.recv().as_deref(), Ok("POST http://models.example/v1/chat/completions HTTP/1.1"));
     }
+}
+
+#[test]
+fn a_socks_proxy_is_one_too() {
+    let (port, told) = socks();
+    let proxy = format!("socks5h://127.0.0.1:{port}");
+    assert_eq!(ask_with("http://models.example", &[("ALL_PROXY", &proxy)]), Ok(()));
+    assert_eq!(told.recv().as_deref(), Ok("models.example"));
 }
 
 #[test]

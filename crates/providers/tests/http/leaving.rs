@@ -61,7 +61,7 @@ fn while_the_request_is_written() {
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a client");
         // Reads nothing until the client has left.
-        let _ = gone.recv_timeout(Duration::from_secs(1));
+        let _ = gone.recv_timeout(Duration::from_millis(500));
         perform(&Act::Wait, &mut stream);
         let _ = tell.send("gone".to_owned());
     });
