@@ -8,10 +8,13 @@ mod body;
 mod cassette;
 #[cfg(feature = "http")]
 mod cassette_file;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 mod event;
 mod feature;
 mod framing;
+pub mod gemini;
 mod history;
 #[cfg(feature = "http")]
 mod http;
@@ -45,6 +48,7 @@ pub use cassette_file::CassetteFile;
 pub use error::{DecodeError, EncodeError, ErrorKind, Place, ProviderError, Waiting};
 pub use event::{Event, Fold};
 pub use feature::{Feature, Support};
+pub use gemini::Gemini;
 pub use history::Memo;
 #[cfg(feature = "http")]
 pub use http::{HttpProvider, Timeouts};

@@ -4,11 +4,15 @@ mod anthropic;
 mod base_url;
 mod cassette;
 mod catalogue;
+#[cfg(feature = "conformance")]
+mod conformance;
 mod corpora;
 mod errors;
 mod every_wire;
 mod features;
 mod fold;
+mod gemini_decode;
+mod gemini_encode;
 mod grammar;
 #[cfg(feature = "http")]
 mod http;

@@ -116,24 +116,21 @@ impl Progress {
     }
 
     fn delta(&mut self, delta: Delta<'_>, whole: bool, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        // Some servers send the same words under both names.
-        let reasoning =
-            if delta.reasoning_content.is_empty() { delta.reasoning } else { delta.reasoning_content };
         let details = delta.reasoning_details.map(|pieces| self.details.push(pieces));
         let reasoning = match details {
-            Some(words) if reasoning.is_empty() => Cow::Owned(words),
-            _ => reasoning.0,
+            Some(words) if delta.reasoning.is_empty() => Cow::Owned(words),
+            _ => delta.reasoning.0,
         };
         self.words(Words::Reasoning, reasoning, events);
         match delta.content {
             Said::Words(words) => self.words(Words::Text, words, events),
             Said::Parts(parts) => self.parts(parts, events)?,
         }
-        if !delta.refusal.is_empty() {
-            self.words(Words::Text, delta.refusal.0, events);
+        if let Some(refusal) = delta.refusal {
+            self.words(Words::Text, refusal.0, events);
             self.stop = Some(StopReason::Refusal);
         }
-        for piece in delta.tool_calls.into_iter().flatten() {
+        for piece in delta.tool_calls {
             self.close(events);
             self.calls.push(piece, whole, events)?;
         }
