@@ -21,3 +21,4 @@ mod retry;
 mod scripted;
 mod splits;
 mod sse;
+mod truth;
