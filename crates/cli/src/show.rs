@@ -129,6 +129,12 @@ fn shown_block(reading: &Reading, id: NodeId, block: &Content, limit: usize) -> 
                     Part::Document(media) => {
                         shown.push_str(&paint(DIM, &format!("  ({})\n", shown_media("document", media))));
                     }
+                    Part::Opaque { wire, .. } => {
+                        shown.push_str(&paint(
+                            DIM,
+                            &format!("  (a part of the {} wire)\n", one_line(wire, 40)),
+                        ));
+                    }
                 }
             }
             shown

@@ -154,7 +154,7 @@ impl ToolResult {
             .iter()
             .filter_map(|part| match part {
                 Part::Text { text } => Some(text.as_str()),
-                Part::Image(_) | Part::Document(_) => None,
+                Part::Image(_) | Part::Document(_) | Part::Opaque { .. } => None,
             })
             .collect();
         texts.join("\n")
@@ -175,6 +175,13 @@ pub enum Part {
     Image(Media),
     /// A document.
     Document(Media),
+    /// Anything else that a provider's results can hold, as the exact JSON of one object; only that wire can read it.
+    Opaque {
+        /// The wire.
+        wire: String,
+        /// The JSON.
+        json: String,
+    },
 }
 
 impl Part {

@@ -28,7 +28,12 @@ fn media() -> impl Strategy<Value = Media> {
 }
 
 fn part() -> impl Strategy<Value = Part> {
-    prop_oneof![text().prop_map(Part::text), media().prop_map(Part::Image), media().prop_map(Part::Document)]
+    prop_oneof![
+        text().prop_map(Part::text),
+        media().prop_map(Part::Image),
+        media().prop_map(Part::Document),
+        (text(), text()).prop_map(|(wire, json)| Part::Opaque { wire, json })
+    ]
 }
 
 fn block() -> impl Strategy<Value = Content> {

@@ -75,6 +75,7 @@ fn walk(messages: &[Message]) -> usize {
     let part = |part: &Part| match part {
         Part::Text { text } => text.len(),
         Part::Image(media) | Part::Document(media) => media.media_type.len(),
+        Part::Opaque { json, .. } => json.len(),
     };
     let block = |block: &Content| match block {
         Content::Text { text } | Content::Thinking { text, .. } => text.len(),

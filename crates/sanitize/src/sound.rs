@@ -335,6 +335,7 @@ impl<'a> Walk<'a> {
             }
             Part::Image(_) => self.rules.media != TakenMedia::None && self.rules.media_in_results,
             Part::Document(_) => self.rules.media == TakenMedia::All && self.rules.media_in_results,
+            Part::Opaque { wire, json } => *wire == self.rules.wire && json::is_carried_object(json),
         });
         fine && !passed_over
             && !facts::is_too_large(bytes, self.facts)

@@ -185,6 +185,7 @@ impl WireRules {
             name: Cow::Borrowed("openrouter"),
             // Recorded: `reasoning_details` go back verbatim, to the same model.
             reasoning: Reasoning::Plain,
+            reasoning_items: true,
             ..WireRules::openai_chat()
         }
     }

@@ -254,6 +254,8 @@ fn result() -> impl Strategy<Value = Content> {
         12 => words().prop_map(Part::text),
         2 => media().prop_map(Part::Image),
         1 => media().prop_map(Part::Document),
+        1 => select(vec![("anthropic", "{\"type\":\"tool_reference\"}"), ("openai-chat", "{}"), ("gemini", "no JSON")])
+            .prop_map(|(wire, json)| Part::Opaque { wire: wire.to_owned(), json: json.to_owned() }),
         // Larger than the smallest window, in characters of several bytes.
         1 => Just(Part::text("\u{20ac}uro ".repeat(300))),
     ];

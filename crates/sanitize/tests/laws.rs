@@ -154,6 +154,7 @@ fn said(messages: &[Message]) -> Vec<String> {
             Content::ToolResult(result) => said.extend(result.content.iter().map(|part| match part {
                 Part::Text { text } => text.clone(),
                 Part::Image(media) | Part::Document(media) => format!("{media:?}"),
+                Part::Opaque { .. } => String::new(),
             })),
             _ => {}
         }

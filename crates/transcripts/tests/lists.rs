@@ -26,7 +26,7 @@ fn every_block_of_anthropic_has_its_place() {
         + result c1!:
         + result c1:
         ++ text:
-        ++ text: {"type":"search_result","x":1}
+        ++ opaque anthropic {"type":"search_result","x":1}
         + text: go on
     "#]].assert_eq(&shown(
         r#"{"model":"claude-x","system":[{"type":"text","text":"be brief","cache_control":{"type":"ephemeral"}}],"messages":[

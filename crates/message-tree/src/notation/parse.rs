@@ -268,6 +268,10 @@ fn parse_part(message: &mut Message, line: &str) -> Result<(), String> {
         (Some(Content::ToolResult(result)), "text") => result.content.push(Part::Text { text: colon(rest)? }),
         (Some(Content::ToolResult(result)), "image") => result.content.push(Part::Image(media(rest)?)),
         (Some(Content::ToolResult(result)), "document") => result.content.push(Part::Document(media(rest)?)),
+        (Some(Content::ToolResult(result)), "opaque") => {
+            let (wire, rest) = word(rest)?;
+            result.content.push(Part::Opaque { wire, json: unescape(rest)? });
+        }
         (Some(Content::ToolCall(call)), "signature") => call.signature = Some(last_word(rest)?),
         _ => return Err(format!("`++ {kind}` does not belong to the block above")),
     }

@@ -109,6 +109,7 @@ fn push_parts(out: &mut String, parts: &[Part]) {
             Part::Text { text } => format!("++ text: {}", escape(text)),
             Part::Image(media) => format!("++ image {}", media_words(media)),
             Part::Document(media) => format!("++ document {}", media_words(media)),
+            Part::Opaque { wire, json } => format!("++ opaque {} {}", word(wire), escape(json)),
         };
         push_line(out, &line);
     }

@@ -180,7 +180,7 @@ fn check_last(rest: &[Arc<Message>], lead: usize) -> Result<(), EncodeError> {
 }
 
 /// Says whether a choice is only asked for: "Thinking may not be enabled when tool_choice forces tool use." (quoted by
-/// users, 2026; of adaptive reasoning both is reported).
+/// users, 2026). Adaptive reasoning beside a forced choice is taken (recorded, 2026).
 fn softened(request: &Request, memo: &Memo) -> Result<Option<Feature>, EncodeError> {
     let feature = match request.tool_choice {
         ToolChoice::Any => Feature::ChoiceAny,
@@ -188,7 +188,7 @@ fn softened(request: &Request, memo: &Memo) -> Result<Option<Feature>, EncodeErr
         ToolChoice::Auto | ToolChoice::None => return Ok(None),
     };
     match request.thinking {
-        Thinking::Unsaid | Thinking::Off => Ok(None),
+        Thinking::Unsaid | Thinking::Off | Thinking::Effort(_) => Ok(None),
         _ if request.soft_choice && memo.has_tail() => Ok(Some(feature)),
         _ => {
             Err(EncodeError::Unsupported { wire: NAME, what: "reasoning together with a forced tool choice" })
@@ -327,6 +327,11 @@ fn result_block(result: &ToolResult, node: Place) -> Result<Known<'_>, EncodeErr
                     Part::Text { text } => text_block(text, node)?,
                     Part::Image(media) => Known::Image { source: source(media) },
                     Part::Document(media) => Known::Document { source: source(media) },
+                    Part::Opaque { wire, json } if wire == NAME => {
+                        blocks.push(Block::Raw(shape::raw(json, NAME, node)?));
+                        continue;
+                    }
+                    Part::Opaque { .. } => return Err(EncodeError::ForeignBlock { wire: NAME, node }),
                 }));
             }
             Some(ResultContent::Blocks(blocks))

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use trunkline_message_tree::{StopReason, Usage};
 
 use super::calls::Calls;
+use super::details::Details;
 use super::shapes::{Chunk, ContentPart, Delta, FlatError, Groq, Said, UsageShape};
 use crate::framing::{Frame, Framing};
 use crate::{Decode, DecodeError, ErrorKind, Event, api_error, text};
@@ -42,6 +43,7 @@ impl Decode for Decoder {
 struct Progress {
     started: bool,
     open: Option<Words>,
+    details: Details,
     calls: Calls,
     usage: Option<Usage>,
     stop: Option<StopReason>,
@@ -121,7 +123,12 @@ impl Progress {
     }
 
     fn delta(&mut self, delta: Delta<'_>, whole: bool, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        self.words(Words::Reasoning, delta.reasoning.0, events);
+        let details = delta.reasoning_details.map(|pieces| self.details.push(pieces));
+        let reasoning = match details {
+            Some(words) if delta.reasoning.is_empty() => Cow::Owned(words),
+            _ => delta.reasoning.0,
+        };
+        self.words(Words::Reasoning, reasoning, events);
         match delta.content {
             Said::Words(words) => self.words(Words::Text, words, events),
             Said::Parts(parts) => self.parts(parts, events)?,
@@ -190,6 +197,8 @@ impl Progress {
         };
         self.close(events);
         self.calls.finish(events)?;
+        // Before what it led to, wherever it came.
+        events.extend(self.details.carried().map(|with| Event::Replace { blocks: 0..0, with }));
         events.push(Event::Stopped(stop));
         self.stopped = true;
         Ok(())

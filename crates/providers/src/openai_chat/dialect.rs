@@ -14,6 +14,9 @@ pub struct Dialect {
     pub stream_options: bool,
     /// Whether the model's reasoning goes back to it as `reasoning_content`. Elsewhere it is left out.
     pub echo_reasoning: bool,
+    /// Whether `reasoning_details` go back as they came; signatures and encrypted reasoning are inside (OpenRouter's
+    /// documents, read 2026-11). Elsewhere they are left out.
+    pub echo_reasoning_details: bool,
     /// Whether a user message may hold pictures.
     pub images: bool,
     /// Whether a document may be given by its address; routers take it, OpenAI does not.
@@ -82,6 +85,7 @@ impl Default for Dialect {
             reasoning: ReasoningField::Effort,
             stream_options: true,
             echo_reasoning: false,
+            echo_reasoning_details: false,
             images: true,
             document_urls: true,
             images_in_results: false,
@@ -143,7 +147,12 @@ impl Dialect {
 
     /// Returns what OpenRouter speaks.
     pub fn openrouter() -> Self {
-        Dialect { reasoning: ReasoningField::Budget, cache_breakpoints: true, ..Dialect::default() }
+        Dialect {
+            reasoning: ReasoningField::Budget,
+            echo_reasoning_details: true,
+            cache_breakpoints: true,
+            ..Dialect::default()
+        }
     }
 
     /// Returns what DeepSeek speaks; in thinking mode it refuses tool turns whose reasoning does not come back.

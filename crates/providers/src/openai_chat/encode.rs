@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use serde_json::value::RawValue;
 use trunkline_message_tree::{
     Content, Media, MediaSource, Message, Part, Role, ToolCall, ToolChoice, ToolResult,
 };
@@ -11,8 +12,8 @@ use trunkline_message_tree::{
 use super::NAME;
 use super::dialect::{Dialect, ForcedChoice, MaxTokensField, ReasoningField};
 use super::shapes::{
-    Body, Call, CallFunction, Choice, File, Function, KnownPart, Name, NamedSchema, Offer, PartShape,
-    ReasoningSwitch, ResponseFormat, StreamOptions, ThinkingSwitch, Tool, Url, WireMessage, Words,
+    Body, Call, CallFunction, Carried, Choice, File, Function, KnownPart, Name, NamedSchema, Offer,
+    PartShape, ReasoningSwitch, ResponseFormat, StreamOptions, ThinkingSwitch, Tool, Url, WireMessage, Words,
 };
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::{
@@ -228,6 +229,7 @@ fn push_message<'a>(
         role,
         content,
         reasoning_content: None,
+        reasoning_details: None,
         tool_calls: Vec::new(),
         tool_call_id: None,
     };
@@ -284,6 +286,7 @@ fn content_parts<'a>(
             Content::Document(media) => PartShape::Known(KnownPart::File {
                 file: File { filename: "document.pdf", file_data: url(media) },
             }),
+            Content::Opaque { wire, json } if wire == NAME && carried_reasoning(json).is_some() => continue,
             Content::Opaque { wire, json } if wire == NAME => PartShape::Raw(shape::raw(json, NAME, node)?),
             Content::Thinking { .. } | Content::ToolCall(_) => continue,
             other => return Err(unsupported(other, node)),
@@ -306,11 +309,16 @@ fn assistant<'a>(
 ) -> Result<WireMessage<'a>, EncodeError> {
     let mut reasoning: Option<Cow<'a, str>> = None;
     let mut tool_calls = Vec::new();
+    let mut details = None;
     let mut raw = false;
     for content in &message.content {
         match content {
             Content::Text { .. } => {}
-            Content::Opaque { wire, .. } if wire == NAME => raw = true,
+            Content::Opaque { wire, json } if wire == NAME => match carried_reasoning(json) {
+                Some(of) if dialect.echo_reasoning_details => details = Some(of),
+                Some(_) => {}
+                None => raw = true,
+            },
             Content::Thinking { text, .. } if dialect.echo_reasoning => match &mut reasoning {
                 Some(earlier) => earlier.to_mut().push_str(text),
                 None => reasoning = Some(Cow::Borrowed(text)),
@@ -330,9 +338,14 @@ fn assistant<'a>(
         // DeepSeek refuses a call whose reasoning is not echoed, and takes an empty one for a model that had none.
         reasoning_content: reasoning
             .or((dialect.echo_reasoning && !tool_calls.is_empty()).then_some(Cow::Borrowed(""))),
+        reasoning_details: details,
         tool_calls,
         tool_call_id: None,
     })
+}
+
+fn carried_reasoning(json: &str) -> Option<&RawValue> {
+    serde_json::from_str::<Carried<'_>>(json).ok()?.reasoning_details
 }
 
 fn wire_call(call: &ToolCall, node: Place) -> Result<Call<'_>, EncodeError> {
@@ -346,43 +359,40 @@ fn wire_call(call: &ToolCall, node: Place) -> Result<Call<'_>, EncodeError> {
     Ok(Call { id: &call.id, kind: "function", function: CallFunction { name: &call.name, arguments } })
 }
 
-/// The wire takes only text as a tool's answer, and has no word for failure: the text must say it.
+/// The wire has no word for failure: the text must say it. Text alone travels as a string, which is all that most take.
 fn result_content<'a>(
     result: &'a ToolResult,
     node: Place,
     dialect: &Dialect,
 ) -> Result<Words<'a>, EncodeError> {
-    let is_text = |part: &Part| matches!(part, Part::Text { .. });
-    let is_document = |part: &Part| matches!(part, Part::Document(_));
-    if !dialect.images_in_results
-        || result.content.iter().all(is_text)
-        || result.content.iter().any(is_document)
-    {
-        return result_text(result, node).map(Words::Text);
+    if let [Part::Text { text }] = result.content.as_slice() {
+        return Ok(Words::Text(Cow::Borrowed(text)));
     }
-    let parts = result.content.iter().filter_map(|part| match part {
-        Part::Text { text } => Some(PartShape::Known(KnownPart::Text { text })),
-        Part::Image(media) => {
-            Some(PartShape::Known(KnownPart::ImageUrl { image_url: Url { url: url(media) } }))
-        }
-        Part::Document(_) => None,
-    });
-    Ok(Words::Parts(parts.collect()))
-}
-
-fn result_text(result: &ToolResult, node: Place) -> Result<Cow<'_, str>, EncodeError> {
+    if result.content.iter().all(|part| matches!(part, Part::Text { .. })) {
+        return Ok(Words::Text(Cow::Owned(result.text())));
+    }
+    let mut parts = Vec::with_capacity(result.content.len());
     for part in &result.content {
         let block = match part {
-            Part::Text { .. } => continue,
+            Part::Text { text } => {
+                parts.push(PartShape::Known(KnownPart::Text { text }));
+                continue;
+            }
+            Part::Image(media) if dialect.images_in_results => {
+                parts.push(PartShape::Known(KnownPart::ImageUrl { image_url: Url { url: url(media) } }));
+                continue;
+            }
+            Part::Opaque { wire, json } if wire == NAME => {
+                parts.push(PartShape::Raw(shape::raw(json, NAME, node)?));
+                continue;
+            }
             Part::Image(_) => "an image in a result",
             Part::Document(_) => "a document in a result",
+            Part::Opaque { .. } => return Err(EncodeError::ForeignBlock { wire: NAME, node }),
         };
         return Err(EncodeError::UnsupportedBlock { wire: NAME, block, node });
     }
-    Ok(match result.content.as_slice() {
-        [Part::Text { text }] => Cow::Borrowed(text),
-        _ => Cow::Owned(result.text()),
-    })
+    Ok(Words::Parts(parts))
 }
 
 fn unsupported(content: &Content, node: Place) -> EncodeError {

@@ -148,10 +148,19 @@ pub(super) struct WireMessage<'a> {
     pub(super) content: Words<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_content: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tool_calls: Vec<Call<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tool_call_id: Option<&'a str>,
+}
+
+/// Reasoning as we carry it: a raw block with `"type":"reasoning"`.
+#[derive(Deserialize)]
+pub(super) struct Carried<'a> {
+    #[serde(borrow)]
+    pub(super) reasoning_details: Option<&'a RawValue>,
 }
 
 impl WireMessage<'_> {
@@ -278,6 +287,7 @@ pub(super) struct Delta<'a> {
     pub(super) content: Said<'a>,
     /// Under either name; some servers send the same words under both.
     pub(super) reasoning: Text<'a>,
+    pub(super) reasoning_details: Option<&'a RawValue>,
     pub(super) refusal: Option<Box<Text<'a>>>,
     pub(super) tool_calls: Vec<CallPiece<'a>>,
 }
@@ -304,6 +314,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
                                 delta.reasoning = words;
                             }
                         }
+                        DeltaField::ReasoningDetails => delta.reasoning_details = fields.next_value()?,
                         DeltaField::Refusal => {
                             let words: Text<'de> = fields.next_value()?;
                             delta.refusal = (!words.is_empty()).then(|| Box::new(words));
@@ -330,6 +341,7 @@ enum DeltaField {
     Content,
     ReasoningContent,
     Reasoning,
+    ReasoningDetails,
     Refusal,
     ToolCalls,
     #[serde(other)]

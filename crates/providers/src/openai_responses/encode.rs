@@ -149,7 +149,7 @@ impl<'a> Input<'a> {
                 Content::Image(media) => PartShape::Known(image(media)),
                 Content::Document(media) => PartShape::Known(document(media)),
                 Content::ToolResult(result) => {
-                    let output = result_words(result);
+                    let output = result_words(result, node)?;
                     self.items.push(Item::Known(KnownItem::FunctionCallOutput {
                         call_id: &result.call_id,
                         output,
@@ -225,22 +225,27 @@ fn function_call(call: &ToolCall, node: Place) -> Result<KnownItem<'_>, EncodeEr
 }
 
 /// The wire has no word for failure: the text must say it.
-fn result_words(result: &ToolResult) -> Words<'_> {
+fn result_words(result: &ToolResult, node: Place) -> Result<Words<'_>, EncodeError> {
     if let [Part::Text { text }] = result.content.as_slice() {
-        return Words::Text(Cow::Borrowed(text));
+        return Ok(Words::Text(Cow::Borrowed(text)));
     }
     if result.content.iter().all(|part| matches!(part, Part::Text { .. })) {
-        return Words::Text(Cow::Owned(result.text()));
+        return Ok(Words::Text(Cow::Owned(result.text())));
     }
-    Words::Parts(result.content.iter().map(|part| PartShape::Known(result_part(part))).collect())
+    let parts = result.content.iter().map(|part| result_part(part, node));
+    Ok(Words::Parts(parts.collect::<Result<_, _>>()?))
 }
 
-fn result_part(part: &Part) -> KnownPart<'_> {
-    match part {
+fn result_part(part: &Part, node: Place) -> Result<PartShape<'_>, EncodeError> {
+    Ok(PartShape::Known(match part {
         Part::Text { text } => KnownPart::InputText { text },
         Part::Image(media) => image(media),
         Part::Document(media) => document(media),
-    }
+        Part::Opaque { wire, json } if wire == NAME => {
+            return Ok(PartShape::Raw(shape::raw(json, NAME, node)?));
+        }
+        Part::Opaque { .. } => return Err(EncodeError::ForeignBlock { wire: NAME, node }),
+    }))
 }
 
 fn image(media: &Media) -> KnownPart<'_> {

@@ -92,6 +92,12 @@ impl Case<'_> {
                 Part::Text { text } => (None, text.trim().is_empty()),
                 Part::Image(_) => (Some(BlockKind::Image), false),
                 Part::Document(_) => (Some(BlockKind::Document), false),
+                Part::Opaque { wire, json } => {
+                    if *wire != self.rules.wire || !is_json_object(json) {
+                        self.find(at, ViolationKind::ForeignBlock { block: BlockKind::Opaque });
+                    }
+                    (None, false)
+                }
             };
             says_something |= !blank;
             if let Part::Text { text } = part {

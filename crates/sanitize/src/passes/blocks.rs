@@ -9,7 +9,7 @@ use trunkline_message_tree::{Content, Media, Message, Part, Role};
 
 use super::provenance::{is_native, is_ours, is_reasoning_item, summary_of};
 use super::server_pairs::ServerBlock;
-use super::{Item, is_blank, is_blank_part};
+use super::{Item, is_blank, is_blank_part, raw_words};
 use crate::json;
 use crate::{
     BlankText, BlockKind, CallSignatures, ForeignReasoning, Place, Reasoning, Repair, RepairKind,
@@ -251,12 +251,9 @@ fn quoted_reasoning(text: &str) -> Content {
     Content::text(format!("(earlier reasoning)\n{text}"))
 }
 
-/// Puts words in the place of pictures and documents where a wire takes none.
+/// Puts words in the place of pictures and documents where a wire takes none, and of raw parts that are not its own.
 fn replace_media(message: &mut Message, at: Place, rules: &WireRules, repairs: &mut Vec<Repair>) {
     let (images, documents) = (rules.media != TakenMedia::None, rules.media == TakenMedia::All);
-    if images && documents {
-        return;
-    }
     let words = |media: &Media| format!("({} left out: not taken here)", media.media_type);
     for (block, content) in message.content.iter_mut().enumerate() {
         let mut parts = 0;
@@ -268,6 +265,11 @@ fn replace_media(message: &mut Message, at: Place, rules: &WireRules, repairs: &
                     match part {
                         Part::Image(media) if !images => *part = Part::text(words(media)),
                         Part::Document(media) if !documents => *part = Part::text(words(media)),
+                        Part::Opaque { wire, json }
+                            if *wire != rules.wire || !json::is_carried_object(json) =>
+                        {
+                            *part = Part::text(raw_words(wire, json));
+                        }
                         _ => continue,
                     }
                     parts += 1;

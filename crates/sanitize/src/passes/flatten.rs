@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use trunkline_message_tree::{Author, Content, Part, Role};
 
-use super::{Item, is_blank};
+use super::{Item, is_blank, quoted_words};
 use crate::{BlankText, Repair, RepairKind, WireRules};
 
 /// Turns every call and every result of one turn into words of the same side; pictures stay pictures.
@@ -34,9 +34,11 @@ pub(super) fn flatten(items: &mut [Item], rules: &WireRules, repairs: &mut Vec<R
                 Content::ToolResult(result) => {
                     let name = names.get(&result.call_id).map_or("tool", String::as_str);
                     let verb = if result.is_error { "failed" } else { "returned" };
-                    message.content.push(Content::text(format!("[{name} {verb}]\n{}", result.text())));
+                    message
+                        .content
+                        .push(Content::text(format!("[{name} {verb}]\n{}", quoted_words(&result))));
                     message.content.extend(result.content.into_iter().filter_map(|part| match part {
-                        Part::Text { .. } => None,
+                        Part::Text { .. } | Part::Opaque { .. } => None,
                         Part::Image(media) => Some(Content::Image(media)),
                         Part::Document(media) => Some(Content::Document(media)),
                     }));

@@ -23,7 +23,9 @@ pub(crate) use call_ids::fits as id_fits;
 pub(crate) use mender::mend;
 pub(crate) use server_pairs::is_server_block;
 
-use trunkline_message_tree::{Author, Content, Message, Part, Role};
+use std::borrow::Cow;
+
+use trunkline_message_tree::{Author, Content, Message, Part, Role, ToolResult};
 
 use crate::Place;
 
@@ -82,6 +84,21 @@ pub(crate) fn is_blank(text: &str) -> bool {
 
 pub(crate) fn is_blank_part(part: &Part) -> bool {
     matches!(part, Part::Text { text } if is_blank(text))
+}
+
+/// What is said in the place of a raw part that its new place cannot hold.
+fn raw_words(wire: &str, json: &str) -> String {
+    format!("(a part of the {wire} wire) {json}")
+}
+
+/// The words of a result that is quoted, raw parts included.
+fn quoted_words(result: &ToolResult) -> String {
+    let words = result.content.iter().filter_map(|part| match part {
+        Part::Text { text } => Some(Cow::Borrowed(text.as_str())),
+        Part::Opaque { wire, json } => Some(Cow::Owned(raw_words(wire, json))),
+        Part::Image(_) | Part::Document(_) => None,
+    });
+    words.collect::<Vec<_>>().join("\n")
 }
 
 /// Whether a message holds no words, or blank ones only.

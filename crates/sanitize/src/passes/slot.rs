@@ -6,7 +6,7 @@ use trunkline_message_tree::{Author, Content, Media, Message, Part, Role, ToolRe
 
 use super::known_calls::KnownCalls;
 use super::turn::OpenCall;
-use super::{Item, is_blank_part};
+use super::{Item, is_blank_part, quoted_words};
 use crate::{Fate, Place, QuoteCause, Repair, RepairKind, RequestFacts, ResultPlace, WireRules, facts};
 
 /// The messages between two turns of the assistant.
@@ -358,7 +358,7 @@ fn quote(result: ToolResult, name: &str, why: QuoteCause) -> Vec<Content> {
         QuoteCause::NoCall if name.is_empty() => format!("{kind} without a call:"),
         QuoteCause::NoCall => format!("{kind} without a call ({name}):"),
     };
-    let text = result.text();
+    let text = quoted_words(&result);
     let text = if text.is_empty() { head } else { format!("{head}\n{text}") };
     let media = result.content.into_iter().filter_map(media_block);
     std::iter::once(Content::text(text)).chain(media).collect()
@@ -370,14 +370,15 @@ fn arguments_as_written(raw: &str) -> Part {
 
 fn is_media(part: &Part) -> bool {
     match part {
-        Part::Text { .. } => false,
+        Part::Text { .. } | Part::Opaque { .. } => false,
         Part::Image(Media { .. }) | Part::Document(Media { .. }) => true,
     }
 }
 
 fn media_block(part: Part) -> Option<Content> {
     match part {
-        Part::Text { .. } => None,
+        // In the words of the quote.
+        Part::Text { .. } | Part::Opaque { .. } => None,
         Part::Image(media) => Some(Content::Image(media)),
         Part::Document(media) => Some(Content::Document(media)),
     }

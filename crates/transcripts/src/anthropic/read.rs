@@ -82,7 +82,7 @@ pub(crate) fn block(fields: &Fields<'_>, raw: &RawValue) -> Content {
     known.unwrap_or_else(|| Content::Opaque { wire: WIRE.to_owned(), json: json() })
 }
 
-/// Reads what a tool returned. A part of a kind that results do not have here is carried as the text it was.
+/// Reads what a tool returned. A part of a kind that we have no word for is carried as it is.
 fn parts(content: &RawValue) -> Vec<Part> {
     if let Some(text) = json::text(content) {
         return if text.is_empty() { Vec::new() } else { vec![Part::text(text)] };
@@ -95,7 +95,11 @@ fn parts(content: &RawValue) -> Vec<Part> {
             "document" => media(&fields, "application/pdf").map(Part::Document),
             _ => None,
         });
-        known.or_else(|| json::text(item).map(Part::text)).unwrap_or_else(|| Part::text(item.get()))
+        let raw = || match Fields::of(item) {
+            Some(_) => Part::Opaque { wire: WIRE.to_owned(), json: item.get().to_owned() },
+            None => Part::text(item.get()),
+        };
+        known.or_else(|| json::text(item).map(Part::text)).unwrap_or_else(raw)
     };
     items.into_iter().map(part).collect()
 }

@@ -25,7 +25,7 @@ pub(crate) fn encode(content: &Content, losses: &mut Losses<'_>) -> Option<Strin
         Content::Image(media) => typed("image", &[("source", Some(source(media)))]),
         Content::Document(media) => typed("document", &[("source", Some(source(media)))]),
         Content::ToolCall(call) => tool_use(call, losses),
-        Content::ToolResult(result) => tool_result(result),
+        Content::ToolResult(result) => tool_result(result, losses),
         Content::ServerCall { json, .. } | Content::ServerResult { json, .. } => {
             return carried(json, losses);
         }
@@ -44,12 +44,15 @@ fn typed(kind: &str, fields: &[(&str, Option<String>)]) -> String {
     object(&all)
 }
 
-fn tool_result(result: &ToolResult) -> String {
+fn tool_result(result: &ToolResult, losses: &mut Losses<'_>) -> String {
     let content = match result.content.as_slice() {
         [] => None,
         // A string may be empty where a block may not.
         [Part::Text { text }] => Some(quote(text)),
-        parts => Some(format!("[{}]", parts.iter().map(part).collect::<Vec<_>>().join(","))),
+        parts => Some(format!(
+            "[{}]",
+            parts.iter().filter_map(|one| part(one, losses)).collect::<Vec<_>>().join(",")
+        )),
     };
     let fields = [
         ("tool_use_id", Some(quote(&result.call_id))),
@@ -83,12 +86,17 @@ fn carried(json: &str, losses: &mut Losses<'_>) -> Option<String> {
     whole.then(|| json.to_owned())
 }
 
-fn part(part: &Part) -> String {
-    match part {
+fn part(part: &Part, losses: &mut Losses<'_>) -> Option<String> {
+    Some(match part {
         Part::Text { text } => typed("text", &[("text", Some(quote(text)))]),
         Part::Image(media) => typed("image", &[("source", Some(source(media)))]),
         Part::Document(media) => typed("document", &[("source", Some(source(media)))]),
-    }
+        Part::Opaque { wire, json } if wire == WIRE => return carried(json, losses),
+        Part::Opaque { wire, .. } => {
+            losses.note(format!("a part that only {wire} understands"));
+            return None;
+        }
+    })
 }
 
 fn source(media: &Media) -> String {

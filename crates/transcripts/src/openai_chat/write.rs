@@ -160,6 +160,7 @@ fn result_text(result: &ToolResult, losses: &mut Losses<'_>) -> String {
             Part::Text { .. } => continue,
             Part::Image(_) => "image",
             Part::Document(_) => "document",
+            Part::Opaque { .. } => "raw part",
         };
         losses.note(format!("the {what} in the result of call {:?}", result.call_id));
     }
