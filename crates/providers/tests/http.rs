@@ -147,6 +147,14 @@ fn a_refused_attempt_is_repeated_before_the_first_byte() {
 }
 
 #[test]
+fn a_wait_that_comes_with_a_good_answer_is_not_waited_for() {
+    let head = HEAD.replace("\r\n\r\n", "\r\nretry-after: 30\r\nretry-after-ms: 30000\r\n\r\n");
+    let (base, _told) = serve(vec![vec![send(&head), chunk(WORDS), chunk(STOP), end()]]);
+    let (events, outcome) = ask(&provider(base, OpenAiChat::default()));
+    assert_eq!((outcome, attempts(&events)), (Ok(()), 1));
+}
+
+#[test]
 fn a_connection_that_closes_without_an_answer_is_repeated() {
     let (base, _told) = serve(vec![vec![], vec![send(HEAD), chunk(WORDS), chunk(STOP), end()]]);
     let (events, outcome) = ask(&provider(base, OpenAiChat::default()));

@@ -123,7 +123,7 @@ impl Progress {
     }
 
     fn delta(&mut self, delta: Delta<'_>, whole: bool, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        let details = delta.reasoning_details.map(|pieces| self.details.push(pieces));
+        let details = delta.reasoning_details.map(|pieces| self.details.push(pieces)).transpose()?;
         let reasoning = match details {
             Some(words) if delta.reasoning.is_empty() => Cow::Owned(words),
             _ => delta.reasoning.0,
