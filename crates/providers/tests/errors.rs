@@ -245,7 +245,8 @@ fn each_status_alone_says_whether_to_try_again() {
 
 #[test]
 fn each_form_of_an_error_is_read_whatever_wire_it_came_on() {
-    let forms: [(u16, &[(&str, &str)], &str); 24] = [
+    type Refusal = (u16, &'static [(&'static str, &'static str)], &'static str);
+    let forms: [Refusal; 24] = [
         // Anthropic.
         (
             400,
@@ -359,7 +360,8 @@ fn each_form_of_an_error_is_read_whatever_wire_it_came_on() {
         424 server failure, final: failed
         403 authentication, final: The security token is invalid.
         404 not found, final: model 'x' not found
-    "#]].assert_eq(&text);
+    "#]]
+    .assert_eq(&text);
 }
 
 #[test]
