@@ -35,3 +35,4 @@ mod retry;
 mod scripted;
 mod splits;
 mod sse;
+mod truth;
