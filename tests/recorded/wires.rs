@@ -26,6 +26,8 @@ pub fn read(protocol: Protocol, exchange: &Exchange, body: &Value) -> Read<Readi
     let in_path = match protocol {
         Protocol::Gemini => between(&exchange.path, "/models/", ":"),
         Protocol::Bedrock => between(&exchange.path, "/model/", "/"),
+        // Vertex AI's address for Claude.
+        Protocol::Anthropic => between(&exchange.path, "/models/", ":"),
         _ => None,
     };
     if let Some((model, how)) = in_path {
@@ -44,8 +46,12 @@ fn between<'a>(path: &'a str, before: &str, after: &str) -> Option<(&'a str, &'a
 pub fn asked_in_path(protocol: Protocol, path: &str) -> String {
     let path = path.split('?').next().unwrap_or_default();
     match protocol {
-        Protocol::Gemini => path.rsplit_once("/models/").map(|(_, asked)| unescaped(asked)).unwrap_or_default(),
-        Protocol::Bedrock => path.rsplit_once("/model/").map(|(_, asked)| unescaped(asked)).unwrap_or_default(),
+        Protocol::Gemini => {
+            path.rsplit_once("/models/").map(|(_, asked)| unescaped(asked)).unwrap_or_default()
+        }
+        Protocol::Bedrock => {
+            path.rsplit_once("/model/").map(|(_, asked)| unescaped(asked)).unwrap_or_default()
+        }
         _ => String::new(),
     }
 }
