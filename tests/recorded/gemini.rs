@@ -36,7 +36,7 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
         match content["role"].as_str() {
             Some("model") => push_model(&mut history, content)?,
             Some("user") | None => push_user(&mut history, content)?,
-            role => return Err(format!("a content of role {role:?}")),
+            _ => return Err(format!("a turn of role {}", content["role"])),
         }
     }
     Ok(settings(body, history))

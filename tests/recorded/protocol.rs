@@ -52,11 +52,9 @@ impl Protocol {
     pub fn of(exchange: &Exchange) -> Result<Protocol, String> {
         let path = exchange.path.trim_end_matches('/');
         let ends = |end: &str| path.ends_with(end);
-        let (protocol, list) = if ends("/messages") && !path.contains("/threads/") {
-            (Protocol::Anthropic, "messages")
-        } else if path.contains("/publishers/anthropic/")
-            && (ends(":rawPredict") || ends(":streamRawPredict"))
-        {
+        // Claude on Vertex AI has an address of its own.
+        let vertex = path.contains("/publishers/anthropic/") && path.to_lowercase().ends_with("rawpredict");
+        let (protocol, list) = if ends("/messages") && !path.contains("/threads/") || vertex {
             (Protocol::Anthropic, "messages")
         } else if ends("/chat/completions") {
             (Protocol::OpenAiChat, "messages")

@@ -11,7 +11,6 @@ use crate::recordings;
 const SPLITS: u32 = 4;
 
 #[test]
-#[expect(clippy::print_stderr, reason = "how much was read is a part of the result")]
 fn recorded_exchanges_decode_at_any_split_and_are_written_as_they_were() {
     let Some(folder) = recordings::folder() else { return };
     let recordings = recorded::read_folder(&folder).expect("recordings");
@@ -81,8 +80,8 @@ then:
             not a conversation of these wires: 1 exchanges
                  1  GET /v1/models  (rig__openai__made_up__two.yaml#2)
 
-            refused            status        wire  count
-            authentication     401       openai-chat      1
+            refused              status  wire               count
+            authentication          401  openai-chat            1
         "#]],
     );
 }
@@ -140,12 +139,10 @@ interactions:
               not decoded: no answer of an API (a web page): 1 (made_up.yaml#4)
               not decoded: the recording ends before the answer does: 1 (made_up.yaml#3)
               requests: 3 written and compared: 0 are the same, 2 mean the same, 1 differ
-              FAILED to read: a message of role Some("narrator"): 1 (made_up.yaml#4)
+              FAILED to read: a message of role "narrator": 1 (made_up.yaml#4)
               the same      3  content that is a string is one part of text  (made_up.yaml)
               DIFFERS       1  messages[user].mood  not written: "good"  (made_up.yaml)
 
-
-            refused            status        wire  count
         "#]],
     );
 }
@@ -172,5 +169,6 @@ fn what_was_lost_added_or_changed_is_told_with_its_place() {
         Changed messages[assistant].content[tool_use].input.x: 1.0 / 2
         Lost top_k: 3 / null
         Added top_p: null / 0.5
-    "#]].assert_eq(&lines.concat());
+    "#]]
+    .assert_eq(&lines.concat());
 }
