@@ -1,7 +1,7 @@
 //! Each recorded wire has its reader and its encoder here, and nowhere else.
 
 use serde_json::Value;
-use trunkline_providers::{Anthropic, Dialect, OpenAiChat, OpenAiResponses, Wire};
+use trunkline_providers::{Anthropic, Dialect, Gemini, Ollama, OpenAiChat, OpenAiResponses, Wire};
 
 use super::exchange::Exchange;
 use super::history::{Read, Reading};
@@ -84,7 +84,11 @@ pub fn wire(protocol: Protocol, service: &str, body: &Value) -> Option<Box<dyn W
             Box::new(OpenAiResponses::new())
         }
         Protocol::OpenAiResponses => Box::new(OpenAiResponses::without_reasoning()),
-        Protocol::Gemini | Protocol::Bedrock | Protocol::Ollama => return None,
+        // Vertex AI takes ids (recorded), and does not ask for them.
+        Protocol::Gemini if service.contains("aiplatform") && !names_calls(body) => Box::new(Gemini::vertex()),
+        Protocol::Gemini => Box::new(Gemini::new()),
+        Protocol::Ollama => Box::new(Ollama::new()),
+        Protocol::Bedrock => return None,
     })
 }
 
@@ -100,4 +104,11 @@ fn dialect(service: &str) -> Dialect {
         "groq" => Dialect::for_host("api.groq.com"),
         host => Dialect::for_host(host),
     }
+}
+
+/// Whether the calls of a request to Gemini carry ids.
+fn names_calls(body: &Value) -> bool {
+    let turns = body["contents"].as_array().into_iter().flatten();
+    let mut parts = turns.filter_map(|turn| turn["parts"].as_array()).flatten();
+    parts.any(|part| part["functionCall"]["id"].is_string() || part["function_call"]["id"].is_string())
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use trunkline_message_tree::{
     Author, Content, Media, MediaSource, Message, Origin, Part, Role, ToolCall, ToolResult, notation,
 };
-use trunkline_providers::{Anthropic, Dialect, OpenAiChat, OpenAiResponses, Request, Wire};
+use trunkline_providers::{Anthropic, Dialect, Gemini, Ollama, OpenAiChat, OpenAiResponses, Request, Wire};
 use trunkline_sanitize::{RequestFacts, WireRules, sanitize, violations};
 
 fn origin() -> Origin {
@@ -60,6 +60,7 @@ fn raw() -> impl Strategy<Value = (String, String)> {
         r#"{"type":"reasoning","id":"rs_1","summary":[]}"#,
         r#"{"type":"reasoning","reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]}"#,
         r#"{"text":"signed","thoughtSignature":"c2ln"}"#,
+        r#"{"textBytes":[0,3],"part":{"thoughtSignature":"c2ln"}}"#,
     ]);
     (wire.prop_map(str::to_owned), json.prop_map(str::to_owned))
 }
@@ -67,8 +68,9 @@ fn raw() -> impl Strategy<Value = (String, String)> {
 fn block() -> impl Strategy<Value = Content> {
     let arguments =
         prop_oneof![Just("{}"), Just(r#"{"x": 1}"#), Just(""), Just(r#"{"x"#), Just("[]"), Just("null")];
-    let call = (id(), arguments).prop_map(|(id, arguments)| {
-        let call = ToolCall { id, name: "f".to_owned(), arguments: arguments.to_owned(), signature: None };
+    let signature = prop::option::of(Just("c2ln".to_owned()));
+    let call = (id(), arguments, signature).prop_map(|(id, arguments, signature)| {
+        let call = ToolCall { id, name: "f".to_owned(), arguments: arguments.to_owned(), signature };
         Content::ToolCall(call)
     });
     let part = prop_oneof![
@@ -128,6 +130,9 @@ fn pairs() -> Vec<(&'static str, Box<dyn Wire>)> {
         ("openrouter", chat(Dialect::openrouter())),
         ("llama-cpp", chat(Dialect::llama_cpp())),
         ("openai-responses", Box::new(OpenAiResponses::new())),
+        ("ollama", Box::new(Ollama::new())),
+        ("gemini-2", Box::new(Gemini::new())),
+        ("gemini-3", Box::new(Gemini::new())),
     ]
 }
 

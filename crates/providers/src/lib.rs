@@ -5,16 +5,26 @@ mod api_error;
 mod assemble;
 mod base_url;
 mod body;
+mod cassette;
+#[cfg(feature = "http")]
+mod cassette_file;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 mod event;
 mod feature;
 mod framing;
+pub mod gemini;
 mod history;
 #[cfg(feature = "http")]
 mod http;
+pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
+mod playback;
 mod provider;
+mod record;
+mod replay;
 mod request;
 mod retry;
 mod scripted;
@@ -27,15 +37,22 @@ mod wire;
 pub use anthropic::Anthropic;
 pub use base_url::{BaseUrl, BaseUrlError};
 pub use body::Body;
+pub use cassette::{Cassette, CassetteError, Chunk, Ending, Exchange};
+#[cfg(feature = "http")]
+pub use cassette_file::CassetteFile;
 pub use error::{DecodeError, EncodeError, ErrorKind, Place, ProviderError, Waiting};
 pub use event::{Event, Fold};
 pub use feature::{Feature, Support};
+pub use gemini::Gemini;
 pub use history::Memo;
 #[cfg(feature = "http")]
 pub use http::{HttpProvider, Timeouts};
+pub use ollama::Ollama;
 pub use openai_chat::{Dialect, OpenAiChat};
 pub use openai_responses::OpenAiResponses;
 pub use provider::{Provider, Reply};
+pub use record::{Record, Recording};
+pub use replay::Replay;
 pub use request::{Cache, Effort, OutputSchema, Request, Thinking};
 pub use retry::RetryPolicy;
 pub use scripted::{Scripted, Turn};
