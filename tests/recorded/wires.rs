@@ -85,7 +85,9 @@ pub fn wire(protocol: Protocol, service: &str, body: &Value) -> Option<Box<dyn W
         }
         Protocol::OpenAiResponses => Box::new(OpenAiResponses::without_reasoning()),
         // Vertex AI takes ids (recorded), and does not ask for them.
-        Protocol::Gemini if service.contains("aiplatform") && !names_calls(body) => Box::new(Gemini::vertex()),
+        Protocol::Gemini if service.contains("aiplatform") && !names_calls(body) => {
+            Box::new(Gemini::vertex())
+        }
         Protocol::Gemini => Box::new(Gemini::new()),
         Protocol::Ollama => Box::new(Ollama::new()),
         Protocol::Bedrock => return None,
