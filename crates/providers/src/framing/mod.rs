@@ -114,7 +114,7 @@ impl Framing {
                 };
                 // A body that ends inside its object was cut, not malformed.
                 match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-                    Err(fault) if fault.is_eof() => Err(DecodeError::Cut),
+                    Err(fault) if fault.is_eof() || stops_at_end(&fault, text) => Err(DecodeError::Cut),
                     _ => give(Frame::Whole(text)),
                 }
             }
@@ -127,6 +127,12 @@ impl Framing {
             Body::Events(_) | Body::Array(_) | Body::Unknown => Ok(()),
         }
     }
+}
+
+/// Whether the fault is in the last word: a number that ends behind its point was cut.
+fn stops_at_end(fault: &serde_json::Error, text: &str) -> bool {
+    let last = text.rsplit('\n').next().unwrap_or_default();
+    fault.line() == text.split('\n').count() && fault.column() >= last.len()
 }
 
 fn looks_like_events(head: &[u8]) -> bool {
