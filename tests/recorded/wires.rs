@@ -1,7 +1,7 @@
 //! Each recorded wire has its reader and its encoder here, and nowhere else.
 
 use serde_json::Value;
-use trunkline_providers::{Anthropic, Dialect, OpenAiChat, OpenAiResponses, Wire};
+use trunkline_providers::{Anthropic, Bedrock, Dialect, OpenAiChat, OpenAiResponses, Wire};
 
 use super::exchange::Exchange;
 use super::history::{Read, Reading};
@@ -82,7 +82,8 @@ pub fn wire(protocol: Protocol, service: &str, body: &Value) -> Option<Box<dyn W
             Box::new(OpenAiResponses::new())
         }
         Protocol::OpenAiResponses => Box::new(OpenAiResponses::without_reasoning()),
-        Protocol::Gemini | Protocol::Bedrock | Protocol::Ollama => return None,
+        Protocol::Bedrock => Box::new(Bedrock::new()),
+        Protocol::Gemini | Protocol::Ollama => return None,
     })
 }
 
