@@ -160,7 +160,7 @@ fn check_bedrock(model: &str, rules: &WireRules, messages: &[Message]) -> Result
             Content::ToolResult(result) => result.content.iter_mut().for_each(|part| match part {
                 Part::Image(media) => here(media, "image/png"),
                 Part::Document(media) => here(media, "application/pdf"),
-                Part::Text { .. } => {}
+                Part::Text { .. } | Part::Opaque { .. } => {}
             }),
             _ => {}
         }
