@@ -5,7 +5,9 @@ mod base_url;
 mod bedrock_corpora;
 mod bedrock_decode;
 mod bedrock_encode;
+mod bedrock_errors;
 mod bedrock_frames;
+mod bedrock_models;
 #[cfg(feature = "sigv4")]
 mod bedrock_sign;
 mod cassette;
