@@ -3,6 +3,8 @@
 //! One reader for all wires: gateways answer in each other's forms, so the form says little about the wire. `error` may
 //! be an object or a string, the words may stand at the top as `message` or `detail`, and `code` may be a number.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::error::one_line;
@@ -20,7 +22,7 @@ pub(crate) fn of_response(status: u16, headers: &[(String, String)], body: &[u8]
     }
     let said = match serde_json::from_str::<Value>(&text) {
         Ok(body) => Said::in_body(&body),
-        Err(_) => Said { words: String::new(), message: text.trim().to_owned(), status: None },
+        Err(_) => Said { message: text.trim().to_owned(), ..Said::default() },
     };
     let kind = said.kind(status);
     let retryable = match retry::header(headers, "x-should-retry") {
@@ -37,7 +39,8 @@ pub(crate) fn of_response(status: u16, headers: &[(String, String)], body: &[u8]
     } else {
         one_line(&said.message, MESSAGE_LIMIT)
     };
-    ProviderError::Api { status, kind, message, retry_after: retry::retry_after(headers), retryable }
+    let retry_after = retry::retry_after(headers).or(said.retry_after);
+    ProviderError::Api { status, kind, message, retry_after, retryable }
 }
 
 /// Reads an error object inside a body that had begun well.
@@ -56,12 +59,15 @@ pub(crate) fn reported(data: &str) -> DecodeError {
     DecodeError::Reported { kind, message }
 }
 
+#[derive(Default)]
 struct Said {
-    // Type and code, in lower case.
+    // Type, code and reasons, in lower case.
     words: String,
     message: String,
     // A numeric code that is a status.
     status: Option<u16>,
+    // How long to wait, where the body says it.
+    retry_after: Option<Duration>,
 }
 
 impl Said {
@@ -80,11 +86,18 @@ impl Said {
             message = format!("{message}: {}", text_of(raw));
         }
         let fields = [error.get("type"), error.get("code"), error.get("status"), body.get("code")];
-        let words = fields.into_iter().flatten().map(text_of).collect::<Vec<_>>().join(" ");
+        // Google's services say more in a list.
+        let details = || error.get("details").and_then(Value::as_array).into_iter().flatten();
+        let reasons = details().flat_map(|detail| {
+            let violations = detail.get("violations").and_then(Value::as_array).into_iter().flatten();
+            detail.get("reason").into_iter().chain(violations.filter_map(|one| one.get("quotaId")))
+        });
+        let words = fields.into_iter().flatten().chain(reasons).map(text_of).collect::<Vec<_>>().join(" ");
+        let retry_after = details().filter_map(|detail| detail.get("retryDelay")).find_map(delay);
         let status = error.get("code").or_else(|| body.get("code")).and_then(Value::as_u64);
         let status =
             status.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
-        Said { words: words.to_lowercase(), message, status }
+        Said { words: words.to_lowercase(), message, status, retry_after }
     }
 
     /// Words are more exact than a status, so they are asked first.
@@ -92,7 +105,9 @@ impl Said {
         let message = self.message.to_lowercase();
         let says = |any: &[&str]| any.iter().any(|word| self.words.contains(word));
         let tells = |any: &[&str]| any.iter().any(|words| message.contains(words));
-        if says(&["insufficient_quota", "billing"]) || tells(&["credit balance is too low"]) || status == 402
+        if says(&["insufficient_quota", "billing", "perday"])
+            || tells(&["credit balance is too low"])
+            || status == 402
         {
             return ErrorKind::Quota;
         }
@@ -102,6 +117,7 @@ impl Said {
                 "maximum context length",
                 "exceed context limit",
                 "exceeds the available context size",
+                "exceeds the maximum number of tokens",
             ])
             || status == 413
         {
@@ -113,7 +129,7 @@ impl Said {
         if says(&["rate_limit"]) {
             return ErrorKind::RateLimited;
         }
-        if says(&["authentication", "invalid_api_key", "permission"]) {
+        if says(&["authentication", "invalid_api_key", "api_key_invalid", "permission"]) {
             return ErrorKind::Auth;
         }
         if says(&["not_found"]) {
@@ -143,6 +159,12 @@ impl Said {
             _ => ErrorKind::Other,
         }
     }
+}
+
+/// Reads a duration as Google's services write it: seconds, then `s`.
+fn delay(value: &Value) -> Option<Duration> {
+    let seconds = value.as_str()?.strip_suffix('s')?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 fn text_of(value: &Value) -> String {

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize as _;
 use serde_yaml_ng::Value;
 use trunkline_message_tree::{Message, notation};
-use trunkline_providers::{Anthropic, EncodeError, Ollama, OpenAiChat, OpenAiResponses, Request, Wire};
+use trunkline_providers::{
+    Anthropic, EncodeError, Gemini, Ollama, OpenAiChat, OpenAiResponses, Request, Wire,
+};
 
 use crate::grammar;
 use crate::replies::{decode, fold};
@@ -26,11 +28,12 @@ fn recorded_answers_decode_at_any_split() {
         eprintln!("SKIPPED: TRUNKLINE_CORPORA is not set, no recorded answer was decoded");
         return;
     };
-    let wires: [(&str, &str, Box<dyn Wire>); 4] = [
+    let wires: [(&str, &str, Box<dyn Wire>); 5] = [
         ("anthropic", "/v1/messages", Box::new(Anthropic::new())),
         ("openai-chat", "chat/completions", Box::new(OpenAiChat::default())),
         ("openai-responses", "/responses", Box::new(OpenAiResponses::new())),
         ("ollama", "/api/chat", Box::new(Ollama::new())),
+        ("gemini", "enerateContent", Box::new(Gemini::new())),
     ];
     let mut failures = Vec::new();
     for (folder_name, path, wire) in wires {
