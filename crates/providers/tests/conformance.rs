@@ -65,6 +65,7 @@ fn samples_for(wire: &dyn Wire) -> Samples {
         "openai-responses" => samples::responses(),
         "ollama" => samples::ollama(),
         "gemini" => samples::gemini(),
+        "bedrock" => samples::bedrock(),
         // Without samples only what a wire writes is checked.
         _ => Samples::default(),
     }

@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 use trunkline_providers::conformance::{self, Endpoint, Promise, Report, Samples};
 use trunkline_providers::{
-    Anthropic, Event, HttpProvider, Provider, ProviderError, Reply, Request, RetryPolicy, Timeouts, Wire,
+    Anthropic, ErrorKind, Event, HttpProvider, Provider, ProviderError, Reply, Request, RetryPolicy, Secret,
+    Timeouts, Wire,
 };
 
 use super::{block_on, broken, broken_providers, broken_wires, samples, samples_for};
@@ -74,21 +75,24 @@ enum Fault {
     TellsSilenceAsACut,
     WaitsTooLong,
     KeepsConnections,
+    TellsTheKey,
 }
 
 /// Each fault with what must be found of it.
-const FAULTS: [(Fault, Promise); 6] = [
+const FAULTS: [(Fault, Promise); 7] = [
     (Fault::HidesAttempts, Promise::Attempts),
     (Fault::InsistsOnWhatWasRefused, Promise::Attempts),
     (Fault::BeginsAgain, Promise::NoRepeat),
     (Fault::TellsSilenceAsACut, Promise::Silence),
     (Fault::WaitsTooLong, Promise::Silence),
     (Fault::KeepsConnections, Promise::Closed),
+    (Fault::TellsTheKey, Promise::Key),
 ];
 
 struct Broken {
     fault: Fault,
     inner: Arc<HttpProvider>,
+    key: Secret,
 }
 
 fn broken_provider(fault: Fault, endpoint: &Endpoint) -> Result<Broken, ProviderError> {
@@ -96,7 +100,7 @@ fn broken_provider(fault: Fault, endpoint: &Endpoint) -> Result<Broken, Provider
     slow.next_bytes *= 5;
     let inner = provider(endpoint, Box::new(Anthropic::new()))?;
     let inner = if fault == Fault::WaitsTooLong { inner.with_timeouts(slow) } else { inner };
-    Ok(Broken { fault, inner: Arc::new(inner) })
+    Ok(Broken { fault, inner: Arc::new(inner), key: endpoint.key.clone() })
 }
 
 #[async_trait]
@@ -117,6 +121,7 @@ impl Provider for Broken {
             request,
             reply,
             again: 1,
+            key: self.key.clone(),
         }))
     }
 }
@@ -127,6 +132,7 @@ struct BrokenReply {
     request: Request,
     reply: Option<Box<dyn Reply>>,
     again: usize,
+    key: Secret,
 }
 
 #[async_trait]
@@ -138,6 +144,10 @@ impl Reply for BrokenReply {
                 Ok(Some(Event::Retrying { .. })) if self.fault == Fault::HidesAttempts => continue,
                 Err(ProviderError::Timeout { .. }) if self.fault == Fault::TellsSilenceAsACut => {
                     return Err(ProviderError::Cut);
+                }
+                Err(error) if self.fault == Fault::TellsTheKey => {
+                    let kind = error.kind().unwrap_or(ErrorKind::Other);
+                    return Err(ProviderError::api(500, kind, &format!("not with {}", self.key.expose())));
                 }
                 Err(ProviderError::Cut) => self.fault == Fault::BeginsAgain,
                 Err(error) => self.fault == Fault::InsistsOnWhatWasRefused && !error.is_retryable(),
@@ -181,17 +191,10 @@ fn each_fault_of_a_provider_over_http_is_found() {
                 scope.spawn(move || check(&one_stream(), |at| provider(at, Box::new(wire())))),
             ));
         }
-        // Its key is not known to it as one, so it does not know it again.
-        let loose = |at: &Endpoint| {
-            let bare = HttpProvider::new(Box::new(Anthropic::new()), at.base.clone(), None, origin())?;
-            let bare = bare.with_retry(retry(at)).with_timeouts(timeouts(at));
-            bare.with_header("x-api-key", at.key.expose())
-        };
-        runs.push((Promise::Key, scope.spawn(move || check(&one_stream(), loose))));
         for (promise, run) in runs {
             let report = run.join().expect("the kit does not panic");
             assert!(broken(&report).contains(&promise), "{promise}: {report}");
-            assert!(broken(&report).len() <= 5, "{promise}: {report}");
+            assert!(broken(&report).len() <= 6, "{promise}: {report}");
         }
     });
 }
