@@ -188,7 +188,9 @@ impl fmt::Display for WireReport {
         }
         for about in [About::Form, About::Choice, About::Unsaid] {
             for (number, places) in &self.explained {
-                let Some((of, sentence)) = self.rules.get(*number).filter(|(of, _)| *of == about) else { continue };
+                let Some((of, sentence)) = self.rules.get(*number).filter(|(of, _)| *of == about) else {
+                    continue;
+                };
                 let word = match of {
                     About::Form => "the same",
                     About::Choice => "our choice",

@@ -61,8 +61,8 @@ fn settings(body: &Value, history: History) -> Reading {
         said => effort(said).map(Asked::Effort),
     });
     request.thinking = said.unwrap_or_default();
-    request.output =
-        fields.read("format", |format| format.is_object().then(|| OutputSchema::new("output", format.clone())));
+    request.output = fields
+        .read("format", |format| format.is_object().then(|| OutputSchema::new("output", format.clone())));
     let mut options = Fields::of(&fields.take("options").unwrap_or_default());
     request.max_output_tokens = options.whole("num_predict");
     request.temperature = options.number("temperature");

@@ -49,8 +49,7 @@ fn settings(body: &Value, dialect: &Dialect, history: History) -> Reading {
     let mut fields = Fields::of(body);
     fields.take("messages");
     request.model = fields.text("model").unwrap_or_default();
-    request.max_output_tokens =
-        fields.whole("max_completion_tokens").or_else(|| fields.whole("max_tokens"));
+    request.max_output_tokens = fields.whole("max_completion_tokens").or_else(|| fields.whole("max_tokens"));
     request.temperature = fields.number("temperature");
     request.top_p = fields.number("top_p");
     request.frequency_penalty = fields.number("frequency_penalty");

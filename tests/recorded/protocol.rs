@@ -54,7 +54,9 @@ impl Protocol {
         let ends = |end: &str| path.ends_with(end);
         let (protocol, list) = if ends("/messages") && !path.contains("/threads/") {
             (Protocol::Anthropic, "messages")
-        } else if path.contains("/publishers/anthropic/") && (ends(":rawPredict") || ends(":streamRawPredict")) {
+        } else if path.contains("/publishers/anthropic/")
+            && (ends(":rawPredict") || ends(":streamRawPredict"))
+        {
             (Protocol::Anthropic, "messages")
         } else if ends("/chat/completions") {
             (Protocol::OpenAiChat, "messages")

@@ -1,7 +1,7 @@
 //! Each recorded wire has its reader and its encoder here, and nowhere else.
 
 use serde_json::Value;
-use trunkline_providers::{Anthropic, Dialect, OpenAiChat, OpenAiResponses, Wire};
+use trunkline_providers::{Anthropic, Bedrock, Dialect, Gemini, Ollama, OpenAiChat, OpenAiResponses, Wire};
 
 use super::exchange::Exchange;
 use super::history::{Read, Reading};
@@ -44,8 +44,12 @@ fn between<'a>(path: &'a str, before: &str, after: &str) -> Option<(&'a str, &'a
 pub fn asked_in_path(protocol: Protocol, path: &str) -> String {
     let path = path.split('?').next().unwrap_or_default();
     match protocol {
-        Protocol::Gemini => path.rsplit_once("/models/").map(|(_, asked)| unescaped(asked)).unwrap_or_default(),
-        Protocol::Bedrock => path.rsplit_once("/model/").map(|(_, asked)| unescaped(asked)).unwrap_or_default(),
+        Protocol::Gemini => {
+            path.rsplit_once("/models/").map(|(_, asked)| unescaped(asked)).unwrap_or_default()
+        }
+        Protocol::Bedrock => {
+            path.rsplit_once("/model/").map(|(_, asked)| unescaped(asked)).unwrap_or_default()
+        }
         _ => String::new(),
     }
 }
@@ -78,7 +82,9 @@ pub fn wire(protocol: Protocol, service: &str, body: &Value) -> Option<Box<dyn W
             Box::new(OpenAiResponses::new())
         }
         Protocol::OpenAiResponses => Box::new(OpenAiResponses::without_reasoning()),
-        Protocol::Gemini | Protocol::Bedrock | Protocol::Ollama => return None,
+        Protocol::Ollama => Box::new(Ollama::new()),
+        Protocol::Gemini => Box::new(Gemini::new()),
+        Protocol::Bedrock => Box::new(Bedrock::new()),
     })
 }
 

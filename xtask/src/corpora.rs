@@ -20,9 +20,8 @@ pub(crate) fn run(workspace: &Workspace, folder: Option<&str>, rest: &[&str]) ->
         (None, Err(_)) => return Err(format!("name a folder of recorded exchanges, or set {VARIABLE}")),
     };
     // Cargo runs at the root; the folder is meant from where the person stands.
-    let folder = Path::new(&folder)
-        .canonicalize()
-        .map_err(|error| format!("cannot read {folder}: {error}"))?;
+    let folder =
+        Path::new(&folder).canonicalize().map_err(|error| format!("cannot read {folder}: {error}"))?;
     let mut command = cargo(workspace, ["run", "--quiet", "--release", "--package"]);
     command.arg(format!("{PREFIX}tests")).args(["--bin", "corpora", "--"]).arg(&folder).args(rest);
     passes(&mut command).map(Tally::of)

@@ -39,7 +39,8 @@ impl BaseUrl {
     /// Returns the address of a wire's path.
     pub fn join(&self, path: &str) -> String {
         let versioned = self.path().split('/').any(is_version);
-        let short = path.strip_prefix("/v1").unwrap_or(path);
+        let version = path.split('/').nth(1).filter(|segment| is_version(segment));
+        let short = path.get(version.map_or(0, |version| version.len() + 1)..).unwrap_or(path);
         let base =
             self.text.strip_suffix(path).or_else(|| self.text.strip_suffix(short)).unwrap_or(&self.text);
         format!("{base}{}", if versioned && base.len() > self.origin_len() { short } else { path })

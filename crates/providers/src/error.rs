@@ -334,6 +334,14 @@ pub enum ProviderError {
     /// The request is not legal on the wire; nothing was sent.
     #[error(transparent)]
     Encode(#[from] EncodeError),
+    /// A recording has no answer to the request.
+    #[error("request {request} has no recorded answer: {why}")]
+    NotRecorded {
+        /// Which request to the recording it was, from 1.
+        request: usize,
+        /// What the recording has instead.
+        why: String,
+    },
 }
 
 impl ProviderError {
@@ -402,7 +410,7 @@ impl ProviderError {
             ProviderError::Html { status, .. } => *status >= 500,
             ProviderError::Transport { .. } | ProviderError::Cut => true,
             ProviderError::Timeout { what, .. } => *what != Waiting::WholeAnswer,
-            ProviderError::Decode(_) | ProviderError::Encode(_) => false,
+            ProviderError::Decode(_) | ProviderError::Encode(_) | ProviderError::NotRecorded { .. } => false,
         }
     }
 

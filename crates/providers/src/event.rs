@@ -16,7 +16,8 @@ use trunkline_message_tree::{Author, Content, Message, Origin, Role, StopReason,
 ///
 /// block = TextDelta+ BlockDone
 ///       | ThinkingDelta* Signature? BlockDone
-///       | CallStarted ArgumentsDelta* CallDone      (calls may overlap, told apart by their index)
+///       | CallStarted ArgumentsDelta* CallSignature? CallDone
+///                                                   (calls may overlap, told apart by their index)
 ///       | Block                                     (came whole)
 /// ```
 ///
@@ -63,6 +64,13 @@ pub enum Event {
         index: usize,
         /// The piece, byte for byte.
         text: String,
+    },
+    /// The signature of a call itself, opaque.
+    CallSignature {
+        /// The number of the call.
+        index: usize,
+        /// The signature, whole.
+        signature: String,
     },
     /// A call is complete.
     CallDone {
@@ -152,9 +160,13 @@ impl Fold {
                 self.open = false;
             }
             Event::ArgumentsDelta { index, text } => {
-                let block = self.calls.get(*index).and_then(|place| self.content.get_mut(*place));
-                if let Some(Content::ToolCall(call)) = block {
+                if let Some(call) = self.call(*index) {
                     call.arguments.push_str(text);
+                }
+            }
+            Event::CallSignature { index, signature } => {
+                if let Some(call) = self.call(*index) {
+                    call.signature = Some(signature.clone());
                 }
             }
             Event::Block(block) => {
@@ -206,6 +218,13 @@ impl Fold {
         self.content.splice(start..end, [with.clone()]);
         for place in self.calls.iter_mut().filter(|place| **place >= end) {
             *place = *place + 1 - (end - start);
+        }
+    }
+
+    fn call(&mut self, index: usize) -> Option<&mut ToolCall> {
+        match self.content.get_mut(*self.calls.get(index)?)? {
+            Content::ToolCall(call) => Some(call),
+            _ => None,
         }
     }
 

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize as _;
 use serde_yaml_ng::Value;
 use trunkline_message_tree::{Message, notation};
-use trunkline_providers::{Anthropic, EncodeError, OpenAiChat, OpenAiResponses, Request, Wire};
+use trunkline_providers::{
+    Anthropic, EncodeError, Gemini, Ollama, OpenAiChat, OpenAiResponses, Request, Wire,
+};
 
 use crate::grammar;
 use crate::replies::{decode, fold};
@@ -26,10 +28,12 @@ fn recorded_answers_decode_at_any_split() {
         eprintln!("SKIPPED: TRUNKLINE_CORPORA is not set, no recorded answer was decoded");
         return;
     };
-    let wires: [(&str, &str, Box<dyn Wire>); 3] = [
+    let wires: [(&str, &str, Box<dyn Wire>); 5] = [
         ("anthropic", "/v1/messages", Box::new(Anthropic::new())),
         ("openai-chat", "chat/completions", Box::new(OpenAiChat::default())),
         ("openai-responses", "/responses", Box::new(OpenAiResponses::new())),
+        ("ollama", "/api/chat", Box::new(Ollama::new())),
+        ("gemini", "enerateContent", Box::new(Gemini::new())),
     ];
     let mut failures = Vec::new();
     for (folder_name, path, wire) in wires {
@@ -95,7 +99,7 @@ fn recorded_answers_decode_at_any_split() {
         eprintln!("  not sent back: {refusals:?}");
         // An answer without a block, arguments that are `null`, reasoning that led to nothing: a handful in all.
         assert!(refusals.len() < 3, "{folder_name} does not take its own answers back: {refusals:?}");
-        assert!(streams > 10, "no recordings of {folder_name} below {}", folder.display());
+        assert!(streams + wholes > 10, "no recordings of {folder_name} below {}", folder.display());
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

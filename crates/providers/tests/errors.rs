@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use expect_test::{Expect, expect};
-use trunkline_providers::{Anthropic, OpenAiChat, ProviderError, Wire};
+use trunkline_providers::{Anthropic, Gemini, OpenAiChat, ProviderError, Wire};
 
 fn check(wire: &dyn Wire, status: u16, body: &str, expected: Expect) {
     let error = wire.error(status, &[], body.as_bytes());
@@ -129,6 +129,59 @@ fn kinds_of_chat_and_its_dialects() {
         expect![[r#"
         overloaded (status 503): Loading model
         may be tried again"#]],
+    );
+}
+
+#[test]
+fn kinds_of_gemini() {
+    let gemini = Gemini::new();
+    check(
+        &gemini,
+        400,
+        r#"{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}"#,
+        expect![[r#"
+            authentication (status 400): API key not valid. Please pass a valid API key.
+            final"#]],
+    );
+    check(
+        &gemini,
+        429,
+        r#"[{"error":{"code":429,"message":"Resource has been exhausted","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"17.5s"}]}}]"#,
+        expect![[r#"
+            rate limit (status 429): Resource has been exhausted (it asks to wait 17.5 s)
+            may be tried again"#]],
+    );
+    check(
+        &gemini,
+        429,
+        r#"{"error":{"code":429,"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]},{"retryDelay":"-3s"}]}}"#,
+        expect![[r#"
+            quota exhausted (status 429): You exceeded your current quota
+            final"#]],
+    );
+    check(
+        &gemini,
+        400,
+        r#"{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}"#,
+        expect![[r#"
+            context too long (status 400): The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).
+            final"#]],
+    );
+    check(
+        &gemini,
+        403,
+        r#"{"error":{"code":403,"message":"CachedContent not found (or permission denied)","status":"PERMISSION_DENIED"}}"#,
+        expect![[r#"
+            authentication (status 403): CachedContent not found (or permission denied)
+            final"#]],
+    );
+    check(
+        &gemini,
+        503,
+        r#"{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}"#,
+        expect![[r#"
+            overloaded (status 503): The model is overloaded.
+            may be tried again"#]],
     );
 }
 

@@ -33,6 +33,22 @@ fn nothing_came() {
 }
 
 #[test]
+fn a_signature_belongs_to_its_call() {
+    let signature = |index: usize| Event::CallSignature { index, signature: format!("sig{index}") };
+    check(
+        &[call(0, "c0"), call(1, "c1"), signature(1), signature(7), Event::CallDone { index: 1 }],
+        expect![[r#"
+            assistant:
+            + call c0 f
+            + call c1 f
+            ++ signature sig1
+            + origin p m
+            + stop cut
+        "#]],
+    );
+}
+
+#[test]
 fn half_a_sentence_is_kept() {
     check(
         &[Event::TextDelta("half a".into()), Event::TextDelta(" sen".into())],

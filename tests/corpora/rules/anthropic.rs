@@ -25,7 +25,9 @@ pub(super) const RULES: &[Rule] = &[
         about: About::Form,
         sentence: "user messages in a row are one turn to the service; we send results and what follows them in one",
         explain: |spot| match (spot.theirs, spot.ours) {
-            (Value::Array(theirs), Value::Array(ours)) if spot.is(&["messages"]) && theirs.len() != ours.len() => {
+            (Value::Array(theirs), Value::Array(ours))
+                if spot.is(&["messages"]) && theirs.len() != ours.len() =>
+            {
                 Verdict::Instead(super::joined(theirs, "user"), super::joined(ours, "user"))
             }
             _ => Verdict::No,
@@ -34,7 +36,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         about: About::Unsaid,
         sentence: "where the words of an answer were taken from is not kept",
-        explain: |spot| Verdict::explained_if(spot.is(&["messages[].content[].citations"]) && spot.is_missing()),
+        explain: |spot| {
+            Verdict::explained_if(spot.is(&["messages[].content[].citations"]) && spot.is_missing())
+        },
     },
     Rule {
         about: About::Unsaid,
