@@ -131,7 +131,11 @@ impl Said {
             Value::String(code) => code.parse().ok(),
             code => code.as_u64().and_then(|code| u16::try_from(code).ok()),
         });
-        let wait = details.iter().filter_map(|detail| detail.get("retryDelay")).find_map(delay);
+        // Google says it as a protobuf duration, such as `17s` or `0.5s`.
+        let wait = details.iter().find_map(|detail| {
+            let seconds: f64 = detail.get("retryDelay")?.as_str()?.strip_suffix('s')?.parse().ok()?;
+            Duration::try_from_secs_f64(seconds).ok()
+        });
         let status = status.filter(|code| (400..600).contains(code));
         Said { words: words.to_lowercase(), message, status, wait }
     }
@@ -237,12 +241,6 @@ impl Said {
             _ => ErrorKind::Other,
         }
     }
-}
-
-/// Reads a duration as Google's services write it: seconds, then `s`, such as `17s` or `0.5s`.
-fn delay(value: &Value) -> Option<Duration> {
-    let seconds = value.as_str()?.strip_suffix('s')?.parse().ok()?;
-    Duration::try_from_secs_f64(seconds).ok()
 }
 
 fn text_of(value: &Value) -> String {

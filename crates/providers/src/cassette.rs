@@ -432,7 +432,8 @@ mod waiting {
 
     use super::*;
 
-    const WORDS: [(Waiting, &str); 3] = [
+    const WORDS: [(Waiting, &str); 4] = [
+        (Waiting::Connection, "connection"),
         (Waiting::Response, "response"),
         (Waiting::NextBytes, "next_bytes"),
         (Waiting::WholeAnswer, "whole_answer"),

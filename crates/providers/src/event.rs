@@ -21,11 +21,15 @@ use trunkline_message_tree::{Author, Content, Message, Origin, Role, StopReason,
 ///       | Block                                     (came whole)
 /// ```
 ///
-/// Empty deltas are never sent.
+/// Empty deltas are never sent. Where the caller lets an answer that broke off be asked for again
+/// ([`RetryPolicy::restart`](crate::RetryPolicy::restart)), `Retrying` comes after any event but `Stopped`, and the order
+/// begins anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// An attempt failed before its first byte; another one follows.
+    /// An attempt failed; another one follows. Everything that came before in this reply is void.
+    ///
+    /// Without leave to restart, nothing but other attempts did.
     Retrying {
         /// The attempt that failed, from 1.
         attempt: u32,
@@ -127,7 +131,7 @@ impl Fold {
         Fold { origin, content: Vec::new(), open: false, calls: Vec::new(), usage: None, stop: None }
     }
 
-    /// Takes in the next event. Deltas of a call that never started are ignored.
+    /// Takes in the next event. Deltas of a call that never started are ignored; [`Event::Retrying`] begins anew.
     pub fn push(&mut self, event: &Event) {
         match event {
             Event::TextDelta(delta) => match self.open_block() {
@@ -176,7 +180,8 @@ impl Fold {
             Event::Replace { blocks, with } => self.replace(blocks, with),
             Event::Usage(usage) => self.usage = Some(*usage),
             Event::Stopped(stop) => self.stop = Some(stop.clone()),
-            Event::CallDone { .. } | Event::Started { .. } | Event::Retrying { .. } | Event::Ping => {}
+            Event::Retrying { .. } => *self = Fold::new(self.origin.clone()),
+            Event::CallDone { .. } | Event::Started { .. } | Event::Ping => {}
         }
     }
 

@@ -49,7 +49,7 @@ impl<F: Fn(&Exchange) + Send + Sync> Record for F {
 /// ```
 pub struct Recording {
     to: Arc<dyn Record>,
-    key: Option<Secret>,
+    keys: Vec<Secret>,
     // `None` once it was recorded.
     exchange: Option<Exchange>,
     // The time of the newest thing that happened.
@@ -58,10 +58,15 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Begins to record an exchange. The key is taken out of all that is kept; all times count from here.
-    pub fn begin(to: Arc<dyn Record>, wire: &str, request: &HttpRequest, key: Option<&Secret>) -> Self {
+    /// Begins to record an exchange. Keys are taken out of all that is kept; all times count from here.
+    pub fn begin<'a>(
+        to: Arc<dyn Record>,
+        wire: &str,
+        request: &HttpRequest,
+        keys: impl IntoIterator<Item = &'a Secret>,
+    ) -> Self {
         let exchange = Some(Exchange::new(wire, request));
-        Recording { to, key: key.cloned(), exchange, now: Duration::ZERO, size: 0 }
+        Recording { to, keys: keys.into_iter().cloned().collect(), exchange, now: Duration::ZERO, size: 0 }
     }
 
     /// Takes in the head of the response.
@@ -91,10 +96,7 @@ impl Recording {
         let Some(mut exchange) = self.exchange.take() else { return };
         let ending = if self.size > BODY_LIMIT { Ending::Cut } else { ending };
         exchange.end(self.now, ending, retried);
-        let exchange = match &self.key {
-            Some(key) => exchange.without(key),
-            None => exchange,
-        };
+        let exchange = self.keys.iter().fold(exchange, Exchange::without);
         self.to.exchange(&exchange);
     }
 }

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 
 use crate::playback::{Playback, Step};
-use crate::{Cassette, Ending, ErrorKind, Exchange, Provider, ProviderError, Reply, Request, Wire, retry};
+use crate::{Cassette, Ending, Exchange, Provider, ProviderError, Reply, Request, Wire, provider};
 
 /// A provider that answers with what was recorded.
 ///
@@ -144,7 +144,7 @@ impl Replay {
     fn attempt(&self, exchange: Exchange, request: &Request, began: Duration, steps: &mut Vec<Step>) {
         let ended = began.saturating_add(exchange.ended);
         match exchange.status {
-            Some(200..=299) => {
+            Some(status) if provider::is_answer(status) => {
                 steps.push(Step::Open(self.wire.decoder(request)));
                 for chunk in exchange.body {
                     self.pause(began.saturating_add(chunk.at), steps);
@@ -158,7 +158,10 @@ impl Replay {
             }
             Some(status) => {
                 self.pause(ended, steps);
-                steps.push(Step::Fail(self.refusal(status, &exchange)));
+                let body: Vec<u8> =
+                    exchange.body.iter().flat_map(|chunk| chunk.bytes.iter().copied()).collect();
+                let refusal = provider::refusal(self.wire.as_ref(), status, &exchange.headers, &body);
+                steps.push(Step::Fail(refusal));
             }
             None => {
                 self.pause(ended, steps);
@@ -174,17 +177,6 @@ impl Replay {
         }
         #[cfg(not(feature = "http"))]
         let _ = (until, steps, self.paced);
-    }
-
-    fn refusal(&self, status: u16, exchange: &Exchange) -> ProviderError {
-        let headers = &exchange.headers;
-        if (300..400).contains(&status) {
-            let to = retry::header(headers, "location").unwrap_or("nowhere");
-            let message = format!("it redirects to {to}: is that the right base URL?");
-            return ProviderError::api(status, ErrorKind::NotFound, &message);
-        }
-        let body: Vec<u8> = exchange.body.iter().flat_map(|chunk| chunk.bytes.iter().copied()).collect();
-        self.wire.error(status, headers, &body)
     }
 }
 
