@@ -1,1 +1,5 @@
-//! Stories and laws that need more than one crate live in `stories/`.
+//! Stories and laws that need more than one crate live in `stories/`; here is what they share with the program that
+//! holds the wires against a folder of recorded exchanges.
+
+pub mod corpora;
+pub mod recorded;

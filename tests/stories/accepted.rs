@@ -4,14 +4,6 @@
 //! `TRUNKLINE_CORPORA` names the folder of recorded exchanges; without it nothing is checked, and the test says so. The
 //! recordings are read at run time and are no part of this repository.
 
-mod anthropic;
-mod bedrock;
-mod gemini;
-mod history;
-mod ollama;
-mod openai_chat;
-mod openai_responses;
-mod recordings;
 mod switching;
 mod wires;
 
@@ -22,9 +14,9 @@ use std::path::Path;
 use trunkline_message_tree::{Message, Role, notation};
 use trunkline_providers::Request;
 use trunkline_sanitize::{RequestFacts, WireRules, sanitize, violations};
+use trunkline_tests::recorded::{self, Exchange, History, Protocol};
 
-use history::History;
-use recordings::Exchange;
+use crate::recordings;
 use wires::Recorded;
 
 #[test]
@@ -73,7 +65,7 @@ fn check(wire: &Recorded) {
         if let Err(answer) = (wire.validate)(&exchange, &history) {
             failures.push(format!("{at}: the validator answers {answer}"));
         }
-        if let Some(wire) = (wire.wire)(&exchange) {
+        if let Some(wire) = recorded::wire(wire.protocol, &exchange.service, exchange.body()) {
             let request = Request::new(exchange.model(), history.messages.clone());
             if let Err(fault) = wire.encode(&request) {
                 failures.push(format!("{at}: the encoder refuses: {fault}"));
@@ -91,20 +83,19 @@ fn check(wire: &Recorded) {
     }
     eprintln!(
         "{}: {checked} accepted requests, {with_tools} of them with results of tools; {prefixes} lists under {sets:?}",
-        wire.folder
+        wire.protocol.name()
     );
-    assert!(with_tools > 0, "no history with tools below {}", folder.join(wire.folder).display());
+    assert!(with_tools > 0, "no history with tools below {}", folder.display());
     assert!(failures.is_empty(), "{} faults:\n\n{}", failures.len(), failures.join("\n\n"));
 }
 
 /// Reads the requests for words that a service accepted, except where it keeps a part of the history itself.
 fn accepted(wire: &Recorded, folder: &Path) -> Vec<(Exchange, History)> {
-    let asks = |exchange: &Exchange| {
-        let accepted = (200..300).contains(&exchange.status);
-        accepted && exchange.path.contains(wire.path) && !exchange.path.contains("count_tokens")
-    };
-    let exchanges = recordings::exchanges(&folder.join(wire.folder)).into_iter().filter(asks);
-    exchanges.filter_map(|exchange| (wire.read)(&exchange.body).map(|history| (exchange, history))).collect()
+    let asks = |exchange: &Exchange| exchange.is_accepted() && Protocol::of(exchange) == Ok(wire.protocol);
+    let recordings = recorded::read_folder(&folder.join(wire.protocol.name())).expect("recordings");
+    assert!(recordings.unread.is_empty(), "{:?}", recordings.unread);
+    let exchanges = recordings.exchanges.into_iter().filter(asks);
+    exchanges.filter_map(|exchange| wire.read(&exchange).map(|history| (exchange, history))).collect()
 }
 
 /// Returns the list, and those that were sent before it: each ends where the model was asked.

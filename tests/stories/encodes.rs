@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use trunkline_message_tree::{
     Author, Content, Media, MediaSource, Message, Origin, Part, Role, ToolCall, ToolResult, notation,
 };
-use trunkline_providers::{Anthropic, OpenAiChat, Request, Wire};
+use trunkline_providers::{Anthropic, Dialect, OpenAiChat, OpenAiResponses, Request, Wire};
 use trunkline_sanitize::{RequestFacts, WireRules, sanitize, violations};
 
 fn origin() -> Origin {
@@ -45,6 +45,25 @@ fn media() -> impl Strategy<Value = Media> {
     })
 }
 
+/// What only one wire understands.
+fn raw() -> impl Strategy<Value = (String, String)> {
+    let wire = prop::sample::select(vec![
+        "anthropic",
+        "openai-chat",
+        "openai-responses",
+        "gemini",
+        "bedrock",
+        "ollama",
+    ]);
+    let json = prop::sample::select(vec![
+        r#"{"type":"new"}"#,
+        r#"{"type":"reasoning","id":"rs_1","summary":[]}"#,
+        r#"{"type":"reasoning","reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]}"#,
+        r#"{"text":"signed","thoughtSignature":"c2ln"}"#,
+    ]);
+    (wire.prop_map(str::to_owned), json.prop_map(str::to_owned))
+}
+
 fn block() -> impl Strategy<Value = Content> {
     let arguments =
         prop_oneof![Just("{}"), Just(r#"{"x": 1}"#), Just(""), Just(r#"{"x"#), Just("[]"), Just("null")];
@@ -52,7 +71,12 @@ fn block() -> impl Strategy<Value = Content> {
         let call = ToolCall { id, name: "f".to_owned(), arguments: arguments.to_owned(), signature: None };
         Content::ToolCall(call)
     });
-    let part = prop_oneof![3 => word().prop_map(Part::text), 1 => media().prop_map(Part::Image)];
+    let part = prop_oneof![
+        6 => word().prop_map(Part::text),
+        2 => media().prop_map(Part::Image),
+        1 => media().prop_map(Part::Document),
+        1 => raw().prop_map(|(wire, json)| Part::Opaque { wire, json }),
+    ];
     let result =
         (id(), prop::collection::vec(part, 0..3), any::<bool>()).prop_map(|(call_id, content, is_error)| {
             Content::ToolResult(ToolResult { call_id, content, is_error })
@@ -65,9 +89,10 @@ fn block() -> impl Strategy<Value = Content> {
             .prop_map(|(text, signature)| Content::Thinking { text, signature }),
         1 => Just(Content::RedactedThinking { data: "ZZ".to_owned() }),
         1 => media().prop_map(Content::Image),
+        1 => media().prop_map(Content::Document),
         1 => id().prop_map(|id| Content::ServerCall { id, json: r#"{"type":"server_tool_use"}"#.to_owned() }),
         1 => id().prop_map(|call_id| Content::ServerResult { call_id, json: r#"{"type":"x_tool_result"}"#.to_owned() }),
-        1 => Just(Content::Opaque { wire: "anthropic".to_owned(), json: r#"{"type":"new"}"#.to_owned() }),
+        1 => raw().prop_map(|(wire, json)| Content::Opaque { wire, json }),
     ]
 }
 
@@ -91,6 +116,21 @@ fn message() -> impl Strategy<Value = Message> {
     })
 }
 
+/// Each set of rules with the wire that it is for.
+fn pairs() -> Vec<(&'static str, Box<dyn Wire>)> {
+    let chat = |dialect| -> Box<dyn Wire> { Box::new(OpenAiChat::new(dialect)) };
+    vec![
+        ("anthropic", Box::new(Anthropic::new())),
+        ("anthropic-strict", Box::new(Anthropic::new())),
+        ("openai-chat", chat(Dialect::default())),
+        ("deepseek", chat(Dialect::deepseek())),
+        ("mistral", chat(Dialect::mistral())),
+        ("openrouter", chat(Dialect::openrouter())),
+        ("llama-cpp", chat(Dialect::llama_cpp())),
+        ("openai-responses", Box::new(OpenAiResponses::new())),
+    ]
+}
+
 fn check(wire: &dyn Wire, rules: &WireRules, messages: &[Message]) -> Result<(), TestCaseError> {
     let mut facts = RequestFacts::default();
     facts.origin = Some(origin());
@@ -110,7 +150,9 @@ proptest! {
 
     #[test]
     fn whatever_was_sanitized_encodes(messages in prop::collection::vec(message(), 0..9)) {
-        check(&Anthropic::new(), &WireRules::anthropic(), &messages)?;
-        check(&OpenAiChat::default(), &WireRules::openai_chat(), &messages)?;
+        for (rules, wire) in pairs() {
+            let rules = WireRules::named(rules).expect("the set exists");
+            check(&*wire, &rules, &messages)?;
+        }
     }
 }

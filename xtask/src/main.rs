@@ -14,6 +14,7 @@ mod api;
 mod bench;
 mod cargo;
 mod ci;
+mod corpora;
 mod docs;
 mod fuzz;
 mod layers;
@@ -45,6 +46,8 @@ cargo xtask COMMAND        the one task runner of the workspace
   api [--bless] [CRATE]    public API of each crate against docs/api/; --bless writes it
   package                  what `cargo publish` would upload, built from it
   bench [CRATE]            release runs of examples/bench_*.rs; a line that says SHORT fails
+  corpora [PATH]           every wire over recorded exchanges: answers under random splits, requests written again and
+                           compared; without PATH the folder of TRUNKLINE_CORPORA; --splits N for more of them
   fuzz CRATE --minutes N   the laws of a crate against new cases until the time is over or one breaks
   live                     the agent loop against a small local model that is fetched from package registries
   new-crate NAME           a folder with the shape of the others, and what to do next
@@ -108,6 +111,13 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["bench", name @ ..] => {
             let crates = workspace.chosen(name)?;
             report.step("bench", || bench::run(&workspace, &crates, !name.is_empty()));
+        }
+        ["corpora", rest @ ..] => {
+            let (folder, rest) = match rest {
+                [folder, rest @ ..] if !folder.starts_with('-') => (Some(*folder), rest),
+                rest => (None, rest),
+            };
+            report.step("corpora", || corpora::run(&workspace, folder, rest));
         }
         ["fuzz", name, "--minutes", time] | ["fuzz", "--minutes", time, name] => {
             let time = fuzz::minutes(time)?;

@@ -2,23 +2,28 @@
 
 use expect_test::{Expect, expect};
 use serde_json::json;
-use trunkline_message_tree::{ToolChoice, ToolSpec};
+use trunkline_message_tree::{Message, ToolChoice, ToolSpec};
 use trunkline_providers::{Dialect, OpenAiChat, Thinking};
 
-use crate::replies::{body, report, request};
+use crate::replies::{body, decode, fold, report, request};
 
 fn check_encode(conversation: &str, expected: Expect) {
     expected.assert_eq(&body(&OpenAiChat::default(), &request(conversation)));
 }
 
 fn check_decode(stream: &str, expected: Expect) {
+    expected.assert_eq(&report(&OpenAiChat::default(), &framed(stream)));
+}
+
+/// One event for each line.
+fn framed(stream: &str) -> String {
     let events: Vec<String> = stream
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .map(|data| format!("data: {data}\n\n"))
         .collect();
-    expected.assert_eq(&report(&OpenAiChat::default(), &events.concat()));
+    events.concat()
 }
 
 #[test]
@@ -401,4 +406,74 @@ fn a_web_page_is_not_an_answer() {
         -- an HTML page instead of an API response
     "#]]
     .assert_eq(&report);
+}
+
+#[test]
+fn signed_reasoning_of_a_router_goes_back_as_one_list_whose_pieces_are_joined() {
+    let stream = r#"
+        {"id":"g1","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"","reasoning":"I ","reasoning_details":[{"type":"reasoning.text","text":"I ","format":"anthropic-claude-v1","index":0}]}}]}
+        {"choices":[{"index":0,"delta":{"reasoning":"look","reasoning_details":[{"type":"reasoning.text","text":"look","format":"anthropic-claude-v1","index":0}]}}]}
+        {"choices":[{"index":0,"delta":{"reasoning_details":[{"type":"reasoning.text","signature":"c2ln","format":"anthropic-claude-v1","index":0},{"type":"reasoning.encrypted","data":"x/y","id":"rs_1","index":1}]}}]}
+        {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}}]}
+        {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}
+        [DONE]"#;
+    check_decode(
+        stream,
+        expect![[r#"
+        Started { model: "m", id: Some("g1") }
+        ThinkingDelta("I ")
+        ThinkingDelta("look")
+        BlockDone
+        CallStarted { index: 0, id: "c1", name: "f" }
+        ArgumentsDelta { index: 0, text: "{}" }
+        CallDone { index: 0 }
+        Replace { blocks: 0..0, with: Opaque { wire: "openai-chat", json: "{\"reasoning_details\":[{\"format\":\"anthropic-claude-v1\",\"index\":0,\"signature\":\"c2ln\",\"text\":\"I look\",\"type\":\"reasoning.text\"},{\"data\":\"x/y\",\"id\":\"rs_1\",\"index\":1,\"type\":\"reasoning.encrypted\"}],\"type\":\"reasoning\"}" } }
+        Stopped(ToolUse)
+        --
+        assistant:
+        + opaque openai-chat {"reasoning_details":[{"format":"anthropic-claude-v1","index":0,"signature":"c2ln","text":"I look","type":"reasoning.text"},{"data":"x/y","id":"rs_1","index":1,"type":"reasoning.encrypted"}],"type":"reasoning"}
+        + thinking: I look
+        + call c1 f {}
+        + origin openai-chat m
+        + stop tool_use
+    "#]],
+    );
+    let (events, _) = decode(&OpenAiChat::default(), [framed(stream).as_bytes()]);
+    let answer = fold("openrouter", &events).finish();
+    let mut request = request("user: hi");
+    request.messages.extend([answer.into(), Message::tool_result("c1", "ok", false).into()]);
+    for (dialect, goes_back) in [(Dialect::openrouter(), true), (Dialect::default(), false)] {
+        let body: serde_json::Value =
+            serde_json::from_str(&body(&OpenAiChat::new(dialect), &request)).expect("it is JSON");
+        let expected = json!([
+            {"type": "reasoning.text", "text": "I look", "signature": "c2ln", "format": "anthropic-claude-v1", "index": 0},
+            {"type": "reasoning.encrypted", "data": "x/y", "id": "rs_1", "index": 1},
+        ]);
+        assert_eq!(body["messages"][1].get("reasoning_details"), goes_back.then_some(&expected));
+        assert_eq!(body["messages"][1]["content"], "");
+    }
+}
+
+#[test]
+fn reasoning_that_stands_in_the_details_alone_is_shown_and_not_carried_without_a_signature() {
+    check_decode(
+        r#"
+        {"id":"g1","model":"m","choices":[{"index":0,"delta":{"content":"","reasoning_details":[{"type":"reasoning.text","text":"15","index":0}]}}]}
+        {"choices":[{"index":0,"delta":{"content":"so"},"finish_reason":"stop"}]}
+        [DONE]"#,
+        expect![[r#"
+            Started { model: "m", id: Some("g1") }
+            ThinkingDelta("15")
+            BlockDone
+            TextDelta("so")
+            BlockDone
+            Stopped(EndTurn)
+            --
+            assistant:
+            + thinking: 15
+            + text: so
+            + origin openai-chat m
+            + stop end_turn
+        "#]],
+    );
 }

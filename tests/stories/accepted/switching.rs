@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use trunkline_message_tree::{Content, Message, Origin, Role, notation};
 use trunkline_sanitize::{Account, WireRules, sanitize};
 
-use super::{accepted, recordings, wires};
-use crate::services;
+use super::{accepted, wires};
+use crate::{recordings, services};
 use crate::validators::FOREIGN;
 
 #[test]
@@ -19,11 +19,11 @@ fn accepted_histories_can_go_on_at_every_other_service() {
     for wire in wires::ALL {
         for (exchange, history) in accepted(&wire, &folder) {
             let messages: Vec<Message> =
-                history.messages.iter().map(|message| moved(message, wire.folder)).collect();
+                history.messages.iter().map(|message| moved(message, wire.protocol.name())).collect();
             for name in WireRules::NAMES {
                 let rules = WireRules::named(name).expect("a name of a rule set");
                 // The same wire reads what it wrote.
-                if wire.folder.starts_with(&*rules.wire) {
+                if wire.protocol.name().starts_with(&*rules.wire) {
                     continue;
                 }
                 let mut facts = history.facts.clone();

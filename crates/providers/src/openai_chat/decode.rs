@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use trunkline_message_tree::{StopReason, Usage};
 
 use super::calls::Calls;
+use super::details::Details;
 use super::shapes::{Chunk, ContentPart, Delta, Groq, Said, UsageShape};
 use crate::framing::{Frame, Framing};
 use crate::{Decode, DecodeError, ErrorKind, Event, api_error, text};
@@ -39,6 +40,7 @@ impl Decode for Decoder {
 struct Progress {
     started: bool,
     open: Option<Words>,
+    details: Details,
     calls: Calls,
     usage: Option<Usage>,
     stop: Option<StopReason>,
@@ -114,19 +116,21 @@ impl Progress {
     }
 
     fn delta(&mut self, delta: Delta<'_>, whole: bool, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        // Some servers send the same words under both names.
-        let reasoning =
-            if delta.reasoning_content.is_empty() { delta.reasoning } else { delta.reasoning_content };
-        self.words(Words::Reasoning, reasoning.0, events);
+        let details = delta.reasoning_details.map(|pieces| self.details.push(pieces));
+        let reasoning = match details {
+            Some(words) if delta.reasoning.is_empty() => Cow::Owned(words),
+            _ => delta.reasoning.0,
+        };
+        self.words(Words::Reasoning, reasoning, events);
         match delta.content {
             Said::Words(words) => self.words(Words::Text, words, events),
             Said::Parts(parts) => self.parts(parts, events)?,
         }
-        if !delta.refusal.is_empty() {
-            self.words(Words::Text, delta.refusal.0, events);
+        if let Some(refusal) = delta.refusal {
+            self.words(Words::Text, refusal.0, events);
             self.stop = Some(StopReason::Refusal);
         }
-        for piece in delta.tool_calls.into_iter().flatten() {
+        for piece in delta.tool_calls {
             self.close(events);
             self.calls.push(piece, whole, events)?;
         }
@@ -186,6 +190,8 @@ impl Progress {
         };
         self.close(events);
         self.calls.finish(events)?;
+        // Before what it led to, wherever it came.
+        events.extend(self.details.carried().map(|with| Event::Replace { blocks: 0..0, with }));
         events.push(Event::Stopped(stop));
         self.stopped = true;
         Ok(())

@@ -5,6 +5,7 @@
 
 mod calls;
 mod decode;
+mod details;
 mod dialect;
 mod encode;
 mod shapes;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -263,18 +263,72 @@ pub(super) struct ChoiceShape<'a> {
     pub(super) finish_reason: Text<'a>,
 }
 
-#[derive(Deserialize)]
+/// What a message grows by, or all of it. Read by hand and kept small, because nearly every chunk has one and is moved
+/// several times.
+#[derive(Default)]
 pub(super) struct Delta<'a> {
-    #[serde(borrow, default)]
     pub(super) content: Said<'a>,
-    #[serde(borrow, default)]
-    pub(super) reasoning_content: Text<'a>,
-    #[serde(borrow, default)]
+    /// Under either name; some servers send the same words under both.
     pub(super) reasoning: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) refusal: Text<'a>,
-    #[serde(borrow)]
-    pub(super) tool_calls: Option<Vec<CallPiece<'a>>>,
+    pub(super) reasoning_details: Option<&'a RawValue>,
+    pub(super) refusal: Option<Box<Text<'a>>>,
+    pub(super) tool_calls: Vec<CallPiece<'a>>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Delta<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a delta or a message")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Delta<'de>, A::Error> {
+                let mut delta = Delta::default();
+                while let Some(field) = fields.next_key()? {
+                    match field {
+                        DeltaField::Content => delta.content = fields.next_value()?,
+                        DeltaField::ReasoningContent | DeltaField::Reasoning => {
+                            let words: Text<'de> = fields.next_value()?;
+                            if delta.reasoning.is_empty() {
+                                delta.reasoning = words;
+                            }
+                        }
+                        DeltaField::ReasoningDetails => delta.reasoning_details = fields.next_value()?,
+                        DeltaField::Refusal => {
+                            let words: Text<'de> = fields.next_value()?;
+                            delta.refusal = (!words.is_empty()).then(|| Box::new(words));
+                        }
+                        DeltaField::ToolCalls => {
+                            delta.tool_calls = fields.next_value::<Option<_>>()?.unwrap_or_default();
+                        }
+                        DeltaField::Other => {
+                            let _: IgnoredAny = fields.next_value()?;
+                        }
+                    }
+                }
+                Ok(delta)
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum DeltaField {
+    Content,
+    ReasoningContent,
+    Reasoning,
+    ReasoningDetails,
+    Refusal,
+    ToolCalls,
+    #[serde(other)]
+    Other,
 }
 
 #[derive(Deserialize)]
