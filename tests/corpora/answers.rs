@@ -74,14 +74,19 @@ fn frames(body: &[u8]) -> Vec<Value> {
     let (mut at, mut documents) = (0, Vec::new());
     while let (Some(length), Some(headers)) = (number(at), number(at + 4)) {
         // Length, length of the headers, checksum; headers; payload; checksum.
-        let Some(frame) = body.get(at..at.saturating_add(length)).filter(|frame| frame.len() > 16 + headers) else { break };
+        let Some(frame) = body.get(at..at.saturating_add(length)).filter(|frame| frame.len() > 16 + headers)
+        else {
+            break;
+        };
         let name = String::from_utf8_lossy(&frame[12..12 + headers]).into_owned();
         // A name of a header, its kind (7: a string), two bytes of length, the string.
         let name = name.split_once(":event-type\u{7}\0").map(|(_, rest)| {
             let letters = rest.chars().skip(1).take_while(char::is_ascii_alphabetic);
             letters.collect::<String>()
         });
-        if let (Ok(payload), Some(name)) = (serde_json::from_slice::<Value>(&frame[12 + headers..length - 4]), name) {
+        if let (Ok(payload), Some(name)) =
+            (serde_json::from_slice::<Value>(&frame[12 + headers..length - 4]), name)
+        {
             documents.push(json!({name: payload}));
         }
         at += length;
@@ -197,7 +202,9 @@ fn openai_responses(documents: &[Value], said: &mut Said) {
         output => output,
     });
     if items.is_empty() {
-        items = outputs.rfind(|output| output.as_array().is_some_and(|items| !items.is_empty())).map_or(items, |output| each(output).collect());
+        items = outputs
+            .rfind(|output| output.as_array().is_some_and(|items| !items.is_empty()))
+            .map_or(items, |output| each(output).collect());
     }
     for item in items {
         match item["type"].as_str() {

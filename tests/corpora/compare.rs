@@ -157,8 +157,7 @@ impl Walk<'_> {
             return;
         }
         for (number, rule) in self.rules.iter().enumerate().skip(from) {
-            let spot =
-                Spot { path: &path.plain, theirs, ours, their_body: self.body, service: self.service };
+            let spot = Spot { path: &path.plain, theirs, ours, their_body: self.body, service: self.service };
             match (rule.explain)(&spot) {
                 Verdict::No => {}
                 Verdict::Explained => return self.into.explained.push(number),

@@ -37,7 +37,13 @@ pub enum Outcome {
 }
 
 /// Decodes the answer of an exchange under so many random splits.
-pub fn decode(exchange: &Exchange, protocol: Protocol, wire: &dyn Wire, request: &Request, splits: u32) -> Outcome {
+pub fn decode(
+    exchange: &Exchange,
+    protocol: Protocol,
+    wire: &dyn Wire,
+    request: &Request,
+    splits: u32,
+) -> Outcome {
     let body = match &exchange.answer {
         Ok(body) if body.iter().all(u8::is_ascii_whitespace) => return Outcome::NoBody,
         Ok(body) => body.as_slice(),
@@ -91,7 +97,10 @@ fn difference(
         (fed != *whole).then(|| {
             let at = fed.0.iter().zip(&whole.0).take_while(|(one, other)| one == other).count();
             let (one, other) = (fed.0.get(at), whole.0.get(at));
-            format!("{how}: event {at} is {one:?} and not {other:?}; the end is {:?} and not {:?}", fed.1, whole.1)
+            format!(
+                "{how}: event {at} is {one:?} and not {other:?}; the end is {:?} and not {:?}",
+                fed.1, whole.1
+            )
         })
     };
     if body.len() <= SMALL {

@@ -26,7 +26,9 @@ pub(super) fn is_carried(protocol: Protocol, path: &str, kind: &str) -> bool {
         }
         Protocol::OpenAiResponses => {
             let read = ["message", "function_call"];
-            matches!(path, "output[]" | "response.output[]" | "item") && !kind.is_empty() && !read.contains(&kind)
+            matches!(path, "output[]" | "response.output[]" | "item")
+                && !kind.is_empty()
+                && !read.contains(&kind)
         }
         _ => false,
     }

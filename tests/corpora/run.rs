@@ -15,7 +15,8 @@ use crate::recorded::{self, Exchange, Protocol, Recordings};
 
 /// Runs every wire over the recordings; each answer is decoded under so many random splits.
 pub fn run(recordings: &Recordings, splits: u32) -> Report {
-    let mut report = Report { files: recordings.files, unread: recordings.unread.clone(), ..Report::default() };
+    let mut report =
+        Report { files: recordings.files, unread: recordings.unread.clone(), ..Report::default() };
     let rules: BTreeMap<Protocol, Vec<Rule>> =
         Protocol::ALL.into_iter().map(|protocol| (protocol, rules::of(protocol))).collect();
     for exchange in &recordings.exchanges {
@@ -55,7 +56,8 @@ fn one(exchange: &Exchange, protocol: Protocol, rules: &[Rule], splits: u32, rep
             None
         }
     };
-    let request = reading.as_ref().map_or_else(|| Request::new("m", Vec::<Message>::new()), |one| one.request());
+    let request =
+        reading.as_ref().map_or_else(|| Request::new("m", Vec::<Message>::new()), |one| one.request());
     let outcome = decode(exchange, protocol, &*wire, &request, splits);
     if let (Outcome::Message { message, .. }, Ok(body)) = (&outcome, &exchange.answer) {
         let documents = answers::documents(body);
@@ -143,7 +145,9 @@ fn kind(block: &Content) -> String {
         Content::Document(_) => "document".to_owned(),
         Content::ToolCall(_) => "call".to_owned(),
         Content::ToolResult(_) => "result".to_owned(),
-        Content::ServerCall { json, .. } | Content::ServerResult { json, .. } => format!("carried: {}", of(json)),
+        Content::ServerCall { json, .. } | Content::ServerResult { json, .. } => {
+            format!("carried: {}", of(json))
+        }
         Content::Opaque { json, .. } => format!("carried: {}", of(json)),
     }
 }
@@ -167,9 +171,9 @@ fn goes_on(wire: &dyn Wire, request: &Request, message: Message) -> Result<(), E
 /// A refusal that is meant, and why.
 fn refusal(error: &EncodeError, _request: &Request) -> Option<&'static str> {
     match error {
-        EncodeError::LastIsAssistant { .. } => {
-            Some("the recorded request puts words into the model's mouth, which newer models refuse and we with them")
-        }
+        EncodeError::LastIsAssistant { .. } => Some(
+            "the recorded request puts words into the model's mouth, which newer models refuse and we with them",
+        ),
         _ => None,
     }
 }

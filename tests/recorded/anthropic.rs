@@ -29,7 +29,7 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
             Some("system") => history.push(Role::System, content),
             Some("assistant") => history.push(Role::Assistant, content),
             Some("user") => push_user(&mut history, content),
-            role => return Err(format!("a message of role {role:?}")),
+            _ => return Err(format!("a message of role {}", message["role"])),
         }
     }
     mark_pause(&mut history);
@@ -40,8 +40,7 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
 /// not say so, but the blocks of the provider's own tools do.
 fn mark_pause(history: &mut History) {
     let Some(last) = history.messages.last_mut() else { return };
-    let server =
-        |block: &Content| matches!(block, Content::ServerCall { .. } | Content::ServerResult { .. });
+    let server = |block: &Content| matches!(block, Content::ServerCall { .. } | Content::ServerResult { .. });
     if last.role == Role::Assistant && last.content.iter().any(server) {
         last.stop = Some(StopReason::Pause);
     }
@@ -172,7 +171,8 @@ fn media(block: &Value, kind: &str) -> Read<Content> {
             matches!(name.as_str(), "type" | "source" | "cache_control") || value.is_null()
         })
     });
-    let (source, media_type) = (&block["source"], if kind == "image" { "image/*" } else { "application/pdf" });
+    let (source, media_type) =
+        (&block["source"], if kind == "image" { "image/*" } else { "application/pdf" });
     Ok(match source["type"].as_str().filter(|_| bare) {
         Some("base64") => {
             history::media(&text_of(&source["media_type"])?, MediaSource::Base64(text_of(&source["data"])?))

@@ -197,7 +197,10 @@ fn body(message: &Yaml) -> Result<Vec<u8>, String> {
         let body = match &message[field] {
             Yaml::Null => continue,
             Yaml::Mapping(fields) if field == "body" => {
-                match ["string", "base64_string", "base64"].iter().find_map(|name| Some((*name, fields.get(*name)?))) {
+                match ["string", "base64_string", "base64"]
+                    .iter()
+                    .find_map(|name| Some((*name, fields.get(*name)?)))
+                {
                     Some((name, inner)) => return scalar(inner, name != "string"),
                     None => &message[field],
                 }
@@ -206,8 +209,9 @@ fn body(message: &Yaml) -> Result<Vec<u8>, String> {
         };
         let packed = field == "body_base64" || base64;
         return match body {
-            Yaml::Mapping(_) | Yaml::Sequence(_) => serde_json::to_vec(body)
-                .map_err(|error| format!("a body in YAML that has no JSON: {error}")),
+            Yaml::Mapping(_) | Yaml::Sequence(_) => {
+                serde_json::to_vec(body).map_err(|error| format!("a body in YAML that has no JSON: {error}"))
+            }
             body if field == "parsed_body" => serde_json::to_vec(body).map_err(|error| error.to_string()),
             body => scalar(body, packed),
         };

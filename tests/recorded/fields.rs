@@ -87,7 +87,12 @@ impl Fields {
     }
 
     /// Takes the tools: those that our model has a word for, and those that are the provider's own.
-    pub(super) fn tools(&mut self, name: &str, read: impl Fn(&Value) -> Option<ToolSpec>, request: &mut Request) {
+    pub(super) fn tools(
+        &mut self,
+        name: &str,
+        read: impl Fn(&Value) -> Option<ToolSpec>,
+        request: &mut Request,
+    ) {
         let list = self.read(name, |list| list.as_array().cloned());
         for tool in list.unwrap_or_default() {
             match read(&tool) {
@@ -98,7 +103,12 @@ impl Fields {
     }
 
     /// Takes the choice of a tool if it can be made among these; one that cannot stays as it is.
-    pub(super) fn choice(&mut self, name: &str, read: impl FnOnce(&Value) -> Option<ToolChoice>, request: &mut Request) {
+    pub(super) fn choice(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&Value) -> Option<ToolChoice>,
+        request: &mut Request,
+    ) {
         let offered = |choice: &ToolChoice| match choice {
             ToolChoice::Named(name) => request.tools.iter().any(|tool| tool.name == *name),
             ToolChoice::Any => !request.tools.is_empty() || !request.provider_tools.is_empty(),

@@ -41,7 +41,7 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
                 let id = id.unwrap_or_else(|| history.open_call(name.unwrap_or_default()));
                 history.push_result(&id, vec![Part::text(text)], false);
             }
-            role => return Err(format!("a message of role {role:?}")),
+            _ => return Err(format!("a message of role {}", message["role"])),
         }
     }
     Ok(settings(body, history))
@@ -61,8 +61,8 @@ fn settings(body: &Value, history: History) -> Reading {
         said => effort(said).map(Asked::Effort),
     });
     request.thinking = said.unwrap_or_default();
-    request.output =
-        fields.read("format", |format| format.is_object().then(|| OutputSchema::new("output", format.clone())));
+    request.output = fields
+        .read("format", |format| format.is_object().then(|| OutputSchema::new("output", format.clone())));
     let mut options = Fields::of(&fields.take("options").unwrap_or_default());
     request.max_output_tokens = options.whole("num_predict");
     request.temperature = options.number("temperature");

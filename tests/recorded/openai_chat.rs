@@ -37,7 +37,7 @@ pub(super) fn read(body: &Value, dialect: &Dialect) -> Read<Reading> {
                 let parts = content.into_iter().map(history::part).collect();
                 history.push_result(&text_of(&message["tool_call_id"])?, parts, false);
             }
-            role => return Err(format!("a message of role {role:?}")),
+            _ => return Err(format!("a message of role {}", message["role"])),
         }
     }
     Ok(settings(body, dialect, history))
@@ -49,8 +49,7 @@ fn settings(body: &Value, dialect: &Dialect, history: History) -> Reading {
     let mut fields = Fields::of(body);
     fields.take("messages");
     request.model = fields.text("model").unwrap_or_default();
-    request.max_output_tokens =
-        fields.whole("max_completion_tokens").or_else(|| fields.whole("max_tokens"));
+    request.max_output_tokens = fields.whole("max_completion_tokens").or_else(|| fields.whole("max_tokens"));
     request.temperature = fields.number("temperature");
     request.top_p = fields.number("top_p");
     request.frequency_penalty = fields.number("frequency_penalty");

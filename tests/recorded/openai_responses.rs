@@ -53,7 +53,7 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
                 let parts = words(&item["output"])?.into_iter().map(history::part).collect();
                 history.push_result(&text_of(&item["call_id"])?, parts, false);
             }
-            ("message", role) => return Err(format!("a message of role {role:?}")),
+            ("message", _) => return Err(format!("a message of role {}", item["role"])),
             // An answer to an item that we only carry; between calls and their results nothing may stand.
             _ if history.has_open_call() => match history.messages.last_mut() {
                 Some(last) if last.role == Role::Assistant => last.content.push(history::opaque(WIRE, item)),
@@ -70,9 +70,12 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
 
 /// Whether the model or its provider writes such items, so that they belong to its turn.
 fn is_of_the_model(kind: &str) -> bool {
-    let answered_by_us = ["custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call"];
-    matches!(kind, "reasoning" | "compaction" | "mcp_list_tools" | "mcp_approval_request" | "tool_search_output")
-        || answered_by_us.contains(&kind)
+    let answered_by_us =
+        ["custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call"];
+    matches!(
+        kind,
+        "reasoning" | "compaction" | "mcp_list_tools" | "mcp_approval_request" | "tool_search_output"
+    ) || answered_by_us.contains(&kind)
         || kind.ends_with("_call")
 }
 
@@ -149,7 +152,11 @@ fn call(item: &Value) -> Read<Content> {
 /// An assistant message in words; with parts of another kind it is carried whole.
 fn assistant(item: &Value) -> Read<Vec<Content>> {
     let plain = |part: &Value| matches!(part["type"].as_str(), Some("output_text" | "input_text" | "text"));
-    if each(&item["content"]).all(plain) { words(&item["content"]) } else { Ok(vec![history::opaque(WIRE, item)]) }
+    if each(&item["content"]).all(plain) {
+        words(&item["content"])
+    } else {
+        Ok(vec![history::opaque(WIRE, item)])
+    }
 }
 
 fn words(content: &Value) -> Read<Vec<Content>> {

@@ -1,7 +1,7 @@
 //! Each recorded wire has its reader and its encoder here, and nowhere else.
 
 use serde_json::Value;
-use trunkline_providers::{Anthropic, Dialect, OpenAiChat, OpenAiResponses, Wire};
+use trunkline_providers::{Anthropic, Bedrock, Dialect, Gemini, Ollama, OpenAiChat, OpenAiResponses, Wire};
 
 use super::exchange::Exchange;
 use super::history::{Read, Reading};
@@ -26,6 +26,8 @@ pub fn read(protocol: Protocol, exchange: &Exchange, body: &Value) -> Read<Readi
     let in_path = match protocol {
         Protocol::Gemini => between(&exchange.path, "/models/", ":"),
         Protocol::Bedrock => between(&exchange.path, "/model/", "/"),
+        // Vertex AI's address for Claude.
+        Protocol::Anthropic => between(&exchange.path, "/models/", ":"),
         _ => None,
     };
     if let Some((model, how)) = in_path {
@@ -44,8 +46,12 @@ fn between<'a>(path: &'a str, before: &str, after: &str) -> Option<(&'a str, &'a
 pub fn asked_in_path(protocol: Protocol, path: &str) -> String {
     let path = path.split('?').next().unwrap_or_default();
     match protocol {
-        Protocol::Gemini => path.rsplit_once("/models/").map(|(_, asked)| unescaped(asked)).unwrap_or_default(),
-        Protocol::Bedrock => path.rsplit_once("/model/").map(|(_, asked)| unescaped(asked)).unwrap_or_default(),
+        Protocol::Gemini => {
+            path.rsplit_once("/models/").map(|(_, asked)| unescaped(asked)).unwrap_or_default()
+        }
+        Protocol::Bedrock => {
+            path.rsplit_once("/model/").map(|(_, asked)| unescaped(asked)).unwrap_or_default()
+        }
         _ => String::new(),
     }
 }
@@ -78,7 +84,13 @@ pub fn wire(protocol: Protocol, service: &str, body: &Value) -> Option<Box<dyn W
             Box::new(OpenAiResponses::new())
         }
         Protocol::OpenAiResponses => Box::new(OpenAiResponses::without_reasoning()),
-        Protocol::Gemini | Protocol::Bedrock | Protocol::Ollama => return None,
+        // Vertex AI takes ids (recorded), and does not ask for them.
+        Protocol::Gemini if service.contains("aiplatform") && !names_calls(body) => {
+            Box::new(Gemini::vertex())
+        }
+        Protocol::Gemini => Box::new(Gemini::new()),
+        Protocol::Ollama => Box::new(Ollama::new()),
+        Protocol::Bedrock => Box::new(Bedrock::new()),
     })
 }
 
@@ -94,4 +106,11 @@ fn dialect(service: &str) -> Dialect {
         "groq" => Dialect::for_host("api.groq.com"),
         host => Dialect::for_host(host),
     }
+}
+
+/// Whether the calls of a request to Gemini carry ids.
+fn names_calls(body: &Value) -> bool {
+    let turns = body["contents"].as_array().into_iter().flatten();
+    let mut parts = turns.filter_map(|turn| turn["parts"].as_array()).flatten();
+    parts.any(|part| part["functionCall"]["id"].is_string() || part["function_call"]["id"].is_string())
 }

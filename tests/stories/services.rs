@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 use trunkline_message_tree::{Message, Role, ToolChoice, ToolSpec};
-use trunkline_providers::{Anthropic, Dialect, OpenAiChat, OpenAiResponses, Request, Wire};
+use trunkline_providers::{Anthropic, Dialect, Ollama, OpenAiChat, OpenAiResponses, Request, Wire};
 use trunkline_sanitize::{RequestFacts, Thinking};
 
 use crate::validators::openai_chat::{Ids, Order};
@@ -53,7 +53,10 @@ pub(crate) fn answer(name: &str, messages: &[Message], facts: &RequestFacts) -> 
             gemini::check(messages, gemini::Taste { signed: newer, pictures_in_results: newer })
         }
         "bedrock" | "bedrock-claude" => bedrock::check(messages, facts, name == "bedrock-claude"),
-        "ollama" => ollama::check(messages),
+        "ollama" => {
+            body(&Ollama::new(), &request(messages.to_vec(), facts))?;
+            ollama::check(messages)
+        }
         _ => Err(format!("nobody has told what {name} refuses")),
     }
 }

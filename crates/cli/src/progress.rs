@@ -186,6 +186,8 @@ impl Progress {
                     duration(*wait)
                 );
                 self.line(&paint(YELLOW, &told));
+                // The words above are void; the answer comes anew.
+                self.told().answered = false;
             }
             _ => {}
         }

@@ -21,7 +21,7 @@ use std::str::FromStr;
 /// assert_eq!(base.join(path), "https://example.com/api/paas/v4/chat/completions");
 /// # Ok::<(), trunkline_providers::BaseUrlError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct BaseUrl {
     // Invariant: starts with `http://` or `https://`, has a host, no white space, no query, no slash at the end.
     text: String,
@@ -39,7 +39,8 @@ impl BaseUrl {
     /// Returns the address of a wire's path.
     pub fn join(&self, path: &str) -> String {
         let versioned = self.path().split('/').any(is_version);
-        let short = path.strip_prefix("/v1").unwrap_or(path);
+        let version = path.split('/').nth(1).filter(|segment| is_version(segment));
+        let short = path.get(version.map_or(0, |version| version.len() + 1)..).unwrap_or(path);
         let base =
             self.text.strip_suffix(path).or_else(|| self.text.strip_suffix(short)).unwrap_or(&self.text);
         format!("{base}{}", if versioned && base.len() > self.origin_len() { short } else { path })
@@ -57,6 +58,26 @@ impl BaseUrl {
 
     fn path(&self) -> &str {
         self.text.get(self.origin_len()..).unwrap_or_default()
+    }
+
+    /// Returns the address of a wire's path for people: without user and password.
+    #[cfg(feature = "http")]
+    pub(crate) fn shown(&self, path: &str) -> String {
+        BaseUrl { text: self.join(path) }.to_string()
+    }
+
+    /// Returns whether TLS is spoken there.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_secure(&self) -> bool {
+        self.text.starts_with("https://")
+    }
+
+    /// Returns the password in the address, if there is one.
+    #[cfg(feature = "http")]
+    pub(crate) fn password(&self) -> Option<&str> {
+        let authority = self.text.get(self.scheme_len()..self.origin_len())?;
+        let (user, _) = authority.rsplit_once('@')?;
+        user.split_once(':').map(|(_, password)| password).filter(|password| !password.is_empty())
     }
 
     fn scheme_len(&self) -> usize {
@@ -99,6 +120,13 @@ impl fmt::Display for BaseUrl {
         let authority = rest.find('/').unwrap_or(rest.len());
         let host = rest.get(..authority).and_then(|authority| authority.rfind('@')).map_or(0, |at| at + 1);
         write!(f, "{scheme}{}{}", if host > 0 { "***@" } else { "" }, rest.get(host..).unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for BaseUrl {
+    /// As [`Display`](fmt::Display): a password is not shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.to_string())
     }
 }
 

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use trunkline_message_tree::{Message, NodeId};
 
+use crate::SignError;
+
 /// The message that an encoder stumbled over: its node if it has one, else its position in the request.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -334,20 +336,34 @@ pub enum ProviderError {
     /// The request is not legal on the wire; nothing was sent.
     #[error(transparent)]
     Encode(#[from] EncodeError),
+    /// The request could not be signed; nothing was sent.
+    #[error(transparent)]
+    Sign(#[from] SignError),
+    /// A recording has no answer to the request.
+    #[error("request {request} has no recorded answer: {why}")]
+    NotRecorded {
+        /// Which request to the recording it was, from 1.
+        request: usize,
+        /// What the recording has instead.
+        why: String,
+    },
 }
 
 impl ProviderError {
-    /// Takes a key out of foreign words: a service may quote what it was sent.
+    /// Takes keys out of foreign words: a service may quote what it was sent.
     #[cfg(feature = "http")]
-    pub(crate) fn without(mut self, key: &crate::Secret) -> Self {
-        let text = match &mut self {
-            ProviderError::Api { message, .. } | ProviderError::Transport { message, .. } => message,
-            ProviderError::Decode(DecodeError::Reported { message, .. }) => message,
-            ProviderError::Decode(DecodeError::Malformed { excerpt, .. }) => excerpt,
-            _ => return self,
+    pub(crate) fn without(mut self, keys: &[crate::Secret]) -> Self {
+        let texts: Vec<&mut String> = match &mut self {
+            ProviderError::Api { message, .. } => vec![message],
+            ProviderError::Transport { message, .. } => vec![message],
+            ProviderError::Decode(DecodeError::Reported { message, .. }) => vec![message],
+            ProviderError::Decode(DecodeError::Malformed { reason, excerpt }) => vec![reason, excerpt],
+            _ => Vec::new(),
         };
-        if !key.expose().is_empty() && text.contains(key.expose()) {
-            *text = text.replace(key.expose(), "***");
+        for text in texts {
+            for key in keys {
+                *text = key.hide_in(text);
+            }
         }
         self
     }
@@ -357,7 +373,9 @@ impl ProviderError {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Waiting {
-    /// The connection and the response's head.
+    /// A connection: its name, TCP and TLS.
+    Connection,
+    /// The response's head and the first byte of its body.
     Response,
     /// The next bytes of the body.
     NextBytes,
@@ -368,6 +386,7 @@ pub enum Waiting {
 impl fmt::Display for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Waiting::Connection => "connection",
             Waiting::Response => "response",
             Waiting::NextBytes => "further bytes of the answer",
             Waiting::WholeAnswer => "complete answer",
@@ -402,7 +421,10 @@ impl ProviderError {
             ProviderError::Html { status, .. } => *status >= 500,
             ProviderError::Transport { .. } | ProviderError::Cut => true,
             ProviderError::Timeout { what, .. } => *what != Waiting::WholeAnswer,
-            ProviderError::Decode(_) | ProviderError::Encode(_) => false,
+            ProviderError::Decode(_)
+            | ProviderError::Encode(_)
+            | ProviderError::Sign(_)
+            | ProviderError::NotRecorded { .. } => false,
         }
     }
 

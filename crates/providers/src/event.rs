@@ -16,15 +16,20 @@ use trunkline_message_tree::{Author, Content, Message, Origin, Role, StopReason,
 ///
 /// block = TextDelta+ BlockDone
 ///       | ThinkingDelta* Signature? BlockDone
-///       | CallStarted ArgumentsDelta* CallDone      (calls may overlap, told apart by their index)
+///       | CallStarted ArgumentsDelta* CallSignature? CallDone
+///                                                   (calls may overlap, told apart by their index)
 ///       | Block                                     (came whole)
 /// ```
 ///
-/// Empty deltas are never sent.
+/// Empty deltas are never sent. Where the caller lets an answer that broke off be asked for again
+/// ([`RetryPolicy::restart`](crate::RetryPolicy::restart)), `Retrying` comes after any event but `Stopped`, and the order
+/// begins anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// An attempt failed before its first byte; another one follows.
+    /// An attempt failed; another one follows. Everything that came before in this reply is void.
+    ///
+    /// Without leave to restart, nothing but other attempts did.
     Retrying {
         /// The attempt that failed, from 1.
         attempt: u32,
@@ -63,6 +68,13 @@ pub enum Event {
         index: usize,
         /// The piece, byte for byte.
         text: String,
+    },
+    /// The signature of a call itself, opaque.
+    CallSignature {
+        /// The number of the call.
+        index: usize,
+        /// The signature, whole.
+        signature: String,
     },
     /// A call is complete.
     CallDone {
@@ -119,7 +131,7 @@ impl Fold {
         Fold { origin, content: Vec::new(), open: false, calls: Vec::new(), usage: None, stop: None }
     }
 
-    /// Takes in the next event. Deltas of a call that never started are ignored.
+    /// Takes in the next event. Deltas of a call that never started are ignored; [`Event::Retrying`] begins anew.
     pub fn push(&mut self, event: &Event) {
         match event {
             Event::TextDelta(delta) => match self.open_block() {
@@ -152,9 +164,13 @@ impl Fold {
                 self.open = false;
             }
             Event::ArgumentsDelta { index, text } => {
-                let block = self.calls.get(*index).and_then(|place| self.content.get_mut(*place));
-                if let Some(Content::ToolCall(call)) = block {
+                if let Some(call) = self.call(*index) {
                     call.arguments.push_str(text);
+                }
+            }
+            Event::CallSignature { index, signature } => {
+                if let Some(call) = self.call(*index) {
+                    call.signature = Some(signature.clone());
                 }
             }
             Event::Block(block) => {
@@ -164,7 +180,8 @@ impl Fold {
             Event::Replace { blocks, with } => self.replace(blocks, with),
             Event::Usage(usage) => self.usage = Some(*usage),
             Event::Stopped(stop) => self.stop = Some(stop.clone()),
-            Event::CallDone { .. } | Event::Started { .. } | Event::Retrying { .. } | Event::Ping => {}
+            Event::Retrying { .. } => *self = Fold::new(self.origin.clone()),
+            Event::CallDone { .. } | Event::Started { .. } | Event::Ping => {}
         }
     }
 
@@ -206,6 +223,13 @@ impl Fold {
         self.content.splice(start..end, [with.clone()]);
         for place in self.calls.iter_mut().filter(|place| **place >= end) {
             *place = *place + 1 - (end - start);
+        }
+    }
+
+    fn call(&mut self, index: usize) -> Option<&mut ToolCall> {
+        match self.content.get_mut(*self.calls.get(index)?)? {
+            Content::ToolCall(call) => Some(call),
+            _ => None,
         }
     }
 

@@ -168,6 +168,12 @@ impl Memo {
         self.messages.iter().zip(messages).take_while(|(old, new)| Arc::ptr_eq(old, new)).count()
     }
 
+    /// Returns how many messages were encoded last.
+    #[cfg(feature = "http")]
+    pub(crate) fn messages_known(&self) -> usize {
+        self.messages.len()
+    }
+
     /// Encodes what is new in the messages from `from` on. On an error nothing is known any more.
     pub(crate) fn update(
         &mut self,

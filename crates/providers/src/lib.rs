@@ -4,41 +4,67 @@ pub mod anthropic;
 mod api_error;
 mod assemble;
 mod base_url;
+pub mod bedrock;
 mod body;
+mod cassette;
+#[cfg(feature = "http")]
+mod cassette_file;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod error;
 mod event;
 mod feature;
 mod framing;
+pub mod gemini;
 mod history;
 #[cfg(feature = "http")]
 mod http;
+pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
+mod percent;
+mod playback;
 mod provider;
+mod record;
+mod replay;
 mod request;
 mod retry;
 mod scripted;
 mod secret;
 mod shape;
+mod sign;
+#[cfg(feature = "sigv4")]
+mod sigv4;
 mod sse;
 mod text;
 mod wire;
 
 pub use anthropic::Anthropic;
 pub use base_url::{BaseUrl, BaseUrlError};
+pub use bedrock::Bedrock;
 pub use body::Body;
+pub use cassette::{Cassette, CassetteError, Chunk, Ending, Exchange};
+#[cfg(feature = "http")]
+pub use cassette_file::CassetteFile;
 pub use error::{DecodeError, EncodeError, ErrorKind, Place, ProviderError, Waiting};
 pub use event::{Event, Fold};
 pub use feature::{Feature, Support};
+pub use gemini::Gemini;
 pub use history::Memo;
 #[cfg(feature = "http")]
 pub use http::{HttpProvider, Timeouts};
+pub use ollama::Ollama;
 pub use openai_chat::{Dialect, OpenAiChat};
 pub use openai_responses::OpenAiResponses;
 pub use provider::{Provider, Reply};
+pub use record::{Record, Recording};
+pub use replay::Replay;
 pub use request::{Cache, Effort, OutputSchema, Request, Thinking};
 pub use retry::RetryPolicy;
 pub use scripted::{Scripted, Turn};
 pub use secret::Secret;
+pub use sign::{Sign, SignError};
+#[cfg(feature = "sigv4")]
+pub use sigv4::SigV4;
 pub use sse::{SseEvent, SseParser};
 pub use wire::{Decode, HttpRequest, Wire};

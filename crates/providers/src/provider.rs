@@ -5,7 +5,7 @@
 use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 
-use crate::{Event, ProviderError, Request};
+use crate::{ErrorKind, Event, ProviderError, Request, Wire, retry};
 
 /// Something that answers requests: a service, a local server, a script.
 #[async_trait]
@@ -32,7 +32,7 @@ pub trait Provider: Send + Sync {
 pub trait Reply: Send {
     /// Returns the next event, or `None` when the message is complete.
     ///
-    /// Cancel safe: a future that is dropped loses no event.
+    /// Cancel safe: a future that is dropped loses no event. Who reads until `None` lets the connection be used again.
     ///
     /// # Errors
     ///
@@ -54,5 +54,29 @@ impl Provider for Box<dyn Provider> {
 
     async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {
         self.as_ref().send(request).await
+    }
+}
+
+/// Returns whether a response of this status has an answer in it.
+pub(crate) fn is_answer(status: u16) -> bool {
+    // No Content and Reset Content have no body.
+    (200..300).contains(&status) && !matches!(status, 204 | 205)
+}
+
+/// Reads a response that has no answer in it.
+pub(crate) fn refusal(
+    wire: &dyn Wire,
+    status: u16,
+    headers: &[(String, String)],
+    body: &[u8],
+) -> ProviderError {
+    match status {
+        200..=299 => ProviderError::api(status, ErrorKind::Other, "the service answered without an answer"),
+        300..=399 => {
+            let to = retry::header(headers, "location").unwrap_or("nowhere");
+            let message = format!("it redirects to {to}: is that the right base URL?");
+            ProviderError::api(status, ErrorKind::NotFound, &message)
+        }
+        _ => wire.error(status, headers, body),
     }
 }

@@ -1,11 +1,11 @@
 //! When to try again, as arithmetic.
 //!
-//! The policy sees no clock and no dice: elapsed time and jitter come in, a wait comes out. It must be asked only
-//! before the first byte of an answer; after that, trying again would say things twice.
+//! The policy sees no clock and no dice: elapsed time and jitter come in, a wait comes out. Before the first byte of an
+//! answer nothing is lost by trying again; after it, everything that was said is said twice, so that needs leave.
 
 use std::time::Duration;
 
-use crate::ProviderError;
+use crate::{ErrorKind, ProviderError};
 
 /// How often and how patiently a request is tried.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -19,10 +19,15 @@ pub struct RetryPolicy {
     pub max: Duration,
     /// The most time that all attempts and waits may take. A service that asks for a longer wait is given up on.
     pub budget: Duration,
+    /// Whether an answer that broke off after its first byte may be asked for again.
+    ///
+    /// What came of it is then void, and everybody who shows or stores words as they come must be able to take them
+    /// back: see [`Event::Retrying`](crate::Event::Retrying).
+    pub restart: bool,
 }
 
 impl Default for RetryPolicy {
-    /// Four attempts: 0.5 s, doubled up to 8 s, within two minutes.
+    /// Four attempts: 0.5 s, doubled up to 8 s, within two minutes; no restarts.
     ///
     /// Base and limit are those of the official Python clients (read 2026-11); they try three times.
     fn default() -> Self {
@@ -31,6 +36,7 @@ impl Default for RetryPolicy {
             base: Duration::from_millis(500),
             max: Duration::from_secs(8),
             budget: Duration::from_secs(120),
+            restart: false,
         }
     }
 }
@@ -41,10 +47,12 @@ impl RetryPolicy {
         RetryPolicy { max_attempts: 1, ..RetryPolicy::default() }
     }
 
-    /// Returns how long to wait before the next attempt, or `None` to give up.
+    /// Returns how long to wait before the next attempt after one that failed before the first byte of its answer, or
+    /// `None` to give up.
     ///
     /// `attempt` is the one that failed, from 1; `jitter` is between 0 and 1 and shortens our own wait by up to a
-    /// quarter; `elapsed` counts from the start of the first attempt. A wait that the service asks for is kept exactly.
+    /// quarter; `elapsed` counts from the start of the first attempt. A wait that the service asks for is kept exactly, or
+    /// is a reason to give up where it is longer than the budget; [`ProviderError::retry_after`] has it then.
     ///
     /// ```
     /// use std::time::Duration;
@@ -64,7 +72,9 @@ impl RetryPolicy {
         jitter: f64,
         elapsed: Duration,
     ) -> Option<Duration> {
-        if attempt >= self.max_attempts || !error.is_retryable() {
+        // Whatever the headers say: the same body is refused again.
+        let hopeless = matches!(error.kind(), Some(ErrorKind::InvalidRequest | ErrorKind::ContextTooLong));
+        if attempt >= self.max_attempts || hopeless || !error.is_retryable() {
             return None;
         }
         let doublings = attempt.saturating_sub(1).min(31);
@@ -77,6 +87,17 @@ impl RetryPolicy {
             }
         };
         (elapsed.saturating_add(wait) <= self.budget).then_some(wait)
+    }
+
+    /// The same after an attempt of whose answer some bytes had come: `None` unless [`RetryPolicy::restart`] is set.
+    pub fn restart(
+        &self,
+        attempt: u32,
+        error: &ProviderError,
+        jitter: f64,
+        elapsed: Duration,
+    ) -> Option<Duration> {
+        if self.restart { self.next(attempt, error, jitter, elapsed) } else { None }
     }
 }
 
@@ -106,10 +127,30 @@ fn number(value: Option<&str>) -> Option<f64> {
     value?.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
 }
 
+/// Writes seconds since 1970 as an HTTP date.
+#[cfg(feature = "http")]
+pub(crate) fn print_date(seconds: u64) -> String {
+    let (days, clock) = (seconds / 86_400, seconds % 86_400);
+    // Counting years from March, in eras of 400 years.
+    let shifted = days + 719_468;
+    let (era, day) = (shifted / 146_097, shifted % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, (month + 2) % 12);
+    let year = era * 400 + year + u64::from(month < 2);
+    let names = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    let weekday = names.get((days % 7) as usize).copied().unwrap_or_default();
+    let month = MONTHS.get(month as usize).copied().unwrap_or_default();
+    let (hour, minute, second) = (clock / 3600, clock / 60 % 60, clock % 60);
+    format!("{weekday}, {day:02} {month} {year} {hour:02}:{minute:02}:{second:02} GMT")
+}
+
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
 /// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`, the only form of RFC 9110 that is still sent.
 fn http_date(text: &str) -> Option<i64> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let (_, rest) = text.split_once(", ")?;
     let mut words = rest.split(' ');
     let day: i64 = words.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;

@@ -4,14 +4,11 @@
 //! was killed and started again goes on where the conversation is. Every request is encoded on a real wire first, so an
 //! illegal history fails here as it would at the service.
 
-use std::collections::VecDeque;
-use std::future::poll_fn;
-use std::task::Poll;
-
 use async_trait::async_trait;
 use serde_json::Value;
 use trunkline_message_tree::{Origin, StopReason, Usage};
 
+use crate::playback::{Playback, Step};
 use crate::{Anthropic, Event, Provider, ProviderError, Reply, Request, Wire};
 
 /// A provider whose answers are computed from the request.
@@ -68,7 +65,7 @@ impl Provider for Scripted {
         let turn = (self.script)(&request);
         // Nobody counts tokens here: four bytes each is the usual estimate for English and code.
         let input_tokens = encoded.body.len() as u64 / 4;
-        Ok(Box::new(turn.into_reply(request.model, input_tokens)))
+        Ok(Box::new(Playback::new(turn.into_steps(request.model, input_tokens))))
     }
 }
 
@@ -78,13 +75,13 @@ impl Provider for Scripted {
 /// for any, and is done otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct Turn {
-    steps: Vec<Step>,
+    parts: Vec<Part>,
     stop: Option<StopReason>,
     end: End,
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum Part {
     Say(String),
     Think { text: String, signature: Option<String> },
     Call { id: String, name: String, arguments: String },
@@ -111,13 +108,13 @@ impl Turn {
 
     /// Adds words.
     pub fn and_say(mut self, text: impl Into<String>) -> Self {
-        self.steps.push(Step::Say(text.into()));
+        self.parts.push(Part::Say(text.into()));
         self
     }
 
     /// Adds reasoning.
     pub fn think(mut self, text: impl Into<String>, signature: Option<&str>) -> Self {
-        self.steps.push(Step::Think { text: text.into(), signature: signature.map(str::to_owned) });
+        self.parts.push(Part::Think { text: text.into(), signature: signature.map(str::to_owned) });
         self
     }
 
@@ -133,7 +130,7 @@ impl Turn {
         name: impl Into<String>,
         arguments: impl Into<String>,
     ) -> Self {
-        self.steps.push(Step::Call { id: id.into(), name: name.into(), arguments: arguments.into() });
+        self.parts.push(Part::Call { id: id.into(), name: name.into(), arguments: arguments.into() });
         self
     }
 
@@ -155,30 +152,30 @@ impl Turn {
         self
     }
 
-    fn into_reply(self, model: String, input_tokens: u64) -> ScriptedReply {
-        let mut events = VecDeque::from([Event::Started { model, id: None }]);
+    fn into_steps(self, model: String, input_tokens: u64) -> Vec<Step> {
+        let mut events = vec![Event::Started { model, id: None }];
         let mut calls = 0;
         let mut written = 0;
-        let last = self.steps.len().saturating_sub(1);
-        for (position, step) in self.steps.into_iter().enumerate() {
+        let last = self.parts.len().saturating_sub(1);
+        for (position, part) in self.parts.into_iter().enumerate() {
             let closes = position < last || matches!(self.end, End::Complete);
-            match step {
-                Step::Say(text) => {
+            match part {
+                Part::Say(text) => {
                     written += text.len();
                     events.extend(pieces(&text).map(|piece| Event::TextDelta(piece.to_owned())));
                     events.extend(closes.then_some(Event::BlockDone));
                 }
-                Step::Think { text, signature } => {
+                Part::Think { text, signature } => {
                     written += text.len();
                     events.extend(pieces(&text).map(|piece| Event::ThinkingDelta(piece.to_owned())));
                     events.extend(signature.filter(|_| closes).map(Event::Signature));
                     events.extend(closes.then_some(Event::BlockDone));
                 }
-                Step::Call { id, name, arguments } => {
+                Part::Call { id, name, arguments } => {
                     written += arguments.len();
                     let index = calls;
                     calls += 1;
-                    events.push_back(Event::CallStarted { index, id, name });
+                    events.push(Event::CallStarted { index, id, name });
                     events.extend(
                         pieces(&arguments)
                             .map(|piece| Event::ArgumentsDelta { index, text: piece.to_owned() }),
@@ -191,45 +188,17 @@ impl Turn {
             let usage =
                 Usage { input_tokens, output_tokens: (written as u64).div_ceil(4), ..Usage::default() };
             let stop = self.stop.unwrap_or(if calls > 0 { StopReason::ToolUse } else { StopReason::EndTurn });
-            events.push_back(Event::Usage(usage));
-            events.push_back(Event::Stopped(stop));
+            events.push(Event::Usage(usage));
+            events.push(Event::Stopped(stop));
         }
-        ScriptedReply { events, end: self.end }
+        let mut steps: Vec<Step> = events.into_iter().map(Step::Event).collect();
+        steps.extend(match self.end {
+            End::Complete => None,
+            End::Fail(error) => Some(Step::Fail(error)),
+            End::Hang => Some(Step::Hang),
+        });
+        steps
     }
-}
-
-struct ScriptedReply {
-    events: VecDeque<Event>,
-    end: End,
-}
-
-#[async_trait]
-impl Reply for ScriptedReply {
-    async fn next(&mut self) -> Result<Option<Event>, ProviderError> {
-        yield_once().await;
-        if let Some(event) = self.events.pop_front() {
-            return Ok(Some(event));
-        }
-        match &self.end {
-            End::Complete => Ok(None),
-            End::Fail(error) => Err(error.clone()),
-            End::Hang => std::future::pending().await,
-        }
-    }
-}
-
-/// Lets others run, so that a cancel can come between any two events.
-async fn yield_once() {
-    let mut yielded = false;
-    poll_fn(|context| {
-        if yielded {
-            return Poll::Ready(());
-        }
-        yielded = true;
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }
 
 /// Cuts a text into pieces of about a word or two.

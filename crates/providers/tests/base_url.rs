@@ -28,6 +28,21 @@ fn addresses_are_joined_as_people_mean_them() {
 }
 
 #[test]
+fn a_version_of_any_name_is_not_said_twice() {
+    let path = "/v1beta/models/m:generateContent";
+    for (base, expected) in [
+        ("https://g.example", "https://g.example/v1beta/models/m:generateContent at g.example"),
+        ("https://g.example/v1beta/", "https://g.example/v1beta/models/m:generateContent at g.example"),
+        (
+            "https://a.example/v1/projects/p/locations/global/publishers/google",
+            "https://a.example/v1/projects/p/locations/global/publishers/google/models/m:generateContent at a.example",
+        ),
+    ] {
+        assert_eq!(join(base, path), expected);
+    }
+}
+
+#[test]
 fn what_is_no_address_is_refused() {
     for base in [
         "",

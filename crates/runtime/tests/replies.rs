@@ -206,3 +206,44 @@ async fn absurd_counts_of_tokens_are_a_limit_and_nothing_worse() {
     let stop = session.prompt("go", &trunkline_runtime::Cancel::new()).await;
     assert_eq!(stop_line(&stop), "at the limit of tokens");
 }
+
+/// A model whose answer breaks off and is begun anew, as a retry policy with leave to restart has it.
+struct Restarting(Origin);
+
+#[async_trait]
+impl Provider for Restarting {
+    fn origin(&self) -> &Origin {
+        &self.0
+    }
+
+    fn wire(&self) -> &str {
+        "anthropic"
+    }
+
+    async fn send(&self, _: Request) -> Result<Box<dyn Reply>, ProviderError> {
+        let mut events = vec![
+            Event::TextDelta("half a sen".to_owned()),
+            Event::BlockDone,
+            Event::CallStarted { index: 0, id: "c1".to_owned(), name: "shell".to_owned() },
+            Event::ArgumentsDelta { index: 0, text: r#"{"path":"rm -rf"}"#.to_owned() },
+            Event::CallDone { index: 0 },
+            Event::Retrying { attempt: 1, wait: std::time::Duration::ZERO, cause: "cut".to_owned() },
+            Event::TextDelta("the whole sentence".to_owned()),
+            Event::BlockDone,
+            Event::Stopped(StopReason::EndTurn),
+        ];
+        events.reverse();
+        Ok(Box::new(Canned(events)))
+    }
+}
+
+#[tokio::test]
+async fn what_came_before_a_restart_is_neither_recorded_nor_run() {
+    let origin = Origin { provider: "test".to_owned(), model: "restarting".to_owned() };
+    let agent = trunkline_runtime::Agent::builder(Restarting(origin)).build().unwrap();
+    let store = std::sync::Arc::new(trunkline_runtime::session_store::MemoryStore::new());
+    let mut session = agent.start(store, "t", None).await.unwrap();
+    let stop = session.prompt("go", &trunkline_runtime::Cancel::new()).await;
+    assert_eq!(stop_line(&stop), "decided other: answered");
+    assert_eq!(session.answer(), "the whole sentence");
+}

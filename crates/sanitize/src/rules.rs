@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use trunkline_message_tree::{Media, MediaSource};
 
 /// The rules of one wire.
 ///
@@ -50,6 +51,8 @@ pub struct WireRules {
     pub words_after_results: bool,
     /// Which pictures and documents are taken at all. DeepSeek: ``unknown variant `image_url``` (recorded).
     pub media: TakenMedia,
+    /// Whether pictures and documents may be given by their address. Ollama takes their bytes only.
+    pub media_by_address: bool,
     /// Whether a result may hold pictures and documents. C15: OpenAI Chat refuses them in a `tool` message.
     pub media_in_results: bool,
     /// Whether a result is always a list of blocks, and never a string, which may be blank.
@@ -109,6 +112,20 @@ impl WireRules {
             "server_tools: a call that the provider runs is sent while its result may still come, and left out once the user \
              has spoken and it has not",
         )
+    }
+
+    /// Whether a picture like this is taken, in a place that takes pictures.
+    pub(crate) fn takes_image(&self, image: &Media) -> bool {
+        self.media != TakenMedia::None && self.takes_source(image)
+    }
+
+    /// Whether a document like this is taken, in a place that takes documents.
+    pub(crate) fn takes_document(&self, document: &Media) -> bool {
+        self.media == TakenMedia::All && self.takes_source(document)
+    }
+
+    fn takes_source(&self, media: &Media) -> bool {
+        self.media_by_address || !matches!(media.source, MediaSource::Url(_))
     }
 }
 

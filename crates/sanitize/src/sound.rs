@@ -9,7 +9,7 @@ use trunkline_message_tree::{Content, Message, Part, Role, StopReason, ToolCall,
 use crate::passes::{id_fits, is_blank, is_blank_part, is_server_block, is_thinking, provenance};
 use crate::{
     Alternate, BlankText, CallSignatures, Head, IdScope, Reasoning, RequestFacts, ResultPlace, SystemPlace,
-    Tail, TakenMedia, Thinking, WireRules, facts, json,
+    Tail, Thinking, WireRules, facts, json,
 };
 
 /// More calls in one turn than this are paired with a map, by the passes.
@@ -211,8 +211,8 @@ impl<'a> Walk<'a> {
         for block in &message.content {
             let sound = match block {
                 Content::ToolResult(result) => may_answer && !words && self.answer(result),
-                Content::Image(_) => self.rules.media != TakenMedia::None,
-                Content::Document(_) => self.rules.media == TakenMedia::All,
+                Content::Image(image) => self.rules.takes_image(image),
+                Content::Document(document) => self.rules.takes_document(document),
                 Content::Opaque { wire, json } => {
                     *wire == self.rules.wire
                         && json::is_carried_object(json)
@@ -333,8 +333,8 @@ impl<'a> Walk<'a> {
                 let is_block = result.content.len() > 1 || self.rules.results_are_blocks;
                 !is_block || self.rules.blank_text == BlankText::Allowed || !is_blank(text)
             }
-            Part::Image(_) => self.rules.media != TakenMedia::None && self.rules.media_in_results,
-            Part::Document(_) => self.rules.media == TakenMedia::All && self.rules.media_in_results,
+            Part::Image(image) => self.rules.takes_image(image) && self.rules.media_in_results,
+            Part::Document(document) => self.rules.takes_document(document) && self.rules.media_in_results,
             Part::Opaque { wire, json } => *wire == self.rules.wire && json::is_carried_object(json),
         });
         fine && !passed_over

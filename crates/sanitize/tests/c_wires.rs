@@ -305,17 +305,21 @@ fn c16_a_letter_is_never_cut_in_two() {
 }
 
 #[test]
-fn c15_ollama_takes_pictures_and_no_documents() {
+fn c15_ollama_takes_the_bytes_of_pictures_and_no_documents() {
     check(
         &WireRules::ollama(),
         "user: look
          + image image/png base64 AAAA
+         + image image/png url https://example.org/a.png
          + document application/pdf base64 BBBB",
         expect![[r#"
             ?? message 0 block 2: pictures and documents are not taken
+            ?? message 0 block 3: pictures and documents are not taken
             user: look
             + image image/png base64 AAAA
+            + text: (image/png left out: not taken here)
             + text: (application/pdf left out: not taken here)
+            -- replaced media (1) by words: not taken on this wire
             -- replaced media (1) by words: not taken on this wire
         "#]],
     );

@@ -17,7 +17,7 @@ use trunkline_sanitize::{
 /// A known rule set, often with a few rules of others.
 pub(crate) fn rules() -> impl Strategy<Value = WireRules> {
     let known = || select(WireRules::NAMES).prop_map(|name| WireRules::named(name).expect("a known name"));
-    let mixed = (known(), vec((0..21_u8, known()), 1..6)).prop_map(|(mut rules, others)| {
+    let mixed = (known(), vec((0..22_u8, known()), 1..6)).prop_map(|(mut rules, others)| {
         for (field, other) in others {
             borrow_rule(&mut rules, field, other);
         }
@@ -48,6 +48,7 @@ fn borrow_rule(rules: &mut WireRules, field: u8, other: WireRules) {
         17 => rules.reasoning_beside_calls = other.reasoning_beside_calls,
         18 => rules.call_signatures = other.call_signatures,
         19 => rules.thinking_may_end_turn = other.thinking_may_end_turn,
+        20 => rules.media_by_address = other.media_by_address,
         _ => rules.null_arguments = other.null_arguments,
     }
 }
@@ -217,8 +218,12 @@ fn text() -> impl Strategy<Value = Content> {
 }
 
 fn media() -> impl Strategy<Value = Media> {
-    select(vec!["AAAA", "BBBB"])
-        .prop_map(|data| Media { media_type: "image/png".into(), source: MediaSource::Base64(data.into()) })
+    select(vec![
+        MediaSource::Base64("AAAA".into()),
+        MediaSource::Base64("BBBB".into()),
+        MediaSource::Url("https://example.org/a".into()),
+    ])
+    .prop_map(|source| Media { media_type: "image/png".into(), source })
 }
 
 fn call(id: String, arguments: String) -> Content {

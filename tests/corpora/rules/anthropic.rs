@@ -25,7 +25,9 @@ pub(super) const RULES: &[Rule] = &[
         about: About::Form,
         sentence: "user messages in a row are one turn to the service; we send results and what follows them in one",
         explain: |spot| match (spot.theirs, spot.ours) {
-            (Value::Array(theirs), Value::Array(ours)) if spot.is(&["messages"]) && theirs.len() != ours.len() => {
+            (Value::Array(theirs), Value::Array(ours))
+                if spot.is(&["messages"]) && theirs.len() != ours.len() =>
+            {
                 Verdict::Instead(super::joined(theirs, "user"), super::joined(ours, "user"))
             }
             _ => Verdict::No,
@@ -34,12 +36,22 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         about: About::Unsaid,
         sentence: "where the words of an answer were taken from is not kept",
-        explain: |spot| Verdict::explained_if(spot.is(&["messages[].content[].citations"]) && spot.is_missing()),
+        explain: |spot| {
+            Verdict::explained_if(spot.is(&["messages[].content[].citations"]) && spot.is_missing())
+        },
     },
     Rule {
         about: About::Unsaid,
         sentence: "who made a call, the model or a program of it, is not kept",
         explain: |spot| Verdict::explained_if(spot.is(&["messages[].content[].caller"]) && spot.is_missing()),
+    },
+    Rule {
+        about: About::Choice,
+        sentence: "on Vertex AI the model stands in the path: who sends there takes it out of the body",
+        explain: |spot| {
+            let there = !spot.their_body["anthropic_version"].is_null() && spot.is_added();
+            Verdict::explained_if(spot.is(&["model"]) && there)
+        },
     },
     Rule {
         about: About::Form,

@@ -49,7 +49,8 @@ pub(super) const RULES: &[Rule] = &[
         about: About::Form,
         sentence: "an output schema in a string is the same if its JSON is",
         explain: |spot| {
-            let read = |value: &Value| value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+            let read =
+                |value: &Value| value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
             let (theirs, ours) = (read(spot.theirs), read(spot.ours));
             Verdict::explained_if(spot.is(&["*.jsonSchema.schema"]) && theirs.is_some() && theirs == ours)
         },
@@ -58,7 +59,9 @@ pub(super) const RULES: &[Rule] = &[
         about: About::Form,
         sentence: "messages of one role in a row are one turn to the service",
         explain: |spot| match (spot.theirs, spot.ours) {
-            (Value::Array(theirs), Value::Array(ours)) if spot.is(&["messages"]) && theirs.len() != ours.len() => {
+            (Value::Array(theirs), Value::Array(ours))
+                if spot.is(&["messages"]) && theirs.len() != ours.len() =>
+            {
                 let join = |list: &[Value]| {
                     let users = super::joined(list, "user");
                     super::joined(users.as_array().map(Vec::as_slice).unwrap_or_default(), "assistant")

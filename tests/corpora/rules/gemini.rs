@@ -34,6 +34,14 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        about: About::Form,
+        sentence: "a turn without a role is the user's",
+        explain: |spot| {
+            let place = spot.is(&["contents[].role"]) && spot.is_added();
+            Verdict::explained_if(place && *spot.ours == "user")
+        },
+    },
+    Rule {
         about: About::Choice,
         sentence: "calls and results carry ids, if only those that we gave them",
         explain: |spot| {
@@ -50,7 +58,10 @@ pub(super) const RULES: &[Rule] = &[
                 let mut left: Vec<&Value> = theirs.iter().collect();
                 let mut sorted = Vec::with_capacity(theirs.len());
                 for part in ours {
-                    match left.iter().position(|one| name(one) == name(part) && one["functionResponse"].is_object()) {
+                    match left
+                        .iter()
+                        .position(|one| name(one) == name(part) && one["functionResponse"].is_object())
+                    {
                         Some(at) => sorted.push(left.remove(at).clone()),
                         None => return Verdict::No,
                     }
@@ -89,7 +100,9 @@ pub(super) const RULES: &[Rule] = &[
         about: About::Form,
         sentence: "turns of the user in a row say what one turn says",
         explain: |spot| match (spot.theirs, spot.ours) {
-            (Value::Array(theirs), Value::Array(ours)) if spot.is(&["contents"]) && theirs.len() != ours.len() => {
+            (Value::Array(theirs), Value::Array(ours))
+                if spot.is(&["contents"]) && theirs.len() != ours.len() =>
+            {
                 Verdict::Instead(joined(theirs), joined(ours))
             }
             _ => Verdict::No,
@@ -120,7 +133,8 @@ fn camel(value: &Value) -> Value {
                     camel.push_str(&first.to_uppercase());
                     camel.push_str(rest);
                 }
-                let value = if OF_OTHERS.contains(&name.as_str()) { value.clone() } else { self::camel(value) };
+                let value =
+                    if OF_OTHERS.contains(&name.as_str()) { value.clone() } else { self::camel(value) };
                 (camel, value)
             });
             Value::Object(fields.collect())
@@ -146,7 +160,9 @@ fn tools(groups: &Value) -> Value {
 
 fn function(function: &Value) -> Value {
     let fields = function.as_object().into_iter().flatten().map(|(name, value)| match name.as_str() {
-        "parameters" => ("parametersJsonSchema".to_owned(), super::super::super::recorded::lower_types(value)),
+        "parameters" => {
+            ("parametersJsonSchema".to_owned(), super::super::super::recorded::lower_types(value))
+        }
         _ => (name.clone(), value.clone()),
     });
     Value::Object(fields.filter(|(_, value)| !value.is_null()).collect::<Map<String, Value>>())

@@ -46,7 +46,9 @@ const SHARED: &[Rule] = &[
         about: About::Choice,
         sentence: "texts that have to travel as one string are joined by a line break: many servers take nothing else",
         explain: |spot| {
-            let (Value::Array(parts), Value::String(text)) = (spot.theirs, spot.ours) else { return Verdict::No };
+            let (Value::Array(parts), Value::String(text)) = (spot.theirs, spot.ours) else {
+                return Verdict::No;
+            };
             let texts: Option<Vec<&str>> = parts.iter().map(|part| part["text"].as_str()).collect();
             let place = spot.is(&["*.content", "*.output"]);
             Verdict::explained_if(place && texts.is_some_and(|texts| texts.join("\n") == *text))
@@ -109,7 +111,9 @@ const SHARED: &[Rule] = &[
         about: About::Form,
         sentence: "the order of tools says nothing: ours stand before those of the provider",
         explain: |spot| match (spot.theirs, spot.ours) {
-            (Value::Array(theirs), Value::Array(ours)) if spot.is(&["tools"]) && theirs.len() == ours.len() => {
+            (Value::Array(theirs), Value::Array(ours))
+                if spot.is(&["tools"]) && theirs.len() == ours.len() =>
+            {
                 let name = |tool: &Value| {
                     let named = [&tool["name"], &tool["function"]["name"], &tool["type"]];
                     named.into_iter().find(|name| name.is_string()).cloned().unwrap_or_else(|| tool.clone())
@@ -117,7 +121,9 @@ const SHARED: &[Rule] = &[
                 let mut left: Vec<&Value> = ours.iter().collect();
                 let mut sorted = Vec::with_capacity(ours.len());
                 for tool in theirs {
-                    let Some(at) = left.iter().position(|one| name(one) == name(tool)) else { return Verdict::No };
+                    let Some(at) = left.iter().position(|one| name(one) == name(tool)) else {
+                        return Verdict::No;
+                    };
                     sorted.push(left.remove(at).clone());
                 }
                 match sorted == *ours {

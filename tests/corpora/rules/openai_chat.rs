@@ -115,7 +115,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         about: About::Unsaid,
         sentence: "the beginning of an answer that the model must go on from has no word of ours: it goes as a message",
-        explain: |spot| Verdict::explained_if(spot.is(&["messages[].prefix", "messages[].partial"]) && spot.is_missing()),
+        explain: |spot| {
+            Verdict::explained_if(spot.is(&["messages[].prefix", "messages[].partial"]) && spot.is_missing())
+        },
     },
     Rule {
         about: About::Unsaid,
@@ -136,13 +138,17 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         about: About::Choice,
         sentence: "details of reasoning go back as they came to OpenRouter, and nowhere else",
-        explain: |spot| Verdict::explained_if(spot.is(&["messages[].reasoning_details"]) && spot.is_missing()),
+        explain: |spot| {
+            Verdict::explained_if(spot.is(&["messages[].reasoning_details"]) && spot.is_missing())
+        },
     },
     Rule {
         about: About::Form,
         sentence: "instructions that say nothing are not sent",
         explain: |spot| match (spot.theirs, spot.ours) {
-            (Value::Array(theirs), Value::Array(ours)) if spot.is(&["messages"]) && theirs.len() > ours.len() => {
+            (Value::Array(theirs), Value::Array(ours))
+                if spot.is(&["messages"]) && theirs.len() > ours.len() =>
+            {
                 Verdict::Instead(super::without_silence(theirs), spot.ours.clone())
             }
             _ => Verdict::No,

@@ -34,12 +34,13 @@ pub(super) const RULES: &[Rule] = &[
         about: About::Form,
         sentence: "an assistant item of several texts is as many items of one; instructions that say nothing are not sent",
         explain: |spot| match (spot.theirs, spot.ours) {
-            (Value::Array(theirs), Value::Array(ours)) if spot.is(&["input"]) && theirs.len() != ours.len() => {
+            (Value::Array(theirs), Value::Array(ours))
+                if spot.is(&["input"]) && theirs.len() != ours.len() =>
+            {
                 let parts = |item: &Value| match &item["content"] {
-                    Value::Array(parts) if item["role"] == "assistant" && parts.len() > 1 => parts
-                        .iter()
-                        .map(|part| json!({"role": "assistant", "content": [part]}))
-                        .collect(),
+                    Value::Array(parts) if item["role"] == "assistant" && parts.len() > 1 => {
+                        parts.iter().map(|part| json!({"role": "assistant", "content": [part]})).collect()
+                    }
                     _ => vec![item.clone()],
                 };
                 let theirs: Vec<Value> = theirs.iter().flat_map(parts).collect();
@@ -94,7 +95,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         about: About::Choice,
         sentence: "items of ours carry neither id nor status: an id makes the service look for what belongs to it",
-        explain: |spot| Verdict::explained_if(spot.is(&["input[].id", "input[].status"]) && spot.is_missing()),
+        explain: |spot| {
+            Verdict::explained_if(spot.is(&["input[].id", "input[].status"]) && spot.is_missing())
+        },
     },
     Rule {
         about: About::Choice,

@@ -9,8 +9,8 @@ use trunkline_message_tree::{Content, Message, Origin, Role, notation};
 use trunkline_sanitize::{Account, WireRules, sanitize};
 
 use super::{accepted, wires};
-use crate::{recordings, services};
 use crate::validators::FOREIGN;
+use crate::{recordings, services};
 
 #[test]
 fn accepted_histories_can_go_on_at_every_other_service() {

@@ -84,7 +84,7 @@ pub(super) fn request(
         temperature: request.temperature,
         top_p: request.top_p,
         reasoning: effort.map(|effort| ReasoningSwitch { effort }),
-        text: text,
+        text,
         prompt_cache_key: request.cache_key.as_deref(),
         prompt_cache_retention: long.then_some("24h"),
         safety_identifier: request.user.as_deref(),

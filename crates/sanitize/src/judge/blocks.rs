@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::de::IgnoredAny;
-use trunkline_message_tree::{Content, Message, Part, Role, ToolResult};
+use trunkline_message_tree::{Content, Media, MediaSource, Message, Part, Role, ToolResult};
 
 use super::Case;
 use crate::{BlankText, BlockKind, Place, ResultPlace, TakenMedia, ViolationKind};
@@ -37,10 +37,10 @@ pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
                     case.find(at, ViolationKind::Blank);
                 }
                 Content::ToolResult(result) => case.result(at, result),
-                Content::Image(_) if case.rules.media == TakenMedia::None => {
+                Content::Image(media) if case.is_refused_media(BlockKind::Image, media) => {
                     case.find(at, ViolationKind::MediaRefused);
                 }
-                Content::Document(_) if case.rules.media != TakenMedia::All => {
+                Content::Document(media) if case.is_refused_media(BlockKind::Document, media) => {
                     case.find(at, ViolationKind::MediaRefused);
                 }
                 Content::Opaque { wire, json } => case.opaque(at, foreign_items, wire, json),
@@ -83,15 +83,25 @@ impl Case<'_> {
         }
     }
 
+    fn is_refused_media(&self, block: BlockKind, media: &Media) -> bool {
+        let taken = match self.rules.media {
+            TakenMedia::All => true,
+            TakenMedia::Images => block == BlockKind::Image,
+            TakenMedia::None => false,
+        };
+        let by_address = matches!(media.source, MediaSource::Url(_));
+        !taken || (by_address && !self.rules.media_by_address)
+    }
+
     fn result(&mut self, at: Place, result: &ToolResult) {
         let call_id = || result.call_id.clone();
         let mut says_something = false;
         let mut bytes = 0;
         for part in &result.content {
-            let (block, blank) = match part {
+            let (media, blank) = match part {
                 Part::Text { text } => (None, text.trim().is_empty()),
-                Part::Image(_) => (Some(BlockKind::Image), false),
-                Part::Document(_) => (Some(BlockKind::Document), false),
+                Part::Image(media) => (Some((BlockKind::Image, media)), false),
+                Part::Document(media) => (Some((BlockKind::Document, media)), false),
                 Part::Opaque { wire, json } => {
                     if *wire != self.rules.wire || !is_json_object(json) {
                         self.find(at, ViolationKind::ForeignBlock { block: BlockKind::Opaque });
@@ -108,14 +118,11 @@ impl Case<'_> {
             if blank && self.rules.blank_text != BlankText::Allowed && is_block {
                 self.find(at, ViolationKind::Blank);
             }
-            match block {
-                Some(BlockKind::Image) if self.rules.media == TakenMedia::None => {
+            match media {
+                Some((block, media)) if self.is_refused_media(block, media) => {
                     self.find(at, ViolationKind::MediaRefused);
                 }
-                Some(BlockKind::Document) if self.rules.media != TakenMedia::All => {
-                    self.find(at, ViolationKind::MediaRefused);
-                }
-                Some(block) if !self.rules.media_in_results => {
+                Some((block, _)) if !self.rules.media_in_results => {
                     self.find(at, ViolationKind::Misplaced { block });
                 }
                 _ => {}

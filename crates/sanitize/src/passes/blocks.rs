@@ -13,7 +13,7 @@ use super::{Item, is_blank, is_blank_part, raw_words};
 use crate::json;
 use crate::{
     BlankText, BlockKind, CallSignatures, ForeignReasoning, Place, Reasoning, Repair, RepairKind,
-    RequestFacts, SIGNATURE_STUB, TakenMedia, ThinkingLoss, WireRules,
+    RequestFacts, SIGNATURE_STUB, ThinkingLoss, WireRules,
 };
 
 /// Drops refused blocks in place. `leading` tells whether only instructions came before.
@@ -253,18 +253,23 @@ fn quoted_reasoning(text: &str) -> Content {
 
 /// Puts words in the place of pictures and documents where a wire takes none, and of raw parts that are not its own.
 fn replace_media(message: &mut Message, at: Place, rules: &WireRules, repairs: &mut Vec<Repair>) {
-    let (images, documents) = (rules.media != TakenMedia::None, rules.media == TakenMedia::All);
     let words = |media: &Media| format!("({} left out: not taken here)", media.media_type);
     for (block, content) in message.content.iter_mut().enumerate() {
         let mut parts = 0;
         match content {
-            Content::Image(media) if !images => (*content, parts) = (Content::text(words(media)), 1),
-            Content::Document(media) if !documents => (*content, parts) = (Content::text(words(media)), 1),
+            Content::Image(image) if !rules.takes_image(image) => {
+                (*content, parts) = (Content::text(words(image)), 1);
+            }
+            Content::Document(document) if !rules.takes_document(document) => {
+                (*content, parts) = (Content::text(words(document)), 1);
+            }
             Content::ToolResult(result) => {
                 for part in &mut result.content {
                     match part {
-                        Part::Image(media) if !images => *part = Part::text(words(media)),
-                        Part::Document(media) if !documents => *part = Part::text(words(media)),
+                        Part::Image(image) if !rules.takes_image(image) => *part = Part::text(words(image)),
+                        Part::Document(document) if !rules.takes_document(document) => {
+                            *part = Part::text(words(document));
+                        }
                         Part::Opaque { wire, json }
                             if *wire != rules.wire || !json::is_carried_object(json) =>
                         {

@@ -8,6 +8,8 @@
 
 #![expect(clippy::print_stdout, reason = "a bench speaks to people")]
 
+mod encode;
+
 use std::borrow::Cow;
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -31,6 +33,7 @@ const PIECES: [usize; 3] = [1400, 4 * 1024, 16 * 1024];
 fn main() -> ExitCode {
     let mut bars = Bars::default();
     decode(&mut bars);
+    encode::encode(&mut bars);
     memory(&mut bars);
     ExitCode::from(u8::from(bars.short))
 }
@@ -46,6 +49,10 @@ impl Bars {
         self.line(name, &format!("{value:.2}x"), &format!("{bar:.1}x"), value >= bar);
     }
 
+    fn at_most(&mut self, name: &str, value: f64, bar: f64) {
+        self.line(name, &format!("{value:.2}x"), &format!("{bar:.1}x"), value <= bar);
+    }
+
     fn at_most_mib(&mut self, name: &str, value: f64, bar: f64) {
         self.line(name, &format!("{value:.1} MiB"), &format!("{bar:.1} MiB"), value <= bar);
     }
@@ -56,9 +63,12 @@ impl Bars {
     }
 }
 
+/// Reads all that a client needs of one event and makes nothing of it.
+type Read = fn(&str) -> usize;
+
 /// Decoding against the two other ways to read the same stream.
 fn decode(bars: &mut Bars) {
-    let streams: [(&str, Box<dyn Wire>, String, fn(&str) -> usize); 3] = [
+    let streams: [(&str, Box<dyn Wire>, String, Read); 3] = [
         ("anthropic", Box::new(Anthropic::new()), anthropic(), read_anthropic),
         ("chat", Box::new(OpenAiChat::default()), chat(), read_chat),
         ("responses", Box::new(OpenAiResponses::new()), responses(), read_responses),
@@ -93,7 +103,7 @@ fn ours(wire: &dyn Wire, pieces: &[&[u8]]) -> usize {
     seen + events.len()
 }
 
-fn bare(pieces: &[&[u8]], read: fn(&str) -> usize) -> usize {
+fn bare(pieces: &[&[u8]], read: Read) -> usize {
     let mut parser = SseParser::new();
     let mut seen = 0;
     for piece in pieces {

@@ -1,0 +1,371 @@
+//! The body of a response to events.
+//!
+//! A stream is a row of whole responses, each with the parts that are new; a response that came at once is a row of one.
+//! The end is a finish reason and then the end of the body: counts, signatures and even parts may come after the reason.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use trunkline_message_tree::{Content, Message, StopReason, Usage};
+
+use super::NAME;
+use super::elements::Elements;
+use super::shapes::{BesideText, CallOfPart, Candidate, Members, ResponseShape, UsageShape};
+use crate::framing::{Frame, Framing};
+use crate::{Decode, DecodeError, Event, Request, api_error};
+
+// What is taken of a response's id into the ids of its calls: longer ones are refused by other wires.
+const ID_LIMIT: usize = 28;
+
+pub(super) struct Decoder {
+    body: Body,
+    answer: Answer,
+}
+
+enum Body {
+    Unknown,
+    Array(Elements),
+    Other(Framing),
+}
+
+impl Decoder {
+    pub(super) fn new(request: &Request) -> Self {
+        let calls = |message: &&Arc<Message>| message.calls().next().is_some();
+        let answer = Answer {
+            asked: request.model.clone(),
+            callers: request.messages.iter().filter(calls).cloned().collect(),
+            started: false,
+            id: None,
+            open: Open::Nothing,
+            calls: HashSet::new(),
+            earlier_calls: None,
+            usage: Usage::default(),
+            candidates_tokens: 0,
+            tool_use_tokens: 0,
+            prompt_tokens: 0,
+            finish: None,
+            blocked: false,
+        };
+        Decoder { body: Body::Unknown, answer }
+    }
+}
+
+impl Decode for Decoder {
+    fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let mut bytes = bytes;
+        if matches!(self.body, Body::Unknown) {
+            // As the framing skips them.
+            let skipped = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf);
+            let start = bytes.iter().position(|byte| !skipped(byte)).unwrap_or(bytes.len());
+            bytes = bytes.get(start..).unwrap_or_default();
+            self.body = match bytes.split_first() {
+                None => return Ok(()),
+                Some((b'[', rest)) => {
+                    bytes = rest;
+                    Body::Array(Elements::default())
+                }
+                Some(_) => Body::Other(Framing::default()),
+            };
+        }
+        let answer = &mut self.answer;
+        match &mut self.body {
+            Body::Unknown => Ok(()),
+            Body::Array(elements) => elements.push(bytes, |element| answer.response(element, true, events)),
+            Body::Other(framing) => framing.push(bytes, |frame| answer.frame(&frame, events)),
+        }
+    }
+
+    fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let answer = &mut self.answer;
+        if let Body::Other(framing) = &mut self.body {
+            framing.finish(|frame| answer.frame(&frame, events))?;
+        }
+        answer.end(events)
+    }
+}
+
+/// How far the answer has come.
+struct Answer {
+    // The model of the request, and its messages with calls.
+    asked: String,
+    callers: Vec<Arc<Message>>,
+    started: bool,
+    id: Option<String>,
+    open: Open,
+    // The ids of the calls of this answer, and, once they are asked for, those of the conversation.
+    calls: HashSet<String>,
+    earlier_calls: Option<HashSet<String>>,
+    usage: Usage,
+    prompt_tokens: u64,
+    tool_use_tokens: u64,
+    candidates_tokens: u64,
+    finish: Option<String>,
+    blocked: bool,
+}
+
+/// The block that takes further words.
+enum Open {
+    Nothing,
+    Thoughts,
+    /// A row of text parts is one block, or a signature in the middle of a sentence would break it. `signed` are the parts
+    /// that have more than words, with the range of their words in the block.
+    Text {
+        length: usize,
+        signed: Vec<(usize, usize, Box<str>)>,
+    },
+}
+
+impl Answer {
+    fn frame(&mut self, frame: &Frame<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        match frame {
+            Frame::Event(event) if event.data.is_empty() || event.data.trim() == "[DONE]" => Ok(()),
+            Frame::Event(event) if event.name == "error" => Err(api_error::reported(event.data)),
+            Frame::Event(event) => self.response(event.data, false, events),
+            Frame::Whole(text) => self.response(text, true, events),
+        }
+    }
+
+    fn response(&mut self, json: &str, whole: bool, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let response: ResponseShape<'_> = parse(json)?;
+        if response.error.is_some() {
+            return Err(api_error::reported(json));
+        }
+        let says_something = response.candidates.is_some() || response.prompt_feedback.is_some();
+        if !says_something && response.usage_metadata.is_none() {
+            // In a stream something that is not known; as a whole body not an answer.
+            return if whole { Err(api_error::reported(json)) } else { Ok(()) };
+        }
+        if !self.started {
+            self.started = true;
+            self.id = response.response_id.filter(|id| !id.is_empty());
+            let model = response.model_version.filter(|model| !model.is_empty());
+            let model = model.unwrap_or_else(|| self.asked.clone());
+            events.push(Event::Started { model, id: self.id.clone() });
+        }
+        let ours = |candidate: &Candidate<'_>| candidate.index.unwrap_or_default() == 0;
+        for candidate in response.candidates.into_iter().flatten().filter(ours) {
+            let parts = candidate.content.and_then(|content| content.parts).unwrap_or_default();
+            parts.into_iter().try_for_each(|part| self.part(part.get(), events))?;
+            let reason = candidate.finish_reason.filter(|reason| reason != "FINISH_REASON_UNSPECIFIED");
+            self.finish = reason.or(self.finish.take());
+        }
+        let blocked = response.prompt_feedback.and_then(|feedback| feedback.block_reason);
+        self.blocked |= blocked.is_some_and(|reason| reason != "BLOCKED_REASON_UNSPECIFIED");
+        if let Some(usage) = &response.usage_metadata {
+            self.count(usage, events);
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, json: &str, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        if !json.starts_with('{') {
+            return Ok(());
+        }
+        let mut members: Members<'_> = parse(json)?;
+        members.retain(|_, value| value.get() != "null");
+        if let Some(call) = members.get("functionCall") {
+            return self.call(&parse(call.get())?, signature(&members), events);
+        }
+        let thought = members.get("thought").is_some_and(|thought| thought.get() == "true");
+        match members.get("text").filter(|text| text.get().starts_with('"')) {
+            Some(text) if thought => self.thought(&parse::<String>(text.get())?, signature(&members), events),
+            Some(text) => {
+                let beside = members.keys().any(|name| !matches!(name.as_ref(), "text" | "thought"));
+                self.text(parse(text.get())?, beside.then_some(json), events);
+            }
+            None if members.keys().all(|name| matches!(name.as_ref(), "thought" | "thoughtSignature")) => {
+                // Nothing but a signature. A part must have something in it when it goes back (`required oneof field
+                // 'data' must have one initialized field`), if only words that are empty.
+                match members.get("thoughtSignature") {
+                    Some(_) if thought => self.thought("", signature(&members), events),
+                    Some(raw) => {
+                        let part = format!("{{\"text\":\"\",\"thoughtSignature\":{raw}}}");
+                        self.text(String::new(), Some(&part), events);
+                    }
+                    None => {}
+                }
+            }
+            None => {
+                self.close(events);
+                events.push(carried(json.to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    fn thought(&mut self, text: &str, signature: Option<String>, events: &mut Vec<Event>) {
+        if text.is_empty() && signature.is_none() {
+            return;
+        }
+        // A signed part stands alone.
+        if signature.is_some() || !matches!(self.open, Open::Thoughts) {
+            self.close(events);
+        }
+        if !text.is_empty() {
+            events.push(Event::ThinkingDelta(text.to_owned()));
+        }
+        self.open = Open::Thoughts;
+        if let Some(signature) = signature {
+            events.push(Event::Signature(signature));
+            self.close(events);
+        }
+    }
+
+    /// Takes the words of a text part, and the whole part if there is more in it.
+    fn text(&mut self, text: String, signed: Option<&str>, events: &mut Vec<Event>) {
+        if !matches!(self.open, Open::Text { .. }) {
+            if text.is_empty() {
+                // Nothing stands before it that it could belong to.
+                if let Some(part) = signed {
+                    self.close(events);
+                    events.push(carried(part.to_owned()));
+                }
+                return;
+            }
+            self.close(events);
+            self.open = Open::Text { length: 0, signed: Vec::new() };
+        }
+        if let Open::Text { length, signed: parts } = &mut self.open {
+            let start = *length;
+            *length += text.len();
+            parts.extend(signed.map(|part| (start, *length, part.into())));
+        }
+        if !text.is_empty() {
+            events.push(Event::TextDelta(text));
+        }
+    }
+
+    fn call(
+        &mut self,
+        call: &CallOfPart<'_>,
+        signature: Option<String>,
+        events: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let name = call.name.clone().unwrap_or_default();
+        if call.partial_args.is_some() || call.will_continue == Some(true) {
+            return Err(DecodeError::malformed("a call in pieces, for which nobody asked", &name));
+        }
+        if name.is_empty() {
+            return Err(DecodeError::malformed("a call without a name", call.args.map_or("", RawValue::get)));
+        }
+        self.close(events);
+        let index = self.calls.len();
+        let id = call.id.clone().filter(|id| !id.is_empty() && !self.calls.contains(id));
+        let id = id.unwrap_or_else(|| self.free_id());
+        self.calls.insert(id.clone());
+        events.push(Event::CallStarted { index, id, name });
+        if let Some(args) = call.args {
+            events.push(Event::ArgumentsDelta { index, text: args.get().to_owned() });
+        }
+        events.extend(signature.map(|signature| Event::CallSignature { index, signature }));
+        events.push(Event::CallDone { index });
+        Ok(())
+    }
+
+    /// Returns an id for a call that came without one: models before Gemini 3 give none.
+    ///
+    /// It is made of the response's id, else of the number of calls so far, and is none that the conversation has.
+    fn free_id(&mut self) -> String {
+        let earlier = self.earlier_calls.get_or_insert_with(|| {
+            self.callers.iter().flat_map(|message| message.calls()).map(|call| call.id.clone()).collect()
+        });
+        let fits = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        let response: String = self.id.iter().flat_map(|id| id.chars()).filter(fits).take(ID_LIMIT).collect();
+        let (prefix, first) = if response.is_empty() {
+            ("call_".to_owned(), earlier.len() + self.calls.len())
+        } else {
+            (format!("call_{response}_"), self.calls.len())
+        };
+        let free = |id: &String| !self.calls.contains(id) && !earlier.contains(id);
+        // As many numbers as there are ids cannot all be taken.
+        let last = first + earlier.len() + self.calls.len();
+        (first..=last).map(|number| format!("{prefix}{number}")).find(free).unwrap_or_default()
+    }
+
+    fn close(&mut self, events: &mut Vec<Event>) {
+        match std::mem::replace(&mut self.open, Open::Nothing) {
+            Open::Nothing => {}
+            Open::Thoughts => events.push(Event::BlockDone),
+            Open::Text { length, signed } => {
+                events.push(Event::BlockDone);
+                for (start, end, part) in signed {
+                    // A signature after the last word is a part of its own, as it came.
+                    let after = start == length;
+                    let kept = if after { Some(part.into_string()) } else { beside(&part, start, end) };
+                    events.extend(kept.map(carried));
+                }
+            }
+        }
+    }
+
+    fn count(&mut self, usage: &UsageShape, events: &mut Vec<Event>) {
+        let before = self.usage;
+        self.prompt_tokens = usage.prompt_token_count.unwrap_or(self.prompt_tokens);
+        self.tool_use_tokens = usage.tool_use_prompt_token_count.unwrap_or(self.tool_use_tokens);
+        self.candidates_tokens = usage.candidates_token_count.unwrap_or(self.candidates_tokens);
+        let counted = &mut self.usage;
+        counted.reasoning_tokens = usage.thoughts_token_count.unwrap_or(counted.reasoning_tokens);
+        counted.cache_read_tokens = usage.cached_content_token_count.unwrap_or(counted.cache_read_tokens);
+        // Cached tokens are in the prompt's on this wire; thoughts are not in the candidates'. Added up like this they
+        // give the total that the service reports (recorded).
+        counted.input_tokens = self.prompt_tokens.saturating_add(self.tool_use_tokens);
+        counted.output_tokens = self.candidates_tokens.saturating_add(counted.reasoning_tokens);
+        if *counted != before {
+            events.push(Event::Usage(*counted));
+        }
+    }
+
+    fn end(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let stop = match self.finish.take() {
+            Some(reason) => stop_reason(reason, !self.calls.is_empty()),
+            None if self.blocked => StopReason::Refusal,
+            None => return Err(DecodeError::Cut),
+        };
+        self.close(events);
+        events.push(Event::Stopped(stop));
+        Ok(())
+    }
+}
+
+/// The reason is `STOP` even for calls, and for stop sequences (recorded).
+fn stop_reason(reason: String, calls: bool) -> StopReason {
+    match reason.as_str() {
+        // A call of a tool that was not offered (recorded): like any other call of a tool that does not exist.
+        "STOP" | "UNEXPECTED_TOOL_CALL" if calls => StopReason::ToolUse,
+        "STOP" => StopReason::EndTurn,
+        "MAX_TOKENS" => StopReason::MaxTokens,
+        "SAFETY"
+        | "RECITATION"
+        | "BLOCKLIST"
+        | "PROHIBITED_CONTENT"
+        | "SPII"
+        | "ESCALATION"
+        | "MODEL_ARMOR"
+        | "IMAGE_SAFETY"
+        | "IMAGE_PROHIBITED_CONTENT"
+        | "IMAGE_RECITATION" => StopReason::Refusal,
+        _ => StopReason::Other(reason),
+    }
+}
+
+fn carried(json: String) -> Event {
+    Event::Block(Content::Opaque { wire: NAME.to_owned(), json })
+}
+
+/// Returns what a text part has besides its words.
+fn beside(part: &str, start: usize, end: usize) -> Option<String> {
+    let mut members: Members<'_> = serde_json::from_str(part).ok()?;
+    members.retain(|name, value| !matches!(name.as_ref(), "text" | "thought") && value.get() != "null");
+    serde_json::to_string(&BesideText { range: (start, end), members }).ok()
+}
+
+fn signature(members: &Members<'_>) -> Option<String> {
+    let signature = members.get("thoughtSignature")?;
+    serde_json::from_str(signature.get()).ok().filter(|signature: &String| !signature.is_empty())
+}
+
+fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, DecodeError> {
+    serde_json::from_str(json).map_err(|fault| DecodeError::malformed(fault, json))
+}

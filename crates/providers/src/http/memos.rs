@@ -1,0 +1,50 @@
+//! What was encoded before, for the conversations that a provider talks in.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use trunkline_message_tree::Message;
+
+use crate::Memo;
+
+// One holds a conversation's bytes. Four: an agent, and helpers that it asks at the same time.
+const MOST: usize = 4;
+
+/// The memos of the newest conversations, the last used one last.
+///
+/// Each is taken out while it is used, so that nobody waits for somebody else's encoding.
+#[derive(Default)]
+pub(super) struct Memos(Mutex<Vec<Memo>>);
+
+impl Memos {
+    /// Takes out the memo that knows most of these messages, or begins one.
+    pub(super) fn take(&self, messages: &[Arc<Message>]) -> Memo {
+        let mut memos = self.memos();
+        let shared = memos.iter().map(|memo| memo.shared_with(messages)).enumerate();
+        // Instructions that two conversations share do not make them one: more than half must be of use.
+        let known = shared.filter(|(at, shared)| {
+            *shared > 0 && memos.get(*at).is_some_and(|memo| *shared * 2 > memo.messages_known())
+        });
+        match known.max_by_key(|(_, shared)| *shared) {
+            Some((at, _)) => memos.remove(at),
+            None => Memo::new(),
+        }
+    }
+
+    /// Puts a memo back after use.
+    pub(super) fn put(&self, memo: Memo) {
+        if memo.messages_known() == 0 {
+            return;
+        }
+        let mut memos = self.memos();
+        memos.push(memo);
+        let over = memos.len().saturating_sub(MOST);
+        // Freed after the lock.
+        let _gone: Vec<Memo> = memos.drain(..over).collect();
+        drop(memos);
+    }
+
+    fn memos(&self) -> MutexGuard<'_, Vec<Memo>> {
+        // A list of memos is whole after any panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,315 @@
+//! An answer on its way.
+//!
+//! A small state machine that owns whatever it waits for, so a future of `next` that is dropped in a `select!` loses
+//! neither a connection attempt nor a byte, and dropping the reply itself drops the connection.
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, Hasher};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use tokio::time::{Instant, Sleep, sleep, timeout, timeout_at};
+use trunkline_message_tree::Timestamp;
+
+use super::client::{Answer, Lost};
+use super::tape::Tape;
+use super::timeouts::{Clock, Expired};
+use super::{Shared, Timeouts, not_sent, secrets_in};
+use crate::error::Waiting;
+use crate::{
+    Decode, Ending, Event, HttpRequest, ProviderError, Reply, Request, RetryPolicy, Secret, provider,
+};
+
+// What is read of a refusal; the message made of it is far shorter.
+const ERROR_BODY_LIMIT: usize = 64 * 1024;
+// How long a complete answer may take to close, so that its connection can be used again.
+const CLOSING: Duration = Duration::from_millis(100);
+
+pub(super) struct HttpReply {
+    shared: Arc<Shared>,
+    // What was asked for: a decoder reads the answer to it.
+    asked: Request,
+    request: Arc<HttpRequest>,
+    url: String,
+    decoder: Box<dyn Decode>,
+    retry: RetryPolicy,
+    timeouts: Timeouts,
+    clock: Clock,
+    // The attempt that runs or ran last, from 1.
+    attempt: u32,
+    // Whether a byte of the answer came in this attempt.
+    streamed: bool,
+    state: State,
+    tape: Tape,
+    events: VecDeque<Event>,
+}
+
+enum State {
+    Ready,
+    Sending(Pin<Box<dyn Future<Output = Result<Opened, ProviderError>> + Send>>),
+    // After what wait, for the recording.
+    Pausing(Pin<Box<Sleep>>, Duration),
+    Streaming(Answer),
+    // The message is complete, the body perhaps not.
+    Closing(Answer),
+    Failed(ProviderError),
+    Over,
+}
+
+/// A good response whose first bytes are here, if it has any.
+struct Opened {
+    answer: Answer,
+    first: Option<Bytes>,
+}
+
+#[async_trait]
+impl Reply for HttpReply {
+    async fn next(&mut self) -> Result<Option<Event>, ProviderError> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Ok(Some(event));
+            }
+            match &mut self.state {
+                State::Ready => self.begin(),
+                State::Sending(sending) => {
+                    let after = self.timeouts.response;
+                    match self.clock.wait(after, sending).await {
+                        Ok(Ok(opened)) => self.take_in(opened.answer, opened.first),
+                        Ok(Err(error)) => self.pause_or_fail(error),
+                        Err(expired) => self.expire(expired, Waiting::Response, after),
+                    }
+                }
+                State::Pausing(pause, wait) => {
+                    pause.await;
+                    self.tape.close(Some(*wait));
+                    self.state = State::Ready;
+                }
+                State::Streaming(answer) => {
+                    let after = self.timeouts.next_bytes;
+                    let bytes = self.clock.wait(after, answer.bytes()).await;
+                    if let Ok(bytes) = &bytes {
+                        self.tape.received(bytes);
+                    }
+                    match bytes {
+                        Ok(Ok(bytes)) => match std::mem::replace(&mut self.state, State::Over) {
+                            State::Streaming(answer) => self.take_in(answer, bytes),
+                            other => self.state = other,
+                        },
+                        // Whatever broke it: what was said is said, and the rest will not come.
+                        Ok(Err(_)) => self.pause_or_fail(ProviderError::Cut),
+                        Err(expired) => self.expire(expired, Waiting::NextBytes, after),
+                    }
+                }
+                State::Closing(answer) => {
+                    let tape = &self.tape;
+                    let closing = async {
+                        loop {
+                            let bytes = answer.bytes().await;
+                            tape.received(&bytes);
+                            if !matches!(bytes, Ok(Some(_))) {
+                                break;
+                            }
+                        }
+                    };
+                    // A server that keeps the connection open after the end only loses it.
+                    let _late = timeout_at(Instant::now() + CLOSING, closing).await;
+                    self.over();
+                }
+                State::Failed(_) => match std::mem::replace(&mut self.state, State::Over) {
+                    State::Failed(error) => return Err(error),
+                    other => self.state = other,
+                },
+                State::Over => return Ok(None),
+            }
+        }
+    }
+}
+
+impl HttpReply {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        asked: Request,
+        request: HttpRequest,
+        url: String,
+        retry: RetryPolicy,
+        timeouts: Timeouts,
+    ) -> Self {
+        HttpReply {
+            decoder: shared.wire.decoder(&asked),
+            shared,
+            asked,
+            request: Arc::new(request),
+            url,
+            retry,
+            timeouts,
+            clock: Clock::start(timeouts.total),
+            attempt: 0,
+            streamed: false,
+            state: State::Ready,
+            tape: Tape::default(),
+            events: VecDeque::new(),
+        }
+    }
+
+    fn begin(&mut self) {
+        self.attempt += 1;
+        if self.streamed {
+            // What the last attempt said is void.
+            self.streamed = false;
+            self.decoder = self.shared.wire.decoder(&self.asked);
+        }
+        self.tape = Tape::begin(&self.shared, &self.request);
+        let attempt = open(
+            Arc::clone(&self.shared),
+            Arc::clone(&self.request),
+            self.url.clone(),
+            self.timeouts.next_bytes,
+            self.tape.clone(),
+        );
+        self.state = State::Sending(Box::pin(attempt));
+    }
+
+    /// Decodes what came; `None` is the end of the body.
+    fn take_in(&mut self, answer: Answer, bytes: Option<Bytes>) {
+        let mut events = Vec::new();
+        let ended = bytes.is_none();
+        let outcome = match bytes {
+            Some(bytes) => {
+                self.streamed = true;
+                self.decoder.push(&bytes, &mut events)
+            }
+            None => self.decoder.finish(&mut events),
+        };
+        let stopped = events.iter().any(|event| matches!(event, Event::Stopped(_)));
+        self.events.extend(events);
+        match outcome {
+            Ok(()) if ended => self.over(),
+            // The message is complete; what comes after it changes nothing, wherever the bytes were cut.
+            _ if stopped => self.state = State::Closing(answer),
+            Ok(()) => self.state = State::Streaming(answer),
+            Err(error) => self.pause_or_fail(error.into()),
+        }
+    }
+
+    fn expire(&mut self, expired: Expired, what: Waiting, after: Duration) {
+        let (what, after) = match expired {
+            Expired::Step => (what, after),
+            Expired::Total(after) => (Waiting::WholeAnswer, after),
+        };
+        self.tape.end(Ending::TimedOut { waiting: what, after });
+        // For the whole answer there is no other attempt.
+        self.pause_or_fail(ProviderError::Timeout { what, after });
+    }
+
+    fn over(&mut self) {
+        self.tape.close(None);
+        self.state = State::Over;
+    }
+
+    /// Ends the attempt, and its connection with it.
+    fn pause_or_fail(&mut self, error: ProviderError) {
+        let error = self.at_endpoint(error);
+        let elapsed = self.clock.elapsed();
+        let wait = match self.streamed {
+            true => self.retry.restart(self.attempt, &error, jitter(), elapsed),
+            false => self.retry.next(self.attempt, &error, jitter(), elapsed),
+        };
+        self.state = match wait.filter(|wait| self.clock.has_time_for(*wait)) {
+            Some(wait) => {
+                let cause = error.to_string();
+                self.events.push_back(Event::Retrying { attempt: self.attempt, wait, cause });
+                State::Pausing(Box::pin(sleep(wait)), wait)
+            }
+            None => {
+                self.tape.close(None);
+                State::Failed(error)
+            }
+        };
+    }
+
+    /// Names the endpoint in errors of which only we know whom they are about, and takes our keys out of all of them.
+    fn at_endpoint(&self, error: ProviderError) -> ProviderError {
+        match error.without(&self.shared.secrets) {
+            ProviderError::Html { status, .. } => {
+                ProviderError::Html { endpoint: self.shared.base.shown(&self.request.path), status }
+            }
+            other => other,
+        }
+    }
+}
+
+/// One attempt, up to the first bytes of a good answer.
+async fn open(
+    shared: Arc<Shared>,
+    request: Arc<HttpRequest>,
+    url: String,
+    patience: Duration,
+    tape: Tape,
+) -> Result<Opened, ProviderError> {
+    let unsent = |reason: String| {
+        let error = not_sent(&shared.base, &reason);
+        if let ProviderError::Transport { message, .. } = &error {
+            tape.end(Ending::Unreached { cause: message.clone() });
+        }
+        error
+    };
+    let lost = |lost: Lost| match lost {
+        Lost::Connecting(after) => {
+            let what = Waiting::Connection;
+            tape.end(Ending::TimedOut { waiting: what, after });
+            ProviderError::Timeout { what, after }
+        }
+        Lost::Broken(reason) => unsent(reason),
+    };
+    let signature = match &shared.signer {
+        Some(signer) => signer.sign(&request, &url, now()).inspect_err(|error| {
+            tape.end(Ending::Unreached { cause: error.to_string() });
+        })?,
+        None => Vec::new(),
+    };
+    let sending = shared.client.send(&request, &signature, &url).map_err(unsent)?;
+    let mut answer = sending.await.map_err(lost)?;
+    tape.answered(&answer);
+    if provider::is_answer(answer.status) {
+        let first = answer.bytes().await;
+        tape.received(&first);
+        // Reached it was.
+        return Ok(Opened { first: first.map_err(|_| ProviderError::Cut)?, answer });
+    }
+    let body = refusal(&mut answer, patience, &tape).await;
+    let error = provider::refusal(shared.wire.as_ref(), answer.status, &answer.headers, &body);
+    // Services that sign also quote: the token of temporary credentials, for one.
+    let signed: Vec<Secret> = signature.iter().flat_map(|(name, value)| secrets_in(name, value)).collect();
+    Err(error.without(&signed))
+}
+
+/// Reads the body of a refusal. One that breaks off or never ends is still a refusal.
+async fn refusal(answer: &mut Answer, patience: Duration, tape: &Tape) -> Vec<u8> {
+    let mut body = Vec::new();
+    let reading = async {
+        while body.len() < ERROR_BODY_LIMIT {
+            let bytes = answer.bytes().await;
+            tape.received(&bytes);
+            let Ok(Some(bytes)) = bytes else { return };
+            let room = ERROR_BODY_LIMIT - body.len();
+            body.extend_from_slice(bytes.get(..room).unwrap_or(&bytes));
+        }
+    };
+    let late = timeout(patience, reading).await.is_err();
+    tape.end(if late { Ending::Cut } else { Ending::Complete });
+    body
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Between 0 and 1, different each time: the seeds that hash maps are given are random.
+fn jitter() -> f64 {
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    (random >> 11) as f64 / (1_u64 << 53) as f64
+}

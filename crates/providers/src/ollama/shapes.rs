@@ -1,0 +1,144 @@
+//! The JSON of Ollama's chat: what we write and what we read.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+#[derive(Serialize)]
+pub(super) struct Body<'a> {
+    pub(super) model: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) format: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) think: Option<Think>,
+    #[serde(skip_serializing_if = "Options::is_empty")]
+    pub(super) options: Options<'a>,
+    // Always said: the service streams unless told otherwise.
+    pub(super) stream: bool,
+}
+
+#[derive(Serialize)]
+pub(super) struct Tool<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) function: Function<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Function<'a> {
+    pub(super) name: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub(super) description: &'a str,
+    pub(super) parameters: &'a Value,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Think {
+    Switch(bool),
+    Level(&'static str),
+}
+
+#[derive(PartialEq, Serialize, Default)]
+pub(super) struct Options<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) num_predict: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) top_p: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) top_k: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) frequency_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) presence_penalty: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) seed: Option<u64>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub(super) stop: &'a [String],
+}
+
+impl Options<'_> {
+    fn is_empty(&self) -> bool {
+        *self == Options::default()
+    }
+}
+
+/// What follows role and content in a message.
+#[derive(Default, Serialize)]
+pub(super) struct Rest<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) thinking: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) images: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) tool_calls: Vec<Call<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tool_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tool_call_id: Option<&'a str>,
+    // Objects whose members are added as they are.
+    #[serde(skip)]
+    pub(super) raw: Vec<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Call<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<&'a str>,
+    pub(super) function: CallFunction<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct CallFunction<'a> {
+    pub(super) name: &'a str,
+    pub(super) arguments: &'a RawValue,
+}
+
+/// One line of a stream, or a whole answer.
+#[derive(Deserialize)]
+pub(super) struct Line<'a> {
+    #[serde(borrow)]
+    pub(super) model: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) message: Option<MessageShape<'a>>,
+    pub(super) done: Option<bool>,
+    #[serde(borrow)]
+    pub(super) done_reason: Option<Cow<'a, str>>,
+    pub(super) prompt_eval_count: Option<u64>,
+    pub(super) eval_count: Option<u64>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct MessageShape<'a> {
+    #[serde(borrow)]
+    pub(super) content: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) thinking: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) tool_calls: Option<Vec<CallShape<'a>>>,
+    #[serde(borrow)]
+    pub(super) images: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct CallShape<'a> {
+    pub(super) id: Option<String>,
+    #[serde(borrow)]
+    pub(super) function: Option<FunctionShape<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct FunctionShape<'a> {
+    #[serde(borrow)]
+    pub(super) name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
+}
