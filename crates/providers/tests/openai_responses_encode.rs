@@ -51,7 +51,8 @@ fn messages_become_items() {
                 },
                 {
                   "content": "let me look",
-                  "role": "assistant"
+                  "role": "assistant",
+                  "type": "message"
                 },
                 {
                   "arguments": "{\"path\":  \"a.rs\"}",
@@ -165,7 +166,7 @@ fn reasoning_of_other_wires_is_left_out() {
          user: well?",
         expect![[r#"
             {"content":"hi","role":"user"}
-            {"content":"hello","role":"assistant"}
+            {"content":"hello","role":"assistant","type":"message"}
             {"content":"go on","role":"user"}
             {"content":"well?","role":"user"}
         "#]],
