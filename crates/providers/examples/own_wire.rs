@@ -14,8 +14,8 @@ use serde_json::json;
 use trunkline_message_tree::{Content, Message, Origin, StopReason};
 use trunkline_providers::conformance::{self, Answer, Samples};
 use trunkline_providers::{
-    Decode, DecodeError, EncodeError, Event, Feature, HttpRequest, OpenAiChat, Provider, ProviderError,
-    Reply, Request, Secret, Support, Wire,
+    Decode, DecodeError, EncodeError, Event, Feature, HttpRequest, Provider, ProviderError, Reply, Request,
+    Secret, Support, Wire,
 };
 
 const ANSWER: &str = "model tiny\nsay \"grüße, \"\nsay \"world\"\nstop done\n";
@@ -37,17 +37,8 @@ impl Wire for Lines {
     }
 
     fn encode(&self, request: &Request) -> Result<HttpRequest, EncodeError> {
-        let refused = |what| EncodeError::Unsupported { wire: "lines", what };
         // Whatever else a request may ask for, now or in a later version, is refused and not dropped.
-        let mut known = Request::new(request.model.clone(), request.messages.clone());
-        known.stream = request.stream;
-        known.temperature = request.temperature;
-        known.max_output_tokens = request.max_output_tokens;
-        known.cache = request.cache;
-        known.soft_choice = request.soft_choice;
-        if known != *request {
-            return Err(refused("more than words, a temperature and a limit"));
-        }
+        request.check_features("lines", |feature| self.support(feature))?;
         if request.messages.is_empty() {
             return Err(EncodeError::NoMessages);
         }
@@ -56,7 +47,7 @@ impl Wire for Lines {
                 && message.content.iter().all(|block| matches!(block, Content::Text { .. }))
         };
         if !request.messages.iter().all(|message| words_only(message)) {
-            return Err(refused("anything but words"));
+            return Err(EncodeError::Unsupported { wire: "lines", what: "anything but words" });
         }
         let said =
             request.messages.iter().map(|message| json!({"by": message.role, "words": message.text()}));
@@ -80,7 +71,7 @@ impl Wire for Lines {
 
     fn error(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {
         // Services refuse in much the same words everywhere.
-        OpenAiChat::default().error(status, headers, body)
+        ProviderError::of_response(status, headers, body)
     }
 }
 

@@ -20,7 +20,8 @@ pub struct Place {
 }
 
 impl Place {
-    pub(crate) fn of(index: usize, message: &Message) -> Self {
+    /// Returns the place of the message at this position of a request.
+    pub fn of(index: usize, message: &Message) -> Self {
         Place { node: message.node, index }
     }
 }
@@ -395,6 +396,13 @@ impl fmt::Display for Waiting {
 }
 
 impl ProviderError {
+    /// Reads a response whose status is not a success, in any of the forms that services and gateways answer in.
+    ///
+    /// For wires of your own; what cannot be read is quoted.
+    pub fn of_response(status: u16, headers: &[(String, String)], body: &[u8]) -> Self {
+        crate::api_error::of_response(status, headers, body)
+    }
+
     /// Returns an error of the service, as a script or a test needs it.
     ///
     /// Rate limits, overload and failures of the server are retryable, all else is not.

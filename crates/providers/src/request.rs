@@ -9,6 +9,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use trunkline_message_tree::{Message, ToolChoice, ToolSpec};
 
+use crate::{EncodeError, Feature, Support, feature};
+
 /// Sent where a limit is demanded and none is given.
 pub(crate) const DEFAULT_MAX_OUTPUT_TOKENS: u32 = 8192;
 
@@ -178,6 +180,19 @@ pub enum Cache {
 }
 
 impl Request {
+    /// Refuses what the wire has no place for, its messages aside; for wires of your own, before they write anything.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError::Unsupported`] with the first feature that is asked for and that `support` says is not there.
+    pub fn check_features(
+        &self,
+        wire: &'static str,
+        support: impl Fn(Feature) -> Support,
+    ) -> Result<(), EncodeError> {
+        feature::check(self, wire, support)
+    }
+
     /// Whether any tool is on offer.
     pub(crate) fn offers_tools(&self) -> bool {
         !(self.tools.is_empty() && self.provider_tools.is_empty())

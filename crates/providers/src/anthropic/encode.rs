@@ -14,9 +14,7 @@ use super::shapes::{
 };
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::request::DEFAULT_MAX_OUTPUT_TOKENS;
-use crate::{
-    Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, feature, shape,
-};
+use crate::{Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, shape};
 
 // "A maximum of 4 blocks with cache_control may be provided. Found 5.", quoted by users in 2026.
 const BREAKPOINT_LIMIT: usize = 4;
@@ -28,7 +26,7 @@ const NEWEST: usize = 2;
 pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest, EncodeError> {
     let (system, rest) = shape::split_system(&request.messages);
     shape::check_tools(request, NAME)?;
-    feature::check(request, NAME, super::support)?;
+    request.check_features(NAME, super::support)?;
     check_budget(request)?;
     check_first(rest, system.len())?;
     memo.update(&request.messages, system.len(), &Messages)?;

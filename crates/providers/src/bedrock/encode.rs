@@ -17,7 +17,7 @@ use super::shapes::{
 };
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::percent;
-use crate::{Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, assemble, feature, shape};
+use crate::{Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, assemble, shape};
 
 // As on Anthropic's own wire; Amazon's documents say the same of all models (read 2026-11).
 const BREAKPOINT_LIMIT: usize = 4;
@@ -35,7 +35,7 @@ const WORDS_BESIDE_DOCUMENTS: &str = "See the attached document.";
 pub(super) fn request(request: &Request, model: Model, memo: &mut Memo) -> Result<HttpRequest, EncodeError> {
     let (system, rest) = shape::split_system(&request.messages);
     shape::check_tools(request, NAME)?;
-    feature::check(request, NAME, super::support)?;
+    request.check_features(NAME, super::support)?;
     check_metadata(request)?;
     check_first(rest, system.len())?;
     memo.update(

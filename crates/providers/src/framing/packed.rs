@@ -130,10 +130,7 @@ impl Gzip {
         let mut rest = bytes;
         loop {
             let (before_in, before_out) = (self.inflate.total_in(), self.inflate.total_out());
-            let status = self
-                .inflate
-                .decompress(rest, &mut self.out, FlushDecompress::None)
-                .map_err(|fault| damaged(&fault.to_string()))?;
+            let status = self.inflate.decompress(rest, &mut self.out, FlushDecompress::None);
             let taken = usize::try_from(self.inflate.total_in() - before_in).unwrap_or(rest.len());
             let made = usize::try_from(self.inflate.total_out() - before_out).unwrap_or_default();
             rest = rest.get(taken..).unwrap_or_default();
@@ -142,6 +139,8 @@ impl Gzip {
             if !piece.is_empty() {
                 give(piece)?;
             }
+            // What came before the damage is said first: it does not depend on where the bytes were cut.
+            let status = status.map_err(|fault| damaged(&fault.to_string()))?;
             if status == Status::StreamEnd {
                 self.step = Step::Trailer(Vec::new());
                 return Ok(rest);

@@ -17,8 +17,7 @@ use super::shapes::{
 };
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::{
-    Cache, Effort, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, feature,
-    shape,
+    Cache, Effort, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, shape,
 };
 
 // At most four breakpoints reach Anthropic; one is kept for the instructions.
@@ -36,7 +35,7 @@ pub(super) fn request(
         return Err(EncodeError::NoMessages);
     }
     shape::check_tools(request, NAME)?;
-    feature::check(request, NAME, |feature| super::support(dialect, feature))?;
+    request.check_features(NAME, |feature| super::support(dialect, feature))?;
     let (leading, rest) = shape::split_system(&request.messages);
     // Instructions that say nothing are not sent, unless there is nothing else to send.
     let keep_silent = rest.is_empty();

@@ -16,9 +16,7 @@ use super::shapes::{
     Tool, Words,
 };
 use crate::history::{Inserts, Out, Round, WriteRound};
-use crate::{
-    Cache, Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, assemble, feature, shape,
-};
+use crate::{Cache, Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, assemble, shape};
 
 // "string too long. Expected a string with maximum length 64", quoted by users of several services in 2026.
 const CALL_ID_LIMIT: usize = 64;
@@ -30,7 +28,7 @@ pub(super) fn request(
     memo: &mut Memo,
 ) -> Result<HttpRequest, EncodeError> {
     shape::check_tools(request, NAME)?;
-    feature::check(request, NAME, super::support)?;
+    request.check_features(NAME, super::support)?;
     let (_, rest) = shape::split_system(&request.messages);
     // Instructions that say nothing are not sent, unless there is nothing else to send.
     memo.update(&request.messages, 0, &Items { keep_silent: rest.is_empty() })?;
