@@ -1,7 +1,7 @@
 //! Each recorded wire has its reader and its encoder here, and nowhere else.
 
 use serde_json::Value;
-use trunkline_providers::{Anthropic, Dialect, Gemini, Ollama, OpenAiChat, OpenAiResponses, Wire};
+use trunkline_providers::{Anthropic, Bedrock, Dialect, Gemini, Ollama, OpenAiChat, OpenAiResponses, Wire};
 
 use super::exchange::Exchange;
 use super::history::{Read, Reading};
@@ -84,7 +84,7 @@ pub fn wire(protocol: Protocol, service: &str, body: &Value) -> Option<Box<dyn W
         Protocol::OpenAiResponses => Box::new(OpenAiResponses::without_reasoning()),
         Protocol::Ollama => Box::new(Ollama::new()),
         Protocol::Gemini => Box::new(Gemini::new()),
-        Protocol::Bedrock => return None,
+        Protocol::Bedrock => Box::new(Bedrock::new()),
     })
 }
 

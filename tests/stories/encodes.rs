@@ -4,9 +4,12 @@
 
 use proptest::prelude::*;
 use trunkline_message_tree::{
-    Author, Content, Media, MediaSource, Message, Origin, Part, Role, ToolCall, ToolResult, notation,
+    Author, Content, Media, MediaSource, Message, Origin, Part, Role, ToolCall, ToolResult, ToolSpec,
+    notation,
 };
-use trunkline_providers::{Anthropic, Dialect, Gemini, Ollama, OpenAiChat, OpenAiResponses, Request, Wire};
+use trunkline_providers::{
+    Anthropic, Bedrock, Dialect, Gemini, Ollama, OpenAiChat, OpenAiResponses, Request, Wire,
+};
 use trunkline_sanitize::{RequestFacts, WireRules, sanitize, violations};
 
 fn origin() -> Origin {
@@ -150,6 +153,41 @@ fn check(wire: &dyn Wire, rules: &WireRules, messages: &[Message]) -> Result<(),
     Ok(())
 }
 
+/// Bedrock takes no tool blocks where no tool is offered, no addresses outside of S3, and no picture for a document; who
+/// asks it says the one and brings the others along.
+fn check_bedrock(model: &str, rules: &WireRules, messages: &[Message]) -> Result<(), TestCaseError> {
+    let mut messages = messages.to_vec();
+    let here = |media: &mut Media, kind: &str| {
+        *media = Media { media_type: kind.to_owned(), source: MediaSource::Base64("AAAA".to_owned()) };
+    };
+    for block in messages.iter_mut().flat_map(|message| &mut message.content) {
+        match block {
+            Content::Image(media) => here(media, "image/png"),
+            Content::Document(media) => here(media, "application/pdf"),
+            Content::ToolResult(result) => result.content.iter_mut().for_each(|part| match part {
+                Part::Image(media) => here(media, "image/png"),
+                Part::Document(media) => here(media, "application/pdf"),
+                Part::Text { .. } | Part::Opaque { .. } => {}
+            }),
+            _ => {}
+        }
+    }
+    for offered in [false, true] {
+        let mut facts = RequestFacts::default();
+        facts.origin = Some(origin());
+        facts.tools_offered = Some(offered);
+        let sanitized = sanitize(&messages, rules, &facts);
+        let printed = notation::print(&sanitized.messages);
+        let mut request = Request::new(model, sanitized.messages.clone().into_owned());
+        let tool = ToolSpec::new("f", "", serde_json::json!({"type": "object"}));
+        request.tools.extend(offered.then_some(tool));
+        if let Err(fault) = Bedrock::new().encode(&request) {
+            return Err(TestCaseError::fail(format!("{model} refuses: {fault}\n{printed}")));
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
@@ -159,5 +197,7 @@ proptest! {
             let rules = WireRules::named(rules).expect("the set exists");
             check(&*wire, &rules, &messages)?;
         }
+        check_bedrock("anthropic.claude-haiku-4-5", &WireRules::bedrock_claude(), &messages)?;
+        check_bedrock("amazon.nova-lite-v1:0", &WireRules::bedrock(), &messages)?;
     }
 }

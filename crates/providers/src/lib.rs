@@ -4,6 +4,7 @@ pub mod anthropic;
 mod api_error;
 mod assemble;
 mod base_url;
+pub mod bedrock;
 mod body;
 mod cassette;
 #[cfg(feature = "http")]
@@ -21,7 +22,6 @@ mod http;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
-#[cfg(feature = "sigv4")]
 mod percent;
 mod playback;
 mod provider;
@@ -41,6 +41,7 @@ mod wire;
 
 pub use anthropic::Anthropic;
 pub use base_url::{BaseUrl, BaseUrlError};
+pub use bedrock::Bedrock;
 pub use body::Body;
 pub use cassette::{Cassette, CassetteError, Chunk, Ending, Exchange};
 #[cfg(feature = "http")]

@@ -2,6 +2,12 @@
 
 mod anthropic;
 mod base_url;
+mod bedrock_corpora;
+mod bedrock_decode;
+mod bedrock_encode;
+mod bedrock_frames;
+#[cfg(feature = "sigv4")]
+mod bedrock_sign;
 mod cassette;
 mod catalogue;
 #[cfg(feature = "conformance")]

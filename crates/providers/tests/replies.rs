@@ -29,7 +29,12 @@ pub(crate) fn fold(provider: &str, events: &[Event]) -> Fold {
 
 /// The events one a line, then the message in notation, then the usage and the outcome.
 pub(crate) fn report(wire: &dyn Wire, body: &str) -> String {
-    let (events, outcome) = decode(wire, [body.as_bytes()]);
+    report_bytes(wire, body.as_bytes())
+}
+
+/// The same, for a body that is no text.
+pub(crate) fn report_bytes(wire: &dyn Wire, body: &[u8]) -> String {
+    let (events, outcome) = decode(wire, [body]);
     let mut text = String::new();
     for event in &events {
         text.push_str(&format!("{event:?}\n"));

@@ -8,6 +8,8 @@
 
 #![expect(clippy::print_stdout, reason = "a bench speaks to people")]
 
+mod encode;
+
 use std::borrow::Cow;
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -31,6 +33,7 @@ const PIECES: [usize; 3] = [1400, 4 * 1024, 16 * 1024];
 fn main() -> ExitCode {
     let mut bars = Bars::default();
     decode(&mut bars);
+    encode::encode(&mut bars);
     memory(&mut bars);
     ExitCode::from(u8::from(bars.short))
 }
@@ -44,6 +47,10 @@ struct Bars {
 impl Bars {
     fn at_least(&mut self, name: &str, value: f64, bar: f64) {
         self.line(name, &format!("{value:.2}x"), &format!("{bar:.1}x"), value >= bar);
+    }
+
+    fn at_most(&mut self, name: &str, value: f64, bar: f64) {
+        self.line(name, &format!("{value:.2}x"), &format!("{bar:.1}x"), value <= bar);
     }
 
     fn at_most_mib(&mut self, name: &str, value: f64, bar: f64) {

@@ -1,0 +1,190 @@
+//! Whose model an id names, and what that model takes besides what all take.
+//!
+//! The service refuses what a model does not know, so nothing is sent on a guess. Found out by public clients with live
+//! requests (read 2026-11) where nothing else is said.
+
+use serde_json::{Map, Value, json};
+
+use super::NAME;
+use crate::shape::openai_effort;
+use crate::{Effort, EncodeError, Request, Thinking};
+
+/// A model, as far as it makes a difference.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(super) enum Model {
+    /// Anthropic's, with its version.
+    Claude(u32, u32),
+    /// Amazon's, with its version.
+    Nova(u32),
+    Qwen,
+    /// DeepSeek from V3 on, and Z.AI's before 5.3: they reason hard or not at all.
+    HardOrNot,
+    /// Z.AI's from 5.3 on.
+    Glm,
+    GptOss,
+    /// OpenAI's others.
+    Gpt,
+    Grok,
+    Other,
+}
+
+impl Model {
+    /// Reads an id such as `eu.anthropic.claude-haiku-4-5-20251001-v1:0`, or an ARN that ends in one.
+    pub(super) fn of(id: &str) -> Self {
+        let id = id.rsplit('/').next().unwrap_or(id);
+        let mut parts = id.split('.');
+        // A region or `global` may stand first, and stands alone before the maker.
+        let makers = ["anthropic", "amazon", "qwen", "deepseek", "zai", "openai", "xai"];
+        let Some(maker) = parts.by_ref().take(2).find(|part| makers.contains(part)) else {
+            return Model::Other;
+        };
+        let name = id.split_once(maker).and_then(|(_, rest)| rest.strip_prefix('.')).unwrap_or_default();
+        match maker {
+            "anthropic" => {
+                let (major, minor) = claude_version(name);
+                Model::Claude(major, minor)
+            }
+            "amazon" if name.starts_with("nova-2") => Model::Nova(2),
+            "amazon" if name.starts_with("nova") => Model::Nova(1),
+            "qwen" => Model::Qwen,
+            "deepseek" if name.starts_with("v3") => Model::HardOrNot,
+            "zai" if name.starts_with("glm-5.3") => Model::Glm,
+            "zai" => Model::HardOrNot,
+            "openai" if name.starts_with("gpt-oss") => Model::GptOss,
+            "openai" => Model::Gpt,
+            "xai" => Model::Grok,
+            _ => Model::Other,
+        }
+    }
+
+    pub(super) fn is_claude(self) -> bool {
+        matches!(self, Model::Claude(..))
+    }
+
+    /// Whether breakpoints are taken in instructions and messages; others refuse them.
+    pub(super) fn caches(self) -> bool {
+        match self {
+            Model::Claude(major, minor) => (major, minor) >= (3, 5),
+            Model::Nova(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether a breakpoint is taken among tools; Nova refuses it.
+    pub(super) fn caches_tools(self) -> bool {
+        self.caches() && self.is_claude()
+    }
+
+    /// Whether what is cached can be kept for an hour.
+    pub(super) fn caches_long(self) -> bool {
+        matches!(self, Model::Claude(major, minor) if (major, minor) >= (4, 5))
+    }
+
+    /// Returns the fields of the model's own that the request asks for.
+    pub(super) fn fields(self, request: &Request) -> Result<Map<String, Value>, EncodeError> {
+        let mut fields = self.thinking(request)?;
+        match (request.top_k, self) {
+            (None, _) => {}
+            (Some(top_k), Model::Claude(..)) => drop(fields.insert("top_k".to_owned(), json!(top_k))),
+            (Some(top_k), Model::Nova(_)) => {
+                fields.insert("inferenceConfig".to_owned(), json!({ "topK": top_k }));
+            }
+            (Some(_), _) => return Err(unsupported("top-k with this model")),
+        }
+        Ok(fields)
+    }
+
+    fn thinking(self, request: &Request) -> Result<Map<String, Value>, EncodeError> {
+        let effort = match request.thinking {
+            Thinking::Unsaid => return Ok(Map::new()),
+            Thinking::Off => None,
+            Thinking::Budget(budget) => Some(Effort::of_budget(budget)),
+            Thinking::Effort(effort) => Some(effort),
+        };
+        // In three steps, for models that know no others.
+        let word = effort.map(|effort| effort.clamp(Effort::Low, Effort::High).word());
+        let switch = match effort {
+            Some(_) => "high",
+            None => "none",
+        };
+        let fields = match (self, word) {
+            (Model::Claude(major, minor), _) => return claude_thinking((major, minor), request),
+            (Model::Nova(2), None) => json!({ "reasoningConfig": { "type": "disabled" } }),
+            (Model::Nova(2), Some(word)) => {
+                json!({ "reasoningConfig": { "type": "enabled", "maxReasoningEffort": word } })
+            }
+            // Recorded with `high`.
+            (Model::Qwen, word) => json!({ "reasoning_config": word.unwrap_or("none") }),
+            (Model::HardOrNot, _) => json!({ "reasoning_effort": switch }),
+            (Model::Glm, Some(_)) => {
+                json!({ "reasoning_effort": effort.map(|effort| effort.max(Effort::Low).word()) })
+            }
+            (Model::GptOss, Some(word)) => json!({ "reasoning_effort": word }),
+            (Model::Gpt, None) => json!({ "reasoning": { "effort": "none" } }),
+            (Model::Gpt | Model::Grok, Some(_)) => {
+                json!({ "reasoning": { "effort": effort.map(|effort| openai_effort(effort.max(Effort::Low))) } })
+            }
+            (_, None) => return Err(unsupported("reasoning off with this model")),
+            (_, Some(_)) => return Err(unsupported("a choice of how much this model reasons")),
+        };
+        match fields {
+            Value::Object(fields) => Ok(fields),
+            _ => Ok(Map::new()),
+        }
+    }
+}
+
+/// Reasoning by budget is all that models before 4.6 know, and unknown to those after it.
+fn claude_thinking(version: (u32, u32), request: &Request) -> Result<Map<String, Value>, EncodeError> {
+    let limit = request.max_output_tokens;
+    let adaptive = |effort: Effort| {
+        json!({
+            "thinking": { "type": "adaptive" },
+            "output_config": { "effort": effort.max(Effort::Low).word() },
+        })
+    };
+    let budget = match request.thinking {
+        Thinking::Unsaid => return Ok(Map::new()),
+        Thinking::Off => None,
+        Thinking::Budget(budget) if version < (4, 7) => Some(budget),
+        // At least 1024 are asked for (Anthropic's documents, read 2026-11), and some are left for the answer.
+        Thinking::Effort(effort) if version < (4, 6) => {
+            let most = limit.unwrap_or(u32::MAX).saturating_sub(1024).max(1024);
+            Some(effort.budget().min(most))
+        }
+        Thinking::Budget(budget) => return object(adaptive(Effort::of_budget(budget))),
+        Thinking::Effort(effort) => return object(adaptive(effort)),
+    };
+    match (budget, limit) {
+        (Some(budget), Some(max_output_tokens)) if budget >= max_output_tokens => {
+            Err(EncodeError::ThinkingBudget { budget, max_output_tokens })
+        }
+        (Some(budget), _) => object(json!({ "thinking": { "type": "enabled", "budget_tokens": budget } })),
+        (None, _) => object(json!({ "thinking": { "type": "disabled" } })),
+    }
+}
+
+fn object(value: Value) -> Result<Map<String, Value>, EncodeError> {
+    match value {
+        Value::Object(fields) => Ok(fields),
+        _ => Ok(Map::new()),
+    }
+}
+
+fn unsupported(what: &'static str) -> EncodeError {
+    EncodeError::Unsupported { wire: NAME, what }
+}
+
+/// Reads `claude-3-5-haiku-…` and `claude-opus-4-6-v1`; a name without a version is taken for a new one.
+fn claude_version(name: &str) -> (u32, u32) {
+    if name.starts_with("claude-instant") || name.starts_with("claude-v") {
+        return (2, 0);
+    }
+    // A date is no version.
+    let number = |part: &str| part.parse::<u32>().ok().filter(|number| *number < 1000);
+    let mut parts = name.split(['-', ':', '@']).skip_while(|part| number(part).is_none());
+    match parts.next().and_then(number) {
+        Some(major) => (major, parts.next().and_then(number).unwrap_or(0)),
+        None => (u32::MAX, 0),
+    }
+}
