@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use trunkline_message_tree::Origin;
-use trunkline_providers::{BaseUrl, HttpProvider, Provider, Record, Secret, SigV4};
+use trunkline_providers::{BaseUrl, CassetteFile, HttpProvider, Provider, Record, Secret, SigV4};
 
 use crate::args::{Api, Model};
 use crate::asked::{api_of, is_at, name_of, service_at, wire_of};
+use crate::cassette::{self, Tape};
 use crate::fault::Fault;
 
 const ANTHROPIC: &str = "https://api.anthropic.com";
@@ -36,9 +37,40 @@ no model to ask: set one of these, or name it on the command line
 
 `trunkline demo` and `trunkline run --replay FILE` need none of them.";
 
+/// A model that can be asked.
+pub(crate) struct Asked {
+    /// The provider.
+    pub(crate) provider: Box<dyn Provider>,
+    /// Who it is, in a few words.
+    pub(crate) words: String,
+    /// What is recorded or played.
+    pub(crate) tape: Tape,
+}
+
+/// Finds a model to ask, or a recording of one. `last` is who wrote the session's last reply.
+pub(crate) fn open(
+    typed: &Model,
+    last: Option<&Origin>,
+    env: impl Fn(&str) -> Option<String>,
+) -> Result<Asked, Fault> {
+    if let Some(path) = &typed.replay {
+        let player = cassette::play(path, last)?;
+        let words = player.words();
+        return Ok(Asked { provider: Box::new(player.clone()), words, tape: Tape::Plays(player) });
+    }
+    let choice = choose(typed, last, env)?;
+    let words = choice.words();
+    let Some(path) = &typed.record else {
+        return Ok(Asked { provider: choice.provider(None)?, words, tape: Tape::None });
+    };
+    let file = cassette::record(path)?;
+    let record: Arc<dyn Record> = Arc::<CassetteFile>::clone(&file);
+    Ok(Asked { provider: choice.provider(Some(record))?, words, tape: Tape::Records(file, path.clone()) })
+}
+
 /// Whom to ask, settled.
 #[derive(Debug)]
-pub(crate) struct Choice {
+struct Choice {
     base: BaseUrl,
     proof: Proof,
     asked: Origin,
@@ -56,7 +88,7 @@ enum Proof {
 }
 
 /// Settles whom to ask. `last` is who wrote the session's last reply; `env` looks variables up.
-pub(crate) fn choose(
+fn choose(
     typed: &Model,
     last: Option<&Origin>,
     env: impl Fn(&str) -> Option<String>,
@@ -98,7 +130,7 @@ pub(crate) fn choose(
 
 impl Choice {
     /// Returns the provider; what is asked and answered is also told to `record`.
-    pub(crate) fn provider(self, record: Option<Arc<dyn Record>>) -> Result<Box<dyn Provider>, Fault> {
+    fn provider(self, record: Option<Arc<dyn Record>>) -> Result<Box<dyn Provider>, Fault> {
         let wire = wire_of(&self.asked).expect("the name was made of an API");
         let (key, signer) = match self.proof {
             Proof::None => (None, None),
@@ -116,7 +148,7 @@ impl Choice {
     }
 
     /// Returns who is asked, in a few words.
-    pub(crate) fn words(&self) -> String {
+    fn words(&self) -> String {
         format!("{} at {}", self.asked.model, self.base.host())
     }
 }
@@ -218,11 +250,7 @@ fn ollama(typed: &Model, env: &impl Fn(&str) -> Option<String>) -> Result<Found,
 const ORDER: [Api; 4] = [Api::Anthropic, Api::Gemini, Api::Bedrock, Api::Openai];
 
 /// Guesses the API from the variables that are set; with several kinds the model's name decides, then the session.
-fn suggested(
-    model: Option<&str>,
-    last: Option<Api>,
-    env: &impl Fn(&str) -> Option<String>,
-) -> Option<Api> {
+fn suggested(model: Option<&str>, last: Option<Api>, env: &impl Fn(&str) -> Option<String>) -> Option<Api> {
     let any = |names: &[&str]| names.iter().any(|name| env(name).is_some());
     let can_be_asked = |api: &Api| match api {
         Api::Anthropic => any(&["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]),
@@ -255,14 +283,17 @@ fn suggested(
 
 /// Whether a model's name is an id of Bedrock: `anthropic.claude-…`, `eu.amazon.nova-…`, or an ARN.
 fn is_of_bedrock(model: &str) -> bool {
-    let begins_with_word = |(first, _): (&str, &str)| !first.contains(|c: char| c.is_ascii_digit() || c == '/');
+    let begins_with_word =
+        |(first, _): (&str, &str)| !first.contains(|c: char| c.is_ascii_digit() || c == '/');
     model.starts_with("arn:aws") || model.split_once('.').is_some_and(begins_with_word)
 }
 
 fn api_named(name: &str) -> Result<Api, Fault> {
     Api::from_str(name, false).map_err(|_| {
-        let known: Vec<String> =
-            Api::value_variants().iter().filter_map(|api| Some(api.to_possible_value()?.get_name().to_owned())).collect();
+        let known: Vec<String> = Api::value_variants()
+            .iter()
+            .filter_map(|api| Some(api.to_possible_value()?.get_name().to_owned()))
+            .collect();
         Fault::usage(format!("TRUNKLINE_PROVIDER is {name:?}; it can be {}", known.join(", ")))
     })
 }
@@ -281,7 +312,8 @@ fn api_at(base: &BaseUrl) -> Api {
 
 /// Returns the region of a host of Bedrock's.
 fn region_at(host: &str) -> Option<&str> {
-    let rest = host.strip_prefix("bedrock-runtime.").or_else(|| host.strip_prefix("bedrock-runtime-fips."))?;
+    let rest =
+        host.strip_prefix("bedrock-runtime.").or_else(|| host.strip_prefix("bedrock-runtime-fips."))?;
     rest.strip_suffix(".amazonaws.com").or_else(|| rest.strip_suffix(".amazonaws.com.cn"))
 }
 
