@@ -123,10 +123,12 @@ impl fmt::Display for Report {
         for (shape, places) in &self.elsewhere {
             writeln!(f, "  {:>4}  {shape}  ({})", places.len(), example(places))?;
         }
-        writeln!(f, "\n{:<18} {:<9} {:>8} {:>6}", "refused", "status", "wire", "count")?;
+        if self.wires.values().any(|wire| !wire.refused.is_empty()) {
+            writeln!(f, "\n{:<20} {:>6}  {:<18} {:>5}", "refused", "status", "wire", "count")?;
+        }
         for (protocol, wire) in &self.wires {
             for ((kind, status), count) in &wire.refused {
-                writeln!(f, "{kind:<18} {status:<9} {:>8} {count:>6}", protocol.name())?;
+                writeln!(f, "{kind:<20} {status:>6}  {:<18} {count:>5}", protocol.name())?;
             }
         }
         Ok(())

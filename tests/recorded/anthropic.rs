@@ -29,7 +29,7 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
             Some("system") => history.push(Role::System, content),
             Some("assistant") => history.push(Role::Assistant, content),
             Some("user") => push_user(&mut history, content),
-            role => return Err(format!("a message of role {role:?}")),
+            _ => return Err(format!("a message of role {}", message["role"])),
         }
     }
     mark_pause(&mut history);

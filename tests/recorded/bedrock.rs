@@ -41,7 +41,7 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
                     history.push(Role::User, rest);
                 }
             }
-            role => return Err(format!("a message of role {role:?}")),
+            _ => return Err(format!("a message of role {}", message["role"])),
         }
     }
     Ok(settings(body, history))

@@ -36,7 +36,7 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
         match content["role"].as_str() {
             Some("model") => push_model(&mut history, content)?,
             Some("user") | None => push_user(&mut history, content)?,
-            role => return Err(format!("a content of role {role:?}")),
+            _ => return Err(format!("a turn of role {}", content["role"])),
         }
     }
     Ok(settings(body, history))
@@ -179,6 +179,20 @@ fn push_user(history: &mut History, content: &Value) -> Read<()> {
 fn block(part: &Value) -> Read<Content> {
     let (inline, file) = (field(part, "inlineData", "inline_data"), field(part, "fileData", "file_data"));
     let signature = field(part, "thoughtSignature", "thought_signature").as_str();
+    // What else is said about a part has no word of ours; the whole is carried.
+    let known = [
+        "text",
+        "thought",
+        "thoughtSignature",
+        "thought_signature",
+        "inlineData",
+        "inline_data",
+        "fileData",
+        "file_data",
+    ];
+    if Fields::of(part).rest().keys().any(|name| !known.contains(&name.as_str())) {
+        return Ok(history::opaque(WIRE, part));
+    }
     Ok(if let Some(text) = part["text"].as_str() {
         match (part["thought"].as_bool().unwrap_or_default(), signature) {
             (true, signature) => {

@@ -41,7 +41,7 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
                 let id = id.unwrap_or_else(|| history.open_call(name.unwrap_or_default()));
                 history.push_result(&id, vec![Part::text(text)], false);
             }
-            role => return Err(format!("a message of role {role:?}")),
+            _ => return Err(format!("a message of role {}", message["role"])),
         }
     }
     Ok(settings(body, history))

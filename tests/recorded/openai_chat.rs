@@ -37,7 +37,7 @@ pub(super) fn read(body: &Value, dialect: &Dialect) -> Read<Reading> {
                 let parts = content.into_iter().map(history::part).collect();
                 history.push_result(&text_of(&message["tool_call_id"])?, parts, false);
             }
-            role => return Err(format!("a message of role {role:?}")),
+            _ => return Err(format!("a message of role {}", message["role"])),
         }
     }
     Ok(settings(body, dialect, history))

@@ -53,7 +53,7 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
                 let parts = words(&item["output"])?.into_iter().map(history::part).collect();
                 history.push_result(&text_of(&item["call_id"])?, parts, false);
             }
-            ("message", role) => return Err(format!("a message of role {role:?}")),
+            ("message", _) => return Err(format!("a message of role {}", item["role"])),
             // An answer to an item that we only carry; between calls and their results nothing may stand.
             _ if history.has_open_call() => match history.messages.last_mut() {
                 Some(last) if last.role == Role::Assistant => last.content.push(history::opaque(WIRE, item)),

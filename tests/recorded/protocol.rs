@@ -52,11 +52,9 @@ impl Protocol {
     pub fn of(exchange: &Exchange) -> Result<Protocol, String> {
         let path = exchange.path.trim_end_matches('/');
         let ends = |end: &str| path.ends_with(end);
-        let (protocol, list) = if ends("/messages") && !path.contains("/threads/") {
-            (Protocol::Anthropic, "messages")
-        } else if path.contains("/publishers/anthropic/")
-            && (ends(":rawPredict") || ends(":streamRawPredict"))
-        {
+        // Claude on Vertex AI has an address of its own.
+        let vertex = path.contains("/publishers/anthropic/") && path.to_lowercase().ends_with("rawpredict");
+        let (protocol, list) = if ends("/messages") && !path.contains("/threads/") || vertex {
             (Protocol::Anthropic, "messages")
         } else if ends("/chat/completions") {
             (Protocol::OpenAiChat, "messages")
@@ -91,8 +89,13 @@ fn shape(exchange: &Exchange) -> String {
         let digits = part.bytes().filter(u8::is_ascii_digit).count();
         part.contains("REDACTED") || digits > 3 || (digits > 0 && part.len() > 24)
     };
-    let parts: Vec<&str> =
-        exchange.path.split('/').map(|part| if is_id(part) { "…" } else { part }).collect();
+    let short = |part: &str| match part.split_once(':') {
+        // What is done with it is no part of its name.
+        Some((id, act)) if is_id(id) => format!("…:{act}"),
+        _ if is_id(part) => "…".to_owned(),
+        _ => part.to_owned(),
+    };
+    let parts: Vec<String> = exchange.path.split('/').map(short).collect();
     let host = if exchange.host.is_empty() { "" } else { exchange.host.as_str() };
     format!("{} {host}{}", exchange.method, parts.join("/"))
 }

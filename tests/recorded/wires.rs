@@ -26,6 +26,8 @@ pub fn read(protocol: Protocol, exchange: &Exchange, body: &Value) -> Read<Readi
     let in_path = match protocol {
         Protocol::Gemini => between(&exchange.path, "/models/", ":"),
         Protocol::Bedrock => between(&exchange.path, "/model/", "/"),
+        // Vertex AI's address for Claude.
+        Protocol::Anthropic => between(&exchange.path, "/models/", ":"),
         _ => None,
     };
     if let Some((model, how)) = in_path {
@@ -82,8 +84,12 @@ pub fn wire(protocol: Protocol, service: &str, body: &Value) -> Option<Box<dyn W
             Box::new(OpenAiResponses::new())
         }
         Protocol::OpenAiResponses => Box::new(OpenAiResponses::without_reasoning()),
-        Protocol::Ollama => Box::new(Ollama::new()),
+        // Vertex AI takes ids (recorded), and does not ask for them.
+        Protocol::Gemini if service.contains("aiplatform") && !names_calls(body) => {
+            Box::new(Gemini::vertex())
+        }
         Protocol::Gemini => Box::new(Gemini::new()),
+        Protocol::Ollama => Box::new(Ollama::new()),
         Protocol::Bedrock => Box::new(Bedrock::new()),
     })
 }
@@ -100,4 +106,11 @@ fn dialect(service: &str) -> Dialect {
         "groq" => Dialect::for_host("api.groq.com"),
         host => Dialect::for_host(host),
     }
+}
+
+/// Whether the calls of a request to Gemini carry ids.
+fn names_calls(body: &Value) -> bool {
+    let turns = body["contents"].as_array().into_iter().flatten();
+    let mut parts = turns.filter_map(|turn| turn["parts"].as_array()).flatten();
+    parts.any(|part| part["functionCall"]["id"].is_string() || part["function_call"]["id"].is_string())
 }

@@ -1,7 +1,7 @@
 //! Holds every wire against a folder of recorded exchanges.
 //!
-//! This program knows none of our crates, so the work is done by one of the package `tests`, built in release: it decodes
-//! each recorded answer many times.
+//! This program knows none of our crates, so the work is done by one of the package `tests`, which takes a few seconds
+//! for several hundred exchanges.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(crate) fn run(workspace: &Workspace, folder: Option<&str>, rest: &[&str]) ->
     // Cargo runs at the root; the folder is meant from where the person stands.
     let folder =
         Path::new(&folder).canonicalize().map_err(|error| format!("cannot read {folder}: {error}"))?;
-    let mut command = cargo(workspace, ["run", "--quiet", "--release", "--package"]);
+    let mut command = cargo(workspace, ["run", "--quiet", "--package"]);
     command.arg(format!("{PREFIX}tests")).args(["--bin", "corpora", "--"]).arg(&folder).args(rest);
     passes(&mut command).map(Tally::of)
 }

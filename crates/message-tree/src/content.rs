@@ -121,6 +121,8 @@ pub struct ToolCall {
 impl ToolCall {
     /// Parses the arguments; an empty text means no arguments.
     ///
+    /// It does not see why the reply ended; [`Message::outcome_of`](crate::Message::outcome_of) does.
+    ///
     /// # Errors
     ///
     /// The parser's error if the text is cut short, is not JSON, or is not an object. Such a call must never run.

@@ -4,4 +4,5 @@ mod ids;
 mod json;
 mod laws;
 mod notation;
+mod outcomes;
 mod tree;

@@ -8,26 +8,55 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::error::one_line;
-use crate::{DecodeError, ErrorKind, ProviderError, retry};
+use crate::{DecodeError, ErrorKind, ProviderError, framing, retry};
 
 const MESSAGE_LIMIT: usize = 500;
+// As much of a refusal as is read once it is unpacked.
+const BODY_LIMIT: usize = 1024 * 1024;
+
+/// What services say of a history whose calls and results do not stand together, in lower case; users quote these texts
+/// in public issues (read 2026-11).
+const PAIRING: &[&str] = &[
+    "ids were found without `tool_result` blocks",
+    "unexpected `tool_use_id` found",
+    "`tool_use` ids must be unique",
+    "must be followed by tool messages responding to each",
+    "must be a response to a prece",
+    "was provided without its required",
+    "no tool output found for",
+    "not the same number of function calls and responses",
+    "function call turn comes immediately after",
+    "function response turn comes immediately after",
+    "number of function response parts is equal",
+    "expected toolresult blocks at",
+    "exceeds the number of tooluse blocks",
+];
 
 /// Reads a response whose status is not a success.
 pub(crate) fn of_response(status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {
-    let text = String::from_utf8_lossy(body);
+    let body = framing::unpacked(body, BODY_LIMIT);
+    let text = String::from_utf8_lossy(&body);
     let content_type = retry::header(headers, "content-type").unwrap_or_default();
     if text.trim_start_matches('\u{feff}').trim_start().starts_with('<') || content_type.contains("text/html")
     {
         return ProviderError::Html { endpoint: "the endpoint".to_owned(), status };
     }
-    let said = match serde_json::from_str::<Value>(&text) {
+    let mut said = match serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')) {
         Ok(body) => Said::in_body(&body),
         Err(_) => Said { message: text.trim().to_owned(), ..Said::default() },
     };
+    // AWS names the error in a header, some services with a colon and an address behind it.
+    if let Some(name) = retry::header(headers, "x-amzn-errortype") {
+        said.words = format!("{} {}", name.to_lowercase(), said.words);
+    }
     let kind = said.kind(status);
-    let retryable = match retry::header(headers, "x-should-retry") {
-        Some("false") => false,
-        Some("true") => !matches!(kind, ErrorKind::InvalidRequest | ErrorKind::ContextTooLong),
+    let retryable = match (kind, retry::header(headers, "x-should-retry")) {
+        // The same body is refused again, and a quota is no fuller, whatever the service says.
+        (ErrorKind::InvalidRequest | ErrorKind::ContextTooLong | ErrorKind::Quota, _) => false,
+        (_, Some("false")) => false,
+        (_, Some("true")) => true,
+        // The model itself failed; only where it broke off while it wrote does AWS advise to try again (read 2026-11).
+        _ if status == 424 => said.has(&["modelstreamerror"]),
         // 408 and 409: the official clients try again (read 2026-11).
         _ => {
             matches!(kind, ErrorKind::RateLimited | ErrorKind::Overloaded | ErrorKind::Server)
@@ -39,7 +68,8 @@ pub(crate) fn of_response(status: u16, headers: &[(String, String)], body: &[u8]
     } else {
         one_line(&said.message, MESSAGE_LIMIT)
     };
-    let retry_after = retry::retry_after(headers).or(said.retry_after);
+    // `retry-after` also comes with answers that are good, and then means nothing (recorded, 2026-11).
+    let retry_after = retry::retry_after(headers).or(said.wait).filter(|_| status >= 300);
     ProviderError::Api { status, kind, message, retry_after, retryable }
 }
 
@@ -64,18 +94,20 @@ struct Said {
     // Type, code and reasons, in lower case.
     words: String,
     message: String,
-    // A numeric code that is a status.
+    // A code that is a status.
     status: Option<u16>,
     // How long to wait, where the body says it.
-    retry_after: Option<Duration>,
+    wait: Option<Duration>,
 }
 
 impl Said {
     fn in_body(body: &Value) -> Said {
         // Gemini's compatible endpoint wraps the object in an array.
         let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
-        let error = body.get("error").filter(|error| !error.is_null()).unwrap_or(body);
-        let message = ["message", "detail", "error"]
+        // A response that failed holds its error as one of many fields.
+        let error = [body.get("error"), body.get("response").and_then(|response| response.get("error"))];
+        let error = error.into_iter().flatten().find(|error| !error.is_null()).unwrap_or(body);
+        let message = ["message", "Message", "detail", "error"]
             .iter()
             .find_map(|name| error.get(name).filter(|said| !said.is_null()))
             .or_else(|| body.get("message"))
@@ -85,27 +117,44 @@ impl Said {
         if let Some(raw) = error.get("metadata").and_then(|metadata| metadata.get("raw")) {
             message = format!("{message}: {}", text_of(raw));
         }
-        let fields = [error.get("type"), error.get("code"), error.get("status"), body.get("code")];
-        // Google's services say more in a list.
-        let details = || error.get("details").and_then(Value::as_array).into_iter().flatten();
-        let reasons = details().flat_map(|detail| {
+        let details = error.get("details").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let reasons = details.iter().flat_map(|detail| {
             let violations = detail.get("violations").and_then(Value::as_array).into_iter().flatten();
-            detail.get("reason").into_iter().chain(violations.filter_map(|one| one.get("quotaId")))
+            let quotas = violations.filter_map(|violation| violation.get("quotaId"));
+            detail.get("reason").into_iter().chain(quotas)
         });
-        let words = fields.into_iter().flatten().chain(reasons).map(text_of).collect::<Vec<_>>().join(" ");
-        let retry_after = details().filter_map(|detail| detail.get("retryDelay")).find_map(delay);
-        let status = error.get("code").or_else(|| body.get("code")).and_then(Value::as_u64);
-        let status =
-            status.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
-        Said { words: words.to_lowercase(), message, status, retry_after }
+        let fields = ["type", "code", "status", "__type"].map(|name| error.get(name));
+        let fields = fields.into_iter().chain([body.get("code"), body.get("__type")]).flatten();
+        let words = fields.chain(reasons).map(text_of).collect::<Vec<_>>().join(" ");
+        let codes = [error.get("code"), body.get("code"), error.get("status"), error.get("raw_status_code")];
+        let status = codes.into_iter().flatten().find_map(|code| match code {
+            Value::String(code) => code.parse().ok(),
+            code => code.as_u64().and_then(|code| u16::try_from(code).ok()),
+        });
+        // Google says it as a protobuf duration, such as `17s` or `0.5s`.
+        let wait = details.iter().find_map(|detail| {
+            let seconds: f64 = detail.get("retryDelay")?.as_str()?.strip_suffix('s')?.parse().ok()?;
+            Duration::try_from_secs_f64(seconds).ok()
+        });
+        let status = status.filter(|code| (400..600).contains(code));
+        Said { words: words.to_lowercase(), message, status, wait }
+    }
+
+    fn has(&self, any: &[&str]) -> bool {
+        any.iter().any(|word| self.words.contains(word))
     }
 
     /// Words are more exact than a status, so they are asked first.
     fn kind(&self, status: u16) -> ErrorKind {
         let message = self.message.to_lowercase();
-        let says = |any: &[&str]| any.iter().any(|word| self.words.contains(word));
+        let says = |any: &[&str]| self.has(any);
         let tells = |any: &[&str]| any.iter().any(|words| message.contains(words));
-        if says(&["insufficient_quota", "billing", "perday"])
+        // Gateways pass a refusal on under any status.
+        if tells(PAIRING) {
+            return ErrorKind::InvalidRequest;
+        }
+        // A limit of a day is none that a retry outlasts.
+        if says(&["insufficient_quota", "billing", "perday", "servicequotaexceeded"])
             || tells(&["credit balance is too low"])
             || status == 402
         {
@@ -117,22 +166,34 @@ impl Said {
                 "maximum context length",
                 "exceed context limit",
                 "exceeds the available context size",
+                "input is too long for requested model",
                 "exceeds the maximum number of tokens",
             ])
             || status == 413
         {
             return ErrorKind::ContextTooLong;
         }
-        if says(&["overloaded"]) {
+        if says(&["overloaded", "serviceunavailable", "modelnotready"]) {
             return ErrorKind::Overloaded;
         }
-        if says(&["rate_limit"]) {
+        if says(&["rate_limit", "throttling", "too_many_requests", "resource_exhausted"]) {
             return ErrorKind::RateLimited;
         }
-        if says(&["authentication", "invalid_api_key", "api_key_invalid", "permission"]) {
+        // A bad key is a 400 with this reason at Gemini (recorded, 2026-11).
+        if says(&[
+            "authentication",
+            "unauthenticated",
+            "invalid_api_key",
+            "api_key_invalid",
+            "permission",
+            "accessdenied",
+            "unrecognizedclient",
+            "expiredtoken",
+            "invalidsignature",
+        ]) {
             return ErrorKind::Auth;
         }
-        if says(&["not_found"]) {
+        if says(&["not_found", "resourcenotfound"]) {
             return ErrorKind::NotFound;
         }
         // llama.cpp's server answers 500 to requests that can never work (seen in recorded exchanges, 2026-11).
@@ -153,18 +214,33 @@ impl Said {
             404 => ErrorKind::NotFound,
             429 => ErrorKind::RateLimited,
             503 | 529 => ErrorKind::Overloaded,
-            500.. => ErrorKind::Server,
-            _ if says(&["invalid_request", "unsupported", "tool_use_failed"]) => ErrorKind::InvalidRequest,
-            _ if says(&["api_error", "server_error", "timeout", "internal"]) => ErrorKind::Server,
+            424 | 500.. => ErrorKind::Server,
+            _ if says(&[
+                "invalid_request",
+                "invalid_argument",
+                "validation",
+                "unsupported",
+                "tool_use_failed",
+            ]) =>
+            {
+                ErrorKind::InvalidRequest
+            }
+            _ if says(&[
+                "api_error",
+                "server_error",
+                "timeout",
+                "internal",
+                "unavailable",
+                "deadline_exceeded",
+                "modelstreamerror",
+                "modelerror",
+            ]) =>
+            {
+                ErrorKind::Server
+            }
             _ => ErrorKind::Other,
         }
     }
-}
-
-/// Reads a duration as Google's services write it: seconds, then `s`.
-fn delay(value: &Value) -> Option<Duration> {
-    let seconds = value.as_str()?.strip_suffix('s')?.parse().ok()?;
-    Duration::try_from_secs_f64(seconds).ok()
 }
 
 fn text_of(value: &Value) -> String {

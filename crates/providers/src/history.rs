@@ -307,11 +307,6 @@ impl Memo {
     /// Returns the elements of the array, with what is put in between. Copies no message.
     pub(crate) fn elements(&self, inserts: Inserts) -> Vec<Bytes> {
         let mut cuts: Vec<(usize, usize, Bytes)> = Vec::new();
-        if let Some(tail) = inserts.tail
-            && let Some(at) = self.last().and_then(|round| round.tail)
-        {
-            cuts.push((self.blocks.len() - 1, at, tail.into()));
-        }
         let newest = self.blocks.iter().enumerate().rev().flat_map(|(number, block)| {
             let rounds = block.rounds.iter().rev();
             rounds.flat_map(|round| round.marks.iter().rev()).map(move |at| (number, *at))
@@ -324,6 +319,12 @@ impl Memo {
             oldest.filter(|at| !cuts.iter().any(|(number, other, _)| *number == 0 && other == *at))
         {
             cuts.push((0, *at, mark));
+        }
+        // Behind a breakpoint at the same place: what it says does not come again.
+        if let Some(tail) = inserts.tail
+            && let Some(at) = self.last().and_then(|round| round.tail)
+        {
+            cuts.push((self.blocks.len() - 1, at, tail.into()));
         }
         cuts.sort_by_key(|(number, at, _)| (*number, *at));
         let mut cuts = cuts.into_iter().peekable();

@@ -5,7 +5,9 @@ mod base_url;
 mod bedrock_corpora;
 mod bedrock_decode;
 mod bedrock_encode;
+mod bedrock_errors;
 mod bedrock_frames;
+mod bedrock_models;
 #[cfg(feature = "sigv4")]
 mod bedrock_sign;
 mod cassette;
@@ -35,3 +37,4 @@ mod retry;
 mod scripted;
 mod splits;
 mod sse;
+mod truth;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use trunkline_message_tree::{Message, StopReason, ToolCall, ToolSpec};
+use trunkline_message_tree::{CallOutcome, ToolCall, ToolSpec};
 
 use crate::{AgentError, Tool};
 
@@ -17,6 +17,10 @@ const DEPTH: usize = 64;
 
 /// The longest list of schema faults that a model is told.
 const FAULTS_TOLD: usize = 5;
+
+/// What a model is told of a call that its reply did not bring to an end.
+pub(crate) const TRUNCATED: &str =
+    "not run: the reply ended in the middle of this call; write less at once and call again";
 
 /// The tools of an agent.
 #[derive(Default)]
@@ -56,7 +60,7 @@ impl Catalogue {
     }
 
     /// Returns the arguments of a call that may run, or what the model is told instead.
-    pub(crate) fn check(&self, message: &Message, call: &ToolCall) -> Result<Map<String, Value>, String> {
+    pub(crate) fn check(&self, call: &ToolCall, outcome: CallOutcome) -> Result<Map<String, Value>, String> {
         let Some(entry) = self.tools.get(&call.name) else {
             let known: Vec<&str> = self.tools.keys().map(String::as_str).collect();
             return Err(format!(
@@ -65,15 +69,23 @@ impl Catalogue {
                 known.join(", ")
             ));
         };
-        if was_cut(message, call) {
-            return Err("not run: the reply ended at its output limit in the middle of this call; \
-                        write less at once and call again"
-                .to_owned());
-        }
-        let arguments = call.parse_arguments().map_err(|fault| {
-            let received: String = call.arguments.chars().take(500).collect();
-            format!("not run: the arguments are not a JSON object ({fault}); received: {received}")
-        })?;
+        let received = || call.arguments.chars().take(500).collect::<String>();
+        let arguments = match outcome {
+            CallOutcome::Ready(arguments) => arguments,
+            CallOutcome::NotJson { reason } => {
+                return Err(format!(
+                    "not run: the arguments are not a JSON object ({reason}); received: {}",
+                    received()
+                ));
+            }
+            CallOutcome::Truncated => return Err(TRUNCATED.to_owned()),
+            _ => {
+                return Err(format!(
+                    "not run: the arguments are not a JSON object; received: {}",
+                    received()
+                ));
+            }
+        };
         let value = Value::Object(arguments);
         if !is_within(&value, DEPTH) {
             return Err(format!("not run: the arguments are nested deeper than {DEPTH} levels"));
@@ -96,15 +108,6 @@ impl Catalogue {
             _ => Ok(Map::new()),
         }
     }
-}
-
-/// Whether the output limit may have cut this call: it is the last block of a reply that ran into a limit.
-fn was_cut(message: &Message, call: &ToolCall) -> bool {
-    let limited = matches!(message.stop, Some(StopReason::MaxTokens | StopReason::ContextWindow));
-    // An empty text would parse as "no arguments", and a limit can cut before the first byte.
-    let last =
-        message.content.last().and_then(|block| block.as_call()).is_some_and(|last| std::ptr::eq(last, call));
-    limited && last
 }
 
 fn is_within(value: &Value, levels: usize) -> bool {

@@ -4,9 +4,9 @@
 //! log, so there is no separate path for recovery.
 
 use serde_json::{Map, Value};
-use trunkline_message_tree::{Message, NodeId, Role, StopReason, ToolCall};
+use trunkline_message_tree::{CallOutcome, NodeId, Role, StopReason, ToolCall};
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, TRUNCATED};
 use crate::layers::{resolve, revert};
 use crate::state::{CallStatus, OpenTurn, State};
 use crate::{Access, CallPlace, contained};
@@ -110,13 +110,18 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
     let mut gate = None;
     let mut waiting = Vec::new();
     let mut resolutions = Vec::new();
-    for (place, call) in turn.calls() {
+    for ((place, call), (_, outcome)) in turn.calls().zip(turn.message.call_outcomes()) {
         let status = state.call(&place);
         if matches!(status, Some(CallStatus::Finished { .. })) {
             continue;
         }
         if turn.was_cut() {
             answers.push((place, "not run: the reply was cut off while it was being written".to_owned()));
+            continue;
+        }
+        let own = revert::is_call(&setup.revert, &call.name) || resolve::is_call(&setup.resolve, &call.name);
+        if own && outcome == CallOutcome::Truncated {
+            answers.push((place, TRUNCATED.to_owned()));
             continue;
         }
         if revert::is_call(&setup.revert, &call.name) {
@@ -126,7 +131,7 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
             resolutions.push((place, call.arguments.clone()));
             continue;
         }
-        match judge(state, setup, turn.message, &place, call, status) {
+        match judge(state, setup, outcome, &place, call, status) {
             _ if cancelled && status.is_none() => {
                 answers.push((place, "not run: the turn was cancelled before this call began".to_owned()));
             }
@@ -187,12 +192,12 @@ enum Judged {
 fn judge(
     state: &State,
     setup: &Setup,
-    message: &Message,
+    outcome: CallOutcome,
     place: &CallPlace,
     call: &ToolCall,
     status: Option<&CallStatus>,
 ) -> Judged {
-    let arguments = match setup.catalogue.check(message, call) {
+    let arguments = match setup.catalogue.check(call, outcome) {
         Ok(arguments) => arguments,
         Err(text) => return Judged::Answer(text),
     };

@@ -61,7 +61,7 @@ async fn a_call_that_cannot_run_is_answered_with_what_is_wrong() {
             + author harness
             n6 result c4!: not run: the arguments do not fit the tool: /path: 7 is not of type "string"
             + author harness
-            n7 result c5!: not run: the arguments are not a JSON object (invalid type: sequence, expected a map at line 1 column 0); received: []
+            n7 result c5!: not run: the arguments are not a JSON object; received: []
             + author harness
             n8 assistant: done
         "#]],
@@ -80,13 +80,32 @@ async fn a_call_at_the_output_limit_never_runs_even_if_what_came_is_whole() {
         turn,
         expect![[r#"
             n3 result c1: ok
-            n4 result c2!: not run: the reply ended at its output limit in the middle of this call; write less at once and call again
+            n4 result c2!: not run: the reply ended in the middle of this call; write less at once and call again
             + author harness
             n5 assistant: done
         "#]],
     )
     .await;
     assert_eq!(story.world.effects(), ["ran first"]);
+}
+
+#[tokio::test]
+async fn a_call_at_the_output_limit_whose_arguments_never_came_is_not_a_call_without_arguments() {
+    for stop in [StopReason::MaxTokens, StopReason::ContextWindow, StopReason::Refusal] {
+        let turn = Turn::new().call_raw("c1", "read", "").call_raw("c2", "shell", "").stop(stop);
+        let story = check(
+            turn,
+            expect![[r#"
+                n3 result c1!: not run: the reply ended in the middle of this call; write less at once and call again
+                + author harness
+                n4 result c2!: not run: the reply ended in the middle of this call; write less at once and call again
+                + author harness
+                n5 assistant: done
+            "#]],
+        )
+        .await;
+        assert!(story.world.effects().is_empty());
+    }
 }
 
 #[tokio::test]

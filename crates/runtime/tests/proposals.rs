@@ -50,6 +50,18 @@ async fn a_model_that_may_decide_applies_its_own_edit() {
 }
 
 #[tokio::test]
+async fn a_decision_at_the_output_limit_decides_nothing() {
+    let limit = trunkline_runtime::message_tree::StopReason::MaxTokens;
+    let cut = resolve("c2", "apply").stop(limit);
+    let turns = vec![edit("c1", "a", "new"), cut, resolve("c3", "discard"), Turn::say("done")];
+    let mut story = begin(Approval::Model, turns).await;
+    story.prompt("do it").await.unwrap();
+    let tree = story.tree();
+    assert!(tree.contains("result c2!: not run: the reply ended in the middle of this call"), "{tree}");
+    assert!(story.world.effects().is_empty(), "{:?}", story.world.effects());
+}
+
+#[tokio::test]
 async fn a_discarded_edit_is_never_written() {
     let mut story = begin(
         Approval::Model,

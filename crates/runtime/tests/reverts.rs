@@ -182,3 +182,14 @@ async fn a_revert_to_words_of_the_model_goes_on_from_there() {
     assert_eq!(story.session.answer(), "now another way");
     assert!(story.world.last_request().contains("c2 led nowhere"));
 }
+
+#[tokio::test]
+async fn a_revert_at_the_output_limit_moves_nothing() {
+    let limit = trunkline_runtime::message_tree::StopReason::MaxTokens;
+    let mut story =
+        story(vec![read("c1"), revert("c2", "n1", "half a").stop(limit), Turn::say("done")]).await;
+    assert_eq!(stop_line(&story.prompt("do it").await), "decided other: answered");
+    let tree = story.tree();
+    assert!(tree.contains("n5 result c2!: not run: the reply ended in the middle of this call"), "{tree}");
+    assert!(!tree.contains("head n"), "{tree}");
+}

@@ -243,10 +243,11 @@ async fn s29_arguments_that_the_output_limit_cut_are_kept_and_the_model_is_told_
         n2 assistant:
         + call c1 shell {"path": "rm -r
         + stop max_tokens
-        n3 result c1!: not run: the reply ended at its output limit in the middle of this call; write less at once and call again
+        n3 result c1!: not run: the reply ended in the middle of this call; write less at once and call again
         + author harness
         n4 assistant: done
-    "#]].assert_eq(&story.tree());
+    "#]]
+    .assert_eq(&story.tree());
     story.prompt("and now?").await.unwrap();
     expect![[r#"
         system: You work on files.
@@ -255,14 +256,15 @@ async fn s29_arguments_that_the_output_limit_cut_are_kept_and_the_model_is_told_
         + call c1 shell {}
         + origin test script
         + stop max_tokens
-        result c1!: not run: the reply ended at its output limit in the middle of this call; write less at once and call again
+        result c1!: not run: the reply ended in the middle of this call; write less at once and call again
         ++ text: the arguments of this call were not a JSON object; as written: {"path": "rm -r
         + author harness
         assistant: done
         + origin test script
         + stop end_turn
         user: and now?
-    "#]].assert_eq(&story.world.last_request());
+    "#]]
+    .assert_eq(&story.world.last_request());
 }
 
 #[tokio::test]

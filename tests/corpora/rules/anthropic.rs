@@ -46,6 +46,14 @@ pub(super) const RULES: &[Rule] = &[
         explain: |spot| Verdict::explained_if(spot.is(&["messages[].content[].caller"]) && spot.is_missing()),
     },
     Rule {
+        about: About::Choice,
+        sentence: "on Vertex AI the model stands in the path: who sends there takes it out of the body",
+        explain: |spot| {
+            let there = !spot.their_body["anthropic_version"].is_null() && spot.is_added();
+            Verdict::explained_if(spot.is(&["model"]) && there)
+        },
+    },
+    Rule {
         about: About::Form,
         sentence: "a tool of type `custom` is one without a type",
         explain: |spot| Verdict::explained_if(spot.is(&["tools[].type"]) && *spot.theirs == "custom"),

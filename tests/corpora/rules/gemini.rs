@@ -34,6 +34,14 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
+        about: About::Form,
+        sentence: "a turn without a role is the user's",
+        explain: |spot| {
+            let place = spot.is(&["contents[].role"]) && spot.is_added();
+            Verdict::explained_if(place && *spot.ours == "user")
+        },
+    },
+    Rule {
         about: About::Choice,
         sentence: "calls and results carry ids, if only those that we gave them",
         explain: |spot| {

@@ -63,9 +63,12 @@ impl Bars {
     }
 }
 
+/// Reads all that a client needs of one event and makes nothing of it.
+type Read = fn(&str) -> usize;
+
 /// Decoding against the two other ways to read the same stream.
 fn decode(bars: &mut Bars) {
-    let streams: [(&str, Box<dyn Wire>, String, fn(&str) -> usize); 3] = [
+    let streams: [(&str, Box<dyn Wire>, String, Read); 3] = [
         ("anthropic", Box::new(Anthropic::new()), anthropic(), read_anthropic),
         ("chat", Box::new(OpenAiChat::default()), chat(), read_chat),
         ("responses", Box::new(OpenAiResponses::new()), responses(), read_responses),
@@ -100,7 +103,7 @@ fn ours(wire: &dyn Wire, pieces: &[&[u8]]) -> usize {
     seen + events.len()
 }
 
-fn bare(pieces: &[&[u8]], read: fn(&str) -> usize) -> usize {
+fn bare(pieces: &[&[u8]], read: Read) -> usize {
     let mut parser = SseParser::new();
     let mut seen = 0;
     for piece in pieces {

@@ -130,6 +130,12 @@ fn blocks(events: &[Event]) -> Vec<Content> {
                     call.arguments.push_str(text);
                 }
             }
+            Event::CallSignature { index, signature } => {
+                let call = blocks.iter_mut().find(|(number, _)| *number == Some(*index));
+                if let Some((_, Content::ToolCall(call))) = call {
+                    call.signature = Some(signature.clone());
+                }
+            }
             Event::Block(block) => blocks.push((None, block.clone())),
             Event::Replace { blocks: replaced, with } if blocks.get(replaced.clone()).is_some() => {
                 blocks.splice(replaced.clone(), [(None, with.clone())]);
@@ -139,7 +145,11 @@ fn blocks(events: &[Event]) -> Vec<Content> {
         open = match event {
             Event::TextDelta(_) | Event::ThinkingDelta(_) | Event::Signature(_) => true,
             // The others end a block or stand beside it.
-            Event::ArgumentsDelta { .. } | Event::CallDone { .. } | Event::Usage(_) | Event::Ping => open,
+            Event::ArgumentsDelta { .. }
+            | Event::CallSignature { .. }
+            | Event::CallDone { .. }
+            | Event::Usage(_)
+            | Event::Ping => open,
             _ => false,
         };
     }

@@ -11,7 +11,6 @@ use serde_json::value::RawValue;
 use trunkline_message_tree::{Content, Message, StopReason, Usage};
 
 use super::NAME;
-use super::elements::Elements;
 use super::shapes::{BesideText, CallOfPart, Candidate, Members, ResponseShape, UsageShape};
 use crate::framing::{Frame, Framing};
 use crate::{Decode, DecodeError, Event, Request, api_error};
@@ -20,14 +19,8 @@ use crate::{Decode, DecodeError, Event, Request, api_error};
 const ID_LIMIT: usize = 28;
 
 pub(super) struct Decoder {
-    body: Body,
+    framing: Framing,
     answer: Answer,
-}
-
-enum Body {
-    Unknown,
-    Array(Elements),
-    Other(Framing),
 }
 
 impl Decoder {
@@ -48,39 +41,20 @@ impl Decoder {
             finish: None,
             blocked: false,
         };
-        Decoder { body: Body::Unknown, answer }
+        Decoder { framing: Framing::default(), answer }
     }
 }
 
 impl Decode for Decoder {
     fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        let mut bytes = bytes;
-        if matches!(self.body, Body::Unknown) {
-            // As the framing skips them.
-            let skipped = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf);
-            let start = bytes.iter().position(|byte| !skipped(byte)).unwrap_or(bytes.len());
-            bytes = bytes.get(start..).unwrap_or_default();
-            self.body = match bytes.split_first() {
-                None => return Ok(()),
-                Some((b'[', rest)) => {
-                    bytes = rest;
-                    Body::Array(Elements::default())
-                }
-                Some(_) => Body::Other(Framing::default()),
-            };
-        }
         let answer = &mut self.answer;
-        match &mut self.body {
-            Body::Unknown => Ok(()),
-            Body::Array(elements) => elements.push(bytes, |element| answer.response(element, true, events)),
-            Body::Other(framing) => framing.push(bytes, |frame| answer.frame(&frame, events)),
-        }
+        self.framing.push(bytes, |frame| answer.frame(&frame, events))
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let answer = &mut self.answer;
-        if let Body::Other(framing) = &mut self.body {
-            framing.finish(|frame| answer.frame(&frame, events))?;
+        if answer.finish.is_none() && !answer.blocked {
+            self.framing.finish(|frame| answer.frame(&frame, events))?;
         }
         answer.end(events)
     }

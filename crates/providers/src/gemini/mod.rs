@@ -14,7 +14,6 @@
 //! exchanges, read 2026-11.
 
 mod decode;
-mod elements;
 mod encode;
 mod shapes;
 

@@ -11,25 +11,29 @@ use trunkline_message_tree::{Content, StopReason, Usage};
 use super::objects::{Objects, Rest};
 use super::shapes::{CallShape, Line, MessageShape};
 use super::{NAME, made_up_id};
+use crate::framing::Unpack;
 use crate::{Decode, DecodeError, Event, api_error};
 
 #[derive(Default)]
 pub(super) struct Decoder {
+    unpack: Unpack,
     objects: Objects,
     message: Progress,
 }
 
 impl Decode for Decoder {
     fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        let message = &mut self.message;
-        self.objects.push(bytes, |object| message.line(object, events))
+        let (objects, message) = (&mut self.objects, &mut self.message);
+        self.unpack.push(bytes, |bytes| objects.push(bytes, |object| message.line(object, events)))
     }
 
     fn finish(&mut self, _events: &mut Vec<Event>) -> Result<(), DecodeError> {
         if self.message.stopped {
             return Ok(());
         }
-        self.objects.finish()?;
+        if !self.unpack.is_cut() {
+            self.objects.finish()?;
+        }
         Err(self.message.strange.take().unwrap_or(DecodeError::Cut))
     }
 }

@@ -6,7 +6,11 @@
 use std::borrow::Cow;
 
 use super::shapes::CallPiece;
+use crate::sse::EVENT_LIMIT;
 use crate::{DecodeError, Event, text};
+
+// No answer has nearly as many; keeps a hostile endpoint from making each piece cost more than the one before.
+const CALL_LIMIT: usize = 1024;
 
 #[derive(Default)]
 pub(super) struct Calls {
@@ -44,6 +48,9 @@ impl Calls {
             None => {
                 // Servers without ids exist; results go by place, so any id that is unique in the message will do.
                 let id = if id.is_empty() { format!("call_{}", self.calls.len()) } else { id.into_owned() };
+                if self.calls.len() >= CALL_LIMIT {
+                    return Err(DecodeError::malformed("more calls than an answer has", &name));
+                }
                 self.calls.push(Growing { key: piece.index, id, started: false, early: String::new() });
                 self.calls.len() - 1
             }
@@ -59,6 +66,9 @@ impl Calls {
         // Some servers send a whole object instead of a string; its bytes are taken.
         let text = arguments.map(text::string).transpose()?.unwrap_or_default();
         if !call.started {
+            if call.early.len() + text.len() > EVENT_LIMIT {
+                return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
+            }
             call.early.push_str(&text);
         } else if !text.is_empty() {
             events.push(Event::ArgumentsDelta { index, text: text.into_owned() });

@@ -9,7 +9,7 @@ use trunkline_message_tree::{StopReason, Usage};
 
 use super::calls::Calls;
 use super::details::Details;
-use super::shapes::{Chunk, ContentPart, Delta, Groq, Said, UsageShape};
+use super::shapes::{Chunk, ContentPart, Delta, FlatError, Groq, Said, UsageShape};
 use crate::framing::{Frame, Framing};
 use crate::{Decode, DecodeError, ErrorKind, Event, api_error, text};
 
@@ -27,11 +27,14 @@ impl Decode for Decoder {
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let message = &mut self.message;
-        self.framing.finish(|frame| message.frame(&frame, events))?;
-        if message.stopped {
-            return Ok(());
+        if !message.stopped {
+            self.framing.finish(|frame| message.frame(&frame, events))?;
         }
-        if message.stop.is_none() { Err(DecodeError::Cut) } else { message.end(events) }
+        match message.stop {
+            _ if message.stopped => Ok(()),
+            Some(_) => message.end(events),
+            None => Err(DecodeError::Cut),
+        }
     }
 }
 
@@ -78,7 +81,11 @@ impl Progress {
         if chunk.error.is_some() {
             return Err(api_error::reported(data));
         }
-        let Some(choices) = chunk.choices else { return Ok(()) };
+        let Some(choices) = chunk.choices else {
+            // An error without a frame around it, as vLLM and Mistral send it; anything else says nothing.
+            let flat = serde_json::from_str::<FlatError<'_>>(data).is_ok_and(|flat| flat.is_error());
+            return if flat { Err(api_error::reported(data)) } else { Ok(()) };
+        };
         if !self.started {
             self.started = true;
             events.push(Event::Started { model: chunk.model.0.into_owned(), id: chunk.id.some() });
@@ -116,7 +123,7 @@ impl Progress {
     }
 
     fn delta(&mut self, delta: Delta<'_>, whole: bool, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        let details = delta.reasoning_details.map(|pieces| self.details.push(pieces));
+        let details = delta.reasoning_details.map(|pieces| self.details.push(pieces)).transpose()?;
         let reasoning = match details {
             Some(words) if delta.reasoning.is_empty() => Cow::Owned(words),
             _ => delta.reasoning.0,

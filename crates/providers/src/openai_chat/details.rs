@@ -8,26 +8,40 @@ use serde_json::{Map, Value, json};
 use trunkline_message_tree::Content;
 
 use super::NAME;
+use crate::DecodeError;
+use crate::sse::EVENT_LIMIT;
 
 type Detail = Map<String, Value>;
 
 /// What came so far.
 #[derive(Default)]
-pub(super) struct Details(Vec<Detail>);
+pub(super) struct Details {
+    pieces: Vec<Detail>,
+    // How many bytes of JSON that was.
+    held: usize,
+}
 
 impl Details {
     /// Takes in a list of pieces and returns the words in them. What is no such list is left alone.
-    pub(super) fn push(&mut self, pieces: &RawValue) -> String {
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError::TooLarge`] if it all together is larger than the one event that would have to bring it back.
+    pub(super) fn push(&mut self, pieces: &RawValue) -> Result<String, DecodeError> {
+        self.held = self.held.saturating_add(pieces.get().len());
+        if self.held > EVENT_LIMIT {
+            return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
+        }
         let pieces: Vec<Detail> = serde_json::from_str(pieces.get()).unwrap_or_default();
         let mut words = String::new();
         for piece in pieces {
             words.extend(["text", "summary"].iter().filter_map(|field| piece.get(*field)?.as_str()));
-            match self.0.last_mut().filter(|last| continues(last, &piece)) {
+            match self.pieces.last_mut().filter(|last| continues(last, &piece)) {
                 Some(last) => join(last, piece),
-                None => self.0.push(piece),
+                None => self.pieces.push(piece),
             }
         }
-        words
+        Ok(words)
     }
 
     /// Returns the block that must go back, if anything in it is signed or encrypted.
@@ -35,7 +49,7 @@ impl Details {
         let opaque = |detail: &Detail| {
             ["signature", "data"].iter().any(|field| detail.get(*field).is_some_and(Value::is_string))
         };
-        let details = self.0.iter().any(opaque).then_some(&self.0)?;
+        let details = self.pieces.iter().any(opaque).then_some(&self.pieces)?;
         let json = json!({ "type": "reasoning", "reasoning_details": details }).to_string();
         Some(Content::Opaque { wire: NAME.to_owned(), json })
     }

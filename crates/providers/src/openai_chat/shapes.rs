@@ -246,6 +246,23 @@ pub(super) struct Chunk<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
+/// An error whose fields stand at the top.
+#[derive(Deserialize)]
+pub(super) struct FlatError<'a> {
+    #[serde(borrow, default)]
+    object: Text<'a>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    detail: Option<&'a RawValue>,
+}
+
+impl FlatError<'_> {
+    pub(super) fn is_error(&self) -> bool {
+        self.object.0 == "error" || self.message.is_some() || self.detail.is_some()
+    }
+}
+
 /// Groq's older place for usage.
 #[derive(Deserialize)]
 pub(super) struct Groq {

@@ -24,7 +24,9 @@ impl Decode for Decoder {
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let message = &mut self.message;
-        self.framing.finish(|frame| message.frame(&frame, events))?;
+        if !message.stopped {
+            self.framing.finish(|frame| message.frame(&frame, events))?;
+        }
         if message.stopped { Ok(()) } else { Err(DecodeError::Cut) }
     }
 }

@@ -88,7 +88,7 @@ impl Items {
         match head.kind.0.as_ref() {
             "response.output_text.delta" => self.text(head, false, events),
             "response.function_call_arguments.delta" => self.arguments(head, events),
-            "response.output_item.added" => self.begin(&parse(data)?, events),
+            "response.output_item.added" => self.add_once(&parse(data)?, events),
             "response.output_item.done" => self.complete(&parse(data)?, events),
             "response.refusal.delta" => self.text(head, true, events),
             "response.reasoning_summary_text.delta" => {
@@ -127,6 +127,16 @@ impl Items {
         }
         self.close(events);
         Ok(())
+    }
+
+    /// Begins an item, unless it has begun already and is only said again, as a line is that came twice.
+    fn add_once(&mut self, event: &ItemEvent<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let item: ItemShape<'_> = parse(event.item.get())?;
+        let known = |one: &Item| one.output_index == event.output_index && one.id == item.id.0;
+        if !item.id.is_empty() && self.items.iter().any(known) {
+            return Ok(());
+        }
+        self.begin(event, events)
     }
 
     /// Begins an item.

@@ -170,11 +170,11 @@ fn each_fault_of_a_provider_over_http_is_found() {
         for (promise, wire) in WIRES {
             runs.push((promise, scope.spawn(move || check(&one_stream(), |at| provider(at, wire())))));
         }
-        // Its key is not known to it as one, so it does not know it again.
+        // Its key is not known to it as one, nor by the header's name, so it does not know it again.
         let loose = |at: &Endpoint| {
             let bare = HttpProvider::new(Box::new(Anthropic::new()), at.base.clone(), None, origin())?;
             let bare = bare.with_retry(retry(at)).with_timeouts(timeouts(at));
-            bare.with_header("x-api-key", at.key.expose())
+            bare.with_header("x-caller", at.key.expose())
         };
         runs.push((Promise::Key, scope.spawn(move || check(&one_stream(), loose))));
         for (promise, run) in runs {

@@ -1,8 +1,14 @@
 //! Tells what kind of body a service really sent.
 //!
-//! Asked for a stream, some servers answer with one JSON object, and a wrong base URL answers with a web page, all with
-//! status 200. The first byte that is not white space settles it.
+//! Asked for a stream, some servers answer with one JSON value, some pack what nobody asked them to pack, and a wrong base
+//! URL answers with a web page, all with status 200. The first byte that is not white space settles it, whatever the headers
+//! say.
 
+mod array;
+mod packed;
+
+use self::array::Elements;
+pub(crate) use self::packed::{Unpack, unpacked};
 use crate::sse::{SseEvent, SseParser};
 use crate::{DecodeError, error};
 
@@ -12,6 +18,8 @@ const JSON_LIMIT: usize = 64 * 1024 * 1024;
 const HEAD_LIMIT: usize = 200;
 
 /// One event of a stream, or the whole body if it is one JSON object.
+///
+/// A body that is a JSON array is a stream in another dress: each element is an event without a name.
 pub(crate) enum Frame<'a> {
     Event(SseEvent<'a>),
     Whole(&'a str),
@@ -23,6 +31,7 @@ pub(crate) struct Framing {
     body: Body,
     head: Vec<u8>,
     seen: bool,
+    unpack: Unpack,
 }
 
 #[derive(Default)]
@@ -31,6 +40,7 @@ enum Body {
     Unknown,
     Events(SseParser),
     Json(Vec<u8>),
+    Array(Elements),
 }
 
 impl Framing {
@@ -40,11 +50,22 @@ impl Framing {
         bytes: &[u8],
         mut give: impl FnMut(Frame<'_>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
+        let mut unpack = std::mem::take(&mut self.unpack);
+        let outcome = unpack.push(bytes, |bytes| self.plain(bytes, &mut give));
+        self.unpack = unpack;
+        outcome
+    }
+
+    fn plain(
+        &mut self,
+        bytes: &[u8],
+        give: &mut impl FnMut(Frame<'_>) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
         let room = HEAD_LIMIT.saturating_sub(self.head.len());
         self.head.extend(bytes.iter().take(room));
         let mut bytes = bytes;
         if matches!(self.body, Body::Unknown) {
-            // White space and a byte-order mark before the first word mean nothing in all three kinds of body.
+            // White space and a byte-order mark before the first word mean nothing in all kinds of body.
             let skipped = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf);
             let start = bytes.iter().position(|byte| !skipped(byte)).unwrap_or(bytes.len());
             bytes = bytes.get(start..).unwrap_or_default();
@@ -52,17 +73,19 @@ impl Framing {
                 None => return Ok(()),
                 Some(b'<') => return Err(DecodeError::Html),
                 Some(b'{') => Body::Json(Vec::new()),
+                Some(b'[') => Body::Array(Elements::default()),
                 Some(_) => Body::Events(SseParser::new()),
             };
         }
+        let seen = &mut self.seen;
         match &mut self.body {
             Body::Unknown => Ok(()),
-            Body::Events(parser) => {
-                let seen = &mut self.seen;
-                parser.push(bytes, |event| {
-                    *seen = true;
-                    give(Frame::Event(event))
-                })
+            Body::Events(parser) => parser.push(bytes, |event| {
+                *seen = true;
+                give(Frame::Event(event))
+            }),
+            Body::Array(elements) => {
+                elements.push(bytes, |data| give(Frame::Event(SseEvent { name: "", data })))
             }
             Body::Json(whole) => {
                 if whole.len() + bytes.len() > JSON_LIMIT {
@@ -75,16 +98,23 @@ impl Framing {
     }
 
     /// Ends the body; gives it out if it is one JSON object.
+    ///
+    /// Ask only if the message has not ended: what was cut behind its end is no loss.
     pub(crate) fn finish(
         &mut self,
         mut give: impl FnMut(Frame<'_>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
         match std::mem::take(&mut self.body) {
             Body::Json(whole) => {
-                let text = str::from_utf8(&whole).map_err(|_| DecodeError::NotUtf8)?;
+                let text = match str::from_utf8(&whole) {
+                    Ok(text) => text,
+                    // Cut inside of a character: cut, not malformed.
+                    Err(fault) if fault.error_len().is_none() => return Err(DecodeError::Cut),
+                    Err(_) => return Err(DecodeError::NotUtf8),
+                };
                 // A body that ends inside its object was cut, not malformed.
                 match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-                    Err(fault) if fault.is_eof() => Err(DecodeError::Cut),
+                    Err(fault) if fault.is_eof() || stops_at_end(&fault, text) => Err(DecodeError::Cut),
                     _ => give(Frame::Whole(text)),
                 }
             }
@@ -92,9 +122,17 @@ impl Framing {
                 reason: "neither events nor JSON".to_owned(),
                 excerpt: error::one_line(&String::from_utf8_lossy(&self.head), HEAD_LIMIT),
             }),
-            Body::Events(_) | Body::Unknown => Ok(()),
+            Body::Array(elements) if !elements.is_over() => Err(DecodeError::Cut),
+            _ if self.unpack.is_cut() => Err(DecodeError::Cut),
+            Body::Events(_) | Body::Array(_) | Body::Unknown => Ok(()),
         }
     }
+}
+
+/// Whether the fault is in the last word: a number that ends behind its point was cut.
+fn stops_at_end(fault: &serde_json::Error, text: &str) -> bool {
+    let last = text.rsplit('\n').next().unwrap_or_default();
+    fault.line() == text.split('\n').count() && fault.column() >= last.len()
 }
 
 fn looks_like_events(head: &[u8]) -> bool {
