@@ -125,40 +125,34 @@ impl Player {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         left.asked += 1;
         let request = left.asked;
-        let is_left = |exchange: &Option<Exchange>| exchange.is_some();
-        let same = left.exchanges.iter().flatten().any(|exchange| exchange.digest == digest);
-        let digest = if same {
-            digest.to_owned()
-        } else {
-            let next = left.next;
-            let following = left.exchanges.iter().skip(next).flatten().next();
-            match following {
-                Some(following) if may_differ && next > 0 => following.digest.clone(),
-                _ => {
-                    let why = match left.exchanges.iter().position(is_left) {
-                        Some(at) => format!(
-                            "it differs from what was recorded, which goes on with exchange {}",
-                            at + 1
-                        ),
-                        None => format!("all {} recorded exchanges were played", left.exchanges.len()),
-                    };
-                    return Err(ProviderError::NotRecorded { request, why });
-                }
+        let next = left.next;
+        let is_same = left.exchanges.iter().flatten().any(|exchange| exchange.digest == digest);
+        let following = left.exchanges.iter().skip(next).flatten().next();
+        let (digest, from) = match following {
+            _ if is_same => (digest.to_owned(), 0),
+            // Without one that was the same there is no place to go on from.
+            Some(following) if may_differ && next > 0 => (following.digest.clone(), next),
+            _ => {
+                let why = match left.exchanges.iter().position(Option::is_some) {
+                    Some(at) => {
+                        format!("it differs from what was recorded, which goes on with exchange {}", at + 1)
+                    }
+                    None => format!("all {} recorded exchanges were played", left.exchanges.len()),
+                };
+                return Err(ProviderError::NotRecorded { request, why });
             }
         };
-        if !same {
+        if !is_same {
             left.strayed.push(request);
         }
         let mut taken = Cassette::default();
-        let from = if same { 0 } else { left.next };
-        let fits =
-            |exchange: &Option<Exchange>| exchange.as_ref().is_some_and(|exchange| exchange.digest == digest);
-        while let Some(at) = left.exchanges.iter().skip(from).position(fits).map(|at| at + from) {
-            left.next = at + 1;
-            let Some(exchange) = left.exchanges.get_mut(at).and_then(Option::take) else { break };
-            let again = exchange.retried.is_some();
+        let left = &mut *left;
+        for (at, slot) in left.exchanges.iter_mut().enumerate().skip(from) {
+            let Some(exchange) = slot.take_if(|exchange| exchange.digest == digest) else { continue };
+            let is_last = exchange.retried.is_none();
             taken.exchanges.push(exchange);
-            if !again {
+            left.next = at + 1;
+            if is_last {
                 break;
             }
         }

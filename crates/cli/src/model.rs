@@ -26,7 +26,7 @@ const SCREEN: &str = "\
 no model to ask: set one of these, or name it on the command line
 
   Anthropic            export ANTHROPIC_API_KEY=…
-  OpenAI               export OPENAI_API_KEY=…       and --model MODEL; --provider responses speaks its newer API
+  OpenAI               export OPENAI_API_KEY=…       and --model MODEL   (newer API: --provider responses)
   OpenRouter           export OPENROUTER_API_KEY=…   and --model MODEL
   Google Gemini        export GEMINI_API_KEY=…       and --model MODEL
   AWS Bedrock          export AWS_BEARER_TOKEN_BEDROCK=… AWS_REGION=…   and --model MODEL

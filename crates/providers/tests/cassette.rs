@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use expect_test::expect;
 use proptest::prelude::*;
-use trunkline_message_tree::Message;
+use trunkline_message_tree::{Message, Origin};
 use trunkline_providers::{
     Anthropic, Cassette, Ending, Exchange, HttpRequest, Memo, Recording, Request, Secret, Waiting, Wire,
 };
@@ -26,6 +26,16 @@ fn recorded(key: Option<&str>, happens: impl FnOnce(Recording)) -> Vec<Exchange>
     let key = key.map(Secret::new);
     happens(Recording::begin(Arc::new(record), "anthropic", &request(), key.as_ref()));
     Arc::into_inner(tape).expect("the recording is over").into_inner().expect("not poisoned")
+}
+
+#[test]
+fn a_cassette_says_who_was_asked_if_its_recorder_did() {
+    let origin = Origin { provider: "anthropic".into(), model: "m".into() };
+    let mut cassette = Cassette::default();
+    cassette.exchanges = recorded(None, |recording| drop(recording.of(&origin)));
+    let line = cassette.print();
+    assert!(line.contains(r#""wire":"anthropic","origin":{"provider":"anthropic","model":"m"},"#), "{line}");
+    assert_eq!(Cassette::parse(&line), Ok(cassette));
 }
 
 #[test]
