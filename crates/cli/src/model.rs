@@ -246,7 +246,7 @@ fn ollama(typed: &Model, env: &impl Fn(&str) -> Option<String>) -> Result<Found,
     Ok((base, proof(key)))
 }
 
-/// The APIs that are asked unless another is named. The names of models tell the first three.
+/// The APIs that are asked when nothing tells between them.
 const ORDER: [Api; 4] = [Api::Anthropic, Api::Gemini, Api::Bedrock, Api::Openai];
 
 /// Guesses the API from the variables that are set; with several kinds the model's name decides, then the session.
@@ -262,23 +262,17 @@ fn suggested(model: Option<&str>, last: Option<Api>, env: &impl Fn(&str) -> Opti
         Api::Bedrock => any(&["AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"]),
         Api::Ollama => last == Some(Api::Ollama),
     };
-    let named = model.and_then(|model| {
-        let told = match model {
-            claude if claude.starts_with("claude") => Api::Anthropic,
-            gemini if gemini.trim_start_matches("models/").starts_with("gemini") => Api::Gemini,
-            id if is_of_bedrock(id) => Api::Bedrock,
-            _ => last.filter(|last| !matches!(last, Api::Anthropic | Api::Gemini | Api::Bedrock))?,
-        };
-        Some(told)
-    });
-    let order = || ORDER.into_iter().filter(&can_be_asked);
-    match (model, named, last) {
-        (_, Some(named), _) if can_be_asked(&named) => Some(named),
-        (None, _, Some(last)) if can_be_asked(&last) => Some(last),
-        // A name that tells nothing is for those who have models of all makers.
-        (Some(_), None, _) if can_be_asked(&Api::Openai) => Some(Api::Openai),
-        _ => order().next(),
-    }
+    let told = match model {
+        None => last,
+        Some(claude) if claude.starts_with("claude") => Some(Api::Anthropic),
+        Some(gemini) if gemini.trim_start_matches("models/").starts_with("gemini") => Some(Api::Gemini),
+        Some(id) if is_of_bedrock(id) => Some(Api::Bedrock),
+        // Others may be anywhere, so also where the session was.
+        Some(_) => last.filter(|last| matches!(last, Api::Responses | Api::Ollama)),
+    };
+    // Those who speak Chat have models of all makers.
+    let chat = model.map(|_| Api::Openai);
+    told.into_iter().chain(chat).chain(ORDER).find(can_be_asked)
 }
 
 /// Whether a model's name is an id of Bedrock: `anthropic.claude-…`, `eu.amazon.nova-…`, or an ARN.

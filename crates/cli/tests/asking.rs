@@ -280,9 +280,8 @@ fn the_name_of_the_model_decides_between_keys() {
         let mut scene = Scene::new();
         everyones_keys(&mut scene);
         scene.set("AWS_BEARER_TOKEN_BEDROCK", "key-of-bedrock");
-        // Nobody is asked: the proxy is not there.
-        scene.set("HTTPS_PROXY", "http://127.0.0.1:1");
-        let said = scene.run(&["run", "hi", "-m", model]);
+        // Nobody is asked in the end.
+        let said = scene.run(&["run", "hi", "-m", model, "--max-turns", "0"]);
         let line = said.err.lines().find_map(|line| line.strip_prefix("asking ").map(str::to_owned));
         line.unwrap_or(said.err)
     };
@@ -294,6 +293,17 @@ fn the_name_of_the_model_decides_between_keys() {
         ("google/gemini-2.5-pro", "google/gemini-2.5-pro at api.openai.com"),
     ] {
         assert_eq!(who(model), asked);
+    }
+}
+
+#[test]
+fn without_its_makers_key_a_model_is_looked_for_where_all_makers_are() {
+    let mut scene = Scene::new();
+    scene.set("ANTHROPIC_API_KEY", "key-of-anthropic");
+    scene.set("OPENROUTER_API_KEY", "key-of-openrouter");
+    for model in ["gemini-2.5-pro", "amazon.nova-pro-v1:0", "qwen3"] {
+        let said = scene.run(&["run", "hi", "-m", model, "--max-turns", "0"]);
+        assert!(said.err.starts_with(&format!("asking {model} at openrouter.ai\n")), "{}", said.err);
     }
 }
 

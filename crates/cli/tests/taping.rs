@@ -24,11 +24,8 @@ fn tape_of(scene: &Scene) -> (String, String) {
 
 /// Returns the last lines that tell of the tape.
 fn about_the_tape(said: &Said) -> &str {
-    let lines = said.err.lines();
-    lines
-        .filter(|line| line.starts_with("recorded ") || line.starts_with("replayed "))
-        .next_back()
-        .unwrap_or_default()
+    let is_about = |line: &&str| line.starts_with("recorded ") || line.starts_with("replayed ");
+    said.err.lines().rfind(is_about).unwrap_or_default()
 }
 
 #[test]
@@ -174,6 +171,19 @@ fn a_refusal_is_played_too() {
     let (_, played) = replayed(Path::new(&path), "hi", &["-q"]);
     let first = |said: &Said| said.err.lines().next().unwrap_or_default().to_owned();
     assert_eq!((played.exit, first(&played)), (Some(1), first(&recorded)));
+}
+
+#[test]
+fn attempts_that_failed_are_played_before_the_one_that_did_not() {
+    let busy = Answer::Refusal(503, r#"{"error":{"message":"busy"}}"#);
+    let (scene, _endpoint) = Scene::with(vec![busy, calls("list_files", "{}"), says("Nothing.")]);
+    assert_eq!(scene.run(&["run", "look", "-q", "--record", "../tape"]).out, "Nothing.\n");
+    let (path, tape) = tape_of(&scene);
+    assert_eq!(tape.lines().count(), 4, "{tape}");
+    let (_, played) = replayed(Path::new(&path), "look", &[]);
+    assert_eq!(played.out, "Nothing.\n", "{}", played.err);
+    assert!(played.err.contains("busy"), "{}", played.err);
+    assert!(about_the_tape(&played).starts_with("replayed 3 of 3 exchanges of "), "{}", played.err);
 }
 
 #[test]

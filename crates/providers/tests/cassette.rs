@@ -123,7 +123,7 @@ fn what_is_wrong_with_a_cassette_is_said_with_its_line() {
         line 2 of the cassette: EOF while parsing a string at column 40
         line 3 of the cassette: missing field `wire` at column 2
         line 2 of the cassette: unknown variant `torn`, expected one of `complete`, `cut`, `unreached`, `timed_out`, `cancelled` at column 149
-        line 2 of the cassette: unknown field `wires`, expected one of `wire`, `method`, `path`, `digest`, `status`, `headers`, `body`, `ending`, `ended`, `retried` at column 8
+        line 2 of the cassette: unknown field `wires`, expected one of `wire`, `origin`, `method`, `path`, `digest`, `status`, `headers`, `body`, `ending`, `ended`, `retried` at column 8
         line 2 of the cassette: the digest is not 64 hexadecimal digits
         line 2 of the cassette: there is an answer without a status
         line 2 of the cassette: there is no such status
