@@ -228,7 +228,7 @@ fn other_bodies_are_named_for_what_they_are() {
         --
         assistant:
         + origin bedrock m
-        -- the answer cannot be read (neither events nor JSON): �
+        -- the answer was cut off before its end
     "#]],
     );
 }

@@ -13,11 +13,12 @@ use std::task::{Context, Poll, Wake};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use expect_test::expect;
 use serde_json::json;
-use trunkline_message_tree::{Message, StopReason};
-use trunkline_providers::conformance::{self, Promise, Report, Samples};
-use trunkline_providers::{Dialect, OpenAiChat, Request, Scripted, Turn, Wire};
+use trunkline_message_tree::{Message, Origin, StopReason};
+use trunkline_providers::conformance::{self, Answer, Promise, Report, Samples};
+use trunkline_providers::{
+    Cassette, Dialect, Ending, Exchange, OpenAiChat, Replay, Request, Scripted, Turn, Wire,
+};
 
 use crate::every_wire::wires;
 
@@ -63,6 +64,7 @@ fn samples_for(wire: &dyn Wire) -> Samples {
         "openai-responses" => samples::responses(),
         "ollama" => samples::ollama(),
         "gemini" => samples::gemini(),
+        "bedrock" => samples::bedrock(),
         // Without samples only what a wire writes is checked.
         _ => Samples::default(),
     }
@@ -80,6 +82,36 @@ fn our_wires_keep_their_promises() {
         }
     }
     assert!(broken.is_empty(), "{broken}");
+}
+
+/// An answer, recorded as often as the kit asks for it.
+fn cassette(wire: &dyn Wire, answer: &Answer) -> Cassette {
+    let request = wire.encode(&answer.request).expect("legal");
+    let mut exchange = Exchange::new(wire.name(), &request);
+    exchange.answered(200, [("content-type", answer.content_type.as_str())]);
+    for (piece, at) in answer.body.chunks(50).zip(1..) {
+        exchange.received(Duration::from_millis(at), piece.to_vec());
+    }
+    exchange.end(Duration::from_secs(1), Ending::Complete, None);
+    let mut cassette = Cassette::default();
+    cassette.exchanges = vec![exchange; 12];
+    cassette
+}
+
+#[test]
+fn a_cassette_keeps_the_promises_of_what_was_recorded() {
+    for (name, wire) in wires() {
+        for answer in samples_for(&*wire).answers {
+            let cassette = cassette(&*wire, &answer);
+            let request = [answer.request];
+            let (_, wire) = wires().into_iter().find(|(other, _)| *other == name).expect("it is there");
+            let origin = Origin { provider: "recorded".into(), model: "m".into() };
+            let replay = Replay::new(cassette, wire, origin);
+            let report = block_on(conformance::provider(&replay, &request, Duration::from_secs(10)));
+            assert!(report.is_ok(), "{name}: {report}");
+            assert_eq!(report.unchecked().count(), 0, "{name}: {report}");
+        }
+    }
 }
 
 #[test]

@@ -202,7 +202,10 @@ fn a_body_may_be_one_array() {
         ("[]", "Err(Cut)"),
         ("[{\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"a\"}]}}]}", "Err(Cut)"),
         ("[{\"candidates\": [{\"finish", "Err(Cut)"),
-        ("[1]", "Err(Malformed { reason: \"an array of something else than objects\", excerpt: \"1\" })"),
+        (
+            "[1]",
+            "Err(Malformed { reason: \"invalid type: integer `1`, expected struct ResponseShape at line 1 column 1\", excerpt: \"1\" })",
+        ),
         (
             "[{\"error\":{\"code\":503,\"message\":\"The model is overloaded.\",\"status\":\"UNAVAILABLE\"}}]",
             "Err(Reported { kind: Overloaded, message: \"The model is overloaded.\" })",

@@ -1,6 +1,7 @@
 //! The tests of trunkline-providers: one binary.
 
-mod anthropic;
+mod anthropic_decode;
+mod anthropic_encode;
 mod base_url;
 mod bedrock_corpora;
 mod bedrock_decode;

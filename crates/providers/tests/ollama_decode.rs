@@ -195,7 +195,7 @@ fn what_is_no_answer_says_what_it_is() {
         3 events, the answer cannot be read (a call without a name): 
         0 events, an HTML page instead of an API response
         0 events, the answer cannot be read (not a JSON object): 404 page not found
-        0 events, the answer cannot be read (not a JSON object): 
+        0 events, the answer cannot be read (the packed body is damaged, its header is none): gzip
         0 events, the answer cannot be read (not a JSON object): data: {"choices":[]}
         0 events, the provider failed while answering: Not Found
         0 events, the provider failed while answering: {"data":[],"object":"list"}

@@ -51,7 +51,8 @@ fn messages_become_items() {
                 },
                 {
                   "content": "let me look",
-                  "role": "assistant"
+                  "role": "assistant",
+                  "type": "message"
                 },
                 {
                   "arguments": "{\"path\":  \"a.rs\"}",
@@ -165,7 +166,7 @@ fn reasoning_of_other_wires_is_left_out() {
          user: well?",
         expect![[r#"
             {"content":"hi","role":"user"}
-            {"content":"hello","role":"assistant"}
+            {"content":"hello","role":"assistant","type":"message"}
             {"content":"go on","role":"user"}
             {"content":"well?","role":"user"}
         "#]],
@@ -188,9 +189,9 @@ fn what_is_asked_for_has_its_fields() {
     request.extra.insert("store".into(), json!(true));
     let encoded = OpenAiResponses::new().encode(&request).expect("legal");
     assert_eq!((encoded.method, encoded.path.as_str()), ("POST", "/v1/responses"));
-    expect![[r#"{"include":["reasoning.encrypted_content"],"max_output_tokens":8192,"model":"m","reasoning":{"effort":"medium"},"store":true,"temperature":0.5,"tool_choice":{"name":"f","type":"function"},"tools":[{"description":"does it","name":"f","parameters":{"type":"object"},"strict":false,"type":"function"}],"input":[{"role":"user","content":"hi"}]}"#]].assert_eq(&String::from_utf8(encoded.body.to_vec()).expect("JSON is UTF-8"));
+    expect![[r#"{"include":["reasoning.encrypted_content"],"max_output_tokens":8192,"model":"m","reasoning":{"effort":"medium"},"store":true,"temperature":0.5,"tool_choice":{"type":"function","name":"f"},"tools":[{"type":"function","name":"f","description":"does it","parameters":{"type":"object"},"strict":false}],"input":[{"role":"user","content":"hi"}]}"#]].assert_eq(&String::from_utf8(encoded.body.to_vec()).expect("JSON is UTF-8"));
 
     request.tool_choice = ToolChoice::Any;
     let encoded = OpenAiResponses::without_reasoning().encode(&request).expect("legal");
-    expect![[r#"{"max_output_tokens":8192,"model":"m","reasoning":{"effort":"medium"},"store":true,"temperature":0.5,"tool_choice":"required","tools":[{"description":"does it","name":"f","parameters":{"type":"object"},"strict":false,"type":"function"}],"input":[{"role":"user","content":"hi"}]}"#]].assert_eq(&String::from_utf8(encoded.body.to_vec()).expect("JSON is UTF-8"));
+    expect![[r#"{"max_output_tokens":8192,"model":"m","reasoning":{"effort":"medium"},"store":true,"temperature":0.5,"tool_choice":"required","tools":[{"type":"function","name":"f","description":"does it","parameters":{"type":"object"},"strict":false}],"input":[{"role":"user","content":"hi"}]}"#]].assert_eq(&String::from_utf8(encoded.body.to_vec()).expect("JSON is UTF-8"));
 }

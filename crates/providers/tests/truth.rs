@@ -19,7 +19,7 @@ fn packed(body: &[u8]) -> Vec<u8> {
     gzip.finish().expect("memory takes it")
 }
 
-/// The three wires with a stream that is complete.
+/// The three wires whose streams have an end of their own and can be cut into named events, with one that is complete.
 fn streams() -> impl Iterator<Item = (Box<dyn Wire>, &'static str)> {
     wires().into_iter().take(3)
 }

@@ -22,8 +22,10 @@ pub(crate) struct Facts(pub(crate) String);
 /// How a check ended: what it saw, or what was wrong.
 pub(crate) type Outcome = Result<Facts, String>;
 
-/// Enough for a sentence; without a limit this model never ends.
-const A_SENTENCE: u32 = 48;
+/// Enough to see that something comes; without a limit this model never ends.
+const A_FEW_WORDS: u32 = 12;
+/// Enough for a call or a form.
+const A_CALL: u32 = 64;
 /// More than is ever read of it.
 const A_STORY: u32 = 2000;
 /// What letting go of a connection may take.
@@ -52,8 +54,11 @@ pub(crate) async fn by_schema(at: &Endpoint) -> Outcome {
         "required": ["city", "degrees"],
         "additionalProperties": false,
     });
-    let (message, _) =
-        answer(at, |request| request.output = Some(OutputSchema::new("weather", schema))).await?;
+    let (message, _) = answer(at, |request| {
+        request.max_output_tokens = Some(A_CALL);
+        request.output = Some(OutputSchema::new("weather", schema));
+    })
+    .await?;
     let text = message.text();
     let fields: Map<String, Value> = serde_json::from_str(&text)
         .map_err(|fault| format!("{:?} is not a JSON object: {fault}", shortened(&text)))?;
@@ -156,7 +161,7 @@ pub(crate) async fn cancelled(at: &Endpoint, model: SocketAddr) -> Outcome {
     let id = session.id().clone();
     drop(session);
     let provider = at.provider().map_err(|fault| fault.to_string())?;
-    let agent = build(Agent::builder(provider).max_output_tokens(A_SENTENCE).limits(turns(1)))?;
+    let agent = build(Agent::builder(provider).max_output_tokens(A_FEW_WORDS).limits(turns(1)))?;
     let mut session = agent.open(store, &id).await.map_err(causes)?;
     let stop = session.resume(&Cancel::new()).await.map_err(causes)?;
     let last = session.tree().trunk().messages().rfind(|message| message.role == Role::Assistant);
@@ -175,7 +180,7 @@ async fn answer(
     let provider = at.provider().map_err(|fault| fault.to_string())?;
     let prompt = [Message::system("You are brief."), Message::user("Say something about the sea.")];
     let mut request = Request::new(provider.origin().model.clone(), prompt);
-    request.max_output_tokens = Some(A_SENTENCE);
+    request.max_output_tokens = Some(A_FEW_WORDS);
     request.temperature = Some(0.0);
     with(&mut request);
     let mut reply = provider.send(request).await.map_err(|fault| fault.to_string())?;
@@ -236,7 +241,7 @@ fn equipped(at: &Endpoint, weather: &Weather, told: &Told, asks: u32) -> Result<
     Ok(Agent::builder(provider)
         .system("You answer in one sentence.")
         .tool(weather.clone())
-        .max_output_tokens(A_SENTENCE)
+        .max_output_tokens(A_CALL)
         .temperature(0.0)
         .limits(turns(asks))
         .on_event(move |event| told.hear(event)))

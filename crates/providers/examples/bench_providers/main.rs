@@ -84,7 +84,9 @@ fn decode(bars: &mut Bars) {
                 }]);
             let (mbs, each) = (stream.len() as f64 / ours / 1e6, ours / events as f64 * 1e9);
             println!("  pieces of {size}: {mbs:.0} MB/s, {each:.0} ns an event");
-            bars.at_least(&format!("{name}: {size}, speed of the bare reader"), bare / ours, 0.7);
+            // The pieces of a Responses item are kept until its end says them again, and are compared then.
+            let bar = if *name == "responses" { 0.6 } else { 0.7 };
+            bars.at_least(&format!("{name}: {size}, speed of the bare reader"), bare / ours, bar);
             bars.at_least(&format!("{name}: {size}, speed of the usual reader"), usual / ours, 3.0);
         }
     }

@@ -47,7 +47,10 @@ fn order(events: &[Event], complete: bool) -> Result<(), String> {
         let fits = match event {
             Event::Retrying { attempt, .. } => {
                 attempts += 1;
-                !started && *attempt == attempts
+                // Who was allowed to begin again, begins anew; attempts are counted on.
+                (open, started) = (Open::Nothing, false);
+                calls.clear();
+                !stopped && *attempt == attempts
             }
             Event::Started { .. } => !std::mem::replace(&mut started, true),
             _ if !started || stopped => false,
@@ -72,6 +75,9 @@ fn order(events: &[Event], complete: bool) -> Result<(), String> {
                 open == Open::Nothing && *index + 1 == calls.len()
             }
             Event::ArgumentsDelta { index, text } => calls.get(*index) == Some(&false) && !text.is_empty(),
+            Event::CallSignature { index, signature } => {
+                calls.get(*index) == Some(&false) && !signature.is_empty()
+            }
             Event::CallDone { index } => {
                 calls.get_mut(*index).is_some_and(|done| !std::mem::replace(done, true))
             }
@@ -87,7 +93,7 @@ fn order(events: &[Event], complete: bool) -> Result<(), String> {
                 stopped = true;
                 open == Open::Nothing && calls.iter().all(|done| *done)
             }
-            _ => true,
+            Event::Usage(_) | Event::Ping => true,
         };
         if !fits {
             return Err(format!("{} cannot be event {at} of {}", show(event), events.len()));
@@ -99,12 +105,18 @@ fn order(events: &[Event], complete: bool) -> Result<(), String> {
     Ok(())
 }
 
+/// Returns the events of the last attempt; those before are void.
+fn last_attempt(events: &[Event]) -> &[Event] {
+    let retried = events.iter().rposition(|event| matches!(event, Event::Retrying { .. }));
+    events.get(retried.map_or(0, |at| at + 1)..).unwrap_or_default()
+}
+
 /// Returns the blocks that the events spell.
 fn blocks(events: &[Event]) -> Vec<Content> {
     // Each block with its number among the calls, if it is one.
     let mut blocks: Vec<(Option<usize>, Content)> = Vec::new();
     let mut open = false;
-    for event in events {
+    for event in last_attempt(events) {
         match event {
             Event::TextDelta(more) => match blocks.last_mut() {
                 Some((_, Content::Text { text })) if open => text.push_str(more),
@@ -145,11 +157,8 @@ fn blocks(events: &[Event]) -> Vec<Content> {
         open = match event {
             Event::TextDelta(_) | Event::ThinkingDelta(_) | Event::Signature(_) => true,
             // The others end a block or stand beside it.
-            Event::ArgumentsDelta { .. }
-            | Event::CallSignature { .. }
-            | Event::CallDone { .. }
-            | Event::Usage(_)
-            | Event::Ping => open,
+            Event::ArgumentsDelta { .. } | Event::CallSignature { .. } | Event::CallDone { .. } => open,
+            Event::Usage(_) | Event::Ping => open,
             _ => false,
         };
     }
@@ -158,7 +167,7 @@ fn blocks(events: &[Event]) -> Vec<Content> {
 
 fn usage(events: &[Event]) -> Result<(), String> {
     let mut written = 0;
-    for event in events {
+    for event in last_attempt(events) {
         let Event::Usage(usage) = event else { continue };
         let cached = usage.cache_read_tokens.saturating_add(usage.cache_write_tokens);
         if cached > usage.input_tokens || usage.reasoning_tokens > usage.output_tokens {
@@ -173,6 +182,7 @@ fn usage(events: &[Event]) -> Result<(), String> {
 }
 
 fn stop(events: &[Event]) -> Result<(), String> {
+    let events = last_attempt(events);
     let calls = events.iter().any(|event| matches!(event, Event::CallStarted { .. }));
     let stop = events.iter().find_map(|event| match event {
         Event::Stopped(stop) => Some(stop),

@@ -36,7 +36,9 @@ pub struct Endpoint {
 /// Checks a provider that speaks HTTP.
 ///
 /// `make` sets a subject up as the endpoint says; shorter waits only make the kit quicker. The first answer should be
-/// a stream. Takes some ten seconds, most of them in silence: some checks wait for timeouts.
+/// a stream, and the subject must not be allowed to begin an answer again
+/// ([`RetryPolicy::restart`](crate::RetryPolicy::restart)). Takes some ten seconds, most of them in silence: some checks
+/// wait for timeouts.
 pub async fn over_http<P: Provider>(
     samples: &Samples,
     make: impl Fn(&Endpoint) -> Result<P, ProviderError>,

@@ -114,7 +114,7 @@ impl Framing {
                 };
                 // A body that ends inside its object was cut, not malformed.
                 match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-                    Err(fault) if fault.is_eof() || stops_at_end(&fault, text) => Err(DecodeError::Cut),
+                    Err(fault) if fault.is_eof() || is_at_end(&fault, text) => Err(DecodeError::Cut),
                     _ => give(Frame::Whole(text)),
                 }
             }
@@ -129,10 +129,10 @@ impl Framing {
     }
 }
 
-/// Whether the fault is in the last word: a number that ends behind its point was cut.
-fn stops_at_end(fault: &serde_json::Error, text: &str) -> bool {
-    let last = text.rsplit('\n').next().unwrap_or_default();
-    fault.line() == text.split('\n').count() && fault.column() >= last.len()
+/// Whether nothing follows what is wrong, as in a number that ends in its point. A body that is whole ends in a brace.
+fn is_at_end(fault: &serde_json::Error, text: &str) -> bool {
+    let (lines, last) = (text.split('\n').count(), text.rsplit('\n').next().unwrap_or_default());
+    !text.ends_with('}') && fault.line() == lines && fault.column() >= last.len()
 }
 
 fn looks_like_events(head: &[u8]) -> bool {

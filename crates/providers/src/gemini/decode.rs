@@ -306,8 +306,9 @@ impl Answer {
 /// The reason is `STOP` even for calls, and for stop sequences (recorded).
 fn stop_reason(reason: String, calls: bool) -> StopReason {
     match reason.as_str() {
-        // A call of a tool that was not offered (recorded): like any other call of a tool that does not exist.
-        "STOP" | "UNEXPECTED_TOOL_CALL" if calls => StopReason::ToolUse,
+        // A call of a tool that was not offered (recorded): like any other call of a tool that does not exist. The last
+        // is what stand-ins for the service say.
+        "STOP" | "UNEXPECTED_TOOL_CALL" | "FUNCTION_CALL" if calls => StopReason::ToolUse,
         "STOP" => StopReason::EndTurn,
         "MAX_TOKENS" => StopReason::MaxTokens,
         "SAFETY"

@@ -177,7 +177,7 @@ impl<'a> Input<'a> {
         for content in &message.content {
             let item = match content {
                 Content::Text { text } => {
-                    Item::Message { role: "assistant", content: Words::Text(Cow::Borrowed(text)) }
+                    Item::Known(KnownItem::Message { role: "assistant", content: text })
                 }
                 Content::ToolCall(call) => Item::Known(function_call(call, node)?),
                 // The wire takes reasoning in items of its own only, and the model does not miss it.

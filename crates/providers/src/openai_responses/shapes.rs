@@ -112,8 +112,21 @@ pub(super) enum Item<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum KnownItem<'a> {
-    FunctionCall { call_id: &'a str, name: &'a str, arguments: &'a str },
-    FunctionCallOutput { call_id: &'a str, output: Words<'a> },
+    /// Words of the model. OpenAI needs no type here; llama.cpp's server takes a message of the model for no item
+    /// without one (tried with its build of 2026-10).
+    Message {
+        role: &'static str,
+        content: &'a str,
+    },
+    FunctionCall {
+        call_id: &'a str,
+        name: &'a str,
+        arguments: &'a str,
+    },
+    FunctionCallOutput {
+        call_id: &'a str,
+        output: Words<'a>,
+    },
 }
 
 #[derive(Serialize)]

@@ -15,6 +15,8 @@ use super::{broken, names, samples};
 
 type Push = fn(&mut dyn Decode, &[u8], &mut Vec<Event>) -> Result<(), DecodeError>;
 type Finish = fn(&mut dyn Decode, &mut Vec<Event>) -> Result<(), DecodeError>;
+type Change = fn(&mut Vec<Event>);
+type Error = fn(u16, &[(String, String)], &[u8]) -> ProviderError;
 type Encode = Box<dyn Fn(&Request) -> Result<HttpRequest, EncodeError> + Send + Sync>;
 type EncodeNext = Box<dyn Fn(&Request, &mut Memo) -> Result<HttpRequest, EncodeError> + Send + Sync>;
 
@@ -22,10 +24,11 @@ type EncodeNext = Box<dyn Fn(&Request, &mut Memo) -> Result<HttpRequest, EncodeE
 pub(crate) struct Twisted {
     push: Push,
     finish: Finish,
+    change: Change,
     encode: Encode,
     next: Option<EncodeNext>,
     support: fn(Feature) -> Support,
-    error: fn(u16, &[(String, String)], &[u8]) -> ProviderError,
+    error: Error,
     key_header: fn(&Secret) -> (String, String),
     // One decoder for everybody.
     shared: Option<Arc<Mutex<Box<dyn Decode>>>>,
@@ -35,6 +38,7 @@ fn honest() -> Twisted {
     Twisted {
         push: |inner, bytes, events| inner.push(bytes, events),
         finish: |inner, events| inner.finish(events),
+        change: |_| {},
         encode: Box::new(|request| Anthropic::new().encode(request)),
         next: None,
         support: |feature| Anthropic::new().support(feature),
@@ -75,7 +79,7 @@ impl Wire for Twisted {
                 *shared.lock().expect("nobody panics") = inner;
                 Box::new(Shared(Arc::clone(shared)))
             }
-            None => Box::new(Tap { inner, push: self.push, finish: self.finish }),
+            None => Box::new(Tap { inner, push: self.push, finish: self.finish, change: self.change }),
         }
     }
 
@@ -88,15 +92,24 @@ struct Tap {
     inner: Box<dyn Decode>,
     push: Push,
     finish: Finish,
+    change: Change,
 }
 
 impl Decode for Tap {
     fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        (self.push)(self.inner.as_mut(), bytes, events)
+        let mut new = Vec::new();
+        let outcome = (self.push)(self.inner.as_mut(), bytes, &mut new);
+        (self.change)(&mut new);
+        events.append(&mut new);
+        outcome
     }
 
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        (self.finish)(self.inner.as_mut(), events)
+        let mut new = Vec::new();
+        let outcome = (self.finish)(self.inner.as_mut(), &mut new);
+        (self.change)(&mut new);
+        events.append(&mut new);
+        outcome
     }
 }
 
@@ -112,30 +125,9 @@ impl Decode for Shared {
     }
 }
 
-/// A decoder whose events are changed on their way.
-macro_rules! events {
-    (|$events:ident| $change:expr) => {{
-        fn change($events: &mut Vec<Event>) {
-            $change;
-        }
-        Twisted {
-            push: |inner, bytes, events| {
-                let mut new = Vec::new();
-                let outcome = inner.push(bytes, &mut new);
-                change(&mut new);
-                events.append(&mut new);
-                outcome
-            },
-            finish: |inner, events| {
-                let mut new = Vec::new();
-                let outcome = inner.finish(&mut new);
-                change(&mut new);
-                events.append(&mut new);
-                outcome
-            },
-            ..honest()
-        }
-    }};
+/// The events of each push and of the end are changed on their way.
+fn changing(change: Change) -> Twisted {
+    Twisted { change, ..honest() }
 }
 
 /// A server's UTF-8 may be cut anywhere, and this one does not care.
@@ -182,12 +174,12 @@ pub(crate) fn all() -> Vec<(&'static str, Promise, Twisted)> {
         (
             "no block is ever done",
             Promise::Order,
-            events!(|events| events.retain(|event| *event != Event::BlockDone)),
+            changing(|events| events.retain(|event| *event != Event::BlockDone)),
         ),
         (
             "empty pieces of text",
             Promise::Order,
-            events!(|events| {
+            changing(|events| {
                 let with_empty = events.drain(..).flat_map(|event| match event {
                     Event::TextDelta(_) => vec![Event::TextDelta(String::new()), event],
                     event => vec![event],
@@ -198,21 +190,29 @@ pub(crate) fn all() -> Vec<(&'static str, Promise, Twisted)> {
         (
             "crabs are dropped",
             Promise::Fold,
-            events!(|events| events.retain(|event| *event != Event::TextDelta("🦀".to_owned()))),
+            changing(|events| events.retain(|event| *event != Event::TextDelta("🦀".to_owned()))),
         ),
         (
             "calls and done",
             Promise::Stop,
-            events!(|events| events.iter_mut().for_each(|event| if let Event::Stopped(stop) = event {
-                *stop = StopReason::EndTurn;
-            })),
+            changing(|events| {
+                events.iter_mut().for_each(|event| {
+                    if let Event::Stopped(stop) = event {
+                        *stop = StopReason::EndTurn;
+                    }
+                })
+            }),
         ),
         (
             "cached tokens are not counted as read",
             Promise::Usage,
-            events!(|events| events.iter_mut().for_each(|event| if let Event::Usage(usage) = event {
-                usage.cache_read_tokens += 10;
-            })),
+            changing(|events| {
+                events.iter_mut().for_each(|event| {
+                    if let Event::Usage(usage) = event {
+                        usage.cache_read_tokens += 10;
+                    }
+                })
+            }),
         ),
         ("each piece is read as text", Promise::Pieces, reads_each_piece_as_text()),
         (
@@ -221,7 +221,7 @@ pub(crate) fn all() -> Vec<(&'static str, Promise, Twisted)> {
             Twisted {
                 push: |inner, bytes, events| {
                     let outcome = inner.push(bytes, events);
-                    events.extend(events.last().is_some().then_some(Event::Ping));
+                    events.push(Event::Ping);
                     outcome
                 },
                 ..honest()

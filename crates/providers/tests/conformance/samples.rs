@@ -195,6 +195,34 @@ pub(crate) fn gemini() -> Samples {
         r#"{"candidates":[{"content":{"parts":[{"text":""}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":70,"candidatesTokenCount":9,"thoughtsTokenCount":21}}"#,
     ];
     let stream = stream.map(|data| format!("data: {data}\r\n\r\n")).concat();
-    let whole = r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"grüße","thoughtSignature":"c2ln"}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":70,"candidatesTokenCount":9},"modelVersion":"m-3"}"#;
+    let whole = r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"gr\u00fc\u00dfe","thoughtSignature":"c2ln"}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":70,"candidatesTokenCount":9},"modelVersion":"m-3"}"#;
     samples([Answer::new("stream", request(true), stream), Answer::new("whole", request(false), whole)])
+}
+
+pub(crate) fn bedrock() -> Samples {
+    let stream = crate::bedrock_frames::stream(
+        r#"messageStart {"role":"assistant"}
+           contentBlockDelta {"contentBlockIndex":0,"delta":{"reasoningContent":{"text":"hm"}}}
+           contentBlockDelta {"contentBlockIndex":0,"delta":{"reasoningContent":{"text":", so"}}}
+           contentBlockDelta {"contentBlockIndex":0,"delta":{"reasoningContent":{"signature":"ErIB+/="}}}
+           contentBlockStop {"contentBlockIndex":0}
+           contentBlockDelta {"contentBlockIndex":1,"delta":{"text":"grüße "},"p":"abc"}
+           contentBlockDelta {"contentBlockIndex":1,"delta":{"text":"🦀"},"p":"abc"}
+           contentBlockStop {"contentBlockIndex":1}
+           contentBlockStart {"contentBlockIndex":2,"start":{"toolUse":{"toolUseId":"t1","name":"f"}}}
+           contentBlockDelta {"contentBlockIndex":2,"delta":{"toolUse":{"input":"{\"a\":"}}}
+           contentBlockDelta {"contentBlockIndex":2,"delta":{"toolUse":{"input":" 1}"}}}
+           contentBlockStop {"contentBlockIndex":2}
+           messageStop {"stopReason":"tool_use"}
+           metadata {"usage":{"inputTokens":4,"outputTokens":7,"totalTokens":11}}"#,
+    );
+    let mut stream = Answer::new("stream", request(true), stream).saying(
+        [thinking(Some("ErIB+/="), "hm, so"), Content::text("grüße 🦀"), call("t1", "{\"a\": 1}")],
+        StopReason::ToolUse,
+    );
+    stream.content_type = "application/vnd.amazon.eventstream".to_owned();
+    let whole = r#"{"metrics":{"latencyMs":9},"output":{"message":{"content":[{"text":"gr\u00fc\u00dfe"}],"role":"assistant"}},"stopReason":"end_turn","usage":{"inputTokens":4,"outputTokens":7,"totalTokens":11}}"#;
+    let whole =
+        Answer::new("whole", request(false), whole).saying([Content::text("grüße")], StopReason::EndTurn);
+    samples([stream, whole])
 }
