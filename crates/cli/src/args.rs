@@ -23,8 +23,8 @@ const ABOUT_FILES: &str = "Files are not changed by this: what was written stays
 const AFTER: &str = "\
 Sessions are named by their id, by the beginning of one, or `last`, which is also meant when none is named.
 
-Environment: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, OPENROUTER_API_KEY, OLLAMA_HOST,
-  TRUNKLINE_PROVIDER, TRUNKLINE_MODEL, TRUNKLINE_STORE, NO_COLOR, CLICOLOR_FORCE, COLUMNS
+Environment: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, OPENROUTER_API_KEY, GEMINI_API_KEY,
+  AWS_BEARER_TOKEN_BEDROCK, AWS_REGION, OLLAMA_HOST, TRUNKLINE_PROVIDER, TRUNKLINE_MODEL, TRUNKLINE_STORE, NO_COLOR, CLICOLOR_FORCE, COLUMNS
 Exit codes: 0 done · 1 failed, abandoned, at a limit, or waits for you · 2 wrong usage · 3 broken · 130 interrupted
 
 Examples:
@@ -198,14 +198,28 @@ pub(crate) struct Model {
     /// The most that the model may write in one reply, in tokens
     #[arg(long, value_name = "N", default_value_t = MAX_OUTPUT_TOKENS)]
     pub(crate) max_output_tokens: u32,
+    /// Also write what the service answers to this file, without keys; what is in it stays
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Let such a file answer in place of the service: no key, no network
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["provider", "model", "base_url", "record"])]
+    pub(crate) replay: Option<PathBuf>,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Api {
     /// Anthropic Messages
     Anthropic,
-    /// OpenAI Chat Completions, also as llama.cpp, Ollama, vLLM, LM Studio and OpenRouter offer it
+    /// OpenAI Chat Completions, also as llama.cpp, vLLM, LM Studio, OpenRouter and many others offer it
     Openai,
+    /// OpenAI Responses
+    Responses,
+    /// Google Gemini
+    Gemini,
+    /// AWS Bedrock Converse
+    Bedrock,
+    /// Ollama's own API
+    Ollama,
 }
 
 /// What a run may do, and how it tells of it.

@@ -142,12 +142,14 @@ impl From<ProviderError> for Fault {
     fn from(error: ProviderError) -> Self {
         let fault = Fault::of(&error);
         match (&error, error.kind()) {
-            (_, Some(ErrorKind::Auth)) => fault.hint("check the key: ANTHROPIC_API_KEY or OPENAI_API_KEY"),
+            (_, Some(ErrorKind::Auth)) => fault.hint("check the key: ANTHROPIC_API_KEY, OPENAI_API_KEY, or the variable of whoever was asked"),
             (_, Some(ErrorKind::NotFound)) => fault.hint("check --model and --base-url"),
             (_, Some(ErrorKind::Quota)) => fault.hint("the account has nothing left; waiting does not help"),
             (ProviderError::Html { .. }, _) => {
                 fault.hint("a base URL looks like https://api.openai.com/v1 or http://localhost:11434/v1")
             }
+            (ProviderError::NotRecorded { .. }, _) => fault
+                .hint("replay it with the prompt, the files and the flags of the recording, or record anew with --record"),
             (ProviderError::Transport { .. }, _) => {
                 fault.hint("is the server running, and --base-url right?")
             }

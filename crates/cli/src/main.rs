@@ -4,7 +4,9 @@
 
 mod approve;
 mod args;
+mod asked;
 mod audit;
+mod cassette;
 mod demo;
 mod fault;
 mod findings;

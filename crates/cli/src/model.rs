@@ -3,15 +3,22 @@
 //! A key goes only where it belongs: to the host whose variable it came from, or to the base URL that was named together
 //! with its API.
 
+use std::sync::Arc;
+
+use clap::ValueEnum;
 use trunkline_message_tree::Origin;
-use trunkline_providers::{Anthropic, BaseUrl, Dialect, HttpProvider, OpenAiChat, Provider, Secret, Wire};
+use trunkline_providers::{BaseUrl, CassetteFile, HttpProvider, Provider, Record, Secret, SigV4};
 
 use crate::args::{Api, Model};
+use crate::asked::{api_of, is_at, name_of, service_at, wire_of};
+use crate::cassette::{self, Tape};
 use crate::fault::Fault;
 
 const ANTHROPIC: &str = "https://api.anthropic.com";
 const OPENAI: &str = "https://api.openai.com/v1";
 const OPENROUTER: &str = "https://openrouter.ai/api/v1";
+const GEMINI: &str = "https://generativelanguage.googleapis.com";
+const OLLAMA: &str = "127.0.0.1:11434";
 /// What Anthropic's own client takes for "sonnet"; read 2026-11.
 const ANTHROPIC_MODEL: &str = "claude-sonnet-5-5";
 
@@ -19,152 +26,298 @@ const SCREEN: &str = "\
 no model to ask: set one of these, or name it on the command line
 
   Anthropic            export ANTHROPIC_API_KEY=…
-  OpenAI               export OPENAI_API_KEY=…       and --model MODEL
+  OpenAI               export OPENAI_API_KEY=…       and --model MODEL   (newer API: --provider responses)
   OpenRouter           export OPENROUTER_API_KEY=…   and --model MODEL
-  Ollama               export OLLAMA_HOST=127.0.0.1:11434   and --model MODEL
+  Google Gemini        export GEMINI_API_KEY=…       and --model MODEL
+  AWS Bedrock          export AWS_BEARER_TOKEN_BEDROCK=… AWS_REGION=…   and --model MODEL
+                       (with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: --provider bedrock)
+  Ollama               --provider ollama --model MODEL   (elsewhere: export OLLAMA_HOST=HOST:11434)
   llama.cpp, vLLM,     --provider openai --base-url http://localhost:8080/v1 --model MODEL
   LM Studio, others    (OPENAI_BASE_URL and TRUNKLINE_MODEL say the same)
 
-`trunkline demo` needs none of them.";
+`trunkline demo` and `trunkline run --replay FILE` need none of them.";
+
+/// A model that can be asked.
+pub(crate) struct Asked {
+    /// The provider.
+    pub(crate) provider: Box<dyn Provider>,
+    /// Who it is, in a few words.
+    pub(crate) words: String,
+    /// What is recorded or played.
+    pub(crate) tape: Tape,
+}
+
+/// Finds a model to ask, or a recording of one. `last` is who wrote the session's last reply.
+pub(crate) fn open(
+    typed: &Model,
+    last: Option<&Origin>,
+    env: impl Fn(&str) -> Option<String>,
+) -> Result<Asked, Fault> {
+    if let Some(path) = &typed.replay {
+        let player = cassette::play(path, last)?;
+        let words = player.words();
+        return Ok(Asked { provider: Box::new(player.clone()), words, tape: Tape::Plays(player) });
+    }
+    let choice = choose(typed, last, env)?;
+    let words = choice.words();
+    let Some(path) = &typed.record else {
+        return Ok(Asked { provider: choice.provider(None)?, words, tape: Tape::None });
+    };
+    let file = cassette::record(path)?;
+    let record: Arc<dyn Record> = Arc::<CassetteFile>::clone(&file);
+    Ok(Asked { provider: choice.provider(Some(record))?, words, tape: Tape::Records(file, path.clone()) })
+}
 
 /// Whom to ask, settled.
 #[derive(Debug)]
-pub(crate) struct Choice {
-    api: Api,
+struct Choice {
     base: BaseUrl,
-    key: Option<Secret>,
-    model: String,
+    proof: Proof,
+    asked: Origin,
+}
+
+/// What shows that we may ask.
+#[derive(Debug)]
+enum Proof {
+    /// Nothing: local servers want none.
+    None,
+    /// A key in a header.
+    Key(Secret),
+    /// Signatures.
+    Signed(SigV4),
 }
 
 /// Settles whom to ask. `last` is who wrote the session's last reply; `env` looks variables up.
-pub(crate) fn choose(
+fn choose(
     typed: &Model,
     last: Option<&Origin>,
     env: impl Fn(&str) -> Option<String>,
 ) -> Result<Choice, Fault> {
     let env = |name: &str| env(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
     let named_model = typed.model.clone().or_else(|| env("TRUNKLINE_MODEL"));
-    let api = match (typed.provider, env("TRUNKLINE_PROVIDER")) {
+    let named_api = match (typed.provider, env("TRUNKLINE_PROVIDER")) {
         (Some(api), _) => Some(api),
         (None, Some(name)) => Some(api_named(&name)?),
         (None, None) => None,
     };
-    let api = match (api, &typed.base_url) {
+    let last_api = last.and_then(|origin| api_of(&origin.provider));
+    let api = match (named_api, &typed.base_url) {
         (Some(api), _) => api,
-        (None, Some(url)) => {
-            if base_url(url)?.host().ends_with("anthropic.com") {
-                Api::Anthropic
-            } else {
-                Api::Openai
-            }
+        (None, Some(url)) => api_at(&base_url(url)?),
+        (None, None) => {
+            suggested(named_model.as_deref(), last_api, &env).ok_or_else(|| Fault::usage(SCREEN))?
         }
-        (None, None) => suggested(named_model.as_deref(), last, &env).ok_or_else(|| Fault::usage(SCREEN))?,
     };
-    let (base, key) = match api {
+    let (base, proof) = match api {
         Api::Anthropic => anthropic(typed, &env)?,
-        Api::Openai => openai(typed, &env)?,
+        Api::Openai | Api::Responses => openai(typed, &env)?,
+        Api::Gemini => gemini(typed, &env)?,
+        Api::Bedrock => bedrock(typed, &env)?,
+        Api::Ollama => ollama(typed, &env)?,
     };
-    let of_session = last.filter(|origin| origin.provider == name_of(api)).map(|origin| origin.model.clone());
+    let of_session = last.filter(|_| last_api == Some(api)).map(|origin| origin.model.clone());
     let model = match (named_model.or(of_session), api) {
         (Some(model), _) => model,
         (None, Api::Anthropic) => ANTHROPIC_MODEL.to_owned(),
-        (None, Api::Openai) => {
+        (None, _) => {
             return Err(Fault::usage(format!("no model named for {base}"))
                 .hint("add --model MODEL, or set TRUNKLINE_MODEL"));
         }
     };
-    Ok(Choice { api, base, key, model })
+    let provider = name_of(api, base.host(), &model).to_owned();
+    Ok(Choice { base, proof, asked: Origin { provider, model } })
 }
 
 impl Choice {
-    /// Returns the provider.
-    pub(crate) fn provider(&self) -> Result<Box<dyn Provider>, Fault> {
-        let wire: Box<dyn Wire> = match self.api {
-            Api::Anthropic => Box::new(Anthropic::new()),
-            Api::Openai => Box::new(OpenAiChat::new(Dialect::for_host(self.base.host()))),
+    /// Returns the provider; what is asked and answered is also told to `record`.
+    fn provider(self, record: Option<Arc<dyn Record>>) -> Result<Box<dyn Provider>, Fault> {
+        let wire = wire_of(&self.asked).expect("the name was made of an API");
+        let (key, signer) = match self.proof {
+            Proof::None => (None, None),
+            Proof::Key(key) => (Some(key), None),
+            Proof::Signed(signer) => (None, Some(signer)),
         };
-        let origin = Origin { provider: name_of(self.api).to_owned(), model: self.model.clone() };
-        let provider = HttpProvider::new(wire, self.base.clone(), self.key.as_ref(), origin)?;
+        let mut provider = HttpProvider::new(wire, self.base, key.as_ref(), self.asked)?;
+        if let Some(signer) = signer {
+            provider = provider.with_signer(signer);
+        }
+        if let Some(record) = record {
+            provider = provider.with_record(record);
+        }
         Ok(Box::new(provider))
     }
 
     /// Returns who is asked, in a few words.
-    pub(crate) fn words(&self) -> String {
-        format!("{} at {}", self.model, self.base.host())
+    fn words(&self) -> String {
+        format!("{} at {}", self.asked.model, self.base.host())
     }
 }
 
-type Found = (BaseUrl, Option<Secret>);
+type Found = (BaseUrl, Proof);
 
 fn anthropic(typed: &Model, env: &impl Fn(&str) -> Option<String>) -> Result<Found, Fault> {
     let named = typed.base_url.clone().or_else(|| env("ANTHROPIC_BASE_URL"));
-    let key = env("ANTHROPIC_API_KEY").map(Secret::new);
+    let key = key(&["ANTHROPIC_API_KEY"], env);
     if named.is_none() && key.is_none() {
         return Err(Fault::usage("no key for Anthropic")
             .hint("set ANTHROPIC_API_KEY, or name a server with --base-url"));
     }
-    Ok((base_url(named.as_deref().unwrap_or(ANTHROPIC))?, key))
+    Ok((base_url(named.as_deref().unwrap_or(ANTHROPIC))?, proof(key)))
 }
 
 fn openai(typed: &Model, env: &impl Fn(&str) -> Option<String>) -> Result<Found, Fault> {
-    let key = |name: &str| env(name).map(Secret::new);
     if let Some(named) = typed.base_url.clone().or_else(|| env("OPENAI_BASE_URL")) {
         let base = base_url(&named)?;
-        let router = base.host() == "openrouter.ai" || base.host().ends_with(".openrouter.ai");
-        let key = if router {
-            key("OPENROUTER_API_KEY").or_else(|| key("OPENAI_API_KEY"))
-        } else {
-            key("OPENAI_API_KEY")
-        };
-        return Ok((base, key));
+        let own = service_at(base.host()).map_or("OPENAI_API_KEY", |service| service.key);
+        return Ok((base, proof(key(&[own, "OPENAI_API_KEY"], env))));
     }
-    if let Some(key) = key("OPENAI_API_KEY") {
-        return Ok((base_url(OPENAI)?, Some(key)));
-    }
-    if let Some(key) = key("OPENROUTER_API_KEY") {
-        return Ok((base_url(OPENROUTER)?, Some(key)));
+    for (variable, address) in [("OPENAI_API_KEY", OPENAI), ("OPENROUTER_API_KEY", OPENROUTER)] {
+        if let Some(key) = key(&[variable], env) {
+            return Ok((base_url(address)?, Proof::Key(key)));
+        }
     }
     if let Some(host) = env("OLLAMA_HOST") {
-        return Ok((base_url(&ollama_url(&host))?, None));
+        return Ok((base_url(&format!("{}/v1", ollama_url(&host)))?, Proof::None));
     }
     Err(Fault::usage("no key and no address for an OpenAI API")
         .hint("set OPENAI_API_KEY, or name a server with --base-url"))
 }
 
-/// Guesses the API from the variables that are set; with both kinds the model's name decides, then the session.
-fn suggested(
-    model: Option<&str>,
-    last: Option<&Origin>,
-    env: &impl Fn(&str) -> Option<String>,
-) -> Option<Api> {
-    let any = |names: &[&str]| names.iter().any(|name| env(name).is_some());
-    let anthropic = any(&["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]);
-    let openai = any(&["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENROUTER_API_KEY", "OLLAMA_HOST"]);
-    match (anthropic, openai) {
-        (false, false) => None,
-        (true, false) => Some(Api::Anthropic),
-        (false, true) => Some(Api::Openai),
-        (true, true) => Some(match (model, last) {
-            (Some(model), _) if !model.starts_with("claude") => Api::Openai,
-            (None, Some(last)) if last.provider == name_of(Api::Openai) => Api::Openai,
-            _ => Api::Anthropic,
-        }),
+fn gemini(typed: &Model, env: &impl Fn(&str) -> Option<String>) -> Result<Found, Fault> {
+    // A key of Google's may be one for maps; the one that says Gemini is meant for this.
+    let key = key(&["GEMINI_API_KEY", "GOOGLE_API_KEY"], env);
+    if typed.base_url.is_none() && key.is_none() {
+        return Err(Fault::usage("no key for Gemini")
+            .hint("set GEMINI_API_KEY or GOOGLE_API_KEY, or name a server with --base-url"));
     }
+    Ok((base_url(typed.base_url.as_deref().unwrap_or(GEMINI))?, proof(key)))
 }
 
-fn name_of(api: Api) -> &'static str {
-    match api {
-        Api::Anthropic => "anthropic",
-        Api::Openai => "openai",
+fn bedrock(typed: &Model, env: &impl Fn(&str) -> Option<String>) -> Result<Found, Fault> {
+    let named = typed.base_url.as_deref().map(base_url).transpose()?;
+    let at_host = named.as_ref().and_then(|base| region_at(base.host())).map(str::to_owned);
+    let region = at_host.or_else(|| env("AWS_REGION")).or_else(|| env("AWS_DEFAULT_REGION"));
+    let region = region.ok_or_else(|| {
+        Fault::usage("no region for Bedrock").hint("set AWS_REGION to the region whose models you may use")
+    })?;
+    // It becomes a part of the host that the key goes to.
+    if !region.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+        return Err(Fault::usage(format!("{region:?} is no region of AWS; one looks like us-east-1")));
     }
+    let proof = match (key(&["AWS_BEARER_TOKEN_BEDROCK"], env), env("AWS_ACCESS_KEY_ID")) {
+        (Some(key), _) => Proof::Key(key),
+        (None, Some(id)) => {
+            let secret = key(&["AWS_SECRET_ACCESS_KEY"], env).ok_or_else(|| {
+                Fault::usage("AWS_ACCESS_KEY_ID is set, AWS_SECRET_ACCESS_KEY is not")
+                    .hint("set both, and AWS_SESSION_TOKEN for temporary credentials")
+            })?;
+            let signer = SigV4::new(region.as_str(), id, secret);
+            Proof::Signed(match key(&["AWS_SESSION_TOKEN"], env) {
+                Some(token) => signer.with_session_token(token),
+                None => signer,
+            })
+        }
+        (None, None) if named.is_some() => Proof::None,
+        (None, None) => {
+            return Err(Fault::usage("no key for Bedrock")
+                .hint("set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+                .hint("`aws configure export-credentials --format env` prints those of a profile"));
+        }
+    };
+    let base = match named {
+        Some(base) => base,
+        None => {
+            let end = if region.starts_with("cn-") { ".cn" } else { "" };
+            base_url(&format!("https://bedrock-runtime.{region}.amazonaws.com{end}"))?
+        }
+    };
+    Ok((base, proof))
+}
+
+fn ollama(typed: &Model, env: &impl Fn(&str) -> Option<String>) -> Result<Found, Fault> {
+    let address = match &typed.base_url {
+        Some(url) => url.clone(),
+        None => ollama_url(&env("OLLAMA_HOST").unwrap_or_else(|| OLLAMA.to_owned())),
+    };
+    // Where its other API is, this one is too.
+    let address = address.trim().trim_end_matches('/');
+    let base = base_url(address.strip_suffix("/v1").unwrap_or(address))?;
+    let key = key(&["OLLAMA_API_KEY"], env).filter(|_| is_at(base.host(), "ollama.com"));
+    Ok((base, proof(key)))
+}
+
+/// The APIs that are asked when nothing tells between them.
+const ORDER: [Api; 4] = [Api::Anthropic, Api::Gemini, Api::Bedrock, Api::Openai];
+
+/// Guesses the API from the variables that are set; with several kinds the model's name decides, then the session.
+fn suggested(model: Option<&str>, last: Option<Api>, env: &impl Fn(&str) -> Option<String>) -> Option<Api> {
+    let any = |names: &[&str]| names.iter().any(|name| env(name).is_some());
+    let can_be_asked = |api: &Api| match api {
+        Api::Anthropic => any(&["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]),
+        Api::Openai => any(&["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENROUTER_API_KEY", "OLLAMA_HOST"]),
+        Api::Responses => any(&["OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENROUTER_API_KEY"]),
+        Api::Gemini => any(&["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+        // Who has other credentials of AWS has them for other things, until a session says otherwise.
+        Api::Bedrock if last != Some(Api::Bedrock) => any(&["AWS_BEARER_TOKEN_BEDROCK"]),
+        Api::Bedrock => any(&["AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"]),
+        Api::Ollama => last == Some(Api::Ollama),
+    };
+    let told = match model {
+        None => last,
+        Some(claude) if claude.starts_with("claude") => Some(Api::Anthropic),
+        Some(gemini) if gemini.trim_start_matches("models/").starts_with("gemini") => Some(Api::Gemini),
+        Some(id) if is_of_bedrock(id) => Some(Api::Bedrock),
+        // Others may be anywhere, so also where the session was.
+        Some(_) => last.filter(|last| matches!(last, Api::Responses | Api::Ollama)),
+    };
+    // Those who speak Chat have models of all makers.
+    let chat = model.map(|_| Api::Openai);
+    told.into_iter().chain(chat).chain(ORDER).find(can_be_asked)
+}
+
+/// Whether a model's name is an id of Bedrock: `anthropic.claude-…`, `eu.amazon.nova-…`, or an ARN.
+fn is_of_bedrock(model: &str) -> bool {
+    let begins_with_word =
+        |(first, _): (&str, &str)| !first.contains(|c: char| c.is_ascii_digit() || c == '/');
+    model.starts_with("arn:aws") || model.split_once('.').is_some_and(begins_with_word)
 }
 
 fn api_named(name: &str) -> Result<Api, Fault> {
-    match name {
-        "anthropic" => Ok(Api::Anthropic),
-        "openai" => Ok(Api::Openai),
-        other => Err(Fault::usage(format!("TRUNKLINE_PROVIDER is {other:?}; it can be anthropic or openai"))),
+    Api::from_str(name, false).map_err(|_| {
+        let known: Vec<String> = Api::value_variants()
+            .iter()
+            .filter_map(|api| Some(api.to_possible_value()?.get_name().to_owned()))
+            .collect();
+        Fault::usage(format!("TRUNKLINE_PROVIDER is {name:?}; it can be {}", known.join(", ")))
+    })
+}
+
+/// Guesses the API from an address that was named alone: most servers speak Chat.
+fn api_at(base: &BaseUrl) -> Api {
+    // Google and Amazon offer Chat too, below a path that says so.
+    let speaks_chat = base.to_string().contains("/openai");
+    match base.host() {
+        host if is_at(host, "anthropic.com") => Api::Anthropic,
+        host if is_at(host, "generativelanguage.googleapis.com") && !speaks_chat => Api::Gemini,
+        host if region_at(host).is_some() && !speaks_chat => Api::Bedrock,
+        _ => Api::Openai,
     }
+}
+
+/// Returns the region of a host of Bedrock's.
+fn region_at(host: &str) -> Option<&str> {
+    let rest =
+        host.strip_prefix("bedrock-runtime.").or_else(|| host.strip_prefix("bedrock-runtime-fips."))?;
+    rest.strip_suffix(".amazonaws.com").or_else(|| rest.strip_suffix(".amazonaws.com.cn"))
+}
+
+/// Returns the first key that there is.
+fn key(variables: &[&str], env: &impl Fn(&str) -> Option<String>) -> Option<Secret> {
+    variables.iter().find_map(|name| env(name)).map(Secret::new)
+}
+
+fn proof(key: Option<Secret>) -> Proof {
+    key.map_or(Proof::None, Proof::Key)
 }
 
 fn base_url(text: &str) -> Result<BaseUrl, Fault> {
@@ -183,5 +336,5 @@ fn ollama_url(host: &str) -> String {
         _ => (rest, "11434"),
     };
     let name = if matches!(name, "" | "0.0.0.0" | "[::]") { "127.0.0.1" } else { name };
-    format!("{scheme}://{name}:{port}/v1")
+    format!("{scheme}://{name}:{port}")
 }

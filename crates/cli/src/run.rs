@@ -3,12 +3,13 @@
 //! stdout gets the answer and nothing else; all that happens on the way is told on stderr.
 
 use std::io::{IsTerminal, Read};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use trunkline_message_tree::Author;
-use trunkline_providers::Provider;
+use trunkline_providers::{Provider, ProviderError};
 use trunkline_runtime::decision_objects::{Decision, Verdict};
 use trunkline_runtime::letters::Request;
 use trunkline_runtime::{Agent, Cancel, Limit, RuntimeError, Session, Stop};
@@ -16,8 +17,10 @@ use trunkline_session_store::{SessionStore, SqliteStore};
 
 use crate::approve::AtTerminal;
 use crate::args::{MAX_OUTPUT_TOKENS, Model, Policy, Resume, Run, Terms};
+use crate::cassette::Tape;
 use crate::fault::{Exit, Fault};
 use crate::letters::{self, Entrance};
+use crate::model::Asked;
 use crate::paint::{self, BOLD, DIM, YELLOW, paint, tell};
 use crate::progress::{Progress, cost};
 use crate::reading::{Reading, outcome, short_commit};
@@ -27,7 +30,7 @@ use crate::{demo, interrupt, model, text, tree_view};
 
 /// `trunkline run`.
 pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
-    let choice = model::choose(&args.model, None, variable)?;
+    let asked = model::open(&args.model, None, variable)?;
     let prompt = match args.prompt.as_str() {
         "-" => read_stdin()?,
         typed => typed.to_owned(),
@@ -42,8 +45,8 @@ pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
         None => setup::instructions(&args.terms),
     };
     let terms = &args.terms;
-    let drive = Drive::new(place, &args.model, terms, policy_of(terms));
-    let agent = drive.agent(choice.provider()?, &folder, Some(instructions), &choice.words())?;
+    let drive = Drive::new(place, &args.model, terms, policy_of(terms)).beside(asked.tape);
+    let agent = drive.agent(asked.provider, &folder, Some(instructions), &asked.words)?;
     let store = place.open().await?;
     let title = text::one_line(&prompt, 80);
     let session = agent.start(Arc::<SqliteStore>::clone(&store), &title, folder.as_str()).await?;
@@ -71,24 +74,23 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
     let reading = Reading::load(store.as_ref(), &info).await?;
     let played = demo::part_of(&reading);
     let draws = played.is_some();
-    let (provider, words): (Box<dyn Provider>, String) = match played {
+    let asked = match played {
         // The demo's own terms: its model decides, and its run ends in a commit.
         Some(part) => {
             terms = Terms { json: terms.json, quiet: terms.quiet, ..part.terms };
             prompt = prompt.or(part.prompt.map(str::to_owned));
-            (part.provider, part.words.to_owned())
+            Asked { provider: part.provider, words: part.words.to_owned(), tape: Tape::None }
         }
         None => {
             let last = reading.tree().trunk().messages().rev().find_map(|message| message.origin.clone());
-            let choice = model::choose(&args.model, last.as_ref(), variable)?;
-            (choice.provider()?, choice.words())
+            model::open(&args.model, last.as_ref(), variable)?
         }
     };
     let folder = Folder::of(&info, args.cwd.as_deref())?;
-    let drive = Drive::new(place, &args.model, &terms, policy_of(&terms));
+    let drive = Drive::new(place, &args.model, &terms, policy_of(&terms)).beside(asked.tape);
     let drive = if draws && !terms.json { drive.drawing() } else { drive };
     drive.progress.begin_with(&going_on(&reading, &store::short_name(store.as_ref(), &info.id).await));
-    let agent = drive.agent(provider, &folder, None, &words)?;
+    let agent = drive.agent(asked.provider, &folder, None, &asked.words)?;
     match letters::enter(&agent, &store, &info).await? {
         Entrance::Mine(session) => drive.go(*session, &store, prompt.as_deref()).await,
         Entrance::Theirs(holder) => {
@@ -110,6 +112,7 @@ pub(crate) struct Drive<'a> {
     policy: Policy,
     person: Option<Arc<AtTerminal>>,
     progress: Arc<Progress>,
+    tape: Tape,
     draws: bool,
     /// Where the agent works, for commands that are printed.
     folder: OnceLock<String>,
@@ -119,7 +122,13 @@ impl<'a> Drive<'a> {
     pub(crate) fn new(place: &'a Place, model: &'a Model, terms: &'a Terms, policy: Policy) -> Self {
         let person = if policy == Policy::Always { None } else { AtTerminal::find().map(Arc::new) };
         let progress = Progress::of_run(terms.quiet, person.is_some() && policy == Policy::Person);
-        Drive { place, model, terms, policy, person, progress, draws: false, folder: OnceLock::new() }
+        let (tape, folder) = (Tape::None, OnceLock::new());
+        Drive { place, model, terms, policy, person, progress, tape, draws: false, folder }
+    }
+
+    /// Tells of what is recorded or played when the drive has ended.
+    fn beside(self, tape: Tape) -> Self {
+        Drive { tape, ..self }
     }
 
     /// Draws the tree when the drive has ended.
@@ -180,10 +189,18 @@ impl<'a> Drive<'a> {
         if self.terms.json {
             paint::print_json(&self.as_json(&session, &stop))?;
         }
+        let (trouble, account) = self.tape.told();
+        if let Some(trouble) = trouble {
+            self.progress.open();
+            tell(&trouble);
+        }
         let stop = stop.map_err(|fault| {
             self.progress.open();
-            let next = self.place.command(&format!("resume {name}{}", self.again()));
-            Fault::from(fault).hint(format!("what was recorded is kept; go on with: {next}"))
+            let ended = matches!(fault, RuntimeError::Provider(ProviderError::NotRecorded { .. }));
+            // What the recording does not have, a service may answer.
+            let tape = if ended { None } else { self.tape.flag() };
+            let next = self.place.command(&format!("resume {name}{}{}", self.again(), flag(tape)));
+            Fault::from(fault).hint(format!("the session is kept; go on with: {next}"))
         })?;
         if !self.terms.json && matches!(stop, Stop::Answered | Stop::Decided(_)) {
             self.answer(&session)?;
@@ -198,7 +215,7 @@ impl<'a> Drive<'a> {
                 false => paint::print(&format!("\n{}", tree_view::picture(&reading, paint::width(), false)))?,
             }
         }
-        self.tell_end(&session, &stop, &name);
+        self.tell_end(&session, &stop, &name, account.as_deref());
         Ok(exit_of(&stop))
     }
 
@@ -214,13 +231,13 @@ impl<'a> Drive<'a> {
         }
     }
 
-    fn tell_end(&self, session: &Session, stop: &Stop, name: &str) {
+    fn tell_end(&self, session: &Session, stop: &Stop, name: &str, tape: Option<&str>) {
         if self.terms.quiet && !matches!(stop, Stop::Waiting(_)) {
             return;
         }
         let mut end = String::from(if *stop == Stop::Idle { "" } else { "\n" });
         let mut next = Vec::new();
-        let resume = self.place.command(&format!("resume {name}{}", self.again()));
+        let resume = self.place.command(&format!("resume {name}{}{}", self.again(), flag(self.tape.flag())));
         match stop {
             Stop::Waiting(waiting) => {
                 end.push_str(&paint(YELLOW, "waiting for you; nothing of this is done yet\n"));
@@ -270,6 +287,7 @@ impl<'a> Drive<'a> {
         if self.progress.has_cost() {
             end.push_str(&paint(DIM, &format!("{}\n", cost(self.progress.usage()))));
         }
+        end.push_str(tape.unwrap_or_default());
         end.push_str(&paint(DIM, &format!("session {name} in {}\n", self.place.path.display())));
         let width = next.iter().map(|(what, _)| what.len() + 1).max().unwrap_or(0).max(9);
         for (what, command) in next {
@@ -382,6 +400,11 @@ fn error_line(fault: &RuntimeError) -> String {
         cause = error.source();
     }
     line
+}
+
+fn flag(named: Option<(&str, &Path)>) -> String {
+    let Some((flag, path)) = named else { return String::new() };
+    format!(" {flag} {}", store::quoted(&text::one_line(&path.display().to_string(), 200)))
 }
 
 fn exit_of(stop: &Stop) -> Exit {

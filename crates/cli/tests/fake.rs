@@ -18,6 +18,8 @@ pub(crate) enum Answer {
     Silence(String),
     /// A page for people.
     Html,
+    /// A refusal: its status and what it says.
+    Refusal(u16, &'static str),
 }
 
 /// An endpoint that answers each request with the next answer, and keeps what it was sent.
@@ -73,11 +75,12 @@ fn serve(mut stream: &TcpStream, answer: &Answer, kept: &Mutex<Vec<String>>) {
     reader.read_exact(&mut body).expect("the body comes whole");
     request.push_str(&String::from_utf8_lossy(&body));
     kept.lock().expect("nobody panics with it").push(request);
-    let (kind, body) = match answer {
-        Answer::Events(body) | Answer::Silence(body) => ("text/event-stream", body.as_str()),
-        Answer::Html => ("text/html", "<!DOCTYPE html><html><body>Welcome to nginx!</body></html>"),
+    let (status, kind, body) = match answer {
+        Answer::Events(body) | Answer::Silence(body) => (200, "text/event-stream", body.as_str()),
+        Answer::Html => (200, "text/html", "<!DOCTYPE html><html><body>Welcome to nginx!</body></html>"),
+        Answer::Refusal(status, body) => (*status, "application/json", *body),
     };
-    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n{body}");
+    let head = format!("HTTP/1.1 {status} So\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n{body}");
     let _ = stream.write_all(head.as_bytes());
     if matches!(answer, Answer::Silence(_)) {
         // Until the other side has gone.

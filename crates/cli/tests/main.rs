@@ -1,6 +1,7 @@
 //! The tests of trunkline-cli: one binary, which runs the command as people do.
 
 mod approval;
+mod asking;
 mod auditing;
 mod branches;
 mod corpora;
@@ -13,3 +14,4 @@ mod notes;
 mod piping;
 mod running;
 mod speaking;
+mod taping;

@@ -79,13 +79,16 @@ fn without_a_key_one_screen_says_what_to_set() {
         error: no model to ask: set one of these, or name it on the command line
 
           Anthropic            export ANTHROPIC_API_KEY=…
-          OpenAI               export OPENAI_API_KEY=…       and --model MODEL
+          OpenAI               export OPENAI_API_KEY=…       and --model MODEL   (newer API: --provider responses)
           OpenRouter           export OPENROUTER_API_KEY=…   and --model MODEL
-          Ollama               export OLLAMA_HOST=127.0.0.1:11434   and --model MODEL
+          Google Gemini        export GEMINI_API_KEY=…       and --model MODEL
+          AWS Bedrock          export AWS_BEARER_TOKEN_BEDROCK=… AWS_REGION=…   and --model MODEL
+                               (with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: --provider bedrock)
+          Ollama               --provider ollama --model MODEL   (elsewhere: export OLLAMA_HOST=HOST:11434)
           llama.cpp, vLLM,     --provider openai --base-url http://localhost:8080/v1 --model MODEL
           LM Studio, others    (OPENAI_BASE_URL and TRUNKLINE_MODEL say the same)
 
-        `trunkline demo` needs none of them.
+        `trunkline demo` and `trunkline run --replay FILE` need none of them.
     "#]]
     .assert_eq(&said.err);
 }

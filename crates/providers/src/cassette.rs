@@ -12,6 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
+use trunkline_message_tree::Origin;
 
 use crate::error::one_line;
 use crate::{HttpRequest, Secret, Waiting};
@@ -67,6 +68,9 @@ pub struct Cassette {
 pub struct Exchange {
     /// The name of the wire.
     pub wire: String,
+    /// Who was asked, if the recorder said so; [`Replay`](crate::Replay) does not look at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     /// The method.
     pub method: String,
     /// The path below the base URL.
@@ -225,6 +229,7 @@ impl Exchange {
     pub fn new(wire: &str, request: &HttpRequest) -> Self {
         Exchange {
             wire: wire.to_owned(),
+            origin: None,
             method: request.method.to_owned(),
             path: request.path.clone(),
             digest: Exchange::digest_of(request),

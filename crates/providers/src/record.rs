@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use trunkline_message_tree::Origin;
 
 use crate::{Ending, Exchange, HttpRequest, Secret};
 
@@ -67,6 +68,14 @@ impl Recording {
     ) -> Self {
         let exchange = Some(Exchange::new(wire, request));
         Recording { to, keys: keys.into_iter().cloned().collect(), exchange, now: Duration::ZERO, size: 0 }
+    }
+
+    /// Says who is asked, so that a cassette can be played by somebody who was not told.
+    pub fn of(mut self, origin: &Origin) -> Self {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.origin = Some(origin.clone());
+        }
+        self
     }
 
     /// Takes in the head of the response.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use expect_test::expect;
 use proptest::prelude::*;
-use trunkline_message_tree::Message;
+use trunkline_message_tree::{Message, Origin};
 use trunkline_providers::{
     Anthropic, Cassette, Ending, Exchange, HttpRequest, Memo, Recording, Request, Secret, Waiting, Wire,
 };
@@ -26,6 +26,16 @@ fn recorded(key: Option<&str>, happens: impl FnOnce(Recording)) -> Vec<Exchange>
     let key = key.map(Secret::new);
     happens(Recording::begin(Arc::new(record), "anthropic", &request(), key.as_ref()));
     Arc::into_inner(tape).expect("the recording is over").into_inner().expect("not poisoned")
+}
+
+#[test]
+fn a_cassette_says_who_was_asked_if_its_recorder_did() {
+    let origin = Origin { provider: "anthropic".into(), model: "m".into() };
+    let mut cassette = Cassette::default();
+    cassette.exchanges = recorded(None, |recording| drop(recording.of(&origin)));
+    let line = cassette.print();
+    assert!(line.contains(r#""wire":"anthropic","origin":{"provider":"anthropic","model":"m"},"#), "{line}");
+    assert_eq!(Cassette::parse(&line), Ok(cassette));
 }
 
 #[test]
@@ -113,7 +123,7 @@ fn what_is_wrong_with_a_cassette_is_said_with_its_line() {
         line 2 of the cassette: EOF while parsing a string at column 40
         line 3 of the cassette: missing field `wire` at column 2
         line 2 of the cassette: unknown variant `torn`, expected one of `complete`, `cut`, `unreached`, `timed_out`, `cancelled` at column 149
-        line 2 of the cassette: unknown field `wires`, expected one of `wire`, `method`, `path`, `digest`, `status`, `headers`, `body`, `ending`, `ended`, `retried` at column 8
+        line 2 of the cassette: unknown field `wires`, expected one of `wire`, `origin`, `method`, `path`, `digest`, `status`, `headers`, `body`, `ending`, `ended`, `retried` at column 8
         line 2 of the cassette: the digest is not 64 hexadecimal digits
         line 2 of the cassette: there is an answer without a status
         line 2 of the cassette: there is no such status

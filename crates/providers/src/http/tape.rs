@@ -26,7 +26,9 @@ struct Running {
 impl Tape {
     pub(super) fn begin(shared: &Shared, request: &HttpRequest) -> Self {
         let running = shared.record.clone().map(|to| Running {
-            recording: Some(Recording::begin(to, shared.wire.name(), request, &shared.secrets)),
+            recording: Some(
+                Recording::begin(to, shared.wire.name(), request, &shared.secrets).of(&shared.origin),
+            ),
             began: Instant::now(),
             ended: None,
         });

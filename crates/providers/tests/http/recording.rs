@@ -53,6 +53,7 @@ fn check(connections: Vec<Vec<Act>>, retry: RetryPolicy, expected: Expect) {
     let wire = OpenAiChat::default();
     let digest = Exchange::digest_of(&wire.encode(&hi()).expect("legal"));
     assert!(exchanges.iter().all(|exchange| exchange.digest == digest));
+    assert!(exchanges.iter().all(|exchange| exchange.origin == Some(origin())));
     let mut cassette = Cassette::default();
     cassette.exchanges = exchanges;
     let text = cassette.print();
