@@ -4,8 +4,6 @@
 //! that is killed loses at most the one that was under way. What was asked is there as a digest only; keys and cookies
 //! are not there at all. Recording is [`Recording`](crate::Recording), playing is [`Replay`](crate::Replay).
 
-mod base64;
-
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -14,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use trunkline_message_tree::Origin;
 
+use crate::base64;
 use crate::error::one_line;
 use crate::{HttpRequest, Secret, Waiting};
 

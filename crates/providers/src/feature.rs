@@ -200,6 +200,11 @@ pub(crate) fn check(
     wire: &'static str,
     support: impl Fn(Feature) -> Support,
 ) -> Result<(), EncodeError> {
+    let numbers = [request.temperature, request.top_p, request.frequency_penalty, request.presence_penalty];
+    // JSON would say `null` for it.
+    if numbers.into_iter().flatten().any(|number| !number.is_finite()) {
+        return Err(EncodeError::Unsupported { wire, what: "a number that is not finite" });
+    }
     let asked = Feature::ALL.into_iter().filter(|feature| feature.asked_by(request));
     for feature in asked {
         let forced = matches!(feature, Feature::ChoiceNone | Feature::ChoiceAny | Feature::ChoiceNamed);

@@ -3,6 +3,7 @@
 pub mod anthropic;
 mod api_error;
 mod assemble;
+mod base64;
 mod base_url;
 pub mod bedrock;
 mod body;

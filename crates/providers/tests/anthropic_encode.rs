@@ -391,3 +391,85 @@ fn pictures_travel_in_messages_and_in_results() {
             }"#]],
     );
 }
+
+#[test]
+fn documents_of_text_travel_as_text() {
+    check_encode(
+        "user: read this\n+ document text/markdown base64 \"IyBncsO8w59l\"\n+ document application/pdf base64 AAAA\n+ image image/jpg base64 AAAA",
+        expect![[r##"
+            {
+              "max_tokens": 8192,
+              "messages": [
+                {
+                  "content": [
+                    {
+                      "text": "read this",
+                      "type": "text"
+                    },
+                    {
+                      "source": {
+                        "data": "# grüße",
+                        "media_type": "text/plain",
+                        "type": "text"
+                      },
+                      "type": "document"
+                    },
+                    {
+                      "source": {
+                        "data": "AAAA",
+                        "media_type": "application/pdf",
+                        "type": "base64"
+                      },
+                      "type": "document"
+                    },
+                    {
+                      "source": {
+                        "data": "AAAA",
+                        "media_type": "image/jpeg",
+                        "type": "base64"
+                      },
+                      "type": "image"
+                    }
+                  ],
+                  "role": "user"
+                }
+              ],
+              "model": "m",
+              "stream": true
+            }"##]],
+    );
+}
+
+#[test]
+fn what_the_service_refuses_beside_reasoning_is_refused_here() {
+    let refused = |change: fn(&mut trunkline_providers::Request)| {
+        let mut request = request("user: hi");
+        request.thinking = Thinking::Budget(2048);
+        change(&mut request);
+        match Anthropic::new().encode(&request) {
+            Ok(_) => "accepted\n".to_owned(),
+            Err(error) => format!("{error}\n"),
+        }
+    };
+    let answers = [
+        refused(|_| {}),
+        refused(|request| request.thinking = Thinking::Budget(512)),
+        refused(|request| request.temperature = Some(0.2)),
+        refused(|request| request.temperature = Some(1.0)),
+        refused(|request| request.top_k = Some(5)),
+        refused(|request| request.top_p = Some(0.5)),
+        refused(|request| request.stop = vec![" ".to_owned()]),
+        refused(|request| request.temperature = Some(f32::NAN)),
+    ];
+    expect![[r#"
+        accepted
+        the anthropic wire does not do a reasoning budget below 1024 tokens
+        the anthropic wire does not do a temperature or top-k beside reasoning
+        accepted
+        the anthropic wire does not do a temperature or top-k beside reasoning
+        the anthropic wire does not do a top-p below 0.95 beside reasoning
+        the anthropic wire does not do a stop sequence of white space
+        the anthropic wire does not do a number that is not finite
+    "#]]
+    .assert_eq(&answers.concat());
+}

@@ -14,8 +14,11 @@ use super::shapes::{
 };
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::request::DEFAULT_MAX_OUTPUT_TOKENS;
-use crate::{Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, shape};
+use crate::{
+    Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, base64, shape,
+};
 
+const LEAST_BUDGET: u32 = 1024;
 // "A maximum of 4 blocks with cache_control may be provided. Found 5.", quoted by users in 2026.
 const BREAKPOINT_LIMIT: usize = 4;
 // The newest user message, where the next request goes on, and the one before it, which is the newest again when this
@@ -27,7 +30,7 @@ pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest,
     let (system, rest) = shape::split_system(&request.messages);
     shape::check_tools(request, NAME)?;
     request.check_features(NAME, super::support)?;
-    check_budget(request)?;
+    check_settings(request)?;
     check_first(rest, system.len())?;
     memo.update(&request.messages, system.len(), &Messages)?;
     check_last(rest, system.len())?;
@@ -194,14 +197,28 @@ fn softened(request: &Request, memo: &Memo) -> Result<Option<Feature>, EncodeErr
     }
 }
 
-fn check_budget(request: &Request) -> Result<(), EncodeError> {
-    let max_output_tokens = request.max_output_tokens.unwrap_or(DEFAULT_MAX_OUTPUT_TOKENS);
-    match request.thinking {
-        Thinking::Budget(budget) if budget >= max_output_tokens => {
-            Err(EncodeError::ThinkingBudget { budget, max_output_tokens })
-        }
-        _ => Ok(()),
+/// What the service takes beside reasoning, and of it (Anthropic's documents, read 2026-11).
+fn check_settings(request: &Request) -> Result<(), EncodeError> {
+    let refused = |what| Err(EncodeError::Unsupported { wire: NAME, what });
+    if request.stop.iter().any(|stop| stop.trim().is_empty()) {
+        return refused("a stop sequence of white space");
     }
+    if let Thinking::Budget(budget) = request.thinking {
+        let max_output_tokens = request.max_output_tokens.unwrap_or(DEFAULT_MAX_OUTPUT_TOKENS);
+        if budget >= max_output_tokens {
+            return Err(EncodeError::ThinkingBudget { budget, max_output_tokens });
+        }
+        if budget < LEAST_BUDGET {
+            return refused("a reasoning budget below 1024 tokens");
+        }
+        if request.temperature.is_some_and(|temperature| temperature != 1.0) || request.top_k.is_some() {
+            return refused("a temperature or top-k beside reasoning");
+        }
+        if request.top_p.is_some_and(|top_p| top_p < 0.95) {
+            return refused("a top-p below 0.95 beside reasoning");
+        }
+    }
+    Ok(())
 }
 
 /// Writes messages as the wire wants them: results and the user message after them in one.
@@ -286,7 +303,7 @@ fn block<'a>(content: &'a Content, message: &Message, node: Place) -> Result<Blo
         Content::Thinking { .. } => return Err(EncodeError::UnsignedThinking { node }),
         Content::RedactedThinking { data } => Known::RedactedThinking { data },
         Content::Image(media) => Known::Image { source: source(media) },
-        Content::Document(media) => Known::Document { source: source(media) },
+        Content::Document(media) => Known::Document { source: document(media) },
         Content::ToolCall(call) => {
             if !is_id(&call.id) {
                 return Err(EncodeError::CallId { call: call.id.clone(), node });
@@ -324,7 +341,7 @@ fn result_block(result: &ToolResult, node: Place) -> Result<Known<'_>, EncodeErr
                 blocks.push(Block::Known(match part {
                     Part::Text { text } => text_block(text, node)?,
                     Part::Image(media) => Known::Image { source: source(media) },
-                    Part::Document(media) => Known::Document { source: source(media) },
+                    Part::Document(media) => Known::Document { source: document(media) },
                     Part::Opaque { wire, json } if wire == NAME => {
                         blocks.push(Block::Raw(shape::raw(json, NAME, node)?));
                         continue;
@@ -338,9 +355,23 @@ fn result_block(result: &ToolResult, node: Place) -> Result<Known<'_>, EncodeErr
     Ok(Known::ToolResult { tool_use_id: &result.call_id, content, is_error: result.is_error })
 }
 
+/// Text travels as text here: of other documents the wire takes PDF only.
+fn document(media: &Media) -> Source<'_> {
+    let words = match &media.source {
+        MediaSource::Base64(data) if media.media_type.starts_with("text/") => base64::parse(data),
+        _ => None,
+    };
+    match words.and_then(|words| String::from_utf8(words).ok()) {
+        Some(data) => Source::Text { media_type: "text/plain", data },
+        None => source(media),
+    }
+}
+
 fn source(media: &Media) -> Source<'_> {
+    // What many programs call it; the wire knows the registered name only.
+    let media_type = if media.media_type == "image/jpg" { "image/jpeg" } else { &media.media_type };
     match &media.source {
-        MediaSource::Base64(data) => Source::Base64 { media_type: &media.media_type, data },
+        MediaSource::Base64(data) => Source::Base64 { media_type, data },
         MediaSource::Url(url) => Source::Url { url },
     }
 }

@@ -175,6 +175,7 @@ pub(super) enum ResultContent<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Source<'a> {
     Base64 { media_type: &'a str, data: &'a str },
+    Text { media_type: &'static str, data: String },
     Url { url: &'a str },
 }
 

@@ -1,9 +1,9 @@
-//! Standard base64 with padding, for the few bodies that are no text.
+//! Standard base64 with padding: bodies of cassettes that are no text, and documents that a wire wants as text.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Returns bytes as text.
-pub(super) fn print(bytes: &[u8]) -> String {
+pub(crate) fn print(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {
         let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or_default());
@@ -17,7 +17,7 @@ pub(super) fn print(bytes: &[u8]) -> String {
 }
 
 /// Returns the bytes of a text; `None` if it is not exactly what [`print`] writes.
-pub(super) fn parse(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn parse(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     for group in text.as_bytes().chunks(4) {
         let digits = group.iter().take_while(|digit| **digit != b'=').count();
