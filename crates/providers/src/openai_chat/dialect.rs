@@ -19,10 +19,16 @@ pub struct Dialect {
     pub echo_reasoning_details: bool,
     /// Whether a user message may hold pictures.
     pub images: bool,
+    /// Whether a user message may hold documents.
+    pub documents: bool,
     /// Whether a document may be given by its address; routers take it, OpenAI does not.
     pub document_urls: bool,
     /// Whether a tool message may hold pictures. The llama.cpp server takes them (recorded, 2026), OpenAI refuses them.
     pub images_in_results: bool,
+    /// The most stop sequences; `None` for no known limit.
+    pub stop_limit: Option<usize>,
+    /// The most characters of a call's id; `None` for no known limit.
+    pub call_id_limit: Option<usize>,
     /// What of a forced tool choice is understood.
     pub forced_choice: ForcedChoice,
     /// Whether an answer can be held to a JSON schema.
@@ -87,8 +93,11 @@ impl Default for Dialect {
             echo_reasoning: false,
             echo_reasoning_details: false,
             images: true,
+            documents: true,
             document_urls: true,
             images_in_results: false,
+            stop_limit: None,
+            call_id_limit: None,
             forced_choice: ForcedChoice::Full,
             output_schema: true,
             top_k: true,
@@ -135,6 +144,10 @@ impl Dialect {
         Dialect {
             max_tokens: MaxTokensField::MaxCompletionTokens,
             document_urls: false,
+            // "Up to 4 sequences" (OpenAI's specification, read 2026-11).
+            stop_limit: Some(4),
+            // "Expected a string with maximum length 40" (quoted by users, 2026).
+            call_id_limit: Some(40),
             top_k: false,
             cache_key: true,
             // `user` is on its way out (OpenAI's specification, read 2026-11).
@@ -162,6 +175,7 @@ impl Dialect {
             echo_reasoning: true,
             // "unknown variant `image_url`, expected `text`" (recorded, 2026).
             images: false,
+            documents: false,
             forced_choice: ForcedChoice::Unthinking,
             output_schema: false,
             top_k: false,

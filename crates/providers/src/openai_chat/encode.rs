@@ -36,6 +36,9 @@ pub(super) fn request(
     }
     shape::check_tools(request, NAME)?;
     request.check_features(NAME, |feature| super::support(dialect, feature))?;
+    if dialect.stop_limit.is_some_and(|limit| request.stop.len() > limit) {
+        return Err(EncodeError::Unsupported { wire: NAME, what: "so many stop sequences" });
+    }
     let (leading, rest) = shape::split_system(&request.messages);
     // Instructions that say nothing are not sent, unless there is nothing else to send.
     let keep_silent = rest.is_empty();
@@ -282,7 +285,7 @@ fn content_parts<'a>(
                 let block = "a document by its address";
                 return Err(EncodeError::UnsupportedBlock { wire: NAME, block, node });
             }
-            Content::Document(media) => PartShape::Known(KnownPart::File {
+            Content::Document(media) if dialect.documents => PartShape::Known(KnownPart::File {
                 file: File { filename: "document.pdf", file_data: url(media) },
             }),
             Content::Opaque { wire, json } if wire == NAME && carried_reasoning(json).is_some() => continue,
@@ -324,7 +327,7 @@ fn assistant<'a>(
             },
             // The wire has no place for it, and the model does not miss it.
             Content::Thinking { .. } => {}
-            Content::ToolCall(call) => tool_calls.push(wire_call(call, node)?),
+            Content::ToolCall(call) => tool_calls.push(wire_call(call, node, dialect)?),
             other => return Err(unsupported(other, node)),
         }
     }
@@ -347,8 +350,9 @@ fn carried_reasoning(json: &str) -> Option<&RawValue> {
     serde_json::from_str::<Carried<'_>>(json).ok()?.reasoning_details
 }
 
-fn wire_call(call: &ToolCall, node: Place) -> Result<Call<'_>, EncodeError> {
-    if call.id.is_empty() {
+fn wire_call<'a>(call: &'a ToolCall, node: Place, dialect: &Dialect) -> Result<Call<'a>, EncodeError> {
+    let too_long = dialect.call_id_limit.is_some_and(|limit| call.id.chars().count() > limit);
+    if call.id.is_empty() || too_long {
         return Err(EncodeError::CallId { call: call.id.clone(), node });
     }
     // Checked although it travels as a string: several servers parse it and answer 400 or 500 (read 2026-11).

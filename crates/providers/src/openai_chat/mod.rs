@@ -71,7 +71,8 @@ fn support(dialect: &Dialect, feature: Feature) -> Support {
             Support::Near("required, and the name in words")
         }
         Feature::Image | Feature::ImageUrl => only_if(dialect.images),
-        Feature::DocumentUrl => only_if(dialect.document_urls),
+        Feature::Document => only_if(dialect.documents),
+        Feature::DocumentUrl => only_if(dialect.documents && dialect.document_urls),
         Feature::ResultImage => only_if(dialect.images_in_results),
         Feature::ResultDocument => Support::None,
         Feature::TopK => only_if(dialect.top_k),
