@@ -10,6 +10,7 @@ mod body;
 mod cassette;
 #[cfg(feature = "http")]
 mod cassette_file;
+mod claude;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;

@@ -189,3 +189,19 @@ pub(crate) fn openai_effort(effort: Effort) -> &'static str {
         other => other.word(),
     }
 }
+
+/// Returns a name for a document: services tell by its end what it is.
+pub(crate) fn file_name(media_type: &str) -> &'static str {
+    match media_type {
+        "text/plain" => "document.txt",
+        "text/markdown" => "document.md",
+        "text/html" => "document.html",
+        "text/csv" => "document.csv",
+        "application/json" => "document.json",
+        "application/msword" => "document.doc",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document" => "document.docx",
+        "application/vnd.ms-excel" => "document.xls",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" => "document.xlsx",
+        _ => "document.pdf",
+    }
+}

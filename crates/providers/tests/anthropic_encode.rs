@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use serde_json::json;
 use trunkline_message_tree::{ToolChoice, ToolSpec};
-use trunkline_providers::{Anthropic, Cache, Thinking, Wire};
+use trunkline_providers::{Anthropic, Cache, Effort, Thinking, Wire};
 
 use crate::replies::{body, request};
 
@@ -472,4 +472,34 @@ fn what_the_service_refuses_beside_reasoning_is_refused_here() {
         the anthropic wire does not do a number that is not finite
     "#]]
     .assert_eq(&answers.concat());
+}
+
+#[test]
+fn reasoning_is_asked_for_as_the_model_knows_it() {
+    let mut lines = String::new();
+    for model in
+        ["claude-sonnet-4-5", "claude-opus-4-6", "claude-opus-4-7", "claude-sonnet-5-5", "some-model"]
+    {
+        for thinking in [Thinking::Budget(4096), Thinking::Effort(Effort::High)] {
+            let mut request = request("user: hi");
+            (request.model, request.thinking) = (model.to_owned(), thinking);
+            let encoded = Anthropic::new().encode(&request).expect("it is legal");
+            let body: serde_json::Value =
+                serde_json::from_slice(&encoded.body.to_vec()).expect("the body is JSON");
+            lines
+                .push_str(&format!("{model} {thinking:?}: {} {}\n", body["thinking"], body["output_config"]));
+        }
+    }
+    expect![[r#"
+        claude-sonnet-4-5 Budget(4096): {"budget_tokens":4096,"type":"enabled"} null
+        claude-sonnet-4-5 Effort(High): {"budget_tokens":7168,"type":"enabled"} null
+        claude-opus-4-6 Budget(4096): {"budget_tokens":4096,"type":"enabled"} null
+        claude-opus-4-6 Effort(High): {"type":"adaptive"} {"effort":"high"}
+        claude-opus-4-7 Budget(4096): {"type":"adaptive"} {"effort":"medium"}
+        claude-opus-4-7 Effort(High): {"type":"adaptive"} {"effort":"high"}
+        claude-sonnet-5-5 Budget(4096): {"type":"adaptive"} {"effort":"medium"}
+        claude-sonnet-5-5 Effort(High): {"type":"adaptive"} {"effort":"high"}
+        some-model Budget(4096): {"budget_tokens":4096,"type":"enabled"} null
+        some-model Effort(High): {"type":"adaptive"} {"effort":"high"}
+    "#]].assert_eq(&lines);
 }

@@ -477,3 +477,21 @@ fn reasoning_that_stands_in_the_details_alone_is_shown_and_not_carried_without_a
         "#]],
     );
 }
+
+#[test]
+fn documents_travel_as_each_server_takes_them() {
+    let request =
+        request("user: read\n+ document text/csv base64 YSxi\n+ document application/pdf base64 AAAA");
+    let mut lines = String::new();
+    for dialect in [Dialect::openai(), Dialect::mistral(), Dialect::deepseek()] {
+        let body = body(&OpenAiChat::new(dialect), &request);
+        let parts = serde_json::from_str::<serde_json::Value>(&body)
+            .map_or(body, |body| body["messages"][0]["content"].to_string());
+        lines.push_str(&format!("{parts}\n"));
+    }
+    expect![[r#"
+        [{"text":"read","type":"text"},{"file":{"file_data":"data:text/csv;base64,YSxi","filename":"document.csv"},"type":"file"},{"file":{"file_data":"data:application/pdf;base64,AAAA","filename":"document.pdf"},"type":"file"}]
+        [{"text":"read","type":"text"},{"document_url":"data:text/csv;base64,YSxi","type":"document_url"},{"document_url":"data:application/pdf;base64,AAAA","type":"document_url"}]
+        refused: message 0: the openai-chat wire has no place for a document here
+    "#]].assert_eq(&lines);
+}

@@ -12,6 +12,7 @@ use super::shapes::{
     Block, Body, Choice, Format, Known, Marked, Metadata, Offer, OutputConfig, ResultContent, Source, System,
     ThinkingSwitch, Tool,
 };
+use crate::claude::fitting;
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::request::DEFAULT_MAX_OUTPUT_TOKENS;
 use crate::{
@@ -30,12 +31,13 @@ pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest,
     let (system, rest) = shape::split_system(&request.messages);
     shape::check_tools(request, NAME)?;
     request.check_features(NAME, super::support)?;
-    check_settings(request)?;
+    let thinking = fitting(request.thinking, &request.model, limit(request));
+    check_settings(request, thinking)?;
     check_first(rest, system.len())?;
     memo.update(&request.messages, system.len(), &Messages)?;
     check_last(rest, system.len())?;
 
-    let softened = softened(request, memo)?;
+    let softened = softened(request, thinking, memo)?;
     let tail =
         softened.map(|_| format!(",{{\"type\":\"text\",\"text\":{}}}", shape::demand(&request.tool_choice)));
     let (breakpoint, mark) = breakpoint(request.cache);
@@ -63,15 +65,14 @@ pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest,
     }
     tools.extend(request.provider_tools.iter().map(Offer::Theirs));
     let stop = request.stop.as_slice();
-    let max_tokens = request.max_output_tokens.unwrap_or(DEFAULT_MAX_OUTPUT_TOKENS);
     let body = Body {
         model: Some(request.model.as_str()),
-        max_tokens: Some(max_tokens),
+        max_tokens: Some(limit(request)),
         system: Some(system).filter(|blocks| !blocks.is_empty()),
         tool_choice: choice(request, softened.is_some()),
         tools: Some(tools).filter(|tools| !tools.is_empty()),
-        thinking: thinking(request.thinking),
-        output_config: output_config(request),
+        thinking: switch(thinking),
+        output_config: output_config(request, thinking),
         temperature: request.temperature,
         top_p: request.top_p,
         top_k: request.top_k,
@@ -85,6 +86,11 @@ pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest,
     let mut http = HttpRequest::post_json("/v1/messages", body);
     http.softened.extend(softened);
     Ok(http)
+}
+
+/// The wire demands one.
+fn limit(request: &Request) -> u32 {
+    request.max_output_tokens.unwrap_or(DEFAULT_MAX_OUTPUT_TOKENS)
 }
 
 /// Returns a breakpoint, and how it is added to a block that is already written.
@@ -139,7 +145,7 @@ fn choice(request: &Request, softened: bool) -> Option<Choice<'_>> {
     Some(Choice { kind, name, disable_parallel_tool_use })
 }
 
-fn thinking(thinking: Thinking) -> Option<ThinkingSwitch> {
+fn switch(thinking: Thinking) -> Option<ThinkingSwitch> {
     let (kind, budget_tokens) = match thinking {
         Thinking::Unsaid => return None,
         Thinking::Off => ("disabled", None),
@@ -149,8 +155,8 @@ fn thinking(thinking: Thinking) -> Option<ThinkingSwitch> {
     Some(ThinkingSwitch { kind, budget_tokens })
 }
 
-fn output_config(request: &Request) -> Option<OutputConfig<'_>> {
-    let effort = match request.thinking {
+fn output_config(request: &Request, thinking: Thinking) -> Option<OutputConfig<'_>> {
+    let effort = match thinking {
         // There is no `minimal` ("Supported levels: high, low, max, medium", recorded 2026).
         Thinking::Effort(effort) => Some(effort.max(crate::Effort::Low).word()),
         _ => None,
@@ -182,13 +188,13 @@ fn check_last(rest: &[Arc<Message>], lead: usize) -> Result<(), EncodeError> {
 
 /// Says whether a choice is only asked for: "Thinking may not be enabled when tool_choice forces tool use." (quoted by
 /// users, 2026). Adaptive reasoning beside a forced choice is taken (recorded, 2026).
-fn softened(request: &Request, memo: &Memo) -> Result<Option<Feature>, EncodeError> {
+fn softened(request: &Request, thinking: Thinking, memo: &Memo) -> Result<Option<Feature>, EncodeError> {
     let feature = match request.tool_choice {
         ToolChoice::Any => Feature::ChoiceAny,
         ToolChoice::Named(_) => Feature::ChoiceNamed,
         ToolChoice::Auto | ToolChoice::None => return Ok(None),
     };
-    match request.thinking {
+    match thinking {
         Thinking::Unsaid | Thinking::Off | Thinking::Effort(_) => Ok(None),
         _ if request.soft_choice && memo.has_tail() => Ok(Some(feature)),
         _ => {
@@ -198,13 +204,13 @@ fn softened(request: &Request, memo: &Memo) -> Result<Option<Feature>, EncodeErr
 }
 
 /// What the service takes beside reasoning, and of it (Anthropic's documents, read 2026-11).
-fn check_settings(request: &Request) -> Result<(), EncodeError> {
+fn check_settings(request: &Request, thinking: Thinking) -> Result<(), EncodeError> {
     let refused = |what| Err(EncodeError::Unsupported { wire: NAME, what });
     if request.stop.iter().any(|stop| stop.trim().is_empty()) {
         return refused("a stop sequence of white space");
     }
-    if let Thinking::Budget(budget) = request.thinking {
-        let max_output_tokens = request.max_output_tokens.unwrap_or(DEFAULT_MAX_OUTPUT_TOKENS);
+    if let Thinking::Budget(budget) = thinking {
+        let max_output_tokens = limit(request);
         if budget >= max_output_tokens {
             return Err(EncodeError::ThinkingBudget { budget, max_output_tokens });
         }

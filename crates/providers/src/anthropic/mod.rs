@@ -65,7 +65,9 @@ impl Wire for Anthropic {
 
 fn support(feature: Feature) -> Support {
     match feature {
-        Feature::ThinkingEffort => Support::Near("adaptive, without minimal"),
+        Feature::ThinkingBudget => Support::Near("as effort from Claude 4.7 on"),
+        Feature::ThinkingEffort => Support::Near("as budget before Claude 4.6"),
+        Feature::Temperature | Feature::TopP | Feature::TopK => Support::Near("refused by the newest models"),
         Feature::Penalties | Feature::Seed | Feature::CacheKey | Feature::Metadata => Support::None,
         _ => Support::Native,
     }

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::NAME;
+use crate::claude::claude_version;
 use crate::shape::openai_effort;
 use crate::{Effort, EncodeError, Request, Thinking};
 
@@ -41,7 +42,8 @@ impl Model {
         let name = id.split_once(maker).and_then(|(_, rest)| rest.strip_prefix('.')).unwrap_or_default();
         match maker {
             "anthropic" => {
-                let (major, minor) = claude_version(name);
+                // A name without a version is taken for a new one.
+                let (major, minor) = claude_version(name).unwrap_or((u32::MAX, 0));
                 Model::Claude(major, minor)
             }
             "amazon" if name.starts_with("nova-2") => Model::Nova(2),
@@ -173,18 +175,4 @@ fn object(value: Value) -> Result<Map<String, Value>, EncodeError> {
 
 fn unsupported(what: &'static str) -> EncodeError {
     EncodeError::Unsupported { wire: NAME, what }
-}
-
-/// Reads `claude-3-5-haiku-…` and `claude-opus-4-6-v1`; a name without a version is taken for a new one.
-fn claude_version(name: &str) -> (u32, u32) {
-    if name.starts_with("claude-instant") || name.starts_with("claude-v") {
-        return (2, 0);
-    }
-    // A date is no version.
-    let number = |part: &str| part.parse::<u32>().ok().filter(|number| *number < 1000);
-    let mut parts = name.split(['-', ':', '@']).skip_while(|part| number(part).is_none());
-    match parts.next().and_then(number) {
-        Some(major) => (major, parts.next().and_then(number).unwrap_or(0)),
-        None => (u32::MAX, 0),
-    }
 }

@@ -19,8 +19,8 @@ pub struct Dialect {
     pub echo_reasoning_details: bool,
     /// Whether a user message may hold pictures.
     pub images: bool,
-    /// Whether a user message may hold documents.
-    pub documents: bool,
+    /// How a document is put into a user message.
+    pub documents: DocumentPart,
     /// Whether a document may be given by its address; routers take it, OpenAI does not.
     pub document_urls: bool,
     /// Whether a tool message may hold pictures. The llama.cpp server takes them (recorded, 2026), OpenAI refuses them.
@@ -71,6 +71,18 @@ pub enum ReasoningField {
     Switch,
 }
 
+/// How a server takes documents.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DocumentPart {
+    /// `file` with its bytes, as OpenAI has it.
+    File,
+    /// `document_url` with an address or a data URL, as Mistral has it.
+    Url,
+    /// Not at all.
+    None,
+}
+
 /// What of a forced tool choice a server understands.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -93,7 +105,7 @@ impl Default for Dialect {
             echo_reasoning: false,
             echo_reasoning_details: false,
             images: true,
-            documents: true,
+            documents: DocumentPart::File,
             document_urls: true,
             images_in_results: false,
             stop_limit: None,
@@ -133,7 +145,7 @@ impl Dialect {
         } else if at("mistral.ai") {
             Dialect::mistral()
         } else if at("groq.com") {
-            Dialect { top_k: false, service_tier: true, ..Dialect::default() }
+            Dialect { top_k: false, service_tier: true, documents: DocumentPart::None, ..Dialect::default() }
         } else {
             Dialect::default()
         }
@@ -175,7 +187,7 @@ impl Dialect {
             echo_reasoning: true,
             // "unknown variant `image_url`, expected `text`" (recorded, 2026).
             images: false,
-            documents: false,
+            documents: DocumentPart::None,
             forced_choice: ForcedChoice::Unthinking,
             output_schema: false,
             top_k: false,
@@ -190,6 +202,7 @@ impl Dialect {
         Dialect {
             stream_options: false,
             top_k: false,
+            documents: DocumentPart::Url,
             seed: Some("random_seed"),
             user: None,
             ..Dialect::default()

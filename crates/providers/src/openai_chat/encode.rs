@@ -10,7 +10,7 @@ use trunkline_message_tree::{
 };
 
 use super::NAME;
-use super::dialect::{Dialect, ForcedChoice, MaxTokensField, ReasoningField};
+use super::dialect::{Dialect, DocumentPart, ForcedChoice, MaxTokensField, ReasoningField};
 use super::shapes::{
     Body, Call, CallFunction, Carried, Choice, File, Function, KnownPart, Name, NamedSchema, Offer,
     PartShape, ReasoningSwitch, ResponseFormat, StreamOptions, ThinkingSwitch, Tool, Url, WireMessage, Words,
@@ -285,9 +285,13 @@ fn content_parts<'a>(
                 let block = "a document by its address";
                 return Err(EncodeError::UnsupportedBlock { wire: NAME, block, node });
             }
-            Content::Document(media) if dialect.documents => PartShape::Known(KnownPart::File {
-                file: File { filename: "document.pdf", file_data: url(media) },
-            }),
+            Content::Document(media) if dialect.documents == DocumentPart::File => {
+                let filename = shape::file_name(&media.media_type);
+                PartShape::Known(KnownPart::File { file: File { filename, file_data: url(media) } })
+            }
+            Content::Document(media) if dialect.documents == DocumentPart::Url => {
+                PartShape::Known(KnownPart::DocumentUrl { document_url: url(media) })
+            }
             Content::Opaque { wire, json } if wire == NAME && carried_reasoning(json).is_some() => continue,
             Content::Opaque { wire, json } if wire == NAME => PartShape::Raw(shape::raw(json, NAME, node)?),
             Content::Thinking { .. } | Content::ToolCall(_) => continue,

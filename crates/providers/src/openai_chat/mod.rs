@@ -10,7 +10,7 @@ mod dialect;
 mod encode;
 mod shapes;
 
-pub use dialect::{Dialect, ForcedChoice, MaxTokensField, ReasoningField};
+pub use dialect::{Dialect, DocumentPart, ForcedChoice, MaxTokensField, ReasoningField};
 
 use crate::{
     Decode, EncodeError, Feature, HttpRequest, Memo, ProviderError, Request, Secret, Support, Wire, api_error,
@@ -71,8 +71,8 @@ fn support(dialect: &Dialect, feature: Feature) -> Support {
             Support::Near("required, and the name in words")
         }
         Feature::Image | Feature::ImageUrl => only_if(dialect.images),
-        Feature::Document => only_if(dialect.documents),
-        Feature::DocumentUrl => only_if(dialect.documents && dialect.document_urls),
+        Feature::Document => only_if(dialect.documents != DocumentPart::None),
+        Feature::DocumentUrl => only_if(dialect.documents != DocumentPart::None && dialect.document_urls),
         Feature::ResultImage => only_if(dialect.images_in_results),
         Feature::ResultDocument => Support::None,
         Feature::TopK => only_if(dialect.top_k),

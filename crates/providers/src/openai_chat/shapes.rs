@@ -200,6 +200,7 @@ pub(super) enum KnownPart<'a> {
     Text { text: &'a str },
     ImageUrl { image_url: Url<'a> },
     File { file: File<'a> },
+    DocumentUrl { document_url: Cow<'a, str> },
 }
 
 #[derive(Serialize)]

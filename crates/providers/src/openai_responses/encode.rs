@@ -260,7 +260,7 @@ fn document(media: &Media) -> KnownPart<'_> {
             KnownPart::InputFile { filename: None, file_data: None, file_url: Some(url) }
         }
         MediaSource::Base64(data) => KnownPart::InputFile {
-            filename: Some("document.pdf"),
+            filename: Some(shape::file_name(&media.media_type)),
             file_data: Some(data_url(media, data)),
             file_url: None,
         },
