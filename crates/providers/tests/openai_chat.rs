@@ -119,6 +119,20 @@ fn an_empty_root_is_left_out() {
 }
 
 #[test]
+fn instructions_that_say_nothing_are_left_out_beside_others_and_never_without_words() {
+    let openrouter = OpenAiChat::new(Dialect::openrouter());
+    for (list, expected) in [
+        ("system:\nsystem: be brief", r#"[{"content":[{"text":"be brief","type":"text"}],"role":"system"}]"#),
+        ("system:", r#"[{"content":"","role":"system"}]"#),
+    ] {
+        let messages = notation::parse(list).expect("notation");
+        let body = openrouter.encode(&Request::new("m", messages)).expect("legal").body.to_vec();
+        let body: serde_json::Value = serde_json::from_slice(&body).expect("JSON");
+        assert_eq!(body["messages"].to_string(), expected);
+    }
+}
+
+#[test]
 fn pictures_make_a_list_of_parts() {
     check_encode(
         "user: look

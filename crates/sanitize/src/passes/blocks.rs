@@ -1,4 +1,4 @@
-//! Leaves out the blocks that a wire refuses wherever they stand: blank texts and what belongs to another provider.
+//! Leaves out the blocks that a wire refuses wherever they stand: blank texts and what belongs to another provider or model.
 //!
 //! Each message is read alone, so what becomes of a block never depends on what is said later. A message that becomes
 //! empty stays for now: it still marks a turn.
