@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use trunkline_message_tree::{Message, Role, notation};
+use trunkline_message_tree::{Message, Role, ToolSpec, notation};
 use trunkline_providers::Request;
 use trunkline_sanitize::{RequestFacts, WireRules, sanitize, violations};
 use trunkline_tests::recorded::{self, Exchange, History, Protocol};
@@ -66,7 +66,10 @@ fn check(wire: &Recorded) {
             failures.push(format!("{at}: the validator answers {answer}"));
         }
         if let Some(wire) = recorded::wire(wire.protocol, &exchange.service, exchange.body()) {
-            let request = Request::new(exchange.model(), history.messages.clone());
+            let mut request = Request::new(exchange.model(), history.messages.clone());
+            if history.facts.tools_offered != Some(false) {
+                request.tools = vec![ToolSpec::new("f", "", serde_json::json!({"type": "object"}))];
+            }
             if let Err(fault) = wire.encode(&request) {
                 failures.push(format!("{at}: the encoder refuses: {fault}"));
             }

@@ -6,7 +6,7 @@ mod generate;
 
 use proptest::prelude::*;
 use trunkline_message_tree::notation;
-use trunkline_sanitize::{WireRules, sanitize};
+use trunkline_sanitize::{RequestFacts, WireRules, sanitize};
 
 use crate::services;
 use generate::{Case, case};
@@ -47,6 +47,14 @@ proptest! {
     fn damaged_lists_become_legal_for_ollama(case in case("ollama")) {
         check(&case, &["ollama"])?;
     }
+}
+
+/// One that was found: it was written as a message with an empty list of parts.
+#[test]
+fn instructions_that_say_nothing_beside_others_are_not_sent() {
+    let messages = notation::parse("system:\nsystem: be brief").expect("notation");
+    let case = Case { messages, facts: RequestFacts::default() };
+    check(&case, WireRules::NAMES).unwrap_or_else(|fault| panic!("{fault}"));
 }
 
 fn check(case: &Case, names: &[&str]) -> Result<(), TestCaseError> {

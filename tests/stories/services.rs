@@ -4,7 +4,9 @@
 
 use serde_json::{Value, json};
 use trunkline_message_tree::{Message, Role, ToolChoice, ToolSpec};
-use trunkline_providers::{Anthropic, Dialect, Ollama, OpenAiChat, OpenAiResponses, Request, Wire};
+use trunkline_providers::{
+    Anthropic, Bedrock, Dialect, Gemini, Ollama, OpenAiChat, OpenAiResponses, Request, Wire,
+};
 use trunkline_sanitize::{RequestFacts, Thinking};
 
 use crate::validators::openai_chat::{Ids, Order};
@@ -50,9 +52,16 @@ pub(crate) fn answer(name: &str, messages: &[Message], facts: &RequestFacts) -> 
         }
         "gemini-2" | "gemini-3" => {
             let newer = name == "gemini-3";
+            let model = if newer { "gemini-3-pro-preview" } else { "gemini-2.5-flash" };
+            body(&Gemini::new(), &asked(model, messages, facts))?;
             gemini::check(messages, gemini::Taste { signed: newer, pictures_in_results: newer })
         }
-        "bedrock" | "bedrock-claude" => bedrock::check(messages, facts, name == "bedrock-claude"),
+        "bedrock" | "bedrock-claude" => {
+            let claude = name == "bedrock-claude";
+            let model = if claude { "anthropic.claude-haiku-4-5" } else { "amazon.nova-2-lite-v1:0" };
+            body(&Bedrock::new(), &asked(model, messages, facts))?;
+            bedrock::check(messages, facts, claude)
+        }
         "ollama" => {
             body(&Ollama::new(), &request(messages.to_vec(), facts))?;
             ollama::check(messages)
@@ -78,6 +87,13 @@ fn request(messages: Vec<Message>, facts: &RequestFacts) -> Request {
     if facts.thinking == Thinking::On {
         request.thinking = trunkline_providers::Thinking::Budget(1024);
     }
+    request
+}
+
+/// Returns the request to a model whose name the wire looks at.
+fn asked(model: &str, messages: &[Message], facts: &RequestFacts) -> Request {
+    let mut request = request(messages.to_vec(), facts);
+    request.model = model.to_owned();
     request
 }
 

@@ -501,5 +501,6 @@ fn reasoning_is_asked_for_as_the_model_knows_it() {
         claude-sonnet-5-5 Effort(High): {"type":"adaptive"} {"effort":"high"}
         some-model Budget(4096): {"budget_tokens":4096,"type":"enabled"} null
         some-model Effort(High): {"type":"adaptive"} {"effort":"high"}
-    "#]].assert_eq(&lines);
+    "#]]
+    .assert_eq(&lines);
 }

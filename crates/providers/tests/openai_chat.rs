@@ -1,7 +1,7 @@
 //! The OpenAI Chat wire, text in and text out.
 
 use expect_test::{Expect, expect};
-use serde_json::json;
+use serde_json::{Value, json};
 use trunkline_message_tree::{Message, ToolChoice, ToolSpec};
 use trunkline_providers::{Dialect, OpenAiChat, Thinking};
 
@@ -119,6 +119,20 @@ fn an_empty_root_is_left_out() {
 }
 
 #[test]
+fn instructions_that_say_nothing_are_left_out_beside_others_and_are_never_an_empty_list() {
+    let openrouter = OpenAiChat::new(Dialect::openrouter());
+    let sent = |list| {
+        let body: Value = serde_json::from_str(&body(&openrouter, &request(list))).expect("JSON");
+        body["messages"].to_string() + "\n"
+    };
+    expect![[r#"
+        [{"content":[{"text":"be brief","type":"text"}],"role":"system"}]
+        [{"content":"","role":"system"}]
+    "#]]
+    .assert_eq(&(sent("system:\nsystem: be brief") + &sent("system:")));
+}
+
+#[test]
 fn pictures_make_a_list_of_parts() {
     check_encode(
         "user: look
@@ -187,7 +201,7 @@ fn dialects_differ_in_fields() {
     let mut text = String::new();
     for host in ["localhost", "api.openai.com", "openrouter.ai", "api.deepseek.com", "api.mistral.ai"] {
         let wire = OpenAiChat::new(Dialect::for_host(host));
-        let encoded: serde_json::Value = serde_json::from_str(&body(&wire, &request)).expect("legal");
+        let encoded: Value = serde_json::from_str(&body(&wire, &request)).expect("legal");
         let mut fields = encoded.as_object().expect("an object").clone();
         let messages = fields.remove("messages").expect("messages");
         fields.remove("tools");
@@ -264,7 +278,7 @@ fn calls_are_told_apart_however_a_dialect_marks_them() {
         r#"{"index":0,"id":"a"} {"index":0,"function":{"arguments":"{\"x\":1}"}} {"index":0,"function":{"name":"f"}} {"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}"#,
     ] {
         let mut stream = String::new();
-        for piece in serde_json::Deserializer::from_str(pieces).into_iter::<serde_json::Value>() {
+        for piece in serde_json::Deserializer::from_str(pieces).into_iter::<Value>() {
             let piece = piece.expect("the test's own JSON");
             stream
                 .push_str(&format!("data: {}\n\n", json!({"choices": [{"delta": {"tool_calls": [piece]}}]})));
@@ -443,7 +457,7 @@ fn signed_reasoning_of_a_router_goes_back_as_one_list_whose_pieces_are_joined() 
     let mut request = request("user: hi");
     request.messages.extend([answer.into(), Message::tool_result("c1", "ok", false).into()]);
     for (dialect, goes_back) in [(Dialect::openrouter(), true), (Dialect::default(), false)] {
-        let body: serde_json::Value =
+        let body: Value =
             serde_json::from_str(&body(&OpenAiChat::new(dialect), &request)).expect("it is JSON");
         let expected = json!([
             {"type": "reasoning.text", "text": "I look", "signature": "c2ln", "format": "anthropic-claude-v1", "index": 0},
@@ -485,7 +499,7 @@ fn documents_travel_as_each_server_takes_them() {
     let mut lines = String::new();
     for dialect in [Dialect::openai(), Dialect::mistral(), Dialect::deepseek()] {
         let body = body(&OpenAiChat::new(dialect), &request);
-        let parts = serde_json::from_str::<serde_json::Value>(&body)
+        let parts = serde_json::from_str::<Value>(&body)
             .map_or(body, |body| body["messages"][0]["content"].to_string());
         lines.push_str(&format!("{parts}\n"));
     }

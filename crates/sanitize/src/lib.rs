@@ -19,8 +19,8 @@ pub use judge::violations;
 pub use place::Place;
 pub use repair::{BlockKind, QuoteCause, Repair, RepairKind, ThinkingLoss, ThinkingOffCause};
 pub use rules::{
-    Alternate, BlankText, CallSignatures, Head, IdAlphabet, IdRule, IdScope, Reasoning, ResultPlace,
-    SystemPlace, Tail, TakenMedia, WireRules,
+    Alternate, BlankText, CallSignatures, Head, IdAlphabet, IdRule, IdScope, MediaAddresses, MediaTypes,
+    Reasoning, ResultPlace, SystemPlace, Tail, TakenMedia, WireRules,
 };
 pub use sanitize::{BRIDGE_STUB, HEAD_STUB, SIGNATURE_STUB, Sanitized, TAIL_STUB, sanitize};
 pub use violation::{Violation, ViolationKind};

@@ -66,7 +66,7 @@ pub enum RepairKind {
         /// The call.
         call_id: String,
     },
-    /// A block that only its own provider understands was left out.
+    /// A block that only its own provider or model understands was left out.
     ForeignDropped {
         /// The block.
         block: BlockKind,

@@ -51,8 +51,10 @@ pub struct WireRules {
     pub words_after_results: bool,
     /// Which pictures and documents are taken at all. DeepSeek: ``unknown variant `image_url``` (recorded).
     pub media: TakenMedia,
-    /// Whether pictures and documents may be given by their address. Ollama takes their bytes only.
-    pub media_by_address: bool,
+    /// Which pictures and documents may be given by their address.
+    pub media_addresses: MediaAddresses,
+    /// Of which types pictures and documents may be.
+    pub media_types: MediaTypes,
     /// Whether a result may hold pictures and documents. C15: OpenAI Chat refuses them in a `tool` message.
     pub media_in_results: bool,
     /// Whether a result is always a list of blocks, and never a string, which may be blank.
@@ -116,16 +118,23 @@ impl WireRules {
 
     /// Whether a picture like this is taken, in a place that takes pictures.
     pub(crate) fn takes_image(&self, image: &Media) -> bool {
-        self.media != TakenMedia::None && self.takes_source(image)
+        let address = self.media_addresses == MediaAddresses::Images || self.takes_source(image);
+        self.media != TakenMedia::None && address && self.media_types.hold_image(image)
     }
 
     /// Whether a document like this is taken, in a place that takes documents.
     pub(crate) fn takes_document(&self, document: &Media) -> bool {
-        self.media == TakenMedia::All && self.takes_source(document)
+        self.media == TakenMedia::All
+            && self.takes_source(document)
+            && self.media_types.hold_document(document)
     }
 
     fn takes_source(&self, media: &Media) -> bool {
-        self.media_by_address || !matches!(media.source, MediaSource::Url(_))
+        match (&media.source, self.media_addresses) {
+            (MediaSource::Base64(_), _) | (_, MediaAddresses::Any) => true,
+            (MediaSource::Url(address), MediaAddresses::S3) => address.starts_with("s3://"),
+            (MediaSource::Url(_), MediaAddresses::Images | MediaAddresses::None) => false,
+        }
     }
 }
 
@@ -259,20 +268,20 @@ pub enum Reasoning {
     Signed,
     /// It goes back if the provider and model of this request wrote it, signed or not.
     Own,
-    /// As `Own`, but only what is in the clear: the wire has a field for text and for nothing else.
+    /// As `Own`, but only what is in the clear: the wire has no field for what is encrypted.
     Plain,
     /// It has no place on this wire.
     Absent,
 }
 
-/// What becomes of signatures that calls carry themselves.
+/// What becomes of signatures that calls carry themselves, and opaque parts of Gemini.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallSignatures {
     /// The wire has no place for them; the encoder leaves them out.
     Ignored,
-    /// They go back to the provider and model that made them; others are left out.
+    /// They go back to the provider and model that made them; others are left out, and opaque parts that carry one with them.
     Own,
     /// As `Own`, and the first call of an assistant message must have one.
     ///
@@ -292,4 +301,56 @@ pub enum TakenMedia {
     Images,
     /// None.
     None,
+}
+
+/// Which pictures and documents may be given by their address.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum MediaAddresses {
+    /// Both, at any address.
+    Any,
+    /// Pictures only. OpenAI's Chat Completions have a field for the address of a picture and none for that of a file.
+    Images,
+    /// Both, if they lie in Amazon's storage: the address begins with `s3://`. Bedrock.
+    S3,
+    /// Neither. Ollama takes their bytes only.
+    None,
+}
+
+/// Of which types pictures and documents may be.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum MediaTypes {
+    /// Of any. What is not taken differs from model to model.
+    Any,
+    /// Those that Bedrock Converse has a format for: PNG, JPEG, GIF and WebP; PDF, Word, Excel and every kind of text.
+    Converse,
+}
+
+impl MediaTypes {
+    fn hold_image(self, image: &Media) -> bool {
+        let known = ["image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"];
+        self == MediaTypes::Any || known.contains(&essence(image).as_str())
+    }
+
+    fn hold_document(self, document: &Media) -> bool {
+        let known = [
+            "application/pdf",
+            "application/json",
+            "application/xml",
+            "application/msword",
+            "application/vnd.ms-excel",
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        ];
+        let essence = || essence(document);
+        self == MediaTypes::Any || essence().starts_with("text/") || known.contains(&essence().as_str())
+    }
+}
+
+/// Returns the media type without parameters, in lower case.
+fn essence(media: &Media) -> String {
+    media.media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }

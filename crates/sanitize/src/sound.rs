@@ -217,6 +217,7 @@ impl<'a> Walk<'a> {
                     *wire == self.rules.wire
                         && json::is_carried_object(json)
                         && !(self.rules.reasoning_items && provenance::is_reasoning_item(json))
+                        && self.is_unsigned_or_ours(message, json)
                 }
                 block => self.is_speech(block, false),
             };
@@ -278,6 +279,7 @@ impl<'a> Walk<'a> {
                     *wire == self.rules.wire
                         && json::is_carried_object(json)
                         && self.stands_well(message, json)
+                        && self.is_unsigned_or_ours(message, json)
                 }
                 Content::Image(_) | Content::Document(_) | Content::ToolResult(_) => false,
             };
@@ -309,6 +311,10 @@ impl<'a> Walk<'a> {
             None => !leads,
             Some(signature) => provenance::is_ours(message, self.facts) && !(leads && signature.is_empty()),
         }
+    }
+
+    fn is_unsigned_or_ours(&self, message: &Message, json: &str) -> bool {
+        provenance::may_sign(message, self.rules, self.facts) || !provenance::is_signed_part(json)
     }
 
     /// Whether an item of this wire is certainly fine: its own reasoning has a follower, or none is about.

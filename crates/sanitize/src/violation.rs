@@ -122,7 +122,7 @@ pub enum ViolationKind {
     FinalThinking,
     /// Thinking is on and a tool choice is forced. D10.
     ForcedWhileThinking,
-    /// A block belongs to another provider, is not JSON, or its other half is missing. A24.
+    /// A block belongs to another provider or model, is not JSON, or its other half is missing. A24.
     ForeignBlock {
         /// The block.
         block: BlockKind,

@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use crate::{
-    Alternate, BlankText, CallSignatures, Head, IdAlphabet, IdRule, IdScope, Reasoning, ResultPlace,
-    SystemPlace, Tail, TakenMedia, WireRules,
+    Alternate, BlankText, CallSignatures, Head, IdAlphabet, IdRule, IdScope, MediaAddresses, MediaTypes,
+    Reasoning, ResultPlace, SystemPlace, Tail, TakenMedia, WireRules,
 };
 
 impl WireRules {
@@ -117,6 +117,8 @@ impl WireRules {
     pub fn openai_chat() -> Self {
         WireRules {
             results: ResultPlace::ToolMessage,
+            // A file is given by its bytes or by an id (OpenAI's specification, read 2026-11).
+            media_addresses: MediaAddresses::Images,
             media_in_results: false,
             // C12: "maximum length 40"; newer deployments say 64, the smaller one satisfies both.
             ids: IdRule { alphabet: IdAlphabet::Any, max_length: Some(40), exact_length: None },
@@ -183,6 +185,8 @@ impl WireRules {
     pub fn openrouter() -> Self {
         WireRules {
             name: Cow::Borrowed("openrouter"),
+            // It fetches files for the models behind it (its documents, read 2026-11).
+            media_addresses: MediaAddresses::Any,
             // Recorded: `reasoning_details` go back verbatim, to the same model.
             reasoning: Reasoning::Plain,
             reasoning_items: true,
@@ -256,7 +260,9 @@ impl WireRules {
             results_in_call_order: true,
             media_in_results: false,
             blank_text: BlankText::Refused,
-            reasoning: Reasoning::Absent,
+            // A signed thought goes back as a part of its own; the encoder leaves out the others, which say nothing to
+            // the service. Nothing is encrypted whole.
+            reasoning: Reasoning::Plain,
             call_signatures: CallSignatures::Own,
             // What the provider runs itself are parts of the wire, carried as they are.
             server_tools: false,
@@ -301,6 +307,9 @@ impl WireRules {
             system: SystemPlace::Leading,
             // A13.
             words_after_results: false,
+            // From the service's own model (botocore 1.44.5).
+            media_addresses: MediaAddresses::S3,
+            media_types: MediaTypes::Converse,
             // C6 and C14. Converse knows no result that is a string.
             results_are_blocks: true,
             tool_blocks_need_tools: true,
@@ -323,7 +332,7 @@ impl WireRules {
             results: ResultPlace::ToolMessage,
             results_in_call_order: true,
             media: TakenMedia::Images,
-            media_by_address: false,
+            media_addresses: MediaAddresses::None,
             media_in_results: false,
             reasoning: Reasoning::Plain,
             server_tools: false,
@@ -349,7 +358,8 @@ impl WireRules {
             results_in_call_order: false,
             words_after_results: true,
             media: TakenMedia::All,
-            media_by_address: true,
+            media_addresses: MediaAddresses::Any,
+            media_types: MediaTypes::Any,
             media_in_results: true,
             results_are_blocks: false,
             tool_blocks_need_tools: false,

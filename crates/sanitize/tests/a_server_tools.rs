@@ -61,8 +61,8 @@ fn a24_what_one_provider_ran_does_not_go_to_another() {
             user: search
             assistant: found
             user: well?
-            -- dropped server call: belongs to another provider
-            -- dropped server result: belongs to another provider
+            -- dropped server call: belongs to another provider or model
+            -- dropped server result: belongs to another provider or model
         "#]],
     );
 }

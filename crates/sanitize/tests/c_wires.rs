@@ -305,6 +305,71 @@ fn c16_a_letter_is_never_cut_in_two() {
 }
 
 #[test]
+fn c15_openai_takes_no_document_by_its_address_and_openrouter_does() {
+    let input = "user:
+         + document application/pdf url https://example.org/a.pdf
+         + document application/pdf base64 AAAA
+         + image image/png url https://example.org/a.png
+         + text: see all";
+    check(
+        &WireRules::openai_chat(),
+        input,
+        expect![[r#"
+        ?? message 0 block 0: pictures and documents are not taken
+        user: (application/pdf left out: not taken here)
+        + document application/pdf base64 AAAA
+        + image image/png url "https://example.org/a.png"
+        + text: see all
+        -- replaced media (1) by words: not taken on this wire
+    "#]],
+    );
+    check_legal(&WireRules::openrouter(), input);
+    check_legal(&WireRules::openai_responses(), input);
+}
+
+#[test]
+fn c15_bedrock_fetches_from_amazons_storage_only_and_knows_a_few_types() {
+    check(
+        &WireRules::bedrock_claude(),
+        "user:
+         + document application/pdf url https://example.org/a.pdf
+         + document application/pdf url s3://bucket/a.pdf
+         + document text/x-rust;charset=utf-8 base64 AAAA
+         + document video/mp4 base64 AAAA
+         + image Image/PNG base64 AAAA
+         + image image/tiff base64 AAAA
+         + text: see all
+         assistant:
+         + call c1 read {}
+         result c1: here
+         ++ image image/png url https://example.org/a.png
+         ++ image image/webp url s3://bucket/a.webp",
+        expect![[r#"
+            ?? message 0 block 0: pictures and documents are not taken
+            ?? message 0 block 3: pictures and documents are not taken
+            ?? message 0 block 5: pictures and documents are not taken
+            ?? message 2 block 0: pictures and documents are not taken
+            user: (application/pdf left out: not taken here)
+            + document application/pdf url "s3://bucket/a.pdf"
+            + document "text/x-rust;charset=utf-8" base64 AAAA
+            + text: (video/mp4 left out: not taken here)
+            + image Image/PNG base64 AAAA
+            + text: (image/tiff left out: not taken here)
+            + text: see all
+            assistant:
+            + call c1 read {}
+            result c1: here
+            ++ text: (image/png left out: not taken here)
+            ++ image image/webp url "s3://bucket/a.webp"
+            -- replaced media (1) by words: not taken on this wire
+            -- replaced media (1) by words: not taken on this wire
+            -- replaced media (1) by words: not taken on this wire
+            -- replaced media (1) by words: not taken on this wire
+        "#]],
+    );
+}
+
+#[test]
 fn c15_ollama_takes_the_bytes_of_pictures_and_no_documents() {
     check(
         &WireRules::ollama(),

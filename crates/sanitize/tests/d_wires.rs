@@ -214,6 +214,55 @@ fn d8_the_stub_itself_is_legal_whoever_is_said_to_have_made_it() {
 }
 
 #[test]
+fn d8_a_part_that_another_model_signed_is_dropped_and_its_words_stay() {
+    let input = r#"user: hi
+         assistant:
+         + thinking ours: hmm
+         + opaque gemini {"executableCode":{"code":"1+1"}}
+         + text: two
+         + opaque gemini {"textBytes":[0,3],"part":{"thoughtSignature":"c2ln"}}
+         + opaque gemini {"text":"","thoughtSignature":"c2ln"}
+         + origin google gemini-3
+         user: well?"#;
+    check_legal_with(&WireRules::gemini_3(), &asked("google", "gemini-3", Thinking::On), input);
+    check_with(
+        &WireRules::gemini_3(),
+        &asked("google", "gemini-3.1", Thinking::On),
+        input,
+        expect![[r#"
+        ?? message 1 block 0: thinking may not go to this model
+        ?? message 1 block 3: opaque block is foreign or incomplete
+        ?? message 1 block 4: opaque block is foreign or incomplete
+        user: hi
+        assistant:
+        + opaque gemini {"executableCode":{"code":"1+1"}}
+        + text: two
+        + origin google gemini-3
+        user: well?
+        -- dropped opaque block: belongs to another provider or model
+        -- dropped opaque block: belongs to another provider or model
+        -- dropped thinking (1): written by another model
+    "#]],
+    );
+}
+
+#[test]
+fn d2_ones_own_thoughts_go_back_on_gemini_signed_or_not() {
+    // The encoder leaves out those that are not signed.
+    check_legal_with(
+        &WireRules::gemini_2(),
+        &asked("google", "gemini-2.5", Thinking::On),
+        "user: hi
+         assistant:
+         + thinking: hmm
+         + thinking ours: well
+         + text: hello
+         + origin google gemini-2.5
+         user: well?",
+    );
+}
+
+#[test]
 fn d8_signatures_are_nobodys_business_on_other_wires() {
     check_legal_with(&WireRules::openai_chat(), &asked("openai", "gpt", Thinking::On), SIGNED);
 }
@@ -375,7 +424,7 @@ fn d2_the_summary_of_a_foreign_item_of_reasoning_can_be_read_too() {
         + origin openai gpt-a
         user: well?
         -- turned thinking (1) into text: written by another model
-        -- dropped opaque block: belongs to another provider
+        -- dropped opaque block: belongs to another provider or model
     "#]],
     );
 }

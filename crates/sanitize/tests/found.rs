@@ -312,3 +312,15 @@ fn a_lost_result_does_not_fuse_the_turns_around_it() {
         ["message 2: joined assistant message to the one before"]
     );
 }
+
+/// An encoder refused the outcome.
+#[test]
+fn instructions_alone_are_a_list_beside_silent_ones() {
+    for name in WireRules::NAMES {
+        laws_hold(
+            &WireRules::named(name).expect("a known name"),
+            &RequestFacts::default(),
+            "system:\nsystem: be brief",
+        );
+    }
+}

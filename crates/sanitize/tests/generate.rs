@@ -17,7 +17,7 @@ use trunkline_sanitize::{
 /// A known rule set, often with a few rules of others.
 pub(crate) fn rules() -> impl Strategy<Value = WireRules> {
     let known = || select(WireRules::NAMES).prop_map(|name| WireRules::named(name).expect("a known name"));
-    let mixed = (known(), vec((0..22_u8, known()), 1..6)).prop_map(|(mut rules, others)| {
+    let mixed = (known(), vec((0..23_u8, known()), 1..6)).prop_map(|(mut rules, others)| {
         for (field, other) in others {
             borrow_rule(&mut rules, field, other);
         }
@@ -48,7 +48,8 @@ fn borrow_rule(rules: &mut WireRules, field: u8, other: WireRules) {
         17 => rules.reasoning_beside_calls = other.reasoning_beside_calls,
         18 => rules.call_signatures = other.call_signatures,
         19 => rules.thinking_may_end_turn = other.thinking_may_end_turn,
-        20 => rules.media_by_address = other.media_by_address,
+        20 => rules.media_addresses = other.media_addresses,
+        21 => rules.media_types = other.media_types,
         _ => rules.null_arguments = other.null_arguments,
     }
 }
@@ -218,12 +219,15 @@ fn text() -> impl Strategy<Value = Content> {
 }
 
 fn media() -> impl Strategy<Value = Media> {
-    select(vec![
+    let source = select(vec![
         MediaSource::Base64("AAAA".into()),
         MediaSource::Base64("BBBB".into()),
         MediaSource::Url("https://example.org/a".into()),
-    ])
-    .prop_map(|source| Media { media_type: "image/png".into(), source })
+        MediaSource::Url("s3://bucket/a".into()),
+    ]);
+    let kinds =
+        vec!["image/png", "image/png", "Image/PNG; q=1", "image/tiff", "application/pdf", "text/x-rust", ""];
+    (select(kinds), source).prop_map(|(kind, source)| Media { media_type: kind.into(), source })
 }
 
 fn call(id: String, arguments: String) -> Content {
@@ -279,8 +283,20 @@ fn thinking() -> impl Strategy<Value = Content> {
 
 fn provider_block() -> impl Strategy<Value = Content> {
     let reasoning = r#"{"id":"rs_1","type":"reasoning","summary":[]}"#;
-    let json = select(vec!["{}", r#"{"type":"x"}"#, "{", "[]", reasoning, reasoning]).prop_map(str::to_owned);
-    let wire = select(vec!["anthropic", "openai-chat", "openai-responses", "openai-responses", "mine"]);
+    let json = select(vec![
+        "{}",
+        r#"{"type":"x"}"#,
+        "{",
+        "[]",
+        reasoning,
+        reasoning,
+        r#"{"text":"","thoughtSignature":"sig"}"#,
+        r#"{"textBytes":[0,2],"part":{"thoughtSignature":"sig"}}"#,
+        r#"{"executableCode":{"code":"1"},"thoughtSignature":null}"#,
+    ])
+    .prop_map(str::to_owned);
+    let wire =
+        select(vec!["anthropic", "openai-chat", "openai-responses", "openai-responses", "gemini", "mine"]);
     (0..4, json, wire).prop_map(|(kind, json, wire)| match kind {
         0 => Content::ServerCall { id: if json.len() > 2 { "s2".into() } else { "s1".into() }, json },
         1 => Content::ServerResult { call_id: "s1".into(), json },
@@ -304,5 +320,6 @@ fn block() -> impl Strategy<Value = Content> {
         1 => thinking(),
         1 => provider_block(),
         1 => media().prop_map(Content::Image),
+        1 => media().prop_map(Content::Document),
     ]
 }

@@ -291,11 +291,11 @@ fn from_anthropic_to_openai_chat() {
             assistant: only one is there
             + origin anthropic opus
             user: thanks
-            -- dropped server call: belongs to another provider (loss)
-            -- dropped server result: belongs to another provider (loss)
+            -- dropped server call: belongs to another provider or model (loss)
+            -- dropped server result: belongs to another provider or model (loss)
             -- dropped thinking (2): not on this wire
             -- moved media (1) of result toolu_01A: only allowed in a user message
-            -- dropped opaque block: belongs to another provider (loss)
+            -- dropped opaque block: belongs to another provider or model (loss)
             -- dropped thinking (1): not on this wire
         "#]],
     );
@@ -348,10 +348,10 @@ fn from_responses_to_gemini() {
         assistant: there are two
         + origin openai gpt
         user: thanks
-        -- dropped opaque block: belongs to another provider (loss)
-        -- dropped opaque block: belongs to another provider (loss)
+        -- dropped opaque block: belongs to another provider or model (loss)
+        -- dropped opaque block: belongs to another provider or model (loss)
         -- added signature stub to call call_A: none of this model
-        -- dropped opaque block: belongs to another provider (loss)
+        -- dropped opaque block: belongs to another provider or model (loss)
     "#]],
     );
 }

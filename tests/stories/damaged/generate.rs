@@ -193,6 +193,10 @@ impl Turn {
         if self.words || self.calls.is_empty() {
             content.push(Content::text("let me see"));
         }
+        if wire == "gemini" && matches!(self.reasoned, Reasoned::Signed) {
+            let json = format!(r#"{{"text":"","thoughtSignature":"{mark}-text"}}"#);
+            content.push(Content::Opaque { wire: wire.to_owned(), json });
+        }
         // Nine letters and digits, which every service takes.
         let taken = messages.iter().flat_map(Message::calls).count();
         let ids: Vec<String> = (taken..)

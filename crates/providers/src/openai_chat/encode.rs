@@ -41,7 +41,7 @@ pub(super) fn request(
     }
     let (leading, rest) = shape::split_system(&request.messages);
     // Instructions that say nothing are not sent, unless there is nothing else to send.
-    let keep_silent = rest.is_empty();
+    let keep_silent = rest.is_empty() && leading.iter().all(|message| shape::is_silent(message));
     memo.update(&request.messages, 0, &Messages { dialect, keep_silent })?;
 
     let softened = softened(request, dialect)?;
@@ -259,8 +259,8 @@ fn texts(message: &Message) -> Cow<'_, str> {
 }
 
 fn user_content<'a>(message: &'a Message, node: Place, dialect: &Dialect) -> Result<Words<'a>, EncodeError> {
-    // A breakpoint needs a part to stand on.
-    if !dialect.cache_breakpoints
+    // A breakpoint needs a part to stand on; a list of none is refused.
+    if (!dialect.cache_breakpoints || message.content.is_empty())
         && message.content.iter().all(|content| matches!(content, Content::Text { .. }))
     {
         return Ok(Words::Text(texts(message)));

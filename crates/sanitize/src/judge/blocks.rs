@@ -4,10 +4,14 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::de::IgnoredAny;
+use serde_json::Value;
 use trunkline_message_tree::{Content, Media, MediaSource, Message, Part, Role, ToolResult};
 
 use super::Case;
-use crate::{BlankText, BlockKind, Place, ResultPlace, TakenMedia, ViolationKind};
+use crate::{
+    BlankText, BlockKind, CallSignatures, MediaAddresses, MediaTypes, Place, ResultPlace, TakenMedia,
+    ViolationKind,
+};
 
 /// Judges each message by itself.
 pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
@@ -43,7 +47,10 @@ pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
                 Content::Document(media) if case.is_refused_media(BlockKind::Document, media) => {
                     case.find(at, ViolationKind::MediaRefused);
                 }
-                Content::Opaque { wire, json } => case.opaque(at, foreign_items, wire, json),
+                Content::Opaque { wire, json } => {
+                    let signs = message.role == Role::Assistant && case.is_ours(message);
+                    case.opaque(at, foreign_items, signs, wire, json);
+                }
                 _ => {}
             }
         }
@@ -89,8 +96,18 @@ impl Case<'_> {
             TakenMedia::Images => block == BlockKind::Image,
             TakenMedia::None => false,
         };
-        let by_address = matches!(media.source, MediaSource::Url(_));
-        !taken || (by_address && !self.rules.media_by_address)
+        let address = match (&media.source, self.rules.media_addresses) {
+            (MediaSource::Base64(_), _) => true,
+            (MediaSource::Url(_), MediaAddresses::Any) => true,
+            (MediaSource::Url(_), MediaAddresses::Images) => block == BlockKind::Image,
+            (MediaSource::Url(address), MediaAddresses::S3) => address.starts_with("s3://"),
+            (MediaSource::Url(_), MediaAddresses::None) => false,
+        };
+        let known = match self.rules.media_types {
+            MediaTypes::Any => true,
+            MediaTypes::Converse => has_format(block, &media.media_type),
+        };
+        !(taken && address && known)
     }
 
     fn result(&mut self, at: Place, result: &ToolResult) {
@@ -136,10 +153,13 @@ impl Case<'_> {
         }
     }
 
-    fn opaque(&mut self, at: Place, foreign_items: bool, wire: &str, json: &str) {
+    /// `signs` tells whether the model of this request wrote the message.
+    fn opaque(&mut self, at: Place, foreign_items: bool, signs: bool, wire: &str, json: &str) {
         // Items of one answer point at its reasoning; without that they are refused.
         let orphaned = || foreign_items && !self.is_reasoning_item(wire, json);
-        if *wire != *self.rules.wire || !is_json_object(json) || orphaned() {
+        let signed_elsewhere =
+            || !signs && self.rules.call_signatures != CallSignatures::Ignored && is_signed(json);
+        if *wire != *self.rules.wire || !is_json_object(json) || orphaned() || signed_elsewhere() {
             self.find(at, ViolationKind::ForeignBlock { block: BlockKind::Opaque });
         }
     }
@@ -157,4 +177,26 @@ impl Case<'_> {
 pub(super) fn is_json_object(json: &str) -> bool {
     let keys: Result<HashMap<Cow<'_, str>, IgnoredAny>, _> = serde_json::from_str(json);
     keys.is_ok()
+}
+
+/// Whether a part of Gemini carries a signature, itself or in what is kept of it beside its words.
+fn is_signed(json: &str) -> bool {
+    let part: Value = serde_json::from_str(json).unwrap_or_default();
+    [&part, &part["part"]].iter().any(|part| !part["thoughtSignature"].is_null())
+}
+
+/// Whether Bedrock Converse has a word for that type.
+fn has_format(block: BlockKind, media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match (block, essence.split_once('/').unwrap_or_default()) {
+        (BlockKind::Image, ("image", kind)) => matches!(kind, "png" | "jpeg" | "jpg" | "gif" | "webp"),
+        (BlockKind::Image, _) => false,
+        (_, ("text", _)) => true,
+        (_, ("application", kind)) => {
+            matches!(kind, "pdf" | "json" | "xml" | "msword" | "vnd.ms-excel")
+                || kind == "vnd.openxmlformats-officedocument.wordprocessingml.document"
+                || kind == "vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+        }
+        _ => false,
+    }
 }

@@ -1,4 +1,4 @@
-//! Leaves out the blocks that a wire refuses wherever they stand: blank texts and what belongs to another provider.
+//! Leaves out the blocks that a wire refuses wherever they stand: blank texts and what belongs to another provider or model.
 //!
 //! Each message is read alone, so what becomes of a block never depends on what is said later. A message that becomes
 //! empty stays for now: it still marks a turn.
@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use trunkline_message_tree::{Content, Media, Message, Part, Role};
 
-use super::provenance::{is_native, is_ours, is_reasoning_item, summary_of};
+use super::provenance::{is_native, is_ours, is_reasoning_item, is_signed_part, may_sign, summary_of};
 use super::server_pairs::ServerBlock;
 use super::{Item, is_blank, is_blank_part, raw_words};
 use crate::json;
@@ -35,6 +35,7 @@ pub(crate) fn drop_refused(
         let orphaned = is_orphaned(message, rules, facts);
         let speaks = leading && !message.content.iter().all(is_blank_text);
         let beside_call = message.role == Role::Assistant && message.calls().next().is_some();
+        let signs = may_sign(message, rules, facts);
         let native = rules.server_tools && is_native(message.origin.as_ref(), facts);
         let (first_thought, last_thought) = (
             message.content.iter().position(is_thinking),
@@ -86,7 +87,8 @@ pub(crate) fn drop_refused(
                     None
                 }
                 Content::Opaque { wire, json } => {
-                    lost(BlockKind::Opaque, *wire == rules.wire, json::is_carried_object(json) && !orphaned)
+                    let native = *wire == rules.wire && (signs || !is_signed_part(json));
+                    lost(BlockKind::Opaque, native, json::is_carried_object(json) && !orphaned)
                 }
                 _ => None,
             };
@@ -297,7 +299,7 @@ fn drop_signatures(
     repairs: &mut Vec<Repair>,
 ) {
     let assistant = message.role == Role::Assistant;
-    if rules.call_signatures == CallSignatures::Ignored || (assistant && is_ours(message, facts)) {
+    if may_sign(message, rules, facts) {
         return;
     }
     let mut leads = rules.call_signatures == CallSignatures::Leading && assistant;

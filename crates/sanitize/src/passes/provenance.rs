@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use trunkline_message_tree::{Message, Origin};
+use trunkline_message_tree::{Message, Origin, Role};
 
-use crate::RequestFacts;
+use crate::{CallSignatures, RequestFacts, WireRules};
 
 /// Whether the provider and model of this request wrote the message; so it is if nothing else is claimed.
 pub(crate) fn is_ours(message: &Message, facts: &RequestFacts) -> bool {
@@ -23,6 +23,19 @@ pub(crate) fn is_native(origin: Option<&Origin>, facts: &RequestFacts) -> bool {
 pub(crate) fn is_reasoning_item(json: &str) -> bool {
     let kind = serde_json::from_str::<Value>(json).ok().and_then(|item| item.get("type").cloned());
     kind.is_some_and(|kind| kind == "reasoning")
+}
+
+/// Whether the message is one whose signatures may go back: the provider and model of this request wrote it.
+pub(crate) fn may_sign(message: &Message, rules: &WireRules, facts: &RequestFacts) -> bool {
+    rules.call_signatures == CallSignatures::Ignored
+        || (message.role == Role::Assistant && is_ours(message, facts))
+}
+
+/// Whether an opaque part of Gemini carries a signature, itself or in what is kept of a text beside its words.
+pub(crate) fn is_signed_part(json: &str) -> bool {
+    let signature = |part: &Value| part.get("thoughtSignature").is_some_and(|signature| !signature.is_null());
+    let part = serde_json::from_str::<Value>(json);
+    part.is_ok_and(|part| signature(&part) || part.get("part").is_some_and(signature))
 }
 
 /// Returns what can be read of an item of reasoning.

@@ -49,7 +49,9 @@ impl fmt::Display for Repair {
             RepairKind::MediaReplaced { parts } => {
                 write!(f, "replaced media ({parts}) by words: not taken on this wire")
             }
-            RepairKind::ForeignDropped { block } => write!(f, "dropped {block}: belongs to another provider"),
+            RepairKind::ForeignDropped { block } => {
+                write!(f, "dropped {block}: belongs to another provider or model")
+            }
             RepairKind::BrokenDropped { block } => write!(f, "dropped {block}: incomplete"),
             RepairKind::BlankDropped => f.write_str("dropped text: blank"),
             RepairKind::BlankPartsDropped { call_id } => {
