@@ -82,14 +82,15 @@ impl Message {
                 | StopReason::Cancelled
                 | StopReason::Cut
                 // A filter stops a model in the middle of a word.
-                | StopReason::Refusal,
+                | StopReason::Refusal
+                // Nobody knows what it means; some services call a call that they could not read so.
+                | StopReason::Other(_),
             ) => true,
             Some(
                 StopReason::EndTurn
                 | StopReason::ToolUse
                 | StopReason::StopSequence
-                | StopReason::Pause
-                | StopReason::Other(_),
+                | StopReason::Pause,
             )
             | None => false,
         }

@@ -16,8 +16,10 @@ pub struct CassetteFile {
 
 struct State {
     file: File,
-    // What went wrong first; nothing is written after that.
+    // What went wrong first.
     fault: Option<io::Error>,
+    // Nothing is written after a fault: half a line may be in the file, and what followed it could not be read.
+    broken: bool,
 }
 
 impl CassetteFile {
@@ -59,7 +61,7 @@ impl CassetteFile {
     }
 
     fn new(file: File) -> Self {
-        CassetteFile { state: Mutex::new(State { file, fault: None }) }
+        CassetteFile { state: Mutex::new(State { file, fault: None, broken: false }) }
     }
 
     /// Returns why not everything is in the file, if that is so; once.
@@ -72,8 +74,9 @@ impl Record for CassetteFile {
     fn exchange(&self, exchange: &Exchange) {
         let line = exchange.line();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.fault.is_none() {
+        if !state.broken {
             state.fault = state.file.write_all(line.as_bytes()).err();
+            state.broken = state.fault.is_some();
         }
     }
 }

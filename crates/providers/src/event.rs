@@ -7,6 +7,10 @@ use std::time::Duration;
 
 use trunkline_message_tree::{Author, Content, Message, Origin, Role, StopReason, ToolCall, Usage};
 
+// The most calls of one answer. None has nearly as many; keeps a hostile endpoint from making each piece cost more than the
+// one before.
+pub(crate) const CALL_LIMIT: usize = 1024;
+
 /// One thing that arrived.
 ///
 /// The order is the same on every wire; a reply that ends in an error may stop after any of them:

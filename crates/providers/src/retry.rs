@@ -81,9 +81,10 @@ impl RetryPolicy {
         let wait = match error.retry_after() {
             Some(asked) => asked,
             None => {
-                // NaN clamps to NaN, which would panic in `mul_f64`.
                 let jitter = if jitter.is_finite() { jitter.clamp(0.0, 1.0) } else { 0.0 };
-                self.base.saturating_mul(1 << doublings).min(self.max).mul_f64(1.0 - 0.25 * jitter)
+                let longest = self.base.saturating_mul(1 << doublings).min(self.max);
+                let seconds = longest.as_secs_f64() * (1.0 - 0.25 * jitter);
+                Duration::try_from_secs_f64(seconds).unwrap_or(longest)
             }
         };
         (elapsed.saturating_add(wait) <= self.budget).then_some(wait)

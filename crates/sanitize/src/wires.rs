@@ -175,6 +175,8 @@ impl WireRules {
     pub fn groq() -> Self {
         WireRules {
             name: Cow::Borrowed("groq"),
+            // Its client library knows no file of a message (read 2026-11).
+            media: TakenMedia::Images,
             // Recorded: what its models write for no arguments goes back as it is.
             null_arguments: true,
             ..WireRules::openai_chat()

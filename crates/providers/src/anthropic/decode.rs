@@ -9,6 +9,7 @@ use trunkline_message_tree::{Content, StopReason, Usage};
 
 use super::NAME;
 use super::shapes::{BlockStart, Delta, StreamEvent, UsageShape, WholeMessage};
+use crate::event::CALL_LIMIT;
 use crate::framing::{Frame, Framing};
 use crate::sse::EVENT_LIMIT;
 use crate::{Decode, DecodeError, Event, api_error};
@@ -189,6 +190,9 @@ impl Progress {
             }
             "tool_use" => {
                 let (index, id) = (self.calls.len(), start.id.0.into_owned());
+                if self.calls.len() >= CALL_LIMIT {
+                    return Err(DecodeError::malformed("more calls than an answer has", &id));
+                }
                 self.calls.push((number, id.clone()));
                 events.push(Event::CallStarted { index, id, name: start.name.0.into_owned() });
                 Open::Call { index, input: start.input.map(|input| input.get().to_owned()) }

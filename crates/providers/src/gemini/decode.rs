@@ -12,6 +12,7 @@ use trunkline_message_tree::{Content, Message, StopReason, Usage};
 
 use super::NAME;
 use super::shapes::{BesideText, CallOfPart, Candidate, Members, ResponseShape, UsageShape};
+use crate::event::CALL_LIMIT;
 use crate::framing::{Frame, Framing};
 use crate::{Decode, DecodeError, Event, Request, api_error};
 
@@ -228,6 +229,9 @@ impl Answer {
         let index = self.calls.len();
         let id = call.id.clone().filter(|id| !id.is_empty() && !self.calls.contains(id));
         let id = id.unwrap_or_else(|| self.free_id());
+        if self.calls.len() >= CALL_LIMIT {
+            return Err(DecodeError::malformed("more calls than an answer has", &id));
+        }
         self.calls.insert(id.clone());
         events.push(Event::CallStarted { index, id, name });
         if let Some(args) = call.args {

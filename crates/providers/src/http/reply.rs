@@ -54,7 +54,7 @@ enum State {
     Pausing(Pin<Box<Sleep>>, Duration),
     Streaming(Answer),
     // The message is complete, the body perhaps not.
-    Closing(Answer),
+    Closing(Answer, Instant),
     Failed(ProviderError),
     Over,
 }
@@ -103,7 +103,7 @@ impl Reply for HttpReply {
                         Err(expired) => self.expire(expired, Waiting::NextBytes, after),
                     }
                 }
-                State::Closing(answer) => {
+                State::Closing(answer, until) => {
                     let tape = &self.tape;
                     let closing = async {
                         loop {
@@ -115,7 +115,7 @@ impl Reply for HttpReply {
                         }
                     };
                     // A server that keeps the connection open after the end only loses it.
-                    let _late = timeout_at(Instant::now() + CLOSING, closing).await;
+                    let _late = timeout_at(*until, closing).await;
                     self.over();
                 }
                 State::Failed(_) => match std::mem::replace(&mut self.state, State::Over) {
@@ -188,7 +188,7 @@ impl HttpReply {
         match outcome {
             Ok(()) if ended => self.over(),
             // The message is complete; what comes after it changes nothing, wherever the bytes were cut.
-            _ if stopped => self.state = State::Closing(answer),
+            _ if stopped => self.state = State::Closing(answer, Instant::now() + CLOSING),
             Ok(()) => self.state = State::Streaming(answer),
             Err(error) => self.pause_or_fail(error.into()),
         }

@@ -11,6 +11,7 @@ use trunkline_message_tree::{Content, StopReason, Usage};
 use super::objects::{Objects, Rest};
 use super::shapes::{CallShape, Line, MessageShape};
 use super::{NAME, made_up_id};
+use crate::event::CALL_LIMIT;
 use crate::framing::Unpack;
 use crate::{Decode, DecodeError, Event, api_error};
 
@@ -132,6 +133,9 @@ impl Progress {
             Some(id) => id,
             None => self.free_id(),
         };
+        if self.calls.len() >= CALL_LIMIT {
+            return Err(DecodeError::malformed("more calls than an answer has", &id));
+        }
         self.calls.push(id.clone());
         events.push(Event::CallStarted { index, id, name: name.into_owned() });
         if !text.is_empty() {

@@ -6,21 +6,21 @@
 use std::borrow::Cow;
 
 use super::shapes::CallPiece;
+use crate::event::CALL_LIMIT;
 use crate::sse::EVENT_LIMIT;
 use crate::{DecodeError, Event, text};
-
-// No answer has nearly as many; keeps a hostile endpoint from making each piece cost more than the one before.
-const CALL_LIMIT: usize = 1024;
 
 #[derive(Default)]
 pub(super) struct Calls {
     calls: Vec<Growing>,
+    announced: usize,
 }
 
 struct Growing {
     key: Option<i64>,
     id: String,
-    started: bool,
+    // Its number among the calls that were announced, which is the order in which their names came.
+    number: Option<usize>,
     // Arguments that came before the name.
     early: String,
 }
@@ -47,17 +47,19 @@ impl Calls {
             Some(index) => index,
             None => {
                 // Servers without ids exist; results go by place, so any id that is unique in the message will do.
-                let id = if id.is_empty() { format!("call_{}", self.calls.len()) } else { id.into_owned() };
+                let id = if id.is_empty() { self.made_up_id() } else { id.into_owned() };
                 if self.calls.len() >= CALL_LIMIT {
                     return Err(DecodeError::malformed("more calls than an answer has", &name));
                 }
-                self.calls.push(Growing { key: piece.index, id, started: false, early: String::new() });
+                self.calls.push(Growing { key: piece.index, id, number: None, early: String::new() });
                 self.calls.len() - 1
             }
         };
         let Some(call) = self.calls.get_mut(index) else { return Ok(()) };
-        if !call.started && !name.is_empty() {
-            call.started = true;
+        if call.number.is_none() && !name.is_empty() {
+            let index = self.announced;
+            call.number = Some(index);
+            self.announced += 1;
             events.push(Event::CallStarted { index, id: call.id.clone(), name: name.into_owned() });
             if !call.early.is_empty() {
                 events.push(Event::ArgumentsDelta { index, text: std::mem::take(&mut call.early) });
@@ -65,12 +67,14 @@ impl Calls {
         }
         // Some servers send a whole object instead of a string; its bytes are taken.
         let text = arguments.map(text::string).transpose()?.unwrap_or_default();
-        if !call.started {
+        let Some(index) = call.number else {
             if call.early.len() + text.len() > EVENT_LIMIT {
                 return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
             }
             call.early.push_str(&text);
-        } else if !text.is_empty() {
+            return Ok(());
+        };
+        if !text.is_empty() {
             events.push(Event::ArgumentsDelta { index, text: text.into_owned() });
         }
         Ok(())
@@ -78,22 +82,29 @@ impl Calls {
 
     /// Ends all calls.
     pub(super) fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        for (index, call) in self.calls.iter().enumerate() {
-            if !call.started {
-                return Err(DecodeError::malformed("a call without a name", &call.id));
-            }
+        for call in &self.calls {
+            let index =
+                call.number.ok_or_else(|| DecodeError::malformed("a call without a name", &call.id))?;
             events.push(Event::CallDone { index });
         }
         Ok(())
     }
 
+    /// The number of the call, or the next one that no other has for its id.
+    fn made_up_id(&self) -> String {
+        let taken = |id: &String| self.calls.iter().any(|call| call.id == *id);
+        let mut ids = (self.calls.len()..).map(|number| format!("call_{number}"));
+        ids.find(|id| !taken(id)).unwrap_or_default()
+    }
+
     fn find(&self, key: Option<i64>, id: &str, name: &str) -> Option<usize> {
         let same_key = |call: &Growing| key.is_none() || call.key == key;
-        let at = self.calls.iter().rposition(same_key)?;
+        let same_id = |call: &Growing| key.is_none() && !id.is_empty() && call.id == id;
+        let at = self.calls.iter().rposition(same_id).or_else(|| self.calls.iter().rposition(same_key))?;
         let call = self.calls.get(at)?;
         // A name says that a call begins, unless the piece repeats what its index or its id already said.
         let repeats = if id.is_empty() { key.is_some() } else { id == call.id };
-        let other = call.started && !name.is_empty() && !repeats;
+        let other = call.number.is_some() && !name.is_empty() && !repeats;
         (!other).then_some(at)
     }
 }

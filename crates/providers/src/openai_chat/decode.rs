@@ -47,6 +47,9 @@ struct Progress {
     calls: Calls,
     usage: Option<Usage>,
     stop: Option<StopReason>,
+    // Whether the model declined in words of their own kind, and whether a whole message came.
+    refused: bool,
+    whole: bool,
     stopped: bool,
 }
 
@@ -69,7 +72,9 @@ impl Progress {
                 if !self.started {
                     return Err(api_error::reported(text));
                 }
-                self.stop.get_or_insert(StopReason::EndTurn);
+                if self.whole {
+                    self.stop.get_or_insert(StopReason::EndTurn);
+                }
                 self.end(events)
             }
         }
@@ -98,6 +103,7 @@ impl Progress {
             if let Some(message) = choice.message {
                 let message = serde_json::from_str(message.get())
                     .map_err(|fault| DecodeError::malformed(fault, message.get()))?;
+                self.whole = true;
                 self.delta(message, true, events)?;
             }
             match choice.finish_reason.0.as_ref() {
@@ -135,7 +141,7 @@ impl Progress {
         }
         if let Some(refusal) = delta.refusal {
             self.words(Words::Text, refusal.0, events);
-            self.stop = Some(StopReason::Refusal);
+            self.refused = true;
         }
         for piece in delta.tool_calls {
             self.close(events);
@@ -192,6 +198,7 @@ impl Progress {
         };
         // Some servers stop plainly after calls, above all after forced ones.
         let stop = match stop {
+            StopReason::EndTurn if self.refused => StopReason::Refusal,
             StopReason::EndTurn if self.calls.count() > 0 => StopReason::ToolUse,
             stop => stop,
         };

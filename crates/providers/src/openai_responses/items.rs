@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use trunkline_message_tree::Content;
 
 use super::NAME;
-use super::shapes::{Head, ItemEvent, ItemShape, PartOfItem};
+use super::shapes::{ArgumentsDone, Head, ItemEvent, ItemShape, PartOfItem};
 use crate::sse::EVENT_LIMIT;
 use crate::text::{self, Text};
 use crate::{DecodeError, Event};
@@ -58,6 +58,8 @@ struct Call {
     index: Option<usize>,
     id: String,
     sent: String,
+    // The arguments as a whole, where they were said before the call's end; counts if no piece came and no end.
+    whole: String,
 }
 
 /// A paragraph of reasoning: of its summary, or of the reasoning itself where a model shows it.
@@ -99,6 +101,7 @@ impl Items {
                 let part = ReasoningPart::Text(head.content_index.unwrap_or_default());
                 self.reasoning(head, part, events)
             }
+            "response.function_call_arguments.done" => self.arguments_done(&parse(data)?),
             _ => Ok(()),
         }
     }
@@ -152,7 +155,9 @@ impl Items {
             "message" => State::Message(Vec::new()),
             "reasoning" => State::Reasoning(None),
             "function_call" => {
-                let mut call = Call { index: None, id: String::new(), sent: String::new() };
+                let whole = item.arguments.map(text::string).transpose()?.unwrap_or_default().into_owned();
+                hold(&mut self.held, whole.len())?;
+                let mut call = Call { index: None, id: String::new(), sent: String::new(), whole };
                 self.name_call(self.items.len(), &mut call, &item, events);
                 State::Call(call)
             }
@@ -211,6 +216,17 @@ impl Items {
         Ok(())
     }
 
+    /// Takes in what the service says that a call's arguments were.
+    fn arguments_done(&mut self, event: &ArgumentsDone<'_>) -> Result<(), DecodeError> {
+        let Some(at) = self.find(event.output_index, &event.item_id.0) else { return Ok(()) };
+        let Some(Item { state: State::Call(call), .. }) = self.items.get_mut(at) else { return Ok(()) };
+        if call.whole.is_empty() {
+            hold(&mut self.held, event.arguments.0.len())?;
+            call.whole.push_str(&event.arguments.0);
+        }
+        Ok(())
+    }
+
     /// Takes in an item that is complete, whether or not it began and whatever came of it before.
     fn complete(&mut self, event: &ItemEvent<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let item: ItemShape<'_> = parse(event.item.get())?;
@@ -248,7 +264,7 @@ impl Items {
                 Ok(())
             }
             ("function_call", State::Call(call)) => {
-                self.held = self.held.saturating_sub(call.sent.len());
+                self.held = self.held.saturating_sub(call.sent.len() + call.whole.len());
                 self.complete_call(at, call, &item, events)
             }
             _ => {
@@ -266,7 +282,12 @@ impl Items {
         let Some(item) = self.items.get_mut(at) else { return Ok(()) };
         self.held = self.held.saturating_sub(item.state.held());
         match std::mem::replace(&mut item.state, State::Done) {
-            State::Call(Call { index: Some(index), .. }) => events.push(Event::CallDone { index }),
+            State::Call(Call { index: Some(index), sent, whole, .. }) => {
+                if sent.is_empty() && !whole.is_empty() {
+                    events.push(Event::ArgumentsDelta { index, text: whole });
+                }
+                events.push(Event::CallDone { index });
+            }
             State::Call(Call { index: None, .. }) => return Err(nameless(&item.id)),
             // What has no word of ours and no end is not known, and nothing is lost by that.
             State::Message(_) | State::Reasoning(_) | State::Carried | State::Done => {}
@@ -476,7 +497,7 @@ impl State {
     fn held(&self) -> usize {
         match self {
             State::Message(parts) => parts.iter().map(|(_, sent)| sent.len()).sum(),
-            State::Call(call) => call.sent.len(),
+            State::Call(call) => call.sent.len() + call.whole.len(),
             State::Reasoning(_) | State::Carried | State::Done => 0,
         }
     }

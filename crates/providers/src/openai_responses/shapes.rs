@@ -186,6 +186,16 @@ pub(super) struct Head<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
+/// What a call's arguments were.
+#[derive(Deserialize)]
+pub(super) struct ArgumentsDone<'a> {
+    pub(super) output_index: Option<u64>,
+    #[serde(borrow, default)]
+    pub(super) item_id: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) arguments: Text<'a>,
+}
+
 /// An event about the response as a whole.
 #[derive(Deserialize)]
 pub(super) struct ResponseEvent<'a> {
