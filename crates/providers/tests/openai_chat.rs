@@ -128,7 +128,8 @@ fn instructions_that_say_nothing_are_left_out_beside_others_and_are_never_an_emp
     expect![[r#"
         [{"content":[{"text":"be brief","type":"text"}],"role":"system"}]
         [{"content":"","role":"system"}]
-    "#]].assert_eq(&(sent("system:\nsystem: be brief") + &sent("system:")));
+    "#]]
+    .assert_eq(&(sent("system:\nsystem: be brief") + &sent("system:")));
 }
 
 #[test]
