@@ -32,6 +32,8 @@ pub(crate) fn may_sign(message: &Message, rules: &WireRules, facts: &RequestFact
 }
 
 /// Whether an opaque part of Gemini carries a signature, itself or in what is kept of a text beside its words.
+// Kept out of the passes, see `MediaTypes`.
+#[cold]
 pub(crate) fn is_signed_part(json: &str) -> bool {
     let signature = |part: &Value| part.get("thoughtSignature").is_some_and(|signature| !signature.is_null());
     let part = serde_json::from_str::<Value>(json);
