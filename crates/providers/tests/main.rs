@@ -23,6 +23,7 @@ mod fold;
 mod gemini_decode;
 mod gemini_encode;
 mod grammar;
+mod hostile;
 #[cfg(feature = "http")]
 mod http;
 mod memo;
