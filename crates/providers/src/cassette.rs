@@ -7,12 +7,13 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 use trunkline_message_tree::Origin;
 
-use crate::base64;
 use crate::error::one_line;
 use crate::{HttpRequest, Secret, Waiting};
 
@@ -372,7 +373,7 @@ impl Serialize for Chunk {
         let at = u64::try_from(self.at.as_millis()).unwrap_or(u64::MAX);
         let shape = match str::from_utf8(&self.bytes) {
             Ok(text) => ChunkShape::Text(at, Cow::Borrowed(text)),
-            Err(_) => ChunkShape::Binary(at, Binary { base64: base64::print(&self.bytes) }),
+            Err(_) => ChunkShape::Binary(at, Binary { base64: STANDARD.encode(&self.bytes) }),
         };
         shape.serialize(serializer)
     }
@@ -388,7 +389,7 @@ impl<'de> Deserialize<'de> for Chunk {
                 Ok(Chunk { at: Duration::from_millis(at), bytes: text.into_owned().into() })
             }
             ChunkShape::Binary(at, Binary { base64 }) => {
-                let bytes = base64::parse(&base64).ok_or_else(|| D::Error::custom("not base64"))?;
+                let bytes = STANDARD.decode(base64).map_err(|_| D::Error::custom("not base64"))?;
                 Ok(Chunk { at: Duration::from_millis(at), bytes: bytes.into() })
             }
         }

@@ -16,19 +16,14 @@ pub(crate) fn claude_version(name: &str) -> Option<(u32, u32)> {
     Some((major, parts.next().and_then(number).unwrap_or(0)))
 }
 
-/// Returns what a model can be asked for that comes nearest; `limit` is the most tokens that it may write.
-///
-/// A model that is not known gets what was asked for.
-pub(crate) fn fitting(thinking: Thinking, model: &str, limit: u32) -> Thinking {
-    let version = if model.starts_with("claude-") { claude_version(model) } else { None };
-    match (thinking, version) {
-        (Thinking::Budget(budget), Some(version)) if version >= (4, 7) => {
-            Thinking::Effort(Effort::of_budget(budget))
-        }
-        (Thinking::Effort(effort), Some(version)) if version < (4, 6) => {
+/// Returns what a model of this version can be asked for that comes nearest; `limit` is the most tokens that it may write.
+pub(crate) fn fitting(thinking: Thinking, version: (u32, u32), limit: u32) -> Thinking {
+    match thinking {
+        Thinking::Budget(budget) if version >= (4, 7) => Thinking::Effort(Effort::of_budget(budget)),
+        Thinking::Effort(effort) if version < (4, 6) => {
             // At least 1024 are asked for (Anthropic's documents, read 2026-11), and some are left for the answer.
             Thinking::Budget(effort.budget().min(limit.saturating_sub(1024).max(1024)))
         }
-        (thinking, _) => thinking,
+        thinking => thinking,
     }
 }

@@ -3,7 +3,6 @@
 pub mod anthropic;
 mod api_error;
 mod assemble;
-mod base64;
 mod base_url;
 pub mod bedrock;
 mod body;

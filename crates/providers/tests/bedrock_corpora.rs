@@ -1,5 +1,7 @@
 //! Recorded exchanges with Bedrock, where they are there; its streams are base64 of binary frames.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use std::path::PathBuf;
 
 use serde::Deserialize as _;
@@ -100,21 +102,6 @@ fn body_of(response: &Value) -> Vec<u8> {
 }
 
 fn base64(text: &str) -> Vec<u8> {
-    let (mut bytes, mut held, mut bits) = (Vec::new(), 0_u32, 0);
-    for byte in text.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=') {
-        let digit = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            _ => 63,
-        };
-        held = held << 6 | u32::from(digit);
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((held >> bits) as u8);
-        }
-    }
-    bytes
+    let text: String = text.split_ascii_whitespace().collect();
+    STANDARD.decode(text).expect("the recording is base64")
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 use trunkline_message_tree::{
     Content, Media, MediaSource, Message, Part, Role, StopReason, ToolChoice, ToolResult,
@@ -12,12 +14,10 @@ use super::shapes::{
     Block, Body, Choice, Format, Known, Marked, Metadata, Offer, OutputConfig, ResultContent, Source, System,
     ThinkingSwitch, Tool,
 };
-use crate::claude::fitting;
+use crate::claude::{claude_version, fitting};
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::request::DEFAULT_MAX_OUTPUT_TOKENS;
-use crate::{
-    Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, base64, shape,
-};
+use crate::{Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, shape};
 
 const LEAST_BUDGET: u32 = 1024;
 // "A maximum of 4 blocks with cache_control may be provided. Found 5.", quoted by users in 2026.
@@ -31,7 +31,10 @@ pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest,
     let (system, rest) = shape::split_system(&request.messages);
     shape::check_tools(request, NAME)?;
     request.check_features(NAME, super::support)?;
-    let thinking = fitting(request.thinking, &request.model, limit(request));
+    // A model whose version is not known gets what was asked for.
+    let version = claude_version(&request.model).filter(|_| request.model.starts_with("claude-"));
+    let thinking =
+        version.map_or(request.thinking, |version| fitting(request.thinking, version, limit(request)));
     check_settings(request, thinking)?;
     check_first(rest, system.len())?;
     memo.update(&request.messages, system.len(), &Messages)?;
@@ -364,7 +367,7 @@ fn result_block(result: &ToolResult, node: Place) -> Result<Known<'_>, EncodeErr
 /// Text travels as text here: of other documents the wire takes PDF only.
 fn document(media: &Media) -> Source<'_> {
     let words = match &media.source {
-        MediaSource::Base64(data) if media.media_type.starts_with("text/") => base64::parse(data),
+        MediaSource::Base64(data) if media.media_type.starts_with("text/") => STANDARD.decode(data).ok(),
         _ => None,
     };
     match words.and_then(|words| String::from_utf8(words).ok()) {

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::NAME;
-use crate::claude::claude_version;
+use crate::claude::{claude_version, fitting};
 use crate::shape::openai_effort;
 use crate::{Effort, EncodeError, Request, Thinking};
 
@@ -136,34 +136,21 @@ impl Model {
     }
 }
 
-/// Reasoning by budget is all that models before 4.6 know, and unknown to those after it.
+/// Anthropic's own fields, passed on.
 fn claude_thinking(version: (u32, u32), request: &Request) -> Result<Map<String, Value>, EncodeError> {
-    let limit = request.max_output_tokens;
-    let adaptive = |effort: Effort| {
-        json!({
+    let limit = request.max_output_tokens.unwrap_or(u32::MAX);
+    object(match fitting(request.thinking, version, limit) {
+        Thinking::Unsaid => return Ok(Map::new()),
+        Thinking::Off => json!({ "thinking": { "type": "disabled" } }),
+        Thinking::Budget(budget) if budget >= limit => {
+            return Err(EncodeError::ThinkingBudget { budget, max_output_tokens: limit });
+        }
+        Thinking::Budget(budget) => json!({ "thinking": { "type": "enabled", "budget_tokens": budget } }),
+        Thinking::Effort(effort) => json!({
             "thinking": { "type": "adaptive" },
             "output_config": { "effort": effort.max(Effort::Low).word() },
-        })
-    };
-    let budget = match request.thinking {
-        Thinking::Unsaid => return Ok(Map::new()),
-        Thinking::Off => None,
-        Thinking::Budget(budget) if version < (4, 7) => Some(budget),
-        // At least 1024 are asked for (Anthropic's documents, read 2026-11), and some are left for the answer.
-        Thinking::Effort(effort) if version < (4, 6) => {
-            let most = limit.unwrap_or(u32::MAX).saturating_sub(1024).max(1024);
-            Some(effort.budget().min(most))
-        }
-        Thinking::Budget(budget) => return object(adaptive(Effort::of_budget(budget))),
-        Thinking::Effort(effort) => return object(adaptive(effort)),
-    };
-    match (budget, limit) {
-        (Some(budget), Some(max_output_tokens)) if budget >= max_output_tokens => {
-            Err(EncodeError::ThinkingBudget { budget, max_output_tokens })
-        }
-        (Some(budget), _) => object(json!({ "thinking": { "type": "enabled", "budget_tokens": budget } })),
-        (None, _) => object(json!({ "thinking": { "type": "disabled" } })),
-    }
+        }),
+    })
 }
 
 fn object(value: Value) -> Result<Map<String, Value>, EncodeError> {
