@@ -8,6 +8,8 @@ mod digest;
 mod error;
 mod inbox;
 mod interchange;
+#[cfg(feature = "kit")]
+pub mod kit;
 mod memory;
 mod notes;
 mod reading;

@@ -36,8 +36,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Sessions in one SQLite database, shared between processes.
 ///
 /// Needs a tokio runtime, the one that opened it. Beside the database lie its write-ahead log (`-wal`, `-shm`) and the
-/// folder of its locks (`.locks`); all of them belong together.
-#[derive(Debug)]
+/// folder of its locks (`.locks`); all of them belong together. Clones are the same handle.
+#[derive(Clone, Debug)]
 pub struct SqliteStore {
     path: PathBuf,
     /// Which file it is; another one can come to bear its name.

@@ -16,7 +16,7 @@ use crate::bell::Bell;
 const EVERY: Duration = Duration::from_millis(20);
 
 /// Rings the bell of a store when its database changes, as long as there are [`Waiter`]s.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Watch {
     options: SqliteConnectOptions,
     bell: Arc<Bell>,
