@@ -64,7 +64,7 @@ CREATE TABLE records (
     cuts    INTEGER,
     PRIMARY KEY (session, seq)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX branches ON records (session, node, parent) WHERE kind < 2 AND parent <> node - 1;
+CREATE INDEX branches ON records (session, node, parent, kind) WHERE kind < 2 AND parent <> node - 1;
 CREATE INDEX blobs ON records (session, key) WHERE kind = 4;
 CREATE TABLE parts (
     part   INTEGER PRIMARY KEY,
