@@ -21,8 +21,8 @@ const BINARIES: &str = "TRUNKLINE_TEST_POSTGRES_BIN";
 /// The script that makes a cluster and owns it; a test that stops servers starts one of its own with it.
 const CLUSTER: &str = "TRUNKLINE_TEST_POSTGRES_CLUSTER";
 
-/// Packages whose tests look at [`URL`]. The others are not kept waiting.
-const WANTED_BY: &[&str] = &["session-store", "runtime", "cli", "tests"];
+/// Packages whose tests look at these variables. The others are not kept waiting.
+const WANTED_BY: &[&str] = &["session-store", "runtime", "cli", "tests", "xtask"];
 
 /// What there is, found out when the first test wants it.
 pub(crate) struct Postgres {
@@ -65,8 +65,8 @@ impl Postgres {
         let mut command = Command::new(program);
         command.args(arguments);
         self.insert_into(&mut command)?;
-        if let Some(Ok(Found { url: None, skipped, .. })) = &self.found {
-            return Err(format!("there is no server: {}", skipped.as_deref().unwrap_or_default()));
+        if let Some(Ok(Found { url: None, .. })) = &self.found {
+            return Err(format!("without a server `{program}` is not run"));
         }
         let status = command.status().map_err(|error| cannot_start(&command, &error))?;
         let code = status.code().and_then(|code| u8::try_from(code).ok());
@@ -107,7 +107,8 @@ impl Found {
             return Ok(nothing("TRUNKLINE_TEST_POSTGRES is `none`"));
         }
         let path = std::env::var_os("PATH");
-        let binaries = binaries::find(std::env::var_os(BINARIES).as_deref(), path.as_deref())?;
+        let binaries = binaries::find(std::env::var_os(BINARIES).as_deref(), path.as_deref())
+            .map_err(|problem| format!("{BINARIES}: {problem}"))?;
         match (wish, binaries) {
             (Wish::Server(url), binaries) => {
                 eprintln!("PostgreSQL: the server that {URL} names");
@@ -214,9 +215,49 @@ mod tests {
     fn only_some_packages_want_a_server() {
         let mut postgres = Postgres { script: PathBuf::from("no-such-script"), found: None };
         let mut command = Command::new("true");
-        for package in ["trunkline-sanitize", "xtask"] {
+        for package in ["trunkline-sanitize", "trunkline-tools"] {
             assert_eq!(postgres.offer(Some(package), &mut command), Ok(()));
         }
         assert!(postgres.found.is_none());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_cluster_obeys_and_leaves_nothing_behind() {
+        use std::fs;
+        use std::io::Write as _;
+        use std::net::TcpStream;
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let Some(script) = std::env::var_os(CLUSTER) else {
+            eprintln!("{CLUSTER} is not set: nothing was tried");
+            return;
+        };
+        let folder = std::env::temp_dir().join(format!("xtask-{}-cluster", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        // The server of root is somebody else.
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        let mut command = Command::new("sh");
+        command.arg(script).env("TMPDIR", &folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+
+        let url = lines.next().expect("a line, or the reason on stderr").unwrap();
+        let address = url.split(['@', '/']).nth(3).unwrap();
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        let said =
+            [("stop", "ok", false), ("start", "ok", true), ("crash", "ok", false), ("start", "ok", true)];
+        for (word, answer, answers) in
+            said.into_iter().chain([("start", "failed", true), ("go", "failed", true)])
+        {
+            writeln!(input, "{word}").unwrap();
+            assert_eq!(lines.next().unwrap().unwrap(), answer, "{word}");
+            assert_eq!(TcpStream::connect(address).is_ok(), answers, "{word}");
+        }
+        drop(input);
+        assert!(child.wait().unwrap().success());
+        assert!(TcpStream::connect(address).is_err());
+        fs::remove_dir(&folder).expect("the folder is empty");
     }
 }

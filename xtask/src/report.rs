@@ -120,7 +120,7 @@ impl Report {
         if let Some(what) = &self.skipped {
             let fails = says_yes(std::env::var_os("CI").as_deref());
             sum.failed += usize::from(fails);
-            println!("SKIPPED{} {what}", if fails { ", and CI must not:" } else { "" });
+            println!("SKIPPED{} {what}", if fails { " although CI is set:" } else { "" });
         }
         println!("{sum}");
         ExitCode::from(u8::from(sum.failed > 0))

@@ -15,7 +15,7 @@
 # PostgreSQL refuses to run as root. Root becomes the user `postgres`, whom Debian's package makes, or else `nobody`.
 set -u
 
-# Ctrl-C is for the one who holds the pipe. Nobody may be left to read what we print.
+# Ctrl-C is for the one who holds the pipe; and when he is gone, nobody reads what we print.
 trap '' INT QUIT HUP PIPE
 umask 077
 cd /
@@ -94,7 +94,7 @@ for _ in 1 2 3 4 5 6 7 8; do
     : >"$log"
     own "$log"
     if start; then
-        echo "postgres://trunkline:$password@127.0.0.1:$port/postgres"
+        echo "postgres://trunkline:$password@127.0.0.1:$port/postgres" 2>/dev/null || exit 1
         while read -r word; do
             case "$word" in
                 start) start ;;
