@@ -49,6 +49,7 @@ mod verdict;
 mod chance;
 mod contract;
 mod made;
+mod random;
 mod report;
 mod subject;
 mod waiting;
@@ -108,6 +109,7 @@ impl Default for Options {
 pub fn run(subject: &dyn Subject, options: &Options) -> Report {
     let mut report = Report::new(subject.name());
     contract::check(subject, options, &mut report);
+    random::check(subject, options, &mut report);
     report
 }
 
