@@ -48,6 +48,7 @@ mod verdict;
 
 mod chance;
 mod contract;
+mod fight;
 mod made;
 mod random;
 mod report;
@@ -110,6 +111,7 @@ pub fn run(subject: &dyn Subject, options: &Options) -> Report {
     let mut report = Report::new(subject.name());
     contract::check(subject, options, &mut report);
     random::check(subject, options, &mut report);
+    fight::check(subject, options, &mut report);
     report
 }
 
