@@ -48,8 +48,11 @@ mod verdict;
 
 mod chance;
 mod contract;
+mod faults;
 mod fight;
+mod kill;
 mod made;
+mod older;
 mod random;
 mod report;
 mod subject;
@@ -57,6 +60,7 @@ mod waiting;
 
 use std::time::Duration;
 
+pub use kill::write_for_ever;
 pub use report::{Figures, Finding, Promise, Report};
 pub use subject::{Fault, Handle, OldPlace, Place, Subject};
 
@@ -112,6 +116,9 @@ pub fn run(subject: &dyn Subject, options: &Options) -> Report {
     contract::check(subject, options, &mut report);
     random::check(subject, options, &mut report);
     fight::check(subject, options, &mut report);
+    kill::check(subject, options, &mut report);
+    faults::check(subject, options, &mut report);
+    older::check(subject, options, &mut report);
     report
 }
 

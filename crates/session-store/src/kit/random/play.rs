@@ -364,11 +364,13 @@ async fn ask(
             Some(holder) => format!("held by token {}, the newest is {token:?}", holder.token),
         },
         Question::Notes { all, kind, key, state } => {
-            let mut query = NoteQuery::default();
-            query.session = (!all).then(|| id.clone());
-            query.kind = kind.map(String::from);
-            query.key = key.map(String::from);
-            query.state = state.map(|state| state.text());
+            let query = NoteQuery {
+                session: (!all).then(|| id.clone()),
+                layer: None,
+                kind: kind.map(String::from),
+                key: key.map(String::from),
+                state: state.map(|state| state.text()),
+            };
             format!("{:?}", store.notes(&query).await?)
         }
         Question::Export => {
