@@ -6,6 +6,7 @@ mod bell;
 mod cut;
 mod digest;
 mod error;
+mod find;
 mod inbox;
 mod interchange;
 #[cfg(feature = "kit")]
@@ -25,6 +26,7 @@ mod tally;
 pub use batch::{Batch, Durability, Receipt};
 pub use digest::{Digest, ParseDigestError};
 pub use error::StoreError;
+pub use find::{Find, Found, Hit, find};
 pub use inbox::{Activity, InboxId, Letter, LetterState, consumed};
 pub use interchange::{
     ExportError, FORMAT_VERSION, Import, ImportError, Rows, export, import, write_header, write_record,
