@@ -186,11 +186,8 @@ async fn whoever_left_a_letter_learns_whether_it_took_effect_or_why_not() {
     let edit = Turn::new().call("c1", "edit", &serde_json::json!({ "path": "a", "text": "new" }));
     let mut story = begin(vec![edit, Turn::say("done")]).await;
     story.prompt("go").await.unwrap();
-    let verdict = |id| Request::Verdict {
-        proposal: ProposalId(id),
-        verdict: Verdict::Approve,
-        reason: String::new(),
-    };
+    let verdict =
+        |id| Request::Verdict { proposal: ProposalId(id), verdict: Verdict::Approve, reason: String::new() };
     let act = MoveAct::Revert { to: NodeId::new(1), lesson: None };
     let mut letters = Vec::new();
     for request in [verdict(9), verdict(1), verdict(1), Request::Move { act, expected_head: NodeId::ROOT }] {

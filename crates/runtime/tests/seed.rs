@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::{Message, StopReason, ToolSpec, notation};
 use trunkline_runtime::providers::{Anthropic, Event as StreamEvent, Request, Turn, Wire};
 use trunkline_runtime::resolve_queue::{ProposalId, Verdict};
-use trunkline_runtime::session_store::{MemoryStore, SessionStore};
+use trunkline_runtime::session_store::MemoryStore;
 use trunkline_runtime::{Access, Approval, Cancel, Event, Stop, Tool, ToolContext, ToolOutput, View};
 
 use crate::kills::{Death, Mortal};
-use crate::story::{Story, World, replies, stop_line};
+use crate::story::{Story, World, replies};
 
 pub(crate) fn shells(calls: &[(&str, &str)]) -> Turn {
     calls.iter().fold(Turn::new(), |turn, (id, path)| turn.call(*id, "shell", &json!({ "path": path })))
@@ -297,8 +297,9 @@ async fn s30_a_call_that_had_begun_and_one_that_had_not_are_told_apart() {
 #[cfg(feature = "sqlite")]
 #[tokio::test]
 async fn s33_a_write_that_fails_ends_the_drive_aloud_and_the_next_drive_writes_again() {
+    use crate::story::stop_line;
     use trunkline_runtime::RuntimeError;
-    use trunkline_runtime::session_store::{SqliteStore, StoreError};
+    use trunkline_runtime::session_store::{SessionStore, SqliteStore, StoreError};
     let folder = tempfile::tempdir().unwrap();
     let store = Arc::new(SqliteStore::open(folder.path().join("sessions.db")).await.unwrap());
     let world = World::default();
