@@ -149,7 +149,7 @@ async fn s27_a_kill_takes_neither_the_prompt_nor_what_was_done_from_the_models_v
             };
             let agent = world.agent(script).approval(Approval::Always).build().unwrap();
             let store = Arc::new(MemoryStore::new());
-            let mortal = Arc::new(Mortal::new(&store, death, kind));
+            let mortal = Arc::new(Mortal::new(store.clone(), death, kind));
             let mut session = agent.start(mortal, "t", None).await.unwrap();
             let id = session.id().clone();
             if session.prompt("do it", &Cancel::new()).await.is_ok() {
@@ -275,7 +275,7 @@ async fn s30_a_call_that_had_begun_and_one_that_had_not_are_told_apart() {
         world.agent(replies(vec![batch, Turn::say("done")])).approval(Approval::Always).build().unwrap();
     let store = Arc::new(MemoryStore::new());
     // The prompt with its run, the reply, the note that the first call begins; then the process dies in it.
-    let mortal = Arc::new(Mortal::new(&store, 3, Death::Lost));
+    let mortal = Arc::new(Mortal::new(store.clone(), 3, Death::Lost));
     let mut session = agent.start(mortal, "t", None).await.unwrap();
     let id = session.id().clone();
     session.prompt("do it", &Cancel::new()).await.unwrap_err();

@@ -11,7 +11,7 @@ use trunkline_runtime::resolve_queue::{Entry, ProposalId, Verdict};
 use trunkline_runtime::session_store::{
     Batch, Claim, Lease, MemoryStore, Note, Position, Record, SessionId, SessionStore,
 };
-use trunkline_runtime::{Agent, Approval, Decider, RuntimeError, Session, Stop};
+use trunkline_runtime::{Agent, Approval, Cancel, Decider, RuntimeError, Session, Stop};
 
 use crate::story::{Story, World, replies, stop_line};
 
@@ -37,6 +37,49 @@ async fn usurp(store: &MemoryStore, id: &SessionId) -> Lease {
     let batch = Batch::new(Position { seq: info.records, head: info.head }, vec![note]);
     store.append(&lease, batch).await.unwrap();
     lease
+}
+
+/// Two handles on one database, as two processes have them.
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn on_disk_a_session_is_taken_over_from_a_model_that_hangs_and_letters_reach_who_has_it_now() {
+    use trunkline_runtime::letters::{Request, Settled, post, settled};
+    use trunkline_runtime::session_store::{SqliteStore, StoreError};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sessions.db");
+    let first: Arc<dyn SessionStore> = Arc::new(SqliteStore::open(&path).await.unwrap());
+    let second: Arc<dyn SessionStore> = Arc::new(SqliteStore::open(&path).await.unwrap());
+    let world = World::default();
+    let turns = vec![Turn::say("I am").hang(), Turn::say("heard").hang(), Turn::say("done")];
+    let agent = world.agent(replies(turns)).build().unwrap();
+    let mut session = agent.start(first, "t", None).await.unwrap();
+    let id = session.id().clone();
+    let asked = async |times| {
+        while world.requests.lock().unwrap().len() < times {
+            tokio::task::yield_now().await;
+        }
+    };
+    let (mine, theirs) = (Cancel::new(), Cancel::new());
+    let successor = async {
+        asked(1).await;
+        let held = agent.open(Arc::clone(&second), &id).await.err();
+        assert!(matches!(held, Some(RuntimeError::Store(StoreError::Locked { .. }))), "{held:?}");
+        let mut session = agent.take_over(Arc::clone(&second), &id).await.unwrap();
+        let stop = session.prompt("and you?", &theirs).await;
+        (stop_line(&stop), session)
+    };
+    let sender = async {
+        asked(2).await;
+        let letter = post(second.as_ref(), &id, &Request::Cancel, Timestamp(1)).await.unwrap();
+        settled(second.as_ref(), &id, letter).await.unwrap()
+    };
+    let (stop, (their_stop, mut theirs_now), told) =
+        tokio::join!(session.prompt("who?", &mine), successor, sender);
+    assert!(is_taken_over(&stop), "{stop:?}");
+    assert_eq!(their_stop, "cancelled");
+    assert!(matches!(told, Settled::Done { .. }), "{told:?}");
+    assert_eq!(stop_line(&theirs_now.resume(&Cancel::new()).await), "decided other: answered");
+    second.verify(&id).await.unwrap();
 }
 
 /// Drives a session with a prompt, and takes it over once the world is such.
@@ -166,7 +209,7 @@ async fn of_two_who_take_it_from_each_other_every_word_that_was_acknowledged_is_
     let mut sides = vec![agent.start(store.clone(), "t", None).await.unwrap()];
     let id = sides[0].id().clone();
     sides.push(agent.take_over(store.clone(), &id).await.unwrap());
-    let cancel = trunkline_runtime::Cancel::new();
+    let cancel = Cancel::new();
     let mut heard = Vec::new();
     for round in 0..40_usize {
         // A side keeps its turn for one to three prompts, and then the other takes it away.
