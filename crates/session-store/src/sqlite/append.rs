@@ -19,7 +19,7 @@ use crate::cut::Cut;
 use crate::{Batch, Digest, Durability, InboxId, Kept, Receipt, SessionId, Spine, StoreError, Tally};
 
 /// How many rows one statement writes. Each number is a statement of its own in the connection's cache.
-const SIZES: [usize; 4] = [64, 16, 4, 1];
+const SIZES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
 /// A batch with more records does not share a transaction.
 const FAST_RECORDS: usize = 64;
 /// One batch alone is written by a single statement if it has no more records than this.

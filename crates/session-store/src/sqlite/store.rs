@@ -25,7 +25,6 @@ use crate::{
 #[async_trait]
 impl SessionStore for SqliteStore {
     async fn restore(&self, mut restoring: Restoring<'_>) -> Result<SessionInfo, ImportError> {
-        self.still_there()?;
         let first = restoring.next_chunk()?;
         // Most sessions come in one chunk, and then in one transaction.
         let second = restoring.next_chunk()?;
@@ -94,7 +93,6 @@ impl SessionStore for SqliteStore {
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Receipt, StoreError> {
         let held = lease.guard::<Held>().filter(|held| held.is_of(&self.owner));
         let held = held.ok_or_else(|| StoreError::ForeignLease { session: lease.session().clone() })?;
-        self.still_there()?;
         let room = self.line.room().await?;
         let level = batch.durability;
         let consumed = batch.consumed.clone();
@@ -226,7 +224,6 @@ impl SessionStore for SqliteStore {
 
     async fn amend(&self, session: &SessionId, amend: Amend) -> Result<(), StoreError> {
         amend.check(session)?;
-        self.still_there()?;
         let session = session.clone();
         let write = self.line.write(Durability::Flushed, move |connection, path| {
             Box::pin(async move {
@@ -245,7 +242,6 @@ impl SessionStore for SqliteStore {
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
-        self.still_there()?;
         let (owner, session) = (Arc::clone(&self.owner), session.clone());
         let write = self.line.write(Durability::Flushed, move |connection, path| {
             Box::pin(async move {
@@ -274,7 +270,6 @@ impl SessionStore for SqliteStore {
     ) -> Result<InboxId, StoreError> {
         let checked = check_name(kind).and_then(|()| check_body(body).map(drop));
         checked.map_err(|reason| StoreError::body(session, kind, reason))?;
-        self.still_there()?;
         let (session, kind, body) = (session.clone(), kind.to_owned(), body.to_owned());
         let write = self.line.write(Durability::Flushed, move |connection, path| {
             Box::pin(async move {
@@ -374,7 +369,6 @@ impl SessionStore for SqliteStore {
     }
 
     async fn collect(&self, dry_run: bool) -> Result<Collected, StoreError> {
-        self.still_there()?;
         let owner = Arc::clone(&self.owner);
         let (told, hears) = std::sync::mpsc::channel();
         let write = self.line.write(Durability::Flushed, move |connection, path| {
