@@ -126,10 +126,12 @@ impl Disk {
             Event::Write { file, offset, bytes } => {
                 let offset = usize::try_from(*offset).unwrap_or(usize::MAX);
                 let cached = &self.file(*file).cached;
-                let overwritten = cached.get(offset..cached.len().min(offset + bytes.len())).unwrap_or_default().to_vec();
+                let overwritten =
+                    cached.get(offset..cached.len().min(offset + bytes.len())).unwrap_or_default().to_vec();
                 let length = cached.len();
                 let bytes = Arc::clone(bytes);
-                self.last_write = Some(LastWrite { file: *file, offset, bytes: bytes.clone(), overwritten, length });
+                self.last_write =
+                    Some(LastWrite { file: *file, offset, bytes: bytes.clone(), overwritten, length });
                 self.change(*file, Change::Write { offset, bytes });
             }
             Event::Resize { file, length } => {
@@ -195,7 +197,8 @@ impl Disk {
             Cut::Nothing => self.left(chance, false, |_, _| Fate::Lost),
             Cut::First => {
                 let mut moments: Vec<u64> = self.renamed.iter().map(|renamed| renamed.0).collect();
-                moments.extend(self.files.values().flat_map(|file| file.pending.iter().map(|change| change.0)));
+                moments
+                    .extend(self.files.values().flat_map(|file| file.pending.iter().map(|change| change.0)));
                 let last = chance.pick(&moments).copied().unwrap_or_default();
                 self.left(chance, false, |_, moment| if moment <= last { Fate::Arrived } else { Fate::Lost })
             }
@@ -228,7 +231,12 @@ impl Disk {
     }
 
     /// What is on the disk for sure, with what is pending as `fate` has it.
-    fn left(&self, chance: &mut Chance, mangles: bool, mut fate: impl FnMut(&mut Chance, u64) -> Fate) -> Files {
+    fn left(
+        &self,
+        chance: &mut Chance,
+        mangles: bool,
+        mut fate: impl FnMut(&mut Chance, u64) -> Fate,
+    ) -> Files {
         let mut names = self.synced_names.clone();
         for (moment, name, file) in &self.renamed {
             match (fate(chance, *moment), file) {

@@ -107,11 +107,8 @@ impl Life {
         mut chance: Chance,
         mut look: impl AsyncFnMut(&Files, &BTreeSet<u64>) -> Result<(Found, Vec<Event>), String>,
     ) -> Result<Figures, String> {
-        let mut figures = Figures {
-            cuts: self.events.len() + 1,
-            acknowledged: self.promises.len(),
-            ..Figures::default()
-        };
+        let mut figures =
+            Figures { cuts: self.events.len() + 1, acknowledged: self.promises.len(), ..Figures::default() };
         for wreck in self.wrecks(more, chance.fork()) {
             let expected = self.expected(&wreck);
             let (found, recovery) = look(&wreck.files, &expected).await?;

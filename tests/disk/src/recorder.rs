@@ -16,7 +16,7 @@ use crate::shim;
 
 /// One file from its creation to its end; a name that is deleted and made again leads to another file.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FileId(pub(crate) u32);
+pub struct FileId(pub u32);
 
 impl fmt::Display for FileId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

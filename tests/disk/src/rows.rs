@@ -148,7 +148,8 @@ pub async fn live_in_a_crowd(setup: Setup, transactions: u64, chance: &mut Chanc
         }
     };
     let writers = async {
-        let (one, two, three) = tokio::join!(writer(chance.fork()), writer(chance.fork()), writer(chance.fork()));
+        let (one, two, three) =
+            tokio::join!(writer(chance.fork()), writer(chance.fork()), writer(chance.fork()));
         Ok::<_, String>([one?, two?, three?])
     };
     let written = tokio::select! {

@@ -228,7 +228,12 @@ unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     code
 }
 
-unsafe extern "C" fn read(file: *mut sqlite3_file, into: *mut c_void, amount: c_int, at: sqlite3_int64) -> c_int {
+unsafe extern "C" fn read(
+    file: *mut sqlite3_file,
+    into: *mut c_void,
+    amount: c_int,
+    at: sqlite3_int64,
+) -> c_int {
     let read_real = |length: usize| {
         let length = (length as c_int).min(amount);
         // SAFETY: SQLite handed over room for `amount` bytes, and `length` is at most that.
