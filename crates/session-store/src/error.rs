@@ -3,12 +3,9 @@
 //! No error means that something was half done. A write that failed has changed nothing, but for one case: if the disk
 //! fails exactly while a batch is committed, that batch may come back whole.
 
-use std::path::PathBuf;
-
 use trunkline_message_tree::TreeError;
 
-use crate::tally::Misfit;
-use crate::{InboxId, Position, SessionId};
+use crate::{Digest, InboxId, Position, SessionId};
 
 /// Why a store did not do what it was asked for. Nothing was changed; see [`StoreError::Io`] for the one exception.
 #[derive(Debug, thiserror::Error)]
@@ -34,11 +31,45 @@ pub enum StoreError {
         /// Who holds it, such as `process 4711`, where that is known.
         holder: Option<String>,
     },
-    /// The lock was given by another store.
-    #[error("the lock on session {session} was not given by this store")]
-    ForeignLock {
-        /// The session that the lock names.
+    /// The lease was given by another store.
+    #[error("the lease on session {session} was not given by this store")]
+    ForeignLease {
+        /// The session that the lease names.
         session: SessionId,
+    },
+    /// Somebody took the session over: this lease has ended, and nothing more can be written under it.
+    #[error("session {session} was taken over by {}; this lease (token {token}) has ended", .holder.as_deref().unwrap_or("somebody else"))]
+    Fenced {
+        /// The session.
+        session: SessionId,
+        /// The fencing token of the lease that has ended.
+        token: u64,
+        /// Who holds it now, where that is known.
+        holder: Option<String>,
+    },
+    /// Records that were acknowledged as [`Buffered`](crate::Durability::Buffered) could not be written.
+    ///
+    /// Said once, by the next append; the log ends before the first of them. Load before writing again.
+    #[error("session {session} has lost the buffered records from {seq} on: {reason}")]
+    BufferLost {
+        /// The session.
+        session: SessionId,
+        /// The number that the first of them had.
+        seq: u64,
+        /// Why they could not be written.
+        reason: String,
+    },
+    /// A note must be the first of its key, and is not.
+    #[error("session {session} has a {kind:?} note about {key:?} already, record {seq}")]
+    KeyTaken {
+        /// The session.
+        session: SessionId,
+        /// The kind of the note.
+        kind: String,
+        /// The key.
+        key: String,
+        /// The first record that has it.
+        seq: u64,
     },
     /// The log has moved on since the batch was made.
     #[error("session {session} is at {actual}, the batch was made at {expected}")]
@@ -68,8 +99,9 @@ pub enum StoreError {
         /// What is wrong.
         source: TreeError,
     },
-    /// The body of a note or a letter is not what the interchange form can carry.
-    #[error("the body of {kind:?} for session {session} cannot be kept: {reason}")]
+    /// A note or a letter is not what every store and the interchange form can carry: its body must be JSON on one line,
+    /// and no name in it may have a NUL.
+    #[error("{kind:?} for session {session} cannot be kept: {reason}")]
     Body {
         /// The session.
         session: SessionId,
@@ -88,60 +120,74 @@ pub enum StoreError {
         /// What is wrong.
         reason: String,
     },
+    /// A record is not the one that was written in its place: it was changed, or one before it is missing.
+    #[error(
+        "the chain of session {session} breaks at record {seq}: its digest is {found}, {expected} would follow"
+    )]
+    BrokenChain {
+        /// The session.
+        session: SessionId,
+        /// The first record that does not follow.
+        seq: u64,
+        /// The digest that follows from the record and those before it.
+        expected: Digest,
+        /// The digest that is stored.
+        found: Digest,
+    },
     /// A newer version of the program wrote this store.
-    #[error("{} was written by a newer version (schema {found}, this one knows up to {known})", .path.display())]
+    #[error("{place} was written by a newer version (schema {found}, this one knows up to {known})")]
     Newer {
         /// The database.
-        path: PathBuf,
+        place: String,
         /// The version of its schema.
         found: i64,
         /// The newest that is known here.
         known: i64,
     },
     /// The file is something else. It was not touched.
-    #[error("{} is not a session store: {reason}", .path.display())]
+    #[error("{place} is not a session store: {reason}")]
     NotAStore {
         /// The file.
-        path: PathBuf,
+        place: String,
         /// What it seems to be.
         reason: String,
     },
     /// The database is damaged.
-    #[error("{} is damaged: {reason}", .path.display())]
+    #[error("{place} is damaged: {reason}")]
     Corrupt {
         /// The database.
-        path: PathBuf,
+        place: String,
         /// What was found.
         reason: String,
     },
     /// There is no room left, on the disk or below the limit that was set.
-    #[error("no room left to write {}", .path.display())]
+    #[error("no room left to write {place}")]
     Full {
         /// The database.
-        path: PathBuf,
+        place: String,
     },
     /// Other processes kept the database busy for too long. Trying again is safe.
-    #[error("{} is busy; try again", .path.display())]
+    #[error("{place} is busy; try again")]
     Busy {
         /// The database.
-        path: PathBuf,
+        place: String,
     },
     /// The operating system refused or the disk failed.
     ///
     /// After an append it is open whether the batch is kept, because nobody knows what a failed sync wrote. It is never
     /// kept in part, and sending it again is safe: the second one fails with [`StoreError::Conflict`].
-    #[error("cannot use {}: {reason}", .path.display())]
+    #[error("cannot use {place}: {reason}")]
     Io {
         /// The file or folder.
-        path: PathBuf,
+        place: String,
         /// What it said.
         reason: String,
     },
     /// The database refused in a way that has no name here.
-    #[error("{}: {reason}", .path.display())]
+    #[error("{place}: {reason}")]
     Database {
         /// The database.
-        path: PathBuf,
+        place: String,
         /// What it said.
         reason: String,
     },
@@ -151,14 +197,5 @@ impl StoreError {
     /// Returns the error for a body that cannot be kept.
     pub(crate) fn body(session: &SessionId, kind: &str, reason: &'static str) -> Self {
         StoreError::Body { session: session.clone(), kind: kind.to_owned(), reason }
-    }
-
-    /// Returns the error for a record that would have become number `seq`.
-    pub(crate) fn misfit(session: &SessionId, seq: u64, misfit: Misfit) -> Self {
-        let session = session.clone();
-        match misfit {
-            Misfit::Tree(source) => StoreError::Misfit { session, seq, source },
-            Misfit::Body { kind, reason } => StoreError::Body { session, kind, reason },
-        }
     }
 }

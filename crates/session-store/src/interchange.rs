@@ -1,74 +1,211 @@
 //! Sessions as lines of JSON, to be moved, kept and read by others.
 //!
-//! The first line says what the file is and how many records follow, so a file that was cut off is noticed even if it
-//! was cut between two lines. The form is described in `docs/format.md`.
+//! Each session begins with a line that says what it is and how many records follow, so a file that was cut off is
+//! noticed even if it was cut between two lines. The form is described in `docs/format.md`.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use trunkline_message_tree::{Entry, Timestamp};
+use trunkline_message_tree::{NodeId, Timestamp};
 
-use crate::tally::check_body;
-use crate::{Log, Note, Record, SessionInfo, StoreError};
+use crate::reading::Pages;
+use crate::record::check_body;
+use crate::{
+    Digest, Header, Kept, NoteKey, Restoring, SessionId, SessionInfo, SessionStore, Spine, StoreError,
+};
 
-/// The version of the form that [`export`] writes. [`import`] reads it and all before it.
-pub const FORMAT_VERSION: u32 = 1;
+/// The version of the form that [`export`] writes. [`Import`] reads it and all before it.
+pub const FORMAT_VERSION: u32 = 2;
 
 /// A longer line is refused before it is all in memory. The largest that a provider or a tool gives is far below.
 const LINE_LIMIT: u64 = 256 * 1024 * 1024;
 
-/// Writes a session as lines of JSON: a header, then one record a line.
+/// Writes a session as lines of JSON: a header, then one record a line, page by page.
 ///
-/// Letters in the inbox are not part of the log and are not written.
+/// Letters in the inbox are not part of the log and are not written. To write several sessions, call it for each.
 ///
 /// # Errors
 ///
-/// What `out` says; [`io::ErrorKind::InvalidData`] if a note's body is not JSON on one line, which no store gives.
-pub fn export(log: &Log, out: &mut impl Write) -> io::Result<()> {
-    write_line(out, &HeaderOut { trunkline: KIND, version: FORMAT_VERSION, session: &log.info })?;
-    for (seq, record) in &log.records {
-        match record {
-            Record::Entry(entry) => write_line(out, &EntryOut { seq: *seq, entry })?,
-            Record::Note(Note { layer, kind, at, body }) => {
-                let body = check_body(body).map_err(|reason| {
-                    io::Error::new(io::ErrorKind::InvalidData, format!("the body of record {seq}: {reason}"))
-                })?;
-                write_line(out, &NoteOut { seq: *seq, entry: NOTE, layer, kind, at: *at, body })?;
-            }
-        }
+/// [`ExportError::Store`] for what cannot be read; [`ExportError::Io`] for what `out` says.
+pub async fn export<S: SessionStore + ?Sized>(
+    store: &S,
+    session: &SessionId,
+    out: &mut (impl Write + Send),
+) -> Result<SessionInfo, ExportError> {
+    let info = store.info(session).await?;
+    write_header(&Header::of(&info), out)?;
+    let mut pages = Pages::new(0, info.records);
+    while let Some(kept) = pages.next(store, session).await? {
+        write_record(&kept, out)?;
     }
-    Ok(())
+    Ok(info)
 }
 
-/// Reads what [`export`] wrote, line by line.
-///
-/// Unknown fields are passed over; notes of unknown layers are kept like any other. A file of a newer version is refused,
-/// because what it says could be misread.
+/// Writes the first line of a session.
 ///
 /// # Errors
 ///
-/// Any [`ImportError`]. Nothing is guessed: one bad line refuses the file.
-pub fn import(from: impl BufRead) -> Result<Log, ImportError> {
-    let mut lines = Lines { from, number: 0, line: Vec::new() };
-    let info = read_header(lines.next()?)?;
-    let mut records = Vec::new();
-    while let Some((line, text)) = lines.next()? {
-        let start: Start = read(line, text)?;
-        let record = match start.entry.as_str() {
-            "node" | "move" => Record::Entry(read(line, text)?),
-            NOTE => Record::Note(read::<NoteIn<'_>>(line, text)?.into_note()),
-            _ => return Err(ImportError::UnknownRecord { line, entry: start.entry }),
+/// What `out` says.
+pub fn write_header(header: &Header, out: &mut impl Write) -> io::Result<()> {
+    write_line(out, &HeaderOut { trunkline: KIND, version: FORMAT_VERSION, session: header.into() })
+}
+
+/// Writes the line of a record.
+///
+/// # Errors
+///
+/// What `out` says; [`io::ErrorKind::InvalidData`] if its body is not JSON on one line, which no store gives.
+pub fn write_record(kept: &Kept, out: &mut impl Write) -> io::Result<()> {
+    let seq = kept.seq;
+    let body = check_body(&kept.body).map_err(|reason| {
+        io::Error::new(io::ErrorKind::InvalidData, format!("the body of record {seq}: {reason}"))
+    })?;
+    let mut line = Line {
+        seq,
+        spine: &kept.spine,
+        message: None,
+        kind: None,
+        body: None,
+        base64: None,
+        digest: kept.digest,
+    };
+    match kept.spine {
+        Spine::Node { .. } => line.message = Some(body),
+        Spine::Move { .. } => line.kind = Some(body),
+        Spine::Note { .. } => line.body = Some(body),
+        Spine::Blob { .. } => line.base64 = Some(body),
+    }
+    write_line(out, &line)
+}
+
+/// Why a session could not be written as lines of JSON.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// It could not be read from its store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It could not be written.
+    #[error("cannot write the export")]
+    Io(#[from] io::Error),
+}
+
+/// Reads all sessions from lines of JSON into a store, one after the other; returns them in the order of the file.
+///
+/// Each session is kept whole or not at all; those before one that fails stay.
+///
+/// # Errors
+///
+/// Any [`ImportError`]. Nothing is guessed: one bad line refuses its session.
+pub async fn import<S: SessionStore + ?Sized>(
+    store: &S,
+    from: impl BufRead + Send,
+) -> Result<Vec<SessionInfo>, ImportError> {
+    let mut import = Import::new(from);
+    let mut restored = Vec::new();
+    while let Some(header) = import.next_session()? {
+        let mut rows = import.rows();
+        restored.push(store.restore(Restoring::new(header, &mut rows)).await?);
+    }
+    Ok(restored)
+}
+
+/// Reads what [`export`] wrote, line by line: [`next_session`](Import::next_session), then its [`rows`](Import::rows).
+///
+/// Unknown fields are passed over; what stands in a message or a note is kept byte for byte, known or not. A file of a
+/// newer version is refused, because what it says could be misread.
+#[derive(Debug)]
+pub struct Import<R> {
+    lines: Lines<R>,
+    begun: bool,
+    session: Option<Current>,
+}
+
+/// The session whose records come now.
+#[derive(Debug)]
+struct Current {
+    left: u64,
+    /// Version 1 has no digests; they are made here.
+    unchained: Option<Digest>,
+}
+
+impl<R: BufRead> Import<R> {
+    /// Returns the reader of a file.
+    pub fn new(from: R) -> Self {
+        Import {
+            lines: Lines { from, number: 0, line: Vec::new(), unread: false },
+            begun: false,
+            session: None,
+        }
+    }
+
+    /// Reads up to the next session and returns its header, or nothing at the end of the file.
+    ///
+    /// What was not read of the session before is passed over.
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::NotOurs`] if nothing or something else stands there; [`ImportError::Newer`]; [`ImportError::Line`];
+    /// [`ImportError::Io`].
+    pub fn next_session(&mut self) -> Result<Option<Header>, ImportError> {
+        while self.session.as_ref().is_some_and(|session| session.left > 0) {
+            self.rows().next().transpose()?;
+        }
+        let Some((line, text)) = self.lines.next()? else {
+            return if self.begun { Ok(None) } else { Err(ImportError::NotOurs { line: 1 }) };
         };
-        records.push((start.seq, record));
+        let start: HeaderStart = serde_json::from_str(text).map_err(|_| ImportError::NotOurs { line })?;
+        if start.trunkline != KIND || start.version == 0 {
+            return Err(ImportError::NotOurs { line });
+        }
+        if start.version > FORMAT_VERSION {
+            return Err(ImportError::Newer { found: start.version, known: FORMAT_VERSION });
+        }
+        let header = Header::from(read::<HeaderIn>(line, text)?.session);
+        let unchained = (start.version == 1).then(|| Digest::genesis(&header.id));
+        if unchained.is_none() && header.digest.is_none() {
+            let reason = "missing field `digest`".to_owned();
+            return Err(ImportError::Line { line, column: 1, reason });
+        }
+        self.begun = true;
+        self.session = Some(Current { left: header.records, unchained });
+        Ok(Some(header))
     }
-    let found = records.len() as u64;
-    if found < info.records {
-        return Err(ImportError::CutOff { found, expected: info.records });
+
+    /// Returns the records of the session whose header was read last.
+    pub fn rows(&mut self) -> Rows<'_, R> {
+        Rows { import: self }
     }
-    let log = Log { info, records };
-    log.check().map_err(|source| ImportError::Misfit { source: Box::new(source) })?;
-    Ok(log)
+
+    fn next_row(&mut self) -> Result<Option<Kept>, ImportError> {
+        let Some(session) = &mut self.session else { return Ok(None) };
+        let Some((line, text)) = self.lines.next()? else { return Ok(None) };
+        // A file may hold more than one session, and more records than it promises, which is for others to refuse.
+        if session.left == 0 && serde_json::from_str::<HeaderStart>(text).is_ok() {
+            self.lines.unread = true;
+            return Ok(None);
+        }
+        let kept = read_record(line, text, session.unchained)?;
+        session.left = session.left.saturating_sub(1);
+        session.unchained = session.unchained.map(|_| kept.digest);
+        Ok(Some(kept))
+    }
+}
+
+/// The records of one session in a file.
+#[derive(Debug)]
+pub struct Rows<'a, R> {
+    import: &'a mut Import<R>,
+}
+
+impl<R: BufRead> Iterator for Rows<'_, R> {
+    type Item = Result<Kept, ImportError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.import.next_row().transpose()
+    }
 }
 
 /// Why lines of JSON are not a session.
@@ -83,9 +220,12 @@ pub enum ImportError {
         /// What the reader said.
         source: io::Error,
     },
-    /// The first line is not the header of a session.
-    #[error("not an exported session: line 1 should start with {{\"trunkline\":\"session\"")]
-    NotOurs,
+    /// A line is not the header of a session where one must stand.
+    #[error("not an exported session: line {line} should start with {{\"trunkline\":\"session\"")]
+    NotOurs {
+        /// The line, from 1.
+        line: u64,
+    },
     /// A newer version of the program wrote the file.
     #[error("written in version {found} of the form, this program reads up to {known}")]
     Newer {
@@ -105,7 +245,7 @@ pub enum ImportError {
         reason: String,
     },
     /// A line holds a kind of record that this version of the form does not have.
-    #[error("line {line} is neither a node nor a move nor a note, but {entry:?}")]
+    #[error("line {line} is none of node, move, note, blob, but {entry:?}")]
     UnknownRecord {
         /// The line, from 1.
         line: u64,
@@ -120,39 +260,28 @@ pub enum ImportError {
         /// How many there should be.
         expected: u64,
     },
-    /// Every line can be read, but together they are not a session.
-    #[error("the records do not fit each other")]
-    Misfit {
+    /// The records do not make a session, or the store did not take them.
+    #[error("the session cannot be taken in")]
+    Store {
         /// What is wrong; names the record.
+        #[source]
         source: Box<StoreError>,
     },
 }
 
+impl From<StoreError> for ImportError {
+    fn from(source: StoreError) -> Self {
+        ImportError::Store { source: Box::new(source) }
+    }
+}
+
 const KIND: &str = "session";
-const NOTE: &str = "note";
 
 #[derive(Serialize)]
 struct HeaderOut<'a> {
     trunkline: &'a str,
     version: u32,
-    session: &'a SessionInfo,
-}
-
-#[derive(Serialize)]
-struct EntryOut<'a> {
-    seq: u64,
-    #[serde(flatten)]
-    entry: &'a Entry,
-}
-
-#[derive(Serialize)]
-struct NoteOut<'a> {
-    seq: u64,
-    entry: &'a str,
-    layer: &'a str,
-    kind: &'a str,
-    at: Timestamp,
-    body: &'a RawValue,
+    session: HeaderFields,
 }
 
 // Read before the session itself: a newer version may describe that in another way.
@@ -164,7 +293,56 @@ struct HeaderStart {
 
 #[derive(Deserialize)]
 struct HeaderIn {
-    session: SessionInfo,
+    session: HeaderFields,
+}
+
+#[derive(Serialize, Deserialize)]
+struct HeaderFields {
+    id: SessionId,
+    title: String,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    tags: BTreeSet<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    archived: bool,
+    workspace: Option<String>,
+    created_at: Timestamp,
+    head: NodeId,
+    records: u64,
+    nodes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<Digest>,
+}
+
+impl From<&Header> for HeaderFields {
+    fn from(header: &Header) -> Self {
+        let Header { id, title, tags, archived, workspace, created_at, head, records, nodes, digest } =
+            header.clone();
+        HeaderFields { id, title, tags, archived, workspace, created_at, head, records, nodes, digest }
+    }
+}
+
+impl From<HeaderFields> for Header {
+    fn from(fields: HeaderFields) -> Self {
+        let HeaderFields { id, title, tags, archived, workspace, created_at, head, records, nodes, digest } =
+            fields;
+        Header { id, title, tags, archived, workspace, created_at, head, records, nodes, digest }
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    seq: u64,
+    #[serde(flatten)]
+    spine: &'a Spine,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base64: Option<&'a RawValue>,
+    digest: Digest,
 }
 
 // Read before the rest, because it says what the rest is.
@@ -172,6 +350,27 @@ struct HeaderIn {
 struct Start {
     seq: u64,
     entry: String,
+    digest: Option<Digest>,
+}
+
+#[derive(Deserialize)]
+struct NodeIn<'a> {
+    id: NodeId,
+    parent: Option<NodeId>,
+    at: Timestamp,
+    #[serde(default)]
+    filed: bool,
+    #[serde(borrow)]
+    message: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct MoveIn<'a> {
+    from: NodeId,
+    to: NodeId,
+    at: Timestamp,
+    #[serde(borrow)]
+    kind: &'a RawValue,
 }
 
 #[derive(Deserialize)]
@@ -179,26 +378,56 @@ struct NoteIn<'a> {
     layer: String,
     kind: String,
     at: Timestamp,
+    key: Option<String>,
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    once: bool,
     #[serde(borrow)]
     body: &'a RawValue,
 }
 
-impl NoteIn<'_> {
-    fn into_note(self) -> Note {
-        Note { layer: self.layer, kind: self.kind, at: self.at, body: self.body.get().to_owned() }
-    }
+#[derive(Deserialize)]
+struct BlobIn<'a> {
+    layer: String,
+    kind: String,
+    at: Timestamp,
+    content: Digest,
+    #[serde(borrow)]
+    base64: &'a RawValue,
 }
 
-fn read_header(first: Option<(u64, &str)>) -> Result<SessionInfo, ImportError> {
-    let (line, text) = first.ok_or(ImportError::NotOurs)?;
-    let start: HeaderStart = serde_json::from_str(text).map_err(|_| ImportError::NotOurs)?;
-    if start.trunkline != KIND || start.version == 0 {
-        return Err(ImportError::NotOurs);
+fn read_record(line: u64, text: &str, unchained: Option<Digest>) -> Result<Kept, ImportError> {
+    let Start { seq, entry, digest } = read(line, text)?;
+    let (spine, body) = match entry.as_str() {
+        "node" => {
+            let NodeIn { id, parent, at, filed, message } = read(line, text)?;
+            (Spine::Node { id, parent, at, filed }, message)
+        }
+        "move" => {
+            let MoveIn { from, to, at, kind } = read(line, text)?;
+            (Spine::Move { from, to, at }, kind)
+        }
+        "note" => {
+            let NoteIn { layer, kind, at, key, state, once, body } = read(line, text)?;
+            let key = key.map(|key| NoteKey { key, state, once });
+            (Spine::Note { layer, kind, at, key }, body)
+        }
+        "blob" if unchained.is_none() => {
+            let BlobIn { layer, kind, at, content, base64 } = read(line, text)?;
+            (Spine::Blob { layer, kind, at, content }, base64)
+        }
+        _ => return Err(ImportError::UnknownRecord { line, entry }),
+    };
+    let body = body.get().to_owned();
+    match (unchained, digest) {
+        (Some(prev), _) => Ok(Kept::chained(seq, spine, body, prev)),
+        (None, Some(digest)) => Ok(Kept { seq, spine, body, digest }),
+        (None, None) => {
+            let reason = "missing field `digest`".to_owned();
+            Err(ImportError::Line { line, column: 1, reason })
+        }
     }
-    if start.version > FORMAT_VERSION {
-        return Err(ImportError::Newer { found: start.version, known: FORMAT_VERSION });
-    }
-    Ok(read::<HeaderIn>(line, text)?.session)
 }
 
 fn read<'a, T: Deserialize<'a>>(line: u64, text: &'a str) -> Result<T, ImportError> {
@@ -217,16 +446,19 @@ fn write_line(out: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
 }
 
 /// Lines with their numbers, read into one buffer.
+#[derive(Debug)]
 struct Lines<R> {
     from: R,
     number: u64,
     line: Vec<u8>,
+    /// Whether the line in the buffer is to come again.
+    unread: bool,
 }
 
 impl<R: BufRead> Lines<R> {
     /// Returns the next line that is not blank.
     fn next(&mut self) -> Result<Option<(u64, &str)>, ImportError> {
-        loop {
+        while !std::mem::take(&mut self.unread) {
             self.line.clear();
             self.number += 1;
             let line = self.number;

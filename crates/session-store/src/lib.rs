@@ -1,20 +1,42 @@
 #![doc = include_str!("../README.md")]
 
+mod batch;
+mod bell;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod cut;
+mod digest;
 mod error;
+mod inbox;
 mod interchange;
+#[cfg(feature = "kit")]
+pub mod kit;
 mod memory;
+mod notes;
+mod reading;
 mod record;
+mod restoring;
+mod retention;
 mod session;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
 mod tally;
 
+pub use batch::{Batch, Durability, Receipt};
+pub use digest::{Digest, ParseDigestError};
 pub use error::StoreError;
-pub use interchange::{FORMAT_VERSION, ImportError, export, import};
+pub use inbox::{Activity, InboxId, Letter, LetterState, consumed};
+pub use interchange::{
+    ExportError, FORMAT_VERSION, Import, ImportError, Rows, export, import, write_header, write_record,
+};
 pub use memory::MemoryStore;
-pub use record::{Batch, InboxId, Letter, Log, Note, Position, Receipt, Record};
-pub use session::{NewSession, ParseSessionIdError, SessionId, SessionInfo};
+pub use notes::{FoundNote, NoteQuery};
+pub use reading::{Follower, Log, Outline, Resumed, Verified};
+pub use record::{Blob, Kept, Note, NoteKey, Position, Record, Spine};
+pub use restoring::Restoring;
+pub use retention::{Collected, Expired, ExpiryReason, Retention};
+pub use session::{Amend, Header, NewSession, ParseSessionIdError, SessionId, SessionInfo};
 #[cfg(feature = "sqlite")]
-pub use sqlite::SqliteStore;
-pub use store::{SessionStore, WriterLock};
+pub use sqlite::{SqliteOptions, SqliteStore};
+pub use store::{Claim, Holder, Lease, SessionStore};
+pub use tally::Tally;

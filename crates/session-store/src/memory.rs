@@ -1,44 +1,63 @@
 //! Sessions in memory: the reference that every other store is compared with.
 //!
-//! Clones are handles on the same sessions. Nothing waits, so nothing can be cancelled half-way.
+//! Clones are handles on the same sessions. Nothing waits but for what others do, so nothing can be cancelled half-way.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use trunkline_message_tree::Timestamp;
+use trunkline_message_tree::{Entry, Message, NodeId, Timestamp, TreeError};
 
-use crate::tally::{Tally, check_body};
+use crate::bell::Bell;
+use crate::record::check_body;
+use crate::tally::check_name;
 use crate::{
-    Batch, InboxId, Letter, Log, NewSession, Receipt, Record, SessionId, SessionInfo, SessionStore,
-    StoreError, WriterLock,
+    Activity, Amend, Batch, Claim, Collected, Digest, Durability, FoundNote, Holder, ImportError, InboxId,
+    Kept, Lease, Letter, LetterState, NoteQuery, Outline, Receipt, Record, Restoring, SessionId, SessionInfo,
+    SessionStore, Spine, StoreError, Tally,
 };
 
 /// Sessions that end with the process. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
-    sessions: Arc<Mutex<HashMap<SessionId, Kept>>>,
-    held: Arc<Mutex<HashSet<SessionId>>>,
+    sessions: Arc<Mutex<HashMap<SessionId, Session>>>,
+    bell: Arc<Bell>,
+    /// The token of the newest lease of any session: a session that is made anew must not be open to leases of the one
+    /// that had its name before.
+    tokens: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct Session {
     info: SessionInfo,
-    records: Vec<Record>,
-    // Unconsumed ones only, oldest first; `posted` counts all that ever came.
-    letters: Vec<Letter>,
-    posted: u64,
+    records: Vec<Kept>,
+    // All that ever came, with what became of them.
+    letters: Vec<(Letter, LetterState)>,
+    consumed: u64,
+    /// The token of the newest lease.
+    token: u64,
+    held: bool,
+    keys: Keys,
 }
 
-/// What a [`WriterLock`] holds: dropping it frees the session.
+/// The first and the newest note of each key.
+type Keys = HashMap<(String, String, String), (u64, u64)>;
+
+/// What a [`Lease`] holds: dropping it frees the session.
 struct Held {
-    held: Arc<Mutex<HashSet<SessionId>>>,
+    store: MemoryStore,
     session: SessionId,
+    token: u64,
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        open(&self.held).remove(&self.session);
+        if let Some(session) = self.store.open().get_mut(&self.session)
+            && session.token == self.token
+        {
+            session.held = false;
+        }
     }
 }
 
@@ -48,103 +67,189 @@ impl MemoryStore {
         MemoryStore::default()
     }
 
+    /// Takes the mutex. Nothing here panics while holding it, so a poisoned value is still whole.
+    fn open(&self) -> MutexGuard<'_, HashMap<SessionId, Session>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn with<T>(
         &self,
         session: &SessionId,
-        read: impl FnOnce(&mut Kept) -> Result<T, StoreError>,
+        read: impl FnOnce(&mut Session) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        match open(&self.sessions).get_mut(session) {
-            Some(kept) => read(kept),
+        match self.open().get_mut(session) {
+            Some(found) => read(found),
             None => Err(StoreError::UnknownSession { session: session.clone() }),
         }
     }
 }
 
-/// Takes a mutex. Nothing here panics while holding one, so a poisoned value is still whole.
-fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+fn holder() -> Option<String> {
+    Some(format!("process {}", std::process::id()))
 }
 
 #[async_trait]
 impl SessionStore for MemoryStore {
-    async fn create(&self, new: NewSession) -> Result<(), StoreError> {
-        self.restore(new.into_log()?).await
-    }
-
-    async fn restore(&self, log: Log) -> Result<(), StoreError> {
-        log.check()?;
-        let mut sessions = open(&self.sessions);
-        if sessions.contains_key(&log.info.id) {
-            return Err(StoreError::SessionExists { session: log.info.id });
+    async fn restore(&self, mut restoring: Restoring<'_>) -> Result<SessionInfo, ImportError> {
+        let taken = |id: &SessionId| StoreError::SessionExists { session: id.clone() };
+        if self.open().contains_key(restoring.session()) {
+            return Err(taken(restoring.session()).into());
         }
-        let records = log.records.into_iter().map(|(_, record)| record).collect();
-        sessions
-            .insert(log.info.id.clone(), Kept { info: log.info, records, letters: Vec::new(), posted: 0 });
-        Ok(())
-    }
-
-    async fn lock(&self, session: &SessionId) -> Result<WriterLock, StoreError> {
-        self.with(session, |_| Ok(()))?;
-        if !open(&self.held).insert(session.clone()) {
-            let holder = Some(format!("process {}", std::process::id()));
-            return Err(StoreError::Locked { session: session.clone(), holder });
-        }
-        let held = Held { held: Arc::clone(&self.held), session: session.clone() };
-        Ok(WriterLock::new(session.clone(), held))
-    }
-
-    async fn is_locked(&self, session: &SessionId) -> Result<bool, StoreError> {
-        self.with(session, |_| Ok(()))?;
-        Ok(open(&self.held).contains(session))
-    }
-
-    async fn append(&self, lock: &WriterLock, batch: Batch) -> Result<Receipt, StoreError> {
-        let session = lock.session();
-        let ours = |held: &Arc<Held>| Arc::ptr_eq(&held.held, &self.held);
-        let guard = lock.guard::<Held>().filter(ours);
-        let _guard = guard.ok_or_else(|| StoreError::ForeignLock { session: session.clone() })?;
-        self.with(session, |kept| {
-            let tally = batch.check(session, Tally::of(&kept.info))?;
-            let mut letters = kept.letters.clone();
-            for id in &batch.consumed {
-                let place = letters.iter().position(|letter| letter.id == *id);
-                let missing = || StoreError::NoSuchLetter { session: session.clone(), letter: *id };
-                letters.remove(place.ok_or_else(missing)?);
+        let (mut records, mut keys) = (Vec::new(), Keys::new());
+        loop {
+            let chunk = restoring.next_chunk()?;
+            if chunk.is_empty() {
+                break;
             }
-            kept.letters = letters;
-            kept.records.extend(batch.records);
-            kept.info.head = tally.head;
-            kept.info.records = tally.seq;
-            kept.info.nodes = tally.nodes;
-            kept.info.updated_at = tally.updated_at;
-            Ok(Receipt::new(tally.seq))
+            check_keys(restoring.session(), &mut keys, &chunk)?;
+            records.extend(chunk);
+        }
+        let info = restoring.info();
+        let mut sessions = self.open();
+        if sessions.contains_key(&info.id) {
+            return Err(taken(&info.id).into());
+        }
+        let session = Session {
+            info: info.clone(),
+            records,
+            letters: Vec::new(),
+            consumed: 0,
+            token: 0,
+            held: false,
+            keys,
+        };
+        sessions.insert(info.id.clone(), session);
+        Ok(info)
+    }
+
+    async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError> {
+        self.with(session, |found| {
+            if found.held && claim == Claim::IfFree {
+                return Err(StoreError::Locked { session: session.clone(), holder: holder() });
+            }
+            found.held = true;
+            found.token = self.tokens.fetch_add(1, Ordering::Relaxed) + 1;
+            let held = Held { store: self.clone(), session: session.clone(), token: found.token };
+            Ok(Lease::new(session.clone(), found.token, held))
         })
     }
 
-    async fn load(&self, session: &SessionId) -> Result<Log, StoreError> {
-        self.with(session, |kept| Ok(Log { info: kept.info.clone(), records: numbered(&kept.records, 0) }))
+    async fn holder(&self, session: &SessionId) -> Result<Option<Holder>, StoreError> {
+        self.with(session, |found| Ok(found.held.then(|| Holder::new(holder(), found.token))))
     }
 
-    async fn load_after(&self, session: &SessionId, seq: u64) -> Result<Vec<(u64, Record)>, StoreError> {
-        self.with(session, |kept| Ok(numbered(&kept.records, seq)))
+    async fn append(&self, lease: &Lease, batch: Batch) -> Result<Receipt, StoreError> {
+        let session = lease.session();
+        let ours = |held: &Arc<Held>| Arc::ptr_eq(&held.store.sessions, &self.sessions);
+        let guard = lease.guard::<Held>().filter(ours);
+        let _guard = guard.ok_or_else(|| StoreError::ForeignLease { session: session.clone() })?;
+        let receipt = self.with(session, |found| {
+            if found.token != lease.token() {
+                let holder = found.held.then(holder).flatten();
+                return Err(StoreError::Fenced { session: session.clone(), token: lease.token(), holder });
+            }
+            let consumed = batch.consumed.clone();
+            let (kept, tally) = batch.check(session, Tally::of(&found.info))?;
+            let mut letters = found.letters.clone();
+            for id in &consumed {
+                let missing = || StoreError::NoSuchLetter { session: session.clone(), letter: *id };
+                let waiting = |(letter, state): &&mut (Letter, LetterState)| {
+                    letter.id == *id && *state == LetterState::Waiting
+                };
+                let (_, state) = letters.iter_mut().find(waiting).ok_or_else(missing)?;
+                *state = LetterState::Consumed { seq: tally.seq };
+            }
+            let mut keys = found.keys.clone();
+            check_keys(session, &mut keys, &kept)?;
+            found.keys = keys;
+            found.letters = letters;
+            found.consumed += consumed.len() as u64;
+            found.records.extend(kept);
+            found.info.follow(&tally);
+            // Nothing in memory survives the process.
+            Ok(Receipt::new(tally.seq, tally.digest, Durability::Buffered))
+        })?;
+        self.bell.ring();
+        Ok(receipt)
+    }
+
+    async fn read(&self, session: &SessionId, after: u64, limit: usize) -> Result<Vec<Kept>, StoreError> {
+        let skip = usize::try_from(after).unwrap_or(usize::MAX);
+        self.with(session, |found| Ok(found.records.iter().skip(skip).take(limit).cloned().collect()))
+    }
+
+    async fn outline(&self, session: &SessionId) -> Result<Outline, StoreError> {
+        self.with(session, |found| {
+            let branches = found.records.iter().filter_map(|kept| match kept.spine {
+                Spine::Node { id, parent: Some(parent), .. } => Some((id, parent)),
+                _ => None,
+            });
+            Outline::new(found.info.nodes, found.info.head, branches).map_err(|reason| {
+                StoreError::BadRecord { session: session.clone(), seq: found.info.records, reason }
+            })
+        })
+    }
+
+    async fn messages(&self, session: &SessionId, nodes: &[NodeId]) -> Result<Vec<Message>, StoreError> {
+        self.with(session, |found| {
+            let mut by_node = BTreeMap::new();
+            for kept in &found.records {
+                if let Spine::Node { id, .. } = kept.spine {
+                    by_node.insert(id, kept);
+                }
+            }
+            let newest = by_node.keys().next_back().copied().unwrap_or(NodeId::ROOT);
+            let message = |node: &NodeId| {
+                let missing = || StoreError::Misfit {
+                    session: session.clone(),
+                    seq: found.info.records,
+                    source: TreeError::UnknownNode { node: *node, newest },
+                };
+                match by_node.get(node).ok_or_else(missing)?.record(session)? {
+                    Record::Entry(Entry::Node { message, .. }) => Ok(message),
+                    _ => Err(missing()),
+                }
+            };
+            nodes.iter().map(message).collect()
+        })
+    }
+
+    async fn blob(&self, session: &SessionId, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        self.with(session, |found| {
+            let is = |kept: &&Kept| matches!(&kept.spine, Spine::Blob { content, .. } if content == digest);
+            match found.records.iter().find(is).map(|kept| kept.record(session)).transpose()? {
+                Some(Record::Blob(blob)) => Ok(Some(blob.bytes)),
+                _ => Ok(None),
+            }
+        })
     }
 
     async fn info(&self, session: &SessionId) -> Result<SessionInfo, StoreError> {
-        self.with(session, |kept| Ok(kept.info.clone()))
+        self.with(session, |found| Ok(found.info.clone()))
     }
 
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
-        let mut list: Vec<SessionInfo> =
-            open(&self.sessions).values().map(|kept| kept.info.clone()).collect();
+        let mut list: Vec<SessionInfo> = self.open().values().map(|found| found.info.clone()).collect();
         list.sort_by(SessionInfo::newest_first);
         Ok(list)
     }
 
-    async fn set_title(&self, session: &SessionId, title: &str) -> Result<(), StoreError> {
-        self.with(session, |kept| {
-            title.clone_into(&mut kept.info.title);
+    async fn amend(&self, session: &SessionId, amend: Amend) -> Result<(), StoreError> {
+        amend.check(session)?;
+        self.with(session, |found| {
+            amend.apply(&mut found.info);
             Ok(())
         })
+    }
+
+    async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
+        self.with(session, |found| match found.held {
+            true => Err(StoreError::Locked { session: session.clone(), holder: holder() }),
+            false => Ok(()),
+        })?;
+        self.open().remove(session);
+        self.bell.ring();
+        Ok(())
     }
 
     async fn post(
@@ -154,21 +259,90 @@ impl SessionStore for MemoryStore {
         body: &str,
         at: Timestamp,
     ) -> Result<InboxId, StoreError> {
-        check_body(body).map_err(|reason| StoreError::body(session, kind, reason))?;
-        self.with(session, |kept| {
-            kept.posted += 1;
-            let id = InboxId(kept.posted);
-            kept.letters.push(Letter { id, at, kind: kind.to_owned(), body: body.to_owned() });
+        check_name(kind)
+            .and_then(|()| check_body(body).map(drop))
+            .map_err(|reason| StoreError::body(session, kind, reason))?;
+        let id = self.with(session, |found| {
+            let id = InboxId(found.letters.len() as u64 + 1);
+            let letter = Letter { id, at, kind: kind.to_owned(), body: body.to_owned() };
+            found.letters.push((letter, LetterState::Waiting));
             Ok(id)
-        })
+        })?;
+        self.bell.ring();
+        Ok(id)
     }
 
     async fn inbox(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
-        self.with(session, |kept| Ok(kept.letters.clone()))
+        self.with(session, |found| {
+            let waiting = found.letters.iter().filter(|(_, state)| *state == LetterState::Waiting);
+            Ok(waiting.map(|(letter, _)| letter.clone()).collect())
+        })
+    }
+
+    async fn letter(&self, session: &SessionId, letter: InboxId) -> Result<LetterState, StoreError> {
+        self.with(session, |found| {
+            let posted = found.letters.iter().find(|(posted, _)| posted.id == letter);
+            let missing = || StoreError::NoSuchLetter { session: session.clone(), letter };
+            posted.map(|(_, state)| *state).ok_or_else(missing)
+        })
+    }
+
+    async fn notes(&self, query: &NoteQuery) -> Result<Vec<FoundNote>, StoreError> {
+        let sessions = self.open();
+        if let Some(session) = query.session.as_ref().filter(|session| !sessions.contains_key(session)) {
+            return Err(StoreError::UnknownSession { session: session.clone() });
+        }
+        let newest = sessions.iter().flat_map(|(session, found)| {
+            found.keys.values().map(move |(_, seq)| (session, &found.records[*seq as usize - 1]))
+        });
+        let mut list: Vec<FoundNote> = newest
+            .filter_map(|(session, kept)| {
+                let Spine::Note { layer, kind, at, key: Some(key) } = &kept.spine else { return None };
+                Some(FoundNote {
+                    session: session.clone(),
+                    seq: kept.seq,
+                    layer: layer.clone(),
+                    kind: kind.clone(),
+                    at: *at,
+                    key: key.clone(),
+                    body: kept.body.clone(),
+                })
+            })
+            .filter(|found| query.fits(found))
+            .collect();
+        list.sort_by(|one, other| (&one.session, one.seq).cmp(&(&other.session, other.seq)));
+        Ok(list)
+    }
+
+    async fn changed(&self, session: &SessionId, seen: Activity) -> Result<Activity, StoreError> {
+        loop {
+            let rings = self.bell.listen();
+            let now = self.with(session, |found| {
+                Ok(Activity::new(found.info.records, found.letters.len() as u64, found.consumed))
+            })?;
+            if now != seen {
+                return Ok(now);
+            }
+            rings.await;
+        }
+    }
+
+    async fn collect(&self, _: bool) -> Result<Collected, StoreError> {
+        // What is deleted is gone at once, and an import that fails never was here.
+        Ok(Collected::default())
     }
 }
 
-fn numbered(records: &[Record], after: u64) -> Vec<(u64, Record)> {
-    let skip = usize::try_from(after).unwrap_or(usize::MAX);
-    records.iter().enumerate().skip(skip).map(|(place, record)| (place as u64 + 1, record.clone())).collect()
+/// Notes the keys of new records, or names the first that is taken.
+fn check_keys(session: &SessionId, keys: &mut Keys, kept: &[Kept]) -> Result<(), StoreError> {
+    for one in kept {
+        let Spine::Note { layer, kind, key: Some(key), .. } = &one.spine else { continue };
+        let found = keys.entry((layer.clone(), kind.clone(), key.key.clone())).or_insert((one.seq, one.seq));
+        if key.once && found.0 != one.seq {
+            let (kind, key) = (kind.clone(), key.key.clone());
+            return Err(StoreError::KeyTaken { session: session.clone(), kind, key, seq: found.0 });
+        }
+        found.1 = one.seq;
+    }
+    Ok(())
 }

@@ -1,14 +1,17 @@
-//! What a log is made of, and how it grows.
+//! What a log is made of.
 //!
-//! Records are counted from 1, so the number of the last record is also how many there are.
+//! A record is what callers write and read. Stores keep it as a [`Kept`]: what stands in the spine, the bytes of its
+//! body, and its digest. Records are counted from 1, so the number of the last record is also how many there are.
 
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Entry, NodeId, Timestamp};
+use serde_json::value::RawValue;
+use trunkline_message_tree::{Entry, HeadMove, Message, MoveKind, NodeId, Timestamp};
 
-use crate::tally::Tally;
-use crate::{SessionId, SessionInfo, StoreError};
+use crate::{Digest, SessionId, StoreError};
 
 /// One thing that was written to a session's log, for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub enum Record {
     Entry(Entry),
     /// An upper layer wrote something down.
     Note(Note),
+    /// An upper layer kept bytes, such as a file as it was before an edit.
+    Blob(Blob),
 }
 
 impl Record {
@@ -27,6 +32,7 @@ impl Record {
             Record::Entry(Entry::Node { at, .. }) => *at,
             Record::Entry(Entry::Move(head_move)) => head_move.at,
             Record::Note(note) => note.at,
+            Record::Blob(blob) => blob.at,
         }
     }
 }
@@ -42,6 +48,250 @@ pub struct Note {
     pub at: Timestamp,
     /// JSON on one line without white space around it, kept byte for byte.
     pub body: String,
+    /// What it is about, such as one run or one proposal: notes with a key can be found.
+    pub key: Option<NoteKey>,
+}
+
+/// What a note is about, and how that stands since.
+///
+/// Keys belong to one layer and kind of one session. The state of a key is that of its newest note;
+/// [`SessionStore::notes`](crate::SessionStore::notes) finds keys by it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoteKey {
+    /// Its name.
+    pub key: String,
+    /// How it stands after this note, in the layer's words, such as `pending`; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub state: String,
+    /// Whether the note must be the first of its key: otherwise the batch fails with
+    /// [`StoreError::KeyTaken`](crate::StoreError::KeyTaken).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub once: bool,
+}
+
+impl Note {
+    /// Returns a note that cannot be found by a key.
+    pub fn new(
+        layer: impl Into<String>,
+        kind: impl Into<String>,
+        at: Timestamp,
+        body: impl Into<String>,
+    ) -> Self {
+        Note { layer: layer.into(), kind: kind.into(), at, body: body.into(), key: None }
+    }
+
+    /// Returns it as a note about `key`, which stands in `state` after it.
+    #[must_use]
+    pub fn about(mut self, key: impl Into<String>, state: impl Into<String>) -> Self {
+        self.key = Some(NoteKey { key: key.into(), state: state.into(), once: false });
+        self
+    }
+
+    /// Returns it as the only first note about `key`: a second one is refused.
+    #[must_use]
+    pub fn once(mut self, key: impl Into<String>, state: impl Into<String>) -> Self {
+        self.key = Some(NoteKey { key: key.into(), state: state.into(), once: true });
+        self
+    }
+}
+
+/// Bytes that an upper layer keeps. Equal bytes are stored once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blob {
+    /// The layer that owns it.
+    pub layer: String,
+    /// What the layer calls it.
+    pub kind: String,
+    /// When.
+    pub at: Timestamp,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Blob {
+    /// Returns the name under which [`SessionStore::blob`](crate::SessionStore::blob) gives the bytes.
+    pub fn digest(&self) -> Digest {
+        Digest::of(&self.bytes)
+    }
+}
+
+/// What the spine says of a record: everything but its body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+#[expect(clippy::exhaustive_enums, reason = "a store that skipped a kind of record would lose it")]
+pub enum Spine {
+    /// A node; its body is the message.
+    Node {
+        /// Its name.
+        id: NodeId,
+        /// The node it continues; `None` for the root.
+        parent: Option<NodeId>,
+        /// When it came.
+        at: Timestamp,
+        /// Whether it left the head where it was.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        filed: bool,
+    },
+    /// A move of the head; its body is the kind of move.
+    Move {
+        /// Where the head was.
+        from: NodeId,
+        /// Where it went.
+        to: NodeId,
+        /// When.
+        at: Timestamp,
+    },
+    /// A note; its body is the note's.
+    Note {
+        /// Its layer.
+        layer: String,
+        /// Its kind.
+        kind: String,
+        /// When.
+        at: Timestamp,
+        /// What it is about.
+        #[serde(flatten)]
+        key: Option<NoteKey>,
+    },
+    /// A blob; its body is the bytes in base64, as a JSON string.
+    Blob {
+        /// Its layer.
+        layer: String,
+        /// Its kind.
+        kind: String,
+        /// When.
+        at: Timestamp,
+        /// The digest of the bytes.
+        content: Digest,
+    },
+}
+
+impl Spine {
+    /// Returns when the record was made, as its maker says.
+    pub fn at(&self) -> Timestamp {
+        match self {
+            Spine::Node { at, .. }
+            | Spine::Move { at, .. }
+            | Spine::Note { at, .. }
+            | Spine::Blob { at, .. } => *at,
+        }
+    }
+}
+
+/// A record as stores keep it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Its number, from 1.
+    pub seq: u64,
+    /// What the spine says.
+    pub spine: Spine,
+    /// JSON on one line, byte for byte as it was written first.
+    pub body: String,
+    /// The digest of its [canonical text](Kept::canonical), and so of all records before it.
+    pub digest: Digest,
+}
+
+#[derive(Serialize)]
+struct Canonical<'a> {
+    seq: u64,
+    prev: Digest,
+    #[serde(flatten)]
+    spine: &'a Spine,
+    body: Digest,
+}
+
+impl Kept {
+    /// Returns a record with its place in the chain: `prev` is the digest of the record before it, or
+    /// [`Digest::genesis`].
+    pub fn chained(seq: u64, spine: Spine, body: String, prev: Digest) -> Self {
+        let digest = Digest::of(Self::canonical(seq, &spine, Digest::of(body.as_bytes()), prev).as_bytes());
+        Kept { seq, spine, body, digest }
+    }
+
+    /// Returns the text whose digest is the record's: one line of JSON with the number, the digest before it, the spine,
+    /// and the digest of the body in its place, so that a body could be erased while the chain still verifies.
+    pub fn canonical(seq: u64, spine: &Spine, body: Digest, prev: Digest) -> String {
+        let canonical = Canonical { seq, prev, spine, body };
+        serde_json::to_string(&canonical).expect("numbers, names and digests are JSON")
+    }
+
+    /// Returns what follows from a record: its spine and its body.
+    pub(crate) fn parts(record: Record) -> (Spine, String) {
+        const WRITES: &str = "messages and moves are JSON";
+        match record {
+            Record::Entry(Entry::Node { id, parent, at, filed, message }) => {
+                (Spine::Node { id, parent, at, filed }, serde_json::to_string(&message).expect(WRITES))
+            }
+            Record::Entry(Entry::Move(HeadMove { from, to, kind, at })) => {
+                (Spine::Move { from, to, at }, serde_json::to_string(&kind).expect(WRITES))
+            }
+            Record::Note(Note { layer, kind, at, body, key }) => (Spine::Note { layer, kind, at, key }, body),
+            Record::Blob(Blob { layer, kind, at, bytes }) => {
+                let content = Digest::of(&bytes);
+                (Spine::Blob { layer, kind, at, content }, format!("\"{}\"", BASE64.encode(bytes)))
+            }
+        }
+    }
+
+    /// Returns the record, as it was written.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::BadRecord`] if the body is not what the spine says.
+    pub fn record(&self, session: &SessionId) -> Result<Record, StoreError> {
+        self.parse().map_err(|reason| StoreError::BadRecord {
+            session: session.clone(),
+            seq: self.seq,
+            reason,
+        })
+    }
+
+    pub(crate) fn parse(&self) -> Result<Record, String> {
+        self.spine.clone().record(&self.body)
+    }
+}
+
+impl Spine {
+    /// Returns the record whose body this is, or why it is not one.
+    pub(crate) fn record(self, body: &str) -> Result<Record, String> {
+        let unread = |error: serde_json::Error| format!("its body cannot be read: {error}");
+        Ok(match self {
+            Spine::Node { id, parent, at, filed } => {
+                let message: Message = serde_json::from_str(body).map_err(unread)?;
+                Record::Entry(Entry::Node { id, parent, at, filed, message })
+            }
+            Spine::Move { from, to, at } => {
+                let kind: MoveKind = serde_json::from_str(body).map_err(unread)?;
+                Record::Entry(Entry::Move(HeadMove { from, to, kind, at }))
+            }
+            Spine::Note { layer, kind, at, key } => {
+                check_body(body)?;
+                Record::Note(Note { layer, kind, at, body: body.to_owned(), key })
+            }
+            Spine::Blob { layer, kind, at, content } => {
+                let inner = body.strip_prefix('"').and_then(|body| body.strip_suffix('"'));
+                let inner = inner.ok_or("its body is not a JSON string")?;
+                let bytes =
+                    BASE64.decode(inner).map_err(|error| format!("its body is not base64: {error}"))?;
+                if Digest::of(&bytes) != content {
+                    return Err("its bytes are not those that its digest names".to_owned());
+                }
+                Record::Blob(Blob { layer, kind, at, bytes })
+            }
+        })
+    }
+}
+
+/// Checks that a body can stand inside a line of the interchange form without a byte being changed.
+pub(crate) fn check_body(body: &str) -> Result<&RawValue, &'static str> {
+    let raw: &RawValue = serde_json::from_str(body).map_err(|_| "it is not JSON")?;
+    if raw.get().len() != body.len() {
+        return Err("there is white space around the JSON");
+    }
+    if body.contains(['\n', '\r']) {
+        return Err("the JSON is not on one line");
+    }
+    Ok(raw)
 }
 
 /// How far a log has come.
@@ -56,131 +306,5 @@ pub struct Position {
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "record {} with head {}", self.seq, self.head)
-    }
-}
-
-/// Records that are written together or not at all.
-///
-/// What a batch consumes leaves the inbox in the same step, so that a letter's effect happens exactly once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Batch {
-    /// Where the writer believes the head is.
-    pub expected_head: NodeId,
-    /// How many records the writer believes there are.
-    pub expected_seq: u64,
-    /// What is added, in order.
-    pub records: Vec<Record>,
-    /// The letters whose effect the records are.
-    pub consumed: Vec<InboxId>,
-}
-
-impl Batch {
-    /// Checks a batch against where its session is and returns where it will be.
-    pub(crate) fn check(&self, session: &SessionId, mut tally: Tally) -> Result<Tally, StoreError> {
-        let expected = Position { seq: self.expected_seq, head: self.expected_head };
-        let actual = tally.position();
-        if expected != actual {
-            return Err(StoreError::Conflict { session: session.clone(), expected, actual });
-        }
-        for record in &self.records {
-            let seq = tally.seq + 1;
-            tally.add(record).map_err(|misfit| StoreError::misfit(session, seq, misfit))?;
-        }
-        Ok(tally)
-    }
-}
-
-/// The store's word that a batch is kept.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Receipt {
-    /// The number of the last record there now is.
-    pub seq: u64,
-}
-
-impl Receipt {
-    /// Returns the receipt of a store that has kept everything up to `seq`.
-    pub fn new(seq: u64) -> Self {
-        Receipt { seq }
-    }
-}
-
-/// The name of a letter in one session's inbox, counted from 1 and never given twice.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct InboxId(pub u64);
-
-impl fmt::Display for InboxId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
-    }
-}
-
-/// A message to whoever holds the session, from somebody who does not.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Letter {
-    /// Its name.
-    pub id: InboxId,
-    /// When it was posted, as its sender says.
-    pub at: Timestamp,
-    /// What it asks for, such as `prompt`.
-    pub kind: String,
-    /// JSON on one line without white space around it, kept byte for byte.
-    pub body: String,
-}
-
-/// A session with everything that was ever written to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Log {
-    /// What a list would show of it.
-    pub info: SessionInfo,
-    /// All records with their numbers, oldest first.
-    pub records: Vec<(u64, Record)>,
-}
-
-impl Log {
-    /// Returns the entries without the notes, as
-    /// [`MessageTree::replay`](trunkline_message_tree::MessageTree::replay) reads them.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.records.iter().filter_map(|(_, record)| match record {
-            Record::Entry(entry) => Some(entry),
-            Record::Note(_) => None,
-        })
-    }
-
-    /// Returns how far it has come.
-    pub fn position(&self) -> Position {
-        Position { seq: self.info.records, head: self.info.head }
-    }
-
-    /// Checks that the records are numbered from 1, fit each other, and come to what the info says.
-    pub(crate) fn check(&self) -> Result<(), StoreError> {
-        let session = &self.info.id;
-        let bad = |seq, reason| StoreError::BadRecord { session: session.clone(), seq, reason };
-        let mut tally = Tally::new(self.info.created_at);
-        for (found, record) in &self.records {
-            let seq = tally.seq + 1;
-            if *found != seq {
-                return Err(bad(seq, format!("record {found} stands in its place")));
-            }
-            tally.add(record).map_err(|misfit| StoreError::misfit(session, seq, misfit))?;
-        }
-        let claimed = Tally::of(&self.info);
-        // Times are what their makers say; numbers and head must come from the records.
-        if tally.nodes == 0
-            || (tally.seq, tally.nodes, tally.head) != (claimed.seq, claimed.nodes, claimed.head)
-        {
-            let position = tally.position();
-            return Err(bad(
-                tally.seq,
-                format!(
-                    "the log ends at {position} with {} nodes, its info says {} with {}",
-                    tally.nodes,
-                    claimed.position(),
-                    claimed.nodes
-                ),
-            ));
-        }
-        Ok(())
     }
 }

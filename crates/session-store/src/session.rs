@@ -3,14 +3,15 @@
 //! Ids are made elsewhere: this crate has neither a clock nor randomness, so it only checks them.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use trunkline_message_tree::{Entry, NodeId, Timestamp};
 
-use crate::tally::Tally;
-use crate::{Log, Record, StoreError};
+use crate::tally::{Tally, check_name};
+use crate::{Digest, Kept, Record, StoreError};
 
 /// The name of a session: a UUID in lower case, such as `0198c3f0-6d5e-7cc3-98c6-5fa3a2b1c0de`.
 ///
@@ -89,32 +90,38 @@ pub struct NewSession {
 }
 
 impl NewSession {
-    /// Returns the log that starts with the root.
-    pub(crate) fn into_log(self) -> Result<Log, StoreError> {
-        let root = Record::Entry(self.root);
-        let mut tally = Tally::new(self.at);
-        tally.add(&root).map_err(|misfit| StoreError::misfit(&self.id, 1, misfit))?;
-        let info = SessionInfo {
+    /// Returns the header of the session and its first record.
+    pub(crate) fn into_rows(self) -> Result<(Header, Kept), StoreError> {
+        let mut tally = Tally::new(&self.id, self.at);
+        let root = tally.add(&self.id, Record::Entry(self.root))?;
+        let header = Header {
             id: self.id,
             title: self.title,
+            tags: BTreeSet::new(),
+            archived: false,
             workspace: self.workspace,
             created_at: self.at,
-            updated_at: tally.updated_at,
             head: tally.head,
             records: tally.seq,
             nodes: tally.nodes,
+            digest: Some(tally.digest),
         };
-        Ok(Log { info, records: vec![(1, root)] })
+        Ok((header, root))
     }
 }
 
 /// A session as a list shows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SessionInfo {
     /// Its name.
     pub id: SessionId,
     /// What people call it; may be empty.
     pub title: String,
+    /// Words that people sort it by.
+    pub tags: BTreeSet<String>,
+    /// Whether lists leave it out unless they are asked.
+    pub archived: bool,
     /// The folder that it works in, if any.
     pub workspace: Option<String>,
     /// When it was made.
@@ -127,11 +134,140 @@ pub struct SessionInfo {
     pub records: u64,
     /// How many of them are nodes.
     pub nodes: u64,
+    /// The bytes of all bodies, before equal parts are stored once.
+    pub bytes: u64,
+    /// The digest of the last record, and so of all.
+    pub digest: Digest,
 }
 
 impl SessionInfo {
-    /// The order of lists.
-    pub(crate) fn newest_first(&self, other: &Self) -> Ordering {
+    /// Returns the info of a session that has come as far as `tally`. For those who write a store.
+    pub fn new(header: &Header, tally: &Tally) -> Self {
+        SessionInfo {
+            id: header.id.clone(),
+            title: header.title.clone(),
+            tags: header.tags.clone(),
+            archived: header.archived,
+            workspace: header.workspace.clone(),
+            created_at: header.created_at,
+            updated_at: tally.updated_at,
+            head: tally.head,
+            records: tally.seq,
+            nodes: tally.nodes,
+            bytes: tally.bytes,
+            digest: tally.digest,
+        }
+    }
+
+    /// Moves it on to where the log now is. For those who write a store.
+    pub fn follow(&mut self, tally: &Tally) {
+        self.updated_at = tally.updated_at;
+        self.head = tally.head;
+        self.records = tally.seq;
+        self.nodes = tally.nodes;
+        self.bytes = tally.bytes;
+        self.digest = tally.digest;
+    }
+
+    /// Compares as lists are ordered: the one updated last comes first, and of equals the greatest id.
+    pub fn newest_first(&self, other: &Self) -> Ordering {
         (other.updated_at, &other.id).cmp(&(self.updated_at, &self.id))
+    }
+}
+
+/// What stands before the records of a session that is moved: how it is called, and what its records must come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "whoever writes an import makes one")]
+pub struct Header {
+    /// Its name.
+    pub id: SessionId,
+    /// What people call it.
+    pub title: String,
+    /// Words that people sort it by.
+    pub tags: BTreeSet<String>,
+    /// Whether lists leave it out.
+    pub archived: bool,
+    /// The folder that it works in, if any.
+    pub workspace: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Where the head must be at the end.
+    pub head: NodeId,
+    /// How many records there must be.
+    pub records: u64,
+    /// How many nodes.
+    pub nodes: u64,
+    /// The digest of the last record; nothing in files that were written before there were digests.
+    pub digest: Option<Digest>,
+}
+
+impl Header {
+    /// Returns the header of a session as it is.
+    pub fn of(info: &SessionInfo) -> Self {
+        Header {
+            id: info.id.clone(),
+            title: info.title.clone(),
+            tags: info.tags.clone(),
+            archived: info.archived,
+            workspace: info.workspace.clone(),
+            created_at: info.created_at,
+            head: info.head,
+            records: info.records,
+            nodes: info.nodes,
+            digest: Some(info.digest),
+        }
+    }
+}
+
+/// What is to change about how a session is called and listed. What is `None` stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Amend {
+    /// The title.
+    pub title: Option<String>,
+    /// All tags.
+    pub tags: Option<BTreeSet<String>>,
+    /// Whether it is archived.
+    pub archived: Option<bool>,
+}
+
+impl Amend {
+    /// Returns a change of the title.
+    pub fn title(title: impl Into<String>) -> Self {
+        Amend { title: Some(title.into()), ..Amend::default() }
+    }
+
+    /// Returns a change of all tags.
+    pub fn tags<T: Into<String>>(tags: impl IntoIterator<Item = T>) -> Self {
+        Amend { tags: Some(tags.into_iter().map(Into::into).collect()), ..Amend::default() }
+    }
+
+    /// Returns a change into the archive or out of it.
+    pub fn archived(archived: bool) -> Self {
+        Amend { archived: Some(archived), ..Amend::default() }
+    }
+
+    /// Changes an info. For those who write a store.
+    pub fn apply(self, info: &mut SessionInfo) {
+        if let Some(title) = self.title {
+            info.title = title;
+        }
+        if let Some(tags) = self.tags {
+            info.tags = tags;
+        }
+        if let Some(archived) = self.archived {
+            info.archived = archived;
+        }
+    }
+
+    /// Checks that every store can keep it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Body`] if a word has a NUL.
+    pub fn check(&self, session: &SessionId) -> Result<(), StoreError> {
+        let mut words = self.title.iter().chain(self.tags.iter().flatten());
+        let checked = words.try_for_each(|word| check_name(word));
+        checked.map_err(|reason| StoreError::body(session, "title", reason))
     }
 }

@@ -1,20 +1,26 @@
 //! What every store can do.
 //!
-//! Reading, posting and listing need no lock and work while somebody writes. Writing needs the session's lock *and* the
-//! right expectations: the lock keeps honest writers apart, the expectations catch everything else.
+//! Reading, posting and listing need no lease and work while somebody writes. Writing needs the session's lease *and* the
+//! right expectations: the lease keeps honest writers apart, its token fences out those who have lost it, and the
+//! expectations catch everything else.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use trunkline_message_tree::Timestamp;
+use trunkline_message_tree::{Message, NodeId, Timestamp};
 
-use crate::{Batch, InboxId, Letter, Log, NewSession, Receipt, Record, SessionId, SessionInfo, StoreError};
+use crate::{
+    Activity, Amend, Batch, Collected, Digest, FoundNote, ImportError, InboxId, Kept, Letter, LetterState,
+    Log, NewSession, NoteQuery, Outline, Receipt, Record, Restoring, Resumed, SessionId, SessionInfo,
+    StoreError, Verified, reading,
+};
 
-/// Keeps sessions. All stores give the same answers to the same calls.
+/// Keeps sessions. All stores give the same answers to the same calls, but for the level in a receipt.
 ///
 /// A write that was begun is finished even if its future is dropped: afterwards all of it is there, or nothing.
+/// The methods with a body are made of the others; a store replaces them where it can do better.
 ///
 /// # Errors
 ///
@@ -22,59 +28,70 @@ use crate::{Batch, InboxId, Letter, Log, NewSession, Receipt, Record, SessionId,
 /// [`StoreError::Io`], [`StoreError::Corrupt`] and [`StoreError::Database`] where the store is on a disk.
 #[async_trait]
 pub trait SessionStore: Send + Sync {
-    /// Makes a session with its root as record 1. Takes no lock.
+    /// Makes a session with all its records in one step, as for an import: nobody sees it before it is whole, and if
+    /// that fails nothing of it is left. Takes no lease. The records are read a chunk at a time.
     ///
     /// # Errors
     ///
-    /// [`StoreError::SessionExists`] if the id is taken; [`StoreError::Misfit`] if the root is not one.
-    async fn create(&self, new: NewSession) -> Result<(), StoreError>;
+    /// [`ImportError::Store`] with [`StoreError::SessionExists`] if the id is taken; what `restoring` finds wrong.
+    async fn restore(&self, restoring: Restoring<'_>) -> Result<SessionInfo, ImportError>;
 
-    /// Makes a session with all its records in one step, as for an import. Takes no lock.
+    /// Becomes the one writer of a session until the lease is dropped, the process dies, or somebody takes it over.
+    ///
+    /// Does not wait: who cannot have the lease leaves a letter with [`post`](SessionStore::post).
     ///
     /// # Errors
     ///
-    /// [`StoreError::SessionExists`] if the id is taken; [`StoreError::Misfit`], [`StoreError::Body`] or
-    /// [`StoreError::BadRecord`] if the log is not one that a store could have given.
-    async fn restore(&self, log: Log) -> Result<(), StoreError>;
+    /// [`StoreError::UnknownSession`]; [`StoreError::Locked`] if anybody alive holds it, also in this process, and
+    /// `claim` is not [`Claim::TakeOver`].
+    async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError>;
 
-    /// Becomes the one writer of a session until the lock is dropped or the process dies.
-    ///
-    /// Does not wait: who cannot have the lock leaves a letter with [`post`](SessionStore::post).
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::UnknownSession`]; [`StoreError::Locked`] if anybody holds it, also in this process.
-    async fn lock(&self, session: &SessionId) -> Result<WriterLock, StoreError>;
-
-    /// Returns whether somebody holds the session's lock now. By the time of the answer that may have changed.
+    /// Returns who holds the session's lease now and is alive. By the time of the answer that may have changed.
     ///
     /// # Errors
     ///
     /// [`StoreError::UnknownSession`].
-    async fn is_locked(&self, session: &SessionId) -> Result<bool, StoreError>;
+    async fn holder(&self, session: &SessionId) -> Result<Option<Holder>, StoreError>;
 
-    /// Adds a batch to the session of the lock, all of it or nothing. When it returns, the batch is kept.
+    /// Adds a batch to the session of the lease, all of it or nothing. When it returns, the batch is kept as the
+    /// receipt says.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Conflict`] if the log is not where the batch expects it; [`StoreError::NoSuchLetter`];
-    /// [`StoreError::Misfit`] or [`StoreError::Body`] for a record that cannot be kept;
-    /// [`StoreError::ForeignLock`] if another store gave the lock.
-    async fn append(&self, lock: &WriterLock, batch: Batch) -> Result<Receipt, StoreError>;
+    /// [`StoreError::Fenced`] if the lease has ended; [`StoreError::Conflict`] if the log is not where the batch expects
+    /// it; [`StoreError::NoSuchLetter`]; [`StoreError::KeyTaken`]; [`StoreError::Misfit`] or [`StoreError::Body`] for a
+    /// record that cannot be kept; [`StoreError::BufferLost`] if buffered records before it were lost;
+    /// [`StoreError::ForeignLease`] if another store gave the lease; [`StoreError::UnknownSession`] if it was deleted.
+    async fn append(&self, lease: &Lease, batch: Batch) -> Result<Receipt, StoreError>;
 
-    /// Reads a whole session as it is at one moment.
+    /// Reads up to `limit` records after number `after` as they are kept, oldest first. Fewer may come, but none only
+    /// at the end of the log.
     ///
     /// # Errors
     ///
     /// [`StoreError::UnknownSession`]; [`StoreError::BadRecord`] if one cannot be read.
-    async fn load(&self, session: &SessionId) -> Result<Log, StoreError>;
+    async fn read(&self, session: &SessionId, after: u64, limit: usize) -> Result<Vec<Kept>, StoreError>;
 
-    /// Reads the records after number `seq` with their numbers, oldest first; 0 reads all.
+    /// Returns the shape of a session's tree, without what was said.
     ///
     /// # Errors
     ///
-    /// Those of [`load`](SessionStore::load).
-    async fn load_after(&self, session: &SessionId, seq: u64) -> Result<Vec<(u64, Record)>, StoreError>;
+    /// [`StoreError::UnknownSession`].
+    async fn outline(&self, session: &SessionId) -> Result<Outline, StoreError>;
+
+    /// Returns the messages of some nodes, in the order that was asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownSession`]; [`StoreError::Misfit`] if there is no such node; [`StoreError::BadRecord`].
+    async fn messages(&self, session: &SessionId, nodes: &[NodeId]) -> Result<Vec<Message>, StoreError>;
+
+    /// Returns the bytes of the blob with that digest, if the session has one.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownSession`]; [`StoreError::BadRecord`].
+    async fn blob(&self, session: &SessionId, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Returns what a list shows of one session.
     ///
@@ -83,21 +100,31 @@ pub trait SessionStore: Send + Sync {
     /// [`StoreError::UnknownSession`].
     async fn info(&self, session: &SessionId) -> Result<SessionInfo, StoreError>;
 
-    /// Returns all sessions: the one updated last comes first, and of equals the greatest id.
+    /// Returns all sessions, archived ones too: the one updated last comes first, and of equals the greatest id.
     ///
     /// # Errors
     ///
     /// None of its own.
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError>;
 
-    /// Gives a session another title. Needs no lock: it is not part of the log.
+    /// Changes how a session is called and listed. Needs no lease: it is not part of the log.
     ///
     /// # Errors
     ///
-    /// [`StoreError::UnknownSession`].
-    async fn set_title(&self, session: &SessionId, title: &str) -> Result<(), StoreError>;
+    /// [`StoreError::UnknownSession`]; [`StoreError::Body`] for a word with a NUL.
+    async fn amend(&self, session: &SessionId, amend: Amend) -> Result<(), StoreError>;
 
-    /// Leaves a letter for the writer of a session. Needs no lock.
+    /// Removes a session with everything that was ever written to it. Cannot be undone.
+    ///
+    /// Parts that other sessions also have stay for them; the room of others is given back by
+    /// [`collect`](SessionStore::collect).
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownSession`]; [`StoreError::Locked`] if anybody alive holds its lease.
+    async fn delete(&self, session: &SessionId) -> Result<(), StoreError>;
+
+    /// Leaves a letter for the writer of a session. Needs no lease.
     ///
     /// # Errors
     ///
@@ -116,20 +143,152 @@ pub trait SessionStore: Send + Sync {
     ///
     /// [`StoreError::UnknownSession`].
     async fn inbox(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError>;
+
+    /// Tells what became of a letter.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownSession`]; [`StoreError::NoSuchLetter`] if it was never posted.
+    async fn letter(&self, session: &SessionId, letter: InboxId) -> Result<LetterState, StoreError>;
+
+    /// Finds keys of notes by layer, kind, key and state, in one session or in all: the newest note of each key, in the
+    /// order of sessions' ids and records.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownSession`] if the query names one that does not exist.
+    async fn notes(&self, query: &NoteQuery) -> Result<Vec<FoundNote>, StoreError>;
+
+    /// Waits until a session's activity is not what it was when `seen` was returned, and returns what it is now; with
+    /// `Activity::default()` it returns at once. May be dropped at any time.
+    ///
+    /// This is how followers, writers with an inbox, and senders of letters wait.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownSession`], also if it is deleted meanwhile.
+    async fn changed(&self, session: &SessionId, seen: Activity) -> Result<Activity, StoreError>;
+
+    /// Gives back the room of what nothing needs any more: parts of deleted sessions, and imports that were cut off. With
+    /// `dry_run` it only says what it would do.
+    ///
+    /// A session that was not deleted loses nothing: whatever its head, its abandoned branches, its undo log or its
+    /// notes need is part of its log, and the log is kept whole.
+    ///
+    /// # Errors
+    ///
+    /// None of its own.
+    async fn collect(&self, dry_run: bool) -> Result<Collected, StoreError>;
+
+    /// Makes a session with its root as record 1. Takes no lease.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::SessionExists`] if the id is taken; [`StoreError::Misfit`] if the root is not one.
+    async fn create(&self, new: NewSession) -> Result<(), StoreError> {
+        let (header, root) = new.into_rows()?;
+        let mut rows = std::iter::once(Ok(root));
+        let session = header.id.clone();
+        match self.restore(Restoring::new(header, &mut rows)).await {
+            Ok(_) => Ok(()),
+            Err(ImportError::Store { source }) => Err(*source),
+            // One record that was just checked.
+            Err(error) => Err(StoreError::BadRecord { session, seq: 1, reason: error.to_string() }),
+        }
+    }
+
+    /// Becomes the one writer of a session if nobody alive is: [`claim`](SessionStore::claim) with [`Claim::IfFree`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`claim`](SessionStore::claim).
+    async fn lease(&self, session: &SessionId) -> Result<Lease, StoreError> {
+        self.claim(session, Claim::IfFree).await
+    }
+
+    /// Reads a whole session as it is at one moment.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownSession`]; [`StoreError::BadRecord`] if one cannot be read.
+    async fn load(&self, session: &SessionId) -> Result<Log, StoreError> {
+        reading::load(self, session).await
+    }
+
+    /// Reads the records after number `seq` with their numbers, oldest first; 0 reads all.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](SessionStore::load).
+    async fn load_after(&self, session: &SessionId, seq: u64) -> Result<Vec<(u64, Record)>, StoreError> {
+        reading::load_after(self, session, seq).await
+    }
+
+    /// Reads what is needed to go on with a long session: its shape, and its last `records` records. Earlier messages
+    /// are read when they are needed, with [`messages`](SessionStore::messages).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`load`](SessionStore::load).
+    async fn resume(&self, session: &SessionId, records: usize) -> Result<Resumed, StoreError> {
+        reading::resume(self, session, records).await
+    }
+
+    /// Proves that no record of a session was changed, dropped or reordered since it was written, by computing all
+    /// digests anew.
+    ///
+    /// That the *end* of the log was not cut off is proven only against something that was kept elsewhere: compare
+    /// with a [`Receipt`] by [`Verified::holds`].
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::BrokenChain`], [`StoreError::BadRecord`] or [`StoreError::Misfit`] name the first record that is not
+    /// as it was written; [`StoreError::UnknownSession`].
+    async fn verify(&self, session: &SessionId) -> Result<Verified, StoreError> {
+        reading::verify(self, session).await
+    }
 }
 
-/// The right to write one session, until it is dropped.
+/// How the lease of a session is asked for.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Claim {
+    /// Only if nobody alive holds it.
+    IfFree,
+    /// In any case: whoever holds it is fenced out, and can write nothing more.
+    TakeOver,
+}
+
+/// Who holds a lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Holder {
+    /// Who it is, such as `process 4711`, where that is known.
+    pub name: Option<String>,
+    /// The fencing token of the lease: it grows with each lease of the session.
+    pub token: u64,
+}
+
+impl Holder {
+    /// Returns a holder; for those who write a store.
+    pub fn new(name: Option<String>, token: u64) -> Self {
+        Holder { name, token }
+    }
+}
+
+/// The right to write one session, until it is dropped or somebody takes the session over.
 ///
-/// A write that is under way holds on to it, so nobody else can begin before that write has ended.
-pub struct WriterLock {
+/// It costs some hundred bytes, and neither a thread nor an open file.
+pub struct Lease {
     session: SessionId,
+    token: u64,
     guard: Arc<dyn Any + Send + Sync>,
 }
 
-impl WriterLock {
-    /// Returns a lock on `session` that lasts as long as `guard`; for those who write a store.
-    pub fn new<G: Any + Send + Sync>(session: SessionId, guard: G) -> Self {
-        WriterLock { session, guard: Arc::new(guard) }
+impl Lease {
+    /// Returns a lease on `session` that lasts as long as `guard`; for those who write a store.
+    pub fn new<G: Any + Send + Sync>(session: SessionId, token: u64, guard: G) -> Self {
+        Lease { session, token, guard: Arc::new(guard) }
     }
 
     /// Returns the session that may be written.
@@ -137,16 +296,24 @@ impl WriterLock {
         &self.session
     }
 
+    /// Returns the fencing token: each lease of a session has a greater one than all before it.
+    pub fn token(&self) -> u64 {
+        self.token
+    }
+
     /// Returns the guard that the store put in, if it is of that type.
     ///
-    /// A store keeps it until its write has ended, and compares it with itself to refuse the locks of others.
+    /// A store keeps it until its write has ended, and compares it with itself to refuse the leases of others.
     pub fn guard<G: Any + Send + Sync>(&self) -> Option<Arc<G>> {
         Arc::clone(&self.guard).downcast().ok()
     }
 }
 
-impl fmt::Debug for WriterLock {
+impl fmt::Debug for Lease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WriterLock").field("session", &self.session).finish_non_exhaustive()
+        f.debug_struct("Lease")
+            .field("session", &self.session)
+            .field("token", &self.token)
+            .finish_non_exhaustive()
     }
 }

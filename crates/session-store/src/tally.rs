@@ -1,82 +1,157 @@
-//! Counts records and refuses those that no tree could replay.
+//! Counts and chains records and refuses those that no tree could replay.
 //!
-//! Both stores and the import use it, so that a log that was accepted anywhere can be read everywhere. It holds four
-//! numbers, not the tree: whether an undo names the right move is for the tree to say.
+//! All stores and the import use it, so that a log that was accepted anywhere can be read everywhere. It holds some
+//! numbers and a digest, not the tree: whether an undo names the right move is for the tree to say.
 
-use serde_json::value::RawValue;
-use trunkline_message_tree::{Entry, NodeId, Timestamp, TreeError};
+use trunkline_message_tree::{NodeId, Timestamp, TreeError};
 
-use crate::{Note, Position, Record, SessionInfo};
+use crate::record::check_body;
+use crate::{Digest, Kept, Position, Record, SessionId, SessionInfo, Spine, StoreError};
 
-/// How far a log has come, with what is needed to judge the next record.
+/// How far a log has come, with what is needed to judge the next record. For those who write a store.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub(crate) seq: u64,
-    pub(crate) nodes: u64,
-    pub(crate) head: NodeId,
-    pub(crate) updated_at: Timestamp,
-}
-
-/// Why a record cannot come next.
-#[derive(Debug)]
-pub(crate) enum Misfit {
-    Tree(TreeError),
-    Body { kind: String, reason: &'static str },
+#[non_exhaustive]
+pub struct Tally {
+    /// The number of the last record; 0 before the first.
+    pub seq: u64,
+    /// How many nodes there are.
+    pub nodes: u64,
+    /// The end of the trunk.
+    pub head: NodeId,
+    /// The latest time that a record carries.
+    pub updated_at: Timestamp,
+    /// The bytes of all bodies.
+    pub bytes: u64,
+    /// The digest of the last record.
+    pub digest: Digest,
 }
 
 impl Tally {
-    /// Returns the tally of a log without records.
-    pub(crate) fn new(created_at: Timestamp) -> Self {
-        Tally { seq: 0, nodes: 0, head: NodeId::ROOT, updated_at: created_at }
+    /// Returns the tally of a session without records.
+    pub fn new(session: &SessionId, created_at: Timestamp) -> Self {
+        Tally {
+            seq: 0,
+            nodes: 0,
+            head: NodeId::ROOT,
+            updated_at: created_at,
+            bytes: 0,
+            digest: Digest::genesis(session),
+        }
     }
 
     /// Returns the tally that a session's row claims.
-    pub(crate) fn of(info: &SessionInfo) -> Self {
-        Tally { seq: info.records, nodes: info.nodes, head: info.head, updated_at: info.updated_at }
+    pub fn of(info: &SessionInfo) -> Self {
+        Tally {
+            seq: info.records,
+            nodes: info.nodes,
+            head: info.head,
+            updated_at: info.updated_at,
+            bytes: info.bytes,
+            digest: info.digest,
+        }
     }
 
-    pub(crate) fn position(self) -> Position {
+    /// Returns where that is.
+    pub fn position(&self) -> Position {
         Position { seq: self.seq, head: self.head }
     }
 
-    /// Counts one more record.
-    pub(crate) fn add(&mut self, record: &Record) -> Result<(), Misfit> {
-        match record {
-            Record::Entry(entry) => self.add_entry(entry).map_err(Misfit::Tree)?,
-            // Nothing may stand before the root.
-            Record::Note(_) if self.seq == 0 => return Err(Misfit::Tree(TreeError::NoRoot)),
-            Record::Note(Note { kind, body, .. }) => {
-                check_body(body).map_err(|reason| Misfit::Body { kind: kind.clone(), reason })?;
-            }
+    /// Counts one more record and gives it its number and its place in the chain.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Misfit`] or [`StoreError::Body`].
+    pub fn add(&mut self, session: &SessionId, record: Record) -> Result<Kept, StoreError> {
+        let (spine, body) = Kept::parts(record);
+        self.check(session, &spine, &body)?;
+        let kept = Kept::chained(self.seq + 1, spine, body, self.digest);
+        self.count(&kept);
+        Ok(kept)
+    }
+
+    /// Counts a record that comes with its number and digest, from a file or another store.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Misfit`], [`StoreError::Body`]; [`StoreError::BadRecord`] if it is not the next one or cannot be
+    /// read; [`StoreError::BrokenChain`] if the digest is not the one that follows.
+    pub fn add_kept(&mut self, session: &SessionId, kept: &Kept) -> Result<(), StoreError> {
+        let seq = self.seq + 1;
+        if kept.seq != seq {
+            let reason = format!("record {} stands in its place", kept.seq);
+            return Err(StoreError::BadRecord { session: session.clone(), seq, reason });
         }
-        self.seq += 1;
-        self.updated_at = self.updated_at.max(record.at());
+        self.check(session, &kept.spine, &kept.body)?;
+        kept.record(session)?;
+        self.follow(session, kept)
+    }
+
+    /// Counts a record whose tree and body are not looked at, if its digest follows.
+    fn follow(&mut self, session: &SessionId, kept: &Kept) -> Result<(), StoreError> {
+        let canonical = Kept::canonical(kept.seq, &kept.spine, Digest::of(kept.body.as_bytes()), self.digest);
+        let expected = Digest::of(canonical.as_bytes());
+        if expected != kept.digest {
+            return Err(StoreError::BrokenChain {
+                session: session.clone(),
+                seq: kept.seq,
+                expected,
+                found: kept.digest,
+            });
+        }
+        self.count(kept);
         Ok(())
     }
 
-    fn add_entry(&mut self, entry: &Entry) -> Result<(), TreeError> {
-        match entry {
-            Entry::Node { id: NodeId::ROOT, parent: None, .. } if self.nodes == 0 => {}
-            _ if self.nodes == 0 => return Err(TreeError::NoRoot),
-            Entry::Node { id, parent, filed, .. } => {
-                let expected = u32::try_from(self.nodes).map(NodeId::new).map_err(|_| TreeError::Full)?;
-                let parent = parent.filter(|_| *id == expected);
-                let parent = parent.ok_or(TreeError::OutOfOrder { found: *id, expected })?;
-                self.check_exists(parent)?;
+    fn count(&mut self, kept: &Kept) {
+        self.seq = kept.seq;
+        self.digest = kept.digest;
+        self.updated_at = self.updated_at.max(kept.spine.at());
+        self.bytes = self.bytes.saturating_add(kept.body.len() as u64);
+        match kept.spine {
+            Spine::Node { id, filed, .. } => {
+                self.nodes += 1;
                 if !filed {
-                    self.check_head(parent)?;
-                    self.head = *id;
+                    self.head = id;
                 }
             }
-            Entry::Move(head_move) => {
-                self.check_head(head_move.from)?;
-                self.check_exists(head_move.to)?;
-                self.head = head_move.to;
-                return Ok(());
+            Spine::Move { to, .. } => self.head = to,
+            Spine::Note { .. } | Spine::Blob { .. } => {}
+        }
+    }
+
+    fn check(&self, session: &SessionId, spine: &Spine, body: &str) -> Result<(), StoreError> {
+        let seq = self.seq + 1;
+        let misfit = |source| StoreError::Misfit { session: session.clone(), seq, source };
+        match spine {
+            Spine::Node { id, parent, filed, .. } => self.check_node(*id, *parent, *filed).map_err(misfit),
+            _ if self.nodes == 0 => Err(misfit(TreeError::NoRoot)),
+            Spine::Move { from, to, .. } => {
+                self.check_head(*from).and_then(|()| self.check_exists(*to)).map_err(misfit)
+            }
+            Spine::Note { layer, kind, key, .. } => {
+                let fault = |reason| StoreError::body(session, kind, reason);
+                check_body(body).map_err(fault)?;
+                let key = key.iter().flat_map(|key| [&key.key, &key.state]);
+                [layer, kind].into_iter().chain(key).try_for_each(|name| check_name(name)).map_err(fault)
+            }
+            Spine::Blob { layer, kind, .. } => {
+                let names = [layer, kind].into_iter();
+                let mut checked = names.map(|name| check_name(name));
+                checked.try_for_each(|one| one).map_err(|reason| StoreError::body(session, kind, reason))
             }
         }
-        self.nodes += 1;
-        Ok(())
+    }
+
+    fn check_node(&self, id: NodeId, parent: Option<NodeId>, filed: bool) -> Result<(), TreeError> {
+        if self.nodes == 0 {
+            let root = id == NodeId::ROOT && parent.is_none() && !filed;
+            return if root && self.seq == 0 { Ok(()) } else { Err(TreeError::NoRoot) };
+        }
+        let expected = u32::try_from(self.nodes).map(NodeId::new).map_err(|_| TreeError::Full)?;
+        let parent = parent.filter(|_| id == expected);
+        let parent = parent.ok_or(TreeError::OutOfOrder { found: id, expected })?;
+        self.check_exists(parent)?;
+        if filed { Ok(()) } else { self.check_head(parent) }
     }
 
     fn check_head(&self, expected: NodeId) -> Result<(), TreeError> {
@@ -95,14 +170,10 @@ impl Tally {
     }
 }
 
-/// Checks that a body can stand inside a line of the interchange form without a byte being changed.
-pub(crate) fn check_body(body: &str) -> Result<&RawValue, &'static str> {
-    let raw: &RawValue = serde_json::from_str(body).map_err(|_| "it is not JSON")?;
-    if raw.get().len() != body.len() {
-        return Err("there is white space around the JSON");
+/// Checks that a name can be kept by every store: PostgreSQL has no place for the character NUL.
+pub(crate) fn check_name(name: &str) -> Result<(), &'static str> {
+    match name.contains('\0') {
+        true => Err("a name has a NUL character"),
+        false => Ok(()),
     }
-    if body.contains(['\n', '\r']) {
-        return Err("the JSON is not on one line");
-    }
-    Ok(raw)
 }

@@ -1,0 +1,87 @@
+//! Letters for whoever writes a session, and how one waits for what becomes of them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use trunkline_message_tree::Timestamp;
+
+use crate::{SessionId, SessionStore, StoreError};
+
+/// The name of a letter in one session's inbox, counted from 1 and never given twice.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct InboxId(pub u64);
+
+impl fmt::Display for InboxId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// A message to whoever holds the session, from somebody who does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter {
+    /// Its name.
+    pub id: InboxId,
+    /// When it was posted, as its sender says.
+    pub at: Timestamp,
+    /// What it asks for, such as `prompt`.
+    pub kind: String,
+    /// JSON on one line without white space around it, kept byte for byte.
+    pub body: String,
+}
+
+/// What became of a letter.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a letter waits or has taken effect; there is nothing between")]
+pub enum LetterState {
+    /// No batch has consumed it yet.
+    Waiting,
+    /// A batch has consumed it.
+    Consumed {
+        /// The number of the last record after that batch.
+        seq: u64,
+    },
+}
+
+/// What has happened in a session so far, as three counters. Equal counters mean that nothing happened in between.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Activity {
+    /// How many records there are.
+    pub records: u64,
+    /// How many letters ever came.
+    pub posted: u64,
+    /// How many of them were consumed.
+    pub consumed: u64,
+}
+
+impl Activity {
+    /// Returns the counters; for those who write a store.
+    pub fn new(records: u64, posted: u64, consumed: u64) -> Self {
+        Activity { records, posted, consumed }
+    }
+}
+
+/// Waits until a letter has taken effect, and returns the number of the last record after that.
+///
+/// If its session has no live writer this waits for the next one: see
+/// [`SessionStore::holder`](SessionStore::holder), and take the lease instead.
+///
+/// # Errors
+///
+/// [`StoreError::NoSuchLetter`] if it was never posted; [`StoreError::UnknownSession`], also if it is deleted meanwhile.
+pub async fn consumed<S: SessionStore + ?Sized>(
+    store: &S,
+    session: &SessionId,
+    letter: InboxId,
+) -> Result<u64, StoreError> {
+    let mut seen = Activity::default();
+    loop {
+        // Before the letter is looked at, so that what happens in between is not missed.
+        seen = store.changed(session, seen).await?;
+        if let LetterState::Consumed { seq } = store.letter(session, letter).await? {
+            return Ok(seq);
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! What is read from a store: whole sessions, the shape of one, its growth while somebody writes, and proof.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use trunkline_message_tree::{Entry, NodeId, Timestamp};
+
+use crate::tally::Tally;
+use crate::{
+    Activity, Digest, Kept, Position, Receipt, Record, SessionId, SessionInfo, SessionStore, StoreError,
+};
+
+/// How many records are asked for at once.
+const PAGE: usize = 1024;
+
+/// A session with everything that was ever written to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Log {
+    /// What a list would show of it.
+    pub info: SessionInfo,
+    /// All records with their numbers, oldest first.
+    pub records: Vec<(u64, Record)>,
+}
+
+impl Log {
+    /// Returns a log; for those who write a store.
+    pub fn new(info: SessionInfo, records: Vec<(u64, Record)>) -> Self {
+        Log { info, records }
+    }
+
+    /// Returns the entries without notes and blobs, as
+    /// [`MessageTree::replay`](trunkline_message_tree::MessageTree::replay) reads them.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.records.iter().filter_map(|(_, record)| match record {
+            Record::Entry(entry) => Some(entry),
+            Record::Note(_) | Record::Blob(_) => None,
+        })
+    }
+
+    /// Returns how far it has come.
+    pub fn position(&self) -> Position {
+        Position { seq: self.info.records, head: self.info.head }
+    }
+}
+
+/// The shape of a session's tree, four bytes a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline {
+    // Of each node after the root; each is smaller than the node that has it.
+    parents: Vec<u32>,
+    head: NodeId,
+}
+
+impl Outline {
+    /// Returns the outline of a tree in which every node continues the one before it, but for those in `branches`:
+    /// pairs of a node and its parent, in the order of nodes. For those who write a store.
+    ///
+    /// # Errors
+    ///
+    /// What does not fit, in words.
+    pub fn new(
+        nodes: u64,
+        head: NodeId,
+        branches: impl IntoIterator<Item = (NodeId, NodeId)>,
+    ) -> Result<Self, String> {
+        let nodes = u32::try_from(nodes).map_err(|_| format!("{nodes} nodes are too many"))?;
+        if head.index() >= nodes as usize {
+            return Err(format!("the head is {head} of {nodes} nodes"));
+        }
+        let mut parents: Vec<u32> = (0..nodes - 1).collect();
+        for (node, parent) in branches {
+            let place = node.index().checked_sub(1).and_then(|place| parents.get_mut(place));
+            match (place, u32::try_from(parent.index())) {
+                (Some(place), Ok(index)) if parent < node => *place = index,
+                _ => return Err(format!("{parent} cannot be the parent of {node} of {nodes} nodes")),
+            }
+        }
+        Ok(Outline { parents, head })
+    }
+
+    /// Returns how many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.parents.len() + 1
+    }
+
+    /// Returns the end of the trunk.
+    pub fn head(&self) -> NodeId {
+        self.head
+    }
+
+    /// Returns the node that a node continues or is filed under; nothing for the root and for nodes that do not exist.
+    pub fn parent(&self, node: NodeId) -> Option<NodeId> {
+        let place = node.index().checked_sub(1)?;
+        self.parents.get(place).copied().map(NodeId::new)
+    }
+
+    /// Returns the trunk from the head back to the root.
+    pub fn trunk(&self) -> impl Iterator<Item = NodeId> {
+        std::iter::successors(Some(self.head), |node| self.parent(*node))
+    }
+}
+
+/// What is needed to go on with a long session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Resumed {
+    /// What a list would show of it.
+    pub info: SessionInfo,
+    /// The shape of its tree.
+    pub outline: Outline,
+    /// The last records with their numbers, oldest first.
+    pub last: Vec<(u64, Record)>,
+}
+
+impl Resumed {
+    /// Returns what was read; for those who write a store.
+    pub fn new(info: SessionInfo, outline: Outline, last: Vec<(u64, Record)>) -> Self {
+        Resumed { info, outline, last }
+    }
+}
+
+/// What a verified log was found to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Verified {
+    /// How many records there are.
+    pub records: u64,
+    /// The digest of the last one.
+    pub digest: Digest,
+    /// The digest of every record, by number less one.
+    pub digests: Vec<Digest>,
+}
+
+impl Verified {
+    /// Returns whether a receipt that was kept elsewhere names a record of this log: then the log is what it was up to
+    /// there, and nothing of that was cut off.
+    pub fn holds(&self, receipt: &Receipt) -> bool {
+        let place = receipt.seq.checked_sub(1).and_then(|place| usize::try_from(place).ok());
+        place.and_then(|place| self.digests.get(place)) == Some(&receipt.digest)
+    }
+}
+
+pub(crate) async fn load<S: SessionStore + ?Sized>(
+    store: &S,
+    session: &SessionId,
+) -> Result<Log, StoreError> {
+    let info = store.info(session).await?;
+    let records = records(store, session, 0, info.records).await?;
+    Ok(Log { info, records })
+}
+
+pub(crate) async fn load_after<S: SessionStore + ?Sized>(
+    store: &S,
+    session: &SessionId,
+    seq: u64,
+) -> Result<Vec<(u64, Record)>, StoreError> {
+    let info = store.info(session).await?;
+    records(store, session, seq, info.records).await
+}
+
+pub(crate) async fn resume<S: SessionStore + ?Sized>(
+    store: &S,
+    session: &SessionId,
+    last: usize,
+) -> Result<Resumed, StoreError> {
+    loop {
+        let info = store.info(session).await?;
+        let outline = store.outline(session).await?;
+        // Somebody may have written between the two.
+        if outline.nodes() as u64 == info.nodes && outline.head() == info.head {
+            let after = info.records.saturating_sub(last as u64);
+            let last = records(store, session, after, info.records).await?;
+            return Ok(Resumed { info, outline, last });
+        }
+    }
+}
+
+/// Reads the records `after < seq <= until`. A log only grows, so what it was at one moment is a prefix of what it is,
+/// and no transaction is needed to read it page by page.
+async fn records<S: SessionStore + ?Sized>(
+    store: &S,
+    session: &SessionId,
+    after: u64,
+    until: u64,
+) -> Result<Vec<(u64, Record)>, StoreError> {
+    let mut pages = Pages::new(after, until);
+    let mut records = Vec::new();
+    while let Some(kept) = pages.next(store, session).await? {
+        records.push((kept.seq, kept.record(session)?));
+    }
+    Ok(records)
+}
+
+pub(crate) async fn verify<S: SessionStore + ?Sized>(
+    store: &S,
+    session: &SessionId,
+) -> Result<Verified, StoreError> {
+    let info = store.info(session).await?;
+    let mut tally = Tally::new(session, Timestamp(0));
+    let mut digests = Vec::new();
+    let mut pages = Pages::new(0, info.records);
+    while let Some(kept) = pages.next(store, session).await? {
+        tally.add_kept(session, &kept)?;
+        digests.push(kept.digest);
+    }
+    let claimed = Tally::of(&info);
+    let found = (tally.seq, tally.nodes, tally.head, tally.digest);
+    if found != (claimed.seq, claimed.nodes, claimed.head, claimed.digest) {
+        let reason = format!(
+            "the log ends at {} with {} nodes and digest {}, the session says {} with {} and {}",
+            tally.position(),
+            tally.nodes,
+            tally.digest,
+            claimed.position(),
+            claimed.nodes,
+            claimed.digest
+        );
+        return Err(StoreError::BadRecord { session: session.clone(), seq: tally.seq, reason });
+    }
+    Ok(Verified { records: tally.seq, digest: tally.digest, digests })
+}
+
+/// Reads a range of a log page by page.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    next: u64,
+    until: u64,
+    page: VecDeque<Kept>,
+}
+
+impl Pages {
+    /// Returns the pages of the records `after < seq <= until`.
+    pub(crate) fn new(after: u64, until: u64) -> Self {
+        Pages { next: after.saturating_add(1), until, page: VecDeque::new() }
+    }
+
+    /// Returns the next record, or nothing after the last one.
+    pub(crate) async fn next<S: SessionStore + ?Sized>(
+        &mut self,
+        store: &S,
+        session: &SessionId,
+    ) -> Result<Option<Kept>, StoreError> {
+        if self.next > self.until {
+            return Ok(None);
+        }
+        let bad = |seq, reason: String| StoreError::BadRecord { session: session.clone(), seq, reason };
+        if self.page.is_empty() {
+            let left = usize::try_from(self.until - self.next + 1).unwrap_or(usize::MAX);
+            self.page = store.read(session, self.next - 1, left.min(PAGE)).await?.into();
+        }
+        let kept = self.page.pop_front().ok_or_else(|| bad(self.next, "it is missing".to_owned()))?;
+        if kept.seq != self.next {
+            return Err(bad(self.next, format!("record {} stands in its place", kept.seq)));
+        }
+        self.next += 1;
+        Ok(Some(kept))
+    }
+}
+
+/// Sees the records of a session in order as they are written, by whomever. Any number may follow.
+pub struct Follower {
+    store: Arc<dyn SessionStore>,
+    session: SessionId,
+    seen: Activity,
+    /// The number of the last record that was given.
+    after: u64,
+}
+
+impl Follower {
+    /// Returns a follower that begins after record `after`; 0 begins at the first.
+    pub fn new(store: Arc<dyn SessionStore>, session: SessionId, after: u64) -> Self {
+        Follower { store, session, seen: Activity::default(), after }
+    }
+
+    /// Waits for records that were not given yet and returns them with their numbers, at least one. May be dropped at any
+    /// time without losing any.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownSession`], also if it is deleted meanwhile; [`StoreError::BadRecord`].
+    pub async fn next(&mut self) -> Result<Vec<(u64, Record)>, StoreError> {
+        loop {
+            let page = self.store.read(&self.session, self.after, PAGE).await?;
+            let numbered = (self.after + 1..).zip(&page);
+            let found: Result<Vec<(u64, Record)>, StoreError> = numbered
+                .map(|(seq, kept)| match kept.seq == seq {
+                    true => Ok((seq, kept.record(&self.session)?)),
+                    false => Err(StoreError::BadRecord {
+                        session: self.session.clone(),
+                        seq,
+                        reason: format!("record {} stands in its place", kept.seq),
+                    }),
+                })
+                .collect();
+            let found = found?;
+            if let Some((last, _)) = found.last() {
+                self.after = *last;
+                return Ok(found);
+            }
+            self.seen = self.store.changed(&self.session, self.seen).await?;
+        }
+    }
+}
+
+impl std::fmt::Debug for Follower {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Follower")
+            .field("session", &self.session)
+            .field("after", &self.after)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,113 @@
+//! A session that comes from elsewhere: checked record by record while a store takes it in.
+
+use std::fmt;
+
+use crate::{Header, ImportError, Kept, Log, SessionId, SessionInfo, StoreError, Tally};
+
+/// How many bytes of bodies come in one chunk at most, beyond the first record.
+const CHUNK_BYTES: usize = 4 * 1024 * 1024;
+
+/// A session on its way into a store. [`SessionStore::restore`](crate::SessionStore::restore) takes it.
+pub struct Restoring<'a> {
+    header: Header,
+    tally: Tally,
+    rows: &'a mut (dyn Iterator<Item = Result<Kept, ImportError>> + Send),
+}
+
+impl<'a> Restoring<'a> {
+    /// Returns a session with records that come one by one, oldest first.
+    pub fn new(
+        header: Header,
+        rows: &'a mut (dyn Iterator<Item = Result<Kept, ImportError>> + Send),
+    ) -> Self {
+        let tally = Tally::new(&header.id, header.created_at);
+        Restoring { header, tally, rows }
+    }
+
+    /// Returns the session's name.
+    pub fn session(&self) -> &SessionId {
+        &self.header.id
+    }
+
+    /// Returns the session as far as it has come.
+    pub fn info(&self) -> SessionInfo {
+        SessionInfo::new(&self.header, &self.tally)
+    }
+
+    /// Returns the next records, some megabytes at most; none at the end, and then the whole is what its header says.
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Store`] for a record that does not follow; [`ImportError::CutOff`]; what the reader says.
+    pub fn next_chunk(&mut self) -> Result<Vec<Kept>, ImportError> {
+        let mut chunk = Vec::new();
+        let mut bytes = 0;
+        while bytes < CHUNK_BYTES && self.tally.seq < self.header.records {
+            let Some(kept) = self.rows.next() else {
+                return Err(ImportError::CutOff { found: self.tally.seq, expected: self.header.records });
+            };
+            let kept = kept?;
+            self.tally.add_kept(&self.header.id, &kept)?;
+            // What surrounds a body costs some too.
+            bytes += kept.body.len() + 256;
+            chunk.push(kept);
+        }
+        if chunk.is_empty() {
+            self.finish()?;
+        }
+        Ok(chunk)
+    }
+
+    /// Reads all of it into memory instead of a store.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`next_chunk`](Restoring::next_chunk).
+    pub fn into_log(mut self) -> Result<Log, ImportError> {
+        let mut records = Vec::new();
+        loop {
+            let chunk = self.next_chunk()?;
+            if chunk.is_empty() {
+                return Ok(Log::new(self.info(), records));
+            }
+            for kept in chunk {
+                records.push((kept.seq, kept.record(&self.header.id)?));
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), ImportError> {
+        let bad = |seq, reason| StoreError::BadRecord { session: self.header.id.clone(), seq, reason };
+        if let Some(more) = self.rows.next() {
+            let seq = more?.seq;
+            return Err(bad(seq, format!("the header promises {} records", self.header.records)).into());
+        }
+        let (header, tally) = (&self.header, &self.tally);
+        if header.records == 0 {
+            return Err(bad(0, "a session has at least its root".to_owned()).into());
+        }
+        if (header.head, header.nodes) != (tally.head, tally.nodes) {
+            let reason = format!(
+                "the log ends with head {} and {} nodes, its header says {} and {}",
+                tally.head, tally.nodes, header.head, header.nodes
+            );
+            return Err(bad(tally.seq, reason).into());
+        }
+        match header.digest {
+            Some(digest) if digest != tally.digest => Err(StoreError::BrokenChain {
+                session: header.id.clone(),
+                seq: tally.seq,
+                expected: tally.digest,
+                found: digest,
+            }
+            .into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Restoring<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Restoring").field("header", &self.header).finish_non_exhaustive()
+    }
+}
