@@ -2,6 +2,8 @@
 
 mod batch;
 mod bell;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+mod cut;
 mod digest;
 mod error;
 mod inbox;
