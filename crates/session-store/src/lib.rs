@@ -10,6 +10,8 @@ mod inbox;
 mod interchange;
 mod memory;
 mod notes;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod reading;
 mod record;
 mod restoring;
@@ -29,6 +31,8 @@ pub use interchange::{
 };
 pub use memory::MemoryStore;
 pub use notes::{FoundNote, NoteQuery};
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresOptions, PostgresStore};
 pub use reading::{Follower, Log, Outline, Resumed, Verified};
 pub use record::{Blob, Kept, Note, NoteKey, Position, Record, Spine};
 pub use restoring::Restoring;

@@ -64,6 +64,11 @@ impl Fault {
         }
     }
 
+    /// Returns the fault of what can never be sent.
+    pub(super) fn refused(place: &str, reason: String) -> Self {
+        Fault { error: StoreError::Database { place: place.to_owned(), reason }, kind: FaultKind::Refused }
+    }
+
     /// Returns the fault of rows that say what cannot be.
     pub(super) fn corrupt(place: &str, reason: String) -> Self {
         Fault { error: StoreError::Corrupt { place: place.to_owned(), reason }, kind: FaultKind::Refused }

@@ -6,13 +6,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgRow};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Connection, Row};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::fault::{Fault, FaultKind};
+use super::rows::Bind;
 use crate::StoreError;
 
 /// A connection that nobody used for so long is closed.
@@ -23,7 +24,8 @@ const DOUBT: Duration = Duration::from_millis(500);
 
 /// What each connection begins with. A role or a database may be set up to acknowledge before the flush; we are not.
 const BEGIN: &str = "SELECT
-    set_config('lock_timeout', '5s', false), set_config('idle_in_transaction_session_timeout', '15s', false),
+    set_config('default_transaction_isolation', 'read committed', false), set_config('lock_timeout', '5s', false),
+    set_config('idle_in_transaction_session_timeout', '15s', false),
     set_config('synchronous_commit', CASE current_setting('synchronous_commit')
         WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),
     coalesce(current_setting('fsync', true), 'on') AS fsync, current_setting('server_encoding') AS encoding";
@@ -33,6 +35,7 @@ const BEGIN: &str = "SELECT
 pub(super) struct Links {
     options: PgConnectOptions,
     place: String,
+    /// What stands before the name of a table.
     schema: String,
     patience: Duration,
     statement_timeout: Duration,
@@ -107,7 +110,7 @@ impl Links {
     pub(super) async fn take_alive(self: &Arc<Self>) -> Result<Link, Fault> {
         loop {
             let mut link = self.take().await?;
-            if link.rested < DOUBT || link.rows("SELECT 1", PgArguments::default()).await.is_ok() {
+            if link.rested < DOUBT || link.rows("SELECT 1", Bind::new()).await.is_ok() {
                 return Ok(link);
             }
         }
@@ -239,7 +242,8 @@ impl Link {
     }
 
     /// Runs a statement to its end and returns its rows; `@` stands for our schema.
-    pub(super) async fn rows(&mut self, sql: &str, arguments: PgArguments) -> Result<Vec<PgRow>, Fault> {
+    pub(super) async fn rows(&mut self, sql: &str, bind: Bind) -> Result<Vec<PgRow>, Fault> {
+        let arguments = bind.arguments(&self.home.place)?;
         let sql = sql.replace('@', &self.home.schema);
         let query = sqlx::query_with(AssertSqlSafe(sql), arguments);
         let rows = query.fetch_all(&mut self.open.connection);
@@ -247,6 +251,12 @@ impl Link {
             Ok(rows) => rows.map_err(|error| Fault::of(&self.home.place, &error)),
             Err(_) => Err(silent(&self.home)),
         }
+    }
+
+    /// Runs a statement that gives one row.
+    pub(super) async fn row(&mut self, sql: &str, bind: Bind) -> Result<PgRow, Fault> {
+        let row = self.rows(sql, bind).await?.into_iter().next();
+        row.ok_or_else(|| Fault::corrupt(&self.home.place, "a statement gave no row".to_owned()))
     }
 
     /// Runs statements without arguments, all in one go.
@@ -282,6 +292,11 @@ pub(super) struct Tries {
 }
 
 impl Tries {
+    /// Returns the tries of what is not sent again if it may have been done.
+    pub(super) fn once() -> Self {
+        Tries { lost: u8::MAX, collisions: 0 }
+    }
+
     /// Agrees to try again after a fault, or returns its error.
     pub(super) fn after(&mut self, fault: Fault) -> Result<(), StoreError> {
         match fault.kind {

@@ -4,11 +4,10 @@
 //! holds is looked at before anything is changed in it: another program's tables must not get ours among them.
 
 use sqlx::Row;
-use sqlx::postgres::PgArguments;
 
 use super::fault::Fault;
 use super::links::Link;
-use super::rows::hash;
+use super::rows::{Bind, hash};
 use crate::StoreError;
 
 /// What stands in our table of one row, so that it is known as ours.
@@ -117,11 +116,10 @@ pub(super) async fn prepare(link: &mut Link, schema: &str) -> Result<Result<(), 
     }
     link.run("BEGIN").await?;
     // Whoever else opens the same schema waits here; the lock ends with the transaction.
-    let mut arguments = PgArguments::default();
-    bind(&mut arguments, hash(&[MARK, schema]));
+    let bind = Bind::new().with(hash(&[MARK, schema]));
     // How long others may take is theirs to say: a large migration is slow.
     link.run("SET LOCAL lock_timeout = 0").await?;
-    link.rows("SELECT pg_advisory_xact_lock($1)", arguments).await?;
+    link.rows("SELECT pg_advisory_xact_lock($1)", bind).await?;
     let result = match version(link, schema).await? {
         Ok(found) => {
             migrate(link, schema, found).await?;
@@ -139,9 +137,8 @@ async fn migrate(link: &mut Link, schema: &str, found: usize) -> Result<(), Faul
     }
     if found == 0 {
         // Not asked of a role that may not make schemas and has one.
-        let mut arguments = PgArguments::default();
-        bind(&mut arguments, schema);
-        let there = link.rows("SELECT 1 FROM pg_namespace WHERE nspname = $1", arguments).await?;
+        let bind = Bind::new().with(schema);
+        let there = link.rows("SELECT 1 FROM pg_namespace WHERE nspname = $1", bind).await?;
         if there.is_empty() {
             link.run(&format!("CREATE SCHEMA \"{schema}\"")).await?;
         }
@@ -150,10 +147,8 @@ async fn migrate(link: &mut Link, schema: &str, found: usize) -> Result<(), Faul
         link.run(migration).await?;
     }
     link.run(MARKED).await?;
-    let mut arguments = PgArguments::default();
-    bind(&mut arguments, MARK);
-    bind(&mut arguments, MIGRATIONS.len() as i64);
-    link.rows("INSERT INTO @store (mark, version) VALUES ($1, $2)", arguments).await.map(drop)
+    let bind = Bind::new().with(MARK).with(MIGRATIONS.len() as i64);
+    link.rows("INSERT INTO @store (mark, version) VALUES ($1, $2)", bind).await.map(drop)
 }
 
 /// Returns the version of the schema, at most the newest that is known; 0 for an empty one or none.
@@ -162,11 +157,10 @@ async fn version(link: &mut Link, schema: &str) -> Result<Result<usize, StoreErr
     let query = "SELECT count(*) AS tables, count(*) FILTER (WHERE c.relname = 'store') AS stores
                  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
                  WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'v', 'm', 'f')";
-    let mut arguments = PgArguments::default();
-    bind(&mut arguments, schema);
+    let bind = Bind::new().with(schema);
     let fault = |error| Fault::of(&place, &error);
     let other = |reason: &str| StoreError::NotAStore { place: place.clone(), reason: reason.to_owned() };
-    let rows = link.rows(query, arguments).await?;
+    let rows = link.rows(query, bind).await?;
     let mut counts = (0_i64, 0_i64);
     for row in &rows {
         counts = (row.try_get("tables").map_err(fault)?, row.try_get("stores").map_err(fault)?);
@@ -177,7 +171,7 @@ async fn version(link: &mut Link, schema: &str) -> Result<Result<usize, StoreErr
         _ => {}
     }
     // Another program's table of that name has other columns.
-    let rows = match link.rows("SELECT mark, version FROM @store", PgArguments::default()).await {
+    let rows = match link.rows("SELECT mark, version FROM @store", Bind::new()).await {
         Ok(rows) => rows,
         Err(Fault { error: StoreError::Database { reason, .. }, .. }) => return Ok(Err(other(&reason))),
         Err(fault) => return Err(fault),
@@ -195,11 +189,4 @@ async fn version(link: &mut Link, schema: &str) -> Result<Result<usize, StoreErr
         Ok(1..) => Err(StoreError::Newer { place, found, known: MIGRATIONS.len() as i64 }),
         _ => Err(StoreError::Corrupt { place, reason: format!("it claims schema version {found}") }),
     })
-}
-
-fn bind<'q, T: sqlx::Encode<'q, sqlx::Postgres> + sqlx::Type<sqlx::Postgres> + 'q>(
-    arguments: &mut PgArguments,
-    value: T,
-) {
-    super::rows::bind(arguments, value);
 }
