@@ -8,6 +8,8 @@ mod digest;
 mod error;
 mod inbox;
 mod interchange;
+#[cfg(feature = "kit")]
+pub mod kit;
 mod memory;
 mod notes;
 #[cfg(feature = "postgres")]
@@ -39,6 +41,6 @@ pub use restoring::Restoring;
 pub use retention::{Collected, Expired, ExpiryReason, Retention};
 pub use session::{Amend, Header, NewSession, ParseSessionIdError, SessionId, SessionInfo};
 #[cfg(feature = "sqlite")]
-pub use sqlite::SqliteStore;
+pub use sqlite::{SqliteOptions, SqliteStore};
 pub use store::{Claim, Holder, Lease, SessionStore};
 pub use tally::Tally;

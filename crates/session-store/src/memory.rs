@@ -3,6 +3,7 @@
 //! Clones are handles on the same sessions. Nothing waits but for what others do, so nothing can be cancelled half-way.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -22,6 +23,9 @@ use crate::{
 pub struct MemoryStore {
     sessions: Arc<Mutex<HashMap<SessionId, Session>>>,
     bell: Arc<Bell>,
+    /// The token of the newest lease of any session: a session that is made anew must not be open to leases of the one
+    /// that had its name before.
+    tokens: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -124,7 +128,7 @@ impl SessionStore for MemoryStore {
                 return Err(StoreError::Locked { session: session.clone(), holder: holder() });
             }
             found.held = true;
-            found.token += 1;
+            found.token = self.tokens.fetch_add(1, Ordering::Relaxed) + 1;
             let held = Held { store: self.clone(), session: session.clone(), token: found.token };
             Ok(Lease::new(session.clone(), found.token, held))
         })

@@ -2,17 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-mod contract;
-mod interchange;
-mod material;
+#[cfg(feature = "kit")]
+mod kit;
 
-#[cfg(feature = "sqlite")]
-mod damage;
-#[cfg(feature = "sqlite")]
-mod files;
-#[cfg(feature = "sqlite")]
-mod kill;
-#[cfg(feature = "sqlite")]
-mod laws;
-#[cfg(feature = "sqlite")]
-mod seed;
+#[cfg(all(feature = "kit", feature = "sqlite"))]
+mod sqlite;

@@ -1,0 +1,505 @@
+//! Batches: what is kept, what is refused, and what a receipt says.
+
+use trunkline_message_tree::{
+    Author, Content, Message, MessageTree, MoveId, MoveKind, NodeId, Role, StopReason, Timestamp, Usage,
+};
+
+use super::super::made::*;
+use super::super::verdict::{Verdict, outcome};
+use super::super::waiting::poll_once;
+use super::{Bench, checks};
+use crate::{Batch, Blob, Digest, Durability, Kept, NewSession, Note, Record, Spine, StoreError};
+
+checks! {
+    Kept what_was_appended_is_read_through_any_handle
+    Kept every_kind_of_record_comes_back_as_it_was
+    Kept a_body_is_kept_byte_for_byte
+    Kept large_parts_that_bodies_share_come_back
+    Kept more_records_than_one_statement_takes_arrive_in_order
+    Kept a_log_replays_to_the_tree_it_came_from
+    Whole a_refused_batch_changes_nothing
+    Whole an_abandoned_append_is_there_whole_or_not_at_all
+    Expected a_batch_with_old_expectations_changes_nothing
+    Expected repeated_and_reordered_batches_are_refused
+    Expected an_empty_batch_only_checks
+    Fits a_record_that_no_tree_could_replay_changes_nothing
+    Fits a_session_begins_with_a_root
+    Fits a_body_must_be_json_on_one_line
+    Fits a_name_has_no_nul
+    Chain a_receipt_names_the_record_that_was_last
+    Chain every_digest_follows_from_the_records_before_it
+    Level a_receipt_says_a_level_that_is_enough
+    Level what_is_buffered_is_read_at_once
+}
+
+async fn what_was_appended_is_read_through_any_handle(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    let first = vec![node(1, 0, "hello"), note("{\"wet\":true}")];
+    let more = vec![node(2, 1, "a dead end"), head_move(2, 1), filed(3, 2, "too late"), node(4, 1, "a way")];
+    let receipt = one.append(&lease, batch(1, 0, first.clone())).await?;
+    same!("the last number", receipt.seq, 3);
+    one.append(&lease, batch(3, 1, more.clone())).await?;
+    let root = Record::Entry(new_session(1).root);
+    let expected: Vec<(u64, Record)> = (1..).zip([root].into_iter().chain(first).chain(more)).collect();
+    for store in [&one, &two] {
+        let log = store.load(&session(1)).await?;
+        same!("the records", log.records, expected);
+        same!("where it is", (log.info.records, log.info.nodes, log.info.head), (7, 5, NodeId::new(4)));
+        same!("what came after", store.load_after(&session(1), 5).await?, expected[5..].to_vec());
+        same!("what came after the end", store.load_after(&session(1), 7).await?, []);
+        same!("what came after any end", store.load_after(&session(1), u64::MAX).await?, []);
+    }
+    Ok(())
+}
+
+/// Every field of every kind, at the ends of their ranges.
+fn every_kind() -> Vec<Record> {
+    let mut said_1 = Message::assistant("ein Wort \u{0} \u{1F327} \"und\" \\ \u{2028} noch eins");
+    said_1.content.push(Content::ToolCall(trunkline_message_tree::ToolCall {
+        id: "c1".to_owned(),
+        name: "read".to_owned(),
+        arguments: "{ not json".to_owned(),
+        signature: Some("sig".to_owned()),
+    }));
+    said_1.stop = Some(StopReason::Other("later".to_owned()));
+    said_1.usage = Some(Usage { input_tokens: u64::MAX, output_tokens: 1, ..Usage::default() });
+    let empty = Message::new(Role::Tool, Author::Harness, Vec::new());
+    let blob = |bytes: &[u8], at| {
+        let (layer, kind) = ("files".to_owned(), "before".to_owned());
+        Record::Blob(Blob { layer, kind, at: Timestamp(at), bytes: bytes.to_vec() })
+    };
+    let every_byte: Vec<u8> = (0..=255).collect();
+    vec![
+        said(1, 0, false, u64::MAX, said_1),
+        said(2, 1, false, 0, empty),
+        moved(2, 0, 1, MoveKind::ModelRevert),
+        moved(0, 2, 2, MoveKind::Undo { of: MoveId(0) }),
+        moved(2, 0, u64::MAX, MoveKind::Redo { of: MoveId(u32::MAX) }),
+        filed(3, 1, ""),
+        Record::Note(Note::new("", "", Timestamp(u64::MAX), "null")),
+        Record::Note(rain("0").about("schl\u{fc}ssel", "offen")),
+        Record::Note(rain("0").about("", "")),
+        Record::Note(rain("0").once("einmal", "")),
+        blob(&[], 1),
+        blob(&every_byte, u64::MAX),
+        blob(&every_byte.repeat(64), 3),
+    ]
+}
+
+async fn every_kind_of_record_comes_back_as_it_was(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    one.append(&lease, batch(1, 0, every_kind())).await?;
+    let found = two.load_after(&session(1), 1).await?;
+    let expected: Vec<(u64, Record)> = (2..).zip(every_kind()).collect();
+    for (found, expected) in found.iter().zip(&expected) {
+        same!("a record", found, expected);
+    }
+    same!("how many there are", found.len(), expected.len());
+    Ok(())
+}
+
+async fn a_body_is_kept_byte_for_byte(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    let long = format!("[\"{}\\u00e9\\/{}\"]", "\\\\\\\"é".repeat(2_000), "x".repeat(5_000));
+    let bodies = [
+        "1.50",
+        "1e400",
+        "-0",
+        "{\"b\" : 1,\t\"a\": [ 2 , 3 ],\"b\":{}}",
+        "\"\\u0000 \\ud83c\\udf27 \\/ \u{7f} \u{2028}\"",
+        "\"\"",
+        &long,
+        &format!("{{\"{}\":0}}", "k".repeat(9_000)),
+        "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
+    ];
+    let records = bodies.iter().map(|body| note(body)).collect();
+    one.append(&lease, batch(1, 0, records)).await?;
+    let kept = two.read(&session(1), 1, 100).await?;
+    for (kept, body) in kept.iter().zip(bodies) {
+        same!("a body", kept.body, body);
+    }
+    same!("how many there are", kept.len(), bodies.len());
+    Ok(())
+}
+
+async fn large_parts_that_bodies_share_come_back(bench: &mut Bench) -> Verdict {
+    let (one, _) = bench.stores()?;
+    let part = |letter: &str| format!("{letter}\"\\\n\u{1F327}").repeat(3_000);
+    let messages = [
+        Message::user(part("a")),
+        Message::tool_result("c1", part("a"), false),
+        Message::new(
+            Role::Assistant,
+            Author::Model,
+            vec![Content::text(part("b")), Content::text(part("a")), Content::text(part("b"))],
+        ),
+        Message::user(format!("{}x", part("a"))),
+    ];
+    for number in [1, 2] {
+        one.create(new_session(number)).await?;
+        let lease = one.lease(&session(number)).await?;
+        let records = (1..).zip(&messages).map(|(id, message)| said(id, id - 1, false, 10, message.clone()));
+        one.append(&lease, batch(1, 0, records.collect())).await?;
+    }
+    let (one, two) = {
+        drop(one);
+        bench.reopen().await?
+    };
+    for store in [one, two] {
+        for number in [1, 2] {
+            let log = store.load(&session(number)).await?;
+            let found: Vec<&Message> = log.entries().skip(1).filter_map(message).collect();
+            for (found, sent) in found.iter().zip(&messages) {
+                same!("a message", found.content, sent.content);
+            }
+            same!("how many there are", found.len(), messages.len());
+            same!("what verifies", store.verify(&session(number)).await?.records, 5);
+        }
+    }
+    Ok(())
+}
+
+fn message(entry: &trunkline_message_tree::Entry) -> Option<&Message> {
+    match entry {
+        trunkline_message_tree::Entry::Node { message, .. } => Some(message),
+        trunkline_message_tree::Entry::Move(_) => None,
+    }
+}
+
+async fn more_records_than_one_statement_takes_arrive_in_order(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    for number in [1, 2] {
+        one.create(new_session(number)).await?;
+        let lease = one.lease(&session(number)).await?;
+        let records = (1..=3_000).map(|id| node(id, id - 1, &format!("{number}/{id}"))).collect();
+        one.append(&lease, batch(1, 0, records)).await?;
+    }
+    for number in [1, 2] {
+        let log = two.load(&session(number)).await?;
+        let found: Vec<String> = log.entries().filter_map(message).map(Message::text).collect();
+        let sent = (1..=3_000).map(|id| format!("{number}/{id}"));
+        let expected: Vec<String> = std::iter::once("be brief".to_owned()).chain(sent).collect();
+        same!("the messages", found, expected);
+    }
+    Ok(())
+}
+
+async fn a_log_replays_to_the_tree_it_came_from(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    let records = vec![node(1, 0, "a"), note("1"), head_move(1, 0), node(2, 0, "b")];
+    one.append(&lease, batch(1, 0, records)).await?;
+    let log = two.load(&session(1)).await?;
+    match MessageTree::replay(log.entries().cloned()) {
+        Ok(tree) => same!("the tree", (tree.head(), tree.len()), (log.info.head, 3)),
+        Err(error) => fail!("the log does not replay: {error}"),
+    }
+    Ok(())
+}
+
+async fn a_refused_batch_changes_nothing(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    let letter = one.post(&session(1), "prompt", "1", Timestamp(5)).await?;
+    one.append(&lease, batch(1, 0, vec![Record::Note(rain("0").once("k", ""))])).await?;
+    let before = state(&*two, &session(1)).await?;
+    let good = || vec![node(1, 0, "good"), note("1")];
+    let with = |record| batch(2, 0, good().into_iter().chain([record]).collect());
+    let refused: Vec<Batch> = vec![
+        batch(1, 0, good()),
+        batch(2, 1, good()),
+        with(node(1, 1, "the number is taken")),
+        with(note("not JSON")),
+        with(Record::Note(rain("0").once("k", "again"))),
+        batch(2, 0, good()).consuming(letters([7])),
+        batch(2, 0, good()).consuming([letter, letter]),
+    ];
+    for batch in refused {
+        let result = one.append(&lease, batch.clone()).await;
+        ensure!(result.is_err(), "{batch:?} was kept: {}", outcome(&result));
+        same!("the session afterwards", state(&*two, &session(1)).await?, before);
+        same!("the letter afterwards", two.inbox(&session(1)).await?.len(), 1);
+    }
+    one.append(&lease, batch(2, 0, good()).consuming([letter])).await?;
+    Ok(())
+}
+
+async fn an_abandoned_append_is_there_whole_or_not_at_all(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    for round in 0..8_u32 {
+        let before = one.info(&session(1)).await?;
+        let id = before.nodes as u32;
+        let pair = || vec![node(id, id - 1, "a"), node(id + 1, id, "b")];
+        let level = if round % 2 == 0 { Durability::Flushed } else { Durability::Buffered };
+        // One step, then nobody waits for it any more.
+        poll_once(one.append(&lease, batch(before.records, id - 1, pair()).with(level))).await;
+        let mut tries = 0;
+        loop {
+            let info = one.info(&session(1)).await?;
+            let more = info.records.wrapping_sub(before.records);
+            ensure!(more == 0 || more == 2, "{more} of 2 records of an abandoned batch are there");
+            let id = info.nodes as u32;
+            let after = vec![node(id, id - 1, "after it")];
+            match one.append(&lease, batch(info.records, id - 1, after)).await {
+                Ok(_) => break,
+                // It was on its way and came in between.
+                Err(StoreError::Conflict { .. }) if tries < 3 => tries += 1,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    let texts: Vec<String> =
+        two.load(&session(1)).await?.entries().skip(1).filter_map(message).map(Message::text).collect();
+    let mut rest = texts.as_slice();
+    while let Some((first, tail)) = rest.split_first() {
+        rest = match (first.as_str(), tail) {
+            ("after it", tail) => tail,
+            ("a", [b, tail @ ..]) if b == "b" => tail,
+            _ => fail!("batches are not whole: {texts:?}"),
+        };
+    }
+    two.verify(&session(1)).await?;
+    Ok(())
+}
+
+async fn a_batch_with_old_expectations_changes_nothing(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    one.append(&lease, batch(1, 0, vec![node(1, 0, "hello")])).await?;
+    let before = state(&*two, &session(1)).await?;
+    for (seq, head, record) in [
+        (1, 1, node(2, 1, "an old number")),
+        (2, 0, node(2, 0, "an old head")),
+        (3, 1, node(2, 1, "a number to come")),
+        (2, 2, node(2, 1, "a head to come")),
+        (0, 0, note("1")),
+        (u64::MAX, 1, note("1")),
+    ] {
+        match one.append(&lease, batch(seq, head, vec![record])).await {
+            Err(StoreError::Conflict { session: named, expected, actual }) => {
+                same!("the session", named, session(1));
+                same!("what was expected", (expected.seq, expected.head), (seq, NodeId::new(head)));
+                same!("what is", (actual.seq, actual.head), (2, NodeId::new(1)));
+            }
+            other => fail!("a batch for {seq} and n{head}: expected a conflict, found {}", outcome(&other)),
+        }
+        same!("the session afterwards", state(&*two, &session(1)).await?, before);
+    }
+    one.append(&lease, batch(2, 1, vec![node(2, 1, "the store still works")])).await?;
+    Ok(())
+}
+
+async fn repeated_and_reordered_batches_are_refused(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    let batches: Vec<Batch> = (1..=6_u64)
+        .map(|number| batch(number, number as u32 - 1, vec![node(number as u32, number as u32 - 1, "x")]))
+        .collect();
+    // Each comes with the one after it before, and all before it after.
+    for (place, now) in batches.iter().enumerate() {
+        let early = batches.get(place + 1).into_iter();
+        for other in early {
+            refused!("an early batch", one.append(&lease, other.clone()).await, StoreError::Conflict { .. });
+        }
+        one.append(&lease, now.clone()).await?;
+        for late in batches.iter().take(place + 1) {
+            refused!("a repeated batch", one.append(&lease, late.clone()).await, StoreError::Conflict { .. });
+        }
+    }
+    same!("how many records there are", two.verify(&session(1)).await?.records, 7);
+    Ok(())
+}
+
+async fn an_empty_batch_only_checks(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    let before = state(&*two, &session(1)).await?;
+    let receipt = one.append(&lease, batch(1, 0, Vec::new())).await?;
+    same!("the receipt", (receipt.seq, receipt.digest), (1, one.info(&session(1)).await?.digest));
+    let stale = one.append(&lease, batch(2, 0, Vec::new())).await;
+    refused!("a stale one", stale, StoreError::Conflict { .. });
+    same!("the session afterwards", state(&*two, &session(1)).await?, before);
+    Ok(())
+}
+
+async fn a_record_that_no_tree_could_replay_changes_nothing(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    let before = state(&*two, &session(1)).await?;
+    for (last, refusal) in [
+        (node(3, 1, "x"), "n3 cannot come now: the next node is n2"),
+        (node(2, 0, "x"), "the head is n1, the entry was made at n0"),
+        (filed(2, 7, "x"), "n7 does not exist; the newest node is n1"),
+        (head_move(1, 2), "n2 does not exist; the newest node is n1"),
+        (head_move(0, 1), "the head is n1, the entry was made at n0"),
+    ] {
+        match one.append(&lease, batch(1, 0, vec![node(1, 0, "fits"), last])).await {
+            Err(StoreError::Misfit { session: named, seq: 3, source }) => {
+                same!("the session", named, session(1));
+                same!("the refusal", source.to_string(), refusal);
+            }
+            other => fail!("expected record 3 not to fit, because {refusal}; found {}", outcome(&other)),
+        }
+        same!("the session afterwards", state(&*two, &session(1)).await?, before);
+    }
+    Ok(())
+}
+
+async fn a_session_begins_with_a_root(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    for wrong in [node(1, 0, "x"), node(0, 0, "x"), head_move(0, 0)] {
+        let Record::Entry(root) = wrong else { continue };
+        let result = one.create(NewSession { root, ..new_session(1) }).await;
+        refused!("a session without a root", result, StoreError::Misfit { seq: 1, .. });
+    }
+    same!("the sessions afterwards", two.sessions().await?, []);
+    one.create(new_session(1)).await?;
+    Ok(())
+}
+
+async fn a_body_must_be_json_on_one_line(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    for (body, expected) in [
+        ("", "it is not JSON"),
+        ("{\"open\":", "it is not JSON"),
+        ("1 2", "it is not JSON"),
+        ("\"\u{0}\"", "it is not JSON"),
+        (" 1", "there is white space around the JSON"),
+        ("1\n", "there is white space around the JSON"),
+        ("[1,\n2]", "the JSON is not on one line"),
+        ("[1,\r2]", "the JSON is not on one line"),
+    ] {
+        for result in [
+            one.append(&lease, batch(1, 0, vec![note(body)])).await.map(drop),
+            two.post(&session(1), "rain", body, Timestamp(1)).await.map(drop),
+        ] {
+            match result {
+                Err(StoreError::Body { kind, reason, .. }) => {
+                    same!("the refusal", (kind.as_str(), reason), ("rain", expected));
+                }
+                other => fail!("the body {body:?}: expected a refusal, found {}", outcome(&other)),
+            }
+        }
+    }
+    same!("how many records there are", one.info(&session(1)).await?.records, 1);
+    same!("the inbox", one.inbox(&session(1)).await?, []);
+    Ok(())
+}
+
+async fn a_name_has_no_nul(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    let nul = "a\0b";
+    let blob = |layer: &str, kind: &str| {
+        let (layer, kind) = (layer.to_owned(), kind.to_owned());
+        Record::Blob(Blob { layer, kind, at: Timestamp(1), bytes: vec![0] })
+    };
+    let of = |layer: &str, kind: &str| Record::Note(Note::new(layer, kind, Timestamp(1), "1"));
+    for record in [
+        of(nul, "k"),
+        of("l", nul),
+        Record::Note(rain("1").about(nul, "")),
+        Record::Note(rain("1").about("", nul)),
+        blob(nul, "k"),
+        blob("l", nul),
+    ] {
+        let result = one.append(&lease, batch(1, 0, vec![record])).await;
+        refused!("a name with a NUL", result, StoreError::Body { .. });
+    }
+    let posted = two.post(&session(1), nul, "1", Timestamp(1)).await;
+    refused!("the kind of a letter with a NUL", posted, StoreError::Body { .. });
+    same!("how many records there are", one.info(&session(1)).await?.records, 1);
+    Ok(())
+}
+
+async fn a_receipt_names_the_record_that_was_last(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    let mut receipts = Vec::new();
+    for number in 1..=5_u32 {
+        let records = vec![node(number, number - 1, "x"), note(&number.to_string())];
+        let made = next(&*one, &session(1), records).await?;
+        receipts.push(one.append(&lease, made).await?);
+    }
+    let verified = two.verify(&session(1)).await?;
+    for (number, receipt) in (1..).zip(&receipts) {
+        same!("the number", receipt.seq, 1 + 2 * number);
+        ensure!(verified.holds(receipt), "{receipt:?} is not in the chain {:?}", verified.digests);
+    }
+    let last = receipts.last().map(|receipt| receipt.digest);
+    same!("the last digest", Some(two.info(&session(1)).await?.digest), last);
+    Ok(())
+}
+
+async fn every_digest_follows_from_the_records_before_it(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    one.append(&lease, batch(1, 0, every_kind())).await?;
+    let mut before = Digest::genesis(&session(1));
+    for (seq, kept) in (1..).zip(all(&*two, &session(1)).await?) {
+        let expected = Kept::chained(seq, kept.spine.clone(), kept.body.clone(), before);
+        same!("a record with its digest", kept, expected);
+        before = kept.digest;
+    }
+    let verified = two.verify(&session(1)).await?;
+    same!("what verify says", (verified.records, verified.digest), (14, before));
+    Ok(())
+}
+
+async fn a_receipt_says_a_level_that_is_enough(bench: &mut Bench) -> Verdict {
+    let (one, _) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    for asked in [Durability::Flushed, Durability::Committed, Durability::Buffered, Durability::Flushed] {
+        let made = next(&*one, &session(1), vec![note("1")]).await?.with(asked);
+        let reached = one.append(&lease, made).await?.durability;
+        let least = asked.min(bench.reaches);
+        ensure!(reached >= least, "asked for {asked}: expected at least {least}, found {reached}");
+        ensure!(reached <= bench.reaches, "it says {reached} and can reach only {}", bench.reaches);
+    }
+    Ok(())
+}
+
+async fn what_is_buffered_is_read_at_once(bench: &mut Bench) -> Verdict {
+    let (one, _) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    let levels = [Durability::Buffered, Durability::Buffered, Durability::Committed, Durability::Buffered];
+    for (number, level) in (1_u32..).zip(levels.into_iter().cycle().take(40)) {
+        let made = batch(u64::from(number), number - 1, vec![node(number, number - 1, "x")]).with(level);
+        let receipt = one.append(&lease, made).await?;
+        same!("the number", receipt.seq, u64::from(number) + 1);
+        if number % 7 == 0 {
+            let info = one.info(&session(1)).await?;
+            same!("what is read", (info.records, info.digest), (receipt.seq, receipt.digest));
+            let last = one.read(&session(1), u64::from(number), 5).await?;
+            let is = matches!(last.as_slice(), [Kept { spine: Spine::Node { id, .. }, .. }] if id.index() == number as usize);
+            ensure!(is, "expected n{number} to be read, found {last:?}");
+        }
+    }
+    let (_, two) = {
+        drop((one, lease));
+        bench.reopen().await?
+    };
+    same!("what is there after closing", two.verify(&session(1)).await?.records, 41);
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Waits for things under any executor: the clock is a thread.
+
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+/// How long something that should come at once may take when the machine is busy.
+pub(super) const SOON: Duration = Duration::from_secs(20);
+
+/// Runs a future to its end on this thread.
+pub(super) fn block_on<T>(what: impl Future<Output = T>) -> T {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut what = pin!(what);
+    loop {
+        match what.as_mut().poll(&mut context) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+/// Returns what `what` gives, or `None` if it takes longer.
+pub(super) async fn within<T>(patience: Duration, what: impl Future<Output = T>) -> Option<T> {
+    let mut alarm = Alarm::after(patience);
+    let mut what = pin!(what);
+    std::future::poll_fn(|context| match what.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => Pin::new(&mut alarm).poll(context).map(|()| None),
+    })
+    .await
+}
+
+/// Lets time go by.
+pub(super) async fn pause(duration: Duration) {
+    Alarm::after(duration).await;
+}
+
+/// Polls once; what was not ready then is dropped.
+pub(super) async fn poll_once<T>(what: impl Future<Output = T>) -> Option<T> {
+    let mut what = pin!(what);
+    std::future::poll_fn(|context| match what.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}
+
+/// Becomes ready after a while; its thread ends when it is dropped.
+struct Alarm {
+    shared: Arc<(Mutex<Bell>, Condvar)>,
+    until: Instant,
+    running: bool,
+}
+
+#[derive(Default)]
+struct Bell {
+    rung: bool,
+    dropped: bool,
+    waker: Option<Waker>,
+}
+
+impl Alarm {
+    fn after(duration: Duration) -> Self {
+        Alarm { shared: Arc::default(), until: Instant::now() + duration, running: false }
+    }
+
+    // Only once somebody really waits: most futures are ready at once.
+    fn run(&mut self) {
+        let theirs = Arc::clone(&self.shared);
+        let until = self.until;
+        self.running = true;
+        thread::spawn(move || {
+            let (bell, changed) = &*theirs;
+            let mut bell = bell.lock().unwrap_or_else(PoisonError::into_inner);
+            while !bell.dropped {
+                let rest = until.saturating_duration_since(Instant::now());
+                if rest.is_zero() {
+                    break;
+                }
+                bell = changed.wait_timeout(bell, rest).unwrap_or_else(PoisonError::into_inner).0;
+            }
+            bell.rung = true;
+            if let Some(waker) = bell.waker.take() {
+                waker.wake();
+            }
+        });
+    }
+}
+
+impl Future for Alarm {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if !self.running {
+            self.run();
+        }
+        let mut bell = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if bell.rung {
+            return Poll::Ready(());
+        }
+        bell.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for Alarm {
+    fn drop(&mut self) {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).dropped = true;
+        self.shared.1.notify_all();
+    }
+}
