@@ -48,13 +48,19 @@ mod verdict;
 
 mod chance;
 mod contract;
+mod faults;
+mod fight;
+mod kill;
 mod made;
+mod older;
+mod random;
 mod report;
 mod subject;
 mod waiting;
 
 use std::time::Duration;
 
+pub use kill::write_for_ever;
 pub use report::{Figures, Finding, Promise, Report};
 pub use subject::{Fault, Handle, OldPlace, Place, Subject};
 
@@ -108,6 +114,11 @@ impl Default for Options {
 pub fn run(subject: &dyn Subject, options: &Options) -> Report {
     let mut report = Report::new(subject.name());
     contract::check(subject, options, &mut report);
+    random::check(subject, options, &mut report);
+    fight::check(subject, options, &mut report);
+    kill::check(subject, options, &mut report);
+    faults::check(subject, options, &mut report);
+    older::check(subject, options, &mut report);
     report
 }
 

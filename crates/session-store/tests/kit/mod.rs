@@ -6,7 +6,9 @@ use trunkline_session_store::{Durability, MemoryStore, SessionStore, StoreError}
 /// A store in memory, with something laid over it.
 struct Memory<F>(F);
 
-impl<S: SessionStore + 'static, F: Fn(MemoryStore) -> S + Clone + Send + Sync + 'static> Subject for Memory<F> {
+impl<S: SessionStore + 'static, F: Fn(MemoryStore) -> S + Clone + Send + Sync + 'static> Subject
+    for Memory<F>
+{
     fn name(&self) -> String {
         "memory".to_owned()
     }

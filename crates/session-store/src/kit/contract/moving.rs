@@ -65,7 +65,7 @@ async fn a_restored_session_is_as_it_was_and_can_be_gone_on_with(bench: &mut Ben
 }
 
 fn rows(kept: &[Kept]) -> impl Iterator<Item = Result<Kept, ImportError>> + Send {
-    kept.to_vec().into_iter().map(Ok)
+    kept.iter().cloned().map(Ok)
 }
 
 async fn what_cannot_be_restored_leaves_nothing(bench: &mut Bench) -> Verdict {
