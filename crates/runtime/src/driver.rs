@@ -113,7 +113,7 @@ impl Session {
         let goal = self.state.tree.trunk().messages().rev().find(|message| message.author == Author::Person);
         let goal = goal.map(Message::text).unwrap_or_default();
         let opened = self.opening(&goal, self.state.tree.head(), at).await?;
-        self.commit(opened.into_iter().collect(), None).await
+        self.commit(opened, None).await
     }
 
     /// Asks the model and records its reply, whole or as far as it came. Returns the tokens that it cost.
@@ -128,7 +128,9 @@ impl Session {
         let cancelled = tokio::select! {
             biased;
             () = cancel.cancelled() => Ok(true),
-            () = letters::cancelled(self.store.as_ref(), self.lock.session()) => {
+            asked = letters::cancelled(self.store.as_ref(), self.lease.session(), self.lease.token()) => {
+                // What was streamed until then cannot be kept: that is for whoever writes now.
+                asked.map_err(|by| self.lost(by))?;
                 cancel.cancel();
                 Ok(true)
             }

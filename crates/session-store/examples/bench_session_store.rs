@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use trunkline_message_tree::{Entry, HeadMove, Message, MessageTree, MoveKind, NodeId, Timestamp};
 use trunkline_session_store::{
-    Batch, Digest, Header, Kept, Lease, NewSession, Note, Position, Record, Restoring, SessionId, SessionStore,
-    SqliteStore, Tally, export,
+    Batch, Digest, Header, Kept, Lease, NewSession, Note, Position, Record, Restoring, SessionId,
+    SessionStore, SqliteStore, Tally, export,
 };
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -246,7 +246,8 @@ impl Writing {
         let (from, to) = (self.at.head, NodeId::new(self.at.head.index() as u32 - 5));
         let kind = MoveKind::ModelRevert;
         let moved = Record::Entry(Entry::Move(HeadMove { from, to, kind, at: Timestamp(0) }));
-        let lesson = r#"{"kind":"lesson","summary":"the parser does not know dates","anchor":"n7","made_by":3}"#;
+        let lesson =
+            r#"{"kind":"lesson","summary":"the parser does not know dates","anchor":"n7","made_by":3}"#;
         let note = Record::Note(Note::new("revert", "note", Timestamp(0), lesson));
         self.add(store, vec![moved, note]).await?;
         self.at.head = to;

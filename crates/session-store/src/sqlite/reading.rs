@@ -18,13 +18,13 @@ use crate::{Digest, Spine, StoreError};
 /// How many records SQLite joins into one row.
 pub(super) const PER_ROW: u64 = 64;
 
-/// Joins the records `?2 < seq <= ?3` of session `?1`, of which there is at least one.
+/// Joins the records `?2 < seq <= ?3` of session `?1`, of which there is at least one; with their digests if `?4`.
 pub(super) const JOINED: &str = "
 WITH RECURSIVE part(first) AS (SELECT ?2 UNION ALL SELECT first + 64 FROM part WHERE first + 64 < ?3)
 SELECT (
     SELECT group_concat(line, char(10)) FROM (
         SELECT seq || ' ' || kind || ' ' || ifnull(node, '-') || ' ' || ifnull(parent, '-') || ' ' || at || ' '
-               || ifnull(cuts, '-') || ' ' || hex(digest)
+               || ifnull(cuts, '-') || ' ' || iif(?4, hex(digest), '-')
                || CASE WHEN layer IS NULL THEN '' ELSE ' ' || json_array(layer, name, key, state, once) END
                || char(10) || ifnull(json, '') AS line
         FROM records LEFT JOIN bodies USING (body)
@@ -37,7 +37,7 @@ SELECT (
 pub(super) struct Joined<'a> {
     pub(super) seq: u64,
     pub(super) spine: Spine,
-    pub(super) digest: Digest,
+    pub(super) digest: Option<Digest>,
     pub(super) body: &'a str,
     /// Whether large strings were cut out of the body.
     pub(super) is_cut: bool,
@@ -64,7 +64,10 @@ fn one<'a>(line: &str, body: &'a str) -> Result<Joined<'a>, (Option<u64>, String
     let mut inner = || -> Result<Joined<'a>, String> {
         let (kind, node, parent) = (number(word())?, maybe(word())?, maybe(word())?);
         let (at, cuts) = (number(word())?, maybe(word())?);
-        let digest = Digest::parse(&word().to_ascii_lowercase()).map_err(|error| error.to_string())?;
+        let digest = match word() {
+            "-" => None,
+            word => Some(Digest::parse(&word.to_ascii_lowercase()).map_err(|error| error.to_string())?),
+        };
         let (layer, name, key, state, once) = match word() {
             "" => (None, None, None, None, None),
             names => serde_json::from_str::<Names>(names).map_err(|error| error.to_string())?,

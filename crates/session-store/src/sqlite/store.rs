@@ -124,8 +124,13 @@ impl SessionStore for SqliteStore {
         let after = after.min(info.records);
         let until = info.records.min(after.saturating_add(limit as u64));
         let mut page = Vec::new();
-        self.visit(session, key, after, until, |seq, spine, digest, body| {
-            page.push(Kept { seq, spine, body: body.to_owned(), digest });
+        self.visit(session, key, (after, until), true, |seq, spine, digest, body| {
+            let missing = || StoreError::BadRecord {
+                session: session.clone(),
+                seq,
+                reason: "its digest is missing".to_owned(),
+            };
+            page.push(Kept { seq, spine, body: body.to_owned(), digest: digest.ok_or_else(missing)? });
             Ok(())
         })
         .await?;
@@ -159,7 +164,7 @@ impl SessionStore for SqliteStore {
         let newest = u32::try_from(info.nodes.saturating_sub(1)).map(NodeId::new).unwrap_or(NodeId::ROOT);
         let mut found: HashMap<NodeId, Option<Message>> = nodes.iter().map(|node| (*node, None)).collect();
         for seq in self.numbers_of(key, &found).await? {
-            self.visit(session, key, seq - 1, seq, |seq, spine, _, body| {
+            self.visit(session, key, (seq - 1, seq), false, |seq, spine, _, body| {
                 if let Record::Entry(Entry::Node { id, message, .. }) = spine
                     .record(body)
                     .map_err(|reason| StoreError::BadRecord { session: session.clone(), seq, reason })?
@@ -186,7 +191,7 @@ impl SessionStore for SqliteStore {
         let seq: Option<i64> = query.fetch_one(&self.readers).await.map_err(|error| self.fault(error))?;
         let Some(seq) = seq.map(read) else { return Ok(None) };
         let mut bytes = None;
-        self.visit(session, key, seq.saturating_sub(1), seq, |seq, spine, _, body| {
+        self.visit(session, key, (seq.saturating_sub(1), seq), false, |seq, spine, _, body| {
             let record = spine.record(body);
             let record =
                 record.map_err(|reason| StoreError::BadRecord { session: session.clone(), seq, reason });
@@ -337,7 +342,7 @@ impl SessionStore for SqliteStore {
             let mut found = found_note(row).map_err(|reason| self.corrupt(format!("a key: {reason}")))?;
             let key: i64 = get(row, "session").map_err(|reason| self.corrupt(reason))?;
             let session = found.session.clone();
-            self.visit(&session, key, found.seq.saturating_sub(1), found.seq, |_, _, _, body| {
+            self.visit(&session, key, (found.seq.saturating_sub(1), found.seq), false, |_, _, _, body| {
                 body.clone_into(&mut found.body);
                 Ok(())
             })
@@ -387,7 +392,7 @@ impl SessionStore for SqliteStore {
     async fn load(&self, session: &SessionId) -> Result<Log, StoreError> {
         let (key, info) = self.found(session).await?;
         let mut records = Vec::with_capacity(usize::try_from(info.records).unwrap_or_default().min(1 << 20));
-        self.visit(session, key, 0, info.records, |seq, spine, _, body| {
+        self.visit(session, key, (0, info.records), false, |seq, spine, _, body| {
             let record = spine.record(body);
             let bad = |reason| StoreError::BadRecord { session: session.clone(), seq, reason };
             records.push((seq, record.map_err(bad)?));
@@ -416,23 +421,23 @@ fn found_note(row: &SqliteRow) -> Result<FoundNote, String> {
 }
 
 impl SqliteStore {
-    /// Reads the records `after < seq <= until` in order. The database joins the next ones while these are visited.
+    /// Reads the records `after < seq <= until` in order, with their digests if they are wanted. The database joins the next ones while these are visited.
     ///
     /// A log only grows, so what it was at one moment is a prefix of what it is, and no transaction is needed.
     async fn visit(
         &self,
         session: &SessionId,
         key: i64,
-        after: u64,
-        until: u64,
-        mut visit: impl FnMut(u64, crate::Spine, Digest, &str) -> Result<(), StoreError> + Send,
+        (after, until): (u64, u64),
+        digests: bool,
+        mut visit: impl FnMut(u64, crate::Spine, Option<Digest>, &str) -> Result<(), StoreError> + Send,
     ) -> Result<(), StoreError> {
         let bad = |seq, reason| StoreError::BadRecord { session: session.clone(), seq, reason };
         let mut expected = after + 1;
         if expected > until {
             return Ok(());
         }
-        let query = sqlx::query(JOINED).bind(key).bind(stored(after)).bind(stored(until));
+        let query = sqlx::query(JOINED).bind(key).bind(stored(after)).bind(stored(until)).bind(digests);
         let mut found = query.fetch(&self.readers);
         while let Some(row) = found.try_next().await.map_err(|error| self.fault(error))? {
             let text: Option<&str> = row.try_get(0).map_err(|error| self.fault(error))?;
