@@ -51,6 +51,11 @@ impl Claims {
         claimed.ended.push((session.clone(), claim));
     }
 
+    /// Returns whether it is not known to have ended.
+    pub(super) fn lives(&self, claim: i64) -> bool {
+        self.open().live.contains(&claim)
+    }
+
     /// Ends a claim that the server knows nothing of.
     pub(super) fn forget(&self, claim: i64) {
         self.open().live.remove(&claim);
@@ -94,9 +99,18 @@ impl Standing {
         let owner = self.owner.as_ref().filter(|_| self.alive)?;
         let here = owners().get(owner).and_then(Weak::upgrade);
         let given_back = here.is_some_and(|claims| {
-            self.claim.is_none_or(|claim| !claims.open().live.contains(&claim))
+            self.claim.is_none_or(|claim| !claims.lives(claim))
         });
         (!given_back).then(|| Holder::new(self.name.clone(), self.token))
+    }
+
+    /// Lets its holder know, if that is in this process: it would find out with its next write, but what is only buffered
+    /// is acknowledged before.
+    fn end_here(&self) {
+        let here = self.owner.as_ref().and_then(|owner| owners().get(owner).and_then(Weak::upgrade));
+        if let (Some(claims), Some(claim)) = (here, self.claim) {
+            claims.forget(claim);
+        }
     }
 
     fn is_of(&self, owner: &str, claim: i64) -> bool {
@@ -266,11 +280,13 @@ async fn claim_in(
         let error = StoreError::Locked { session: session.clone(), holder: holder.name };
         return link.end(Err(error)).await;
     }
-    let query = "UPDATE @sessions SET token = token + 1, owner = $2::uuid, claim = $3 WHERE session = $1::uuid
-                 RETURNING token";
+    let query = "UPDATE @sessions SET token = greatest(token + 1, nextval('@tokens')), owner = $2::uuid, claim = $3
+                 WHERE session = $1::uuid RETURNING token";
     let row = link.row(query, Bind::new().session(session).with(owner).with(claim)).await?;
     let token: i64 = get(&row, "token").map_err(|reason| Fault::corrupt(link.place(), reason))?;
-    link.end(Ok((rows::read(token), place))).await
+    let claimed = link.end(Ok((rows::read(token), place))).await?;
+    standing.end_here();
+    Ok(claimed)
 }
 
 async fn release_in(

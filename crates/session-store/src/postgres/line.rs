@@ -109,6 +109,9 @@ impl Held {
     pub(super) async fn append(self: Arc<Self>, batch: Batch) -> Result<Receipt, StoreError> {
         let mut batch = batch;
         let mut looked = false;
+        if !self.store.claims.lives(self.claim) {
+            self.forget_place();
+        }
         loop {
             match self.join(batch) {
                 Joined::Acknowledged(receipt) => return Ok(receipt),

@@ -249,6 +249,11 @@ impl Inner {
             }
             None => self.settle_all().await,
         }
+        let words = [&query.layer, &query.kind, &query.key, &query.state];
+        if words.iter().any(|word| word.as_ref().is_some_and(|word| word.contains('\0'))) {
+            // Nothing has such a name, and the server would not even take the question.
+            return Ok(Vec::new());
+        }
         // What narrows the search in the index; what is found is compared word by word.
         let topic = query.layer.as_ref().zip(query.kind.as_ref()).map(|(layer, kind)| rows::hash(&[layer, kind]));
         let state = query.state.as_ref().map(|state| rows::hash(&[state]));

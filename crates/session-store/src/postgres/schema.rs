@@ -20,7 +20,8 @@ const MIGRATIONS: &[&str] = &[VERSION_1];
 
 // `records` is the spine: narrow rows, so that listing and walking never touch the bodies. Numbers are the same 64 bits
 // as ours, names are compared byte by byte whatever the collation of the database, and `name` in `keys` is a digest,
-// because an index takes no long text.
+// because an index takes no long text. Tokens come from one sequence, because a session that is made anew must not be open
+// to leases of the one that was deleted.
 const VERSION_1: &str = r#"
 CREATE TABLE @sessions (
     session    uuid    PRIMARY KEY,
@@ -95,6 +96,7 @@ CREATE TABLE @letters (
     PRIMARY KEY (session, letter)
 );
 CREATE INDEX letters_waiting ON @letters (session, letter) WHERE consumed IS NULL;
+CREATE SEQUENCE @tokens;
 CREATE TABLE @owners (
     owner       uuid        PRIMARY KEY,
     name        text        NOT NULL,
