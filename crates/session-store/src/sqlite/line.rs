@@ -97,6 +97,17 @@ impl Line {
         Buffered(Arc::clone(&self.buffered))
     }
 
+    /// Makes whoever reads from now on wait for all that stands in line already.
+    pub(super) fn mark(&self) {
+        let buffered = self.buffer();
+        let errand: Errand = Box::new(move |_| {
+            Box::pin(async move {
+                drop(buffered);
+            })
+        });
+        let _ = self.jobs.send(Job::Errand(errand));
+    }
+
     /// Waits until everything that was acknowledged before this call is written, or known to be lost.
     pub(super) async fn settle(&self) -> Result<(), StoreError> {
         if self.buffered.load(Ordering::Acquire) == 0 {

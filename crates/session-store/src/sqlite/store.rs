@@ -10,6 +10,7 @@ use sqlx::sqlite::SqliteRow;
 use trunkline_message_tree::{Entry, Message, NodeId, Timestamp, TreeError};
 
 use super::leases::{self, Held};
+use super::line::Line;
 use super::reading::{Cuts, JOINED, PER_ROW, take_apart};
 use super::rows::{self, get, read, stored};
 use super::{SqliteStore, append, restore};
@@ -98,7 +99,9 @@ impl SessionStore for SqliteStore {
         let level = batch.durability;
         let consumed = batch.consumed.clone();
         let (reply, answer) = tokio::sync::oneshot::channel();
-        let waits = level > Durability::Buffered;
+        // What only the database can judge is not acknowledged before it has.
+        let judged = !consumed.is_empty() || batch.records.iter().any(has_key) || !held.is_newest();
+        let waits = level > Durability::Buffered || judged;
         let receipt = held.hand_in(batch, |what| {
             // What is checked only later cannot be acknowledged yet.
             let acknowledged = match &what {
@@ -113,10 +116,13 @@ impl SessionStore for SqliteStore {
             self.line.append(append::Append { held, what, consumed, level, reply, buffered, room })?;
             Ok(acknowledged)
         })?;
-        match receipt {
-            Some(receipt) => Ok(receipt),
-            None => answer.await.map_err(|_| self.line.closed())?.map_err(|error| held.cause(error)),
+        if let Some(receipt) = receipt {
+            return Ok(receipt);
         }
+        let mut waiting = Waiting { line: &self.line, answered: false };
+        let result = answer.await;
+        waiting.answered = true;
+        result.map_err(|_| self.line.closed())?.map_err(|error| held.cause(error))
     }
 
     async fn read(&self, session: &SessionId, after: u64, limit: usize) -> Result<Vec<Kept>, StoreError> {
@@ -400,6 +406,24 @@ impl SessionStore for SqliteStore {
         })
         .await?;
         Ok(Log::new(info, records))
+    }
+}
+
+fn has_key(record: &Record) -> bool {
+    matches!(record, Record::Note(note) if note.key.is_some())
+}
+
+/// Somebody who waits for a write. If he goes away, whoever reads afterwards waits for it instead.
+struct Waiting<'a> {
+    line: &'a Line,
+    answered: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.line.mark();
+        }
     }
 }
 
