@@ -40,8 +40,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     path: PathBuf,
-    /// Which file it is; another one can come to bear its name.
-    file: Option<FileId>,
     line: Arc<Line>,
     readers: SqlitePool,
     owner: Arc<Owner>,
@@ -128,8 +126,7 @@ impl SqliteStore {
         let line = Arc::new(Line::start(path.clone(), options, first, Arc::clone(&bell)));
         let watch = Watch::new(reading, Arc::clone(&bell));
         let owner = Arc::new(Owner::of(&path));
-        let file = FileId::of(&path);
-        Ok(SqliteStore { path, file, line, readers, owner, bell, watch, migrated_from })
+        Ok(SqliteStore { path, line, readers, owner, bell, watch, migrated_from })
     }
 
     /// Returns where the database is, without links.
@@ -155,15 +152,6 @@ impl SqliteStore {
     pub async fn close(self) {
         self.readers.close().await;
         self.line.close().await;
-    }
-
-    /// Refuses to write into a file that nobody can open again: it would be acknowledged and lost.
-    fn still_there(&self) -> Result<(), StoreError> {
-        if FileId::of(&self.path) == self.file {
-            return Ok(());
-        }
-        let reason = "it was removed or replaced while it was open; nothing more is written to it".to_owned();
-        Err(StoreError::Io { place: self.place(), reason })
     }
 
     /// Reads the row of a session, after what was acknowledged before.
@@ -218,26 +206,5 @@ async fn open_prepared(
             }
             prepared => return prepared,
         }
-    }
-}
-
-/// What tells one file from another of the same name; nothing where the platform does not say.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-struct FileId {
-    device: u64,
-    number: u64,
-}
-
-impl FileId {
-    #[cfg(unix)]
-    fn of(path: &Path) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        let found = std::fs::metadata(path).ok()?;
-        Some(FileId { device: found.dev(), number: found.ino() })
-    }
-
-    #[cfg(not(unix))]
-    fn of(_: &Path) -> Option<Self> {
-        None
     }
 }

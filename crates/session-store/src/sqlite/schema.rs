@@ -20,11 +20,13 @@ pub(super) const VERSION: usize = 2;
 // `records` is the spine: narrow rows in the order of a log, so that listing and walking never touch the bodies.
 // `bodies` grows at its end only. Large strings of bodies are cut out of them and stored once, as `parts`.
 //
+// A session's number is never given again, so that a lease that outlives its session names nothing.
+//
 // In a linear conversation the parent of each node is the node before it; the index `branches` has the others, so the
 // shape of a tree is read without reading its spine.
 const CURRENT: &str = "
 CREATE TABLE sessions (
-    session    INTEGER PRIMARY KEY,
+    session    INTEGER PRIMARY KEY AUTOINCREMENT,
     id         TEXT    NOT NULL UNIQUE,
     title      TEXT    NOT NULL,
     tags       TEXT    NOT NULL DEFAULT '[]',
