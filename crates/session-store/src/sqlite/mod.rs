@@ -4,10 +4,12 @@
 //! log was synced, so it survives the loss of power; whoever asks for less gets it sooner.
 
 mod append;
+pub mod doctor;
 mod fault;
 mod leases;
 mod line;
 mod migrate;
+mod opened;
 mod reading;
 mod restore;
 mod rows;
@@ -26,6 +28,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
 use self::fault::store_error;
 use self::leases::Owner;
 use self::line::Line;
+pub use self::opened::Opened;
 use self::watch::Watch;
 use crate::bell::Bell;
 use crate::{SessionId, SessionInfo, StoreError};
@@ -47,7 +50,7 @@ pub struct SqliteStore {
     owner: Arc<Owner>,
     bell: Arc<Bell>,
     watch: Watch,
-    migrated_from: Option<usize>,
+    opened: Arc<Opened>,
 }
 
 /// How a database is opened.
@@ -129,7 +132,8 @@ impl SqliteStore {
         let watch = Watch::new(reading, Arc::clone(&bell));
         let owner = Arc::new(Owner::of(&path));
         let file = FileId::of(&path);
-        Ok(SqliteStore { path, file, line, readers, owner, bell, watch, migrated_from })
+        let opened = Arc::new(Opened { migrated_from, ..Opened::default() });
+        Ok(SqliteStore { path, file, line, readers, owner, bell, watch, opened })
     }
 
     /// Returns where the database is, without links.
@@ -137,9 +141,14 @@ impl SqliteStore {
         &self.path
     }
 
+    /// Returns what opening found and did.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
     /// Returns the version that the database had before it was opened, if that was an older one.
     pub fn migrated_from(&self) -> Option<usize> {
-        self.migrated_from
+        self.opened.migrated_from
     }
 
     /// Refuses to let the database grow beyond so many bytes from now on, or lets it grow again.
