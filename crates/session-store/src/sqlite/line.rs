@@ -16,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::append::{self, Append};
 use super::fault::store_error;
+use super::presence::Presence;
 use crate::bell::Bell;
 use crate::{Durability, StoreError};
 
@@ -63,6 +64,8 @@ pub(super) struct Seat {
     /// What the connection's commits survive.
     level: Durability,
     pub(super) bell: Arc<Bell>,
+    /// Others see that the database is open as long as it may be written here.
+    _presence: Arc<Presence>,
 }
 
 impl Line {
@@ -72,10 +75,17 @@ impl Line {
         options: SqliteConnectOptions,
         first: SqliteConnection,
         bell: Arc<Bell>,
+        presence: Arc<Presence>,
     ) -> Self {
         let (sender, jobs) = mpsc::unbounded_channel();
-        let seat =
-            Seat { path: path.clone(), options, connection: Some(first), level: Durability::Flushed, bell };
+        let seat = Seat {
+            path: path.clone(),
+            options,
+            connection: Some(first),
+            level: Durability::Flushed,
+            bell,
+            _presence: presence,
+        };
         tokio::spawn(serve(seat, jobs));
         let room = Arc::new(Semaphore::new(ROOM));
         Line { path, jobs: sender, room, buffered: Arc::default() }

@@ -4,31 +4,38 @@
 //! log was synced, so it survives the loss of power; whoever asks for less gets it sooner.
 
 mod append;
+mod aside;
 pub mod doctor;
 mod fault;
 mod leases;
 mod line;
 mod migrate;
 mod opened;
+mod opening;
+mod presence;
+mod promises;
 mod reading;
 mod restore;
 mod rows;
 mod schema;
 mod store;
+mod wal;
 mod watch;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteRow, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
+use sqlx::{ConnectOptions, SqlitePool};
 
 use self::fault::store_error;
 use self::leases::Owner;
 use self::line::Line;
 pub use self::opened::Opened;
+use self::opening::Open;
+use self::presence::Presence;
 use self::watch::Watch;
 use crate::bell::Bell;
 use crate::{SessionId, SessionInfo, StoreError};
@@ -51,6 +58,7 @@ pub struct SqliteStore {
     bell: Arc<Bell>,
     watch: Watch,
     opened: Arc<Opened>,
+    _presence: Arc<Presence>,
 }
 
 /// How a database is opened.
@@ -86,8 +94,11 @@ impl SqliteOptions {
 impl SqliteStore {
     /// Opens a database and makes it if it does not exist, readable for its owner only.
     ///
-    /// An older database is brought to the current schema. Nothing is repaired: what is damaged is reported when it is
-    /// read.
+    /// An older database is brought to the current schema. What a cut-off write has left in the write-ahead log is set
+    /// aside; [`opened`](SqliteStore::opened) tells of it, and of acknowledged records that are missing. Nothing else is
+    /// repaired: what is damaged is reported when it is read, and [`doctor`] mends it.
+    ///
+    /// Where nothing can be written the database can still be read, if it was closed before it came there.
     ///
     /// # Errors
     ///
@@ -105,9 +116,7 @@ impl SqliteStore {
     ///
     /// Those of [`open`](SqliteStore::open).
     pub async fn open_with(path: impl AsRef<Path>, wanted: SqliteOptions) -> Result<Self, StoreError> {
-        let path = leases::private_database(path.as_ref())?;
         let mut options = SqliteConnectOptions::new()
-            .filename(&path)
             .synchronous(SqliteSynchronous::Full)
             .statement_cache_capacity(200)
             .busy_timeout(PATIENCE)
@@ -118,7 +127,7 @@ impl SqliteStore {
         if let Some(pages) = wanted.checkpoint_pages {
             options = options.pragma("wal_autocheckpoint", pages.to_string());
         }
-        let (first, migrated_from) = open_prepared(&path, &options).await?;
+        let Open { path, options, first, presence, opened } = opening::open(path.as_ref(), options).await?;
         let reading = options.clone().pragma("query_only", "ON");
         let readers = SqlitePoolOptions::new()
             .max_connections(3)
@@ -128,12 +137,14 @@ impl SqliteStore {
             .test_before_acquire(false)
             .connect_lazy_with(reading.clone());
         let bell = Arc::new(Bell::default());
-        let line = Arc::new(Line::start(path.clone(), options, first, Arc::clone(&bell)));
+        let presence = Arc::new(presence);
+        let line = Line::start(path.clone(), options, first, Arc::clone(&bell), Arc::clone(&presence));
+        let line = Arc::new(line);
         let watch = Watch::new(reading, Arc::clone(&bell));
         let owner = Arc::new(Owner::of(&path));
         let file = FileId::of(&path);
-        let opened = Arc::new(Opened { migrated_from, ..Opened::default() });
-        Ok(SqliteStore { path, file, line, readers, owner, bell, watch, opened })
+        let opened = Arc::new(opened);
+        Ok(SqliteStore { path, file, line, readers, owner, bell, watch, opened, _presence: presence })
     }
 
     /// Returns where the database is, without links.
@@ -166,8 +177,12 @@ impl SqliteStore {
         self.line.close().await;
     }
 
-    /// Refuses to write into a file that nobody can open again: it would be acknowledged and lost.
+    /// Refuses to write where nothing can be written, and into a file that nobody can open again: it would be
+    /// acknowledged and lost.
     fn still_there(&self) -> Result<(), StoreError> {
+        if self.opened.read_only.is_some() {
+            return Err(StoreError::ReadOnly { place: self.place() });
+        }
         if FileId::of(&self.path) == self.file {
             return Ok(());
         }
@@ -203,30 +218,6 @@ impl SqliteStore {
 
     fn corrupt(&self, reason: String) -> StoreError {
         StoreError::Corrupt { place: self.place(), reason }
-    }
-}
-
-/// Opens the first connection and brings the database to the current schema.
-async fn open_prepared(
-    path: &Path,
-    options: &SqliteConnectOptions,
-) -> Result<(SqliteConnection, Option<usize>), StoreError> {
-    let start = Instant::now();
-    loop {
-        let connected =
-            SqliteConnection::connect_with(options).await.map_err(|error| store_error(path, error));
-        let prepared = match connected {
-            Ok(mut connection) => schema::prepare(&mut connection, path).await.map(|from| (connection, from)),
-            Err(error) => Err(error),
-        };
-        match prepared {
-            // While somebody else switches a new database to write-ahead logging, SQLite refuses at once and does not
-            // wait as it does everywhere else.
-            Err(StoreError::Busy { .. }) if start.elapsed() < PATIENCE => {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-            prepared => return prepared,
-        }
     }
 }
 

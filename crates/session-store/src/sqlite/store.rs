@@ -76,6 +76,7 @@ impl SessionStore for SqliteStore {
     }
 
     async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError> {
+        self.still_there()?;
         let (owner, line) = (Arc::clone(&self.owner), Arc::downgrade(&self.line));
         let wanted = session.clone();
         let taken = self.line.write(Durability::Committed, move |connection, path| {
