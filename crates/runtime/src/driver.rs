@@ -32,9 +32,18 @@ struct Spent {
 impl Session {
     /// Goes on until something stops it.
     pub(crate) async fn drive(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
-        let mut spent = Spent { turns: 0, tokens: 0, nudged: 0, since: Instant::now() };
         self.catch_up().await?;
-        self.drop_old_cancels().await?;
+        // What was meant for a turn that is long over must not end this one.
+        self.take_cancels().await?;
+        let stop = self.go_on(cancel).await?;
+        // Whoever asked to cancel learns that the turn is over. What fails here fails again in the next drive, and what
+        // this one came to must not be lost for it.
+        let _ = self.take_cancels().await;
+        Ok(stop)
+    }
+
+    async fn go_on(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
+        let mut spent = Spent { turns: 0, tokens: 0, nudged: 0, since: Instant::now() };
         loop {
             if spent.since.elapsed() >= self.settings().limits.time {
                 return Ok(Stop::Limit(Limit::Time));

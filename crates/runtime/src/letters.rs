@@ -234,8 +234,8 @@ fn newest(inbox: &[Letter]) -> Option<InboxId> {
 }
 
 impl Session {
-    /// Puts aside what was meant for a turn that is long over.
-    pub(crate) async fn drop_old_cancels(&mut self) -> Result<(), RuntimeError> {
+    /// Consumes what asks to end a turn, when no turn goes on.
+    pub(crate) async fn take_cancels(&mut self) -> Result<(), RuntimeError> {
         for letter in self.store.inbox(self.lease.session()).await? {
             if letter.kind == CANCEL {
                 self.take_cancel(&letter).await?;

@@ -33,14 +33,14 @@ pub(crate) enum Death {
 
 /// A store that dies at its n-th append.
 pub(crate) struct Mortal {
-    inner: Arc<MemoryStore>,
+    inner: Arc<dyn SessionStore>,
     left: AtomicUsize,
     death: Death,
 }
 
 impl Mortal {
-    pub(crate) fn new(inner: &Arc<MemoryStore>, left: usize, death: Death) -> Self {
-        Mortal { inner: Arc::clone(inner), left: AtomicUsize::new(left), death }
+    pub(crate) fn new(inner: Arc<dyn SessionStore>, left: usize, death: Death) -> Self {
+        Mortal { inner, left: AtomicUsize::new(left), death }
     }
 }
 
@@ -156,16 +156,16 @@ fn model(request: &Request) -> Turn {
 }
 
 /// Runs the story and kills it at the n-th write of each process in turn, until it ends.
-async fn survive(deaths: &[usize], death: Death) -> (World, Arc<MemoryStore>, SessionId, usize) {
+async fn survive(inner: &Arc<dyn SessionStore>, deaths: &[usize], death: Death) -> (World, SessionId, usize) {
     let world = World::default();
-    let inner = Arc::new(MemoryStore::new());
     let agent = world.agent(model).approval(Approval::Model).with_revert().build().unwrap();
     let mut session_id = None;
     let mut killed = 0;
     let mut deaths = deaths.iter().copied();
     for _ in 0..200 {
         let life = deaths.next();
-        let store: Arc<dyn SessionStore> = Arc::new(Mortal::new(&inner, life.unwrap_or(usize::MAX), death));
+        let store: Arc<dyn SessionStore> =
+            Arc::new(Mortal::new(Arc::clone(inner), life.unwrap_or(usize::MAX), death));
         let opened = match &session_id {
             None => agent.start(store, "t", None).await,
             Some(id) => agent.open(store, id).await,
@@ -180,9 +180,9 @@ async fn survive(deaths: &[usize], death: Death) -> (World, Arc<MemoryStore>, Se
         let cancel = Cancel::new();
         let stop = if begun { session.resume(&cancel).await } else { session.prompt("fix a", &cancel).await };
         match stop {
-            Ok(Stop::Decided(_)) => return (world, inner, session.id().clone(), killed),
+            Ok(Stop::Decided(_)) => return (world, session.id().clone(), killed),
             // The last write of a life may have been the decision itself.
-            Ok(Stop::Idle) if !session.has_open_run() => return (world, inner, session.id().clone(), killed),
+            Ok(Stop::Idle) if !session.has_open_run() => return (world, session.id().clone(), killed),
             Ok(other) => panic!("the run stopped with {other:?}"),
             Err(fault) => {
                 let taken_over = matches!(fault, RuntimeError::TakenOver { .. });
@@ -195,7 +195,13 @@ async fn survive(deaths: &[usize], death: Death) -> (World, Arc<MemoryStore>, Se
 }
 
 async fn check(deaths: &[usize], death: Death) -> usize {
-    let (world, store, id, killed) = survive(deaths, death).await;
+    let store: Arc<dyn SessionStore> = Arc::new(MemoryStore::new());
+    check_in(&store, deaths, death).await
+}
+
+async fn check_in(store: &Arc<dyn SessionStore>, deaths: &[usize], death: Death) -> usize {
+    let (world, id, killed) = survive(store, deaths, death).await;
+    store.verify(&id).await.unwrap();
     let log = store.load(&id).await.unwrap();
     let tree = trunkline_runtime::message_tree::MessageTree::replay(log.entries().cloned()).unwrap();
     let told = trunkline_runtime::message_tree::notation::print_tree(&tree);
@@ -252,5 +258,21 @@ async fn a_run_survives_kill_after_kill() {
                 check(&[first, second, 1, second], kind).await;
             }
         }
+    }
+}
+
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn a_run_on_disk_survives_a_kill_at_every_write() {
+    use trunkline_runtime::session_store::SqliteStore;
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn SessionStore> =
+        Arc::new(SqliteStore::open(folder.path().join("sessions.db")).await.unwrap());
+    for kind in [Death::Lost, Death::Kept, Death::Fenced] {
+        let mut death = 0;
+        while check_in(&store, &[death], kind).await > 0 {
+            death += 1;
+        }
+        assert!(death > 20, "the story has more than twenty writes, {death} were tried");
     }
 }

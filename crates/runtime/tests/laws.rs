@@ -136,7 +136,7 @@ async fn live(
         // Each act is a life of its own; some of them are cut short.
         let left = deaths.next().unwrap_or(usize::MAX);
         let death = [Death::Lost, Death::Kept, Death::Fenced][left % 3];
-        let store: Arc<dyn SessionStore> = Arc::new(Mortal::new(&inner, left, death));
+        let store: Arc<dyn SessionStore> = Arc::new(Mortal::new(inner.clone(), left, death));
         let opened = match &id {
             None => agent.start(store, "t", None).await,
             Some(id) => agent.open(store, id).await,

@@ -2,8 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod find;
 #[cfg(feature = "kit")]
 mod kit;
 
 #[cfg(all(feature = "kit", feature = "sqlite"))]
 mod sqlite;
+
+#[cfg(all(feature = "kit", feature = "postgres"))]
+mod postgres;

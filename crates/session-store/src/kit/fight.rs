@@ -10,6 +10,7 @@ use trunkline_message_tree::Timestamp;
 
 use super::chance::Chance;
 use super::made::*;
+use super::report::NOT_TRIED;
 use super::verdict::{Broken, Verdict, guard, words};
 use super::waiting::{pause, poll_once, within};
 use super::{Figures, Options, Place, Promise, Report, Subject};
@@ -42,7 +43,10 @@ pub(super) fn check(subject: &dyn Subject, options: &Options, report: &mut Repor
         (Promise::Followed, "many follow while one writes", followers),
     ];
     for (promise, what, fight) in fights {
-        let broken = arena(subject, options, |arena| fight(arena, report)).err();
+        let broken = match promise == Promise::Fought || report.may_try(Promise::Followed) {
+            true => arena(subject, options, |arena| fight(arena, report)).err(),
+            false => Some(Broken(NOT_TRIED.to_owned())),
+        };
         report.check(promise, broken.map(|broken| format!("{what}: {broken}")));
     }
 }

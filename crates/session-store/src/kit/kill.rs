@@ -69,7 +69,7 @@ fn tell(what: std::fmt::Arguments<'_>) -> Result<(), StoreError> {
 
 /// A node and some notes, so that a part of them would be noticed; now and then with a large part that others have too.
 fn batch_of(id: u32, letter: Option<InboxId>) -> Vec<Record> {
-    let text = if id % 3 == 0 { "large ".repeat(1_500) } else { "x".repeat(id as usize % 300) };
+    let text = if id.is_multiple_of(3) { "large ".repeat(1_500) } else { "x".repeat(id as usize % 300) };
     let letter = letter.map_or(0, |letter| letter.0);
     let mut records = vec![node(id, id - 1, &text)];
     for _ in 0..size(id) {

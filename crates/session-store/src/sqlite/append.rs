@@ -19,7 +19,7 @@ use crate::cut::Cut;
 use crate::{Batch, Digest, Durability, InboxId, Kept, Receipt, SessionId, Spine, StoreError, Tally};
 
 /// How many rows one statement writes. Each number is a statement of its own in the connection's cache.
-const SIZES: [usize; 4] = [64, 16, 4, 1];
+const SIZES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
 /// A batch with more records does not share a transaction.
 const FAST_RECORDS: usize = 64;
 /// One batch alone is written by a single statement if it has no more records than this.
@@ -307,7 +307,7 @@ async fn check_and_write(
             });
         }
         What::Batch(batch) => {
-            let (kept, after) = batch.clone().check(session, found)?;
+            let (kept, after) = batch.check(session, found)?;
             made = kept;
             (&made, after)
         }
@@ -440,18 +440,19 @@ async fn write_key(
 }
 
 impl Tip {
-    /// Returns what is to be written for a batch, from what is known of the session, and where that leads.
-    pub(super) fn prepare(&mut self, session: &SessionId, batch: Batch) -> Result<What, StoreError> {
+    /// Returns what is to be written for a batch, from what is known of the session.
+    pub(super) fn prepare(&mut self, session: &SessionId, batch: Batch) -> What {
         match self {
             Tip::Known(before) => {
                 let before = *before;
-                let (kept, after) = batch.check(session, before)?;
+                // What does not fit may be judged by something that is no longer true: the lease may have ended.
+                let Ok((kept, after)) = batch.check(session, before) else { return What::Batch(batch) };
                 *self = Tip::Known(after);
-                Ok(What::Chained { before, after, kept })
+                What::Chained { before, after, kept }
             }
             Tip::Unknown { in_line } => {
                 *in_line += 1;
-                Ok(What::Batch(batch))
+                What::Batch(batch)
             }
         }
     }

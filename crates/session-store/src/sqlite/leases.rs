@@ -259,6 +259,11 @@ impl Held {
         Arc::ptr_eq(&self.owner, owner)
     }
 
+    /// Returns whether this handle gave no newer lease of the session since.
+    pub(super) fn is_newest(&self) -> bool {
+        open(&self.owner.held).get(&self.key) == Some(&self.token)
+    }
+
     /// Makes a batch ready to be written and hands it in, before any other of the same session.
     pub(super) fn hand_in<T>(
         &self,
@@ -269,8 +274,7 @@ impl Held {
         if let Some((seq, reason)) = state.lost.take() {
             return Err(StoreError::BufferLost { session: self.session.clone(), seq, reason });
         }
-        let what = state.tip.prepare(&self.session, batch)?;
-        hand_in(what)
+        hand_in(state.tip.prepare(&self.session, batch))
     }
 
     /// Writes down that people were told that everything up to here is on the disk.

@@ -34,7 +34,6 @@ use self::fault::store_error;
 use self::leases::Owner;
 use self::line::Line;
 pub use self::opened::Opened;
-use self::opening::Open;
 use self::presence::Presence;
 use self::watch::Watch;
 use crate::bell::Bell;
@@ -50,8 +49,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     path: PathBuf,
-    /// Which file it is; another one can come to bear its name.
-    file: Option<FileId>,
     line: Arc<Line>,
     readers: SqlitePool,
     owner: Arc<Owner>,
@@ -127,8 +124,9 @@ impl SqliteStore {
         if let Some(pages) = wanted.checkpoint_pages {
             options = options.pragma("wal_autocheckpoint", pages.to_string());
         }
-        let Open { path, options, first, presence, opened } = opening::open(path.as_ref(), options).await?;
-        let reading = options.clone().pragma("query_only", "ON");
+        let open = opening::open(path.as_ref(), options).await?;
+        let (path, opened, presence) = (open.path.clone(), Arc::clone(&open.opened), Arc::clone(&open.presence));
+        let reading = open.options.clone().pragma("query_only", "ON");
         let readers = SqlitePoolOptions::new()
             .max_connections(3)
             // A connection is a thread: whoever does not read has none.
@@ -137,14 +135,10 @@ impl SqliteStore {
             .test_before_acquire(false)
             .connect_lazy_with(reading.clone());
         let bell = Arc::new(Bell::default());
-        let presence = Arc::new(presence);
-        let line = Line::start(path.clone(), options, first, Arc::clone(&bell), Arc::clone(&presence));
-        let line = Arc::new(line);
+        let line = Arc::new(Line::start(open, Arc::clone(&bell)));
         let watch = Watch::new(reading, Arc::clone(&bell));
         let owner = Arc::new(Owner::of(&path));
-        let file = FileId::of(&path);
-        let opened = Arc::new(opened);
-        Ok(SqliteStore { path, file, line, readers, owner, bell, watch, opened, _presence: presence })
+        Ok(SqliteStore { path, line, readers, owner, bell, watch, opened, _presence: presence })
     }
 
     /// Returns where the database is, without links.
@@ -177,19 +171,6 @@ impl SqliteStore {
         self.line.close().await;
     }
 
-    /// Refuses to write where nothing can be written, and into a file that nobody can open again: it would be
-    /// acknowledged and lost.
-    fn still_there(&self) -> Result<(), StoreError> {
-        if self.opened.read_only.is_some() {
-            return Err(StoreError::ReadOnly { place: self.place() });
-        }
-        if FileId::of(&self.path) == self.file {
-            return Ok(());
-        }
-        let reason = "it was removed or replaced while it was open; nothing more is written to it".to_owned();
-        Err(StoreError::Io { place: self.place(), reason })
-    }
-
     /// Reads the row of a session, after what was acknowledged before.
     async fn row(&self, session: &SessionId) -> Result<SqliteRow, StoreError> {
         self.line.settle().await?;
@@ -218,26 +199,5 @@ impl SqliteStore {
 
     fn corrupt(&self, reason: String) -> StoreError {
         StoreError::Corrupt { place: self.place(), reason }
-    }
-}
-
-/// What tells one file from another of the same name; nothing where the platform does not say.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-struct FileId {
-    device: u64,
-    number: u64,
-}
-
-impl FileId {
-    #[cfg(unix)]
-    fn of(path: &Path) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        let found = std::fs::metadata(path).ok()?;
-        Some(FileId { device: found.dev(), number: found.ino() })
-    }
-
-    #[cfg(not(unix))]
-    fn of(_: &Path) -> Option<Self> {
-        None
     }
 }

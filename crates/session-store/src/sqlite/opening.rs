@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use sqlx::sqlite::SqliteConnectOptions;
@@ -23,8 +24,8 @@ pub(super) struct Open {
     pub(super) path: PathBuf,
     pub(super) options: SqliteConnectOptions,
     pub(super) first: SqliteConnection,
-    pub(super) presence: Presence,
-    pub(super) opened: Opened,
+    pub(super) presence: Arc<Presence>,
+    pub(super) opened: Arc<Opened>,
 }
 
 /// Opens a database and brings it to the current schema.
@@ -70,7 +71,7 @@ pub(super) async fn open(path: &Path, mut options: SqliteConnectOptions) -> Resu
         }
     }
     presence.share().await;
-    Ok(Open { path, options, first, presence, opened })
+    Ok(Open { path, options, first, presence: Arc::new(presence), opened: Arc::new(opened) })
 }
 
 /// Looks at the files before SQLite does. Nobody else has them open.

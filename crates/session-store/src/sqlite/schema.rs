@@ -20,7 +20,8 @@ pub(super) const VERSION: usize = 2;
 // `records` is the spine: narrow rows in the order of a log, so that listing and walking never touch the bodies.
 // `bodies` grows at its end only. Large strings of bodies are cut out of them and stored once, as `parts`.
 //
-// The number of a deleted session is never given again, so that what was promised about it is not held against another.
+// A session's number is never given again, so that a lease that outlives its session names nothing, and what was promised
+// about a session is not held against another.
 //
 // In a linear conversation the parent of each node is the node before it; the index `branches` has the others, so the
 // shape of a tree is read without reading its spine.

@@ -10,6 +10,7 @@ use sqlx::sqlite::SqliteRow;
 use trunkline_message_tree::{Entry, Message, NodeId, Timestamp, TreeError};
 
 use super::leases::{self, Held};
+use super::line::Line;
 use super::reading::{Cuts, JOINED, PER_ROW, take_apart};
 use super::rows::{self, get, read, stored};
 use super::{SqliteStore, append, restore};
@@ -24,7 +25,6 @@ use crate::{
 #[async_trait]
 impl SessionStore for SqliteStore {
     async fn restore(&self, mut restoring: Restoring<'_>) -> Result<SessionInfo, ImportError> {
-        self.still_there()?;
         let first = restoring.next_chunk()?;
         // Most sessions come in one chunk, and then in one transaction.
         let second = restoring.next_chunk()?;
@@ -76,7 +76,6 @@ impl SessionStore for SqliteStore {
     }
 
     async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError> {
-        self.still_there()?;
         let (owner, line) = (Arc::clone(&self.owner), Arc::downgrade(&self.line));
         let wanted = session.clone();
         let taken = self.line.write(Durability::Committed, move |connection, path| {
@@ -94,12 +93,13 @@ impl SessionStore for SqliteStore {
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Receipt, StoreError> {
         let held = lease.guard::<Held>().filter(|held| held.is_of(&self.owner));
         let held = held.ok_or_else(|| StoreError::ForeignLease { session: lease.session().clone() })?;
-        self.still_there()?;
         let room = self.line.room().await?;
         let level = batch.durability;
         let consumed = batch.consumed.clone();
         let (reply, answer) = tokio::sync::oneshot::channel();
-        let waits = level > Durability::Buffered;
+        // What only the database can judge is not acknowledged before it has.
+        let judged = !consumed.is_empty() || batch.records.iter().any(has_key) || !held.is_newest();
+        let waits = level > Durability::Buffered || judged;
         let receipt = held.hand_in(batch, |what| {
             // What is checked only later cannot be acknowledged yet.
             let acknowledged = match &what {
@@ -114,10 +114,13 @@ impl SessionStore for SqliteStore {
             self.line.append(append::Append { held, what, consumed, level, reply, buffered, room })?;
             Ok(acknowledged)
         })?;
-        match receipt {
-            Some(receipt) => Ok(receipt),
-            None => answer.await.map_err(|_| self.line.closed())?.map_err(|error| held.cause(error)),
+        if let Some(receipt) = receipt {
+            return Ok(receipt);
         }
+        let mut waiting = Waiting { line: &self.line, answered: false };
+        let result = answer.await;
+        waiting.answered = true;
+        result.map_err(|_| self.line.closed())?.map_err(|error| held.cause(error))
     }
 
     async fn read(&self, session: &SessionId, after: u64, limit: usize) -> Result<Vec<Kept>, StoreError> {
@@ -221,7 +224,6 @@ impl SessionStore for SqliteStore {
 
     async fn amend(&self, session: &SessionId, amend: Amend) -> Result<(), StoreError> {
         amend.check(session)?;
-        self.still_there()?;
         let session = session.clone();
         let write = self.line.write(Durability::Flushed, move |connection, path| {
             Box::pin(async move {
@@ -240,7 +242,6 @@ impl SessionStore for SqliteStore {
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
-        self.still_there()?;
         let (owner, session) = (Arc::clone(&self.owner), session.clone());
         let write = self.line.write(Durability::Flushed, move |connection, path| {
             Box::pin(async move {
@@ -269,7 +270,6 @@ impl SessionStore for SqliteStore {
     ) -> Result<InboxId, StoreError> {
         let checked = check_name(kind).and_then(|()| check_body(body).map(drop));
         checked.map_err(|reason| StoreError::body(session, kind, reason))?;
-        self.still_there()?;
         let (session, kind, body) = (session.clone(), kind.to_owned(), body.to_owned());
         let write = self.line.write(Durability::Flushed, move |connection, path| {
             Box::pin(async move {
@@ -369,7 +369,6 @@ impl SessionStore for SqliteStore {
     }
 
     async fn collect(&self, dry_run: bool) -> Result<Collected, StoreError> {
-        self.still_there()?;
         let owner = Arc::clone(&self.owner);
         let (told, hears) = std::sync::mpsc::channel();
         let write = self.line.write(Durability::Flushed, move |connection, path| {
@@ -401,6 +400,24 @@ impl SessionStore for SqliteStore {
         })
         .await?;
         Ok(Log::new(info, records))
+    }
+}
+
+fn has_key(record: &Record) -> bool {
+    matches!(record, Record::Note(note) if note.key.is_some())
+}
+
+/// Somebody who waits for a write. If he goes away, whoever reads afterwards waits for it instead.
+struct Waiting<'a> {
+    line: &'a Line,
+    answered: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.line.mark();
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::report::NOT_TRIED;
 use super::verdict::{Broken, Verdict, guard, words};
 use super::{Handle, Options, Place, Promise, Report, Subject, waiting};
 use crate::{Durability, Lease, SessionId, SessionStore, StoreError};
@@ -99,7 +100,10 @@ pub(super) fn check(subject: &dyn Subject, options: &Options, report: &mut Repor
     ];
     for check in groups.into_iter().flatten() {
         let sentence = check.name.replace('_', " ");
-        let broken = run(subject, options, check).err();
+        let broken = match report.may_try(check.promise) {
+            true => run(subject, options, check).err(),
+            false => Some(Broken(NOT_TRIED.to_owned())),
+        };
         report.check(check.promise, broken.map(|broken| format!("{sentence}: {broken}")));
     }
 }

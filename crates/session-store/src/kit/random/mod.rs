@@ -15,14 +15,7 @@ use super::chance::Chance;
 use super::verdict::{Broken, guard};
 use super::{Options, Promise, Report, Subject};
 
-/// How often a list that found something is played again to make it shorter.
-const TRIES: usize = 400;
-
-/// How many lists that find something are looked for; more say the same.
-const ENOUGH: usize = 2;
-
 pub(super) fn check(subject: &dyn Subject, options: &Options, report: &mut Report) {
-    let mut found = 0;
     for case in 0..options.cases {
         let mut chance = Chance::new(options.seed, u64::from(case));
         let ops = generate::list(&mut chance, options.steps as usize);
@@ -31,9 +24,10 @@ pub(super) fn check(subject: &dyn Subject, options: &Options, report: &mut Repor
             let (ops, failure) = shrink(subject, options, ops, failure);
             show(options.seed, case, &ops, &failure)
         });
-        found += usize::from(failure.is_some());
+        let found = failure.is_some();
         report.check(Promise::SameAsMemory, failure);
-        if found == ENOUGH {
+        if found {
+            // More would say the same.
             return;
         }
     }
@@ -60,7 +54,7 @@ fn shrink(
     let mut tries = 0;
     let mut fails = |ops: &[Op]| {
         tries += 1;
-        let go_on = tries <= TRIES && Instant::now() < until;
+        let go_on = tries <= options.tries && Instant::now() < until;
         if go_on { play(subject, options, ops).err() } else { None }
     };
     ops.truncate(failure.0 + 1);

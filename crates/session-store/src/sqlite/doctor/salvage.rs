@@ -77,7 +77,7 @@ pub(super) async fn salvage(database: &Path) -> Result<Salvaged, StoreError> {
 }
 
 /// Returns whether what SQLite reads is more than any other copy has.
-pub(super) async fn gains(database: &Path) -> Result<bool, StoreError> {
+pub(in crate::sqlite) async fn gains(database: &Path) -> Result<bool, StoreError> {
     let folder = fresh_workshop(database)?;
     let mut best = BTreeMap::new();
     for (place, view) in VIEWS.into_iter().take(2).enumerate() {
