@@ -166,6 +166,18 @@ pub enum StoreError {
         /// The database.
         place: String,
     },
+    /// The database can only be read: its file or folder may not be written, or the medium cannot.
+    #[error("{place} can only be read")]
+    ReadOnly {
+        /// The database.
+        place: String,
+    },
+    /// Somebody has the database open, and what was asked for needs it alone.
+    #[error("{place} is open in this or another process; close it there first")]
+    InUse {
+        /// The database.
+        place: String,
+    },
     /// Other processes kept the database busy for too long. Trying again is safe.
     #[error("{place} is busy; try again")]
     Busy {

@@ -43,6 +43,6 @@ pub use restoring::Restoring;
 pub use retention::{Collected, Expired, ExpiryReason, Retention};
 pub use session::{Amend, Header, NewSession, ParseSessionIdError, SessionId, SessionInfo};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{SqliteOptions, SqliteStore};
+pub use sqlite::{Opened, SqliteOptions, SqliteStore, doctor};
 pub use store::{Claim, Holder, Lease, SessionStore};
 pub use tally::Tally;

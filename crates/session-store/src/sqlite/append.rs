@@ -63,6 +63,9 @@ impl Append {
         let result = match result {
             Ok((after, level)) => {
                 self.held.written(from_batch, after);
+                if level == Durability::Flushed {
+                    self.held.promise(&after);
+                }
                 Ok(Receipt::new(after.seq, after.digest, level))
             }
             Err(error) => {

@@ -16,6 +16,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::append::{self, Append};
 use super::fault::store_error;
+use super::opening::Open;
+use super::presence::Presence;
 use crate::bell::Bell;
 use crate::{Durability, StoreError};
 
@@ -59,26 +61,32 @@ pub(super) struct Seat {
     pub(super) path: PathBuf,
     /// Which file it is; another one can come to bear its name.
     file: Option<FileId>,
+    read_only: bool,
     options: SqliteConnectOptions,
     // `None` before the first write, after a fault, and after closing.
     connection: Option<SqliteConnection>,
     /// What the connection's commits survive.
     level: Durability,
     pub(super) bell: Arc<Bell>,
+    /// Others see that the database is open as long as it may be written here.
+    _presence: Arc<Presence>,
 }
 
 impl Line {
     /// Starts the task with an open connection that flushes; it makes others like it.
-    pub(super) fn start(
-        path: PathBuf,
-        options: SqliteConnectOptions,
-        first: SqliteConnection,
-        bell: Arc<Bell>,
-    ) -> Self {
+    pub(super) fn start(open: Open, bell: Arc<Bell>) -> Self {
+        let Open { path, options, first, presence, opened } = open;
         let (sender, jobs) = mpsc::unbounded_channel();
-        let file = FileId::of(&path);
-        let level = Durability::Flushed;
-        let seat = Seat { path: path.clone(), file, options, connection: Some(first), level, bell };
+        let seat = Seat {
+            path: path.clone(),
+            file: FileId::of(&path),
+            read_only: opened.read_only.is_some(),
+            options,
+            connection: Some(first),
+            level: Durability::Flushed,
+            bell,
+            _presence: presence,
+        };
         tokio::spawn(serve(seat, jobs));
         let room = Arc::new(Semaphore::new(ROOM));
         Line { path, jobs: sender, room, buffered: Arc::default() }
@@ -208,6 +216,9 @@ impl Seat {
         &mut self,
         level: Durability,
     ) -> Result<&mut SqliteConnection, StoreError> {
+        if self.read_only {
+            return Err(StoreError::ReadOnly { place: self.path.display().to_string() });
+        }
         if FileId::of(&self.path) != self.file {
             let reason =
                 "it was removed or replaced while it was open; nothing more is written to it".to_owned();

@@ -4,28 +4,37 @@
 //! log was synced, so it survives the loss of power; whoever asks for less gets it sooner.
 
 mod append;
+mod aside;
+pub mod doctor;
 mod fault;
 mod leases;
 mod line;
 mod migrate;
+mod opened;
+mod opening;
+mod presence;
+mod promises;
 mod reading;
 mod restore;
 mod rows;
 mod schema;
 mod store;
+mod wal;
 mod watch;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteRow, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
+use sqlx::{ConnectOptions, SqlitePool};
 
 use self::fault::store_error;
 use self::leases::Owner;
 use self::line::Line;
+pub use self::opened::Opened;
+use self::presence::Presence;
 use self::watch::Watch;
 use crate::bell::Bell;
 use crate::{SessionId, SessionInfo, StoreError};
@@ -45,7 +54,8 @@ pub struct SqliteStore {
     owner: Arc<Owner>,
     bell: Arc<Bell>,
     watch: Watch,
-    migrated_from: Option<usize>,
+    opened: Arc<Opened>,
+    _presence: Arc<Presence>,
 }
 
 /// How a database is opened.
@@ -81,8 +91,11 @@ impl SqliteOptions {
 impl SqliteStore {
     /// Opens a database and makes it if it does not exist, readable for its owner only.
     ///
-    /// An older database is brought to the current schema. Nothing is repaired: what is damaged is reported when it is
-    /// read.
+    /// An older database is brought to the current schema. What a cut-off write has left in the write-ahead log is set
+    /// aside; [`opened`](SqliteStore::opened) tells of it, and of acknowledged records that are missing. Nothing else is
+    /// repaired: what is damaged is reported when it is read, and [`doctor`] mends it.
+    ///
+    /// Where nothing can be written the database can still be read, if it was closed before it came there.
     ///
     /// # Errors
     ///
@@ -100,9 +113,7 @@ impl SqliteStore {
     ///
     /// Those of [`open`](SqliteStore::open).
     pub async fn open_with(path: impl AsRef<Path>, wanted: SqliteOptions) -> Result<Self, StoreError> {
-        let path = leases::private_database(path.as_ref())?;
         let mut options = SqliteConnectOptions::new()
-            .filename(&path)
             .synchronous(SqliteSynchronous::Full)
             .statement_cache_capacity(200)
             .busy_timeout(PATIENCE)
@@ -113,8 +124,9 @@ impl SqliteStore {
         if let Some(pages) = wanted.checkpoint_pages {
             options = options.pragma("wal_autocheckpoint", pages.to_string());
         }
-        let (first, migrated_from) = open_prepared(&path, &options).await?;
-        let reading = options.clone().pragma("query_only", "ON");
+        let open = opening::open(path.as_ref(), options).await?;
+        let (path, opened, presence) = (open.path.clone(), Arc::clone(&open.opened), Arc::clone(&open.presence));
+        let reading = open.options.clone().pragma("query_only", "ON");
         let readers = SqlitePoolOptions::new()
             .max_connections(3)
             // A connection is a thread: whoever does not read has none.
@@ -123,10 +135,10 @@ impl SqliteStore {
             .test_before_acquire(false)
             .connect_lazy_with(reading.clone());
         let bell = Arc::new(Bell::default());
-        let line = Arc::new(Line::start(path.clone(), options, first, Arc::clone(&bell)));
+        let line = Arc::new(Line::start(open, Arc::clone(&bell)));
         let watch = Watch::new(reading, Arc::clone(&bell));
         let owner = Arc::new(Owner::of(&path));
-        Ok(SqliteStore { path, line, readers, owner, bell, watch, migrated_from })
+        Ok(SqliteStore { path, line, readers, owner, bell, watch, opened, _presence: presence })
     }
 
     /// Returns where the database is, without links.
@@ -134,9 +146,14 @@ impl SqliteStore {
         &self.path
     }
 
+    /// Returns what opening found and did.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
     /// Returns the version that the database had before it was opened, if that was an older one.
     pub fn migrated_from(&self) -> Option<usize> {
-        self.migrated_from
+        self.opened.migrated_from
     }
 
     /// Refuses to let the database grow beyond so many bytes from now on, or lets it grow again.
@@ -182,29 +199,5 @@ impl SqliteStore {
 
     fn corrupt(&self, reason: String) -> StoreError {
         StoreError::Corrupt { place: self.place(), reason }
-    }
-}
-
-/// Opens the first connection and brings the database to the current schema.
-async fn open_prepared(
-    path: &Path,
-    options: &SqliteConnectOptions,
-) -> Result<(SqliteConnection, Option<usize>), StoreError> {
-    let start = Instant::now();
-    loop {
-        let connected =
-            SqliteConnection::connect_with(options).await.map_err(|error| store_error(path, error));
-        let prepared = match connected {
-            Ok(mut connection) => schema::prepare(&mut connection, path).await.map(|from| (connection, from)),
-            Err(error) => Err(error),
-        };
-        match prepared {
-            // While somebody else switches a new database to write-ahead logging, SQLite refuses at once and does not
-            // wait as it does everywhere else.
-            Err(StoreError::Busy { .. }) if start.elapsed() < PATIENCE => {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-            prepared => return prepared,
-        }
     }
 }
