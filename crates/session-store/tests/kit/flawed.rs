@@ -153,8 +153,8 @@ impl SessionStore for Flawed {
                 if self.has(RestoresWithoutTitle) && rows.len() > 1 {
                     header.title.clear();
                 }
-                if failure.is_some() && (self.has(RestoresWithoutTitle) || rows.is_empty()) {
-                    return Err(failure.unwrap());
+                if let Some(error) = failure.take_if(|_| self.has(RestoresWithoutTitle) || rows.is_empty()) {
+                    return Err(error);
                 }
                 let mut rows = rows.into_iter().take(info.records as usize).map(Ok);
                 let info = self.inner.restore(Restoring::new(header, &mut rows)).await?;
