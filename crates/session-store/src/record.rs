@@ -216,19 +216,25 @@ impl Kept {
     }
 
     /// Returns what follows from a record: its spine and its body.
-    pub(crate) fn parts(record: Record) -> (Spine, String) {
+    pub(crate) fn parts(record: &Record) -> (Spine, String) {
         const WRITES: &str = "messages and moves are JSON";
         match record {
-            Record::Entry(Entry::Node { id, parent, at, filed, message }) => {
-                (Spine::Node { id, parent, at, filed }, serde_json::to_string(&message).expect(WRITES))
-            }
+            Record::Entry(Entry::Node { id, parent, at, filed, message }) => (
+                Spine::Node { id: *id, parent: *parent, at: *at, filed: *filed },
+                serde_json::to_string(message).expect(WRITES),
+            ),
             Record::Entry(Entry::Move(HeadMove { from, to, kind, at })) => {
-                (Spine::Move { from, to, at }, serde_json::to_string(&kind).expect(WRITES))
+                (Spine::Move { from: *from, to: *to, at: *at }, serde_json::to_string(kind).expect(WRITES))
             }
-            Record::Note(Note { layer, kind, at, body, key }) => (Spine::Note { layer, kind, at, key }, body),
-            Record::Blob(Blob { layer, kind, at, bytes }) => {
-                let content = Digest::of(&bytes);
-                (Spine::Blob { layer, kind, at, content }, format!("\"{}\"", BASE64.encode(bytes)))
+            Record::Note(Note { layer, kind, at, body, key }) => (
+                Spine::Note { layer: layer.clone(), kind: kind.clone(), at: *at, key: key.clone() },
+                body.clone(),
+            ),
+            Record::Blob(blob) => {
+                let Blob { layer, kind, at, bytes } = blob;
+                let content = blob.digest();
+                let spine = Spine::Blob { layer: layer.clone(), kind: kind.clone(), at: *at, content };
+                (spine, format!("\"{}\"", BASE64.encode(bytes)))
             }
         }
     }
@@ -247,35 +253,36 @@ impl Kept {
     }
 
     pub(crate) fn parse(&self) -> Result<Record, String> {
+        self.spine.clone().record(&self.body)
+    }
+}
+
+impl Spine {
+    /// Returns the record whose body this is, or why it is not one.
+    pub(crate) fn record(self, body: &str) -> Result<Record, String> {
         let unread = |error: serde_json::Error| format!("its body cannot be read: {error}");
-        Ok(match &self.spine {
+        Ok(match self {
             Spine::Node { id, parent, at, filed } => {
-                let message: Message = serde_json::from_str(&self.body).map_err(unread)?;
-                Record::Entry(Entry::Node { id: *id, parent: *parent, at: *at, filed: *filed, message })
+                let message: Message = serde_json::from_str(body).map_err(unread)?;
+                Record::Entry(Entry::Node { id, parent, at, filed, message })
             }
             Spine::Move { from, to, at } => {
-                let kind: MoveKind = serde_json::from_str(&self.body).map_err(unread)?;
-                Record::Entry(Entry::Move(HeadMove { from: *from, to: *to, kind, at: *at }))
+                let kind: MoveKind = serde_json::from_str(body).map_err(unread)?;
+                Record::Entry(Entry::Move(HeadMove { from, to, kind, at }))
             }
             Spine::Note { layer, kind, at, key } => {
-                check_body(&self.body)?;
-                Record::Note(Note {
-                    layer: layer.clone(),
-                    kind: kind.clone(),
-                    at: *at,
-                    body: self.body.clone(),
-                    key: key.clone(),
-                })
+                check_body(body)?;
+                Record::Note(Note { layer, kind, at, body: body.to_owned(), key })
             }
             Spine::Blob { layer, kind, at, content } => {
-                let inner = self.body.strip_prefix('"').and_then(|body| body.strip_suffix('"'));
+                let inner = body.strip_prefix('"').and_then(|body| body.strip_suffix('"'));
                 let inner = inner.ok_or("its body is not a JSON string")?;
                 let bytes =
                     BASE64.decode(inner).map_err(|error| format!("its body is not base64: {error}"))?;
-                if Digest::of(&bytes) != *content {
+                if Digest::of(&bytes) != content {
                     return Err("its bytes are not those that its digest names".to_owned());
                 }
-                Record::Blob(Blob { layer: layer.clone(), kind: kind.clone(), at: *at, bytes })
+                Record::Blob(Blob { layer, kind, at, bytes })
             }
         })
     }

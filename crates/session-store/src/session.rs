@@ -266,10 +266,8 @@ impl Amend {
     ///
     /// [`StoreError::Body`] if a word has a NUL.
     pub fn check(&self, session: &SessionId) -> Result<(), StoreError> {
-        let words = self.title.iter().chain(self.tags.iter().flatten());
-        words
-            .map(|word| check_name(word))
-            .collect::<Result<(), _>>()
-            .map_err(|reason| StoreError::body(session, "title", reason))
+        let mut words = self.title.iter().chain(self.tags.iter().flatten());
+        let checked = words.try_for_each(|word| check_name(word));
+        checked.map_err(|reason| StoreError::body(session, "title", reason))
     }
 }

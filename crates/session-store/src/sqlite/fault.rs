@@ -6,7 +6,7 @@ use crate::StoreError;
 
 /// Returns our error for one of the database.
 pub(super) fn store_error(path: &Path, error: sqlx::Error) -> StoreError {
-    let path = path.to_owned();
+    let place = path.display().to_string();
     // One line, whatever the database wrote.
     let reason = |text: &dyn std::fmt::Display| text.to_string().replace(['\n', '\r'], " ");
     match &error {
@@ -15,20 +15,20 @@ pub(super) fn store_error(path: &Path, error: sqlx::Error) -> StoreError {
             let reason = reason(&fault.message());
             // The low byte is the primary code: sqlite.org/rescode.html, read 2026-11.
             match code & 0xff {
-                5 | 6 => StoreError::Busy { path },
-                8 | 10 | 14 => StoreError::Io { path, reason },
-                11 => StoreError::Corrupt { path, reason },
-                13 => StoreError::Full { path },
-                26 => StoreError::NotAStore { path, reason },
-                _ => StoreError::Database { path, reason },
+                5 | 6 => StoreError::Busy { place },
+                8 | 10 | 14 => StoreError::Io { place, reason },
+                11 => StoreError::Corrupt { place, reason },
+                13 => StoreError::Full { place },
+                26 => StoreError::NotAStore { place, reason },
+                _ => StoreError::Database { place, reason },
             }
         }
-        sqlx::Error::PoolTimedOut => StoreError::Busy { path },
-        sqlx::Error::Io(fault) => StoreError::Io { path, reason: reason(fault) },
+        sqlx::Error::PoolTimedOut => StoreError::Busy { place },
+        sqlx::Error::Io(fault) => StoreError::Io { place, reason: reason(fault) },
         sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::ColumnNotFound(_) => {
-            StoreError::Corrupt { path, reason: reason(&error) }
+            StoreError::Corrupt { place, reason: reason(&error) }
         }
-        _ => StoreError::Database { path, reason: reason(&error) },
+        _ => StoreError::Database { place, reason: reason(&error) },
     }
 }
 
@@ -36,8 +36,8 @@ pub(super) fn store_error(path: &Path, error: sqlx::Error) -> StoreError {
 pub(super) fn io_error(path: &Path, error: &std::io::Error) -> StoreError {
     match error.kind() {
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-            StoreError::Full { path: path.to_owned() }
+            StoreError::Full { place: path.display().to_string() }
         }
-        _ => StoreError::Io { path: path.to_owned(), reason: error.to_string() },
+        _ => StoreError::Io { place: path.display().to_string(), reason: error.to_string() },
     }
 }

@@ -3,113 +3,128 @@
 //! The spine says what a record is and where it stands; the body has only what the spine does not say, so nothing is
 //! written twice and nothing can disagree.
 
-use serde::de::DeserializeOwned;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Decode, Row, Sqlite, Type};
-use trunkline_message_tree::{Entry, HeadMove, NodeId, Timestamp};
+use trunkline_message_tree::{NodeId, Timestamp};
 
-use crate::{Note, Record, SessionId, SessionInfo, StoreError};
+use crate::{Digest, Kept, NoteKey, SessionId, SessionInfo, Spine};
 
-/// A record as it is bound to a statement.
-pub(super) struct RecordRow<'a> {
-    pub(super) kind: &'static str,
+const NODE: i64 = 0;
+const FILED: i64 = 1;
+const MOVE: i64 = 2;
+const NOTE: i64 = 3;
+const BLOB: i64 = 4;
+
+/// A record as it is bound to a statement, but for its body.
+pub(super) struct RecordRow {
+    pub(super) kind: i64,
     pub(super) node: Option<i64>,
     pub(super) parent: Option<i64>,
     pub(super) at: i64,
-    pub(super) layer: Option<&'a str>,
-    pub(super) name: Option<&'a str>,
-    pub(super) json: String,
+    pub(super) layer: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) key: Option<String>,
+    pub(super) state: Option<String>,
+    pub(super) once: Option<bool>,
 }
 
-impl<'a> RecordRow<'a> {
+impl RecordRow {
     /// Returns the row of a record.
-    pub(super) fn of(record: &'a Record) -> Result<Self, serde_json::Error> {
-        let at = stored(record.at().0);
-        Ok(match record {
-            Record::Entry(Entry::Node { id, parent, filed, message, .. }) => RecordRow {
-                kind: if *filed { "filed" } else { "node" },
-                node: Some(id.index() as i64),
-                parent: parent.map(|parent| parent.index() as i64),
-                at,
-                layer: None,
-                name: None,
-                json: serde_json::to_string(message)?,
+    pub(super) fn of(kept: &Kept) -> Self {
+        let bare = RecordRow {
+            kind: NODE,
+            node: None,
+            parent: None,
+            at: stored(kept.spine.at().0),
+            layer: None,
+            name: None,
+            key: None,
+            state: None,
+            once: None,
+        };
+        let index = |node: NodeId| node.index() as i64;
+        match &kept.spine {
+            Spine::Node { id, parent, filed, .. } => RecordRow {
+                kind: if *filed { FILED } else { NODE },
+                node: Some(index(*id)),
+                parent: parent.map(index),
+                ..bare
             },
-            Record::Entry(Entry::Move(HeadMove { from, to, kind, .. })) => RecordRow {
-                kind: "move",
-                node: Some(to.index() as i64),
-                parent: Some(from.index() as i64),
-                at,
-                layer: None,
-                name: None,
-                json: serde_json::to_string(kind)?,
+            Spine::Move { from, to, .. } => {
+                RecordRow { kind: MOVE, node: Some(index(*to)), parent: Some(index(*from)), ..bare }
+            }
+            Spine::Note { layer, kind, key, .. } => RecordRow {
+                kind: NOTE,
+                layer: Some(layer.clone()),
+                name: Some(kind.clone()),
+                key: key.as_ref().map(|key| key.key.clone()),
+                state: key.as_ref().map(|key| key.state.clone()),
+                once: key.as_ref().map(|key| key.once),
+                ..bare
             },
-            Record::Note(Note { layer, kind, body, .. }) => RecordRow {
-                kind: "note",
-                node: None,
-                parent: None,
-                at,
-                layer: Some(layer),
-                name: Some(kind),
-                json: body.clone(),
+            Spine::Blob { layer, kind, content, .. } => RecordRow {
+                kind: BLOB,
+                layer: Some(layer.clone()),
+                name: Some(kind.clone()),
+                key: Some(content.to_string()),
+                ..bare
             },
+        }
+    }
+
+    /// Returns the spine that a row says, or what is wrong with it.
+    pub(super) fn spine(self) -> Result<Spine, String> {
+        let at = Timestamp(read(self.at));
+        let node = |name: &str, number: Option<i64>| number.map(|number| node(name, number)).transpose();
+        let missing = |name: &str| format!("its {name} is missing");
+        let layer = |layer: Option<String>| layer.ok_or_else(|| missing("layer"));
+        let name = |name: Option<String>| name.ok_or_else(|| missing("name"));
+        Ok(match self.kind {
+            NODE | FILED => Spine::Node {
+                id: node("node", self.node)?.ok_or_else(|| missing("node"))?,
+                parent: node("parent", self.parent)?,
+                at,
+                filed: self.kind == FILED,
+            },
+            MOVE => Spine::Move {
+                from: node("start", self.parent)?.ok_or_else(|| missing("start"))?,
+                to: node("end", self.node)?.ok_or_else(|| missing("end"))?,
+                at,
+            },
+            NOTE => {
+                let state = self.state.unwrap_or_default();
+                let once = self.once.unwrap_or_default();
+                let key = self.key.map(|key| NoteKey { key, state, once });
+                Spine::Note { layer: layer(self.layer)?, kind: name(self.name)?, at, key }
+            }
+            BLOB => {
+                let content = self.key.ok_or_else(|| missing("content"))?;
+                let content = Digest::parse(&content).map_err(|error| error.to_string())?;
+                Spine::Blob { layer: layer(self.layer)?, kind: name(self.name)?, at, content }
+            }
+            kind => return Err(format!("its kind is {kind}")),
         })
     }
-}
-
-/// Returns the record of a row of `records` with its body as `json`.
-///
-/// `seq` is the number that the row must have: a gap is damage too.
-pub(super) fn record(row: &SqliteRow, session: &SessionId, seq: u64) -> Result<Record, StoreError> {
-    parse_record(row, seq).map_err(|reason| StoreError::BadRecord { session: session.clone(), seq, reason })
-}
-
-fn parse_record(row: &SqliteRow, seq: u64) -> Result<Record, String> {
-    let found: i64 = get(row, "seq")?;
-    if found != stored(seq) {
-        return Err(format!("record {found} stands in its place"));
-    }
-    let json: Option<String> = get(row, "json")?;
-    let json = json.ok_or("its body is missing")?;
-    let at = Timestamp(read(get(row, "at")?));
-    let kind: String = get(row, "kind")?;
-    Ok(match kind.as_str() {
-        "node" | "filed" => Record::Entry(Entry::Node {
-            id: node(row, "node")?.ok_or("its node is missing")?,
-            parent: node(row, "parent")?,
-            at,
-            filed: kind == "filed",
-            message: parse(&json)?,
-        }),
-        "move" => Record::Entry(Entry::Move(HeadMove {
-            from: node(row, "parent")?.ok_or("the start of the move is missing")?,
-            to: node(row, "node")?.ok_or("the end of the move is missing")?,
-            kind: parse(&json)?,
-            at,
-        })),
-        "note" => Record::Note(Note {
-            layer: get::<Option<String>>(row, "layer")?.ok_or("its layer is missing")?,
-            kind: get::<Option<String>>(row, "name")?.ok_or("its name is missing")?,
-            at,
-            body: json,
-        }),
-        _ => return Err(format!("its kind is {kind:?}")),
-    })
 }
 
 /// Returns what a list shows of a row of `sessions`; the error says which part of it cannot be read.
 pub(super) fn info(row: &SqliteRow) -> Result<SessionInfo, String> {
     let id: String = get(row, "id")?;
     let inner = || -> Result<SessionInfo, String> {
+        let tags: String = get(row, "tags")?;
         Ok(SessionInfo {
             id: SessionId::parse(&id).map_err(|error| error.to_string())?,
             title: get(row, "title")?,
+            tags: serde_json::from_str(&tags).map_err(|error| format!("its tags cannot be read: {error}"))?,
+            archived: get(row, "archived")?,
             workspace: get(row, "workspace")?,
             created_at: Timestamp(read(get(row, "created_at")?)),
             updated_at: Timestamp(read(get(row, "updated_at")?)),
-            head: node(row, "head")?.ok_or("the head is missing")?,
+            head: node("head", get(row, "head")?)?,
             records: read(get(row, "records")?),
             nodes: read(get(row, "nodes")?),
+            bytes: read(get(row, "bytes")?),
+            digest: digest(get(row, "digest")?)?,
         })
     };
     inner().map_err(|reason| format!("session {id:?}: {reason}"))
@@ -136,14 +151,12 @@ where
     })
 }
 
-fn node(row: &SqliteRow, column: &str) -> Result<Option<NodeId>, String> {
-    let Some(number) = get::<Option<i64>>(row, column)? else { return Ok(None) };
-    match u32::try_from(number) {
-        Ok(index) => Ok(Some(NodeId::new(index))),
-        Err(_) => Err(format!("{column} is {number}, which is no node")),
-    }
+pub(super) fn node(name: &str, number: i64) -> Result<NodeId, String> {
+    u32::try_from(number).map(NodeId::new).map_err(|_| format!("its {name} is {number}, which is no node"))
 }
 
-fn parse<T: DeserializeOwned>(json: &str) -> Result<T, String> {
-    serde_json::from_str(json).map_err(|error| format!("its body cannot be read: {error}"))
+pub(super) fn digest(bytes: Vec<u8>) -> Result<Digest, String> {
+    let length = bytes.len();
+    let bytes = bytes.try_into().map_err(|_| format!("its digest has {length} bytes"))?;
+    Ok(Digest::from_bytes(bytes))
 }

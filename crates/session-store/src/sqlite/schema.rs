@@ -8,50 +8,91 @@ use std::path::Path;
 use sqlx::{Connection, Row, SqliteConnection};
 
 use super::fault::store_error;
+use super::migrate;
 use crate::StoreError;
 
 /// Marks the file as ours in bytes 68 to 71 of its header: `TRKL`.
 const APPLICATION_ID: i64 = 0x5452_4b4c;
 
-/// What brings a database from each version to the next; the first makes version 1 out of an empty file.
-///
-/// Never edit one that was released: databases of every past version must still open.
-const MIGRATIONS: &[&str] = &[VERSION_1];
+/// The version that this program writes.
+pub(super) const VERSION: usize = 2;
 
 // `records` is the spine: narrow rows in the order of a log, so that listing and walking never touch the bodies.
-// `bodies` grows at its end only and is named by number, so that one body can later serve many records, and be erased
-// while its records stay.
-const VERSION_1: &str = "
+// `bodies` grows at its end only. Large strings of bodies are cut out of them and stored once, as `parts`.
+//
+// A session's number is never given again, so that a lease that outlives its session names nothing.
+//
+// In a linear conversation the parent of each node is the node before it; the index `branches` has the others, so the
+// shape of a tree is read without reading its spine.
+const CURRENT: &str = "
 CREATE TABLE sessions (
-    session    INTEGER PRIMARY KEY,
+    session    INTEGER PRIMARY KEY AUTOINCREMENT,
     id         TEXT    NOT NULL UNIQUE,
     title      TEXT    NOT NULL,
+    tags       TEXT    NOT NULL DEFAULT '[]',
+    archived   INTEGER NOT NULL DEFAULT 0,
     workspace  TEXT,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     head       INTEGER NOT NULL,
     records    INTEGER NOT NULL,
     nodes      INTEGER NOT NULL,
-    letters    INTEGER NOT NULL DEFAULT 0
+    bytes      INTEGER NOT NULL,
+    digest     BLOB    NOT NULL,
+    letters    INTEGER NOT NULL DEFAULT 0,
+    consumed   INTEGER NOT NULL DEFAULT 0,
+    token      INTEGER NOT NULL DEFAULT 0,
+    owner      TEXT,
+    whole      INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE bodies (
     body INTEGER PRIMARY KEY,
     json TEXT    NOT NULL
 ) STRICT;
 CREATE TABLE records (
-    session INTEGER NOT NULL REFERENCES sessions (session),
+    session INTEGER NOT NULL,
     seq     INTEGER NOT NULL,
-    kind    TEXT    NOT NULL,
+    kind    INTEGER NOT NULL,
     node    INTEGER,
     parent  INTEGER,
     at      INTEGER NOT NULL,
+    body    INTEGER NOT NULL,
+    digest  BLOB    NOT NULL,
     layer   TEXT,
     name    TEXT,
-    body    INTEGER NOT NULL REFERENCES bodies (body),
+    key     TEXT,
+    state   TEXT,
+    once    INTEGER,
+    cuts    INTEGER,
     PRIMARY KEY (session, seq)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX branches ON records (session, node, parent, kind) WHERE kind < 2 AND parent <> node - 1;
+CREATE INDEX blobs ON records (session, key) WHERE kind = 4;
+CREATE TABLE parts (
+    part   INTEGER PRIMARY KEY,
+    digest BLOB    NOT NULL UNIQUE,
+    text   TEXT    NOT NULL
+) STRICT;
+CREATE TABLE cuts (
+    body  INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    part  INTEGER NOT NULL,
+    PRIMARY KEY (body, place)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX cuts_of ON cuts (part);
+CREATE TABLE keys (
+    session INTEGER NOT NULL,
+    layer   TEXT    NOT NULL,
+    kind    TEXT    NOT NULL,
+    key     TEXT    NOT NULL,
+    state   TEXT    NOT NULL,
+    first   INTEGER NOT NULL,
+    seq     INTEGER NOT NULL,
+    PRIMARY KEY (session, layer, kind, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX keys_by_state ON keys (layer, kind, state);
 CREATE TABLE letters (
-    session  INTEGER NOT NULL REFERENCES sessions (session),
+    session  INTEGER NOT NULL,
     letter   INTEGER NOT NULL,
     at       INTEGER NOT NULL,
     kind     TEXT    NOT NULL,
@@ -61,24 +102,35 @@ CREATE TABLE letters (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Makes the database current, or says why it cannot be used.
-pub(super) async fn prepare(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
+/// Makes the database current, or says why it cannot be used. Returns the version that it had, if it was older.
+pub(super) async fn prepare(
+    connection: &mut SqliteConnection,
+    path: &Path,
+) -> Result<Option<usize>, StoreError> {
     let fault = |error| store_error(path, error);
-    if version(connection, path).await? == MIGRATIONS.len() {
-        return Ok(());
+    if version(connection, path).await? == VERSION {
+        return Ok(None);
     }
     // Kept in the file; all later connections find it so.
     sqlx::raw_sql("PRAGMA journal_mode = WAL").execute(&mut *connection).await.map_err(fault)?;
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(fault)?;
     // Somebody else may have done it while we waited.
     let found = version(&mut transaction, path).await?;
-    for migration in MIGRATIONS.get(found..).unwrap_or_default() {
-        sqlx::raw_sql(*migration).execute(&mut *transaction).await.map_err(fault)?;
+    match found {
+        VERSION => return Ok(None),
+        1 => {
+            sqlx::raw_sql(migrate::SET_ASIDE_1).execute(&mut *transaction).await.map_err(fault)?;
+            sqlx::raw_sql(CURRENT).execute(&mut *transaction).await.map_err(fault)?;
+            migrate::from_1(&mut transaction, path).await?;
+        }
+        _ => {
+            sqlx::raw_sql(CURRENT).execute(&mut *transaction).await.map_err(fault)?;
+        }
     }
-    let marks =
-        format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {}", MIGRATIONS.len());
+    let marks = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}");
     sqlx::raw_sql(sqlx::AssertSqlSafe(marks)).execute(&mut *transaction).await.map_err(fault)?;
-    transaction.commit().await.map_err(fault)
+    transaction.commit().await.map_err(fault)?;
+    Ok((found > 0).then_some(found))
 }
 
 /// Returns the version of the schema, at most the newest that is known; 0 for an empty file.
@@ -89,18 +141,16 @@ async fn version(connection: &mut SqliteConnection, path: &Path) -> Result<usize
     let row = sqlx::query(query).fetch_one(connection).await.map_err(|error| store_error(path, error))?;
     let number = |column: usize| row.try_get::<i64, _>(column).map_err(|error| store_error(path, error));
     let (application, found, tables) = (number(0)?, number(1)?, number(2)?);
+    let place = || path.display().to_string();
     match (application, usize::try_from(found)) {
-        (APPLICATION_ID, Ok(version @ 1..)) if version <= MIGRATIONS.len() => Ok(version),
-        (APPLICATION_ID, Ok(1..)) => {
-            Err(StoreError::Newer { path: path.to_owned(), found, known: MIGRATIONS.len() as i64 })
+        (APPLICATION_ID, Ok(version @ 1..=VERSION)) => Ok(version),
+        (APPLICATION_ID, Ok(1..)) => Err(StoreError::Newer { place: place(), found, known: VERSION as i64 }),
+        (APPLICATION_ID, _) => {
+            Err(StoreError::Corrupt { place: place(), reason: format!("it claims schema version {found}") })
         }
-        (APPLICATION_ID, _) => Err(StoreError::Corrupt {
-            path: path.to_owned(),
-            reason: format!("it claims schema version {found}"),
-        }),
         (0, Ok(0)) if tables == 0 => Ok(0),
         _ => Err(StoreError::NotAStore {
-            path: path.to_owned(),
+            place: place(),
             reason: "it is a database of another program".to_owned(),
         }),
     }

@@ -127,7 +127,24 @@ impl<'a> Side<'a> {
         }
     }
 
+    /// Waits for what is only buffered behind other doors than the one that is gone through now: another process could not
+    /// see it either.
+    async fn settle(&self, op: &Op) -> Result<(), Broken> {
+        let door = match op {
+            Op::Ask { door, .. } => Some(*door),
+            Op::Append { session, slot, .. } | Op::Repeat { session, slot } => {
+                self.leases.get(&(*session, *slot)).map(|(_, door)| *door)
+            }
+            _ => None,
+        };
+        for other in (0..self.doors.len()).filter(|other| Some(*other) != door) {
+            self.store(other)?.sessions().await?;
+        }
+        Ok(())
+    }
+
     async fn try_answer(&mut self, op: &Op, batch: Option<Batch>) -> Answer {
+        self.settle(op).await?;
         Ok(match op {
             Op::Create { session, door } => {
                 said(self.store(*door)?.create(new_session(*session)).await, |()| "done".to_owned())

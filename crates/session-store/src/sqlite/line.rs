@@ -1,0 +1,347 @@
+//! The line of writes that wait, and the one task that serves it with the one connection that writes.
+//!
+//! Appends that stand next to each other are committed as one group, so that they share the sync of the disk. Every
+//! write is carried out by the task, so whoever waits for it may go away without cutting it in half. After a fault the
+//! connection is thrown away: SQLite may have rolled back by itself, and a connection that believes otherwise would refuse
+//! every later write.
+
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{Connection, SqliteConnection};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+
+use super::append::{self, Append};
+use super::fault::store_error;
+use crate::bell::Bell;
+use crate::{Durability, StoreError};
+
+/// How many appends may stand in line: also how many buffered batches a killed process loses at most.
+pub(super) const ROOM: usize = 256;
+/// How many appends are committed together.
+const GROUP: usize = 256;
+
+/// What is borrowed by a future that works in a transaction.
+pub(super) type Work<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+type Errand = Box<dyn for<'a> FnOnce(&'a mut Seat) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> + Send>;
+
+enum Job {
+    Append(Box<Append>),
+    Errand(Errand),
+    Close(oneshot::Sender<()>),
+}
+
+/// Where writes are handed in.
+#[derive(Debug)]
+pub(super) struct Line {
+    path: PathBuf,
+    jobs: mpsc::UnboundedSender<Job>,
+    room: Arc<Semaphore>,
+    buffered: Arc<AtomicUsize>,
+}
+
+/// Counts a batch that was acknowledged before it was written, until it is.
+#[derive(Debug)]
+pub(super) struct Buffered(Arc<AtomicUsize>);
+
+impl Drop for Buffered {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// The connection that writes.
+pub(super) struct Seat {
+    pub(super) path: PathBuf,
+    /// Which file it is; another one can come to bear its name.
+    file: Option<FileId>,
+    options: SqliteConnectOptions,
+    // `None` before the first write, after a fault, and after closing.
+    connection: Option<SqliteConnection>,
+    /// What the connection's commits survive.
+    level: Durability,
+    pub(super) bell: Arc<Bell>,
+}
+
+impl Line {
+    /// Starts the task with an open connection that flushes; it makes others like it.
+    pub(super) fn start(
+        path: PathBuf,
+        options: SqliteConnectOptions,
+        first: SqliteConnection,
+        bell: Arc<Bell>,
+    ) -> Self {
+        let (sender, jobs) = mpsc::unbounded_channel();
+        let file = FileId::of(&path);
+        let level = Durability::Flushed;
+        let seat = Seat { path: path.clone(), file, options, connection: Some(first), level, bell };
+        tokio::spawn(serve(seat, jobs));
+        let room = Arc::new(Semaphore::new(ROOM));
+        Line { path, jobs: sender, room, buffered: Arc::default() }
+    }
+
+    /// Waits for room in the line.
+    pub(super) async fn room(&self) -> Result<OwnedSemaphorePermit, StoreError> {
+        Arc::clone(&self.room).acquire_owned().await.map_err(|_| self.closed())
+    }
+
+    /// Hands an append in.
+    pub(super) fn append(&self, append: Append) -> Result<(), StoreError> {
+        self.jobs.send(Job::Append(Box::new(append))).map_err(|_| self.closed())
+    }
+
+    /// Counts a batch that is acknowledged now and written later.
+    pub(super) fn buffer(&self) -> Buffered {
+        self.buffered.fetch_add(1, Ordering::AcqRel);
+        Buffered(Arc::clone(&self.buffered))
+    }
+
+    /// Makes whoever reads from now on wait for all that stands in line already.
+    pub(super) fn mark(&self) {
+        let buffered = self.buffer();
+        let errand: Errand = Box::new(move |_| {
+            Box::pin(async move {
+                drop(buffered);
+            })
+        });
+        let _ = self.jobs.send(Job::Errand(errand));
+    }
+
+    /// Waits until everything that was acknowledged before this call is written, or known to be lost.
+    pub(super) async fn settle(&self) -> Result<(), StoreError> {
+        if self.buffered.load(Ordering::Acquire) == 0 {
+            return Ok(());
+        }
+        self.errand(|_| Box::pin(async { Ok(()) })).await
+    }
+
+    /// Runs a write in a transaction of its own and waits for it.
+    pub(super) async fn write<T, F>(&self, level: Durability, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'a> FnOnce(&'a mut SqliteConnection, &'a Path) -> Work<'a, T> + Send + 'static,
+    {
+        self.errand(move |seat| {
+            Box::pin(async move {
+                let path = seat.path.clone();
+                let connection = seat.begin(level).await?;
+                let result = work(connection, &path).await;
+                seat.end(result).await
+            })
+        })
+        .await
+    }
+
+    /// Hands in something that nobody waits for.
+    pub(super) fn write_later<F>(&self, level: Durability, work: F)
+    where
+        F: for<'a> FnOnce(&'a mut SqliteConnection, &'a Path) -> Work<'a, ()> + Send + 'static,
+    {
+        let errand: Errand = Box::new(move |seat| {
+            Box::pin(async move {
+                let path = seat.path.clone();
+                if let Ok(connection) = seat.begin(level).await {
+                    let result = work(connection, &path).await;
+                    // Nobody is there to be told.
+                    let _ = seat.end(result).await;
+                }
+            })
+        });
+        let _ = self.jobs.send(Job::Errand(errand));
+    }
+
+    /// Changes how large the database may become, with a new connection.
+    pub(super) async fn set_size_limit(&self, bytes: Option<u64>) {
+        // 4096 is the page size of databases that this crate makes; 4294967294 the most that SQLite allows.
+        let pages = bytes.map_or(4_294_967_294, |bytes| (bytes / 4096).clamp(1, 4_294_967_294));
+        let changed = self.errand(move |seat| {
+            Box::pin(async move {
+                seat.options = seat.options.clone().pragma("max_page_count", pages.to_string());
+                seat.discard().await;
+                Ok(())
+            })
+        });
+        // A line that is closed writes nothing anyway.
+        let _ = changed.await;
+    }
+
+    /// Closes the connection after everything that stands in line.
+    pub(super) async fn close(&self) {
+        let (done, closed) = oneshot::channel();
+        if self.jobs.send(Job::Close(done)).is_ok() {
+            let _ = closed.await;
+        }
+    }
+
+    /// Returns the error of a line that nobody serves any more: the store was closed, or its runtime has ended.
+    pub(super) fn closed(&self) -> StoreError {
+        let reason = "the store was closed, or the runtime that opened it has ended".to_owned();
+        StoreError::Database { place: self.path.display().to_string(), reason }
+    }
+
+    async fn errand<T, F>(&self, work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'a> FnOnce(&'a mut Seat) -> Work<'a, T> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let errand: Errand = Box::new(move |seat| {
+            Box::pin(async move {
+                // Whoever asked may have gone.
+                let _ = reply.send(work(seat).await);
+            })
+        });
+        self.jobs.send(Job::Errand(errand)).map_err(|_| self.closed())?;
+        answer.await.map_err(|_| self.closed())?
+    }
+}
+
+impl Seat {
+    /// Returns the connection, with commits that survive what `level` says.
+    ///
+    /// Not for a file that nobody can open again: what is written there is acknowledged and lost.
+    pub(super) async fn connection(
+        &mut self,
+        level: Durability,
+    ) -> Result<&mut SqliteConnection, StoreError> {
+        if FileId::of(&self.path) != self.file {
+            let reason =
+                "it was removed or replaced while it was open; nothing more is written to it".to_owned();
+            return Err(StoreError::Io { place: self.path.display().to_string(), reason });
+        }
+        let fault = |error| store_error(&self.path, error);
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => {
+                self.level = Durability::Flushed;
+                SqliteConnection::connect_with(&self.options).await.map_err(fault)?
+            }
+        };
+        // SQLite does not buffer; what is only buffered needs no more than a commit.
+        let level = level.max(Durability::Committed);
+        if level != self.level {
+            let pragma = match level {
+                Durability::Flushed => "PRAGMA synchronous = FULL",
+                _ => "PRAGMA synchronous = NORMAL",
+            };
+            sqlx::query(pragma).execute(&mut connection).await.map_err(fault)?;
+            self.level = level;
+        }
+        Ok(self.connection.insert(connection))
+    }
+
+    /// Begins a transaction that may write.
+    pub(super) async fn begin(&mut self, level: Durability) -> Result<&mut SqliteConnection, StoreError> {
+        let path = self.path.clone();
+        let connection = self.connection(level).await?;
+        match sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await {
+            Ok(_) => {}
+            Err(error) => {
+                self.discard().await;
+                return Err(store_error(&path, error));
+            }
+        }
+        self.connection.as_mut().ok_or_else(|| StoreError::Database {
+            place: path.display().to_string(),
+            reason: "the connection is gone".to_owned(),
+        })
+    }
+
+    /// Commits what succeeded and rolls back what did not.
+    pub(super) async fn end<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        let statement = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
+        let Some(connection) = &mut self.connection else { return result };
+        match sqlx::query(statement).execute(connection).await {
+            Ok(_) => {
+                if result.is_ok() {
+                    self.bell.ring();
+                }
+                result
+            }
+            Err(error) => {
+                let fault = store_error(&self.path, error);
+                self.discard().await;
+                // A failed rollback says nothing new: the transaction is gone, with its connection if not before.
+                Err(result.err().unwrap_or(fault))
+            }
+        }
+    }
+
+    /// Throws the connection away.
+    pub(super) async fn discard(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            // It is gone whether it says so or not.
+            let _ = connection.close().await;
+        }
+    }
+}
+
+async fn serve(mut seat: Seat, mut jobs: mpsc::UnboundedReceiver<Job>) {
+    let mut put_back = None;
+    let mut before = 0;
+    loop {
+        let job = match put_back.take() {
+            Some(job) => Some(job),
+            None => jobs.recv().await,
+        };
+        match job {
+            Some(Job::Append(first)) => {
+                // Those who were just answered are about to come again. They are let to, as long as some do: a group that
+                // is twice as large costs little more.
+                let mut found = 0;
+                while jobs.len() + 1 < before && jobs.len() > found {
+                    found = jobs.len();
+                    tokio::task::yield_now().await;
+                }
+                let mut group = vec![*first];
+                while group.len() < GROUP {
+                    match jobs.try_recv() {
+                        Ok(Job::Append(append)) => group.push(*append),
+                        Ok(other) => {
+                            put_back = Some(other);
+                            break;
+                        }
+                        Err(_) => break,
+                    }
+                }
+                before = group.len();
+                append::group(&mut seat, group).await;
+            }
+            Some(Job::Errand(errand)) => errand(&mut seat).await,
+            Some(Job::Close(done)) => {
+                seat.discard().await;
+                let _ = done.send(());
+                return;
+            }
+            None => {
+                seat.discard().await;
+                return;
+            }
+        }
+    }
+}
+
+/// What tells one file from another of the same name; nothing where the platform does not say.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    number: u64,
+}
+
+impl FileId {
+    #[cfg(unix)]
+    fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let found = std::fs::metadata(path).ok()?;
+        Some(FileId { device: found.dev(), number: found.ino() })
+    }
+
+    #[cfg(not(unix))]
+    fn of(_: &Path) -> Option<Self> {
+        None
+    }
+}

@@ -1,0 +1,149 @@
+//! Databases of past versions become current ones, in the transaction that `schema` has begun.
+//!
+//! Never change how an old version is read: databases of every past version must still open.
+
+use std::path::Path;
+
+use sqlx::{Row, SqliteConnection};
+use trunkline_message_tree::{NodeId, Timestamp};
+
+use super::fault::store_error;
+use super::rows::{self, RecordRow, get, stored};
+use crate::{Digest, Kept, SessionId, Spine, StoreError};
+
+/// How many records are read at once.
+const PAGE: i64 = 512;
+
+/// Moves the tables of version 1 out of the way of the current ones. Its indices go with them.
+pub(super) const SET_ASIDE_1: &str = "
+ALTER TABLE sessions RENAME TO sessions_1;
+ALTER TABLE records RENAME TO records_1;
+ALTER TABLE bodies RENAME TO bodies_1;
+ALTER TABLE letters RENAME TO letters_1;
+";
+
+// Version 1 has no digests; the bodies are the same and their numbers stay.
+const COPY_1: &str = "
+INSERT INTO bodies (body, json) SELECT body, json FROM bodies_1;
+INSERT INTO letters (session, letter, at, kind, body, consumed)
+    SELECT session, letter, at, kind, body, consumed FROM letters_1;
+INSERT INTO sessions (session, id, title, workspace, created_at, updated_at, head, records, nodes, bytes, digest,
+                      letters, consumed)
+    SELECT session, id, title, workspace, created_at, updated_at, head, records, nodes, 0, zeroblob(32), letters,
+           (SELECT count(*) FROM letters_1 AS gone
+            WHERE gone.session = sessions_1.session AND gone.consumed IS NOT NULL)
+    FROM sessions_1;
+";
+
+const DROP_1: &str = "
+DROP TABLE records_1;
+DROP TABLE bodies_1;
+DROP TABLE letters_1;
+DROP TABLE sessions_1;
+";
+
+/// Fills the current tables from those of version 1 and chains their records.
+pub(super) async fn from_1(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
+    let fault = |error| store_error(path, error);
+    sqlx::raw_sql(COPY_1).execute(&mut *connection).await.map_err(fault)?;
+    let sessions =
+        sqlx::query("SELECT session, id FROM sessions").fetch_all(&mut *connection).await.map_err(fault)?;
+    for row in sessions {
+        let key: i64 = row.try_get(0).map_err(fault)?;
+        let id: String = row.try_get(1).map_err(fault)?;
+        let corrupt = |reason: String| StoreError::Corrupt { place: path.display().to_string(), reason };
+        let id = SessionId::parse(&id).map_err(|error| corrupt(error.to_string()))?;
+        chain(connection, path, key, &id).await?;
+    }
+    sqlx::raw_sql(DROP_1).execute(&mut *connection).await.map_err(fault)?;
+    Ok(())
+}
+
+/// Chains the records of one session. A record that cannot be read stops it: nothing is skipped.
+async fn chain(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    key: i64,
+    id: &SessionId,
+) -> Result<(), StoreError> {
+    let fault = |error| store_error(path, error);
+    let query = "SELECT seq, kind, node, parent, at, layer, name, body, json
+                 FROM records_1 LEFT JOIN bodies_1 USING (body)
+                 WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?";
+    let (mut seq, mut bytes, mut digest) = (0_u64, 0_u64, Digest::genesis(id));
+    loop {
+        let page = sqlx::query(query).bind(key).bind(stored(seq)).bind(PAGE);
+        let page = page.fetch_all(&mut *connection).await.map_err(fault)?;
+        if page.is_empty() {
+            break;
+        }
+        for row in &page {
+            seq += 1;
+            let bad = |reason| StoreError::BadRecord { session: id.clone(), seq, reason };
+            let (spine, json) = record_1(row, seq).map_err(bad)?;
+            let body: i64 = get(row, "body").map_err(bad)?;
+            bytes += json.len() as u64;
+            let kept = Kept::chained(seq, spine, json, digest);
+            digest = kept.digest;
+            let row = RecordRow::of(&kept);
+            sqlx::query(
+                "INSERT INTO records (session, seq, kind, node, parent, at, body, digest, layer, name)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            )
+            .bind(key)
+            .bind(stored(seq))
+            .bind(row.kind)
+            .bind(row.node)
+            .bind(row.parent)
+            .bind(row.at)
+            .bind(body)
+            .bind(digest.as_bytes().as_slice())
+            .bind(row.layer)
+            .bind(row.name)
+            .execute(&mut *connection)
+            .await
+            .map_err(fault)?;
+        }
+    }
+    sqlx::query("UPDATE sessions SET bytes = ?, digest = ? WHERE session = ?")
+        .bind(stored(bytes))
+        .bind(digest.as_bytes().as_slice())
+        .bind(key)
+        .execute(&mut *connection)
+        .await
+        .map_err(fault)?;
+    Ok(())
+}
+
+fn record_1(row: &sqlx::sqlite::SqliteRow, seq: u64) -> Result<(Spine, String), String> {
+    let found: i64 = get(row, "seq")?;
+    if found != stored(seq) {
+        return Err(format!("record {found} stands in its place"));
+    }
+    let json: Option<String> = get(row, "json")?;
+    let json = json.ok_or("its body is missing")?;
+    let at = Timestamp(rows::read(get(row, "at")?));
+    let node = |column| -> Result<Option<NodeId>, String> {
+        get::<Option<i64>>(row, column)?.map(|number| rows::node(column, number)).transpose()
+    };
+    let name = |column| -> Result<String, String> {
+        get::<Option<String>>(row, column)?.ok_or_else(|| format!("its {column} is missing"))
+    };
+    let kind: String = get(row, "kind")?;
+    let spine = match kind.as_str() {
+        "node" | "filed" => Spine::Node {
+            id: node("node")?.ok_or("its node is missing")?,
+            parent: node("parent")?,
+            at,
+            filed: kind == "filed",
+        },
+        "move" => Spine::Move {
+            from: node("parent")?.ok_or("the start of the move is missing")?,
+            to: node("node")?.ok_or("the end of the move is missing")?,
+            at,
+        },
+        "note" => Spine::Note { layer: name("layer")?, kind: name("name")?, at, key: None },
+        _ => return Err(format!("its kind is {kind:?}")),
+    };
+    Ok((spine, json))
+}

@@ -1,0 +1,172 @@
+//! Whole sessions come and go: imports, deletions, and the room that they leave.
+//!
+//! An import writes chunk by chunk into a session that nobody sees until its last chunk is committed. What a killed import
+//! leaves belongs to a dead owner; the next import of the same session, or a collection, removes it.
+
+use std::path::Path;
+use std::sync::{Arc, Weak};
+
+use sqlx::{Row, SqliteConnection};
+
+use super::append::write_records;
+use super::fault::store_error;
+use super::leases::Owner;
+use super::line::Line;
+use super::rows::{get, stored};
+use crate::{Collected, Durability, Kept, SessionId, SessionInfo, StoreError};
+
+/// An import that is under way. Dropped before its end, it removes what it wrote.
+pub(super) struct Importing {
+    pub(super) key: i64,
+    owner: Arc<Owner>,
+    line: Weak<Line>,
+    done: bool,
+}
+
+impl Importing {
+    pub(super) fn new(key: i64, owner: Arc<Owner>, line: Weak<Line>) -> Self {
+        Importing { key, owner, line, done: false }
+    }
+
+    pub(super) fn done(mut self) {
+        self.done = true;
+    }
+}
+
+impl Drop for Importing {
+    fn drop(&mut self) {
+        if let Some(line) = self.line.upgrade().filter(|_| !self.done) {
+            let key = self.key;
+            line.write_later(Durability::Committed, move |connection, path| {
+                Box::pin(async move { remove(connection, path, key).await })
+            });
+        }
+        self.owner.end(self.key);
+    }
+}
+
+/// Makes the row of a session that is taken in, seen by nobody unless it is `whole` at once.
+pub(super) async fn begin(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    owner: &Owner,
+    info: &SessionInfo,
+    whole: bool,
+) -> Result<i64, StoreError> {
+    let fault = |error| store_error(path, error);
+    let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
+    let row = sqlx::query("SELECT session, owner, whole FROM sessions WHERE id = ?").bind(info.id.as_str());
+    if let Some(row) = row.fetch_optional(&mut *connection).await.map_err(fault)? {
+        let key: i64 = get(&row, "session").map_err(corrupt)?;
+        let rest: Option<String> = get(&row, "owner").map_err(corrupt)?;
+        if get::<bool>(&row, "whole").map_err(corrupt)? || owner.holds(rest.as_deref(), key)? {
+            return Err(StoreError::SessionExists { session: info.id.clone() });
+        }
+        remove(connection, path, key).await?;
+    }
+    let owner_name = if whole { None } else { Some(owner.own_name()?) };
+    let tags = serde_json::to_string(&info.tags).expect("words are JSON");
+    let query =
+        "INSERT INTO sessions (id, title, tags, archived, workspace, created_at, updated_at, head, records,
+                     nodes, bytes, digest, owner, whole)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING session";
+    let row = sqlx::query(query)
+        .bind(info.id.as_str())
+        .bind(&info.title)
+        .bind(tags)
+        .bind(info.archived)
+        .bind(&info.workspace)
+        .bind(stored(info.created_at.0))
+        .bind(stored(info.updated_at.0))
+        .bind(info.head.index() as i64)
+        .bind(stored(info.records))
+        .bind(stored(info.nodes))
+        .bind(stored(info.bytes))
+        .bind(info.digest.as_bytes().as_slice())
+        .bind(owner_name)
+        .bind(whole)
+        .fetch_one(connection)
+        .await
+        .map_err(fault)?;
+    let key: i64 = row.try_get(0).map_err(fault)?;
+    if !whole {
+        owner.begin(key);
+    }
+    Ok(key)
+}
+
+/// Writes a chunk of a session that is taken in.
+pub(super) async fn add(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    session: &SessionId,
+    key: i64,
+    chunk: &[Kept],
+) -> Result<(), StoreError> {
+    write_records(connection, path, session, key, chunk).await
+}
+
+/// Shows a session that was taken in.
+pub(super) async fn finish(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    key: i64,
+    info: &SessionInfo,
+) -> Result<(), StoreError> {
+    let query = "UPDATE sessions SET whole = 1, owner = NULL, updated_at = ?, head = ?, records = ?, nodes = ?, bytes = ?,
+                     digest = ? WHERE session = ?";
+    let query = sqlx::query(query)
+        .bind(stored(info.updated_at.0))
+        .bind(info.head.index() as i64)
+        .bind(stored(info.records))
+        .bind(stored(info.nodes))
+        .bind(stored(info.bytes))
+        .bind(info.digest.as_bytes().as_slice())
+        .bind(key);
+    query.execute(connection).await.map(drop).map_err(|error| store_error(path, error))
+}
+
+/// Removes all rows of a session, but for parts that others may have.
+pub(super) async fn remove(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    key: i64,
+) -> Result<(), StoreError> {
+    for query in [
+        "DELETE FROM cuts WHERE body IN (SELECT body FROM records WHERE session = ? AND cuts IS NOT NULL)",
+        "DELETE FROM bodies WHERE body IN (SELECT body FROM records WHERE session = ?)",
+        "DELETE FROM records WHERE session = ?",
+        "DELETE FROM keys WHERE session = ?",
+        "DELETE FROM letters WHERE session = ?",
+        "DELETE FROM sessions WHERE session = ?",
+    ] {
+        let done = sqlx::query(query).bind(key).execute(&mut *connection).await;
+        done.map_err(|error| store_error(path, error))?;
+    }
+    Ok(())
+}
+
+/// Removes what nothing needs, and says what that was.
+pub(super) async fn collect(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    owner: &Owner,
+) -> Result<Collected, StoreError> {
+    let fault = |error| store_error(path, error);
+    let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
+    let rests = sqlx::query("SELECT session, owner FROM sessions WHERE NOT whole");
+    let mut imports = 0;
+    for row in rests.fetch_all(&mut *connection).await.map_err(fault)? {
+        let key: i64 = get(&row, "session").map_err(corrupt)?;
+        let rest: Option<String> = get(&row, "owner").map_err(corrupt)?;
+        if !owner.holds(rest.as_deref(), key)? {
+            remove(connection, path, key).await?;
+            imports += 1;
+        }
+    }
+    let gone = "DELETE FROM parts WHERE NOT EXISTS (SELECT 1 FROM cuts WHERE cuts.part = parts.part)
+                RETURNING length(CAST(text AS BLOB))";
+    let gone: Vec<i64> = sqlx::query_scalar(gone).fetch_all(connection).await.map_err(fault)?;
+    let bytes = gone.iter().map(|bytes| bytes.unsigned_abs()).sum();
+    Ok(Collected::new(gone.len() as u64, bytes, imports))
+}

@@ -1,0 +1,506 @@
+//! The store's operations on SQLite.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::TryStreamExt;
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+use trunkline_message_tree::{Entry, Message, NodeId, Timestamp, TreeError};
+
+use super::leases::{self, Held};
+use super::line::Line;
+use super::reading::{Cuts, JOINED, PER_ROW, take_apart};
+use super::rows::{self, get, read, stored};
+use super::{SqliteStore, append, restore};
+use crate::record::check_body;
+use crate::tally::check_name;
+use crate::{
+    Activity, Amend, Batch, Claim, Collected, Digest, Durability, FoundNote, Holder, ImportError, InboxId,
+    Kept, Lease, Letter, LetterState, Log, NoteKey, NoteQuery, Outline, Receipt, Record, Restoring,
+    SessionId, SessionInfo, SessionStore, StoreError,
+};
+
+#[async_trait]
+impl SessionStore for SqliteStore {
+    async fn restore(&self, mut restoring: Restoring<'_>) -> Result<SessionInfo, ImportError> {
+        let first = restoring.next_chunk()?;
+        // Most sessions come in one chunk, and then in one transaction.
+        let second = restoring.next_chunk()?;
+        let (owner, line) = (Arc::clone(&self.owner), Arc::downgrade(&self.line));
+        let info = restoring.info();
+        if second.is_empty() {
+            let shown = info.clone();
+            let write = self.line.write(Durability::Flushed, move |connection, path| {
+                Box::pin(async move {
+                    let key = restore::begin(connection, path, &owner, &shown, true).await?;
+                    restore::add(connection, path, &shown.id, key, &first).await
+                })
+            });
+            write.await?;
+            return Ok(info);
+        }
+        let session = info.id.clone();
+        let begin = self.line.write(Durability::Committed, move |connection, path| {
+            Box::pin(async move {
+                let key = restore::begin(connection, path, &owner, &info, false).await?;
+                Ok(restore::Importing::new(key, owner, line))
+            })
+        });
+        let importing = begin.await?;
+        let key = importing.key;
+        let mut chunks = [first, second].into_iter();
+        loop {
+            let chunk = match chunks.next() {
+                Some(chunk) => chunk,
+                None => restoring.next_chunk()?,
+            };
+            if chunk.is_empty() {
+                break;
+            }
+            let session = session.clone();
+            let add = self.line.write(Durability::Committed, move |connection, path| {
+                Box::pin(async move { restore::add(connection, path, &session, key, &chunk).await })
+            });
+            add.await?;
+        }
+        let info = restoring.info();
+        let shown = info.clone();
+        let finish = self.line.write(Durability::Flushed, move |connection, path| {
+            Box::pin(async move { restore::finish(connection, path, key, &shown).await })
+        });
+        finish.await?;
+        importing.done();
+        Ok(info)
+    }
+
+    async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError> {
+        let (owner, line) = (Arc::clone(&self.owner), Arc::downgrade(&self.line));
+        let wanted = session.clone();
+        let taken = self.line.write(Durability::Committed, move |connection, path| {
+            Box::pin(async move { leases::claim(connection, path, owner, line, &wanted, claim).await })
+        });
+        let held = taken.await?;
+        Ok(Lease::new(session.clone(), held.token, held))
+    }
+
+    async fn holder(&self, session: &SessionId) -> Result<Option<Holder>, StoreError> {
+        let row = self.row(session).await?;
+        leases::holder(&row, &self.owner, &self.path)
+    }
+
+    async fn append(&self, lease: &Lease, batch: Batch) -> Result<Receipt, StoreError> {
+        let held = lease.guard::<Held>().filter(|held| held.is_of(&self.owner));
+        let held = held.ok_or_else(|| StoreError::ForeignLease { session: lease.session().clone() })?;
+        let room = self.line.room().await?;
+        let level = batch.durability;
+        let consumed = batch.consumed.clone();
+        let (reply, answer) = tokio::sync::oneshot::channel();
+        // What only the database can judge is not acknowledged before it has.
+        let judged = !consumed.is_empty() || batch.records.iter().any(has_key) || !held.is_newest();
+        let waits = level > Durability::Buffered || judged;
+        let receipt = held.hand_in(batch, |what| {
+            // What is checked only later cannot be acknowledged yet.
+            let acknowledged = match &what {
+                append::What::Chained { after, .. } if !waits => {
+                    Some(Receipt::new(after.seq, after.digest, Durability::Buffered))
+                }
+                _ => None,
+            };
+            let buffered = acknowledged.map(|_| self.line.buffer());
+            let reply = acknowledged.is_none().then_some(reply);
+            let held = Arc::clone(&held);
+            self.line.append(append::Append { held, what, consumed, level, reply, buffered, room })?;
+            Ok(acknowledged)
+        })?;
+        if let Some(receipt) = receipt {
+            return Ok(receipt);
+        }
+        let mut waiting = Waiting { line: &self.line, answered: false };
+        let result = answer.await;
+        waiting.answered = true;
+        result.map_err(|_| self.line.closed())?.map_err(|error| held.cause(error))
+    }
+
+    async fn read(&self, session: &SessionId, after: u64, limit: usize) -> Result<Vec<Kept>, StoreError> {
+        let (key, info) = self.found(session).await?;
+        let after = after.min(info.records);
+        let until = info.records.min(after.saturating_add(limit as u64));
+        let mut page = Vec::new();
+        self.visit(session, key, (after, until), true, |seq, spine, digest, body| {
+            let missing = || StoreError::BadRecord {
+                session: session.clone(),
+                seq,
+                reason: "its digest is missing".to_owned(),
+            };
+            page.push(Kept { seq, spine, body: body.to_owned(), digest: digest.ok_or_else(missing)? });
+            Ok(())
+        })
+        .await?;
+        Ok(page)
+    }
+
+    async fn outline(&self, session: &SessionId) -> Result<Outline, StoreError> {
+        let (key, info) = self.found(session).await?;
+        // One text for all of them; see `reading`.
+        let query = "SELECT group_concat(node || ' ' || parent, ' ') FROM records INDEXED BY branches
+                     WHERE session = ? AND kind < 2 AND parent <> node - 1 AND node < ?";
+        let query = sqlx::query(query).bind(key).bind(stored(info.nodes));
+        let row = query.fetch_one(&self.readers).await.map_err(|error| self.fault(error))?;
+        let joined: Option<String> = row.try_get(0).map_err(|error| self.fault(error))?;
+        let joined = joined.unwrap_or_default();
+        let bad = |reason| self.corrupt(format!("the tree of session {session}: {reason}"));
+        let mut numbers = joined.split(' ').filter(|word| !word.is_empty()).map(|word| {
+            let number = word.parse().map_err(|_| format!("{word:?} is not a node"))?;
+            rows::node("branch", number)
+        });
+        let mut branches = Vec::new();
+        while let Some(node) = numbers.next() {
+            let parent = numbers.next().unwrap_or_else(|| Err("a parent is missing".to_owned()));
+            branches.push((node.map_err(bad)?, parent.map_err(bad)?));
+        }
+        Outline::new(info.nodes, info.head, branches).map_err(bad)
+    }
+
+    async fn messages(&self, session: &SessionId, nodes: &[NodeId]) -> Result<Vec<Message>, StoreError> {
+        let (key, info) = self.found(session).await?;
+        let newest = u32::try_from(info.nodes.saturating_sub(1)).map(NodeId::new).unwrap_or(NodeId::ROOT);
+        let mut found: HashMap<NodeId, Option<Message>> = nodes.iter().map(|node| (*node, None)).collect();
+        for seq in self.numbers_of(key, &found).await? {
+            self.visit(session, key, (seq - 1, seq), false, |seq, spine, _, body| {
+                if let Record::Entry(Entry::Node { id, message, .. }) = spine
+                    .record(body)
+                    .map_err(|reason| StoreError::BadRecord { session: session.clone(), seq, reason })?
+                {
+                    found.insert(id, Some(message));
+                }
+                Ok(())
+            })
+            .await?;
+        }
+        let missing = |node: NodeId| StoreError::Misfit {
+            session: session.clone(),
+            seq: info.records,
+            source: TreeError::UnknownNode { node, newest },
+        };
+        nodes.iter().map(|node| found.get(node).cloned().flatten().ok_or_else(|| missing(*node))).collect()
+    }
+
+    async fn blob(&self, session: &SessionId, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        let (key, _) = self.found(session).await?;
+        let query =
+            "SELECT min(seq) FROM records INDEXED BY blobs WHERE session = ? AND key = ? AND kind = 4";
+        let query = sqlx::query_scalar(query).bind(key).bind(digest.to_string());
+        let seq: Option<i64> = query.fetch_one(&self.readers).await.map_err(|error| self.fault(error))?;
+        let Some(seq) = seq.map(read) else { return Ok(None) };
+        let mut bytes = None;
+        self.visit(session, key, (seq.saturating_sub(1), seq), false, |seq, spine, _, body| {
+            let record = spine.record(body);
+            let record =
+                record.map_err(|reason| StoreError::BadRecord { session: session.clone(), seq, reason });
+            if let Record::Blob(blob) = record? {
+                bytes = Some(blob.bytes);
+            }
+            Ok(())
+        })
+        .await?;
+        Ok(bytes)
+    }
+
+    async fn info(&self, session: &SessionId) -> Result<SessionInfo, StoreError> {
+        Ok(self.found(session).await?.1)
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
+        self.line.settle().await?;
+        let found = sqlx::query("SELECT * FROM sessions WHERE whole").fetch_all(&self.readers).await;
+        let found = found.map_err(|error| self.fault(error))?;
+        let list: Result<Vec<SessionInfo>, String> = found.iter().map(rows::info).collect();
+        let mut list = list.map_err(|reason| self.corrupt(reason))?;
+        list.sort_by(SessionInfo::newest_first);
+        Ok(list)
+    }
+
+    async fn amend(&self, session: &SessionId, amend: Amend) -> Result<(), StoreError> {
+        amend.check(session)?;
+        let session = session.clone();
+        let write = self.line.write(Durability::Flushed, move |connection, path| {
+            Box::pin(async move {
+                let query = "UPDATE sessions SET title = ifnull(?, title), tags = ifnull(?, tags),
+                                 archived = ifnull(?, archived) WHERE id = ? AND whole";
+                let tags = amend.tags.map(|tags| serde_json::to_string(&tags).expect("words are JSON"));
+                let query = sqlx::query(query).bind(amend.title).bind(tags).bind(amend.archived);
+                let done = query.bind(session.as_str()).execute(connection).await;
+                match done.map_err(|error| super::store_error(path, error))?.rows_affected() {
+                    0 => Err(StoreError::UnknownSession { session }),
+                    _ => Ok(()),
+                }
+            })
+        });
+        write.await
+    }
+
+    async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
+        let (owner, session) = (Arc::clone(&self.owner), session.clone());
+        let write = self.line.write(Durability::Flushed, move |connection, path| {
+            Box::pin(async move {
+                let query =
+                    sqlx::query("SELECT * FROM sessions WHERE id = ? AND whole").bind(session.as_str());
+                let row = query.fetch_optional(&mut *connection).await;
+                let row = row.map_err(|error| super::store_error(path, error))?;
+                let row = row.ok_or_else(|| StoreError::UnknownSession { session: session.clone() })?;
+                if let Some(holder) = leases::holder(&row, &owner, path)? {
+                    return Err(StoreError::Locked { session, holder: holder.name });
+                }
+                let key: i64 = get(&row, "session")
+                    .map_err(|reason| StoreError::Corrupt { place: path.display().to_string(), reason })?;
+                restore::remove(connection, path, key).await
+            })
+        });
+        write.await
+    }
+
+    async fn post(
+        &self,
+        session: &SessionId,
+        kind: &str,
+        body: &str,
+        at: Timestamp,
+    ) -> Result<InboxId, StoreError> {
+        let checked = check_name(kind).and_then(|()| check_body(body).map(drop));
+        checked.map_err(|reason| StoreError::body(session, kind, reason))?;
+        let (session, kind, body) = (session.clone(), kind.to_owned(), body.to_owned());
+        let write = self.line.write(Durability::Flushed, move |connection, path| {
+            Box::pin(async move {
+                let fault = |error| super::store_error(path, error);
+                let query = "UPDATE sessions SET letters = letters + 1 WHERE id = ? AND whole
+                             RETURNING session, letters";
+                let row = sqlx::query(query).bind(session.as_str()).fetch_optional(&mut *connection).await;
+                let row = row.map_err(fault)?.ok_or(StoreError::UnknownSession { session })?;
+                let (key, letter): (i64, i64) =
+                    (row.try_get(0).map_err(fault)?, row.try_get(1).map_err(fault)?);
+                let query = "INSERT INTO letters (session, letter, at, kind, body) VALUES (?, ?, ?, ?, ?)";
+                let query =
+                    sqlx::query(query).bind(key).bind(letter).bind(stored(at.0)).bind(kind).bind(body);
+                query.execute(connection).await.map_err(fault)?;
+                Ok(InboxId(read(letter)))
+            })
+        });
+        write.await
+    }
+
+    async fn inbox(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
+        let (key, _) = self.found(session).await?;
+        let query = "SELECT letter, at, kind, body FROM letters WHERE session = ? AND consumed IS NULL
+                     ORDER BY letter";
+        let found = sqlx::query(query).bind(key).fetch_all(&self.readers).await;
+        let letter = |row: &SqliteRow| -> Result<Letter, String> {
+            Ok(Letter {
+                id: InboxId(read(get(row, "letter")?)),
+                at: Timestamp(read(get(row, "at")?)),
+                kind: get(row, "kind")?,
+                body: get(row, "body")?,
+            })
+        };
+        let list: Result<Vec<Letter>, String> =
+            found.map_err(|error| self.fault(error))?.iter().map(letter).collect();
+        list.map_err(|reason| self.corrupt(format!("inbox of session {session}: {reason}")))
+    }
+
+    async fn letter(&self, session: &SessionId, letter: InboxId) -> Result<LetterState, StoreError> {
+        let (key, _) = self.found(session).await?;
+        let query = sqlx::query_scalar("SELECT consumed FROM letters WHERE session = ? AND letter = ?");
+        let query = query.bind(key).bind(stored(letter.0)).fetch_optional(&self.readers).await;
+        let consumed: Option<Option<i64>> = query.map_err(|error| self.fault(error))?;
+        match consumed {
+            None => Err(StoreError::NoSuchLetter { session: session.clone(), letter }),
+            Some(None) => Ok(LetterState::Waiting),
+            Some(Some(seq)) => Ok(LetterState::Consumed { seq: read(seq) }),
+        }
+    }
+
+    async fn notes(&self, query: &NoteQuery) -> Result<Vec<FoundNote>, StoreError> {
+        let session = match &query.session {
+            Some(session) => Some(self.found(session).await?.0),
+            None => {
+                self.line.settle().await?;
+                None
+            }
+        };
+        let sql = "SELECT sessions.id, keys.seq, keys.layer, keys.kind, records.at, keys.key, keys.state, records.once,
+                          keys.session
+                   FROM keys JOIN sessions USING (session) JOIN records USING (session, seq)
+                   WHERE whole AND (?1 IS NULL OR keys.session = ?1) AND (?2 IS NULL OR keys.layer = ?2)
+                     AND (?3 IS NULL OR keys.kind = ?3) AND (?4 IS NULL OR keys.key = ?4)
+                     AND (?5 IS NULL OR keys.state = ?5)
+                   ORDER BY sessions.id, keys.seq";
+        let bound = sqlx::query(sql).bind(session).bind(&query.layer).bind(&query.kind);
+        let bound = bound.bind(&query.key).bind(&query.state);
+        let rows = bound.fetch_all(&self.readers).await.map_err(|error| self.fault(error))?;
+        let mut list = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let mut found = found_note(row).map_err(|reason| self.corrupt(format!("a key: {reason}")))?;
+            let key: i64 = get(row, "session").map_err(|reason| self.corrupt(reason))?;
+            let session = found.session.clone();
+            self.visit(&session, key, (found.seq.saturating_sub(1), found.seq), false, |_, _, _, body| {
+                body.clone_into(&mut found.body);
+                Ok(())
+            })
+            .await?;
+            list.push(found);
+        }
+        Ok(list)
+    }
+
+    async fn changed(&self, session: &SessionId, seen: Activity) -> Result<Activity, StoreError> {
+        let mut waiter = None;
+        loop {
+            let rings = self.bell.listen();
+            let row = self.row(session).await?;
+            let count = |column| get(&row, column).map(read).map_err(|reason| self.corrupt(reason));
+            let now = Activity::new(count("records")?, count("letters")?, count("consumed")?);
+            if now != seen {
+                return Ok(now);
+            }
+            waiter.get_or_insert_with(|| self.watch.wait());
+            rings.await;
+        }
+    }
+
+    async fn collect(&self, dry_run: bool) -> Result<Collected, StoreError> {
+        let owner = Arc::clone(&self.owner);
+        let (told, hears) = std::sync::mpsc::channel();
+        let write = self.line.write(Durability::Flushed, move |connection, path| {
+            Box::pin(async move {
+                let collected = restore::collect(connection, path, &owner).await?;
+                if dry_run {
+                    // What an error leaves undone is exactly what a dry run leaves undone.
+                    let _ = told.send(collected);
+                    let reason = "a dry run".to_owned();
+                    return Err(StoreError::Database { place: String::new(), reason });
+                }
+                Ok(collected)
+            })
+        });
+        match (write.await, hears.try_recv()) {
+            (Err(_), Ok(would)) => Ok(would),
+            (result, _) => result,
+        }
+    }
+
+    async fn load(&self, session: &SessionId) -> Result<Log, StoreError> {
+        let (key, info) = self.found(session).await?;
+        let mut records = Vec::with_capacity(usize::try_from(info.records).unwrap_or_default().min(1 << 20));
+        self.visit(session, key, (0, info.records), false, |seq, spine, _, body| {
+            let record = spine.record(body);
+            let bad = |reason| StoreError::BadRecord { session: session.clone(), seq, reason };
+            records.push((seq, record.map_err(bad)?));
+            Ok(())
+        })
+        .await?;
+        Ok(Log::new(info, records))
+    }
+}
+
+fn has_key(record: &Record) -> bool {
+    matches!(record, Record::Note(note) if note.key.is_some())
+}
+
+/// Somebody who waits for a write. If he goes away, whoever reads afterwards waits for it instead.
+struct Waiting<'a> {
+    line: &'a Line,
+    answered: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.line.mark();
+        }
+    }
+}
+
+fn found_note(row: &SqliteRow) -> Result<FoundNote, String> {
+    let id: String = get(row, "id")?;
+    Ok(FoundNote {
+        session: SessionId::parse(&id).map_err(|error| error.to_string())?,
+        seq: read(get(row, "seq")?),
+        layer: get(row, "layer")?,
+        kind: get(row, "kind")?,
+        at: Timestamp(read(get(row, "at")?)),
+        key: NoteKey {
+            key: get(row, "key")?,
+            state: get(row, "state")?,
+            once: get::<Option<bool>>(row, "once")?.unwrap_or_default(),
+        },
+        body: String::new(),
+    })
+}
+
+impl SqliteStore {
+    /// Reads the records `after < seq <= until` in order, with their digests if they are wanted. The database joins the next ones while these are visited.
+    ///
+    /// A log only grows, so what it was at one moment is a prefix of what it is, and no transaction is needed.
+    async fn visit(
+        &self,
+        session: &SessionId,
+        key: i64,
+        (after, until): (u64, u64),
+        digests: bool,
+        mut visit: impl FnMut(u64, crate::Spine, Option<Digest>, &str) -> Result<(), StoreError> + Send,
+    ) -> Result<(), StoreError> {
+        let bad = |seq, reason| StoreError::BadRecord { session: session.clone(), seq, reason };
+        let mut expected = after + 1;
+        if expected > until {
+            return Ok(());
+        }
+        let query = sqlx::query(JOINED).bind(key).bind(stored(after)).bind(stored(until)).bind(digests);
+        let mut found = query.fetch(&self.readers);
+        while let Some(row) = found.try_next().await.map_err(|error| self.fault(error))? {
+            let text: Option<&str> = row.try_get(0).map_err(|error| self.fault(error))?;
+            // All of them are gone; what that means is told below.
+            let Some(text) = text else { break };
+            let mut cuts = None;
+            for joined in take_apart(text) {
+                let joined = joined.map_err(|(seq, reason)| bad(seq.unwrap_or(expected), reason))?;
+                let seq = joined.seq;
+                if seq != expected {
+                    return Err(bad(expected, format!("record {seq} stands in its place")));
+                }
+                expected += 1;
+                if !joined.is_cut {
+                    visit(seq, joined.spine, joined.digest, joined.body)?;
+                    continue;
+                }
+                if cuts.is_none() {
+                    let last = until.min(seq + PER_ROW);
+                    cuts = Some(Cuts::read(&self.readers, &self.path, key, seq - 1, last).await?);
+                }
+                let body = cuts.as_ref().map(|cuts| cuts.join(seq, joined.body));
+                let body = body.unwrap_or_else(|| Ok(String::new())).map_err(|reason| bad(seq, reason))?;
+                visit(seq, joined.spine, joined.digest, &body)?;
+            }
+        }
+        if expected <= until {
+            // It was deleted while we read, or the record is gone.
+            self.row(session).await?;
+            return Err(bad(expected, "it is missing".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Returns the numbers of the records that are these nodes. A node is never earlier in the log than its own number, so
+    /// only what stands between is looked at, in the spine.
+    async fn numbers_of<T>(&self, key: i64, nodes: &HashMap<NodeId, T>) -> Result<Vec<u64>, StoreError> {
+        let mut wanted: Vec<i64> = nodes.keys().map(|node| node.index() as i64).collect();
+        wanted.sort_unstable();
+        let first = wanted.first().copied().unwrap_or_default();
+        let list = serde_json::to_string(&wanted).expect("numbers are JSON");
+        let query = "SELECT seq FROM records WHERE session = ? AND seq > ? AND kind < 2
+                     AND node IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?";
+        let query = sqlx::query_scalar(query).bind(key).bind(first).bind(list).bind(wanted.len() as i64);
+        let found: Vec<i64> = query.fetch_all(&self.readers).await.map_err(|error| self.fault(error))?;
+        Ok(found.into_iter().map(read).collect())
+    }
+}

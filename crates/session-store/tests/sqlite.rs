@@ -1,0 +1,45 @@
+//! The kit on SQLite.
+
+use std::path::PathBuf;
+use std::pin::Pin;
+
+use trunkline_session_store::kit::{self, Handle, Options, Place, Subject};
+use trunkline_session_store::{SqliteStore, StoreError};
+
+struct Sqlite(tokio::runtime::Runtime);
+
+impl Subject for Sqlite {
+    fn name(&self) -> String {
+        "sqlite".to_owned()
+    }
+
+    fn place(&self) -> Result<Box<dyn Place>, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        Ok(Box::new(Folder { path: folder.path().join("sessions.db"), _folder: folder }))
+    }
+
+    fn block_on(&self, what: Pin<Box<dyn Future<Output = ()> + '_>>) {
+        self.0.block_on(what);
+    }
+}
+
+struct Folder {
+    path: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+#[async_trait::async_trait]
+impl Place for Folder {
+    async fn open(&self) -> Result<Handle, StoreError> {
+        let store = SqliteStore::open(&self.path).await?;
+        Ok(Handle::new(store.clone()).closed_by(store.close()))
+    }
+}
+
+#[test]
+fn sqlite_keeps_every_promise() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let report = kit::run(&Sqlite(runtime), &Options::new(1));
+    println!("{report}");
+    assert!(report.is_ok(), "{report}");
+}
