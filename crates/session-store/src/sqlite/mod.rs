@@ -81,8 +81,8 @@ impl SqliteOptions {
 impl SqliteStore {
     /// Opens a database and makes it if it does not exist, readable for its owner only.
     ///
-    /// An older database is brought to the current schema. Nothing is repaired: what is damaged is reported when it is
-    /// read.
+    /// An older database is brought to the current schema. What a loss of power left unfinished is gone, as SQLite sees to it;
+    /// nothing else is repaired: what is damaged is reported when it is read.
     ///
     /// # Errors
     ///
@@ -146,7 +146,8 @@ impl SqliteStore {
         self.line.set_size_limit(bytes).await;
     }
 
-    /// Waits for everything that was handed in and closes the database. Leases that are still held end.
+    /// Waits for everything that was handed in and closes the database. Under leases that are still held nothing more can be
+    /// written, but others get their sessions only once they are dropped.
     ///
     /// Dropping the store is safe too; this also moves the write-ahead log into the database if nobody else has it open.
     pub async fn close(self) {

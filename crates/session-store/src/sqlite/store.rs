@@ -439,7 +439,8 @@ fn found_note(row: &SqliteRow) -> Result<FoundNote, String> {
 }
 
 impl SqliteStore {
-    /// Reads the records `after < seq <= until` in order, with their digests if they are wanted. The database joins the next ones while these are visited.
+    /// Reads the records `after < seq <= until` in order, with their digests if they are wanted. The database joins the
+    /// next ones while these are visited.
     ///
     /// A log only grows, so what it was at one moment is a prefix of what it is, and no transaction is needed.
     async fn visit(
