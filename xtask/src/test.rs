@@ -25,7 +25,7 @@ impl Packages {
         match name {
             None => Ok(Packages::All),
             Some("xtask") => Ok(Packages::One("xtask".to_owned())),
-            Some("tests") => Ok(Packages::One(format!("{PREFIX}tests"))),
+            Some(name @ ("tests" | "disk")) => Ok(Packages::One(format!("{PREFIX}{name}"))),
             Some(name) => workspace.named(name).map(|one| Packages::One(one.package.clone())),
         }
     }

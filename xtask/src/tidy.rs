@@ -6,9 +6,11 @@
 mod crates;
 mod sources;
 mod texts;
+mod unsafety;
 
 pub(crate) use sources::NAMES_THAT_REFUSE_NOTHING;
 
+use crate::manifest::Manifest;
 use crate::report::Tally;
 use crate::workspace::Workspace;
 
@@ -21,16 +23,22 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Tally, String> {
         complaints.extend(texts::check(path, &text));
         if path.ends_with(".rs") {
             complaints.extend(sources::check(path, &text));
+            complaints.extend(unsafety::check(path, &text));
         }
     }
     for one in &workspace.crates {
         complaints.extend(crates::check(workspace, one, &files)?);
     }
     complaints.extend(crates::undeclared_tests(workspace, &files)?);
+    let read = |path| Manifest::parse(&workspace.text_or_nothing(path));
+    complaints.extend(unsafety::lints(&read("Cargo.toml"), &read(unsafety::MANIFEST)));
     Ok(Tally::of_complaints(&complaints))
 }
 
-/// The crate that a path from the root belongs to, and the rest of the path.
+/// The crate that a path from the root belongs to, and the rest of the path. A package in a folder of `tests/` counts.
 fn place(path: &str) -> Option<(&str, &str)> {
-    path.strip_prefix("crates/")?.split_once('/')
+    match path.strip_prefix("tests/disk/") {
+        Some(inside) => Some(("disk", inside)),
+        None => path.strip_prefix("crates/")?.split_once('/'),
+    }
 }

@@ -12,6 +12,8 @@ mod interchange;
 pub mod kit;
 mod memory;
 mod notes;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod reading;
 mod record;
 mod restoring;
@@ -31,6 +33,8 @@ pub use interchange::{
 };
 pub use memory::MemoryStore;
 pub use notes::{FoundNote, NoteQuery};
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresOptions, PostgresStore};
 pub use reading::{Follower, Log, Outline, Resumed, Verified};
 pub use record::{Blob, Kept, Note, NoteKey, Position, Record, Spine};
 pub use restoring::Restoring;

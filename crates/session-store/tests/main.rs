@@ -7,3 +7,6 @@ mod kit;
 
 #[cfg(all(feature = "kit", feature = "sqlite"))]
 mod sqlite;
+
+#[cfg(all(feature = "kit", feature = "postgres"))]
+mod postgres;
