@@ -114,7 +114,7 @@ async fn remove_import_in(
 ) -> Result<Result<Option<Freed>, StoreError>, Fault> {
     begin_with(link, session).await?;
     let abandoned = standing_in(link, session, false).await?;
-    if !abandoned.is_some_and(|standing| standing.holder().is_none()) {
+    if abandoned.is_none_or(|standing| standing.holder().is_some()) {
         return link.end(Ok(None)).await;
     }
     let freed = match count_parts(link, session).await? {

@@ -211,7 +211,7 @@ impl Inner {
                     return Ok(InboxId(rows::read(letter)));
                 }
                 // A letter that may have been posted is not posted again.
-                Err(fault) => tries.after(fault)?,
+                Err(fault) => tries.after(fault, &self.links)?,
             }
         }
     }

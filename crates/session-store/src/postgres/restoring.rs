@@ -214,11 +214,8 @@ impl Drop for Importing {
 }
 
 fn check_words(info: &SessionInfo) -> Result<(), StoreError> {
-    let words = info.tags.iter().chain([&info.title]).chain(&info.workspace);
-    words
-        .map(|word| check_name(word))
-        .collect::<Result<(), _>>()
-        .map_err(|reason| StoreError::body(&info.id, "title", reason))
+    let mut words = info.tags.iter().chain([&info.title]).chain(&info.workspace);
+    words.try_for_each(|word| check_name(word)).map_err(|reason| StoreError::body(&info.id, "title", reason))
 }
 
 /// The columns of a session's row as [`bind_row`] binds them from `$2` on.

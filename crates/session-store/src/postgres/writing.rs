@@ -101,7 +101,12 @@ impl Inner {
                         flight.held.land_all(flight.jobs, &error);
                     }
                 }
-                Err(_) => failed.extend(together),
+                Err(fault) => {
+                    if fault.kind == FaultKind::Lost {
+                        self.links.distrust();
+                    }
+                    failed.extend(together);
+                }
             }
         }
         let mut away = None;
@@ -166,7 +171,7 @@ impl Inner {
                     link.keep();
                 }
                 Ok(Verdict::Puzzle) => return Err(StoreError::Busy { place: link.place().to_owned() }),
-                Err(fault) => tries.after(fault)?,
+                Err(fault) => tries.after(fault, &self.links)?,
             }
         }
     }
