@@ -3,8 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod find;
+mod interchange;
 #[cfg(feature = "kit")]
 mod kit;
+mod material;
 
 #[cfg(all(feature = "kit", feature = "sqlite"))]
 mod sqlite;

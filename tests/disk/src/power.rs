@@ -1,6 +1,6 @@
 //! Cuts the power at every moment of a recorded life, and accounts for what the cuts took.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 
 use crate::chance::Chance;
@@ -25,6 +25,8 @@ pub struct Promise {
     pub record: u64,
     /// How many events there were when the promise had been given.
     pub at: usize,
+    /// How many there were when it was taken back by what came then, such as the deletion of all.
+    pub until: usize,
     /// Whether it survives only the death of the process.
     pub only_death: bool,
 }
@@ -38,6 +40,13 @@ pub struct Wreck {
     pub cut: Cut,
     /// The files.
     pub files: Files,
+}
+
+impl Promise {
+    /// Returns the promise that a record survives everything from a moment on.
+    pub fn of(record: u64, at: usize) -> Self {
+        Promise { record, at, until: usize::MAX, only_death: false }
+    }
 }
 
 impl Life {
@@ -76,8 +85,10 @@ impl Life {
 
     /// Returns the records that must have survived.
     pub fn expected(&self, wreck: &Wreck) -> BTreeSet<u64> {
+        // What was under way was not yet answered.
+        let at = wreck.at.saturating_sub(usize::from(wreck.cut == Cut::KilledWriting));
         let holds = |promise: &&Promise| {
-            promise.at <= wreck.at && (wreck.cut.keeps_the_cache() || !promise.only_death)
+            (promise.at..=promise.until).contains(&at) && (wreck.cut.keeps_the_cache() || !promise.only_death)
         };
         self.promises.iter().filter(holds).map(|promise| promise.record).collect()
     }
@@ -85,9 +96,14 @@ impl Life {
     /// Makes it a life on a disk that lies: it says that it synced, and did not.
     pub fn with_a_lying_disk(mut self) -> Self {
         let is_sync = |event: &Event| matches!(event, Event::Sync { .. });
+        let events = &self.events;
+        let syncs_before = |moment: usize| {
+            let before = events.get(..moment).unwrap_or(events);
+            before.iter().filter(|event| is_sync(event)).count()
+        };
         for promise in &mut self.promises {
-            let before = self.events.get(..promise.at).unwrap_or(&self.events);
-            promise.at -= before.iter().filter(|event| is_sync(event)).count();
+            promise.at -= syncs_before(promise.at);
+            promise.until -= syncs_before(promise.until);
         }
         self.events.retain(|event| !is_sync(event));
         self
@@ -131,8 +147,8 @@ impl Life {
 /// What is wrong with what is left.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// Records that should be there.
-    pub lost: BTreeSet<u64>,
+    /// Records that should be there, with their names.
+    pub lost: BTreeMap<u64, String>,
     /// Something else: damage, a part of a batch, a log that takes no more.
     pub broken: Option<String>,
 }
@@ -182,14 +198,14 @@ impl Figures {
     fn tried(&mut self, wreck: &Wreck, found: Found) {
         self.states += 1;
         let place = format!("cut {} ({:?})", wreck.at, wreck.cut);
-        if let (0, Some(record)) = (self.lost, found.lost.first()) {
-            self.first.push(format!("{place}: record {record} and {} more are lost", found.lost.len() - 1));
+        if let (0, Some((_, name))) = (self.lost, found.lost.first_key_value()) {
+            self.first.push(format!("{place}: {name} is lost, and {} more", found.lost.len() - 1));
         }
         if let (0, Some(words)) = (self.broken, &found.broken) {
             self.first.push(format!("{place}: {words}"));
         }
         self.broken += usize::from(found.broken.is_some());
-        let new = found.lost.into_iter().filter(|record| self.lost_records.insert(*record)).count();
+        let new = found.lost.into_keys().filter(|record| self.lost_records.insert(*record)).count();
         self.lost += new;
     }
 }

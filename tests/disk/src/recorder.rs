@@ -120,8 +120,8 @@ pub enum Failure {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// What fails.
-    pub operation: Operation,
-    /// The first of its kind that fails, counted from 1 since the fault was ordered.
+    pub operations: &'static [Operation],
+    /// The first of them that fails, counted from 1 since the fault was ordered.
     pub nth: u64,
     /// Whether all that follow fail too, until the fault is lifted.
     pub lasts: bool,
@@ -146,7 +146,7 @@ struct Journal {
     next: u32,
     events: Vec<Event>,
     fault: Option<Fault>,
-    counts: BTreeMap<Operation, u64>,
+    count: u64,
     hits: u64,
     trouble: Option<String>,
 }
@@ -201,17 +201,17 @@ impl Recorder {
         }
     }
 
-    /// Orders a fault, or lifts it; all counts begin again.
+    /// Orders a fault, or lifts it; both counts begin again.
     pub fn order(&self, fault: Option<Fault>) {
         let mut state = self.state();
         state.fault = fault;
         state.hits = 0;
-        state.counts.clear();
+        state.count = 0;
     }
 
-    /// Returns how many operations of a kind there were since the last order.
-    pub fn count(&self, operation: Operation) -> u64 {
-        self.state().counts.get(&operation).copied().unwrap_or_default()
+    /// Returns how many of the operations that the fault is about there were since it was ordered.
+    pub fn count(&self) -> u64 {
+        self.state().count
     }
 
     /// Returns how often the fault struck.
@@ -344,10 +344,9 @@ impl Journal {
 
     /// Counts an operation and tells whether and how it fails.
     fn fails(&mut self, operation: Operation) -> Option<Failure> {
-        let count = self.counts.entry(operation).or_default();
-        *count += 1;
-        let fault = self.fault.filter(|fault| fault.operation == operation)?;
-        let strikes = *count == fault.nth || (fault.lasts && *count > fault.nth);
+        let fault = self.fault.filter(|fault| fault.operations.contains(&operation))?;
+        self.count += 1;
+        let strikes = self.count == fault.nth || (fault.lasts && self.count > fault.nth);
         self.hits += u64::from(strikes);
         strikes.then_some(fault.failure)
     }

@@ -122,6 +122,11 @@ impl Links {
         Ok((self.link(open, Duration::ZERO, None), encoding))
     }
 
+    /// Drops what rests: what broke one connection has broken those too.
+    pub(super) fn distrust(&self) {
+        self.idle().rested.clear();
+    }
+
     /// Closes what rests, and from now on everything that comes back.
     pub(super) async fn close(&self) {
         let rested = {
@@ -298,10 +303,12 @@ impl Tries {
     }
 
     /// Agrees to try again after a fault, or returns its error.
-    pub(super) fn after(&mut self, fault: Fault) -> Result<(), StoreError> {
+    pub(super) fn after(&mut self, fault: Fault, links: &Links) -> Result<(), StoreError> {
+        if fault.kind == FaultKind::Lost {
+            links.distrust();
+        }
         match fault.kind {
-            // A second connection is a new one or has just been used: what broke both is no accident.
-            FaultKind::Lost if self.lost < 2 => self.lost += 1,
+            FaultKind::Lost if self.lost < 4 => self.lost += 1,
             FaultKind::Collision if self.collisions < 5 => self.collisions += 1,
             _ => return Err(fault.error),
         }
@@ -324,7 +331,7 @@ macro_rules! attempt {
                     $link.keep();
                     break result;
                 }
-                Err(fault) => match tries.after(fault) {
+                Err(fault) => match tries.after(fault, &$links) {
                     Ok(()) => {}
                     Err(error) => break Err(error),
                 },

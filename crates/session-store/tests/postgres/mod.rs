@@ -5,6 +5,7 @@
 
 mod crashes;
 mod leases;
+mod made;
 mod schema;
 mod writing;
 
@@ -57,6 +58,12 @@ impl Schema {
 
     async fn open(&self) -> PostgresStore {
         PostgresStore::open(self.options()).await.expect("it opens")
+    }
+
+    /// Makes the schema from the statements of a seed.
+    async fn plant(&self, sql: &str) {
+        run(&self.url, &format!("CREATE SCHEMA {}", self.name)).await;
+        self.run(sql).await;
     }
 
     /// Runs statements of an administrator; `@` stands for the schema.
