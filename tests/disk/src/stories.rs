@@ -59,12 +59,14 @@ pub const LOG_OFF: Story = rows("sqlite wal off", Journal::Wal, Synchronous::Off
 /// A rollback journal whose deletion commits, and may not have happened.
 pub const DELETE_FULL: Story = rows("sqlite delete full", Journal::Delete, Synchronous::Full, End::Loses);
 /// One whose deletion is synced.
-pub const DELETE_EXTRA: Story = rows("sqlite delete extra", Journal::Delete, Synchronous::Extra, End::KeepsAll);
+pub const DELETE_EXTRA: Story =
+    rows("sqlite delete extra", Journal::Delete, Synchronous::Extra, End::KeepsAll);
 /// One that is cut.
 pub const TRUNCATE_FULL: Story =
     rows("sqlite truncate full", Journal::Truncate, Synchronous::Full, End::KeepsAll);
 /// One that is overwritten.
-pub const PERSIST_FULL: Story = rows("sqlite persist full", Journal::Persist, Synchronous::Full, End::KeepsAll);
+pub const PERSIST_FULL: Story =
+    rows("sqlite persist full", Journal::Persist, Synchronous::Full, End::KeepsAll);
 /// Syncs that are acknowledged and not done.
 pub const LYING: Story =
     Story { name: "sqlite, lying disk", end: End::Damages, kind: Kind::RowsOnALyingDisk(FULL) };

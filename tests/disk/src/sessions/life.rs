@@ -167,7 +167,13 @@ fn records(session: &Session, chance: &mut Chance) -> Vec<Record> {
                 let id = NodeId::new(nodes);
                 let mut message = Message::user(text);
                 message.node = Some(id);
-                records.push(Record::Entry(Entry::Node { id, parent: Some(head), at: AT, filed: false, message }));
+                records.push(Record::Entry(Entry::Node {
+                    id,
+                    parent: Some(head),
+                    at: AT,
+                    filed: false,
+                    message,
+                }));
                 (head, nodes) = (id, nodes + 1);
             }
         }
