@@ -7,6 +7,8 @@ mod interchange;
 #[cfg(feature = "kit")]
 mod kit;
 mod material;
+#[cfg(feature = "sqlite")]
+mod seed;
 
 #[cfg(all(feature = "kit", feature = "sqlite"))]
 mod sqlite;
