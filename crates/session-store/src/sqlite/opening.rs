@@ -78,18 +78,15 @@ pub(super) async fn open(path: &Path, mut options: SqliteConnectOptions) -> Resu
 async fn look(path: &Path, opened: &mut Opened) -> Result<(), StoreError> {
     let log = aside::beside(path, "-wal");
     let Some(scan) = wal::scan(&log).map_err(|error| io_error(&log, &error))? else { return Ok(()) };
-    match &scan.first_page {
-        Some(first_page) => schema::version_in(first_page, path).map(drop)?,
-        None => {
-            let first_page = first_bytes(path).map_err(|error| io_error(path, &error))?;
-            if !first_page.is_empty() {
-                schema::version_in(&first_page, path).map(drop)?;
-            } else if scan.frames > 0 {
-                let frames = scan.frames;
-                let reason = format!("it is empty, but its write-ahead log has {frames} frames");
-                return Err(StoreError::Corrupt { place: path.display().to_string(), reason });
-            }
-        }
+    let header = first_bytes(path).map_err(|error| io_error(path, &error))?;
+    let first_page = scan.first_page.as_ref().unwrap_or(&header);
+    if !first_page.is_empty() {
+        schema::version_in(first_page, path)?;
+    }
+    if header.is_empty() && scan.frames > 0 {
+        // SQLite would take the log for a rest and remove it.
+        let reason = format!("it is empty, but its write-ahead log has {} frames", scan.frames);
+        return Err(StoreError::Corrupt { place: path.display().to_string(), reason });
     }
     let Some(ignored) = scan.ignored else { return Ok(()) };
     if !can_write(path) {
