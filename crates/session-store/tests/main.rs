@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+#[cfg(feature = "sqlite")]
+mod damage;
 mod find;
 mod interchange;
 #[cfg(feature = "kit")]
