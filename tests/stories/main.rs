@@ -4,9 +4,16 @@ mod accepted;
 mod corpora;
 mod damaged;
 mod encodes;
+mod format;
 mod readme;
 mod recordings;
 mod refusals;
 mod services;
 mod validators;
 mod walk;
+
+/// Reads a file of the project.
+fn read(path: &str) -> String {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    std::fs::read_to_string(root.join(path)).unwrap_or_else(|fault| panic!("{path}: {fault}"))
+}

@@ -1,11 +1,6 @@
 //! The front page says what is true.
 
-use std::path::Path;
-
-fn read(path: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    std::fs::read_to_string(root.join(path)).unwrap_or_else(|fault| panic!("{path}: {fault}"))
-}
+use crate::read;
 
 #[test]
 fn the_first_agent_of_the_readme_is_the_example_that_runs() {

@@ -6,7 +6,7 @@ use expect_test::expect;
 use trunkline_message_tree::notation;
 use trunkline_providers::{Anthropic, Request, Scripted, Turn, Wire};
 use trunkline_runtime::{Agent, Cancel};
-use trunkline_session_store::{Record, SessionStore, SqliteStore, export, import};
+use trunkline_session_store::{MemoryStore, Record, SessionStore, SqliteStore, export, import};
 
 #[tokio::test]
 async fn a_message_is_the_same_in_the_request_the_log_the_export_and_after_a_restart() {
@@ -36,22 +36,30 @@ async fn a_message_is_the_same_in_the_request_the_log_the_export_and_after_a_res
     let kinds = log.records.iter().map(|(seq, record)| match record {
         Record::Entry(_) => format!("{seq} entry"),
         Record::Note(note) => format!("{seq} {}/{}", note.layer, note.kind),
+        Record::Blob(blob) => format!("{seq} blob {}/{}", blob.layer, blob.kind),
     });
     expect![[r#"
         [
             "1 entry",
             "2 entry",
             "3 decision/opened",
-            "4 entry",
-            "5 decision/decided",
+            "4 decision/run",
+            "5 entry",
+            "6 decision/decided",
+            "7 decision/run",
         ]
     "#]]
     .assert_debug_eq(&kinds.collect::<Vec<_>>());
 
-    // Out and in again: the identity.
+    // Out and in again, in another kind of store: the identity, digests included.
     let mut lines = Vec::new();
-    export(&log, &mut lines).expect("memory takes everything");
-    assert_eq!(import(lines.as_slice()).expect("our own export"), log);
+    export(store.as_ref(), &id, &mut lines).await.expect("memory takes everything");
+    let elsewhere = MemoryStore::new();
+    import(&elsewhere, lines.as_slice()).await.expect("our own export");
+    assert_eq!(elsewhere.load(&id).await.expect("the same log"), log);
+    let mut again = Vec::new();
+    export(&elsewhere, &id, &mut again).await.expect("memory takes everything");
+    assert_eq!(String::from_utf8(again).expect("text"), String::from_utf8(lines).expect("text"));
 
     // And after a restart.
     drop(store);

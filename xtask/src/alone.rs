@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cargo::{cargo, passes, passes_silently};
+use crate::postgres::Postgres;
 use crate::report::Tally;
 use crate::test::cargo_test;
 use crate::workspace::{Crate, Workspace};
 
 /// Checks every shape of every given crate, and runs its tests and its examples once.
-pub(crate) fn run(workspace: &Workspace, crates: &[Crate]) -> Result<Tally, String> {
+pub(crate) fn run(workspace: &Workspace, postgres: &mut Postgres, crates: &[Crate]) -> Result<Tally, String> {
     let mut sum = Tally::default();
     for one in crates {
         println!("-- {}", one.name);
@@ -28,7 +29,9 @@ pub(crate) fn run(workspace: &Workspace, crates: &[Crate]) -> Result<Tally, Stri
         }
         // Default features: what somebody gets who takes the crate and thinks no further.
         let call = ["test", "--quiet", "--no-fail-fast", "--package", &one.package];
-        sum += cargo_test(workspace, &call.map(String::from))?;
+        let mut tests = cargo(workspace, call);
+        postgres.offer(Some(&one.package), &mut tests)?;
+        sum += cargo_test(&mut tests)?;
         for example in one.examples().iter().filter(|name| **name != crate::bench::example(one)) {
             let call = ["run", "--quiet", "--all-features", "--package", &one.package, "--example", example];
             sum += Tally::of(passes_silently(&mut cargo(workspace, call))?);

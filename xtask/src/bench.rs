@@ -6,6 +6,7 @@
 use std::process::Stdio;
 
 use crate::cargo::{cannot_start, cargo, line_of};
+use crate::postgres::Postgres;
 use crate::report::Tally;
 use crate::workspace::{Crate, Workspace};
 
@@ -15,7 +16,12 @@ pub(crate) fn example(one: &Crate) -> String {
 }
 
 /// Runs the measurements of the crates that have some. `named` means that a person asked for these very crates.
-pub(crate) fn run(workspace: &Workspace, crates: &[Crate], named: bool) -> Result<Tally, String> {
+pub(crate) fn run(
+    workspace: &Workspace,
+    postgres: &mut Postgres,
+    crates: &[Crate],
+    named: bool,
+) -> Result<Tally, String> {
     let mut sum = Tally::default();
     for one in crates {
         let example = example(one);
@@ -39,6 +45,7 @@ pub(crate) fn run(workspace: &Workspace, crates: &[Crate], named: bool) -> Resul
             &example,
         ];
         let mut command = cargo(workspace, call);
+        postgres.offer(Some(&one.package), &mut command)?;
         println!("$ {}", line_of(&command));
         command.stderr(Stdio::inherit());
         let output = command.output().map_err(|error| cannot_start(&command, &error))?;

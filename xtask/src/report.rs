@@ -3,6 +3,7 @@
 //! A test counts one, and so does every other check (a cargo call, a crate's edges, a house rule that is broken),
 //! so a lint that fails cannot hide behind a thousand tests that pass.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::ops::AddAssign;
 use std::process::ExitCode;
@@ -76,6 +77,7 @@ impl fmt::Display for Complaint {
 #[derive(Default)]
 pub(crate) struct Report {
     steps: Vec<Step>,
+    skipped: Option<String>,
 }
 
 struct Step {
@@ -101,6 +103,12 @@ impl Report {
         self.steps.push(Step { name, took: None, tally });
     }
 
+    /// Remembers what was left out because something is missing here. Where `CI` is set that is a failure: nobody reads
+    /// the log of a run that passed.
+    pub(crate) fn skipped(&mut self, what: &str) {
+        self.skipped = Some(what.to_owned());
+    }
+
     /// Prints the table and the closing line.
     pub(crate) fn finish(&self) -> ExitCode {
         let mut sum = Tally::default();
@@ -109,9 +117,19 @@ impl Report {
             sum += step.tally;
             println!("{step}");
         }
+        if let Some(what) = &self.skipped {
+            let fails = says_yes(std::env::var_os("CI").as_deref());
+            sum.failed += usize::from(fails);
+            println!("SKIPPED{} {what}", if fails { " although CI is set:" } else { "" });
+        }
         println!("{sum}");
         ExitCode::from(u8::from(sum.failed > 0))
     }
+}
+
+/// Whether a variable is set and not to a word for no.
+fn says_yes(value: Option<&OsStr>) -> bool {
+    value.is_some_and(|value| !["", "0", "false"].iter().any(|no| value == *no))
 }
 
 impl fmt::Display for Step {
@@ -124,5 +142,18 @@ impl fmt::Display for Step {
         // No comma between the counts: only the closing line reads `N passed, M failed`.
         let Tally { passed, failed } = self.tally;
         write!(f, "{:<10} {minutes:>10}  {passed:>5} passed {failed:>4} failed  {verdict}", self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_can_say_no() {
+        for no in [None, Some(""), Some("0"), Some("false")] {
+            assert!(!says_yes(no.map(OsStr::new)), "{no:?}");
+        }
+        assert!(says_yes(Some(OsStr::new("true"))));
     }
 }

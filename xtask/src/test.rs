@@ -4,9 +4,10 @@
 //! takes one crate with its default features.
 
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::cargo::{cannot_start, cargo, line_of};
+use crate::postgres::Postgres;
 use crate::report::Tally;
 use crate::workspace::{PREFIX, Workspace};
 
@@ -46,25 +47,33 @@ pub(crate) fn words<'a, 'b>(words: &'b [&'a str]) -> Result<(Option<&'a str>, &'
 }
 
 /// Runs the tests and doctests of the packages with all features.
-pub(crate) fn run(workspace: &Workspace, packages: Packages, arguments: &[&str]) -> Result<Tally, String> {
-    let mut call = vec!["test".to_owned()];
-    match packages {
-        Packages::All => call.push("--workspace".to_owned()),
-        Packages::One(package) => call.extend(["--package".to_owned(), package]),
-    }
-    call.extend(["--all-features", "--no-fail-fast"].map(String::from));
+pub(crate) fn run(
+    workspace: &Workspace,
+    postgres: &mut Postgres,
+    packages: &Packages,
+    arguments: &[&str],
+) -> Result<Tally, String> {
+    let package = match packages {
+        Packages::All => None,
+        Packages::One(package) => Some(package.as_str()),
+    };
+    let mut command = cargo(workspace, ["test"]);
+    match package {
+        None => command.arg("--workspace"),
+        Some(package) => command.args(["--package", package]),
+    };
+    command.args(["--all-features", "--no-fail-fast"]);
     if !arguments.is_empty() {
-        call.push("--".to_owned());
-        call.extend(arguments.iter().map(ToString::to_string));
+        command.arg("--").args(arguments);
     }
-    cargo_test(workspace, &call)
+    postgres.offer(package, &mut command)?;
+    cargo_test(&mut command)
 }
 
 /// Runs one `cargo test` call and sums the result lines of its binaries.
-pub(crate) fn cargo_test(workspace: &Workspace, call: &[String]) -> Result<Tally, String> {
-    let mut command = cargo(workspace, call);
-    println!("$ {}", line_of(&command));
-    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| cannot_start(&command, &error))?;
+pub(crate) fn cargo_test(command: &mut Command) -> Result<Tally, String> {
+    println!("$ {}", line_of(command));
+    let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| cannot_start(command, &error))?;
     let mut tally = Tally::default();
     if let Some(output) = child.stdout.take() {
         let mut output = BufReader::new(output);

@@ -8,7 +8,9 @@
 use std::error::Error;
 
 use trunkline_message_tree::{Message, MessageTree, Timestamp};
-use trunkline_session_store::{Batch, MemoryStore, NewSession, Record, SessionId, SessionStore, SqliteStore};
+use trunkline_session_store::{
+    Batch, MemoryStore, NewSession, Position, Record, SessionId, SessionStore, SqliteStore,
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -52,9 +54,7 @@ async fn small_store() -> Result<MemoryStore, Box<dyn Error>> {
     draft.append(Message::user("what is a trunk?"), Timestamp(1))?;
     draft.append(Message::assistant("The line from the root to the head."), Timestamp(2))?;
     let records = draft.into_entries().into_iter().map(Record::Entry).collect();
-    let lock = store.lock(&id).await?;
-    store
-        .append(&lock, Batch { expected_head: tree.head(), expected_seq: 1, records, consumed: Vec::new() })
-        .await?;
+    let lease = store.lease(&id).await?;
+    store.append(&lease, Batch::new(Position { seq: 1, head: tree.head() }, records)).await?;
     Ok(store)
 }

@@ -13,7 +13,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use trunkline_message_tree::NodeId;
 use trunkline_providers::{Provider, Scripted};
-use trunkline_session_store::SqliteStore;
 
 use crate::args::{Demo, MAX_OUTPUT_TOKENS, Model, Policy, Terms};
 use crate::demo::paced::Paced;
@@ -55,8 +54,8 @@ pub(crate) async fn run(args: &Demo, place: &Place) -> Result<Exit, Fault> {
     let agent = drive.agent(provider, &folder, Some(script::INSTRUCTIONS.to_owned()), WORDS)?;
     let store = place.open().await?;
     let title = format!("demo: {}", script::PROMPT);
-    let session = agent.start(Arc::<SqliteStore>::clone(&store), &title, folder.as_str()).await?;
-    drive.go(session, &store, Some(script::PROMPT)).await
+    let session = agent.start(Arc::clone(&store), &title, folder.as_str()).await?;
+    drive.go(session, store.as_ref(), Some(script::PROMPT)).await
 }
 
 /// What a demo is taken up with.

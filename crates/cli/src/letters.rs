@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use trunkline_runtime::letters::{Request, post};
 use trunkline_runtime::{Agent, RuntimeError, Session};
-use trunkline_session_store::{SessionInfo, SessionStore, SqliteStore, StoreError};
+use trunkline_session_store::{SessionInfo, SessionStore, StoreError};
 
 use crate::args::Named;
 use crate::fault::{Exit, Fault};
 use crate::paint::tell;
-use crate::store::{self, Place, now};
+use crate::store::{self, Place, Store, now};
 use crate::text::one_line;
 
 /// Who writes the session now.
@@ -24,12 +24,8 @@ pub(crate) enum Entrance {
 }
 
 /// Becomes the writer of a session if nobody is.
-pub(crate) async fn enter(
-    agent: &Agent,
-    store: &Arc<SqliteStore>,
-    info: &SessionInfo,
-) -> Result<Entrance, Fault> {
-    match agent.open(Arc::<SqliteStore>::clone(store), &info.id).await {
+pub(crate) async fn enter(agent: &Agent, store: &Store, info: &SessionInfo) -> Result<Entrance, Fault> {
+    match agent.open(Arc::clone(store), &info.id).await {
         Ok(session) => Ok(Entrance::Mine(Box::new(session))),
         Err(RuntimeError::Store(StoreError::Locked { holder, .. })) => Ok(Entrance::Theirs(
             holder.map_or_else(|| "another process".to_owned(), |holder| one_line(&holder, 40)),
@@ -40,7 +36,7 @@ pub(crate) async fn enter(
 
 /// Leaves a request for whoever writes the session, and says so.
 pub(crate) async fn leave(
-    store: &SqliteStore,
+    store: &dyn SessionStore,
     info: &SessionInfo,
     holder: &str,
     request: &Request,
@@ -59,9 +55,9 @@ pub(crate) async fn leave(
 pub(crate) async fn cancel(args: &Named, place: &Place) -> Result<Exit, Fault> {
     let store = place.open_existing().await?;
     let info = store::find(store.as_ref(), args.session.as_deref()).await?;
-    if !store.is_locked(&info.id).await? {
+    if store.holder(&info.id).await?.is_none() {
         let name = store::short_name(store.as_ref(), &info.id).await;
         return Err(Fault::new(format!("nothing to cancel: no process writes session {name}")));
     }
-    leave(&store, &info, "another process", &Request::Cancel).await
+    leave(store.as_ref(), &info, "another process", &Request::Cancel).await
 }

@@ -1,13 +1,13 @@
 //! `trunkline sessions`.
 
 use serde_json::{Value, json};
-use trunkline_session_store::{SessionInfo, SessionStore, SqliteStore};
+use trunkline_session_store::{SessionInfo, SessionStore};
 
 use crate::args::Listing;
 use crate::fault::{Exit, Fault};
 use crate::paint::{self, BOLD, DIM, GREEN, PLAIN, RED, YELLOW, paint, tell};
 use crate::reading::{OPEN, Reading, WAITS};
-use crate::store::{Place, ago, now, short};
+use crate::store::{self, Place, ago, now, short};
 use crate::text::{count, one_line};
 
 const RUNNING: &str = "running";
@@ -24,7 +24,7 @@ pub(crate) async fn run(args: &Listing, place: &Place) -> Result<Exit, Fault> {
     let mut states = Vec::with_capacity(sessions.len());
     for info in &sessions {
         if let Some(store) = &store {
-            states.push(state(store, info).await?);
+            states.push(state(store.as_ref(), info).await?);
         }
     }
     if args.json {
@@ -32,7 +32,7 @@ pub(crate) async fn run(args: &Listing, place: &Place) -> Result<Exit, Fault> {
             .iter()
             .zip(&states)
             .map(|(info, state)| {
-                let mut listed = json!(info);
+                let mut listed = store::as_json(info);
                 if let Some(fields) = listed.as_object_mut() {
                     fields.insert("running".to_owned(), json!(state == RUNNING));
                     fields.insert("state".to_owned(), json!(state));
@@ -80,8 +80,8 @@ pub(crate) async fn run(args: &Listing, place: &Place) -> Result<Exit, Fault> {
 }
 
 /// Says in a word or two where a session stands. One that cannot be read does not hide the others.
-async fn state(store: &SqliteStore, info: &SessionInfo) -> Result<String, Fault> {
-    if store.is_locked(&info.id).await? {
+async fn state(store: &dyn SessionStore, info: &SessionInfo) -> Result<String, Fault> {
+    if store.holder(&info.id).await?.is_some() {
         return Ok(RUNNING.to_owned());
     }
     let reading = Reading::load(store, info).await;

@@ -42,7 +42,7 @@ async fn carry_out(named: Option<&str>, act: MoveAct, place: &Place) -> Result<E
         Entrance::Mine(session) => session,
         Entrance::Theirs(holder) => {
             let request = Request::Move { act, expected_head: reading.tree().head() };
-            return letters::leave(&store, &info, &holder, &request).await;
+            return letters::leave(store.as_ref(), &info, &holder, &request).await;
         }
     };
     let before = session.tree().trunk().ids().to_vec();

@@ -57,7 +57,7 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
         Entrance::Mine(session) => session,
         Entrance::Theirs(holder) => {
             let request = Request::Verdict { proposal: id, verdict, reason: args.reason.clone() };
-            return letters::leave(&store, &info, &holder, &request).await;
+            return letters::leave(store.as_ref(), &info, &holder, &request).await;
         }
     };
     progress.know(session.tree());

@@ -13,7 +13,7 @@ use trunkline_providers::{Provider, ProviderError};
 use trunkline_runtime::decision_objects::{Decision, Verdict};
 use trunkline_runtime::letters::Request;
 use trunkline_runtime::{Agent, Cancel, Limit, RuntimeError, Session, Stop};
-use trunkline_session_store::{SessionStore, SqliteStore};
+use trunkline_session_store::SessionStore;
 
 use crate::approve::AtTerminal;
 use crate::args::{MAX_OUTPUT_TOKENS, Model, Policy, Resume, Run, Terms};
@@ -49,8 +49,8 @@ pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
     let agent = drive.agent(asked.provider, &folder, Some(instructions), &asked.words)?;
     let store = place.open().await?;
     let title = text::one_line(&prompt, 80);
-    let session = agent.start(Arc::<SqliteStore>::clone(&store), &title, folder.as_str()).await?;
-    drive.go(session, &store, Some(&prompt)).await
+    let session = agent.start(Arc::clone(&store), &title, folder.as_str()).await?;
+    drive.go(session, store.as_ref(), Some(&prompt)).await
 }
 
 /// `trunkline resume`.
@@ -65,10 +65,10 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
         return Err(Fault::usage("the prompt is empty"));
     }
     if let Some(prompt) = &prompt
-        && store.is_locked(&info.id).await?
+        && store.holder(&info.id).await?.is_some()
     {
         let request = Request::Prompt { text: prompt.clone() };
-        return letters::leave(&store, &info, "another process", &request).await;
+        return letters::leave(store.as_ref(), &info, "another process", &request).await;
     }
     let mut terms = args.terms.clone();
     let reading = Reading::load(store.as_ref(), &info).await?;
@@ -92,7 +92,7 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
     drive.progress.begin_with(&going_on(&reading, &store::short_name(store.as_ref(), &info.id).await));
     let agent = drive.agent(asked.provider, &folder, None, &asked.words)?;
     match letters::enter(&agent, &store, &info).await? {
-        Entrance::Mine(session) => drive.go(*session, &store, prompt.as_deref()).await,
+        Entrance::Mine(session) => drive.go(*session, store.as_ref(), prompt.as_deref()).await,
         Entrance::Theirs(holder) => {
             let name = store::short_name(store.as_ref(), &info.id).await;
             Err(Fault::new(format!("session {name} is being written by {holder}")).hint(format!(
@@ -169,7 +169,7 @@ impl<'a> Drive<'a> {
     pub(crate) async fn go(
         &self,
         mut session: Session,
-        store: &SqliteStore,
+        store: &dyn SessionStore,
         prompt: Option<&str>,
     ) -> Result<Exit, Fault> {
         self.progress.know(session.tree());

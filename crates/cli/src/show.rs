@@ -180,7 +180,7 @@ fn as_json(reading: &Reading, ids: &[NodeId]) -> Value {
     });
     json!({
         "version": 1,
-        "session": reading.info,
+        "session": store::as_json(&reading.info),
         "head": reading.tree().head(),
         "nodes": nodes.collect::<Vec<_>>(),
         "notes": reading.notes(),

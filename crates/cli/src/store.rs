@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use etcetera::{BaseStrategy, choose_base_strategy};
+use serde_json::{Value, json};
 use trunkline_message_tree::Timestamp;
 use trunkline_session_store::{SessionId, SessionInfo, SessionStore, SqliteStore};
 
@@ -23,12 +24,15 @@ const CANDIDATES: usize = 5;
 /// What the binary is called once it is installed.
 const NAME: &str = "trunkline";
 
+/// A store of whatever kind.
+pub(crate) type Store = Arc<dyn SessionStore>;
+
 /// Where the store is, and whether every command has to be told so.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
     named: bool,
-    opened: Mutex<Option<Arc<SqliteStore>>>,
+    opened: Mutex<Option<SqliteStore>>,
 }
 
 impl Place {
@@ -52,22 +56,22 @@ impl Place {
     }
 
     /// Opens the store and makes it if it is not there.
-    pub(crate) async fn open(&self) -> Result<Arc<SqliteStore>, Fault> {
-        let store = Arc::new(SqliteStore::open(&self.path).await?);
-        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&store));
-        Ok(store)
+    pub(crate) async fn open(&self) -> Result<Store, Fault> {
+        let store = SqliteStore::open(&self.path).await?;
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(store.clone());
+        Ok(Arc::new(store))
     }
 
     /// Closes the store, so that the database is whole without the files beside it. Not doing so loses nothing.
     pub(crate) async fn close(self) {
         let opened = self.opened.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if let Some(store) = opened.and_then(Arc::into_inner) {
+        if let Some(store) = opened {
             store.close().await;
         }
     }
 
     /// Opens the store if it is there.
-    pub(crate) async fn open_existing(&self) -> Result<Arc<SqliteStore>, Fault> {
+    pub(crate) async fn open_existing(&self) -> Result<Store, Fault> {
         if !self.exists() {
             let path = self.path.display();
             return Err(Fault::usage(format!("there is no session store at {path}"))
@@ -143,6 +147,24 @@ pub(crate) fn short<'a>(id: &'a SessionId, all: &[SessionInfo]) -> &'a str {
 pub(crate) async fn short_name(store: &dyn SessionStore, id: &SessionId) -> String {
     let all = store.sessions().await.unwrap_or_default();
     short(id, &all).to_owned()
+}
+
+/// Returns what a list shows of a session, for programs.
+pub(crate) fn as_json(info: &SessionInfo) -> Value {
+    json!({
+        "id": info.id,
+        "title": info.title,
+        "tags": info.tags,
+        "archived": info.archived,
+        "workspace": info.workspace,
+        "created_at": info.created_at,
+        "updated_at": info.updated_at,
+        "head": info.head,
+        "records": info.records,
+        "nodes": info.nodes,
+        "bytes": info.bytes,
+        "digest": info.digest,
+    })
 }
 
 fn candidates(of: &[&SessionInfo], all: &[SessionInfo]) -> String {

@@ -4,26 +4,26 @@
 //! identity.
 
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, IntoInnerError, Write};
 
 use trunkline_runtime::View;
 use trunkline_runtime::letters::{Request, post};
-use trunkline_session_store::{SessionStore, StoreError, export, import};
+use trunkline_session_store::{ExportError, Import, ImportError, Restoring, StoreError, Tally, export};
 
-use crate::args::{Export, Import};
+use crate::args;
 use crate::fault::{Exit, Fault};
 use crate::paint::{self, tell};
 use crate::store::{self, Place};
 use crate::text::one_line;
 
 /// `trunkline export`.
-pub(crate) async fn write(args: &Export, place: &Place) -> Result<Exit, Fault> {
+pub(crate) async fn write(args: &args::Export, place: &Place) -> Result<Exit, Fault> {
     let store = place.open_existing().await?;
     let info = store::find(store.as_ref(), args.session.as_deref()).await?;
-    let log = store.load(&info.id).await?;
     let Some(path) = &args.output else {
-        let mut out = BufWriter::new(std::io::stdout().lock());
-        export(&log, &mut out).and_then(|()| out.flush()).map_err(Fault::stdout)?;
+        let mut out = BufWriter::new(std::io::stdout());
+        export(store.as_ref(), &info.id, &mut out).await.map_err(unwritten)?;
+        out.flush().map_err(Fault::stdout)?;
         return Ok(Exit::Done);
     };
     let cannot = |error: std::io::Error| Fault::new(format!("cannot write {}: {error}", path.display()));
@@ -38,35 +38,45 @@ pub(crate) async fn write(args: &Export, place: &Place) -> Result<Exit, Fault> {
         _ => cannot(error),
     })?;
     let mut out = BufWriter::new(file);
-    let written = export(&log, &mut out).and_then(|()| out.into_inner()?.sync_all());
-    if let Err(error) = written {
+    let exported = export(store.as_ref(), &info.id, &mut out).await;
+    let written = exported.and_then(|info| {
+        out.into_inner().map_err(IntoInnerError::into_error)?.sync_all().map(|()| info).map_err(Into::into)
+    });
+    let info = written.map_err(|error| {
         // Ours alone, made a moment ago, and cut off: nobody should take it for a session.
         let _ = std::fs::remove_file(path);
-        return Err(cannot(error));
-    }
-    tell(&format!("{} records of session {} written to {}\n", log.info.records, info.id, path.display()));
+        match error {
+            ExportError::Io(error) => cannot(error),
+            other => unwritten(other),
+        }
+    })?;
+    tell(&format!("{} records of session {} written to {}\n", info.records, info.id, path.display()));
     Ok(Exit::Done)
 }
 
 /// `trunkline import`.
-pub(crate) async fn read(args: &Import, place: &Place) -> Result<Exit, Fault> {
-    let input: Box<dyn BufRead> = if args.file.as_os_str() == "-" {
-        Box::new(std::io::stdin().lock())
+pub(crate) async fn read(args: &args::Import, place: &Place) -> Result<Exit, Fault> {
+    let input: Box<dyn BufRead + Send> = if args.file.as_os_str() == "-" {
+        Box::new(BufReader::new(std::io::stdin()))
     } else {
         let file = File::open(&args.file)
             .map_err(|error| Fault::usage(format!("cannot read {}: {error}", args.file.display())))?;
         Box::new(BufReader::new(file))
     };
-    let log = import(input)?;
+    let mut import = Import::new(input);
+    let Some(header) = import.next_session()? else { return Ok(Exit::Done) };
+    let log = Restoring::new(header.clone(), &mut import.rows()).into_log()?;
     // A session that could not be taken up must not get in.
     let view = View::of(&log)?;
     let waiting: Vec<String> = view.proposals().unsettled().map(|entry| entry.id.to_string()).collect();
     let store = place.open().await?;
     let (id, records) = (log.info.id.clone(), log.info.records);
     let title = one_line(&log.info.title, 60);
-    store.restore(log).await.map_err(|error| match error {
-        StoreError::SessionExists { .. } => {
-            Fault::new(error.to_string()).hint("it is not replaced; another --store can take it")
+    let mut tally = Tally::new(&id, header.created_at);
+    let mut kept = log.records.into_iter().map(|(_, record)| Ok(tally.add(&header.id, record)?));
+    store.restore(Restoring::new(header.clone(), &mut kept)).await.map_err(|error| match error {
+        ImportError::Store { source } if matches!(*source, StoreError::SessionExists { .. }) => {
+            Fault::new(source.to_string()).hint("it is not replaced; another --store can take it")
         }
         other => other.into(),
     })?;
@@ -83,4 +93,12 @@ pub(crate) async fn read(args: &Import, place: &Place) -> Result<Exit, Fault> {
         ));
     }
     Ok(Exit::Done)
+}
+
+fn unwritten(error: ExportError) -> Fault {
+    match error {
+        ExportError::Io(error) => Fault::stdout(error),
+        ExportError::Store(error) => error.into(),
+        other => Fault::new(other.to_string()),
+    }
 }

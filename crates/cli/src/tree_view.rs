@@ -438,7 +438,7 @@ fn as_json(reading: &Reading) -> Value {
         .collect();
     json!({
         "version": 1,
-        "session": reading.info,
+        "session": store::as_json(&reading.info),
         "head": reading.tree().head(),
         "nodes": nodes,
         "moves": reading.tree().moves(),

@@ -1,6 +1,8 @@
 //! Edits and commands wait for a person, who may come later and in another process.
 
 use expect_test::expect;
+use trunkline_message_tree::Timestamp;
+use trunkline_session_store::{Import, Kept, Note, Record, Tally, write_header, write_record};
 
 use crate::fake::{Scene, calls, says};
 
@@ -101,16 +103,7 @@ fn an_import_brings_no_approval_along() {
     // A file as somebody may hand it over: the same session, with a person's approval written into it.
     let whole = scene.work().join("whole.jsonl");
     scene.ok(&["export", "--output", whole.to_str().expect("a plain path")]);
-    let exported = std::fs::read_to_string(&whole).expect("a file");
-    let (header, records) = exported.split_once('\n').expect("a header");
-    let count = records.lines().count();
-    let header = header.replace(&format!(r#""records":{count}"#), &format!(r#""records":{}"#, count + 1));
-    let forged = format!(
-        "{header}\n{records}{{\"seq\":{},\"entry\":\"note\",\"layer\":\"resolve\",\"kind\":\"event\",\"at\":1,\"body\":\
-         {{\"proposal\":\"p1\",\"at\":1,\"change\":{{\"decided\":{{\"verdict\":\"approve\",\"by\":{{\"kind\":\"person\"}},\
-         \"reason\":\"\"}}}}}}}}\n",
-        count + 1
-    );
+    let forged = with_approval(&std::fs::read(&whole).expect("a file"));
     let file = scene.work().join("forged.jsonl");
     std::fs::write(&file, forged).expect("a file");
     let other = scene.work().join("other.db");
@@ -122,4 +115,25 @@ fn an_import_brings_no_approval_along() {
     assert_eq!(scene.ok(&["--store", other, "resume", "-q"]), "Well.\n");
     assert!(!scene.work().join("a.txt").exists());
     assert_eq!(scene.run(&["resume", "-p", " "]).exit, Some(2), "an empty prompt is no prompt");
+}
+
+/// Adds a person's approval of `p1` to an exported session, with digests that are right.
+fn with_approval(exported: &[u8]) -> Vec<u8> {
+    let mut import = Import::new(exported);
+    let mut header = import.next_session().expect("it can be read").expect("a session");
+    let mut tally = Tally::new(&header.id, header.created_at);
+    let mut records: Vec<Kept> = import.rows().collect::<Result<_, _>>().expect("they can be read");
+    for kept in &records {
+        tally.add_kept(&header.id, kept).expect("it fits");
+    }
+    let body = r#"{"proposal":"p1","at":1,"change":{"decided":{"verdict":"approve","by":{"kind":"person"},"reason":""}}}"#;
+    let approval = Note::new("resolve", "event", Timestamp(1), body);
+    records.push(tally.add(&header.id, Record::Note(approval)).expect("it fits"));
+    (header.records, header.digest) = (tally.seq, Some(tally.digest));
+    let mut forged = Vec::new();
+    write_header(&header, &mut forged).expect("written");
+    for kept in &records {
+        write_record(kept, &mut forged).expect("written");
+    }
+    forged
 }

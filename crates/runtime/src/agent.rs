@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use trunkline_message_tree::{Message, MessageTree, Timestamp};
 use trunkline_providers::Provider;
-use trunkline_session_store::{NewSession, SessionId, SessionStore};
+use trunkline_session_store::{Claim, NewSession, SessionId, SessionStore};
 use uuid::Uuid;
 
 use crate::catalogue::Catalogue;
@@ -105,7 +105,24 @@ impl Agent {
     /// [`RuntimeError::Store`] if somebody else is the writer or the log cannot be read; [`RuntimeError::BadNote`],
     /// [`RuntimeError::Tree`] and [`RuntimeError::LayerMissing`] if it cannot be taken up by this agent.
     pub async fn open(&self, store: Arc<dyn SessionStore>, id: &SessionId) -> Result<Session, RuntimeError> {
-        Session::open(self.clone(), store, id).await
+        Session::open(self.clone(), store, id, Claim::IfFree).await
+    }
+
+    /// Like [`open`](Agent::open), also if somebody alive is the writer: from then on they can write nothing more, and
+    /// learn it as [`RuntimeError::TakenOver`].
+    ///
+    /// What they were doing to the world in that moment is not stopped by this: their calls that have begun count as cut
+    /// off, and the model is told so. For a writer that hangs or cannot be reached; ask others with a letter.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Agent::open), but for [`StoreError::Locked`](trunkline_session_store::StoreError::Locked).
+    pub async fn take_over(
+        &self,
+        store: Arc<dyn SessionStore>,
+        id: &SessionId,
+    ) -> Result<Session, RuntimeError> {
+        Session::open(self.clone(), store, id, Claim::TakeOver).await
     }
 }
 

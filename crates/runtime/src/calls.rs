@@ -84,14 +84,15 @@ impl Session {
     ) -> Result<(), RuntimeError> {
         // Records are written between results, so the watch has to live apart from the session.
         let store = self.store.clone();
-        let id = self.lock.session().clone();
+        let (id, token) = (self.lease.session().clone(), self.lease.token());
         // A set of one: dropping it stops the watch, however this function ends.
         let mut watch = JoinSet::new();
         let watched = cancel.clone();
         watch.spawn(async move {
             tokio::select! {
                 () = watched.cancelled() => {}
-                () = letters::cancelled(store.as_ref(), &id) => watched.cancel(),
+                // The next write finds out if it is because somebody took the session over.
+                _ = letters::cancelled(store.as_ref(), &id, token) => watched.cancel(),
             }
             tokio::time::sleep(GRACE).await;
         });

@@ -32,9 +32,18 @@ struct Spent {
 impl Session {
     /// Goes on until something stops it.
     pub(crate) async fn drive(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
-        let mut spent = Spent { turns: 0, tokens: 0, nudged: 0, since: Instant::now() };
         self.catch_up().await?;
-        self.drop_old_cancels().await?;
+        // What was meant for a turn that is long over must not end this one.
+        self.take_cancels().await?;
+        let stop = self.go_on(cancel).await?;
+        // Whoever asked to cancel learns that the turn is over. What fails here fails again in the next drive, and what
+        // this one came to must not be lost for it.
+        let _ = self.take_cancels().await;
+        Ok(stop)
+    }
+
+    async fn go_on(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
+        let mut spent = Spent { turns: 0, tokens: 0, nudged: 0, since: Instant::now() };
         loop {
             if spent.since.elapsed() >= self.settings().limits.time {
                 return Ok(Stop::Limit(Limit::Time));
@@ -113,7 +122,7 @@ impl Session {
         let goal = self.state.tree.trunk().messages().rev().find(|message| message.author == Author::Person);
         let goal = goal.map(Message::text).unwrap_or_default();
         let opened = self.opening(&goal, self.state.tree.head(), at).await?;
-        self.commit(opened.into_iter().collect(), None).await
+        self.commit(opened, None).await
     }
 
     /// Asks the model and records its reply, whole or as far as it came. Returns the tokens that it cost.
@@ -128,7 +137,9 @@ impl Session {
         let cancelled = tokio::select! {
             biased;
             () = cancel.cancelled() => Ok(true),
-            () = letters::cancelled(self.store.as_ref(), self.lock.session()) => {
+            asked = letters::cancelled(self.store.as_ref(), self.lease.session(), self.lease.token()) => {
+                // What was streamed until then cannot be kept: that is for whoever writes now.
+                asked.map_err(|by| self.lost(by))?;
                 cancel.cancel();
                 Ok(true)
             }

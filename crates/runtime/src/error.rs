@@ -2,7 +2,7 @@
 
 use trunkline_message_tree::TreeError;
 use trunkline_providers::ProviderError;
-use trunkline_session_store::StoreError;
+use trunkline_session_store::{SessionId, StoreError};
 
 /// Why an agent could not be put together.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +37,14 @@ pub enum RuntimeError {
     /// The store could not keep or give something.
     #[error("the session store failed")]
     Store(#[from] StoreError),
+    /// Another process took the session over. Nothing more can be written from here.
+    #[error("session {session} was taken over by {by}; nothing more is written here, open it again to go on")]
+    TakenOver {
+        /// The session.
+        session: SessionId,
+        /// Who has it now, as far as that is known.
+        by: String,
+    },
     /// The model could not be asked, or its answer not read.
     #[error("the model could not be asked")]
     Provider(#[from] ProviderError),
@@ -77,6 +85,17 @@ pub enum RuntimeError {
     #[cfg(feature = "decision-objects")]
     #[error("the workspace cannot be used")]
     Workspace(#[from] crate::WorkspaceFault),
+    /// Somebody else gave the run its verdict first. That one stands.
+    #[cfg(feature = "decision-objects")]
+    #[error("run {run} was decided already, by record {seq}: {verdict}")]
+    AlreadyDecided {
+        /// The run.
+        run: String,
+        /// The record of its verdict.
+        seq: u64,
+        /// What was decided, such as `commit` or `other: answered`.
+        verdict: String,
+    },
     /// A record of the verdict cannot be made.
     #[cfg(feature = "decision-objects")]
     #[error("the verdict cannot be recorded: {fault}")]

@@ -6,7 +6,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Timestamp, ToolResult};
-use trunkline_session_store::{Note, Record};
+use trunkline_session_store::{InboxId, Note, Record};
 
 use crate::CallPlace;
 
@@ -37,14 +37,32 @@ pub(crate) struct LetterRefused {
     pub(crate) reason: String,
 }
 
+/// A letter was read that leaves no other trace: what it asked for is over, or was so already.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct LetterTaken {
+    letter: u64,
+    kind: String,
+}
+
 pub(crate) const CALL_STARTED: &str = "call_started";
 pub(crate) const CALL_FINISHED: &str = "call_finished";
 pub(crate) const LETTER_REFUSED: &str = "letter_refused";
+const LETTER_TAKEN: &str = "letter_taken";
 
 /// Makes a record of a note.
 pub(crate) fn note(layer: &str, kind: &str, at: Timestamp, body: &impl Serialize) -> Record {
-    let body = serde_json::to_string(body).expect("a note is plain data with text keys");
-    Record::Note(Note { layer: layer.to_owned(), kind: kind.to_owned(), at, body })
+    Record::Note(Note::new(layer, kind, at, json(body)))
+}
+
+/// Returns the body of a note.
+pub(crate) fn json(body: &impl Serialize) -> String {
+    serde_json::to_string(body).expect("a note is plain data with text keys")
+}
+
+/// Returns the record of a letter that leaves no other: no batch that consumes a letter is empty, so the record at its
+/// end tells what became of the letter.
+pub(crate) fn letter_taken(letter: InboxId, kind: &str, at: Timestamp) -> Record {
+    note(LAYER, LETTER_TAKEN, at, &LetterTaken { letter: letter.0, kind: kind.to_owned() })
 }
 
 /// Reads a note's body.

@@ -7,23 +7,25 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Draft, HeadMove, NodeId, Timestamp};
-use trunkline_session_store::{InboxId, Letter, Record, SessionId, SessionStore};
+use trunkline_session_store::{
+    Activity, Holder, InboxId, Letter, Record, SessionId, SessionStore, StoreError, consumed,
+};
 
 use crate::journal::{self, LetterRefused};
 use crate::layers::{resolve, revert};
 use crate::session::entries;
 use crate::{Cancel, Event, RuntimeError, Session};
 
-/// How often the inbox is looked at while something else is waited for.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How long to wait after an inbox could not be read.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
 pub(crate) const PROMPT: &str = "prompt";
 const CANCEL: &str = "cancel";
 const MOVE: &str = "move";
 #[cfg(feature = "resolve-queue")]
-const VERDICT: &str = "verdict";
+pub(crate) const VERDICT: &str = "verdict";
 #[cfg(feature = "resolve-queue")]
-const DISTRUST: &str = "distrust";
+pub(crate) const DISTRUST: &str = "distrust";
 
 /// What can be asked of a session that another process holds. Post it with [`post`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +98,7 @@ struct VerdictBody {
     reason: String,
 }
 
-/// Leaves a request for whoever holds the session, or will.
+/// Leaves a request for whoever holds the session, or will. [`settled`] waits for what becomes of it.
 ///
 /// # Errors
 ///
@@ -126,29 +128,105 @@ pub async fn post(
     Ok(store.post(session, kind, &body, at).await?)
 }
 
-/// Waits until somebody asks to cancel. Never returns if the inbox cannot be read: that is found out elsewhere.
-pub(crate) async fn cancelled(store: &dyn SessionStore, session: &SessionId) {
+/// What became of a letter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Settled {
+    /// It has taken effect.
+    Done {
+        /// The number of the last record that its effect is in.
+        seq: u64,
+    },
+    /// It could have no effect and was put aside.
+    Refused {
+        /// Why, as [`Event::LetterRefused`] told it.
+        reason: String,
+    },
+}
+
+/// Waits until the writer of the session has settled a letter. May be dropped at any time.
+///
+/// A letter is read between steps, and a prompt after the turn. If nobody writes the session this waits for the next
+/// writer: see [`SessionStore::holder`], and open the session instead.
+///
+/// # Errors
+///
+/// [`RuntimeError::Store`], also if there is no such letter or the session is deleted meanwhile.
+pub async fn settled(
+    store: &dyn SessionStore,
+    session: &SessionId,
+    letter: InboxId,
+) -> Result<Settled, RuntimeError> {
+    let seq = consumed(store, session, letter).await?;
+    // A refusal is a batch of its own, so its note is the last record there was.
+    for kept in store.read(session, seq.saturating_sub(1), 1).await? {
+        if let Record::Note(note) = kept.record(session)?
+            && (note.layer.as_str(), note.kind.as_str()) == (journal::LAYER, journal::LETTER_REFUSED)
+        {
+            let refused: LetterRefused = journal::read(&note)?;
+            if refused.letter == letter.0 {
+                return Ok(Settled::Refused { reason: refused.reason });
+            }
+        }
+    }
+    Ok(Settled::Done { seq })
+}
+
+/// Says who has taken a session over.
+pub(crate) fn by(holder: Option<String>) -> String {
+    holder.unwrap_or_else(|| "somebody else".to_owned())
+}
+
+/// Waits until somebody asks to cancel, or has taken the session over from the lease with that token and written to it:
+/// then the error says who.
+pub(crate) async fn cancelled(
+    store: &dyn SessionStore,
+    session: &SessionId,
+    token: u64,
+) -> Result<(), String> {
+    watch(store, session, token, |inbox| inbox.iter().any(|letter| letter.kind == CANCEL)).await
+}
+
+/// Waits until there is a letter after `seen`, or, as [`cancelled`], until the session is taken over.
+///
+/// A letter that was seen and has to wait must not disturb whoever is asked meanwhile.
+#[cfg(feature = "resolve-queue")]
+pub(crate) async fn arrived(
+    store: &dyn SessionStore,
+    session: &SessionId,
+    token: u64,
+    seen: Option<InboxId>,
+) -> Result<(), String> {
+    watch(store, session, token, |inbox| newest(inbox) > seen).await
+}
+
+/// Looks into the inbox whenever something has happened in the session, until it is as `wanted`. Never returns if that
+/// cannot be read: whoever writes finds it out.
+async fn watch(
+    store: &dyn SessionStore,
+    session: &SessionId,
+    token: u64,
+    wanted: impl Fn(&[Letter]) -> bool + Send,
+) -> Result<(), String> {
+    let mut seen = Activity::default();
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
-        let asked =
-            store.inbox(session).await.is_ok_and(|inbox| inbox.iter().any(|letter| letter.kind == CANCEL));
-        if asked {
-            return;
+        match look(store, session, seen).await {
+            Ok((_, Some(holder), _)) if holder.token != token => return Err(by(holder.name)),
+            Ok((_, _, inbox)) if wanted(&inbox) => return Ok(()),
+            Ok((now, ..)) => seen = now,
+            Err(_) => tokio::time::sleep(LOOK_AGAIN_AFTER).await,
         }
     }
 }
 
-/// Waits until there is a letter after `seen`. Never returns if the inbox cannot be read.
-///
-/// A letter that was seen and has to wait must not disturb whoever is asked meanwhile.
-#[cfg(feature = "resolve-queue")]
-pub(crate) async fn arrived(store: &dyn SessionStore, session: &SessionId, seen: Option<InboxId>) {
-    loop {
-        tokio::time::sleep(LOOK_EVERY).await;
-        if store.inbox(session).await.is_ok_and(|inbox| newest(&inbox) > seen) {
-            return;
-        }
-    }
+async fn look(
+    store: &dyn SessionStore,
+    session: &SessionId,
+    seen: Activity,
+) -> Result<(Activity, Option<Holder>, Vec<Letter>), StoreError> {
+    // The counters first, so that what comes while the rest is read is not missed.
+    let now = store.changed(session, seen).await?;
+    Ok((now, store.holder(session).await?, store.inbox(session).await?))
 }
 
 fn newest(inbox: &[Letter]) -> Option<InboxId> {
@@ -156,11 +234,11 @@ fn newest(inbox: &[Letter]) -> Option<InboxId> {
 }
 
 impl Session {
-    /// Puts aside what was meant for a turn that is long over.
-    pub(crate) async fn drop_old_cancels(&mut self) -> Result<(), RuntimeError> {
-        for letter in self.store.inbox(self.lock.session()).await? {
+    /// Consumes what asks to end a turn, when no turn goes on.
+    pub(crate) async fn take_cancels(&mut self) -> Result<(), RuntimeError> {
+        for letter in self.store.inbox(self.lease.session()).await? {
             if letter.kind == CANCEL {
-                self.commit(Vec::new(), Some(letter.id)).await?;
+                self.take_cancel(&letter).await?;
             }
         }
         Ok(())
@@ -169,7 +247,7 @@ impl Session {
     /// Voids what an import brought along, before anything else can act on it.
     #[cfg(feature = "resolve-queue")]
     pub(crate) async fn distrust_import(&mut self) -> Result<(), RuntimeError> {
-        for letter in self.store.inbox(self.lock.session()).await? {
+        for letter in self.store.inbox(self.lease.session()).await? {
             if letter.kind == DISTRUST {
                 self.take_distrust(letter.id).await?;
             }
@@ -181,7 +259,7 @@ impl Session {
     ///
     /// What is posted meanwhile has not been looked at, and must not be taken for something that has to wait.
     pub(crate) async fn take_letters(&mut self, cancel: &Cancel) -> Result<Option<InboxId>, RuntimeError> {
-        let inbox = self.store.inbox(self.lock.session()).await?;
+        let inbox = self.store.inbox(self.lease.session()).await?;
         let newest = newest(&inbox);
         for letter in inbox {
             match self.take(&letter, cancel).await {
@@ -200,7 +278,7 @@ impl Session {
         match letter.kind.as_str() {
             CANCEL => {
                 cancel.cancel();
-                self.commit(Vec::new(), Some(letter.id)).await
+                self.take_cancel(letter).await
             }
             // While calls are open there is no place for a prompt: it stays until they have their results.
             PROMPT if self.state.open_turn().is_some() => Ok(()),
@@ -234,6 +312,11 @@ impl Session {
                 reason: format!("nothing is known of letters of kind {other:?}"),
             }),
         }
+    }
+
+    async fn take_cancel(&mut self, letter: &Letter) -> Result<(), RuntimeError> {
+        let taken = journal::letter_taken(letter.id, CANCEL, self.settings().now());
+        self.commit(vec![taken], Some(letter.id)).await
     }
 
     async fn refuse(&mut self, letter: &Letter, reason: String) -> Result<(), RuntimeError> {
@@ -316,7 +399,7 @@ impl Session {
         let back: Vec<NodeId> = path.iter().copied().filter(|id| !tree.is_on_trunk(*id)).collect();
         draft.move_head(head_move)?;
         let abandoned = self.abandoning(&left, at)?;
-        if abandoned.is_none() {
+        if abandoned.is_empty() {
             self.say_after_assistant(&mut draft, at)?;
         }
         let mut records = entries(draft);
@@ -328,7 +411,7 @@ impl Session {
     }
 
     #[cfg(feature = "decision-objects")]
-    fn abandoning(&self, left: &[NodeId], at: Timestamp) -> Result<Option<Record>, RuntimeError> {
+    fn abandoning(&self, left: &[NodeId], at: Timestamp) -> Result<Vec<Record>, RuntimeError> {
         use crate::layers::decision;
         match &self.state.decision.run {
             Some(run) if left.contains(&run.prompt) => decision::abandon(
@@ -337,15 +420,15 @@ impl Session {
                 crate::agent::new_id(),
                 at,
             )
-            .map(Some),
-            _ => Ok(None),
+            .map(Vec::from),
+            _ => Ok(Vec::new()),
         }
     }
 
     #[cfg(not(feature = "decision-objects"))]
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
-    fn abandoning(&self, _: &[NodeId], _: Timestamp) -> Result<Option<Record>, RuntimeError> {
-        Ok(None)
+    fn abandoning(&self, _: &[NodeId], _: Timestamp) -> Result<Vec<Record>, RuntimeError> {
+        Ok(Vec::new())
     }
 }
 

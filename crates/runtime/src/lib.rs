@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
+pub mod across;
 mod agent;
 mod calls;
 mod cancel;

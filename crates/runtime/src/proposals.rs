@@ -16,7 +16,9 @@ use trunkline_session_store::{InboxId, Record};
 use crate::calls::finished;
 use crate::layers::resolve::{self, Approval, Asked, Work, because, harness, note, prepared};
 use crate::session::entries;
-use crate::{CallPlace, Cancel, Proposal, RuntimeError, Session, Stop, ToolContext, contained, letters};
+use crate::{
+    CallPlace, Cancel, Proposal, RuntimeError, Session, Stop, ToolContext, contained, journal, letters,
+};
 
 /// Said wherever a tool crashed, or is not there any more, when the files had to be compared.
 const NOBODY_LOOKED: &str = "its tool could not look at the files";
@@ -58,13 +60,15 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`RuntimeError::Refused`] if there is no such proposal, or it was decided otherwise, or it cannot be decided now.
+    /// [`RuntimeError::Refused`] if there is no such proposal, or it was decided otherwise, or it cannot be decided now;
+    /// [`RuntimeError::Store`]; [`RuntimeError::TakenOver`].
     pub async fn decide(
         &mut self,
         id: ProposalId,
         verdict: Verdict,
         reason: &str,
     ) -> Result<(), RuntimeError> {
+        self.catch_up().await?;
         self.take_verdict(id, verdict, reason, None).await
     }
 
@@ -96,6 +100,8 @@ impl Session {
                 let text = format!("A person declined {id}. {}", discard_text(&label, reason));
                 records.extend(self.telling(&text)?);
             }
+        } else if let Some(letter) = letter {
+            records.push(journal::letter_taken(letter, letters::VERDICT, at));
         }
         self.commit(records, letter).await
     }
@@ -401,7 +407,9 @@ impl Session {
             biased;
             () = cancel.cancelled() => return Ok(Some(Stop::Cancelled)),
             // Somebody else may decide in another terminal meanwhile; the loop reads the letter.
-            () = letters::arrived(self.store.as_ref(), self.lock.session(), seen) => return Ok(None),
+            arrived = letters::arrived(self.store.as_ref(), self.lease.session(), self.lease.token(), seen) => {
+                return arrived.map(|()| None).map_err(|by| self.lost(by));
+            }
             decided = decider.decide(&entry) => decided,
         };
         let Some((verdict, reason)) = decided else { return Ok(Some(Stop::Waiting(waiting))) };
@@ -438,6 +446,9 @@ impl Session {
                 dropped.join(", ")
             );
             chain.records.extend(self.telling(&text)?);
+        }
+        if chain.records.is_empty() {
+            chain.records.push(journal::letter_taken(letter, letters::DISTRUST, at));
         }
         self.commit(chain.records, Some(letter)).await
     }

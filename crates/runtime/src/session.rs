@@ -4,26 +4,29 @@ use std::fmt;
 use std::sync::Arc;
 
 use trunkline_message_tree::{Message, MessageTree, NodeId, Role, Timestamp};
-use trunkline_session_store::{Batch, InboxId, Record, SessionId, SessionStore, WriterLock};
+use trunkline_session_store::{Batch, Claim, InboxId, Lease, Record, SessionId, SessionStore, StoreError};
 
 use crate::agent::{Agent, Settings};
 use crate::layers::{decision, resolve, revert};
 use crate::state::State;
-use crate::{Cancel, Event, RuntimeError, journal};
+use crate::{Cancel, Event, RuntimeError, journal, letters};
 
-/// A session that is open for writing. Nobody else can write it before this is dropped.
+/// A session that is open for writing. Nobody else can write it before this is dropped, or they take it over: then
+/// this one can write nothing more, and says so with [`RuntimeError::TakenOver`].
 ///
 /// Stop a drive with its [`Cancel`], which keeps what was streamed. A future that is dropped instead loses nothing that
 /// was recorded, but the session has to be opened again.
 pub struct Session {
     pub(crate) agent: Agent,
     pub(crate) store: Arc<dyn SessionStore>,
-    pub(crate) lock: WriterLock,
+    pub(crate) lease: Lease,
     pub(crate) state: State,
     /// What was sent last: what is sent again is known by its address, and not encoded again.
     pub(crate) sent: Vec<Arc<Message>>,
     /// Whether the last write failed in a way that leaves open what the store has kept.
     behind: bool,
+    /// Who has taken the session over; nothing is begun or written any more.
+    taken_by: Option<String>,
 }
 
 /// Why a drive ended.
@@ -95,8 +98,10 @@ impl Session {
         agent: Agent,
         store: Arc<dyn SessionStore>,
         id: &SessionId,
+        claim: Claim,
     ) -> Result<Self, RuntimeError> {
-        let lock = store.lock(id).await?;
+        // Before the log is read: whoever was the writer can add nothing to it now.
+        let lease = store.claim(id, claim).await?;
         let log = store.load(id).await?;
         let state = State::replay(&log)?;
         #[cfg(not(feature = "resolve-queue"))]
@@ -107,7 +112,8 @@ impl Session {
             not(feature = "resolve-queue"),
             expect(unused_mut, reason = "only staged actions are recovered")
         )]
-        let mut session = Session { agent, store, lock, state, sent: Vec::new(), behind: false };
+        let mut session =
+            Session { agent, store, lease, state, sent: Vec::new(), behind: false, taken_by: None };
         #[cfg(feature = "resolve-queue")]
         session.recover().await?;
         #[cfg(feature = "resolve-queue")]
@@ -117,7 +123,7 @@ impl Session {
 
     /// Returns the session's name.
     pub fn id(&self) -> &SessionId {
-        self.lock.session()
+        self.lease.session()
     }
 
     /// Returns everything that was said, wherever it stands.
@@ -173,7 +179,7 @@ impl Session {
         if self.state.open_turn().is_some() {
             let body = serde_json::json!({ "text": text }).to_string();
             let at = self.settings().now();
-            self.store.post(self.lock.session(), crate::letters::PROMPT, &body, at).await?;
+            self.store.post(self.lease.session(), letters::PROMPT, &body, at).await?;
         } else {
             self.add_prompt(text, None).await?;
         }
@@ -236,28 +242,24 @@ impl Session {
     /// Writes records in one batch and then lets memory follow. Nothing else writes.
     pub(crate) async fn commit(
         &mut self,
-        records: Vec<Record>,
+        mut records: Vec<Record>,
         letter: Option<InboxId>,
     ) -> Result<(), RuntimeError> {
         if records.is_empty() && letter.is_none() {
             return Ok(());
         }
+        self.check_held()?;
         // What replay could not read must never be acknowledged.
         for record in &records {
             if let Record::Note(note) = record {
                 journal::read::<serde_json::Value>(note)?;
             }
         }
-        self.state.resolve.check(&records)?;
-        let batch = Batch {
-            expected_head: self.state.tree.head(),
-            expected_seq: self.state.seq,
-            records: records.clone(),
-            consumed: letter.into_iter().collect(),
-        };
-        if let Err(fault) = self.store.append(&self.lock, batch).await {
+        self.state.resolve.complete(&mut records)?;
+        let batch = Batch::new(self.state.position(), records.clone()).consuming(letter);
+        if let Err(fault) = self.store.append(&self.lease, batch).await {
             self.behind = true;
-            return Err(fault.into());
+            return Err(self.not_written(fault).await);
         }
         for record in &records {
             self.state.record(record)?;
@@ -268,12 +270,50 @@ impl Session {
         Ok(())
     }
 
-    /// Lets memory follow the log after a write of which nobody knows whether it was kept.
+    /// Says what a write that failed means.
+    async fn not_written(&mut self, fault: StoreError) -> RuntimeError {
+        match fault {
+            StoreError::Fenced { holder, .. } => self.lost(letters::by(holder)),
+            #[cfg(feature = "decision-objects")]
+            StoreError::KeyTaken { key: run, seq, kind, .. } if kind == decision::DECIDED => {
+                let query = decision::verdict_of(self.id(), &run);
+                match self.store.notes(&query).await {
+                    Ok(found) => {
+                        let verdict = found.into_iter().next().map(|first| first.key.state);
+                        RuntimeError::AlreadyDecided { run, seq, verdict: verdict.unwrap_or_default() }
+                    }
+                    Err(fault) => fault.into(),
+                }
+            }
+            other => other.into(),
+        }
+    }
+
+    /// Notes that somebody has taken the session over, for good.
+    pub(crate) fn lost(&mut self, by: String) -> RuntimeError {
+        self.taken_by = Some(by.clone());
+        RuntimeError::TakenOver { session: self.id().clone(), by }
+    }
+
+    fn check_held(&self) -> Result<(), RuntimeError> {
+        match &self.taken_by {
+            Some(by) => Err(RuntimeError::TakenOver { session: self.id().clone(), by: by.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Finds out whether this is still the writer, before anything is begun, and lets memory follow the log after a
+    /// write of which nobody knows whether it was kept.
     pub(crate) async fn catch_up(&mut self) -> Result<(), RuntimeError> {
+        self.check_held()?;
+        let holder = self.store.holder(self.lease.session()).await?;
+        if let Some(holder) = holder.filter(|holder| holder.token != self.lease.token()) {
+            return Err(self.lost(letters::by(holder.name)));
+        }
         if !self.behind {
             return Ok(());
         }
-        for (_, record) in self.store.load_after(self.lock.session(), self.state.seq).await? {
+        for (_, record) in self.store.load_after(self.lease.session(), self.state.seq).await? {
             self.state.record(&record)?;
         }
         self.behind = false;
@@ -290,6 +330,7 @@ impl Session {
             Record::Note(note) => {
                 revert::event(note).or_else(|| resolve::event(note)).or_else(|| decision::event(note))
             }
+            Record::Blob(_) => None,
         };
         if let Some(event) = event {
             self.settings().tell(&event);
@@ -316,15 +357,15 @@ impl Session {
         goal: &str,
         prompt: NodeId,
         at: Timestamp,
-    ) -> Result<Option<Record>, RuntimeError> {
+    ) -> Result<Vec<Record>, RuntimeError> {
         if self.state.decision.is_open() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let base = match &self.settings().workspace {
             Some(workspace) => workspace.base().await?,
             None => crate::Base::default(),
         };
-        decision::open(&self.state.decision, crate::agent::new_id(), goal, prompt, base, at).map(Some)
+        decision::open(&self.state.decision, crate::agent::new_id(), goal, prompt, base, at).map(Vec::from)
     }
 
     #[cfg(not(feature = "decision-objects"))]
@@ -334,8 +375,8 @@ impl Session {
         _: &str,
         _: NodeId,
         _: Timestamp,
-    ) -> Result<Option<Record>, RuntimeError> {
-        Ok(None)
+    ) -> Result<Vec<Record>, RuntimeError> {
+        Ok(Vec::new())
     }
 }
 

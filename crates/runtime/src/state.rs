@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use trunkline_message_tree::{
     Entry, Message, MessageTree, NodeId, Role, StopReason, ToolCall, ToolResult, TreeError,
 };
-use trunkline_session_store::{Log, Note, Record};
+use trunkline_session_store::{Log, Note, Position, Record};
 
 use crate::journal::{self, CallFinished, CallStarted};
 use crate::layers::{decision, resolve, revert};
@@ -81,9 +81,16 @@ impl State {
         match record {
             Record::Entry(entry) => self.tree.record(entry.clone())?,
             Record::Note(note) => self.record_note(note)?,
+            // No layer that we know keeps any; others' stay in the log, untouched.
+            Record::Blob(_) => {}
         }
         self.seq += 1;
         Ok(())
+    }
+
+    /// Returns how far the log has come.
+    pub(crate) fn position(&self) -> Position {
+        Position { seq: self.seq, head: self.tree.head() }
     }
 
     fn record_note(&mut self, note: &Note) -> Result<(), RuntimeError> {

@@ -1,6 +1,6 @@
 //! A session as its log tells it, for whoever only looks.
 //!
-//! The same fold as that of the writer, so what people are shown and what happens next cannot disagree. Needs no lock and
+//! The same fold as that of the writer, so what people are shown and what happens next cannot disagree. Needs no lease and
 //! works while another process writes.
 
 use trunkline_message_tree::MessageTree;

@@ -1,67 +1,87 @@
 //! A run that is killed at every write, and taken up again.
 //!
-//! A kill is played by a store that stops answering: everything in memory is dropped, what was acknowledged stays. Both
-//! kinds are tried: the batch is lost with its writer, and the batch is kept although nobody heard so.
+//! A kill is played by a store that stops answering: everything in memory is dropped, what was acknowledged stays. Each
+//! kind is tried: the batch is lost with its writer, the batch is kept although nobody heard so, and the writer lives on
+//! but was fenced out.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use serde_json::json;
-use trunkline_runtime::message_tree::{Role, Timestamp};
+use trunkline_runtime::message_tree::{Message, NodeId, Role, Timestamp};
 use trunkline_runtime::providers::{Request, Turn};
 use trunkline_runtime::session_store::{
-    Batch, InboxId, Letter, Log, MemoryStore, NewSession, Receipt, Record, SessionId, SessionInfo,
-    SessionStore, StoreError, WriterLock,
+    Activity, Amend, Batch, Claim, Collected, Digest, FoundNote, Holder, ImportError, InboxId, Kept, Lease,
+    Letter, LetterState, MemoryStore, NoteQuery, Outline, Receipt, Record, Restoring, SessionId, SessionInfo,
+    SessionStore, StoreError,
 };
-use trunkline_runtime::{Approval, Cancel, Stop};
+use trunkline_runtime::{Approval, Cancel, RuntimeError, Stop};
 
 use crate::story::World;
 
+/// How a life ends at a write.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Death {
+    /// The batch is lost with its writer.
+    Lost,
+    /// The batch is kept although nobody heard so.
+    Kept,
+    /// Another process takes the session over right before it.
+    Fenced,
+}
+
 /// A store that dies at its n-th append.
 pub(crate) struct Mortal {
-    inner: Arc<MemoryStore>,
+    inner: Arc<dyn SessionStore>,
     left: AtomicUsize,
-    /// Whether the batch at which it dies is kept.
-    keeps: bool,
+    death: Death,
 }
 
 impl Mortal {
-    pub(crate) fn new(inner: &Arc<MemoryStore>, left: usize, keeps: bool) -> Self {
-        Mortal { inner: Arc::clone(inner), left: AtomicUsize::new(left), keeps }
+    pub(crate) fn new(inner: Arc<dyn SessionStore>, left: usize, death: Death) -> Self {
+        Mortal { inner, left: AtomicUsize::new(left), death }
     }
 }
 
 #[async_trait]
 impl SessionStore for Mortal {
-    async fn append(&self, lock: &WriterLock, batch: Batch) -> Result<Receipt, StoreError> {
+    async fn append(&self, lease: &Lease, batch: Batch) -> Result<Receipt, StoreError> {
         let left = self.left.load(Ordering::SeqCst);
         if left == 0 {
-            if self.keeps {
-                self.inner.append(lock, batch).await?;
+            match self.death {
+                Death::Lost => {}
+                Death::Kept => drop(self.inner.append(lease, batch).await?),
+                Death::Fenced => {
+                    self.inner.claim(lease.session(), Claim::TakeOver).await?;
+                    return self.inner.append(lease, batch).await;
+                }
             }
-            return Err(StoreError::UnknownSession { session: lock.session().clone() });
+            return Err(StoreError::UnknownSession { session: lease.session().clone() });
         }
         self.left.store(left - 1, Ordering::SeqCst);
-        self.inner.append(lock, batch).await
+        self.inner.append(lease, batch).await
     }
-    async fn create(&self, new: NewSession) -> Result<(), StoreError> {
-        self.inner.create(new).await
+    async fn restore(&self, restoring: Restoring<'_>) -> Result<SessionInfo, ImportError> {
+        self.inner.restore(restoring).await
     }
-    async fn restore(&self, log: Log) -> Result<(), StoreError> {
-        self.inner.restore(log).await
+    async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError> {
+        self.inner.claim(session, claim).await
     }
-    async fn lock(&self, session: &SessionId) -> Result<WriterLock, StoreError> {
-        self.inner.lock(session).await
+    async fn holder(&self, session: &SessionId) -> Result<Option<Holder>, StoreError> {
+        self.inner.holder(session).await
     }
-    async fn is_locked(&self, session: &SessionId) -> Result<bool, StoreError> {
-        self.inner.is_locked(session).await
+    async fn read(&self, session: &SessionId, after: u64, limit: usize) -> Result<Vec<Kept>, StoreError> {
+        self.inner.read(session, after, limit).await
     }
-    async fn load(&self, session: &SessionId) -> Result<Log, StoreError> {
-        self.inner.load(session).await
+    async fn outline(&self, session: &SessionId) -> Result<Outline, StoreError> {
+        self.inner.outline(session).await
     }
-    async fn load_after(&self, session: &SessionId, seq: u64) -> Result<Vec<(u64, Record)>, StoreError> {
-        self.inner.load_after(session, seq).await
+    async fn messages(&self, session: &SessionId, nodes: &[NodeId]) -> Result<Vec<Message>, StoreError> {
+        self.inner.messages(session, nodes).await
+    }
+    async fn blob(&self, session: &SessionId, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        self.inner.blob(session, digest).await
     }
     async fn info(&self, session: &SessionId) -> Result<SessionInfo, StoreError> {
         self.inner.info(session).await
@@ -69,8 +89,11 @@ impl SessionStore for Mortal {
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
         self.inner.sessions().await
     }
-    async fn set_title(&self, session: &SessionId, title: &str) -> Result<(), StoreError> {
-        self.inner.set_title(session, title).await
+    async fn amend(&self, session: &SessionId, amend: Amend) -> Result<(), StoreError> {
+        self.inner.amend(session, amend).await
+    }
+    async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
+        self.inner.delete(session).await
     }
     async fn post(
         &self,
@@ -83,6 +106,18 @@ impl SessionStore for Mortal {
     }
     async fn inbox(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
         self.inner.inbox(session).await
+    }
+    async fn letter(&self, session: &SessionId, letter: InboxId) -> Result<LetterState, StoreError> {
+        self.inner.letter(session, letter).await
+    }
+    async fn notes(&self, query: &NoteQuery) -> Result<Vec<FoundNote>, StoreError> {
+        self.inner.notes(query).await
+    }
+    async fn changed(&self, session: &SessionId, seen: Activity) -> Result<Activity, StoreError> {
+        self.inner.changed(session, seen).await
+    }
+    async fn collect(&self, dry_run: bool) -> Result<Collected, StoreError> {
+        self.inner.collect(dry_run).await
     }
 }
 
@@ -121,21 +156,22 @@ fn model(request: &Request) -> Turn {
 }
 
 /// Runs the story and kills it at the n-th write of each process in turn, until it ends.
-async fn survive(deaths: &[usize], keeps: bool) -> (World, Arc<MemoryStore>, SessionId, usize) {
+async fn survive(inner: &Arc<dyn SessionStore>, deaths: &[usize], death: Death) -> (World, SessionId, usize) {
     let world = World::default();
-    let inner = Arc::new(MemoryStore::new());
     let agent = world.agent(model).approval(Approval::Model).with_revert().build().unwrap();
     let mut session_id = None;
     let mut killed = 0;
     let mut deaths = deaths.iter().copied();
     for _ in 0..200 {
         let life = deaths.next();
-        let store: Arc<dyn SessionStore> = Arc::new(Mortal::new(&inner, life.unwrap_or(usize::MAX), keeps));
+        let store: Arc<dyn SessionStore> =
+            Arc::new(Mortal::new(Arc::clone(inner), life.unwrap_or(usize::MAX), death));
         let opened = match &session_id {
             None => agent.start(store, "t", None).await,
             Some(id) => agent.open(store, id).await,
         };
         let Ok(mut session) = opened else {
+            // Taking a session up writes too, where an apply was cut off.
             killed += 1;
             continue;
         };
@@ -144,18 +180,28 @@ async fn survive(deaths: &[usize], keeps: bool) -> (World, Arc<MemoryStore>, Ses
         let cancel = Cancel::new();
         let stop = if begun { session.resume(&cancel).await } else { session.prompt("fix a", &cancel).await };
         match stop {
-            Ok(Stop::Decided(_)) => return (world, inner, session.id().clone(), killed),
+            Ok(Stop::Decided(_)) => return (world, session.id().clone(), killed),
             // The last write of a life may have been the decision itself.
-            Ok(Stop::Idle) if !session.has_open_run() => return (world, inner, session.id().clone(), killed),
+            Ok(Stop::Idle) if !session.has_open_run() => return (world, session.id().clone(), killed),
             Ok(other) => panic!("the run stopped with {other:?}"),
-            Err(_) => killed += 1,
+            Err(fault) => {
+                let taken_over = matches!(fault, RuntimeError::TakenOver { .. });
+                assert_eq!(taken_over, death == Death::Fenced, "{fault:?}");
+                killed += 1;
+            }
         }
     }
     panic!("the run never ended");
 }
 
-async fn check(deaths: &[usize], keeps: bool) -> usize {
-    let (world, store, id, killed) = survive(deaths, keeps).await;
+async fn check(deaths: &[usize], death: Death) -> usize {
+    let store: Arc<dyn SessionStore> = Arc::new(MemoryStore::new());
+    check_in(&store, deaths, death).await
+}
+
+async fn check_in(store: &Arc<dyn SessionStore>, deaths: &[usize], death: Death) -> usize {
+    let (world, id, killed) = survive(store, deaths, death).await;
+    store.verify(&id).await.unwrap();
     let log = store.load(&id).await.unwrap();
     let tree = trunkline_runtime::message_tree::MessageTree::replay(log.entries().cloned()).unwrap();
     let told = trunkline_runtime::message_tree::notation::print_tree(&tree);
@@ -179,23 +225,23 @@ async fn check(deaths: &[usize], keeps: bool) -> usize {
     }
     let mut once = applied.clone();
     once.dedup();
-    assert_eq!(applied, once, "no proposal is applied twice: {deaths:?} {keeps}");
-    assert_eq!(decided, 1, "one verdict: {deaths:?} {keeps}");
+    assert_eq!(applied, once, "no proposal is applied twice: {deaths:?} {death:?}");
+    assert_eq!(decided, 1, "one verdict: {deaths:?} {death:?}");
     let wrote = world.effects().iter().filter(|effect| *effect == "wrote a").count();
     let proposals = applied.len();
-    assert_eq!(wrote, proposals, "every apply happened once: {deaths:?} {keeps}");
+    assert_eq!(wrote, proposals, "every apply happened once: {deaths:?} {death:?}");
     // A command whose process died is not run again by itself; the model is told that nobody knows.
     let ran = world.effects().iter().filter(|effect| *effect == "ran test").count();
-    assert!(ran <= 1, "{deaths:?} {keeps}");
+    assert!(ran <= 1, "{deaths:?} {death:?}");
     killed
 }
 
 #[tokio::test]
 async fn a_run_survives_a_kill_at_every_write() {
-    for keeps in [false, true] {
+    for kind in [Death::Lost, Death::Kept, Death::Fenced] {
         let mut tried = 0;
         for death in 0.. {
-            if check(&[death], keeps).await == 0 {
+            if check(&[death], kind).await == 0 {
                 break;
             }
             tried += 1;
@@ -206,11 +252,27 @@ async fn a_run_survives_a_kill_at_every_write() {
 
 #[tokio::test]
 async fn a_run_survives_kill_after_kill() {
-    for keeps in [false, true] {
+    for kind in [Death::Lost, Death::Kept, Death::Fenced] {
         for first in (0..24).step_by(3) {
             for second in 0..4 {
-                check(&[first, second, 1, second], keeps).await;
+                check(&[first, second, 1, second], kind).await;
             }
         }
+    }
+}
+
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn a_run_on_disk_survives_a_kill_at_every_write() {
+    use trunkline_runtime::session_store::SqliteStore;
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn SessionStore> =
+        Arc::new(SqliteStore::open(folder.path().join("sessions.db")).await.unwrap());
+    for kind in [Death::Lost, Death::Kept, Death::Fenced] {
+        let mut death = 0;
+        while check_in(&store, &[death], kind).await > 0 {
+            death += 1;
+        }
+        assert!(death > 20, "the story has more than twenty writes, {death} were tried");
     }
 }

@@ -12,9 +12,9 @@ use trunkline_runtime::message_tree::{NodeId, StopReason, notation};
 use trunkline_runtime::providers::{OpenAiChat, ProviderError, Scripted, Turn};
 use trunkline_runtime::resolve_queue::{ProposalId, State, Verdict};
 use trunkline_runtime::session_store::{MemoryStore, SessionStore};
-use trunkline_runtime::{Agent, Approval, Cancel, Limits, RuntimeError, Stop};
+use trunkline_runtime::{Agent, Approval, Cancel, Limits, RuntimeError, Stop, View, across};
 
-use crate::kills::Mortal;
+use crate::kills::{Death, Mortal};
 use crate::story::{World, tools};
 
 #[derive(Clone, Debug)]
@@ -135,7 +135,8 @@ async fn live(
     for act in std::iter::once(Act::Prompt).chain(acts).chain([Act::Resume, Act::Resume]) {
         // Each act is a life of its own; some of them are cut short.
         let left = deaths.next().unwrap_or(usize::MAX);
-        let store: Arc<dyn SessionStore> = Arc::new(Mortal::new(&inner, left, left.is_multiple_of(2)));
+        let death = [Death::Lost, Death::Kept, Death::Fenced][left % 3];
+        let store: Arc<dyn SessionStore> = Arc::new(Mortal::new(inner.clone(), left, death));
         let opened = match &id {
             None => agent.start(store, "t", None).await,
             Some(id) => agent.open(store, id).await,
@@ -166,9 +167,9 @@ async fn live(
             explained(fault, left)?;
         }
         let log = inner.load(session.id()).await.map_err(|fault| TestCaseError::fail(fault.to_string()))?;
-        let tree =
-            trunkline_runtime::View::of(&log).map_err(|fault| TestCaseError::fail(fault.to_string()))?;
-        known = notation::print_tree(tree.tree());
+        let view = View::of(&log).map_err(|fault| TestCaseError::fail(fault.to_string()))?;
+        known = notation::print_tree(view.tree());
+        found(&inner, &view).await?;
     }
 
     // However it went: an undisturbed life brings it to an end, or to somebody who has to decide.
@@ -209,10 +210,29 @@ async fn live(
     Ok(())
 }
 
+/// Checks that what is found by key across sessions is what the log of the one session says.
+async fn found(store: &MemoryStore, view: &View) -> Result<(), TestCaseError> {
+    for state in State::ALL {
+        let word = if *state == State::Proposed { "pending".to_owned() } else { state.to_string() };
+        let found = store.notes(&across::pending_proposals().in_state(word)).await;
+        let found = found.map_err(|fault| TestCaseError::fail(fault.to_string()))?;
+        let mut found: Vec<String> = found.into_iter().map(|note| note.key.key).collect();
+        found.sort();
+        let meant = view.proposals().iter().filter(|entry| entry.state == *state);
+        let mut meant: Vec<String> = meant.map(|entry| entry.id.to_string()).collect();
+        meant.sort();
+        prop_assert_eq!(found, meant, "{}", state);
+    }
+    let open = store.notes(&across::open_runs()).await;
+    let open = open.map_err(|fault| TestCaseError::fail(fault.to_string()))?;
+    prop_assert_eq!(open.len(), usize::from(view.has_open_run()));
+    Ok(())
+}
+
 /// Lets an error pass that a kill, a broken reply or a refusal explains.
 fn explained(fault: &RuntimeError, left: usize) -> Result<(), TestCaseError> {
     match fault {
-        RuntimeError::Store(_) if left < usize::MAX => Ok(()),
+        RuntimeError::Store(_) | RuntimeError::TakenOver { .. } if left < usize::MAX => Ok(()),
         RuntimeError::Provider(ProviderError::Cut) | RuntimeError::Refused { .. } => Ok(()),
         other => Err(TestCaseError::fail(format!("{other}: {other:?}"))),
     }

@@ -1,10 +1,16 @@
 //! What others ask of a session that is held.
 
-use trunkline_runtime::letters::{MoveAct, Request, post};
+use std::sync::Arc;
+
+use expect_test::expect;
+use trunkline_runtime::letters::{MoveAct, Request, Settled, post, settled};
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{ProposalId, Verdict};
-use trunkline_runtime::{Approval, RuntimeError, Stop};
+use trunkline_runtime::session_store::{
+    InboxId, LetterState, MemoryStore, SessionId, SessionStore, StoreError, export, import,
+};
+use trunkline_runtime::{Approval, Cancel, RuntimeError, Stop};
 
 use crate::story::{Story, World, replies, stop_line};
 
@@ -14,8 +20,21 @@ async fn begin(turns: Vec<Turn>) -> Story {
     Story::begin(world, agent).await
 }
 
-async fn leave(story: &Story, request: Request) {
-    post(story.store().as_ref(), &story.id(), &request, Timestamp(1)).await.unwrap();
+async fn leave(story: &Story, request: Request) -> InboxId {
+    post(story.store().as_ref(), &story.id(), &request, Timestamp(1)).await.unwrap()
+}
+
+/// Says what became of letters, one a line.
+async fn outcomes(store: &dyn SessionStore, id: &SessionId, letters: &[InboxId]) -> String {
+    let mut told = String::new();
+    for letter in letters {
+        told += &match settled(store, id, *letter).await {
+            Ok(Settled::Done { seq }) => format!("{letter} done, up to record {seq}\n"),
+            Ok(Settled::Refused { reason }) => format!("{letter} refused: {reason}\n"),
+            other => format!("{letter} {other:?}\n"),
+        };
+    }
+    told
 }
 
 async fn refusals(story: &Story) -> Vec<String> {
@@ -51,12 +70,18 @@ async fn a_cancel_left_by_another_ends_the_turn_and_an_old_one_does_not() {
     let mut story = begin(vec![Turn::say("I am").hang(), Turn::say("done")]).await;
     leave(&story, Request::Cancel).await;
     let (store, id) = (story.store(), story.id());
-    tokio::spawn(async move {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        post(store.as_ref(), &id, &Request::Cancel, Timestamp(2)).await.unwrap();
-    });
-    assert_eq!(story.prompt("go").await.unwrap(), Stop::Cancelled);
-    assert_eq!(story.session.answer(), "I am");
+    let log = async || store.load(&id).await.unwrap();
+    let other = async {
+        // The turn has begun when the letter before it was put aside and the prompt is there.
+        while log().await.info.nodes < 2 || !store.inbox(&id).await.unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let letter = post(store.as_ref(), &id, &Request::Cancel, Timestamp(2)).await.unwrap();
+        settled(store.as_ref(), &id, letter).await.unwrap()
+    };
+    let (stop, settled) = tokio::join!(story.prompt("go"), other);
+    assert_eq!(stop.unwrap(), Stop::Cancelled);
+    assert!(matches!(settled, Settled::Done { .. }), "{settled:?}");
     let mut story = story.restart().await;
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");
 }
@@ -154,4 +179,68 @@ async fn approvals_that_came_with_an_import_are_void_before_anything_else_happen
         story.resume().await.unwrap();
         assert!(story.world.effects().is_empty());
     }
+}
+
+#[tokio::test]
+async fn whoever_left_a_letter_learns_whether_it_took_effect_or_why_not() {
+    let edit = Turn::new().call("c1", "edit", &serde_json::json!({ "path": "a", "text": "new" }));
+    let mut story = begin(vec![edit, Turn::say("done")]).await;
+    story.prompt("go").await.unwrap();
+    let verdict =
+        |id| Request::Verdict { proposal: ProposalId(id), verdict: Verdict::Approve, reason: String::new() };
+    let act = MoveAct::Revert { to: NodeId::new(1), lesson: None };
+    let mut letters = Vec::new();
+    for request in [verdict(9), verdict(1), verdict(1), Request::Move { act, expected_head: NodeId::ROOT }] {
+        letters.push(leave(&story, request).await);
+    }
+    letters.push(story.store.post(&story.id(), "wish", "{}", Timestamp(1)).await.unwrap());
+    letters.push(InboxId(9));
+    let (store, id) = (story.store(), story.id());
+    // Both wait for the other: who is first to look does not matter.
+    let (told, stop) = tokio::join!(outcomes(store.as_ref(), &id, &letters), story.resume());
+    assert_eq!(stop_line(&stop), "decided other: answered");
+    let told = told.replace(id.as_str(), "SESSION");
+    expect![[r#"
+        1 refused: no proposal p9; open: p1
+        2 done, up to record 11
+        3 done, up to record 12
+        4 refused: the head is n3, the move was asked for at n0
+        5 refused: nothing is known of letters of kind "wish"
+        9 Err(Store(NoSuchLetter { session: SessionId("SESSION"), letter: InboxId(9) }))
+    "#]]
+    .assert_eq(&told);
+}
+
+#[tokio::test]
+async fn what_is_refused_elsewhere_is_not_taken_for_the_fate_of_a_letter_of_the_same_number() {
+    let mut story = begin(vec![]).await;
+    let letter = story.store.post(&story.id(), "wish", "{}", Timestamp(1)).await.unwrap();
+    story.session.read_letters().await.unwrap();
+    let mut lines = Vec::new();
+    export(story.store.as_ref(), &story.id(), &mut lines).await.unwrap();
+    let moved = Arc::new(MemoryStore::new());
+    let id = import(moved.as_ref(), lines.as_slice()).await.unwrap().remove(0).id;
+    let again = post(moved.as_ref(), &id, &Request::Cancel, Timestamp(2)).await.unwrap();
+    assert_eq!(again, letter, "letters are counted anew in another store");
+    let mut session = story.agent.open(moved.clone(), &id).await.unwrap();
+    session.resume(&Cancel::new()).await.unwrap();
+    assert_eq!(outcomes(moved.as_ref(), &id, &[again]).await, "1 done, up to record 3\n");
+}
+
+#[tokio::test]
+async fn waiting_for_a_letter_can_be_given_up_and_ends_with_its_session() {
+    let story = begin(vec![]).await;
+    let (store, id) = (story.store(), story.id());
+    let letter = leave(&story, Request::Cancel).await;
+    let waiting = tokio::select! {
+        biased;
+        told = settled(store.as_ref(), &id, letter) => Some(told),
+        () = tokio::task::yield_now() => None,
+    };
+    assert!(waiting.is_none(), "{waiting:?}");
+    assert_eq!(store.letter(&id, letter).await.unwrap(), LetterState::Waiting);
+    drop(story);
+    let (told, deleted) = tokio::join!(settled(store.as_ref(), &id, letter), store.delete(&id));
+    deleted.unwrap();
+    assert!(matches!(told, Err(RuntimeError::Store(StoreError::UnknownSession { .. }))), "{told:?}");
 }

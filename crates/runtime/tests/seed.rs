@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::{Message, StopReason, ToolSpec, notation};
 use trunkline_runtime::providers::{Anthropic, Event as StreamEvent, Request, Turn, Wire};
 use trunkline_runtime::resolve_queue::{ProposalId, Verdict};
-use trunkline_runtime::session_store::{MemoryStore, SessionStore};
+use trunkline_runtime::session_store::MemoryStore;
 use trunkline_runtime::{Access, Approval, Cancel, Event, Stop, Tool, ToolContext, ToolOutput, View};
 
-use crate::kills::Mortal;
-use crate::story::{Story, World, replies, stop_line};
+use crate::kills::{Death, Mortal};
+use crate::story::{Story, World, replies};
 
 pub(crate) fn shells(calls: &[(&str, &str)]) -> Turn {
     calls.iter().fold(Turn::new(), |turn, (id, path)| turn.call(*id, "shell", &json!({ "path": path })))
@@ -139,7 +139,7 @@ async fn s26_what_came_before_a_cancel_is_in_memory_and_in_the_log_alike() {
 async fn s27_a_kill_takes_neither_the_prompt_nor_what_was_done_from_the_models_view() {
     let mut kills = 0;
     'deaths: for death in 0.. {
-        for keeps in [false, true] {
+        for kind in [Death::Lost, Death::Kept] {
             let world = World::default();
             let batch = shells(&[("c1", "one"), ("c2", "two")]);
             // Told by what it is sent, as every process must be.
@@ -149,7 +149,7 @@ async fn s27_a_kill_takes_neither_the_prompt_nor_what_was_done_from_the_models_v
             };
             let agent = world.agent(script).approval(Approval::Always).build().unwrap();
             let store = Arc::new(MemoryStore::new());
-            let mortal = Arc::new(Mortal::new(&store, death, keeps));
+            let mortal = Arc::new(Mortal::new(store.clone(), death, kind));
             let mut session = agent.start(mortal, "t", None).await.unwrap();
             let id = session.id().clone();
             if session.prompt("do it", &Cancel::new()).await.is_ok() {
@@ -162,7 +162,7 @@ async fn s27_a_kill_takes_neither_the_prompt_nor_what_was_done_from_the_models_v
             let shown = world.last_request();
             if session.tree().len() == 1 {
                 assert!(
-                    !keeps && world.effects().is_empty(),
+                    kind == Death::Lost && world.effects().is_empty(),
                     "only a prompt that was never kept is not there"
                 );
                 continue;
@@ -170,7 +170,7 @@ async fn s27_a_kill_takes_neither_the_prompt_nor_what_was_done_from_the_models_v
             assert!(shown.contains("user: do it"), "{shown}");
             let (mut once, done) = (world.effects(), world.effects());
             once.dedup();
-            assert_eq!(done, once, "nothing is done twice: {death} {keeps}");
+            assert_eq!(done, once, "nothing is done twice: {death} {kind:?}");
             for (call, effect) in [("c1", "ran one"), ("c2", "ran two")] {
                 let told =
                     shown.lines().find_map(|line| line.strip_prefix(&format!("result {call}"))).unwrap();
@@ -275,7 +275,7 @@ async fn s30_a_call_that_had_begun_and_one_that_had_not_are_told_apart() {
         world.agent(replies(vec![batch, Turn::say("done")])).approval(Approval::Always).build().unwrap();
     let store = Arc::new(MemoryStore::new());
     // The prompt with its run, the reply, the note that the first call begins; then the process dies in it.
-    let mortal = Arc::new(Mortal::new(&store, 3, false));
+    let mortal = Arc::new(Mortal::new(store.clone(), 3, Death::Lost));
     let mut session = agent.start(mortal, "t", None).await.unwrap();
     let id = session.id().clone();
     session.prompt("do it", &Cancel::new()).await.unwrap_err();
@@ -297,8 +297,9 @@ async fn s30_a_call_that_had_begun_and_one_that_had_not_are_told_apart() {
 #[cfg(feature = "sqlite")]
 #[tokio::test]
 async fn s33_a_write_that_fails_ends_the_drive_aloud_and_the_next_drive_writes_again() {
+    use crate::story::stop_line;
     use trunkline_runtime::RuntimeError;
-    use trunkline_runtime::session_store::{SqliteStore, StoreError};
+    use trunkline_runtime::session_store::{SessionStore, SqliteStore, StoreError};
     let folder = tempfile::tempdir().unwrap();
     let store = Arc::new(SqliteStore::open(folder.path().join("sessions.db")).await.unwrap());
     let world = World::default();

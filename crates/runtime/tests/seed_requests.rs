@@ -12,7 +12,7 @@ use trunkline_runtime::message_tree::{
     Content, Media, MediaSource, Message, NodeId, Part, Role, Timestamp, ToolSpec,
 };
 use trunkline_runtime::providers::{ProviderError, Scripted, Turn};
-use trunkline_runtime::session_store::{Batch, Record, SessionStore};
+use trunkline_runtime::session_store::{Batch, Position, Record, SessionStore};
 use trunkline_runtime::{Access, Agent, Approval, Cancel, Event, Tool, ToolContext, ToolOutput};
 
 use crate::seed::{Looks, begin, roles, sent};
@@ -131,10 +131,10 @@ async fn s26_a_picture_in_a_prompt_is_sent_by_the_process_that_only_read_it() {
     draft.append(prompt, Timestamp(9)).unwrap();
     let records: Vec<Record> = draft.into_entries().into_iter().map(Record::Entry).collect();
     drop(session);
-    let lock = store.lock(&id).await.unwrap();
-    let batch = Batch { expected_head: NodeId::ROOT, expected_seq: 1, records, consumed: vec![] };
-    store.append(&lock, batch).await.unwrap();
-    drop(lock);
+    let lease = store.lease(&id).await.unwrap();
+    let batch = Batch::new(Position { seq: 1, head: NodeId::ROOT }, records);
+    store.append(&lease, batch).await.unwrap();
+    drop(lease);
     let mut session = agent.open(store, &id).await.unwrap();
     assert_eq!(stop_line(&session.resume(&Cancel::new()).await), "decided other: answered");
     expect![[r#"

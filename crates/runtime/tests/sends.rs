@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use trunkline_runtime::providers::{Scripted, Turn};
-use trunkline_runtime::session_store::MemoryStore;
-use trunkline_runtime::{Agent, Cancel, RuntimeError, Session};
+use trunkline_runtime::session_store::{InboxId, MemoryStore};
+use trunkline_runtime::{Agent, Cancel, RuntimeError, Session, letters};
 
 fn is_send<T: Send>(_: T) {}
 
@@ -15,6 +15,8 @@ fn every_future_of_a_session_is_send(agent: &Agent, session: &mut Session, cance
     let id = session.id().clone();
     is_send(agent.start(store(), "t", None));
     is_send(agent.open(store(), &id));
+    is_send(agent.take_over(store(), &id));
+    is_send(letters::settled(store().as_ref(), &id, InboxId(1)));
     is_send(session.prompt("do it", cancel));
     is_send(session.resume(cancel));
     is_send(session.read_letters());

@@ -379,14 +379,14 @@ impl<'a> Walk<'a> {
         let Survey { turns, calls, sound, .. } = &mut self.survey;
         // Who asks nothing of ids and finds nothing wrong needs no order.
         let unique = self.rules.ids_unique_in == IdScope::History;
+        let mut again: Vec<usize> = Vec::new();
         if !*sound || (unique && !all_differ(calls)) {
             calls.sort_unstable();
-        }
-        let mut again: Vec<usize> = Vec::new();
-        for pair in calls.windows(2) {
-            let same_id = pair[0] >> INDEX_BITS == pair[1] >> INDEX_BITS && pair[0] != pair[1];
-            if same_id && unique {
-                again.push((pair[1] & ((1 << INDEX_BITS) - 1)) as usize);
+            for pair in calls.windows(2) {
+                let same_id = pair[0] >> INDEX_BITS == pair[1] >> INDEX_BITS && pair[0] != pair[1];
+                if same_id && unique {
+                    again.push((pair[1] & ((1 << INDEX_BITS) - 1)) as usize);
+                }
             }
         }
         // So many messages that their numbers run into each other: then nobody is trusted.

@@ -1,7 +1,8 @@
 //! Family C: what is empty, and fields that have the wrong shape.
 
 use expect_test::expect;
-use trunkline_sanitize::{IdAlphabet, IdRule, WireRules};
+use trunkline_message_tree::{Author, Content, Message, Role, ToolCall};
+use trunkline_sanitize::{IdAlphabet, IdRule, RequestFacts, WireRules, sanitize};
 
 use crate::check::{check, check_both, check_legal};
 
@@ -238,6 +239,49 @@ fn c10_they_join_a_result_that_is_there() {
             -- replaced arguments of call c1: not an object
         "#]],
     );
+}
+
+#[test]
+fn c10_arguments_are_legal_if_and_only_if_they_parse_whatever_byte_stands_where() {
+    for byte in 0..=0x7f_u8 {
+        for at in 0..20 {
+            let (before, byte) = ("a".repeat(at), char::from(byte));
+            for arguments in [
+                format!("{{\"k\":\"{before}{byte}n and what follows\"}}"),
+                format!("{{\"{before}{byte}\":1}}"),
+                format!("{{\"k\":{}{byte}}}", &"1234567890123456789"[..at]),
+            ] {
+                let call = call("c1", &arguments);
+                let parses = call.parse_arguments().is_ok();
+                assert_eq!(is_legal(call), parses, "{arguments:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn c11_a_byte_that_is_refused_is_found_wherever_it_stands_in_an_id() {
+    for length in 1..=50 {
+        let id = "x".repeat(length);
+        assert!(is_legal(call(&id, "{}")), "{id}");
+        for at in 0..length {
+            let (before, after) = id.split_at(at);
+            let id = format!("{before}.{}", &after[1..]);
+            assert!(!is_legal(call(&id, "{}")), "{id}");
+        }
+    }
+}
+
+fn call(id: &str, arguments: &str) -> ToolCall {
+    ToolCall { id: id.into(), name: "read".into(), arguments: arguments.into(), signature: None }
+}
+
+/// Whether Anthropic's rules leave a list with that call and its result as it is.
+fn is_legal(call: ToolCall) -> bool {
+    let result = Message::tool_result(&call.id, "42", false);
+    let asks = Message::new(Role::Assistant, Author::Model, vec![Content::ToolCall(call)]);
+    let list = vec![Message::user("hi"), asks, result];
+    sanitize(list, &WireRules::anthropic(), &RequestFacts::default()).repairs.is_empty()
 }
 
 #[test]

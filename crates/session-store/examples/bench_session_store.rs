@@ -1,117 +1,405 @@
-//! Measures what a durable append costs, against the least that the disk asks for the same bytes.
+//! Measures what sessions cost, against the least that the disk and the parser ask for the same bytes.
 //!
-//! Both sides take turns in one run, because only their ratio means anything. `cargo xtask bench session-store`.
+//! Both sides of each ratio take turns in one run, because only their ratio means anything.
+//! `cargo xtask bench session-store`.
 
 #![expect(clippy::print_stdout, reason = "an example shows something")]
 
 use std::error::Error;
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use trunkline_message_tree::{Entry, Message, MessageTree, NodeId, Timestamp};
+use serde::Deserialize;
+use trunkline_message_tree::{Entry, HeadMove, Message, MessageTree, MoveKind, NodeId, Timestamp};
 use trunkline_session_store::{
-    Batch, Log, Record, SessionId, SessionInfo, SessionStore, SqliteStore, WriterLock,
+    Batch, Digest, Header, Kept, Lease, NewSession, Note, Position, Record, Restoring, SessionId,
+    SessionStore, SqliteStore, Tally, export,
 };
 
-const ROUNDS: u32 = 400;
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+const LARGE: u32 = 100_000;
+const SMALL: u32 = 1_000;
+const WRITERS: u32 = 64;
+const IDLE: u32 = 4_000;
+
+fn main() -> Outcome<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(measure())
+}
+
+async fn measure() -> Outcome<()> {
     // Beside the program: the system's temporary folder may be memory.
     let program = std::env::current_exe()?;
     let folder = tempfile::tempdir_in(program.parent().ok_or("the program lies in a folder")?)?;
-    let store = SqliteStore::open(folder.path().join("sessions.db")).await?;
-    let mut raw = File::create(folder.path().join("raw"))?;
-    let mut small = session(&store, 1, 100).await?;
-    let mut large = session(&store, 2, 100_000).await?;
-    let line = vec![b'x'; small.record_bytes()?];
+    let path = |name: &str| folder.path().join(name);
+    let store = Arc::new(SqliteStore::open(path("sessions.db")).await?);
+    // First, while nothing that was used and given back hides what is new.
+    idle(&store).await?;
+    durable_appends(&store, &path("raw")).await?;
+    many_writers(&store, &path("raw64")).await?;
+    reading(&store, &path("session.jsonl")).await?;
+    store.as_ref().clone().close().await;
+    turns_on_disk(&path("turns.db")).await?;
+    reverts_on_disk(&path("reverts.db")).await
+}
 
+/// One session, one append after the other.
+async fn durable_appends(store: &SqliteStore, raw: &Path) -> Outcome<()> {
+    let mut raw = Raw::new(raw, 0)?;
+    let mut small = Writing::begin(store, 1, 100).await?;
+    let mut large = Writing::begin(store, 2, LARGE).await?;
+    raw.line = vec![b'x'; payload(&message(100))];
     let (mut raw_times, mut small_times, mut large_times) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        let start = Instant::now();
-        raw.write_all(&line)?;
-        raw.sync_data()?;
-        raw_times.push(start.elapsed());
-        small_times.push(small.append(&store).await?);
-        large_times.push(large.append(&store).await?);
+    for _ in 0..800 {
+        raw_times.push(raw.append()?);
+        small_times.push(small.append(store).await?);
+        large_times.push(large.append(store).await?);
     }
-    let raw = median(raw_times);
-    let (small_time, large_time) = (median(small_times), median(large_times));
-    println!("# raw append + fdatasync of {} bytes: {raw:?}; ours: {small_time:?}", line.len());
-    print_ratio("durable append / raw append + fdatasync", ratio(small_time, raw), 2.2);
-    print_ratio("append at 100,000 records / at 100", ratio(large_time, small_time), 1.2);
+    let (raw_time, small_time, large_time) = (median(raw_times), median(small_times), median(large_times));
+    println!("# raw append + fdatasync of {} bytes: {raw_time:?}; ours: {small_time:?}", raw.line.len());
+    at_most("durable append / raw append + fdatasync", ratio(small_time, raw_time), 2.2);
+    at_most("append at 100,000 records / at 100", ratio(large_time, small_time), 1.2);
 
-    let start = Instant::now();
-    let log = store.load(&large.id).await?;
-    println!("# load of {} records: {:?}", log.records.len(), start.elapsed());
-    drop((small, large));
-    store.close().await;
-    let disk = size(&folder.path().join("sessions.db"))?;
-    let payload: usize = log.records.iter().map(|(_, record)| payload(record)).sum::<usize>();
-    print_ratio("bytes on disk / bytes of messages", disk as f64 / payload as f64, 1.5);
     Ok(())
 }
 
-/// One session and where it is.
+/// Many sessions at once, against one raw writer.
+async fn many_writers(store: &Arc<SqliteStore>, raw: &Path) -> Outcome<()> {
+    let mut raw = Raw::new(raw, payload(&message(100)))?;
+    let mut writers = Vec::new();
+    for number in 0..WRITERS {
+        writers.push(Writing::begin(store, 100 + number, 2).await?);
+    }
+    let (mut raw_done, mut ours_done) = (Rate::default(), Rate::default());
+    let slice = Duration::from_millis(250);
+    for _ in 0..12 {
+        let start = Instant::now();
+        while start.elapsed() < slice {
+            raw.append()?;
+            raw_done.count += 1;
+        }
+        raw_done.time += start.elapsed();
+        let start = Instant::now();
+        let tasks = writers.into_iter().map(|mut writing| {
+            let store = Arc::clone(store);
+            tokio::spawn(async move {
+                let mut count = 0;
+                while start.elapsed() < slice {
+                    writing.append(&store).await?;
+                    count += 1;
+                }
+                Outcome::Ok((writing, count))
+            })
+        });
+        let tasks: Vec<_> = tasks.collect();
+        writers = Vec::new();
+        for task in tasks {
+            let (writing, count) = task.await??;
+            writers.push(writing);
+            ours_done.count += count;
+        }
+        ours_done.time += start.elapsed();
+    }
+    println!("# raw: {:.0} appends/s; {WRITERS} sessions: {:.0}/s", raw_done.get(), ours_done.get());
+    at_least("appends of 64 sessions at once / raw single writer", ours_done.get() / raw_done.get(), 8.0);
+    Ok(())
+}
+
+/// Going on with a long session, and reading all of it.
+async fn reading(store: &SqliteStore, file: &Path) -> Outcome<()> {
+    let (small, large) = (id(11)?, id(12)?);
+    fill(store, &small, SMALL).await?;
+    fill(store, &large, LARGE).await?;
+    let mut out = std::io::BufWriter::new(File::create(file)?);
+    let info = export(store, &large, &mut out).await?;
+    out.into_inner()?.sync_all()?;
+    let (mut small_times, mut large_times) = (Vec::new(), Vec::new());
+    for _ in 0..200 {
+        for (session, times) in [(&small, &mut small_times), (&large, &mut large_times)] {
+            let start = Instant::now();
+            let resumed = store.resume(session, 50).await?;
+            times.push(start.elapsed());
+            assert_eq!(resumed.last.len(), 50, "the last 50 records");
+        }
+    }
+    let (small_time, large_time) = (median(small_times), median(large_times));
+    println!("# resume at {SMALL} records: {small_time:?}; at {LARGE}: {large_time:?}");
+    at_most("resume at 100,000 records / at 1,000", ratio(large_time, small_time), 2.0);
+
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..5 {
+        let start = Instant::now();
+        let log = store.load(&large).await?;
+        ours.push(start.elapsed());
+        assert_eq!(log.records.len() as u64, info.records, "all records");
+        drop(log);
+        let start = Instant::now();
+        let lines = read_lines(file)?;
+        theirs.push(start.elapsed());
+        assert_eq!(lines.len() as u64, info.records, "all lines");
+    }
+    let (ours, theirs) = (median(ours), median(theirs));
+    println!("# load of {} records: {ours:?}; the same lines with serde_json: {theirs:?}", info.records);
+    at_most("full load of 100,000 messages / reading the JSONL", ratio(ours, theirs), 1.2);
+    Ok(())
+}
+
+/// What a session costs that is held and does nothing.
+async fn idle(store: &SqliteStore) -> Outcome<()> {
+    for number in 0..IDLE {
+        create(store, &id(10_000 + number)?).await?;
+    }
+    // One lease more, so that what all of them share is there.
+    let _first = store.lease(&id(10_000)?).await?;
+    let before = Process::now()?;
+    let mut leases: Vec<Lease> = Vec::with_capacity(IDLE as usize);
+    for number in 1..IDLE {
+        leases.push(store.lease(&id(10_000 + number)?).await?);
+    }
+    let after = Process::now()?;
+    let each = after.bytes.saturating_sub(before.bytes) as f64 / leases.len() as f64;
+    at_most("bytes of an idle open session", each, 2_000.0);
+    at_most("threads of 4,000 idle sessions", after.threads.saturating_sub(before.threads) as f64, 0.0);
+    at_most("file handles of 4,000 idle sessions", after.files.saturating_sub(before.files) as f64, 0.0);
+    Ok(())
+}
+
+/// A thousand turns, each a prompt, a call, its result and an answer, with notes and a revert every ten.
+async fn turns_on_disk(path: &Path) -> Outcome<()> {
+    let store = SqliteStore::open(path).await?;
+    let mut writing = Writing::begin(&store, 1, 1).await?;
+    let mut payload_bytes = 0;
+    for turn in 0..1_000_u32 {
+        for _ in 0..4 {
+            payload_bytes += payload(&message(writing.node));
+            writing.append(&store).await?;
+        }
+        let note = Note::new("runtime", "call_started", Timestamp(0), r#"{"call":{"node":"n5","index":0}}"#);
+        payload_bytes += note.body.len();
+        writing.add(&store, vec![Record::Note(note)]).await?;
+        if turn % 10 == 9 {
+            writing.revert(&store).await?;
+        }
+    }
+    drop(writing);
+    store.close().await;
+    let disk = std::fs::metadata(path)?.len();
+    println!("# {payload_bytes} bytes of payload, {disk} on disk");
+    at_most("bytes on disk / payload, 1,000 turns with reverts", disk as f64 / payload_bytes as f64, 1.5);
+    Ok(())
+}
+
+/// What two hundred reverts of a long session add to its database.
+async fn reverts_on_disk(path: &Path) -> Outcome<()> {
+    let store = SqliteStore::open(path).await?;
+    drop(Writing::begin(&store, 1, LARGE).await?);
+    store.close().await;
+    let before = std::fs::metadata(path)?.len();
+    let store = SqliteStore::open(path).await?;
+    let lease = store.lease(&id(1)?).await?;
+    let info = store.info(&id(1)?).await?;
+    let at = Position { seq: info.records, head: info.head };
+    let mut writing = Writing { lease, at, node: info.nodes as u32 };
+    for _ in 0..200 {
+        writing.revert(&store).await?;
+    }
+    drop(writing);
+    store.close().await;
+    let bytes = std::fs::metadata(path)?.len() - before;
+    at_most("KB that a revert adds at 100,000 records", bytes as f64 / 200.0 / 1024.0, 8.0);
+    Ok(())
+}
+
+/// One session that is written, and where it is.
 struct Writing {
-    id: SessionId,
-    lock: WriterLock,
-    seq: u64,
+    lease: Lease,
+    at: Position,
+    /// The node that comes next.
+    node: u32,
 }
 
 impl Writing {
-    async fn append(&mut self, store: &SqliteStore) -> Result<Duration, Box<dyn Error>> {
-        let expected_head = NodeId::new((self.seq - 1) as u32);
-        let records = vec![record(self.seq as u32)];
-        let batch = Batch { expected_head, expected_seq: self.seq, records, consumed: Vec::new() };
+    async fn begin(store: &SqliteStore, number: u32, records: u32) -> Outcome<Self> {
+        let id = id(number)?;
+        fill(store, &id, records).await?;
+        let lease = store.lease(&id).await?;
+        let info = store.info(&id).await?;
+        let at = Position { seq: info.records, head: info.head };
+        Ok(Writing { lease, at, node: info.nodes as u32 })
+    }
+
+    async fn append(&mut self, store: &SqliteStore) -> Outcome<Duration> {
+        let head = NodeId::new(self.node);
+        let record = node(self.node, self.at.head);
+        let time = self.add(store, vec![record]).await?;
+        self.at.head = head;
+        self.node += 1;
+        Ok(time)
+    }
+
+    /// Goes back by five nodes.
+    async fn revert(&mut self, store: &SqliteStore) -> Outcome<()> {
+        let (from, to) = (self.at.head, NodeId::new(self.at.head.index() as u32 - 5));
+        let kind = MoveKind::ModelRevert;
+        let moved = Record::Entry(Entry::Move(HeadMove { from, to, kind, at: Timestamp(0) }));
+        let lesson =
+            r#"{"kind":"lesson","summary":"the parser does not know dates","anchor":"n7","made_by":3}"#;
+        let note = Record::Note(Note::new("revert", "note", Timestamp(0), lesson));
+        self.add(store, vec![moved, note]).await?;
+        self.at.head = to;
+        Ok(())
+    }
+
+    async fn add(&mut self, store: &SqliteStore, records: Vec<Record>) -> Outcome<Duration> {
+        let batch = Batch::new(self.at, records);
         let start = Instant::now();
-        self.seq = store.append(&self.lock, batch).await?.seq;
+        self.at.seq = store.append(&self.lease, batch).await?.seq;
         Ok(start.elapsed())
     }
+}
 
-    fn record_bytes(&self) -> Result<usize, Box<dyn Error>> {
-        Ok(payload(&record(self.seq as u32)))
+/// Appends bytes to a file and waits for the disk.
+struct Raw {
+    file: File,
+    line: Vec<u8>,
+}
+
+impl Raw {
+    fn new(path: &Path, bytes: usize) -> Outcome<Self> {
+        Ok(Raw { file: File::create(path)?, line: vec![b'x'; bytes] })
+    }
+
+    fn append(&mut self) -> std::io::Result<Duration> {
+        let start = Instant::now();
+        self.file.write_all(&self.line)?;
+        self.file.sync_data()?;
+        Ok(start.elapsed())
     }
 }
 
-async fn session(store: &SqliteStore, number: u32, records: u32) -> Result<Writing, Box<dyn Error>> {
-    let id = SessionId::parse(&format!("00000000-0000-7000-8000-{number:012x}"))?;
-    let tree = MessageTree::new(Message::system("be brief"), Timestamp(0));
-    let root = tree.entries().next().ok_or("a tree has its root")?;
-    let info = SessionInfo {
-        id: id.clone(),
-        title: String::new(),
-        workspace: None,
-        created_at: Timestamp(0),
-        updated_at: Timestamp(0),
-        head: NodeId::new(records - 1),
-        records: records.into(),
-        nodes: records.into(),
-    };
-    let all = std::iter::once(Record::Entry(root)).chain((1..records).map(record));
-    store.restore(Log { info, records: (1..).zip(all).collect() }).await?;
-    Ok(Writing { lock: store.lock(&id).await?, id, seq: records.into() })
+#[derive(Default)]
+struct Rate {
+    count: u64,
+    time: Duration,
 }
 
-/// A message of about 1 KB.
-fn record(id: u32) -> Record {
+impl Rate {
+    fn get(&self) -> f64 {
+        self.count as f64 / self.time.as_secs_f64()
+    }
+}
+
+/// What the operating system says of this process.
+struct Process {
+    bytes: u64,
+    threads: u64,
+    files: u64,
+}
+
+impl Process {
+    fn now() -> Outcome<Self> {
+        let status = std::fs::read_to_string("/proc/self/status")?;
+        let number = |name: &str| -> Outcome<u64> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("no such line")?;
+            Ok(line.split_whitespace().next().ok_or("no number")?.parse()?)
+        };
+        let files = std::fs::read_dir("/proc/self/fd")?.count() as u64;
+        Ok(Process { bytes: number("VmRSS:")? * 1024, threads: number("Threads:")?, files })
+    }
+}
+
+/// A line of the interchange form, read as a typed message.
+#[derive(Deserialize)]
+struct Line {
+    seq: u64,
+    #[expect(dead_code, reason = "read as we read it")]
+    at: Timestamp,
+    #[expect(dead_code, reason = "read as we read it")]
+    digest: Digest,
+    #[expect(dead_code, reason = "read as we read it")]
+    message: Option<Message>,
+}
+
+fn read_lines(path: &Path) -> Outcome<Vec<Line>> {
+    let mut lines = Vec::new();
+    let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+    let mut line = Vec::new();
+    file.read_until(b'\n', &mut line)?;
+    line.clear();
+    while file.read_until(b'\n', &mut line)? > 0 {
+        let read: Line = serde_json::from_slice(&line)?;
+        assert_eq!(read.seq, lines.len() as u64 + 1, "lines are in order");
+        lines.push(read);
+        line.clear();
+    }
+    Ok(lines)
+}
+
+fn id(number: u32) -> Outcome<SessionId> {
+    Ok(SessionId::parse(&format!("00000000-0000-7000-8000-{number:012x}"))?)
+}
+
+fn root() -> Outcome<Entry> {
+    let tree = MessageTree::new(Message::system("be brief"), Timestamp(0));
+    Ok(tree.entries().next().ok_or("a tree has its root")?)
+}
+
+async fn create(store: &SqliteStore, id: &SessionId) -> Outcome<()> {
+    let new =
+        NewSession { id: id.clone(), title: String::new(), workspace: None, at: Timestamp(0), root: root()? };
+    Ok(store.create(new).await?)
+}
+
+/// Makes a session of so many messages of about 1 KB, with a branch every hundred.
+async fn fill(store: &SqliteStore, id: &SessionId, records: u32) -> Outcome<()> {
+    let mut tally = Tally::new(id, Timestamp(0));
+    let mut rows: Vec<Kept> = vec![tally.add(id, Record::Entry(root()?))?];
+    let mut next = 1;
+    while tally.seq < u64::from(records) {
+        if tally.seq % 100 == 99 {
+            let from = tally.head;
+            let to = NodeId::new(from.index() as u32 - 3);
+            let moved = HeadMove { from, to, kind: MoveKind::ModelRevert, at: Timestamp(0) };
+            rows.push(tally.add(id, Record::Entry(Entry::Move(moved)))?);
+        } else {
+            rows.push(tally.add(id, node(next, tally.head))?);
+            next += 1;
+        }
+    }
+    let header = Header {
+        id: id.clone(),
+        title: String::new(),
+        tags: std::collections::BTreeSet::new(),
+        archived: false,
+        workspace: None,
+        created_at: Timestamp(0),
+        head: tally.head,
+        records: tally.seq,
+        nodes: tally.nodes,
+        digest: Some(tally.digest),
+    };
+    let mut rows = rows.into_iter().map(Ok);
+    store.restore(Restoring::new(header, &mut rows)).await?;
+    Ok(())
+}
+
+fn message(node: u32) -> Message {
     let mut message = Message::user("all work and no play ".repeat(44));
-    message.node = Some(NodeId::new(id));
-    let (id, parent) = (NodeId::new(id), Some(NodeId::new(id - 1)));
+    message.node = Some(NodeId::new(node));
+    message
+}
+
+fn node(id: u32, parent: NodeId) -> Record {
+    let (id, parent, message) = (NodeId::new(id), Some(parent), message(id));
     Record::Entry(Entry::Node { id, parent, at: Timestamp(0), filed: false, message })
 }
 
-fn payload(record: &Record) -> usize {
-    match record {
-        Record::Entry(entry) => serde_json::to_string(entry).map_or(0, |text| text.len()),
-        Record::Note(note) => note.body.len(),
-    }
-}
-
-fn size(path: &Path) -> std::io::Result<u64> {
-    Ok(std::fs::metadata(path)?.len())
+fn payload(message: &Message) -> usize {
+    serde_json::to_string(message).map_or(0, |text| text.len())
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
@@ -123,7 +411,12 @@ fn ratio(one: Duration, other: Duration) -> f64 {
     one.as_secs_f64() / other.as_secs_f64()
 }
 
-fn print_ratio(name: &str, value: f64, bar: f64) {
+fn at_most(name: &str, value: f64, bar: f64) {
     let verdict = if value <= bar { "ok" } else { "SHORT" };
+    println!("{name}  {value:.2}  {bar:.2}  {verdict}");
+}
+
+fn at_least(name: &str, value: f64, bar: f64) {
+    let verdict = if value >= bar { "ok" } else { "SHORT" };
     println!("{name}  {value:.2}  {bar:.2}  {verdict}");
 }

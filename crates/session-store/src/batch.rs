@@ -85,13 +85,13 @@ impl Batch {
     /// # Errors
     ///
     /// [`StoreError::Conflict`], [`StoreError::Misfit`], [`StoreError::Body`].
-    pub fn check(self, session: &SessionId, mut tally: Tally) -> Result<(Vec<Kept>, Tally), StoreError> {
+    pub fn check(&self, session: &SessionId, mut tally: Tally) -> Result<(Vec<Kept>, Tally), StoreError> {
         let expected = Position { seq: self.expected_seq, head: self.expected_head };
         let actual = tally.position();
         if expected != actual {
             return Err(StoreError::Conflict { session: session.clone(), expected, actual });
         }
-        let kept = self.records.into_iter().map(|record| tally.add(session, record));
+        let kept = self.records.iter().map(|record| tally.add(session, record));
         let kept = kept.collect::<Result<Vec<Kept>, StoreError>>()?;
         Ok((kept, tally))
     }

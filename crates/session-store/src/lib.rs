@@ -6,12 +6,15 @@ mod bell;
 mod cut;
 mod digest;
 mod error;
+mod find;
 mod inbox;
 mod interchange;
 #[cfg(feature = "kit")]
 pub mod kit;
 mod memory;
 mod notes;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod reading;
 mod record;
 mod restoring;
@@ -25,18 +28,21 @@ mod tally;
 pub use batch::{Batch, Durability, Receipt};
 pub use digest::{Digest, ParseDigestError};
 pub use error::StoreError;
+pub use find::{Find, Found, Hit, find};
 pub use inbox::{Activity, InboxId, Letter, LetterState, consumed};
 pub use interchange::{
     ExportError, FORMAT_VERSION, Import, ImportError, Rows, export, import, write_header, write_record,
 };
 pub use memory::MemoryStore;
 pub use notes::{FoundNote, NoteQuery};
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresOptions, PostgresStore};
 pub use reading::{Follower, Log, Outline, Resumed, Verified};
 pub use record::{Blob, Kept, Note, NoteKey, Position, Record, Spine};
 pub use restoring::Restoring;
 pub use retention::{Collected, Expired, ExpiryReason, Retention};
 pub use session::{Amend, Header, NewSession, ParseSessionIdError, SessionId, SessionInfo};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{SqliteOptions, SqliteStore};
+pub use sqlite::{Opened, SqliteOptions, SqliteStore, doctor};
 pub use store::{Claim, Holder, Lease, SessionStore};
 pub use tally::Tally;

@@ -87,7 +87,8 @@ impl Note {
         self
     }
 
-    /// Returns it as the only first note about `key`: a second one is refused.
+    /// Returns it as the first note about `key`: it is refused if there is one already. Others may follow it with
+    /// [`about`](Note::about).
     #[must_use]
     pub fn once(mut self, key: impl Into<String>, state: impl Into<String>) -> Self {
         self.key = Some(NoteKey { key: key.into(), state: state.into(), once: true });
@@ -216,19 +217,25 @@ impl Kept {
     }
 
     /// Returns what follows from a record: its spine and its body.
-    pub(crate) fn parts(record: Record) -> (Spine, String) {
+    pub(crate) fn parts(record: &Record) -> (Spine, String) {
         const WRITES: &str = "messages and moves are JSON";
         match record {
-            Record::Entry(Entry::Node { id, parent, at, filed, message }) => {
-                (Spine::Node { id, parent, at, filed }, serde_json::to_string(&message).expect(WRITES))
-            }
+            Record::Entry(Entry::Node { id, parent, at, filed, message }) => (
+                Spine::Node { id: *id, parent: *parent, at: *at, filed: *filed },
+                serde_json::to_string(message).expect(WRITES),
+            ),
             Record::Entry(Entry::Move(HeadMove { from, to, kind, at })) => {
-                (Spine::Move { from, to, at }, serde_json::to_string(&kind).expect(WRITES))
+                (Spine::Move { from: *from, to: *to, at: *at }, serde_json::to_string(kind).expect(WRITES))
             }
-            Record::Note(Note { layer, kind, at, body, key }) => (Spine::Note { layer, kind, at, key }, body),
-            Record::Blob(Blob { layer, kind, at, bytes }) => {
-                let content = Digest::of(&bytes);
-                (Spine::Blob { layer, kind, at, content }, format!("\"{}\"", BASE64.encode(bytes)))
+            Record::Note(Note { layer, kind, at, body, key }) => (
+                Spine::Note { layer: layer.clone(), kind: kind.clone(), at: *at, key: key.clone() },
+                body.clone(),
+            ),
+            Record::Blob(blob) => {
+                let Blob { layer, kind, at, bytes } = blob;
+                let content = blob.digest();
+                let spine = Spine::Blob { layer: layer.clone(), kind: kind.clone(), at: *at, content };
+                (spine, format!("\"{}\"", BASE64.encode(bytes)))
             }
         }
     }

@@ -3,6 +3,8 @@
 //! All stores and the import use it, so that a log that was accepted anywhere can be read everywhere. It holds some
 //! numbers and a digest, not the tree: whether an undo names the right move is for the tree to say.
 
+use std::borrow::Borrow;
+
 use trunkline_message_tree::{NodeId, Timestamp, TreeError};
 
 use crate::record::check_body;
@@ -61,8 +63,8 @@ impl Tally {
     /// # Errors
     ///
     /// [`StoreError::Misfit`] or [`StoreError::Body`].
-    pub fn add(&mut self, session: &SessionId, record: Record) -> Result<Kept, StoreError> {
-        let (spine, body) = Kept::parts(record);
+    pub fn add(&mut self, session: &SessionId, record: impl Borrow<Record>) -> Result<Kept, StoreError> {
+        let (spine, body) = Kept::parts(record.borrow());
         self.check(session, &spine, &body)?;
         let kept = Kept::chained(self.seq + 1, spine, body, self.digest);
         self.count(&kept);

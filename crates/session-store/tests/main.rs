@@ -2,8 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod find;
+mod interchange;
 #[cfg(feature = "kit")]
 mod kit;
+mod material;
 
 #[cfg(all(feature = "kit", feature = "sqlite"))]
 mod sqlite;
+
+#[cfg(all(feature = "kit", feature = "postgres"))]
+mod postgres;

@@ -10,7 +10,7 @@ use trunkline_decision_objects::{
     PatchSetId, Predecessor, RelativePath, Run, RunId, RunRecord, Timestamp as RunTime, TouchedFile, Verdict,
 };
 use trunkline_message_tree::{NodeId, Origin, Timestamp};
-use trunkline_session_store::{Note, Record};
+use trunkline_session_store::{Note, NoteQuery, Record, SessionId};
 use uuid::Uuid;
 
 use crate::{Base, CallPlace, Changes, Deciding, Event, FileChange, Finding, RuntimeError, journal};
@@ -21,7 +21,11 @@ const FINDING: &str = "finding";
 const DECIDING: &str = "deciding";
 const PATCH_SET: &str = "patch_set";
 const EVIDENCE: &str = "evidence";
-const DECIDED: &str = "decided";
+pub(crate) const DECIDED: &str = "decided";
+/// How a run stands: a mark beside `opened` and `decided`, each of which is written once and so cannot tell.
+pub(crate) const RUN: &str = "run";
+/// The state of a run without a verdict.
+pub(crate) const OPEN: &str = "open";
 
 /// The longest diff that is kept in a patch set; a longer one is named by its digest.
 const DIFF_KEPT_BYTES: usize = 256 * 1024;
@@ -55,6 +59,13 @@ struct OpenedNote {
     run: String,
     prompt: NodeId,
     base: Base,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Mark {
+    Open { prompt: NodeId },
+    Decided { decision: String },
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -147,7 +158,7 @@ fn harness() -> Result<Actor, RuntimeError> {
     Actor::new(ActorKind::System, "trunkline").map_err(unfit)
 }
 
-/// Returns the record that opens a run. It follows the last one if that was decided to be tried again or continued.
+/// Returns the records that open a run. It follows the last one if that was decided to be tried again or continued.
 pub(crate) fn open(
     part: &Part,
     id: Uuid,
@@ -155,7 +166,7 @@ pub(crate) fn open(
     prompt: NodeId,
     base: Base,
     at: Timestamp,
-) -> Result<Record, RuntimeError> {
+) -> Result<[Record; 2], RuntimeError> {
     let predecessor = part.last().and_then(|last| match last.verdict() {
         Verdict::Retry { .. } => Some(Predecessor::RetryOf(last.run())),
         Verdict::Checkpoint { .. } => Some(Predecessor::Continues(last.run())),
@@ -169,8 +180,21 @@ pub(crate) fn open(
     let actor = Actor::new(ActorKind::Human, "user").map_err(unfit)?;
     let opening = Opening { id, at: time(at)?, actor, goal: goal.to_owned(), base: run_base, predecessor };
     let run = Run::open(opening).map_err(unfit)?;
-    let note = OpenedNote { run: run.record().print(), prompt, base };
-    Ok(journal::note(LAYER, OPENED, at, &note))
+    let opened = OpenedNote { run: run.record().print(), prompt, base };
+    let opened = Note::new(LAYER, OPENED, at, journal::json(&opened)).once(id.to_string(), "");
+    Ok([Record::Note(opened), mark(id, OPEN, &Mark::Open { prompt }, at)])
+}
+
+fn mark(run: RunId, state: &str, mark: &Mark, at: Timestamp) -> Record {
+    Record::Note(Note::new(LAYER, RUN, at, journal::json(mark)).about(run.to_string(), state))
+}
+
+/// Returns how a verdict is called in the key of a note.
+fn word(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Other { .. } => verdict.to_string(),
+        told => told.kind().to_string(),
+    }
 }
 
 /// Returns the record of what a call proved.
@@ -291,32 +315,46 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<Vec<Record>, R
         });
     }
     records.extend(evidence.iter().map(|one| canonical(EVIDENCE, ending.at, one.print())));
-    records.push(decide(run, verdict, closing, ending.at)?);
+    records.extend(decide(run, verdict, closing, ending.at)?);
     Ok(records)
 }
 
-/// Returns the record that ends a run without its work having ended, as when its prompt is left.
-pub(crate) fn abandon(run: &OpenRun, why: &str, id: Uuid, at: Timestamp) -> Result<Record, RuntimeError> {
+/// Returns the records that end a run without its work having ended, as when its prompt is left.
+pub(crate) fn abandon(
+    run: &OpenRun,
+    why: &str,
+    id: Uuid,
+    at: Timestamp,
+) -> Result<[Record; 2], RuntimeError> {
     let verdict = Verdict::Abandon { reason: NonBlank::new(why).map_err(unfit)? };
     let decided_by = Actor::new(ActorKind::Human, "user").map_err(unfit)?;
     let closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time(at)?, decided_by);
     decide(run, verdict, closing, at)
 }
 
+/// Returns the verdict, which the store refuses if the run has one, and the mark that the run is over.
 fn decide(
     run: &OpenRun,
     verdict: Verdict,
     closing: Closing<'_>,
     at: Timestamp,
-) -> Result<Record, RuntimeError> {
+) -> Result<[Record; 2], RuntimeError> {
     let open = Run::reopen(run.record.clone(), &Decisions::new()).map_err(unfit)?;
     let (_, decision) = open.decide(verdict, closing).map_err(|undecided| unfit(&undecided.cause))?;
-    Ok(canonical(DECIDED, at, decision.print()))
+    let (run, word) = (decision.run(), word(decision.verdict()));
+    let decided = Note::new(LAYER, DECIDED, at, decision.print()).once(run.to_string(), &word);
+    let over = mark(run, &word, &Mark::Decided { decision: decision.id().to_string() }, at);
+    Ok([Record::Note(decided), over])
+}
+
+/// Returns the query for the verdict that a run has.
+pub(crate) fn verdict_of(session: &SessionId, run: &str) -> NoteQuery {
+    NoteQuery::of(LAYER, DECIDED).in_session(session.clone()).about(run)
 }
 
 /// Makes a record whose body is the object's canonical text, byte for byte.
 fn canonical(kind: &str, at: Timestamp, body: String) -> Record {
-    Record::Note(Note { layer: LAYER.to_owned(), kind: kind.to_owned(), at, body })
+    Record::Note(Note::new(LAYER, kind, at, body))
 }
 
 fn patch_set(run: &OpenRun, id: PatchSetId, changes: &Changes) -> Result<PatchSet, RuntimeError> {

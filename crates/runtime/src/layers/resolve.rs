@@ -8,16 +8,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use trunkline_message_tree::{NodeId, Timestamp, ToolSpec};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, CallRef, Effect, Event as QueueEvent, Preview, ProposalId, Queue, QueueError,
+    Actor, ActorKind, CallRef, Change, Effect, Event as QueueEvent, Preview, ProposalId, Queue, QueueError,
     State as At, Supersession, resolve_tool,
 };
-use trunkline_session_store::{Note, Record};
+use trunkline_session_store::{Note, NoteKey, Record};
 
 use crate::turn::Step;
 use crate::{CallPlace, Event, Gate, Proposal, RuntimeError, Tool, contained, journal};
 
 pub(crate) const LAYER: &str = "resolve";
-const EVENT: &str = "event";
+pub(crate) const EVENT: &str = "event";
+/// The state of proposals that wait for a decision.
+pub(crate) const PENDING: &str = "pending";
 const GATED: &str = "gated";
 
 /// What put aside what an import brought along. It never comes back.
@@ -133,8 +135,9 @@ impl Part {
         Ok(())
     }
 
-    /// Checks that records could be folded, before a store keeps them for ever.
-    pub(crate) fn check(&self, records: &[Record]) -> Result<(), RuntimeError> {
+    /// Checks that records could be folded, before a store keeps them for ever, and gives each event its proposal as its
+    /// key: so what is pending can be found without reading the session.
+    pub(crate) fn complete(&self, records: &mut [Record]) -> Result<(), RuntimeError> {
         let mut scratch: Option<Queue<Value>> = None;
         for record in records {
             let Record::Note(note) = record else { continue };
@@ -142,7 +145,10 @@ impl Part {
                 continue;
             }
             let queue = scratch.get_or_insert_with(|| self.queue.clone());
-            queue.record(journal::read(note)?).map_err(|source| unfit(&source))?;
+            let event: QueueEvent<Value> = journal::read(note)?;
+            let (key, once) = (event.proposal.to_string(), matches!(event.change, Change::Staged(_)));
+            let state = queue.record(event).map_err(|source| unfit(&source))?;
+            note.key = Some(NoteKey { key, state: word(state), once });
         }
         Ok(())
     }
@@ -150,6 +156,14 @@ impl Part {
     /// Returns the call that a proposal stands for, if it is a command that waits rather than an edit.
     pub(crate) fn gated_call(&self, id: Id) -> Option<&CallPlace> {
         self.gated_calls.get(&id)
+    }
+}
+
+/// Returns how a state is called in the key of a note.
+fn word(state: At) -> String {
+    match state {
+        At::Proposed => PENDING.to_owned(),
+        other => other.to_string(),
     }
 }
 

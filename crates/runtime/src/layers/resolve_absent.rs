@@ -71,7 +71,7 @@ impl Part {
     }
 
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
-    pub(crate) fn check(&self, _: &[Record]) -> Result<(), RuntimeError> {
+    pub(crate) fn complete(&self, _: &mut [Record]) -> Result<(), RuntimeError> {
         Ok(())
     }
 

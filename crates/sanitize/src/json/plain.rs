@@ -2,6 +2,9 @@
 //!
 //! It may be wrong in one direction only: what it says no to is asked of the parser. So it leaves out whatever is rare or
 //! where parsers differ: escapes by number, exponents, long numbers, deep nesting, keys that begin with `$`.
+//!
+//! Each reader takes the text from where it begins and returns what follows, or nothing if it is unsure. Keys and values
+//! are short, so that a call would cost as much as what it reads; hence the many `inline`.
 
 /// Deeper than this is left to the parser.
 const DEPTH: u32 = 32;
@@ -10,171 +13,139 @@ const DIGITS: usize = 15;
 
 /// Whether the text is certainly a JSON object.
 pub(super) fn is_object(text: &str) -> bool {
-    let mut scan = Scan { bytes: text.as_bytes(), at: 0 };
-    scan.space();
-    scan.peek() == Some(b'{') && scan.value() && {
-        scan.space();
-        scan.at == scan.bytes.len()
-    }
+    let text = after_space(text.as_bytes());
+    text.first() == Some(&b'{') && after_value(text).is_some_and(|rest| after_space(rest).is_empty())
 }
 
-struct Scan<'a> {
-    bytes: &'a [u8],
-    at: usize,
+#[inline(always)]
+fn after_space(mut text: &[u8]) -> &[u8] {
+    while let [b' ' | b'\n' | b'\t' | b'\r', rest @ ..] = text {
+        text = rest;
+    }
+    text
 }
 
-impl Scan<'_> {
-    fn peek(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
-    }
-
-    fn eat(&mut self, byte: u8) -> bool {
-        let found = self.peek() == Some(byte);
-        self.at += usize::from(found);
-        found
-    }
-
-    #[inline(always)]
-    fn space(&mut self) {
-        // Nearly always there is none.
-        while self.peek().is_some_and(|byte| byte <= b' ') {
-            if !matches!(self.bytes[self.at], b' ' | b'\n' | b'\t' | b'\r') {
-                return;
+/// Reads one value without recursion; what is open is a stack of bits, one for an object.
+fn after_value(mut text: &[u8]) -> Option<&[u8]> {
+    let (mut objects, mut depth) = (0_u64, 0);
+    loop {
+        text = after_space(text);
+        let (first, rest) = text.split_first()?;
+        text = match first {
+            b'{' | b'[' => {
+                if depth == DEPTH {
+                    return None;
+                }
+                let in_object = *first == b'{';
+                depth += 1;
+                objects = objects << 1 | u64::from(in_object);
+                let rest = after_space(rest);
+                let closes = if in_object { b'}' } else { b']' };
+                if rest.first() != Some(&closes) {
+                    text = if in_object { after_key(rest)? } else { rest };
+                    continue;
+                }
+                rest
             }
-            self.at += 1;
-        }
-    }
-
-    /// Reads one value without recursion; what is open is a stack of bits, one for an object.
-    fn value(&mut self) -> bool {
-        let (mut objects, mut depth) = (0_u64, 0);
+            b'"' => after_string(rest)?,
+            b't' => rest.strip_prefix(b"rue")?,
+            b'f' => rest.strip_prefix(b"alse")?,
+            b'n' => rest.strip_prefix(b"ull")?,
+            b'-' => after_number(rest)?,
+            _ => after_number(text)?,
+        };
+        // After a value, whatever it ends is closed, until a comma leads to the next one.
         loop {
-            self.space();
-            let Some(byte) = self.peek() else { return false };
-            match byte {
-                b'{' | b'[' => {
-                    if depth == DEPTH {
-                        return false;
-                    }
-                    self.at += 1;
-                    depth += 1;
-                    objects = objects << 1 | u64::from(byte == b'{');
-                    self.space();
-                    let closes = if byte == b'{' { b'}' } else { b']' };
-                    if self.peek() != Some(closes) {
-                        if byte == b'{' && !self.key() {
-                            return false;
-                        }
-                        continue;
-                    }
-                }
-                b'"' if self.string() => {}
-                b't' if self.word(b"true") => {}
-                b'f' if self.word(b"false") => {}
-                b'n' if self.word(b"null") => {}
-                b'-' | b'0'..=b'9' if self.number() => {}
-                _ => return false,
+            if depth == 0 {
+                return Some(text);
             }
-            // After a value, whatever it ends is closed, until a comma leads to the next one.
-            loop {
-                if depth == 0 {
-                    return true;
-                }
-                let in_object = objects & 1 == 1;
-                self.space();
-                if self.eat(b',') {
-                    self.space();
-                    if in_object && !self.key() {
-                        return false;
-                    }
+            let in_object = objects & 1 == 1;
+            match after_space(text) {
+                [b',', rest @ ..] => {
+                    text = if in_object { after_key(after_space(rest))? } else { rest };
                     break;
                 }
-                if !self.eat(if in_object { b'}' } else { b']' }) {
-                    return false;
-                }
-                depth -= 1;
-                objects >>= 1;
+                [b'}', rest @ ..] if in_object => text = rest,
+                [b']', rest @ ..] if !in_object => text = rest,
+                _ => return None,
             }
+            depth -= 1;
+            objects >>= 1;
         }
-    }
-
-    fn key(&mut self) -> bool {
-        let plain = self.bytes.get(self.at + 1) != Some(&b'$');
-        if !(plain && self.peek() == Some(b'"') && self.string()) {
-            return false;
-        }
-        self.space();
-        self.eat(b':')
-    }
-
-    /// Reads a string from its opening quote.
-    #[inline]
-    fn string(&mut self) -> bool {
-        self.at += 1;
-        loop {
-            let Some(rest) = self.bytes.get(self.at..) else { return false };
-            let Some(end) = plain_run(rest) else { return false };
-            self.at += end + 1;
-            match rest[end] {
-                b'"' => return true,
-                b'\\' => {
-                    let Some(b'"' | b'\\' | b'/' | b'n' | b't' | b'r' | b'b' | b'f') = self.peek() else {
-                        return false;
-                    };
-                    self.at += 1;
-                }
-                _ => return false,
-            }
-        }
-    }
-
-    fn number(&mut self) -> bool {
-        self.eat(b'-');
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let whole = digits(rest);
-        if whole == 0 || whole > DIGITS || (rest[0] == b'0' && whole > 1) {
-            return false;
-        }
-        self.at += whole;
-        match rest.get(whole) {
-            Some(b'.') => {
-                let fraction = digits(&rest[whole + 1..]);
-                self.at += 1 + fraction;
-                (1..=DIGITS).contains(&fraction) && !matches!(self.peek(), Some(b'e' | b'E'))
-            }
-            Some(b'e' | b'E') => false,
-            _ => true,
-        }
-    }
-
-    fn word(&mut self, word: &[u8]) -> bool {
-        let found = self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(word));
-        self.at += word.len();
-        found
     }
 }
 
-fn digits(bytes: &[u8]) -> usize {
-    bytes.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(bytes.len())
+#[inline(always)]
+fn after_key(text: &[u8]) -> Option<&[u8]> {
+    match text {
+        [b'"', b'$', ..] => None,
+        [b'"', rest @ ..] => after_space(after_string(rest)?).strip_prefix(b":"),
+        _ => None,
+    }
 }
 
-/// Returns where the first byte is that is not simply part of a string: a quote, a backslash, or a control character.
-fn plain_run(bytes: &[u8]) -> Option<usize> {
+/// Reads a string from behind its opening quote.
+#[inline(always)]
+fn after_string(mut text: &[u8]) -> Option<&[u8]> {
+    loop {
+        match after_plain(text) {
+            [b'"', rest @ ..] => return Some(rest),
+            [b'\\', b'"' | b'\\' | b'/' | b'n' | b't' | b'r' | b'b' | b'f', rest @ ..] => text = rest,
+            _ => return None,
+        }
+    }
+}
+
+/// Reads a number from behind its sign.
+#[inline(always)]
+fn after_number(text: &[u8]) -> Option<&[u8]> {
+    let rest = after_digits(text);
+    let whole = text.len() - rest.len();
+    if whole == 0 || whole > DIGITS || (whole > 1 && text.starts_with(b"0")) {
+        return None;
+    }
+    let rest = match rest {
+        [b'.', rest @ ..] => {
+            let behind = after_digits(rest);
+            if !(1..=DIGITS).contains(&(rest.len() - behind.len())) {
+                return None;
+            }
+            behind
+        }
+        _ => rest,
+    };
+    if let [b'e' | b'E', ..] = rest { None } else { Some(rest) }
+}
+
+fn after_digits(mut text: &[u8]) -> &[u8] {
+    while let [b'0'..=b'9', rest @ ..] = text {
+        text = rest;
+    }
+    text
+}
+
+/// Leaves out what is simply part of a string: all but quotes, backslashes and control characters.
+#[inline(always)]
+fn after_plain(mut text: &[u8]) -> &[u8] {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit) & !word & HIGH;
-    let zero = |word: u64| below(word, 1);
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (index, chunk) in words.iter().enumerate() {
+    let below = |word: u64, limit: u64| word.wrapping_sub(ONES * limit);
+    let flip = |word: u64, bits: u8| word ^ (ONES * u64::from(bits));
+    while let Some((chunk, rest)) = text.split_first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
+        // Flipped, a quote follows the control characters and is found with them; a backslash becomes zero.
+        let found = below(flip(word, b'"' ^ 0x20), 0x21) | below(flip(word, b'\\'), 1);
         // Bits above the first hit may be wrong, that one is not.
-        let hits = zero(word ^ (ONES * u64::from(b'"')))
-            | zero(word ^ (ONES * u64::from(b'\\')))
-            | below(word, 0x20);
+        let hits = found & !word & HIGH;
         if hits != 0 {
-            return Some(index * 8 + hits.trailing_zeros() as usize / 8);
+            return &text[hits.trailing_zeros() as usize / 8..];
         }
+        text = rest;
     }
-    let hit = rest.iter().position(|&byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
-    Some(words.len() * 8 + hit)
+    while let [byte, rest @ ..] = text
+        && !matches!(byte, b'"' | b'\\' | 0..0x20)
+    {
+        text = rest;
+    }
+    text
 }

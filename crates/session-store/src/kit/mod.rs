@@ -48,13 +48,19 @@ mod verdict;
 
 mod chance;
 mod contract;
+mod faults;
+mod fight;
+mod kill;
 mod made;
+mod older;
+mod random;
 mod report;
 mod subject;
 mod waiting;
 
 use std::time::Duration;
 
+pub use kill::write_for_ever;
 pub use report::{Figures, Finding, Promise, Report};
 pub use subject::{Fault, Handle, OldPlace, Place, Subject};
 
@@ -70,6 +76,8 @@ pub struct Options {
     pub cases: u32,
     /// How long each of them is.
     pub steps: u32,
+    /// How often a list that found something is played again to make it shorter.
+    pub tries: u32,
     /// How many threads fight for a session.
     pub threads: u32,
     /// How many batches each of them writes.
@@ -78,7 +86,8 @@ pub struct Options {
     pub kills: u32,
     /// How many writes a medium lets through at most before it fails: one run for each number of them.
     pub writes: u32,
-    /// How long a single check may take before it counts as one that never ends.
+    /// How long a single check may take before it counts as one that never ends. A store that keeps its thread to
+    /// itself without ever giving way is not found by that.
     pub patience: Duration,
 }
 
@@ -89,6 +98,7 @@ impl Options {
             seed,
             cases: 48,
             steps: 60,
+            tries: 400,
             threads: 4,
             batches: 25,
             kills: 20,
@@ -108,6 +118,11 @@ impl Default for Options {
 pub fn run(subject: &dyn Subject, options: &Options) -> Report {
     let mut report = Report::new(subject.name());
     contract::check(subject, options, &mut report);
+    random::check(subject, options, &mut report);
+    fight::check(subject, options, &mut report);
+    kill::check(subject, options, &mut report);
+    faults::check(subject, options, &mut report);
+    older::check(subject, options, &mut report);
     report
 }
 

@@ -5,6 +5,9 @@ use std::fmt;
 // What is kept of each promise; the first violation is the one to mend.
 const KEPT: usize = 8;
 
+/// What is said of a check that relies on one that failed.
+pub(super) const NOT_TRIED: &str = "not tried, because waiting is broken";
+
 macro_rules! promises {
     ($($(#[$doc:meta])* $name:ident $words:literal)*) => {
         /// Something that others rely on.
@@ -160,6 +163,13 @@ impl Report {
     /// Returns how much was tried.
     pub fn figures(&self) -> Figures {
         self.figures
+    }
+
+    /// Returns whether a promise can be tried: who follows a store whose waiting is broken may do so for ever, without
+    /// ever giving way to anything that could end it.
+    pub(super) fn may_try(&self, promise: Promise) -> bool {
+        let broken = self.rows.iter().any(|row| row.promise == Promise::Waiting && row.broken > 0);
+        !broken || !matches!(promise, Promise::Waiting | Promise::Followed)
     }
 
     /// Counts a check. `broken` says how it failed.

@@ -6,9 +6,6 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// How long something that should come at once may take when the machine is busy.
-pub(super) const SOON: Duration = Duration::from_secs(20);
-
 /// Runs a future to its end on this thread.
 pub(super) fn block_on<T>(what: impl Future<Output = T>) -> T {
     struct Unpark(Thread);

@@ -19,7 +19,7 @@ use crate::cut::Cut;
 use crate::{Batch, Digest, Durability, InboxId, Kept, Receipt, SessionId, Spine, StoreError, Tally};
 
 /// How many rows one statement writes. Each number is a statement of its own in the connection's cache.
-const SIZES: [usize; 4] = [64, 16, 4, 1];
+const SIZES: [usize; 7] = [64, 32, 16, 8, 4, 2, 1];
 /// A batch with more records does not share a transaction.
 const FAST_RECORDS: usize = 64;
 /// One batch alone is written by a single statement if it has no more records than this.
@@ -63,6 +63,9 @@ impl Append {
         let result = match result {
             Ok((after, level)) => {
                 self.held.written(from_batch, after);
+                if level == Durability::Flushed {
+                    self.held.promise(&after);
+                }
                 Ok(Receipt::new(after.seq, after.digest, level))
             }
             Err(error) => {
@@ -106,11 +109,12 @@ pub(super) async fn group(seat: &mut Seat, group: Vec<Append>) {
 async fn fast(seat: &mut Seat, group: Vec<Append>) {
     let level = group.iter().map(|append| append.level).max().unwrap_or_default();
     let statements = statements(&group);
+    let path = seat.path.clone();
     let written = match seat.connection(level).await {
-        Ok(connection) => run(connection, statements).await,
-        Err(_) => Err(()),
+        Ok(connection) => run(connection, &path, statements).await,
+        Err(error) => Err(error),
     };
-    if written.is_ok() {
+    let Err(error) = written else {
         seat.bell.ring();
         let reached = level.max(Durability::Committed);
         for append in group {
@@ -123,20 +127,26 @@ async fn fast(seat: &mut Seat, group: Vec<Append>) {
             }
         }
         return;
-    }
-    // One of them is not where it should be, or the disk refuses: each hears its own reason.
+    };
     seat.discard().await;
     for append in group {
-        slow(seat, append).await;
+        match &error {
+            // Each of them would wait as long again, and all others with it.
+            StoreError::Busy { place } => append.finish(Err(StoreError::Busy { place: place.clone() })),
+            // One of them is not where it should be, or the disk refuses: each hears its own reason.
+            _ => slow(seat, append).await,
+        }
     }
 }
 
 async fn run(
     connection: &mut SqliteConnection,
+    path: &std::path::Path,
     statements: Vec<(String, SqliteArguments)>,
-) -> Result<(), ()> {
+) -> Result<(), StoreError> {
     for (sql, arguments) in statements {
-        sqlx::query_with(AssertSqlSafe(sql), arguments).execute(&mut *connection).await.map_err(drop)?;
+        let query = sqlx::query_with(AssertSqlSafe(sql), arguments);
+        query.execute(&mut *connection).await.map_err(|error| store_error(path, error))?;
     }
     Ok(())
 }
@@ -304,7 +314,7 @@ async fn check_and_write(
             });
         }
         What::Batch(batch) => {
-            let (kept, after) = batch.clone().check(session, found)?;
+            let (kept, after) = batch.check(session, found)?;
             made = kept;
             (&made, after)
         }
@@ -437,18 +447,19 @@ async fn write_key(
 }
 
 impl Tip {
-    /// Returns what is to be written for a batch, from what is known of the session, and where that leads.
-    pub(super) fn prepare(&mut self, session: &SessionId, batch: Batch) -> Result<What, StoreError> {
+    /// Returns what is to be written for a batch, from what is known of the session.
+    pub(super) fn prepare(&mut self, session: &SessionId, batch: Batch) -> What {
         match self {
             Tip::Known(before) => {
                 let before = *before;
-                let (kept, after) = batch.check(session, before)?;
+                // What does not fit may be judged by something that is no longer true: the lease may have ended.
+                let Ok((kept, after)) = batch.check(session, before) else { return What::Batch(batch) };
                 *self = Tip::Known(after);
-                Ok(What::Chained { before, after, kept })
+                What::Chained { before, after, kept }
             }
             Tip::Unknown { in_line } => {
                 *in_line += 1;
-                Ok(What::Batch(batch))
+                What::Batch(batch)
             }
         }
     }

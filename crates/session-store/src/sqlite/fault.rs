@@ -16,7 +16,8 @@ pub(super) fn store_error(path: &Path, error: sqlx::Error) -> StoreError {
             // The low byte is the primary code: sqlite.org/rescode.html, read 2026-11.
             match code & 0xff {
                 5 | 6 => StoreError::Busy { place },
-                8 | 10 | 14 => StoreError::Io { place, reason },
+                8 => StoreError::ReadOnly { place },
+                10 | 14 => StoreError::Io { place, reason },
                 11 => StoreError::Corrupt { place, reason },
                 13 => StoreError::Full { place },
                 26 => StoreError::NotAStore { place, reason },

@@ -15,9 +15,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sqlx::SqliteConnection;
 
 use super::append::What;
+use super::aside::sync_folder;
 use super::fault::{io_error, store_error};
 use super::line::Line;
 use super::rows::{get, read, stored};
+use super::{presence, promises};
 use crate::{Batch, Claim, Durability, Holder, SessionId, StoreError, Tally};
 
 /// How often a name is chosen anew because somebody tidied the file away in the moment of its making.
@@ -31,6 +33,14 @@ pub(super) struct Owner {
     name: Mutex<Option<Named>>,
     /// The sessions that are held through this handle, with the tokens of their newest leases.
     held: Mutex<HashMap<i64, u64>>,
+    places: Mutex<Places>,
+}
+
+/// The places for promises in the owner's file.
+#[derive(Debug, Default)]
+struct Places {
+    free: Vec<u64>,
+    next: u64,
 }
 
 #[derive(Debug)]
@@ -57,6 +67,8 @@ pub(super) struct Held {
     owner: Arc<Owner>,
     line: Weak<Line>,
     state: Mutex<State>,
+    /// Where the owner's file says what was promised.
+    place: u64,
 }
 
 #[derive(Debug)]
@@ -79,10 +91,13 @@ pub(super) enum Tip {
 impl Owner {
     /// Returns the owner of a store whose database's path leads through no link.
     pub(super) fn of(database: &Path) -> Self {
-        let mut folder = database.as_os_str().to_owned();
-        folder.push(".locks");
-        let folder = PathBuf::from(folder);
-        Owner { folder, name: Mutex::default(), held: Mutex::default() }
+        let folder = presence::folder(database);
+        Owner { folder, name: Mutex::default(), held: Mutex::default(), places: Mutex::default() }
+    }
+
+    /// Returns its name if it has one already.
+    pub(super) fn given(&self) -> Option<String> {
+        open(&self.name).as_ref().map(|named| named.name.clone())
     }
 
     /// Returns its name, which nobody else ever has.
@@ -123,7 +138,8 @@ impl Owner {
     fn tidy(&self) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         for path in entries.flatten().map(|entry| entry.path()) {
-            if let Ok(file) = File::open(&path)
+            if path.extension().is_some_and(|ending| ending == "lock")
+                && let Ok(file) = File::open(&path)
                 && file.try_lock().is_ok()
             {
                 let _ = fs::remove_file(&path);
@@ -177,6 +193,14 @@ impl Owner {
     pub(super) fn own_name(&self) -> Result<String, StoreError> {
         self.name()
     }
+
+    fn place(&self) -> u64 {
+        let mut places = open(&self.places);
+        places.free.pop().unwrap_or_else(|| {
+            places.next += 1;
+            places.next - 1
+        })
+    }
 }
 
 /// Takes the lease of a session, in a transaction.
@@ -206,7 +230,8 @@ pub(super) async fn claim(
     query.execute(connection).await.map_err(fault)?;
     open(&owner.held).insert(key, token);
     let state = Mutex::new(State { tip: Tip::Known(tally), lost: None });
-    Ok(Held { key, token, session: session.clone(), owner, line, state })
+    let place = owner.place();
+    Ok(Held { key, token, session: session.clone(), owner, line, state, place })
 }
 
 /// Returns who holds the session of a row and is alive.
@@ -239,6 +264,11 @@ impl Held {
         Arc::ptr_eq(&self.owner, owner)
     }
 
+    /// Returns whether this handle gave no newer lease of the session since.
+    pub(super) fn is_newest(&self) -> bool {
+        open(&self.owner.held).get(&self.key) == Some(&self.token)
+    }
+
     /// Makes a batch ready to be written and hands it in, before any other of the same session.
     pub(super) fn hand_in<T>(
         &self,
@@ -249,8 +279,14 @@ impl Held {
         if let Some((seq, reason)) = state.lost.take() {
             return Err(StoreError::BufferLost { session: self.session.clone(), seq, reason });
         }
-        let what = state.tip.prepare(&self.session, batch)?;
-        hand_in(what)
+        hand_in(state.tip.prepare(&self.session, batch))
+    }
+
+    /// Writes down that people were told that everything up to here is on the disk.
+    pub(super) fn promise(&self, tally: &Tally) {
+        if let Some(named) = open(&self.owner.name).as_ref() {
+            promises::write(&named.file, self.place, self.key, &self.session, tally);
+        }
     }
 
     /// Notes that a write has succeeded.
@@ -295,6 +331,7 @@ impl Drop for Held {
                 held.remove(&self.key);
             }
         }
+        open(&self.owner.places).free.push(self.place);
         let (key, token) = (self.key, self.token);
         if let Some(line) = self.line.upgrade() {
             line.write_later(Durability::Committed, move |connection, path| {
@@ -333,7 +370,7 @@ pub(super) fn private_folder(folder: &Path) -> Result<(), StoreError> {
 }
 
 /// Returns options to write a file that, if it is made, only its owner can read.
-fn private_file() -> OpenOptions {
+pub(super) fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
     #[cfg(unix)]
@@ -342,22 +379,21 @@ fn private_file() -> OpenOptions {
 }
 
 /// Makes the file of a database before the database does, so that it is never readable for others, and returns its path
-/// without links, so that all who mean it agree on its locks.
-pub(super) fn private_database(path: &Path) -> Result<PathBuf, StoreError> {
+/// without links, so that all who mean it agree on its locks; and whether it was made.
+pub(super) fn private_database(path: &Path) -> Result<(PathBuf, bool), StoreError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder {
         private_folder(folder)?;
     }
-    match private_file().create_new(true).open(path) {
+    let made = match private_file().create_new(true).open(path) {
         // The name of a new file survives the loss of power only after its folder was synced.
         Ok(_) => {
-            #[cfg(unix)]
-            File::open(folder.unwrap_or(Path::new(".")))
-                .and_then(|folder| folder.sync_all())
-                .map_err(|error| io_error(path, &error))?;
+            sync_folder(path).map_err(|error| io_error(path, &error))?;
+            true
         }
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => false,
         Err(error) => return Err(io_error(path, &error)),
-    }
-    fs::canonicalize(path).map_err(|error| io_error(path, &error))
+    };
+    let path = fs::canonicalize(path).map_err(|error| io_error(path, &error))?;
+    Ok((path, made))
 }

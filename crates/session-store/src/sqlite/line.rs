@@ -16,6 +16,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::append::{self, Append};
 use super::fault::store_error;
+use super::opening::Open;
+use super::presence::Presence;
 use crate::bell::Bell;
 use crate::{Durability, StoreError};
 
@@ -57,25 +59,34 @@ impl Drop for Buffered {
 /// The connection that writes.
 pub(super) struct Seat {
     pub(super) path: PathBuf,
+    /// Which file it is; another one can come to bear its name.
+    file: Option<FileId>,
+    read_only: bool,
     options: SqliteConnectOptions,
     // `None` before the first write, after a fault, and after closing.
     connection: Option<SqliteConnection>,
     /// What the connection's commits survive.
     level: Durability,
     pub(super) bell: Arc<Bell>,
+    /// Others see that the database is open as long as it may be written here.
+    _presence: Arc<Presence>,
 }
 
 impl Line {
     /// Starts the task with an open connection that flushes; it makes others like it.
-    pub(super) fn start(
-        path: PathBuf,
-        options: SqliteConnectOptions,
-        first: SqliteConnection,
-        bell: Arc<Bell>,
-    ) -> Self {
+    pub(super) fn start(open: Open, bell: Arc<Bell>) -> Self {
+        let Open { path, options, first, presence, opened } = open;
         let (sender, jobs) = mpsc::unbounded_channel();
-        let seat =
-            Seat { path: path.clone(), options, connection: Some(first), level: Durability::Flushed, bell };
+        let seat = Seat {
+            path: path.clone(),
+            file: FileId::of(&path),
+            read_only: opened.read_only.is_some(),
+            options,
+            connection: Some(first),
+            level: Durability::Flushed,
+            bell,
+            _presence: presence,
+        };
         tokio::spawn(serve(seat, jobs));
         let room = Arc::new(Semaphore::new(ROOM));
         Line { path, jobs: sender, room, buffered: Arc::default() }
@@ -95,6 +106,17 @@ impl Line {
     pub(super) fn buffer(&self) -> Buffered {
         self.buffered.fetch_add(1, Ordering::AcqRel);
         Buffered(Arc::clone(&self.buffered))
+    }
+
+    /// Makes whoever reads from now on wait for all that stands in line already.
+    pub(super) fn mark(&self) {
+        let buffered = self.buffer();
+        let errand: Errand = Box::new(move |_| {
+            Box::pin(async move {
+                drop(buffered);
+            })
+        });
+        let _ = self.jobs.send(Job::Errand(errand));
     }
 
     /// Waits until everything that was acknowledged before this call is written, or known to be lost.
@@ -188,10 +210,20 @@ impl Line {
 
 impl Seat {
     /// Returns the connection, with commits that survive what `level` says.
+    ///
+    /// Not for a file that nobody can open again: what is written there is acknowledged and lost.
     pub(super) async fn connection(
         &mut self,
         level: Durability,
     ) -> Result<&mut SqliteConnection, StoreError> {
+        if self.read_only {
+            return Err(StoreError::ReadOnly { place: self.path.display().to_string() });
+        }
+        if FileId::of(&self.path) != self.file {
+            let reason =
+                "it was removed or replaced while it was open; nothing more is written to it".to_owned();
+            return Err(StoreError::Io { place: self.path.display().to_string(), reason });
+        }
         let fault = |error| store_error(&self.path, error);
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
@@ -261,6 +293,7 @@ impl Seat {
 
 async fn serve(mut seat: Seat, mut jobs: mpsc::UnboundedReceiver<Job>) {
     let mut put_back = None;
+    let mut before = 0;
     loop {
         let job = match put_back.take() {
             Some(job) => Some(job),
@@ -268,6 +301,13 @@ async fn serve(mut seat: Seat, mut jobs: mpsc::UnboundedReceiver<Job>) {
         };
         match job {
             Some(Job::Append(first)) => {
+                // Those who were just answered are about to come again. They are let to, as long as some do: a group that
+                // is twice as large costs little more.
+                let mut found = 0;
+                while jobs.len() + 1 < before && jobs.len() > found {
+                    found = jobs.len();
+                    tokio::task::yield_now().await;
+                }
                 let mut group = vec![*first];
                 while group.len() < GROUP {
                     match jobs.try_recv() {
@@ -279,6 +319,7 @@ async fn serve(mut seat: Seat, mut jobs: mpsc::UnboundedReceiver<Job>) {
                         Err(_) => break,
                     }
                 }
+                before = group.len();
                 append::group(&mut seat, group).await;
             }
             Some(Job::Errand(errand)) => errand(&mut seat).await,
@@ -292,5 +333,26 @@ async fn serve(mut seat: Seat, mut jobs: mpsc::UnboundedReceiver<Job>) {
                 return;
             }
         }
+    }
+}
+
+/// What tells one file from another of the same name; nothing where the platform does not say.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    number: u64,
+}
+
+impl FileId {
+    #[cfg(unix)]
+    fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let found = std::fs::metadata(path).ok()?;
+        Some(FileId { device: found.dev(), number: found.ino() })
+    }
+
+    #[cfg(not(unix))]
+    fn of(_: &Path) -> Option<Self> {
+        None
     }
 }

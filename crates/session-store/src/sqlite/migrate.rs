@@ -115,7 +115,7 @@ async fn chain(
     Ok(())
 }
 
-fn record_1(row: &sqlx::sqlite::SqliteRow, seq: u64) -> Result<(Spine, String), String> {
+pub(super) fn record_1(row: &sqlx::sqlite::SqliteRow, seq: u64) -> Result<(Spine, String), String> {
     let found: i64 = get(row, "seq")?;
     if found != stored(seq) {
         return Err(format!("record {found} stands in its place"));

@@ -4,28 +4,37 @@
 //! log was synced, so it survives the loss of power; whoever asks for less gets it sooner.
 
 mod append;
+mod aside;
+pub mod doctor;
 mod fault;
 mod leases;
 mod line;
 mod migrate;
+mod opened;
+mod opening;
+mod presence;
+mod promises;
 mod reading;
 mod restore;
 mod rows;
 mod schema;
 mod store;
+mod wal;
 mod watch;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteRow, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, SqliteConnection, SqlitePool};
+use sqlx::{ConnectOptions, SqlitePool};
 
 use self::fault::store_error;
 use self::leases::Owner;
 use self::line::Line;
+pub use self::opened::Opened;
+use self::presence::Presence;
 use self::watch::Watch;
 use crate::bell::Bell;
 use crate::{SessionId, SessionInfo, StoreError};
@@ -40,14 +49,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     path: PathBuf,
-    /// Which file it is; another one can come to bear its name.
-    file: Option<FileId>,
     line: Arc<Line>,
     readers: SqlitePool,
     owner: Arc<Owner>,
     bell: Arc<Bell>,
     watch: Watch,
-    migrated_from: Option<usize>,
+    opened: Arc<Opened>,
+    _presence: Arc<Presence>,
 }
 
 /// How a database is opened.
@@ -83,8 +91,11 @@ impl SqliteOptions {
 impl SqliteStore {
     /// Opens a database and makes it if it does not exist, readable for its owner only.
     ///
-    /// An older database is brought to the current schema. Nothing is repaired: what is damaged is reported when it is
-    /// read.
+    /// An older database is brought to the current schema. What a cut-off write has left in the write-ahead log is set
+    /// aside; [`opened`](SqliteStore::opened) tells of it, and of acknowledged records that are missing. Nothing else is
+    /// repaired: what is damaged is reported when it is read, and [`doctor`] mends it.
+    ///
+    /// Where nothing can be written the database can still be read, if it was closed before it came there.
     ///
     /// # Errors
     ///
@@ -102,9 +113,7 @@ impl SqliteStore {
     ///
     /// Those of [`open`](SqliteStore::open).
     pub async fn open_with(path: impl AsRef<Path>, wanted: SqliteOptions) -> Result<Self, StoreError> {
-        let path = leases::private_database(path.as_ref())?;
         let mut options = SqliteConnectOptions::new()
-            .filename(&path)
             .synchronous(SqliteSynchronous::Full)
             .statement_cache_capacity(200)
             .busy_timeout(PATIENCE)
@@ -115,8 +124,10 @@ impl SqliteStore {
         if let Some(pages) = wanted.checkpoint_pages {
             options = options.pragma("wal_autocheckpoint", pages.to_string());
         }
-        let (first, migrated_from) = open_prepared(&path, &options).await?;
-        let reading = options.clone().pragma("query_only", "ON");
+        let open = opening::open(path.as_ref(), options).await?;
+        let (path, opened, presence) =
+            (open.path.clone(), Arc::clone(&open.opened), Arc::clone(&open.presence));
+        let reading = open.options.clone().pragma("query_only", "ON");
         let readers = SqlitePoolOptions::new()
             .max_connections(3)
             // A connection is a thread: whoever does not read has none.
@@ -125,11 +136,10 @@ impl SqliteStore {
             .test_before_acquire(false)
             .connect_lazy_with(reading.clone());
         let bell = Arc::new(Bell::default());
-        let line = Arc::new(Line::start(path.clone(), options, first, Arc::clone(&bell)));
+        let line = Arc::new(Line::start(open, Arc::clone(&bell)));
         let watch = Watch::new(reading, Arc::clone(&bell));
         let owner = Arc::new(Owner::of(&path));
-        let file = FileId::of(&path);
-        Ok(SqliteStore { path, file, line, readers, owner, bell, watch, migrated_from })
+        Ok(SqliteStore { path, line, readers, owner, bell, watch, opened, _presence: presence })
     }
 
     /// Returns where the database is, without links.
@@ -137,9 +147,14 @@ impl SqliteStore {
         &self.path
     }
 
+    /// Returns what opening found and did.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
     /// Returns the version that the database had before it was opened, if that was an older one.
     pub fn migrated_from(&self) -> Option<usize> {
-        self.migrated_from
+        self.opened.migrated_from
     }
 
     /// Refuses to let the database grow beyond so many bytes from now on, or lets it grow again.
@@ -149,21 +164,23 @@ impl SqliteStore {
         self.line.set_size_limit(bytes).await;
     }
 
-    /// Waits for everything that was handed in and closes the database. Leases that are still held end.
+    /// Waits for everything that was handed in and closes the database. Under leases that are still held nothing more can be
+    /// written, but others get their sessions only once they are dropped.
     ///
     /// Dropping the store is safe too; this also moves the write-ahead log into the database if nobody else has it open.
     pub async fn close(self) {
         self.readers.close().await;
-        self.line.close().await;
-    }
-
-    /// Refuses to write into a file that nobody can open again: it would be acknowledged and lost.
-    fn still_there(&self) -> Result<(), StoreError> {
-        if FileId::of(&self.path) == self.file {
-            return Ok(());
+        if let Some(owner) = self.owner.given() {
+            let free = self.line.write(crate::Durability::Committed, move |connection, path| {
+                Box::pin(async move {
+                    let query = sqlx::query("UPDATE sessions SET owner = NULL WHERE owner = ?").bind(owner);
+                    query.execute(connection).await.map(drop).map_err(|error| store_error(path, error))
+                })
+            });
+            // Where that fails they end with the last of them, or with the process.
+            let _ = free.await;
         }
-        let reason = "it was removed or replaced while it was open; nothing more is written to it".to_owned();
-        Err(StoreError::Io { place: self.place(), reason })
+        self.line.close().await;
     }
 
     /// Reads the row of a session, after what was acknowledged before.
@@ -194,50 +211,5 @@ impl SqliteStore {
 
     fn corrupt(&self, reason: String) -> StoreError {
         StoreError::Corrupt { place: self.place(), reason }
-    }
-}
-
-/// Opens the first connection and brings the database to the current schema.
-async fn open_prepared(
-    path: &Path,
-    options: &SqliteConnectOptions,
-) -> Result<(SqliteConnection, Option<usize>), StoreError> {
-    let start = Instant::now();
-    loop {
-        let connected =
-            SqliteConnection::connect_with(options).await.map_err(|error| store_error(path, error));
-        let prepared = match connected {
-            Ok(mut connection) => schema::prepare(&mut connection, path).await.map(|from| (connection, from)),
-            Err(error) => Err(error),
-        };
-        match prepared {
-            // While somebody else switches a new database to write-ahead logging, SQLite refuses at once and does not
-            // wait as it does everywhere else.
-            Err(StoreError::Busy { .. }) if start.elapsed() < PATIENCE => {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-            prepared => return prepared,
-        }
-    }
-}
-
-/// What tells one file from another of the same name; nothing where the platform does not say.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-struct FileId {
-    device: u64,
-    number: u64,
-}
-
-impl FileId {
-    #[cfg(unix)]
-    fn of(path: &Path) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        let found = std::fs::metadata(path).ok()?;
-        Some(FileId { device: found.dev(), number: found.ino() })
-    }
-
-    #[cfg(not(unix))]
-    fn of(_: &Path) -> Option<Self> {
-        None
     }
 }

@@ -20,11 +20,14 @@ pub(super) const VERSION: usize = 2;
 // `records` is the spine: narrow rows in the order of a log, so that listing and walking never touch the bodies.
 // `bodies` grows at its end only. Large strings of bodies are cut out of them and stored once, as `parts`.
 //
+// A session's number is never given again, so that a lease that outlives its session names nothing, and what was promised
+// about a session is not held against another.
+//
 // In a linear conversation the parent of each node is the node before it; the index `branches` has the others, so the
 // shape of a tree is read without reading its spine.
 const CURRENT: &str = "
 CREATE TABLE sessions (
-    session    INTEGER PRIMARY KEY,
+    session    INTEGER PRIMARY KEY AUTOINCREMENT,
     id         TEXT    NOT NULL UNIQUE,
     title      TEXT    NOT NULL,
     tags       TEXT    NOT NULL DEFAULT '[]',
@@ -64,7 +67,7 @@ CREATE TABLE records (
     cuts    INTEGER,
     PRIMARY KEY (session, seq)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX branches ON records (session, node, parent) WHERE kind < 2 AND parent <> node - 1;
+CREATE INDEX branches ON records (session, node, parent, kind) WHERE kind < 2 AND parent <> node - 1;
 CREATE INDEX blobs ON records (session, key) WHERE kind = 4;
 CREATE TABLE parts (
     part   INTEGER PRIMARY KEY,
@@ -131,14 +134,27 @@ pub(super) async fn prepare(
     Ok((found > 0).then_some(found))
 }
 
+/// Returns the version that the first bytes of a database say, as [`version`] would.
+pub(super) fn version_in(first_page: &[u8], path: &Path) -> Result<usize, StoreError> {
+    let number = |at: usize| {
+        let bytes = first_page.get(at..).and_then(|bytes| bytes.first_chunk::<4>());
+        bytes.copied().map(i32::from_be_bytes).map(i64::from).unwrap_or_default()
+    };
+    // Offsets from sqlite.org/fileformat2.html#the_database_header, read 2026-11.
+    judge(number(68), number(60), 1, path)
+}
+
 /// Returns the version of the schema, at most the newest that is known; 0 for an empty file.
-async fn version(connection: &mut SqliteConnection, path: &Path) -> Result<usize, StoreError> {
+pub(super) async fn version(connection: &mut SqliteConnection, path: &Path) -> Result<usize, StoreError> {
     let query = "SELECT (SELECT application_id FROM pragma_application_id),
                         (SELECT user_version FROM pragma_user_version),
                         (SELECT count(*) FROM sqlite_schema)";
     let row = sqlx::query(query).fetch_one(connection).await.map_err(|error| store_error(path, error))?;
     let number = |column: usize| row.try_get::<i64, _>(column).map_err(|error| store_error(path, error));
-    let (application, found, tables) = (number(0)?, number(1)?, number(2)?);
+    judge(number(0)?, number(1)?, number(2)?, path)
+}
+
+fn judge(application: i64, found: i64, tables: i64, path: &Path) -> Result<usize, StoreError> {
     let place = || path.display().to_string();
     match (application, usize::try_from(found)) {
         (APPLICATION_ID, Ok(version @ 1..=VERSION)) => Ok(version),

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::TryStreamExt;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 use trunkline_message_tree::{Entry, Message, NodeId, Timestamp, TreeError};
 
 use super::leases::{self, Held};
-use super::reading::{Cuts, JOINED, PER_ROW, take_apart};
+use super::line::Line;
 use super::rows::{self, get, read, stored};
 use super::{SqliteStore, append, restore};
 use crate::record::check_body;
@@ -24,7 +23,6 @@ use crate::{
 #[async_trait]
 impl SessionStore for SqliteStore {
     async fn restore(&self, mut restoring: Restoring<'_>) -> Result<SessionInfo, ImportError> {
-        self.still_there()?;
         let first = restoring.next_chunk()?;
         // Most sessions come in one chunk, and then in one transaction.
         let second = restoring.next_chunk()?;
@@ -93,12 +91,13 @@ impl SessionStore for SqliteStore {
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Receipt, StoreError> {
         let held = lease.guard::<Held>().filter(|held| held.is_of(&self.owner));
         let held = held.ok_or_else(|| StoreError::ForeignLease { session: lease.session().clone() })?;
-        self.still_there()?;
         let room = self.line.room().await?;
         let level = batch.durability;
         let consumed = batch.consumed.clone();
         let (reply, answer) = tokio::sync::oneshot::channel();
-        let waits = level > Durability::Buffered;
+        // What only the database can judge is not acknowledged before it has.
+        let judged = !consumed.is_empty() || batch.records.iter().any(has_key) || !held.is_newest();
+        let waits = level > Durability::Buffered || judged;
         let receipt = held.hand_in(batch, |what| {
             // What is checked only later cannot be acknowledged yet.
             let acknowledged = match &what {
@@ -113,10 +112,13 @@ impl SessionStore for SqliteStore {
             self.line.append(append::Append { held, what, consumed, level, reply, buffered, room })?;
             Ok(acknowledged)
         })?;
-        match receipt {
-            Some(receipt) => Ok(receipt),
-            None => answer.await.map_err(|_| self.line.closed())?.map_err(|error| held.cause(error)),
+        if let Some(receipt) = receipt {
+            return Ok(receipt);
         }
+        let mut waiting = Waiting { line: &self.line, answered: false };
+        let result = answer.await;
+        waiting.answered = true;
+        result.map_err(|_| self.line.closed())?.map_err(|error| held.cause(error))
     }
 
     async fn read(&self, session: &SessionId, after: u64, limit: usize) -> Result<Vec<Kept>, StoreError> {
@@ -124,8 +126,13 @@ impl SessionStore for SqliteStore {
         let after = after.min(info.records);
         let until = info.records.min(after.saturating_add(limit as u64));
         let mut page = Vec::new();
-        self.visit(session, key, after, until, |seq, spine, digest, body| {
-            page.push(Kept { seq, spine, body: body.to_owned(), digest });
+        self.visit(session, key, (after, until), true, |seq, spine, digest, body| {
+            let missing = || StoreError::BadRecord {
+                session: session.clone(),
+                seq,
+                reason: "its digest is missing".to_owned(),
+            };
+            page.push(Kept { seq, spine, body: body.to_owned(), digest: digest.ok_or_else(missing)? });
             Ok(())
         })
         .await?;
@@ -159,7 +166,7 @@ impl SessionStore for SqliteStore {
         let newest = u32::try_from(info.nodes.saturating_sub(1)).map(NodeId::new).unwrap_or(NodeId::ROOT);
         let mut found: HashMap<NodeId, Option<Message>> = nodes.iter().map(|node| (*node, None)).collect();
         for seq in self.numbers_of(key, &found).await? {
-            self.visit(session, key, seq - 1, seq, |seq, spine, _, body| {
+            self.visit(session, key, (seq - 1, seq), false, |seq, spine, _, body| {
                 if let Record::Entry(Entry::Node { id, message, .. }) = spine
                     .record(body)
                     .map_err(|reason| StoreError::BadRecord { session: session.clone(), seq, reason })?
@@ -186,7 +193,7 @@ impl SessionStore for SqliteStore {
         let seq: Option<i64> = query.fetch_one(&self.readers).await.map_err(|error| self.fault(error))?;
         let Some(seq) = seq.map(read) else { return Ok(None) };
         let mut bytes = None;
-        self.visit(session, key, seq.saturating_sub(1), seq, |seq, spine, _, body| {
+        self.visit(session, key, (seq.saturating_sub(1), seq), false, |seq, spine, _, body| {
             let record = spine.record(body);
             let record =
                 record.map_err(|reason| StoreError::BadRecord { session: session.clone(), seq, reason });
@@ -215,7 +222,6 @@ impl SessionStore for SqliteStore {
 
     async fn amend(&self, session: &SessionId, amend: Amend) -> Result<(), StoreError> {
         amend.check(session)?;
-        self.still_there()?;
         let session = session.clone();
         let write = self.line.write(Durability::Flushed, move |connection, path| {
             Box::pin(async move {
@@ -234,7 +240,6 @@ impl SessionStore for SqliteStore {
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
-        self.still_there()?;
         let (owner, session) = (Arc::clone(&self.owner), session.clone());
         let write = self.line.write(Durability::Flushed, move |connection, path| {
             Box::pin(async move {
@@ -263,7 +268,6 @@ impl SessionStore for SqliteStore {
     ) -> Result<InboxId, StoreError> {
         let checked = check_name(kind).and_then(|()| check_body(body).map(drop));
         checked.map_err(|reason| StoreError::body(session, kind, reason))?;
-        self.still_there()?;
         let (session, kind, body) = (session.clone(), kind.to_owned(), body.to_owned());
         let write = self.line.write(Durability::Flushed, move |connection, path| {
             Box::pin(async move {
@@ -337,7 +341,7 @@ impl SessionStore for SqliteStore {
             let mut found = found_note(row).map_err(|reason| self.corrupt(format!("a key: {reason}")))?;
             let key: i64 = get(row, "session").map_err(|reason| self.corrupt(reason))?;
             let session = found.session.clone();
-            self.visit(&session, key, found.seq.saturating_sub(1), found.seq, |_, _, _, body| {
+            self.visit(&session, key, (found.seq.saturating_sub(1), found.seq), false, |_, _, _, body| {
                 body.clone_into(&mut found.body);
                 Ok(())
             })
@@ -363,7 +367,6 @@ impl SessionStore for SqliteStore {
     }
 
     async fn collect(&self, dry_run: bool) -> Result<Collected, StoreError> {
-        self.still_there()?;
         let owner = Arc::clone(&self.owner);
         let (told, hears) = std::sync::mpsc::channel();
         let write = self.line.write(Durability::Flushed, move |connection, path| {
@@ -387,7 +390,7 @@ impl SessionStore for SqliteStore {
     async fn load(&self, session: &SessionId) -> Result<Log, StoreError> {
         let (key, info) = self.found(session).await?;
         let mut records = Vec::with_capacity(usize::try_from(info.records).unwrap_or_default().min(1 << 20));
-        self.visit(session, key, 0, info.records, |seq, spine, _, body| {
+        self.visit(session, key, (0, info.records), false, |seq, spine, _, body| {
             let record = spine.record(body);
             let bad = |reason| StoreError::BadRecord { session: session.clone(), seq, reason };
             records.push((seq, record.map_err(bad)?));
@@ -395,6 +398,24 @@ impl SessionStore for SqliteStore {
         })
         .await?;
         Ok(Log::new(info, records))
+    }
+}
+
+fn has_key(record: &Record) -> bool {
+    matches!(record, Record::Note(note) if note.key.is_some())
+}
+
+/// Somebody who waits for a write. If he goes away, whoever reads afterwards waits for it instead.
+struct Waiting<'a> {
+    line: &'a Line,
+    answered: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.answered {
+            self.line.mark();
+        }
     }
 }
 
@@ -413,71 +434,4 @@ fn found_note(row: &SqliteRow) -> Result<FoundNote, String> {
         },
         body: String::new(),
     })
-}
-
-impl SqliteStore {
-    /// Reads the records `after < seq <= until` in order. The database joins the next ones while these are visited.
-    ///
-    /// A log only grows, so what it was at one moment is a prefix of what it is, and no transaction is needed.
-    async fn visit(
-        &self,
-        session: &SessionId,
-        key: i64,
-        after: u64,
-        until: u64,
-        mut visit: impl FnMut(u64, crate::Spine, Digest, &str) -> Result<(), StoreError> + Send,
-    ) -> Result<(), StoreError> {
-        let bad = |seq, reason| StoreError::BadRecord { session: session.clone(), seq, reason };
-        let mut expected = after + 1;
-        if expected > until {
-            return Ok(());
-        }
-        let query = sqlx::query(JOINED).bind(key).bind(stored(after)).bind(stored(until));
-        let mut found = query.fetch(&self.readers);
-        while let Some(row) = found.try_next().await.map_err(|error| self.fault(error))? {
-            let text: Option<&str> = row.try_get(0).map_err(|error| self.fault(error))?;
-            // All of them are gone; what that means is told below.
-            let Some(text) = text else { break };
-            let mut cuts = None;
-            for joined in take_apart(text) {
-                let joined = joined.map_err(|(seq, reason)| bad(seq.unwrap_or(expected), reason))?;
-                let seq = joined.seq;
-                if seq != expected {
-                    return Err(bad(expected, format!("record {seq} stands in its place")));
-                }
-                expected += 1;
-                if !joined.is_cut {
-                    visit(seq, joined.spine, joined.digest, joined.body)?;
-                    continue;
-                }
-                if cuts.is_none() {
-                    let last = until.min(seq + PER_ROW);
-                    cuts = Some(Cuts::read(&self.readers, &self.path, key, seq - 1, last).await?);
-                }
-                let body = cuts.as_ref().map(|cuts| cuts.join(seq, joined.body));
-                let body = body.unwrap_or_else(|| Ok(String::new())).map_err(|reason| bad(seq, reason))?;
-                visit(seq, joined.spine, joined.digest, &body)?;
-            }
-        }
-        if expected <= until {
-            // It was deleted while we read, or the record is gone.
-            self.row(session).await?;
-            return Err(bad(expected, "it is missing".to_owned()));
-        }
-        Ok(())
-    }
-
-    /// Returns the numbers of the records that are these nodes. A node is never earlier in the log than its own number, so
-    /// only what stands between is looked at, in the spine.
-    async fn numbers_of<T>(&self, key: i64, nodes: &HashMap<NodeId, T>) -> Result<Vec<u64>, StoreError> {
-        let mut wanted: Vec<i64> = nodes.keys().map(|node| node.index() as i64).collect();
-        wanted.sort_unstable();
-        let first = wanted.first().copied().unwrap_or_default();
-        let list = serde_json::to_string(&wanted).expect("numbers are JSON");
-        let query = "SELECT seq FROM records WHERE session = ? AND seq > ? AND kind < 2
-                     AND node IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?";
-        let query = sqlx::query_scalar(query).bind(key).bind(first).bind(list).bind(wanted.len() as i64);
-        let found: Vec<i64> = query.fetch_all(&self.readers).await.map_err(|error| self.fault(error))?;
-        Ok(found.into_iter().map(read).collect())
-    }
 }

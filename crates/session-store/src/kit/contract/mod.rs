@@ -1,5 +1,6 @@
 //! The contract: every method and every error that it names, through two handles on one place.
 
+mod fitting;
 mod inbox;
 mod leases;
 mod listing;
@@ -12,6 +13,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::report::NOT_TRIED;
 use super::verdict::{Broken, Verdict, guard, words};
 use super::{Handle, Options, Place, Promise, Report, Subject, waiting};
 use crate::{Durability, Lease, SessionId, SessionStore, StoreError};
@@ -90,6 +92,7 @@ pub(super) async fn soon(
 pub(super) fn check(subject: &dyn Subject, options: &Options, report: &mut Report) {
     let groups = [
         writing::CHECKS,
+        fitting::CHECKS,
         leases::CHECKS,
         inbox::CHECKS,
         notes::CHECKS,
@@ -99,7 +102,10 @@ pub(super) fn check(subject: &dyn Subject, options: &Options, report: &mut Repor
     ];
     for check in groups.into_iter().flatten() {
         let sentence = check.name.replace('_', " ");
-        let broken = run(subject, options, check).err();
+        let broken = match report.may_try(check.promise) {
+            true => run(subject, options, check).err(),
+            false => Some(Broken(NOT_TRIED.to_owned())),
+        };
         report.check(check.promise, broken.map(|broken| format!("{sentence}: {broken}")));
     }
 }

@@ -1,0 +1,25 @@
+//! Finding what is unsettled across all sessions of a store, without reading them.
+//!
+//! Give the query to [`SessionStore::notes`](trunkline_session_store::SessionStore::notes). Each note that is found names
+//! its session; `View` tells the rest. What was written before notes had keys is found from its next step on.
+
+use trunkline_session_store::NoteQuery;
+
+/// Returns the query for proposals that wait for a decision; the key is the proposal, such as `p1`.
+///
+/// With [`NoteQuery::in_state`] it finds others: `approved`, `applying`, `applied`, `failed`, `unknown`, `discarded`,
+/// `superseded`, `stale`.
+#[cfg(feature = "resolve-queue")]
+pub fn pending_proposals() -> NoteQuery {
+    use crate::layers::resolve::{EVENT, LAYER, PENDING};
+    NoteQuery::of(LAYER, EVENT).in_state(PENDING)
+}
+
+/// Returns the query for runs that have no verdict yet; the key is the run's id.
+///
+/// With [`NoteQuery::in_state`] it finds those that ended in a verdict, such as `commit` or `other: answered`.
+#[cfg(feature = "decision-objects")]
+pub fn open_runs() -> NoteQuery {
+    use crate::layers::decision::{LAYER, OPEN, RUN};
+    NoteQuery::of(LAYER, RUN).in_state(OPEN)
+}

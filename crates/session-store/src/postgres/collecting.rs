@@ -1,0 +1,169 @@
+//! What is removed: sessions on request, and what nothing needs any more.
+
+use std::sync::Arc;
+
+use super::fault::Fault;
+use super::leases::{STANDING, Standing, begin_with};
+use super::links::{Link, attempt};
+use super::reading::remove;
+use super::rows::{self, Bind, get};
+use super::{Inner, unknown};
+use crate::{Collected, SessionId, StoreError};
+
+/// Parts of a session that none of its bodies names: `$1` is the session.
+const UNNAMED: &str = "FROM @parts p WHERE p.session = $1::uuid AND NOT EXISTS (
+    SELECT 1 FROM @bodies b CROSS JOIN LATERAL generate_series(0, octet_length(b.cuts) / 40 - 1) AS i
+    WHERE b.session = p.session AND b.cuts IS NOT NULL AND substring(b.cuts FROM i * 40 + 9 FOR 32) = p.digest)";
+
+impl Inner {
+    pub(super) async fn delete(self: &Arc<Self>, session: &SessionId) -> Result<(), StoreError> {
+        self.settle(session).await;
+        attempt!(self.links, |link| delete_in(&mut link, &self.channel, session))
+    }
+
+    /// Removes an import that nobody goes on with; returns whether there was one.
+    pub(super) async fn remove_import(
+        self: &Arc<Self>,
+        session: &SessionId,
+    ) -> Result<Option<Freed>, StoreError> {
+        attempt!(self.links, |link| remove_import_in(&mut link, session))
+    }
+
+    pub(super) async fn collect(self: &Arc<Self>, dry_run: bool) -> Result<Collected, StoreError> {
+        let mut collected = Collected::default();
+        for session in self.imports().await? {
+            let freed = match dry_run {
+                true => Some(attempt!(self.links, |link| count_parts(&mut link, &session))?),
+                false => self.remove_import(&session).await?,
+            };
+            if let Some(freed) = freed {
+                collected.imports += 1;
+                collected.parts += freed.parts;
+                collected.bytes += freed.bytes;
+            }
+        }
+        // A session's parts go with it. What can be left over is what somebody removed by hand.
+        let sql = "SELECT DISTINCT p.session::text AS session FROM @parts p JOIN @sessions s USING (session)
+                   WHERE s.complete";
+        let found = self.query(sql, Bind::new).await?;
+        for row in &found {
+            let session = get(row, "session").map_err(|reason| self.corrupt(reason))?;
+            let session = parse(session).map_err(|reason| self.corrupt(reason))?;
+            let freed = attempt!(self.links, |link| collect_parts(&mut link, &session, dry_run))?;
+            collected.parts += freed.parts;
+            collected.bytes += freed.bytes;
+        }
+        if !dry_run {
+            let sql = "DELETE FROM @owners WHERE alive_until < clock_timestamp() - interval '1 day'";
+            self.query(sql, Bind::new).await?;
+        }
+        Ok(collected)
+    }
+
+    /// Returns imports whose makers are gone.
+    async fn imports(self: &Arc<Self>) -> Result<Vec<SessionId>, StoreError> {
+        let sql = format!(
+            "SELECT s.session::text AS session, {STANDING}
+             FROM @sessions s LEFT JOIN @owners o USING (owner) WHERE NOT s.complete"
+        );
+        let found = self.query(&sql, Bind::new).await?;
+        let mut imports = Vec::new();
+        for row in &found {
+            let standing = Standing::of(row).map_err(|reason| self.corrupt(reason))?;
+            if standing.holder().is_none() {
+                let session = get(row, "session").and_then(parse).map_err(|reason| self.corrupt(reason))?;
+                imports.push(session);
+            }
+        }
+        Ok(imports)
+    }
+}
+
+/// What the removal of parts gave back.
+#[derive(Copy, Clone, Debug, Default)]
+pub(super) struct Freed {
+    parts: u64,
+    bytes: u64,
+}
+
+fn parse(session: String) -> Result<SessionId, String> {
+    SessionId::parse(&session).map_err(|error| error.to_string())
+}
+
+async fn delete_in(
+    link: &mut Link,
+    channel: &str,
+    session: &SessionId,
+) -> Result<Result<(), StoreError>, Fault> {
+    begin_with(link, session).await?;
+    let Some(standing) = standing_in(link, session, true).await? else {
+        return link.end(Err(unknown(session))).await;
+    };
+    if let Some(holder) = standing.holder() {
+        let error = StoreError::Locked { session: session.clone(), holder: holder.name };
+        return link.end(Err(error)).await;
+    }
+    remove(link, session).await?;
+    link.rows("SELECT pg_notify($1, $2)", Bind::new().with(channel).session(session)).await?;
+    link.end(Ok(())).await
+}
+
+async fn remove_import_in(
+    link: &mut Link,
+    session: &SessionId,
+) -> Result<Result<Option<Freed>, StoreError>, Fault> {
+    begin_with(link, session).await?;
+    let abandoned = standing_in(link, session, false).await?;
+    if abandoned.is_none_or(|standing| standing.holder().is_some()) {
+        return link.end(Ok(None)).await;
+    }
+    let freed = match count_parts(link, session).await? {
+        Ok(freed) => freed,
+        Err(error) => return link.end(Err(error)).await,
+    };
+    remove(link, session).await?;
+    link.end(Ok(Some(freed))).await
+}
+
+async fn standing_in(
+    link: &mut Link,
+    session: &SessionId,
+    complete: bool,
+) -> Result<Option<Standing>, Fault> {
+    let sql = format!(
+        "SELECT {STANDING} FROM @sessions s LEFT JOIN @owners o USING (owner)
+         WHERE s.session = $1::uuid AND s.complete = $2"
+    );
+    let found = link.rows(&sql, Bind::new().session(session).with(complete)).await?;
+    let standing = found.first().map(Standing::of).transpose();
+    standing.map_err(|reason| Fault::corrupt(link.place(), reason))
+}
+
+async fn count_parts(link: &mut Link, session: &SessionId) -> Result<Result<Freed, StoreError>, Fault> {
+    freed(link, session, "FROM @parts WHERE session = $1::uuid").await.map(Ok)
+}
+
+async fn collect_parts(
+    link: &mut Link,
+    session: &SessionId,
+    dry_run: bool,
+) -> Result<Result<Freed, StoreError>, Fault> {
+    let unnamed = freed(link, session, UNNAMED).await?;
+    if dry_run || unnamed.parts == 0 {
+        return Ok(Ok(unnamed));
+    }
+    // With the row held nobody appends what would need one of them again.
+    begin_with(link, session).await?;
+    let freed = freed(link, session, UNNAMED).await?;
+    link.rows(&format!("DELETE {UNNAMED}"), Bind::new().session(session)).await?;
+    link.end(Ok(freed)).await
+}
+
+async fn freed(link: &mut Link, session: &SessionId, which: &str) -> Result<Freed, Fault> {
+    let sql =
+        format!("SELECT count(*) AS parts, coalesce(sum(octet_length(text)), 0)::bigint AS bytes {which}");
+    let row = link.row(&sql, Bind::new().session(session)).await?;
+    let number = |column| get::<i64>(&row, column).map(rows::read);
+    let read = || Ok(Freed { parts: number("parts")?, bytes: number("bytes")? });
+    read().map_err(|reason| Fault::corrupt(link.place(), reason))
+}

@@ -1,0 +1,100 @@
+//! What the server says, in words for the one who must act, and what may be done about it.
+
+use crate::StoreError;
+
+/// Why a statement did not end well.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) error: StoreError,
+    pub(super) kind: FaultKind,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum FaultKind {
+    /// No connection could be had: nothing was sent.
+    Unreachable,
+    /// The connection broke: what was sent may have been done or not.
+    Lost,
+    /// Nobody answered in time: as when it broke, but trying again would only wait again.
+    Silent,
+    /// It was rolled back because of somebody else: trying again helps.
+    Collision,
+    /// It was refused, and will be again.
+    Refused,
+}
+
+impl Fault {
+    /// Returns the fault of a statement.
+    pub(super) fn of(place: &str, error: &sqlx::Error) -> Self {
+        let place = place.to_owned();
+        let reason = one_line(error);
+        let fault = |error, kind| Fault { error, kind };
+        match error {
+            sqlx::Error::Database(said) => {
+                let code = said.code().unwrap_or_default();
+                let reason = one_line(&said.message());
+                // postgresql.org/docs/15/errcodes-appendix.html
+                let (class, _) = code.split_at_checked(2).unwrap_or_default();
+                match (class, code.as_ref()) {
+                    (_, "40001" | "40P01" | "55P03") => {
+                        fault(StoreError::Busy { place }, FaultKind::Collision)
+                    }
+                    (_, "57P03" | "53300" | "53200" | "53400") => {
+                        fault(StoreError::Busy { place }, FaultKind::Unreachable)
+                    }
+                    (_, "53100") => fault(StoreError::Full { place }, FaultKind::Refused),
+                    (_, "57P01" | "57P02" | "57P05" | "25P03") | ("08", _) => {
+                        fault(StoreError::Io { place, reason }, FaultKind::Lost)
+                    }
+                    (_, "25006" | "3D000") | ("58", _) => {
+                        fault(StoreError::Io { place, reason }, FaultKind::Refused)
+                    }
+                    ("XX", "XX001" | "XX002") => {
+                        fault(StoreError::Corrupt { place, reason }, FaultKind::Refused)
+                    }
+                    _ => fault(StoreError::Database { place, reason }, FaultKind::Refused),
+                }
+            }
+            sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
+                fault(StoreError::Io { place, reason }, FaultKind::Lost)
+            }
+            sqlx::Error::ColumnDecode { .. }
+            | sqlx::Error::Decode(_)
+            | sqlx::Error::ColumnNotFound(_)
+            | sqlx::Error::ColumnIndexOutOfBounds { .. } => {
+                fault(StoreError::Corrupt { place, reason }, FaultKind::Refused)
+            }
+            _ => fault(StoreError::Database { place, reason }, FaultKind::Refused),
+        }
+    }
+
+    /// Returns the fault of what can never be sent.
+    pub(super) fn refused(place: &str, reason: String) -> Self {
+        Fault { error: StoreError::Database { place: place.to_owned(), reason }, kind: FaultKind::Refused }
+    }
+
+    /// Returns the fault of rows that say what cannot be.
+    pub(super) fn corrupt(place: &str, reason: String) -> Self {
+        Fault { error: StoreError::Corrupt { place: place.to_owned(), reason }, kind: FaultKind::Refused }
+    }
+}
+
+/// Returns the same error for somebody else whom it hit too.
+pub(super) fn same(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::Busy { place } => StoreError::Busy { place: place.clone() },
+        StoreError::Full { place } => StoreError::Full { place: place.clone() },
+        StoreError::Io { place, reason } => StoreError::Io { place: place.clone(), reason: reason.clone() },
+        StoreError::Corrupt { place, reason } => {
+            StoreError::Corrupt { place: place.clone(), reason: reason.clone() }
+        }
+        StoreError::Database { place, reason } => {
+            StoreError::Database { place: place.clone(), reason: reason.clone() }
+        }
+        other => StoreError::Database { place: "PostgreSQL".to_owned(), reason: other.to_string() },
+    }
+}
+
+fn one_line(text: &dyn std::fmt::Display) -> String {
+    text.to_string().replace(['\n', '\r'], " ")
+}

@@ -1,0 +1,307 @@
+//! One writer per session, by a row that says whose it is and until when its owner is known to be alive.
+//!
+//! An owner is a store of one process. It says that it is alive as long as it has leases, by the server's clock, so the
+//! clocks of processes do not matter. What fences out a writer that was declared dead too early is the token, which
+//! every append compares.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use sqlx::postgres::PgRow;
+
+use super::fault::Fault;
+use super::line::Held;
+use super::links::{Link, attempt};
+use super::rows::{self, Bind, Place, get};
+use super::{Inner, unknown};
+use crate::{Claim, Holder, Lease, SessionId, StoreError};
+
+/// The owners that live in this process. What they have given back counts as free at once, although the server hears of
+/// it a little later.
+static OWNERS: Mutex<BTreeMap<String, Weak<Claims>>> = Mutex::new(BTreeMap::new());
+
+/// What a store has claimed.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    inner: Mutex<Claimed>,
+}
+
+#[derive(Debug, Default)]
+struct Claimed {
+    last: i64,
+    // Claims that are held or being made.
+    live: BTreeSet<i64>,
+    // Claims whose end the server was not told yet.
+    ended: Vec<(SessionId, i64)>,
+}
+
+impl Claims {
+    /// Returns the number of a new claim.
+    pub(super) fn begin(&self) -> i64 {
+        let mut claimed = self.open();
+        claimed.last += 1;
+        let claim = claimed.last;
+        claimed.live.insert(claim);
+        claim
+    }
+
+    pub(super) fn end(&self, session: &SessionId, claim: i64) {
+        let mut claimed = self.open();
+        claimed.live.remove(&claim);
+        claimed.ended.push((session.clone(), claim));
+    }
+
+    /// Returns whether it is not known to have ended.
+    pub(super) fn lives(&self, claim: i64) -> bool {
+        self.open().live.contains(&claim)
+    }
+
+    /// Ends a claim that the server knows nothing of.
+    pub(super) fn forget(&self, claim: i64) {
+        self.open().live.remove(&claim);
+    }
+
+    fn open(&self) -> MutexGuard<'_, Claimed> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn owners() -> MutexGuard<'static, BTreeMap<String, Weak<Claims>>> {
+    OWNERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What stands in a session's row about its lease.
+pub(super) struct Standing {
+    owner: Option<String>,
+    claim: Option<i64>,
+    name: Option<String>,
+    alive: bool,
+    pub(super) token: u64,
+}
+
+/// What [`Standing::of`] reads, from `sessions s` and `owners o`.
+pub(super) const STANDING: &str = "s.owner::text AS owner, s.claim, s.token, o.name AS holder,
+    coalesce(o.alive_until > clock_timestamp(), false) AS alive";
+
+impl Standing {
+    pub(super) fn of(row: &PgRow) -> Result<Self, String> {
+        Ok(Standing {
+            owner: get(row, "owner")?,
+            claim: get(row, "claim")?,
+            name: get(row, "holder")?,
+            alive: get(row, "alive")?,
+            token: rows::read(get(row, "token")?),
+        })
+    }
+
+    /// Returns who holds it, if anybody alive does.
+    pub(super) fn holder(&self) -> Option<Holder> {
+        let owner = self.owner.as_ref().filter(|_| self.alive)?;
+        let here = owners().get(owner).and_then(Weak::upgrade);
+        let given_back = here.is_some_and(|claims| self.claim.is_none_or(|claim| !claims.lives(claim)));
+        (!given_back).then(|| Holder::new(self.name.clone(), self.token))
+    }
+
+    /// Lets its holder know, if that is in this process: it would find out with its next write, but what is only buffered
+    /// is acknowledged before.
+    fn end_here(&self) {
+        let here = self.owner.as_ref().and_then(|owner| owners().get(owner).and_then(Weak::upgrade));
+        if let (Some(claims), Some(claim)) = (here, self.claim) {
+            claims.forget(claim);
+        }
+    }
+
+    fn is_of(&self, owner: &str, claim: i64) -> bool {
+        self.owner.as_deref() == Some(owner) && self.claim == Some(claim)
+    }
+}
+
+impl Inner {
+    pub(super) async fn claim(
+        self: &Arc<Self>,
+        session: &SessionId,
+        how: Claim,
+    ) -> Result<Lease, StoreError> {
+        self.settle(session).await;
+        let owner = self.owner().await?;
+        let claim = self.claims.begin();
+        let claimed = attempt!(self.links, |link| claim_in(&mut link, session, how, &owner, claim));
+        let (token, place) = match claimed {
+            Ok(claimed) => claimed,
+            Err(error) => {
+                match error {
+                    StoreError::Locked { .. } | StoreError::UnknownSession { .. } => {
+                        self.claims.forget(claim);
+                    }
+                    // Nobody knows whether it was made.
+                    _ => {
+                        self.claims.end(session, claim);
+                        self.tell_ended();
+                    }
+                }
+                return Err(error);
+            }
+        };
+        let held = Held::new(Arc::clone(self), session.clone(), token, claim, place);
+        let lease = Lease::new(session.clone(), token, held);
+        if let Some(held) = lease.guard::<Held>() {
+            self.seats().insert(session.clone(), Arc::downgrade(&held));
+        }
+        Ok(lease)
+    }
+
+    /// Frees a session that its lease has let go.
+    pub(super) fn give_back(self: &Arc<Self>, session: &SessionId, claim: i64) {
+        let mut seats = self.seats();
+        if seats.get(session).is_some_and(|held| held.strong_count() == 0) {
+            seats.remove(session);
+        }
+        drop(seats);
+        self.claims.end(session, claim);
+        self.tell_ended();
+    }
+
+    pub(super) fn tell_ended(self: &Arc<Self>) {
+        let store = Arc::clone(self);
+        // What fails now is told with the next sign of life.
+        self.runtime.spawn(async move { store.release().await });
+    }
+
+    /// Tells the server which claims have ended.
+    pub(super) async fn release(self: &Arc<Self>) -> Result<(), StoreError> {
+        let Some(owner) = self.owner.get() else { return Ok(()) };
+        let ended = self.claims.open().ended.clone();
+        if ended.is_empty() {
+            return Ok(());
+        }
+        attempt!(self.links, |link| release_in(&mut link, owner, &ended))?;
+        let told: BTreeSet<i64> = ended.iter().map(|(_, claim)| *claim).collect();
+        self.claims.open().ended.retain(|(_, claim)| !told.contains(claim));
+        Ok(())
+    }
+
+    /// Returns our name as an owner, which begins to show signs of life now.
+    pub(super) async fn owner(self: &Arc<Self>) -> Result<String, StoreError> {
+        let owner = self.owner.get_or_try_init(|| async {
+            let owner = attempt!(self.links, |link| register(&mut link, self))?;
+            owners().insert(owner.clone(), Arc::downgrade(&self.claims));
+            let beating = beat(Arc::downgrade(self), self.lease_ttl / 3);
+            self.runtime.spawn(beating);
+            Ok(owner)
+        });
+        owner.await.cloned()
+    }
+
+    /// Says that we will claim nothing more.
+    pub(super) async fn retire(self: &Arc<Self>) {
+        let Some(owner) = self.owner.get() else { return };
+        let gone: Result<(), StoreError> = attempt!(self.links, |link| async {
+            let bind = Bind::new().with(owner);
+            link.rows("DELETE FROM @owners WHERE owner = $1::uuid", bind).await.map(|_| Ok(()))
+        });
+        // Otherwise it expires.
+        drop(gone);
+    }
+}
+
+/// Forgets an owner that is no more in this process.
+pub(super) fn forget(owner: &str) {
+    owners().remove(owner);
+}
+
+async fn register(link: &mut Link, store: &Inner) -> Result<Result<String, StoreError>, Fault> {
+    let query = "INSERT INTO @owners (owner, name, alive_until)
+                 VALUES (gen_random_uuid(), $1, clock_timestamp() + $2 * interval '1 millisecond')
+                 RETURNING owner::text AS owner";
+    let bind = Bind::new().with(&store.name).with(store.lease_ttl.as_millis() as f64);
+    let row = link.row(query, bind).await?;
+    get(&row, "owner").map(Ok).map_err(|reason| Fault::corrupt(link.place(), reason))
+}
+
+/// Shows signs of life until the store is gone.
+async fn beat(store: Weak<Inner>, pause: std::time::Duration) {
+    loop {
+        tokio::time::sleep(pause).await;
+        let Some(store) = store.upgrade() else { return };
+        if store.is_closed() {
+            return;
+        }
+        // What fails is tried again at the next beat; the lease may be lost by then, and the token tells.
+        if store.show_life().await.is_ok() {
+            let _ = store.release().await;
+        }
+    }
+}
+
+impl Inner {
+    async fn show_life(self: &Arc<Self>) -> Result<(), Fault> {
+        let Some(owner) = self.owner.get() else { return Ok(()) };
+        // Must not wait behind what others do.
+        let mut link = self.links.take_extra().await?;
+        let query = "INSERT INTO @owners (owner, name, alive_until)
+                     VALUES ($1::uuid, $2, clock_timestamp() + $3 * interval '1 millisecond')
+                     ON CONFLICT (owner) DO UPDATE SET alive_until = excluded.alive_until";
+        let bind = Bind::new().with(owner).with(&self.name).with(self.lease_ttl.as_millis() as f64);
+        link.rows(query, bind).await?;
+        link.keep();
+        Ok(())
+    }
+}
+
+/// Begins a transaction that holds a session's row. What is read after it is what all others have left.
+pub(super) async fn begin_with(link: &mut Link, session: &SessionId) -> Result<(), Fault> {
+    // An id has nothing in it that could end the string.
+    link.run(&format!("BEGIN; SELECT 1 FROM @sessions WHERE session = '{session}' FOR UPDATE")).await
+}
+
+async fn claim_in(
+    link: &mut Link,
+    session: &SessionId,
+    how: Claim,
+    owner: &str,
+    claim: i64,
+) -> Result<Result<(u64, Place), StoreError>, Fault> {
+    begin_with(link, session).await?;
+    let query = format!(
+        "SELECT {}, {STANDING} FROM @sessions s LEFT JOIN @owners o USING (owner)
+         WHERE s.session = $1::uuid AND s.complete",
+        rows::SESSION
+    );
+    let found = link.rows(&query, Bind::new().session(session)).await?;
+    let corrupt = |reason| Fault::corrupt(link.place(), reason);
+    let Some(row) = found.first() else {
+        return link.end(Err(unknown(session))).await;
+    };
+    let standing = Standing::of(row).map_err(corrupt)?;
+    let place = rows::place(row).map_err(corrupt)?;
+    // An answer to the first try can be lost.
+    if standing.is_of(owner, claim) {
+        return link.end(Ok((standing.token, place))).await;
+    }
+    if let Some(holder) = standing.holder().filter(|_| how == Claim::IfFree) {
+        let error = StoreError::Locked { session: session.clone(), holder: holder.name };
+        return link.end(Err(error)).await;
+    }
+    let query =
+        "UPDATE @sessions SET token = greatest(token + 1, nextval('@tokens')), owner = $2::uuid, claim = $3
+                 WHERE session = $1::uuid RETURNING token";
+    let row = link.row(query, Bind::new().session(session).with(owner).with(claim)).await?;
+    let token: i64 = get(&row, "token").map_err(|reason| Fault::corrupt(link.place(), reason))?;
+    let claimed = link.end(Ok((rows::read(token), place))).await?;
+    standing.end_here();
+    Ok(claimed)
+}
+
+async fn release_in(
+    link: &mut Link,
+    owner: &str,
+    ended: &[(SessionId, i64)],
+) -> Result<Result<(), StoreError>, Fault> {
+    let query = "UPDATE @sessions s SET owner = NULL, claim = NULL
+                 FROM unnest($1::text[]::uuid[], $2::bigint[]) AS e (session, claim)
+                 WHERE s.session = e.session AND s.claim = e.claim AND s.owner = $3::uuid";
+    let sessions: Vec<&str> = ended.iter().map(|(session, _)| session.as_str()).collect();
+    let claims: Vec<i64> = ended.iter().map(|(_, claim)| *claim).collect();
+    link.rows(query, Bind::new().with(sessions).with(claims).with(owner)).await?;
+    Ok(Ok(()))
+}

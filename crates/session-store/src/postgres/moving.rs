@@ -1,0 +1,254 @@
+//! The statement that moves sessions on: one for all batches that are written together.
+
+use std::collections::BTreeSet;
+
+use super::fault::Fault;
+use super::keys::{self, KeyColumns};
+use super::leases::begin_with;
+use super::line::{Held, Job};
+use super::links::Link;
+use super::rows::{self, Bind, Columns, Place, get, stored};
+use super::writing::flushed;
+use crate::{InboxId, SessionId, StoreError};
+
+/// How many bytes of bodies one statement takes.
+pub(super) const BYTES: usize = 8 * 1024 * 1024;
+
+/// Moves sessions from where their first job begins to where the last one ends, all that are there still; returns which
+/// were.
+pub(super) async fn move_sessions(
+    link: &mut Link,
+    channel: &str,
+    flights: &[(&Held, &[Job])],
+) -> Result<BTreeSet<String>, Fault> {
+    let mut columns = Columns::default();
+    for (held, jobs) in flights {
+        for kept in jobs.iter().flat_map(|job| &job.kept) {
+            columns.push(&held.session, kept);
+        }
+    }
+    move_with(link, channel, flights, columns).await
+}
+
+/// The same for one job that is too large for one statement.
+pub(super) async fn move_in_steps(
+    link: &mut Link,
+    channel: &str,
+    held: &Held,
+    job: &Job,
+) -> Result<bool, Fault> {
+    begin_with(link, &held.session).await?;
+    let jobs = std::slice::from_ref(job);
+    let moved = !move_with(link, channel, &[(held, jobs)], Columns::default()).await?.is_empty();
+    if moved {
+        let mut step = Columns::default();
+        let mut bytes = 0;
+        for kept in &job.kept {
+            if bytes > 0 && bytes + kept.body.len() > BYTES {
+                insert(link, &held.session, std::mem::take(&mut step)).await?;
+                bytes = 0;
+            }
+            bytes += kept.body.len() + 256;
+            step.push(&held.session, kept);
+        }
+        insert(link, &held.session, step).await?;
+    }
+    let ended: Result<(), StoreError> = Ok(());
+    let _ = link.end(ended).await?;
+    Ok(moved)
+}
+
+/// Inserts records of a session whose row is ours for the length of a transaction.
+pub(super) async fn insert(link: &mut Link, session: &SessionId, mut columns: Columns) -> Result<(), Fault> {
+    let mut query = "WITH moved AS (SELECT $1::uuid AS session)".to_owned();
+    let mut bind = Bind::new().session(session);
+    add_records(&mut query, &mut bind, 2, &mut columns);
+    query += " SELECT 1";
+    link.rows(&query, bind).await.map(drop)
+}
+
+/// Adds the insertion of records to a statement whose next argument is `$first`.
+pub(super) fn add_records(query: &mut String, bind: &mut Bind, first: usize, columns: &mut Columns) {
+    let mut next = first;
+    let mut bound = std::mem::take(bind);
+    if columns.has_parts() {
+        *query += &format!(", {}", rows::insert_parts(next));
+        bound = columns.bind_parts(bound);
+        next += 3;
+    }
+    if !columns.is_empty() {
+        *query += &format!(", {}", rows::insert_records(next));
+        bound = columns.bind_records(bound);
+    }
+    *bind = bound;
+}
+
+async fn move_with(
+    link: &mut Link,
+    channel: &str,
+    flights: &[(&Held, &[Job])],
+    mut columns: Columns,
+) -> Result<BTreeSet<String>, Fault> {
+    let mut moves = Moves::default();
+    let mut letters = Letters::default();
+    let mut key_columns = KeyColumns::default();
+    for (held, jobs) in flights {
+        let (Some(first), Some(last)) = (jobs.first(), jobs.last()) else { continue };
+        moves.push(held, first.base, last.after);
+        for job in *jobs {
+            letters.push(&held.session, &job.letters, job.after.tally.seq);
+            key_columns.push(&held.session, &job.keys);
+        }
+    }
+    let sync = flushed(flights.iter().flat_map(|(_, jobs)| jobs.iter()));
+    let bind = Bind::new().with(channel.to_owned()).with(sync);
+    let mut bind = moves.bind(bind);
+    let mut next = 3 + MOVE_ARGUMENTS;
+    let mut query = format!("WITH {}", wanted(3));
+    let mut conditions = String::new();
+    let with_letters = !letters.letter.is_empty();
+    if with_letters {
+        query += &format!(", {}", given_letters(next));
+        bind = letters.bind(bind);
+        next += 3;
+        conditions += LETTERS_WAIT;
+    }
+    let with_keys = !key_columns.is_empty();
+    if with_keys {
+        query += &format!(", {}", keys::given_keys(next));
+        bind = key_columns.bind(bind);
+        next += 7;
+        conditions += KEYS_ARE_NEW;
+    }
+    query += &format!(", {MOVED}{conditions} RETURNING s.session)");
+    if with_letters {
+        query += &format!(", {CONSUME}");
+    }
+    if with_keys {
+        query += &format!(", {}", keys::INSERT_KEYS);
+    }
+    add_records(&mut query, &mut bind, next, &mut columns);
+    query += " SELECT session::text AS session, pg_notify($1, session::text)::text,
+                   CASE WHEN $2 THEN '' ELSE set_config('synchronous_commit', 'off', true) END
+               FROM moved";
+    let found = link.rows(&query, bind).await?;
+    let moved: Result<BTreeSet<String>, String> = found.iter().map(|row| get(row, "session")).collect();
+    moved.map_err(|reason| Fault::corrupt(link.place(), reason))
+}
+
+/// The `UPDATE` that lets a batch in; to be continued with more conditions. What it compares is all that decides: a
+/// session whose row is at the same place under the same lease has the same letters and keys.
+const MOVED: &str = "moved AS (
+    UPDATE @sessions s SET records = w.records, consumed = w.consumed, nodes = w.nodes, head = w.head,
+        updated_at = w.updated_at, bytes = w.bytes, digest = w.digest
+    FROM wanted w
+    WHERE s.session = w.session AND s.complete AND s.token = w.token AND s.records = w.at_records
+        AND s.consumed = w.at_consumed AND s.digest = w.at_digest";
+
+const LETTERS_WAIT: &str = " AND w.consumed - w.at_consumed = (
+    SELECT count(*) FROM given_letters g JOIN @letters l USING (session, letter)
+    WHERE g.session = w.session AND l.consumed IS NULL)";
+
+const CONSUME: &str = "consume AS (
+    UPDATE @letters l SET consumed = g.seq FROM given_letters g
+    WHERE l.session = g.session AND l.letter = g.letter AND g.session IN (SELECT session FROM moved))";
+
+const KEYS_ARE_NEW: &str = " AND NOT EXISTS (
+    SELECT 1 FROM given_keys g JOIN @keys k USING (session, name) WHERE g.session = w.session AND g.once)";
+
+/// From where to where sessions are moved.
+#[derive(Default)]
+struct Moves {
+    session: Vec<String>,
+    token: Vec<i64>,
+    at_records: Vec<i64>,
+    at_consumed: Vec<i64>,
+    at_digest: Vec<Vec<u8>>,
+    records: Vec<i64>,
+    consumed: Vec<i64>,
+    nodes: Vec<i64>,
+    head: Vec<i64>,
+    updated_at: Vec<i64>,
+    bytes: Vec<i64>,
+    digest: Vec<Vec<u8>>,
+}
+
+const MOVE_ARGUMENTS: usize = 12;
+
+impl Moves {
+    fn push(&mut self, held: &Held, base: Place, after: Place) {
+        self.session.push(held.session.to_string());
+        self.token.push(stored(held.token));
+        self.at_records.push(stored(base.tally.seq));
+        self.at_consumed.push(stored(base.consumed));
+        self.at_digest.push(base.tally.digest.as_bytes().to_vec());
+        self.records.push(stored(after.tally.seq));
+        self.consumed.push(stored(after.consumed));
+        self.nodes.push(stored(after.tally.nodes));
+        self.head.push(after.tally.head.index() as i64);
+        self.updated_at.push(stored(after.tally.updated_at.0));
+        self.bytes.push(stored(after.tally.bytes));
+        self.digest.push(after.tally.digest.as_bytes().to_vec());
+    }
+
+    fn bind(self, bind: Bind) -> Bind {
+        bind.with(self.session)
+            .with(self.token)
+            .with(self.at_records)
+            .with(self.at_consumed)
+            .with(self.at_digest)
+            .with(self.records)
+            .with(self.consumed)
+            .with(self.nodes)
+            .with(self.head)
+            .with(self.updated_at)
+            .with(self.bytes)
+            .with(self.digest)
+    }
+}
+
+fn wanted(first: usize) -> String {
+    let n = |offset: usize| first + offset;
+    format!(
+        "wanted AS (
+            SELECT * FROM unnest(${}::text[]::uuid[], ${}::bigint[], ${}::bigint[], ${}::bigint[], ${}::bytea[],
+                ${}::bigint[], ${}::bigint[], ${}::bigint[], ${}::bigint[], ${}::bigint[], ${}::bigint[], ${}::bytea[])
+            AS w (session, token, at_records, at_consumed, at_digest, records, consumed, nodes, head, updated_at, bytes,
+                digest)
+        )",
+        n(0), n(1), n(2), n(3), n(4), n(5), n(6), n(7), n(8), n(9), n(10), n(11)
+    )
+}
+
+/// The letters that batches consume, with the last record of each batch.
+#[derive(Default)]
+struct Letters {
+    session: Vec<String>,
+    letter: Vec<i64>,
+    seq: Vec<i64>,
+}
+
+impl Letters {
+    fn push(&mut self, session: &SessionId, letters: &[InboxId], seq: u64) {
+        for letter in letters {
+            self.session.push(session.to_string());
+            self.letter.push(stored(letter.0));
+            self.seq.push(stored(seq));
+        }
+    }
+
+    fn bind(self, bind: Bind) -> Bind {
+        bind.with(self.session).with(self.letter).with(self.seq)
+    }
+}
+
+fn given_letters(first: usize) -> String {
+    format!(
+        "given_letters AS (
+            SELECT * FROM unnest(${}::text[]::uuid[], ${}::bigint[], ${}::bigint[]) AS g (session, letter, seq)
+        )",
+        first,
+        first + 1,
+        first + 2
+    )
+}

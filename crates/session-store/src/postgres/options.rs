@@ -1,0 +1,143 @@
+//! How a database is reached.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::ConnectOptions;
+use sqlx::postgres::PgConnectOptions;
+
+use crate::StoreError;
+
+/// Where a PostgreSQL database is and how it is used.
+///
+/// What is secret in the URL is never printed, neither by `Debug` nor in an error.
+#[derive(Clone)]
+pub struct PostgresOptions {
+    url: String,
+    pub(super) schema: String,
+    pub(super) connections: usize,
+    pub(super) lease_ttl: Duration,
+    pub(super) patience: Duration,
+    pub(super) statement_timeout: Duration,
+    pub(super) name: String,
+}
+
+impl PostgresOptions {
+    /// Returns the options for a URL such as `postgres://user@host:5432/database?sslmode=verify-full`. What it does not
+    /// say is taken from the variables that PostgreSQL's own programs read, such as `PGPASSWORD`.
+    pub fn new(url: impl Into<String>) -> Self {
+        PostgresOptions {
+            url: url.into(),
+            schema: "trunkline".to_owned(),
+            connections: 8,
+            lease_ttl: Duration::from_secs(10),
+            patience: Duration::from_secs(5),
+            statement_timeout: Duration::from_secs(30),
+            name: format!("process {}", std::process::id()),
+        }
+    }
+
+    /// Sets the schema that holds the tables, `trunkline` otherwise. Each schema is a store of its own.
+    #[must_use]
+    pub fn schema(mut self, schema: impl Into<String>) -> Self {
+        self.schema = schema.into();
+        self
+    }
+
+    /// Sets how many connections are open at once at most, 8 otherwise, at least 1; one more renews leases, and one more
+    /// listens while somebody waits.
+    #[must_use]
+    pub fn connections(mut self, connections: usize) -> Self {
+        self.connections = connections.max(1);
+        self
+    }
+
+    /// Sets for how long leases last after the last sign of life of their store, 10 seconds otherwise. They are renewed
+    /// three times as often.
+    #[must_use]
+    pub fn lease_ttl(mut self, ttl: Duration) -> Self {
+        // Less than a millisecond could not be renewed in time.
+        self.lease_ttl = ttl.max(Duration::from_millis(1));
+        self
+    }
+
+    /// Sets how long to wait for a connection before a call fails with [`StoreError::Busy`], 5 seconds otherwise: a server
+    /// that is restarted within that time is not noticed.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Sets how long one statement may take before its connection is given up, 30 seconds otherwise.
+    #[must_use]
+    pub fn statement_timeout(mut self, timeout: Duration) -> Self {
+        self.statement_timeout = timeout;
+        self
+    }
+
+    /// Sets what others are told of who holds a lease, `process 4711` otherwise. Where stores are on many machines, the
+    /// machine belongs into it.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        // PostgreSQL has no place for NUL.
+        self.name = name.into().replace('\0', "");
+        self
+    }
+
+    /// Returns what connects, and the name of the place without anything secret.
+    pub(super) fn connect(&self) -> Result<(PgConnectOptions, String), StoreError> {
+        let unusable =
+            |reason: String| StoreError::Database { place: "the PostgreSQL URL".to_owned(), reason };
+        // The parser's own words could repeat a piece of the URL.
+        let options = PgConnectOptions::from_str(&self.url)
+            .map_err(|_| {
+                unusable("it cannot be read; write it like postgres://user@host:5432/database".to_owned())
+            })?
+            .disable_statement_logging();
+        let options = match options.get_application_name() {
+            Some(_) => options,
+            None => options.application_name("trunkline"),
+        };
+        let first = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+        let fits = |byte: u8| first(byte) || byte.is_ascii_digit();
+        let schema = self.schema.as_bytes();
+        // 63 bytes: the longest name that PostgreSQL keeps whole; `pg_` is its own.
+        if !schema.first().is_some_and(|byte| first(*byte))
+            || !schema.iter().all(|byte| fits(*byte))
+            || schema.len() > 63
+            || self.schema.starts_with("pg_")
+        {
+            let reason = format!("{:?} is not a name for a schema: use a-z, 0-9 and _", self.schema);
+            return Err(StoreError::Database { place: place(&options), reason });
+        }
+        let place = place(&options);
+        Ok((options, place))
+    }
+}
+
+fn place(options: &PgConnectOptions) -> String {
+    let host = match options.get_socket() {
+        Some(socket) => socket.to_string_lossy().into_owned(),
+        None => options.get_host().to_owned(),
+    };
+    // Without a name the server takes that of the user, which is not ours to print.
+    let database = options.get_database().unwrap_or_default();
+    format!("postgres://{host}:{}/{database}", options.get_port())
+}
+
+impl fmt::Debug for PostgresOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = PgConnectOptions::from_str(&self.url).map(|options| place(&options));
+        f.debug_struct("PostgresOptions")
+            .field("place", &place.unwrap_or_default())
+            .field("schema", &self.schema)
+            .field("connections", &self.connections)
+            .field("lease_ttl", &self.lease_ttl)
+            .field("patience", &self.patience)
+            .field("statement_timeout", &self.statement_timeout)
+            .field("name", &self.name)
+            .finish()
+    }
+}

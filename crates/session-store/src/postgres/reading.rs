@@ -1,0 +1,315 @@
+//! What is read, and the small writes that need no lease.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sqlx::postgres::PgRow;
+use trunkline_message_tree::{Entry, Message, NodeId, Timestamp, TreeError};
+
+use super::fault::Fault;
+use super::leases::{STANDING, Standing};
+use super::links::{Link, Tries, attempt};
+use super::rows::{self, Bind, RECORD, SESSION, get, stored};
+use super::{Inner, unknown};
+use crate::{
+    Activity, Amend, Digest, FoundNote, Holder, InboxId, Kept, Letter, LetterState, NoteQuery, Outline,
+    Record, SessionId, SessionInfo, Spine, StoreError,
+};
+
+/// A page has not many more bytes of bodies than this.
+const PAGE_BYTES: i64 = 8 * 1024 * 1024;
+
+impl Inner {
+    /// Runs a query that may be run again.
+    pub(super) async fn query(
+        self: &Arc<Self>,
+        sql: &str,
+        bind: impl Fn() -> Bind,
+    ) -> Result<Vec<PgRow>, StoreError> {
+        attempt!(self.links, |link| async { link.rows(sql, bind()).await.map(Ok) })
+    }
+
+    /// Returns the only row about a session.
+    async fn row_of(self: &Arc<Self>, session: &SessionId, sql: &str) -> Result<PgRow, StoreError> {
+        let found = self.query(sql, || Bind::new().session(session)).await?;
+        found.into_iter().next().ok_or_else(|| unknown(session))
+    }
+
+    pub(super) fn corrupt(&self, reason: String) -> StoreError {
+        StoreError::Corrupt { place: self.links.place().to_owned(), reason }
+    }
+
+    pub(super) async fn info(self: &Arc<Self>, session: &SessionId) -> Result<SessionInfo, StoreError> {
+        self.settle(session).await;
+        let sql = format!("SELECT {SESSION} FROM @sessions s WHERE s.session = $1::uuid AND s.complete");
+        let row = self.row_of(session, &sql).await?;
+        rows::info(&row).map_err(|reason| self.corrupt(reason))
+    }
+
+    pub(super) async fn sessions(self: &Arc<Self>) -> Result<Vec<SessionInfo>, StoreError> {
+        self.settle_all().await;
+        let sql = format!("SELECT {SESSION} FROM @sessions s WHERE s.complete");
+        let found = self.query(&sql, Bind::new).await?;
+        let list: Result<Vec<SessionInfo>, String> = found.iter().map(rows::info).collect();
+        let mut list = list.map_err(|reason| self.corrupt(reason))?;
+        list.sort_by(SessionInfo::newest_first);
+        Ok(list)
+    }
+
+    pub(super) async fn holder(self: &Arc<Self>, session: &SessionId) -> Result<Option<Holder>, StoreError> {
+        let sql = format!(
+            "SELECT {STANDING} FROM @sessions s LEFT JOIN @owners o USING (owner)
+             WHERE s.session = $1::uuid AND s.complete"
+        );
+        let row = self.row_of(session, &sql).await?;
+        let standing = Standing::of(&row).map_err(|reason| self.corrupt(reason))?;
+        Ok(standing.holder())
+    }
+
+    pub(super) async fn read(
+        self: &Arc<Self>,
+        session: &SessionId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Kept>, StoreError> {
+        self.settle(session).await;
+        // The bodies of a page are fetched only as far as they fit.
+        let sql = format!(
+            "SELECT {RECORD} FROM (
+                 SELECT *, sum(bytes) OVER (ORDER BY seq) - bytes AS before FROM (
+                     SELECT * FROM @records WHERE session = $1::uuid AND seq > $2 ORDER BY seq LIMIT $3
+                 ) page
+             ) r LEFT JOIN @bodies b ON b.session = r.session AND b.seq = r.seq
+             WHERE r.before < $4 AND EXISTS (SELECT 1 FROM @sessions s WHERE s.session = $1::uuid AND s.complete)
+             ORDER BY r.seq"
+        );
+        // No log is longer than what the database can count.
+        let after = i64::try_from(after).unwrap_or(i64::MAX);
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let bind = || Bind::new().session(session).with(after).with(limit).with(PAGE_BYTES);
+        let found = self.query(&sql, bind).await?;
+        if found.is_empty() {
+            self.must_exist(session).await?;
+        }
+        found.iter().map(|row| rows::kept(row, session)).collect()
+    }
+
+    async fn must_exist(self: &Arc<Self>, session: &SessionId) -> Result<(), StoreError> {
+        let sql = "SELECT 1 FROM @sessions WHERE session = $1::uuid AND complete";
+        self.row_of(session, sql).await.map(drop)
+    }
+
+    pub(super) async fn outline(self: &Arc<Self>, session: &SessionId) -> Result<Outline, StoreError> {
+        self.settle(session).await;
+        let sql = "SELECT s.nodes, s.head, s.records, b.children, b.parents
+                   FROM @sessions s CROSS JOIN LATERAL (
+                       SELECT array_agg(node ORDER BY node) AS children, array_agg(parent ORDER BY node) AS parents
+                       FROM @records r WHERE r.session = s.session AND kind <= 1 AND parent <> node - 1
+                   ) b WHERE s.session = $1::uuid AND s.complete";
+        let row = self.row_of(session, sql).await?;
+        let read = || -> Result<Outline, String> {
+            let nodes = rows::read(get(&row, "nodes")?);
+            let head = rows::node(&row, "head")?.ok_or("the head is missing")?;
+            let children = get::<Option<Vec<i64>>>(&row, "children")?.unwrap_or_default();
+            let parents = get::<Option<Vec<i64>>>(&row, "parents")?.unwrap_or_default();
+            let pairs = children.into_iter().zip(parents);
+            let branches: Result<Vec<(NodeId, NodeId)>, String> = pairs
+                .map(|(node, parent)| Ok((rows::node_of(node, "node")?, rows::node_of(parent, "parent")?)))
+                .collect();
+            Outline::new(nodes, head, branches?)
+        };
+        let seq = get::<i64>(&row, "records").map(rows::read).unwrap_or_default();
+        read().map_err(|reason| StoreError::BadRecord { session: session.clone(), seq, reason })
+    }
+
+    pub(super) async fn messages(
+        self: &Arc<Self>,
+        session: &SessionId,
+        nodes: &[NodeId],
+    ) -> Result<Vec<Message>, StoreError> {
+        let info = self.info(session).await?;
+        let sql = format!(
+            "SELECT {RECORD} FROM @records r LEFT JOIN @bodies b USING (session, seq)
+             WHERE r.session = $1::uuid AND r.node = ANY ($2) AND r.kind <= 1"
+        );
+        let numbers: Vec<i64> = nodes.iter().map(|node| node.index() as i64).collect();
+        let found = self.query(&sql, || Bind::new().session(session).with(&numbers)).await?;
+        let mut by_node = BTreeMap::new();
+        for row in &found {
+            by_node.insert(get::<i64>(row, "node").map_err(|reason| self.corrupt(reason))?, row);
+        }
+        let newest = u32::try_from(info.nodes.saturating_sub(1)).unwrap_or(u32::MAX);
+        let message = |node: &NodeId| {
+            let missing = || StoreError::Misfit {
+                session: session.clone(),
+                seq: info.records,
+                source: TreeError::UnknownNode { node: *node, newest: NodeId::new(newest) },
+            };
+            let row = by_node.get(&(node.index() as i64)).ok_or_else(missing)?;
+            match rows::kept(row, session)?.record(session)? {
+                Record::Entry(Entry::Node { message, .. }) => Ok(message),
+                _ => Err(missing()),
+            }
+        };
+        nodes.iter().map(message).collect()
+    }
+
+    pub(super) async fn blob(
+        self: &Arc<Self>,
+        session: &SessionId,
+        digest: &Digest,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        self.settle(session).await;
+        let sql = format!(
+            "SELECT {RECORD} FROM @records r LEFT JOIN @bodies b USING (session, seq)
+             WHERE r.session = $1::uuid AND r.content = $2 AND r.kind = 4 ORDER BY r.seq LIMIT 1"
+        );
+        let bind = || Bind::new().session(session).with(digest.as_bytes().as_slice());
+        let found = self.query(&sql, bind).await?;
+        // Of a session that was deleted or is being imported nothing is said.
+        self.must_exist(session).await?;
+        match found.first().map(|row| rows::kept(row, session)?.record(session)).transpose()? {
+            Some(Record::Blob(blob)) => Ok(Some(blob.bytes)),
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) async fn amend(self: &Arc<Self>, session: &SessionId, amend: Amend) -> Result<(), StoreError> {
+        let sql = "UPDATE @sessions SET title = coalesce($2, title), tags = coalesce($3, tags),
+                       archived = coalesce($4, archived)
+                   WHERE session = $1::uuid AND complete RETURNING 1";
+        let tags: Option<Vec<&String>> = amend.tags.as_ref().map(|tags| tags.iter().collect());
+        let bind = || Bind::new().session(session).with(&amend.title).with(tags.clone()).with(amend.archived);
+        let found = self.query(sql, bind).await?;
+        found.first().map(drop).ok_or_else(|| unknown(session))
+    }
+
+    pub(super) async fn post(
+        self: &Arc<Self>,
+        session: &SessionId,
+        kind: &str,
+        body: &str,
+        at: Timestamp,
+    ) -> Result<InboxId, StoreError> {
+        let sql = "WITH moved AS (
+                       UPDATE @sessions SET letters = letters + 1 WHERE session = $1::uuid AND complete
+                       RETURNING session, letters
+                   ), posted AS (
+                       INSERT INTO @letters (session, letter, at, kind, body)
+                       SELECT session, letters, $2, $3, $4 FROM moved
+                   )
+                   SELECT letters, pg_notify($5, session::text)::text FROM moved";
+        let mut tries = Tries::once();
+        loop {
+            let mut link = self.links.take_alive().await.map_err(|fault| fault.error)?;
+            let bind = Bind::new().session(session).with(stored(at.0)).with(kind).with(body);
+            match link.rows(sql, bind.with(&self.channel)).await {
+                Ok(found) => {
+                    link.keep();
+                    let row = found.first().ok_or_else(|| unknown(session))?;
+                    let letter: i64 = get(row, "letters").map_err(|reason| self.corrupt(reason))?;
+                    return Ok(InboxId(rows::read(letter)));
+                }
+                // A letter that may have been posted is not posted again.
+                Err(fault) => tries.after(fault, &self.links)?,
+            }
+        }
+    }
+
+    pub(super) async fn inbox(self: &Arc<Self>, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
+        let sql = "SELECT letter, at, kind, body FROM @letters
+                   WHERE session = $1::uuid AND consumed IS NULL ORDER BY letter";
+        let found = self.query(sql, || Bind::new().session(session)).await?;
+        if found.is_empty() {
+            self.must_exist(session).await?;
+        }
+        let list: Result<Vec<Letter>, String> = found.iter().map(rows::letter).collect();
+        list.map_err(|reason| self.corrupt(format!("inbox of session {session}: {reason}")))
+    }
+
+    pub(super) async fn letter(
+        self: &Arc<Self>,
+        session: &SessionId,
+        letter: InboxId,
+    ) -> Result<LetterState, StoreError> {
+        let sql = "SELECT consumed FROM @letters WHERE session = $1::uuid AND letter = $2";
+        let bind = || Bind::new().session(session).with(stored(letter.0));
+        let found = self.query(sql, bind).await?;
+        let Some(row) = found.first() else {
+            self.must_exist(session).await?;
+            return Err(StoreError::NoSuchLetter { session: session.clone(), letter });
+        };
+        let consumed: Option<i64> = get(row, "consumed").map_err(|reason| self.corrupt(reason))?;
+        Ok(consumed.map_or(LetterState::Waiting, |seq| LetterState::Consumed { seq: rows::read(seq) }))
+    }
+
+    pub(super) async fn notes(self: &Arc<Self>, query: &NoteQuery) -> Result<Vec<FoundNote>, StoreError> {
+        match &query.session {
+            Some(session) => {
+                self.settle(session).await;
+                self.must_exist(session).await?;
+            }
+            None => self.settle_all().await,
+        }
+        let words = [&query.layer, &query.kind, &query.key, &query.state];
+        if words.iter().any(|word| word.as_ref().is_some_and(|word| word.contains('\0'))) {
+            // Nothing has such a name, and the server would not even take the question.
+            return Ok(Vec::new());
+        }
+        // What narrows the search in the index; what is found is compared word by word.
+        let topic =
+            query.layer.as_ref().zip(query.kind.as_ref()).map(|(layer, kind)| rows::hash(&[layer, kind]));
+        let state = query.state.as_ref().map(|state| rows::hash(&[state]));
+        let sql = format!(
+            "SELECT k.session::text AS session, {RECORD} FROM @keys k JOIN @sessions s USING (session)
+             JOIN @records r ON r.session = k.session AND r.seq = k.last
+             LEFT JOIN @bodies b ON b.session = k.session AND b.seq = k.last
+             WHERE s.complete{}{}{}
+                 AND ($4::text IS NULL OR r.layer = $4) AND ($5::text IS NULL OR r.name = $5)
+                 AND ($6::text IS NULL OR r.key = $6)",
+            // A condition that is there or not lets the index be used where a parameter that may be null would not.
+            if query.session.is_some() { " AND k.session = $1::uuid" } else { " AND $1::text IS NULL" },
+            if topic.is_some() { " AND k.topic = $2" } else { " AND $2::bigint IS NULL" },
+            if state.is_some() { " AND k.state = $3" } else { " AND $3::bigint IS NULL" },
+        );
+        let bind = || {
+            let bind =
+                Bind::new().with(query.session.as_ref().map(SessionId::as_str)).with(topic).with(state);
+            bind.with(&query.layer).with(&query.kind).with(&query.key)
+        };
+        let found = self.query(&sql, bind).await?;
+        let mut list = Vec::with_capacity(found.len());
+        for row in &found {
+            let session: String = get(row, "session").map_err(|reason| self.corrupt(reason))?;
+            let session = SessionId::parse(&session).map_err(|error| self.corrupt(error.to_string()))?;
+            let kept = rows::kept(row, &session)?;
+            let Spine::Note { layer, kind, at, key: Some(key) } = kept.spine else {
+                let reason = "a key names it, and it has none".to_owned();
+                return Err(StoreError::BadRecord { session, seq: kept.seq, reason });
+            };
+            let note = FoundNote { session, seq: kept.seq, layer, kind, at, key, body: kept.body };
+            if query.fits(&note) {
+                list.push(note);
+            }
+        }
+        list.sort_by(|one, other| (&one.session, one.seq).cmp(&(&other.session, other.seq)));
+        Ok(list)
+    }
+
+    pub(super) async fn activity(self: &Arc<Self>, session: &SessionId) -> Result<Activity, StoreError> {
+        self.settle(session).await;
+        let sql = "SELECT records, letters, consumed FROM @sessions WHERE session = $1::uuid AND complete";
+        let row = self.row_of(session, sql).await?;
+        let number = |column| get::<i64>(&row, column).map(rows::read).map_err(|reason| self.corrupt(reason));
+        Ok(Activity::new(number("records")?, number("letters")?, number("consumed")?))
+    }
+}
+
+/// Removes all rows of a session within a transaction.
+pub(super) async fn remove(link: &mut Link, session: &SessionId) -> Result<(), Fault> {
+    for table in ["bodies", "records", "parts", "keys", "letters", "sessions"] {
+        let sql = format!("DELETE FROM @{table} WHERE session = $1::uuid");
+        link.rows(&sql, Bind::new().session(session)).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,296 @@
+//! Writes what stands in line, batches of many sessions in one statement.
+//!
+//! One statement is one trip to the server, one transaction and one flush, however many sessions are in it. It moves the
+//! row of each session whose lease and place are still what the batch expects, and inserts only for those; for the
+//! others it does nothing, and we look why. So it may be sent again after a lost connection: what was written the first
+//! time is found to be there, by its digest.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use super::fault::{Fault, FaultKind, same};
+use super::leases::{STANDING, Standing};
+use super::line::{Held, Job};
+use super::links::{Link, Tries, attempt};
+use super::moving::{BYTES, move_in_steps, move_sessions};
+use super::rows::{self, Bind, Place, get, stored};
+use super::{Inner, unknown};
+use crate::{Durability, InboxId, SessionId, StoreError};
+
+/// How many connections write at once at most: while one waits for the flush, the other collects what came meanwhile.
+const WRITERS: usize = 2;
+
+/// How many sessions one statement takes.
+const SESSIONS: usize = 64;
+
+/// Who has something in line.
+#[derive(Default)]
+pub(super) struct Ready {
+    waiting: VecDeque<Arc<Held>>,
+    writers: usize,
+}
+
+/// What one session writes next.
+struct Flight {
+    held: Arc<Held>,
+    jobs: Vec<Job>,
+}
+
+impl Flight {
+    fn bytes(&self) -> usize {
+        self.jobs.iter().map(|job| job.bytes).sum()
+    }
+}
+
+impl Inner {
+    /// Has a line written as soon as a connection is free.
+    pub(super) fn write_soon(self: &Arc<Self>, held: Arc<Held>) {
+        let mut ready = self.ready();
+        ready.waiting.push_back(held);
+        if ready.writers < WRITERS {
+            ready.writers += 1;
+            let writer = Arc::clone(self);
+            self.runtime.spawn(async move { writer.write_lines().await });
+        }
+    }
+
+    async fn write_lines(self: Arc<Self>) {
+        while let Some(flights) = self.next_flights() {
+            self.fly(flights).await;
+        }
+    }
+
+    /// Takes what one statement can carry, or ends the writer.
+    fn next_flights(&self) -> Option<Vec<Flight>> {
+        let mut ready = self.ready();
+        let mut flights = Vec::new();
+        let mut bytes = 0;
+        while flights.len() < SESSIONS && bytes < BYTES {
+            let Some(held) = ready.waiting.pop_front() else { break };
+            let flight = Flight { jobs: held.take(BYTES - bytes), held };
+            bytes += flight.bytes();
+            flights.push(flight);
+        }
+        if flights.is_empty() {
+            ready.writers = ready.writers.saturating_sub(1);
+            return None;
+        }
+        Some(flights)
+    }
+
+    async fn fly(self: &Arc<Self>, flights: Vec<Flight>) {
+        let (alone, mut together): (Vec<Flight>, Vec<Flight>) = flights
+            .into_iter()
+            .partition(|flight| flight.bytes() > BYTES || flight.jobs.iter().any(Job::is_doomed));
+        let mut failed: Vec<Flight> = alone;
+        if !together.is_empty() {
+            // Whoever else writes several rows has them in the same order, so that nobody waits in a circle.
+            together.sort_by(|one, other| one.held.session.cmp(&other.held.session));
+            match self.write_together(&together).await {
+                Ok((moved, level)) => {
+                    let (done, not): (Vec<Flight>, Vec<Flight>) =
+                        together.into_iter().partition(|flight| moved.contains(flight.held.session.as_str()));
+                    for flight in done {
+                        let landed = flight.jobs.into_iter().map(|job| (job, Ok(level))).collect();
+                        flight.held.land(landed);
+                    }
+                    failed.extend(not);
+                }
+                Err(Fault { error, kind: FaultKind::Unreachable | FaultKind::Silent }) => {
+                    for flight in together {
+                        flight.held.land_all(flight.jobs, &error);
+                    }
+                }
+                Err(fault) => {
+                    if fault.kind == FaultKind::Lost {
+                        self.links.distrust();
+                    }
+                    failed.extend(together);
+                }
+            }
+        }
+        let mut away = None;
+        for flight in failed {
+            match &away {
+                Some(error) => flight.held.land_all(flight.jobs, error),
+                None => away = self.write_alone(flight).await,
+            }
+        }
+    }
+
+    async fn write_together(
+        self: &Arc<Self>,
+        flights: &[Flight],
+    ) -> Result<(BTreeSet<String>, Durability), Fault> {
+        let mut link = self.links.take().await?;
+        let jobs: Vec<(&Held, &[Job])> =
+            flights.iter().map(|flight| (&*flight.held, flight.jobs.as_slice())).collect();
+        let moved = move_sessions(&mut link, &self.channel, &jobs).await?;
+        let level = level(&link, jobs.iter().flat_map(|(_, jobs)| jobs.iter()));
+        link.keep();
+        Ok((moved, level))
+    }
+
+    /// Writes the batches of one session one after the other; returns the error that will hit the others too.
+    async fn write_alone(self: &Arc<Self>, flight: Flight) -> Option<StoreError> {
+        let Flight { held, jobs } = flight;
+        let mut landed = Vec::with_capacity(jobs.len());
+        let mut away: Option<StoreError> = None;
+        for job in jobs {
+            let result = match &away {
+                Some(error) => Err(same(error)),
+                None => self.write_one(&held, &job).await,
+            };
+            if let Err(error @ (StoreError::Busy { .. } | StoreError::Io { .. })) = &result {
+                away.get_or_insert_with(|| same(error));
+            }
+            landed.push((job, result));
+        }
+        held.land(landed);
+        away
+    }
+
+    async fn write_one(self: &Arc<Self>, held: &Held, job: &Job) -> Result<Durability, StoreError> {
+        let mut tries = Tries::default();
+        // A row that was moved by nobody we know of between two looks at it.
+        let mut puzzles = 0;
+        loop {
+            let mut link = self.links.take().await.map_err(|fault| fault.error)?;
+            match write_once(&mut link, &self.channel, held, job).await {
+                Ok(Verdict::Written) => {
+                    let level = level(&link, std::iter::once(job));
+                    link.keep();
+                    return Ok(level);
+                }
+                Ok(Verdict::Refused(error)) => {
+                    link.keep();
+                    return Err(error);
+                }
+                Ok(Verdict::Puzzle) if puzzles < 3 => {
+                    puzzles += 1;
+                    link.keep();
+                }
+                Ok(Verdict::Puzzle) => return Err(StoreError::Busy { place: link.place().to_owned() }),
+                Err(fault) => tries.after(fault, &self.links)?,
+            }
+        }
+    }
+
+    /// Reads where a session is, if the lease with that token still holds.
+    pub(super) async fn look_up(
+        self: &Arc<Self>,
+        session: &SessionId,
+        token: u64,
+    ) -> Result<Place, StoreError> {
+        let (store, session) = (Arc::clone(self), session.clone());
+        self.spawned(async move { attempt!(store.links, |link| look(&mut link, &session, token)) }).await
+    }
+}
+
+enum Verdict {
+    Written,
+    Refused(StoreError),
+    /// Nothing speaks against it: it should have been written.
+    Puzzle,
+}
+
+/// Returns what a commit on this connection is worth.
+fn level<'a>(link: &Link, jobs: impl Iterator<Item = &'a Job>) -> Durability {
+    match link.flushes() && flushed(jobs) {
+        true => Durability::Flushed,
+        false => Durability::Committed,
+    }
+}
+
+pub(super) fn flushed<'a>(mut jobs: impl Iterator<Item = &'a Job>) -> bool {
+    jobs.any(|job| job.durability == Durability::Flushed)
+}
+
+async fn write_once(link: &mut Link, channel: &str, held: &Held, job: &Job) -> Result<Verdict, Fault> {
+    if !job.is_doomed() {
+        let jobs = std::slice::from_ref(job);
+        let moved = match job.bytes > BYTES {
+            true => move_in_steps(link, channel, held, job).await?,
+            false => !move_sessions(link, channel, &[(held, jobs)]).await?.is_empty(),
+        };
+        if moved {
+            return Ok(Verdict::Written);
+        }
+    }
+    // In the order in which the reference looks.
+    let place = match look(link, &held.session, held.token).await? {
+        Ok(place) => place,
+        Err(error) => return Ok(Verdict::Refused(error)),
+    };
+    if place == job.after && place != job.base {
+        return Ok(Verdict::Written);
+    }
+    if place != job.base {
+        let (expected, actual) = (job.base.tally.position(), place.tally.position());
+        let session = held.session.clone();
+        return Ok(Verdict::Refused(StoreError::Conflict { session, expected, actual }));
+    }
+    if let Some(letter) = missing_letter(link, &held.session, &job.letters).await? {
+        let session = held.session.clone();
+        return Ok(Verdict::Refused(StoreError::NoSuchLetter { session, letter }));
+    }
+    let stored = stored_keys(link, &held.session, job.keys.onces()).await?;
+    Ok(match job.keys.check(&held.session, &stored) {
+        Err(error) => Verdict::Refused(error),
+        Ok(()) => Verdict::Puzzle,
+    })
+}
+
+async fn look(link: &mut Link, session: &SessionId, token: u64) -> Result<Result<Place, StoreError>, Fault> {
+    let query = format!(
+        "SELECT {}, {STANDING} FROM @sessions s LEFT JOIN @owners o USING (owner)
+         WHERE s.session = $1::uuid AND s.complete",
+        rows::SESSION
+    );
+    let found = link.rows(&query, Bind::new().session(session)).await?;
+    let Some(row) = found.first() else { return Ok(Err(unknown(session))) };
+    let corrupt = |reason| Fault::corrupt(link.place(), reason);
+    let standing = Standing::of(row).map_err(corrupt)?;
+    if standing.token != token {
+        let holder = standing.holder().and_then(|holder| holder.name);
+        return Ok(Err(StoreError::Fenced { session: session.clone(), token, holder }));
+    }
+    rows::place(row).map(Ok).map_err(corrupt)
+}
+
+/// Returns the first letter that does not wait in the inbox when its turn comes.
+async fn missing_letter(
+    link: &mut Link,
+    session: &SessionId,
+    letters: &[InboxId],
+) -> Result<Option<InboxId>, Fault> {
+    if letters.is_empty() {
+        return Ok(None);
+    }
+    let query = "SELECT letter FROM @letters
+                 WHERE session = $1::uuid AND letter = ANY ($2) AND consumed IS NULL";
+    let wanted: Vec<i64> = letters.iter().map(|letter| stored(letter.0)).collect();
+    let found = link.rows(query, Bind::new().session(session).with(wanted)).await?;
+    let mut waiting = BTreeSet::new();
+    for row in &found {
+        let letter: i64 = get(row, "letter").map_err(|reason| Fault::corrupt(link.place(), reason))?;
+        waiting.insert(letter);
+    }
+    Ok(letters.iter().find(|letter| !waiting.remove(&stored(letter.0))).copied())
+}
+
+/// Returns which of these names are stored, with the first record of each.
+pub(super) async fn stored_keys(
+    link: &mut Link,
+    session: &SessionId,
+    names: Vec<Vec<u8>>,
+) -> Result<BTreeMap<Vec<u8>, u64>, Fault> {
+    if names.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let query = "SELECT name, first FROM @keys WHERE session = $1::uuid AND name = ANY ($2)";
+    let found = link.rows(query, Bind::new().session(session).with(names)).await?;
+    let read = |row| Ok((get(row, "name")?, rows::read(get(row, "first")?)));
+    let keys: Result<_, String> = found.iter().map(read).collect();
+    keys.map_err(|reason| Fault::corrupt(link.place(), reason))
+}

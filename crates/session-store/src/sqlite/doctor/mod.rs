@@ -1,0 +1,221 @@
+//! Looks at databases that may be damaged, and mends them.
+//!
+//! Digests decide what is whole: a log is what it was if its chain verifies, however its bytes were found. Nothing is
+//! deleted: what a mended database does not take over stays beside it under another name.
+
+mod examine;
+mod finding;
+mod place;
+mod report;
+mod salvage;
+mod source;
+mod views;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
+
+pub use finding::{Finding, Remedy, Severity};
+pub use report::{Examination, Mended, Saved};
+pub(super) use salvage::{finish, gains};
+
+use super::fault::{io_error, store_error};
+use super::presence::{self, Presence};
+use super::{PATIENCE, aside, opening, promises, schema, wal};
+use crate::StoreError;
+
+/// Looks at a whole database without changing it: its pages, its write-ahead log, each session by its chain of digests,
+/// and everything that is derived from the logs.
+///
+/// Reads all of it, so it takes about as long as verifying every session. Others may have it open.
+///
+/// # Errors
+///
+/// [`StoreError::Io`] if there is no such file or it cannot be opened; [`StoreError::NotAStore`]; [`StoreError::Newer`];
+/// [`StoreError::Busy`]. Damage is a finding and no error.
+pub async fn examine(path: impl AsRef<Path>) -> Result<Examination, StoreError> {
+    let path = existing(path.as_ref())?;
+    let ours = is_ours(&path);
+    let mut presence = Presence::enter(&path).await?;
+    look(&path, ours, &mut presence).await
+}
+
+/// Examines a database and does what is needed: nothing, or what can be made anew in place, or a new database that takes
+/// over whatever proves to be as it was written, while the old one is kept under another name.
+///
+/// Of a session whose log does not verify to its end, the longest beginning that verifies is taken over.
+///
+/// # Errors
+///
+/// Those of [`examine`]; [`StoreError::InUse`] if anybody has the database open; [`StoreError::Full`] and
+/// [`StoreError::Io`] if the copy cannot be written: then the database is as it was.
+pub async fn mend(path: impl AsRef<Path>) -> Result<Mended, StoreError> {
+    let path = existing(path.as_ref())?;
+    let ours = is_ours(&path);
+    let mut presence = Presence::alone(&path).await?;
+    let mut set_aside = finish(&path)?;
+    let before = look(&path, ours, &mut presence).await?;
+    let mut remedy = before.remedy();
+    let mut saved = Vec::new();
+    if remedy == Remedy::InPlace && in_place(&path).await.is_err() {
+        // What should follow from the logs cannot be written where it belongs.
+        remedy = Remedy::Salvage;
+    }
+    let mut after = before.clone();
+    if remedy == Remedy::InPlace {
+        after = look(&path, ours, &mut presence).await?;
+        if !after.is_sound() {
+            remedy = Remedy::Salvage;
+        }
+    }
+    if remedy == Remedy::Salvage {
+        let salvaged = salvage::salvage(&path).await?;
+        saved = salvaged.saved;
+        set_aside.extend(salvaged.set_aside);
+        after = look(&path, ours, &mut presence).await?;
+    }
+    Ok(Mended { before, remedy, saved, set_aside, after })
+}
+
+/// Puts a new database in the place of one whose write-ahead log has more than SQLite reads of it. Nobody else has it open.
+pub(super) async fn rejoin(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    Ok(salvage::salvage(path).await?.set_aside)
+}
+
+/// Returns the path of a file that exists, without links.
+fn existing(path: &Path) -> Result<PathBuf, StoreError> {
+    let path = fs::canonicalize(path).map_err(|error| io_error(path, &error))?;
+    match fs::metadata(&path) {
+        Ok(found) if found.is_file() => Ok(path),
+        Ok(_) => {
+            Err(StoreError::Io { place: path.display().to_string(), reason: "it is not a file".to_owned() })
+        }
+        Err(error) => Err(io_error(&path, &error)),
+    }
+}
+
+/// Returns whether somebody has opened the file as a database of sessions: then it is one, whatever its bytes now say.
+fn is_ours(path: &Path) -> bool {
+    presence::folder(path).join("open").is_file()
+}
+
+/// Examines a database that nobody else has open, or somebody has.
+async fn look(path: &Path, ours: bool, presence: &mut Presence) -> Result<Examination, StoreError> {
+    let mut examination =
+        Examination { path: path.to_owned(), schema: None, sessions: 0, records: 0, findings: Vec::new() };
+    // What others are writing looks as if it were cut off.
+    if presence.is_alone() && files(path, &mut examination)? {
+        // SQLite would take the write-ahead log of an empty database for a rest and remove it.
+        return Ok(examination);
+    }
+    // Before the first look at the database: what was promised then is there now.
+    let left = promises::left(path);
+    if let Err(error) = tables(path, ours, &left, &mut examination).await {
+        match error {
+            StoreError::Corrupt { reason, .. } | StoreError::Database { reason, .. } => {
+                examination.findings.push(Finding::loss(format!("it cannot be read: {reason}")));
+            }
+            StoreError::NotAStore { reason, .. } if ours => {
+                examination.findings.push(Finding::loss(format!("it cannot be read: {reason}")));
+            }
+            error => return Err(error),
+        }
+    }
+    examination.findings.sort_by(|one, other| {
+        let place = |finding: &Finding| (finding.session.clone(), finding.seq);
+        other.severity.cmp(&one.severity).then_with(|| place(one).cmp(&place(other)))
+    });
+    Ok(examination)
+}
+
+/// Looks at the files themselves. Returns whether all that there is stands in the write-ahead log.
+fn files(path: &Path, examination: &mut Examination) -> Result<bool, StoreError> {
+    let log = aside::beside(path, "-wal");
+    let scan = wal::scan(&log).map_err(|error| io_error(&log, &error))?;
+    let frames = scan.as_ref().map_or(0, |scan| scan.frames);
+    let header = opening::first_bytes(path).map_err(|error| io_error(path, &error))?;
+    let only_log = header.is_empty() && frames > 0;
+    if only_log {
+        let what = format!("the database is empty, but its write-ahead log has {frames} frames");
+        examination.findings.push(Finding::loss(what));
+    } else if frames == 0
+        && let Some(what) = opening::cut_off(path, &header)
+    {
+        examination.findings.push(Finding::loss(what));
+    }
+    if let Some((scan, ignored)) = scan.as_ref().and_then(|scan| Some((scan, scan.ignored.as_ref()?))) {
+        examination.findings.push(opening::passed_over(scan, ignored));
+    }
+    Ok(only_log)
+}
+
+/// Examines what SQLite can read.
+async fn tables(
+    path: &Path,
+    ours: bool,
+    left: &[promises::Left],
+    examination: &mut Examination,
+) -> Result<(), StoreError> {
+    let mut connection = reader(path).await?;
+    let version = schema::version(&mut connection, path).await;
+    match version {
+        Ok(schema::VERSION) => {
+            examination.schema = Some(schema::VERSION);
+            examine::current(&mut connection, path, left, examination).await;
+        }
+        Ok(0) if !ours => {}
+        Ok(0) => {
+            let what = "it is empty".to_owned();
+            if !left.is_empty() {
+                examination.findings.push(Finding::loss(what));
+            }
+        }
+        Ok(version) => {
+            examination.schema = Some(version);
+            examine::older(&mut connection, path, version, examination).await;
+        }
+        Err(StoreError::NotAStore { reason, .. }) if ours => {
+            examination.findings.push(Finding::loss(format!("its header is damaged: {reason}")));
+            examine::current(&mut connection, path, left, examination).await;
+        }
+        Err(error) => return Err(error),
+    }
+    // Nothing was written.
+    let _ = connection.close().await;
+    Ok(())
+}
+
+/// Opens a database to be read only.
+async fn reader(path: &Path) -> Result<SqliteConnection, StoreError> {
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .read_only(true)
+        .busy_timeout(PATIENCE)
+        // So that a file that was cut off can be read as far as it goes.
+        .pragma("writable_schema", "ON")
+        .disable_statement_logging();
+    let fault = |error| store_error(path, error);
+    let mut connection = SqliteConnection::connect_with(&options).await.map_err(fault)?;
+    let read = sqlx::query("SELECT count(*) FROM sqlite_schema").fetch_one(&mut connection).await;
+    match read.map_err(fault) {
+        // On a medium that cannot be written, and without a write-ahead log, nobody changes it while it is read.
+        Err(StoreError::Io { .. }) if opening::is_plain_on_read_only(path) => {
+            SqliteConnection::connect_with(&options.immutable(true)).await.map_err(fault)
+        }
+        Err(error @ (StoreError::Io { .. } | StoreError::Busy { .. })) => Err(error),
+        _ => Ok(connection),
+    }
+}
+
+/// Makes anew what follows from the logs.
+async fn in_place(path: &Path) -> Result<(), StoreError> {
+    let options =
+        SqliteConnectOptions::new().filename(path).busy_timeout(PATIENCE).disable_statement_logging();
+    let fault = |error| store_error(path, error);
+    let mut connection = SqliteConnection::connect_with(&options).await.map_err(fault)?;
+    let mended = place::mend(&mut connection, path).await;
+    connection.close().await.map_err(fault)?;
+    mended
+}

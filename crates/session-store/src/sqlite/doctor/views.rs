@@ -1,0 +1,150 @@
+//! Copies of a damaged database to read from, each with another opinion on which of its pages are right.
+//!
+//! A copy is one plain file: the database with the pages of its write-ahead log laid over it. The first is what SQLite
+//! reads. The second takes the whole log, also what comes after a damaged frame; whether that is what was written is for
+//! the digests to say. The others have a new first page, for when the old one cannot be read.
+
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
+
+use super::source;
+use crate::StoreError;
+use crate::sqlite::aside::beside;
+use crate::sqlite::fault::{io_error, store_error};
+use crate::sqlite::leases::private_file;
+use crate::sqlite::schema;
+use crate::sqlite::wal::{Frames, PAGE_SIZE};
+
+/// How a copy is made.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) struct View {
+    /// Whether the write-ahead log is taken beyond the place where SQLite stops.
+    pub(super) whole_log: bool,
+    /// Whether it gets the first page of a new database.
+    pub(super) new_first_page: bool,
+}
+
+/// In the order in which they are believed.
+pub(super) const VIEWS: [View; 4] = [
+    View { whole_log: false, new_first_page: false },
+    View { whole_log: true, new_first_page: false },
+    View { whole_log: false, new_first_page: true },
+    View { whole_log: true, new_first_page: true },
+];
+
+/// A copy that is open.
+pub(super) struct Copy {
+    pub(super) connection: SqliteConnection,
+}
+
+impl View {
+    /// Makes the copy and opens it; nothing if it is no database of sessions.
+    pub(super) async fn open(self, database: &Path, folder: &Path) -> Result<Option<Copy>, StoreError> {
+        let name = format!("view-{}-{}.db", u8::from(self.whole_log), u8::from(self.new_first_page));
+        let copy = folder.join(name);
+        let first_page = if self.new_first_page { Some(new_first_page(folder).await?) } else { None };
+        self.copy(database, &copy, first_page).map_err(|error| io_error(&copy, &error))?;
+        let options = SqliteConnectOptions::new()
+            .filename(&copy)
+            // It is a copy: a header that promises more pages than there are is no reason not to read the others.
+            .pragma("writable_schema", "ON")
+            .foreign_keys(false)
+            .disable_statement_logging();
+        let Ok(mut connection) = SqliteConnection::connect_with(&options).await else { return Ok(None) };
+        // Its marks may be what is damaged, so the tables decide.
+        let is_ours = !source::sessions(&mut connection).await.found.is_empty();
+        Ok(is_ours.then_some(Copy { connection }))
+    }
+
+    fn copy(self, database: &Path, to: &Path, first_page: Option<Vec<u8>>) -> io::Result<()> {
+        let mut file = private_file().create(true).truncate(true).open(to)?;
+        match File::open(database) {
+            Ok(mut from) => io::copy(&mut from, &mut file).map(drop)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let log = beside(database, "-wal");
+        let until = self.until(&log)?;
+        let mut pages = None;
+        if let Some(mut frames) = Frames::open(&log)? {
+            let page_size = frames.page_size() as u64;
+            let mut number = 0;
+            while number < until
+                && let Some(frame) = frames.next()?
+            {
+                number += 1;
+                if (self.whole_log || frame.follows) && frame.page > 0 && frame.whole {
+                    file.seek(SeekFrom::Start(u64::from(frame.page - 1) * page_size))?;
+                    file.write_all(frame.data)?;
+                    if frame.commit > 0 {
+                        pages = Some(frame.commit);
+                    }
+                }
+            }
+            if let Some(pages) = pages.filter(|_| !self.whole_log) {
+                file.set_len(u64::from(pages) * page_size)?;
+            }
+        }
+        if let Some(mut first_page) = first_page {
+            let length = file.metadata()?.len();
+            let pages = u32::try_from(length.div_ceil(PAGE_SIZE as u64)).unwrap_or(u32::MAX);
+            // The number of pages; sqlite.org/fileformat2.html#the_database_header, read 2026-11.
+            if let Some(count) = first_page.get_mut(28..32) {
+                count.copy_from_slice(&pages.to_be_bytes());
+            }
+            file.seek(SeekFrom::Start(0))?;
+            file.write_all(&first_page)?;
+        } else if file.metadata()?.len() > 20 {
+            // A plain file has no write-ahead log.
+            file.seek(SeekFrom::Start(18))?;
+            file.write_all(&[1, 1])?;
+        }
+        Ok(())
+    }
+
+    /// Returns how many frames of a log are taken.
+    fn until(self, log: &Path) -> io::Result<u64> {
+        let Some(mut frames) = Frames::open(log)? else { return Ok(0) };
+        let (mut number, mut until) = (0, 0);
+        let has_header = frames.has_header;
+        while let Some(frame) = frames.next()? {
+            number += 1;
+            let taken = match self.whole_log {
+                true => frame.same_log || !has_header,
+                false => frame.follows && has_header,
+            };
+            if taken && frame.commit > 0 {
+                until = number;
+            }
+        }
+        Ok(until)
+    }
+}
+
+/// Returns the first page of a new database, as a plain file has it.
+async fn new_first_page(folder: &Path) -> Result<Vec<u8>, StoreError> {
+    let path = folder.join("empty.db");
+    let connection = create(&path).await?;
+    connection.close().await.map_err(|error| store_error(&path, error))?;
+    let mut page = fs::read(&path).map_err(|error| io_error(&path, &error))?;
+    page.truncate(PAGE_SIZE);
+    if let Some(versions) = page.get_mut(18..20) {
+        versions.fill(1);
+    }
+    fs::remove_file(&path).map_err(|error| io_error(&path, &error))?;
+    Ok(page)
+}
+
+/// Makes a new database of the current schema.
+pub(super) async fn create(path: &PathBuf) -> Result<SqliteConnection, StoreError> {
+    private_file().create(true).truncate(true).open(path).map_err(|error| io_error(path, &error))?;
+    let options = SqliteConnectOptions::new().filename(path).disable_statement_logging();
+    let mut connection =
+        SqliteConnection::connect_with(&options).await.map_err(|error| store_error(path, error))?;
+    schema::prepare(&mut connection, path).await?;
+    Ok(connection)
+}

@@ -1,0 +1,222 @@
+//! Opening a database: what is done before SQLite sees it, and after.
+//!
+//! Whoever opens it alone looks first. What SQLite would pass over without a word is copied and told; a file of a newer
+//! version or of another program is refused before anything of it is touched, its write-ahead log included.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{Connection, SqliteConnection};
+
+use super::doctor::{Finding, Remedy, Severity};
+use super::fault::{io_error, store_error};
+use super::presence::{Presence, can_write};
+use super::wal::{self, Ignored, IgnoredKind};
+use super::{Opened, PATIENCE, aside, doctor, leases, promises, schema};
+use crate::StoreError;
+
+/// An open database.
+pub(super) struct Open {
+    pub(super) path: PathBuf,
+    pub(super) options: SqliteConnectOptions,
+    pub(super) first: SqliteConnection,
+    pub(super) presence: Arc<Presence>,
+    pub(super) opened: Arc<Opened>,
+}
+
+/// Opens a database and brings it to the current schema.
+pub(super) async fn open(path: &Path, mut options: SqliteConnectOptions) -> Result<Open, StoreError> {
+    let (path, made) = leases::private_database(path)?;
+    options = options.filename(&path);
+    let mut presence = Presence::enter(&path).await?;
+    let mut opened = Opened::default();
+    if presence.is_alone() {
+        let set_aside = doctor::finish(&path)?;
+        if !set_aside.is_empty() {
+            opened.findings.push(Finding::notice("a mending that was cut off was ended"));
+            opened.set_aside.extend(set_aside);
+        } else if made {
+            promises::forget(&path);
+        }
+        look(&path, &mut opened).await?;
+    }
+    let (mut first, migrated_from) = match prepared(&path, &options).await {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            let (readable, first, reason) = reader(&path, &options, error).await?;
+            (options, opened.read_only) = (readable, Some(reason));
+            (first, None)
+        }
+    };
+    opened.migrated_from = migrated_from;
+    if opened.read_only.is_none() && !can_write(&path) {
+        opened.read_only = Some("the file may not be written".to_owned());
+    }
+    if presence.is_alone() && opened.read_only.is_none() {
+        if !opened.set_aside.is_empty() {
+            // It was copied; left where it is, it would be found again.
+            sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+                .execute(&mut first)
+                .await
+                .map_err(|error| store_error(&path, error))?;
+        }
+        for left in promises::left(&path) {
+            let broken = promises::broken(&mut first, &left).await;
+            left.settle(!broken.is_empty());
+            opened.findings.extend(broken);
+        }
+    }
+    presence.share().await;
+    Ok(Open { path, options, first, presence: Arc::new(presence), opened: Arc::new(opened) })
+}
+
+/// Looks at the files before SQLite does. Nobody else has them open.
+async fn look(path: &Path, opened: &mut Opened) -> Result<(), StoreError> {
+    let log = aside::beside(path, "-wal");
+    let Some(scan) = wal::scan(&log).map_err(|error| io_error(&log, &error))? else { return Ok(()) };
+    match &scan.first_page {
+        Some(first_page) => schema::version_in(first_page, path).map(drop)?,
+        None => {
+            let first_page = first_bytes(path).map_err(|error| io_error(path, &error))?;
+            if !first_page.is_empty() {
+                schema::version_in(&first_page, path).map(drop)?;
+            } else if scan.frames > 0 {
+                let frames = scan.frames;
+                let reason = format!("it is empty, but its write-ahead log has {frames} frames");
+                return Err(StoreError::Corrupt { place: path.display().to_string(), reason });
+            }
+        }
+    }
+    let Some(ignored) = scan.ignored else { return Ok(()) };
+    if !can_write(path) {
+        return Ok(());
+    }
+    // Commits after a damaged frame are whole; where the digests prove that they continue the logs, they are kept.
+    if ignored.commits > 0 && doctor::gains(path).await? {
+        let mended = doctor::rejoin(path).await?;
+        opened.findings.push(passed_over(&scan, &ignored));
+        opened.findings.push(Finding::notice(
+            "the records in them prove to continue their logs, and were taken over into a new database",
+        ));
+        opened.set_aside.extend(mended);
+        return Ok(());
+    }
+    let number = aside::free_number(path);
+    let to = aside::named(path, number, "-wal");
+    aside::copy_part(&log, 32, ignored.place, &to)?;
+    opened.findings.push(passed_over(&scan, &ignored));
+    opened.set_aside.push(to);
+    Ok(())
+}
+
+/// Returns what people are told about the part of a write-ahead log that SQLite does not read.
+pub(super) fn passed_over(scan: &wal::Scan, ignored: &Ignored) -> Finding {
+    let Ignored { frames, commits, .. } = ignored;
+    let after = scan.frames;
+    match ignored.kind {
+        IgnoredKind::CutOff => Finding::notice(format!(
+            "a write was cut off: {frames} frames of the write-ahead log after frame {after} have no commit and are not read"
+        )),
+        IgnoredKind::Broken => Finding::notice(format!(
+            "the write-ahead log breaks off after frame {after}: {frames} frames that follow, with {commits} commits, are not \
+             read; a write was cut off, or the file is damaged"
+        )),
+        IgnoredKind::Header => Finding::new(
+            Severity::Loss,
+            Remedy::Salvage,
+            format!(
+                "the write-ahead log's header is damaged: {frames} frames, with {commits} commits, are not read"
+            ),
+        ),
+    }
+}
+
+/// Returns the first bytes of a database, fewer if it has no more.
+pub(super) fn first_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(100).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Returns how much of a database is missing at its end; it has nothing in a write-ahead log.
+pub(super) fn cut_off(path: &Path, header: &[u8]) -> Option<String> {
+    let number = |at: usize| header.get(at..)?.first_chunk::<4>().copied().map(u32::from_be_bytes);
+    // Offsets from sqlite.org/fileformat2.html#the_database_header, read 2026-11. The number of pages counts only if it
+    // was written together with the last change.
+    let (changed, pages, valid) = (number(24)?, number(28)?, number(92)?);
+    let page_size = header.get(16..)?.first_chunk::<2>().copied().map(u16::from_be_bytes)?;
+    let page_size = if page_size == 1 { 65536 } else { u64::from(page_size) };
+    let (length, expected) = (fs::metadata(path).ok()?.len(), u64::from(pages) * page_size);
+    let missing = changed == valid && length < expected;
+    missing.then(|| format!("the file was cut off: it has {length} of {expected} bytes"))
+}
+
+/// Returns whether a database lies where nothing can be written, and has nothing in a write-ahead log.
+pub(super) fn is_plain_on_read_only(path: &Path) -> bool {
+    let has_log = fs::metadata(aside::beside(path, "-wal")).is_ok_and(|found| found.len() > 0);
+    !can_write(path.parent().unwrap_or(path)) && !has_log
+}
+
+/// Opens the first connection and brings the database to the current schema.
+async fn prepared(
+    path: &Path,
+    options: &SqliteConnectOptions,
+) -> Result<(SqliteConnection, Option<usize>), StoreError> {
+    let start = Instant::now();
+    loop {
+        let connected =
+            SqliteConnection::connect_with(options).await.map_err(|error| store_error(path, error));
+        let prepared = match connected {
+            Ok(mut connection) => schema::prepare(&mut connection, path).await.map(|from| (connection, from)),
+            Err(error) => Err(error),
+        };
+        match prepared {
+            // While somebody else switches a new database to write-ahead logging, SQLite refuses at once and does not
+            // wait as it does everywhere else.
+            Err(StoreError::Busy { .. }) if start.elapsed() < PATIENCE => {
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+            prepared => return prepared,
+        }
+    }
+}
+
+/// Opens a database that cannot be opened to be written, where that is because of its medium and nothing of it is in a
+/// write-ahead log. Otherwise `error` is the answer.
+async fn reader(
+    path: &Path,
+    options: &SqliteConnectOptions,
+    error: StoreError,
+) -> Result<(SqliteConnectOptions, SqliteConnection, String), StoreError> {
+    let refused = matches!(error, StoreError::Io { .. } | StoreError::ReadOnly { .. });
+    let folder = path.parent().unwrap_or(path);
+    if !refused || can_write(folder) {
+        return Err(error);
+    }
+    let log = aside::beside(path, "-wal");
+    if fs::metadata(&log).is_ok_and(|found| found.len() > 0) {
+        let reason = format!(
+            "it has a write-ahead log, which cannot be read where nothing can be written; copy it together with {} to \
+             another folder",
+            log.display()
+        );
+        return Err(StoreError::Io { place: path.display().to_string(), reason });
+    }
+    let options = options.clone().read_only(true).immutable(true);
+    let fault = |error| store_error(path, error);
+    let mut connection = SqliteConnection::connect_with(&options).await.map_err(fault)?;
+    match schema::version(&mut connection, path).await? {
+        schema::VERSION => Ok((options, connection, "nothing can be written in its folder".to_owned())),
+        version => {
+            let reason = format!(
+                "it has schema version {version} and cannot be brought to {} where nothing can be written",
+                schema::VERSION
+            );
+            Err(StoreError::Io { place: path.display().to_string(), reason })
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Who has a database open: a lock that every handle shares, so that one who needs the database alone can tell.
+//!
+//! It is a file of our own beside the database. The database's own files are never opened here while others may have
+//! them open: on Unix, closing a file ends every lock that its process has on it, also those that SQLite relies on.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::PATIENCE;
+use super::fault::io_error;
+use super::leases::private_folder;
+use crate::StoreError;
+
+/// How long somebody who needs the database alone waits for handles that are being closed.
+const CLOSING: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The lock of one handle. It lasts as long as this does.
+#[derive(Debug)]
+pub(super) struct Presence {
+    /// Nothing where no lock can be made, as on a medium that can only be read.
+    file: Option<File>,
+    alone: bool,
+}
+
+impl Presence {
+    /// Comes in: alone if nobody is there, and beside the others if somebody is.
+    pub(super) async fn enter(database: &Path) -> Result<Self, StoreError> {
+        let Some((file, path)) = lock_file(database)? else {
+            return Ok(Presence { file: None, alone: false });
+        };
+        let start = Instant::now();
+        loop {
+            for (tried, alone) in [(file.try_lock(), true), (file.try_lock_shared(), false)] {
+                match tried {
+                    Ok(()) => return Ok(Presence { file: Some(file), alone }),
+                    Err(TryLockError::WouldBlock) => {}
+                    Err(TryLockError::Error(error)) => return Err(io_error(&path, &error)),
+                }
+            }
+            // Somebody opens it, which is soon done, or mends it.
+            if start.elapsed() > PATIENCE {
+                return Err(StoreError::Busy { place: database.display().to_string() });
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Comes in alone.
+    pub(super) async fn alone(database: &Path) -> Result<Self, StoreError> {
+        let Some((file, path)) = lock_file(database)? else {
+            return Err(StoreError::ReadOnly { place: database.display().to_string() });
+        };
+        let start = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Presence { file: Some(file), alone: true }),
+                Err(TryLockError::WouldBlock) if start.elapsed() < CLOSING => tokio::time::sleep(PAUSE).await,
+                Err(TryLockError::WouldBlock) => {
+                    return Err(StoreError::InUse { place: database.display().to_string() });
+                }
+                Err(TryLockError::Error(error)) => return Err(io_error(&path, &error)),
+            }
+        }
+    }
+
+    /// Returns whether nobody else has the database open.
+    pub(super) fn is_alone(&self) -> bool {
+        self.alone
+    }
+
+    /// Lets others in.
+    pub(super) async fn share(&mut self) {
+        let Some(file) = self.file.as_ref().filter(|_| self.alone) else { return };
+        // Between the two locks somebody may come in alone, but does not stay so.
+        while let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
+            tokio::time::sleep(PAUSE).await;
+        }
+        self.alone = false;
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        if let Some(file) = &self.file {
+            // Closing alone is not enough at the moment when another thread forks: the child still has the file open.
+            let _ = file.unlock();
+        }
+    }
+}
+
+/// Returns the folder of a database's locks.
+pub(super) fn folder(database: &Path) -> PathBuf {
+    super::aside::beside(database, ".locks")
+}
+
+fn lock_file(database: &Path) -> Result<Option<(File, PathBuf)>, StoreError> {
+    let folder = folder(database);
+    let path = folder.join("open");
+    let made = private_folder(&folder).and_then(|()| {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(&path).map_err(|error| io_error(&path, &error))
+    });
+    let Err(error) = made else { return Ok(made.ok().map(|file| (file, path))) };
+    match File::open(&path) {
+        Ok(file) => Ok(Some((file, path))),
+        Err(found) if matches!(found.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
+            // No lock can be made where nothing can be written, and there none is needed.
+            if can_write(database.parent().unwrap_or(database)) { Err(error) } else { Ok(None) }
+        }
+        Err(_) => Err(error),
+    }
+}
+
+/// Returns whether a file or folder may be written, without opening it.
+#[cfg(unix)]
+pub(super) fn can_write(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+/// Returns whether a file or folder may be written, without opening it.
+#[cfg(not(unix))]
+pub(super) fn can_write(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.permissions().readonly())
+}

@@ -1,0 +1,186 @@
+//! PostgreSQL: the kit on a server, and what is special to it.
+//!
+//! `TRUNKLINE_TEST_POSTGRES` is the URL of a server where each test makes a schema of its own.
+//! `TRUNKLINE_TEST_POSTGRES_CLUSTER` is the script that gives a server to a test that wants to stop it.
+
+mod crashes;
+mod leases;
+mod made;
+mod schema;
+mod writing;
+
+use std::pin::Pin;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::{AssertSqlSafe, Connection};
+use trunkline_session_store::kit::{self, Handle, OldPlace, Options, Place, Subject};
+use trunkline_session_store::{PostgresOptions, PostgresStore, StoreError};
+
+const URL: &str = "TRUNKLINE_TEST_POSTGRES";
+const SCHEMA: &str = "TRUNKLINE_TEST_POSTGRES_SCHEMA";
+
+/// Returns the URL of the server, or says loudly that there is none.
+fn server() -> Option<String> {
+    let url = std::env::var(URL).ok().filter(|url| !url.is_empty() && url != "none");
+    if url.is_none() {
+        skipped(URL);
+    }
+    url
+}
+
+#[expect(clippy::print_stderr, reason = "whoever runs the tests must see what was not tried")]
+fn skipped(variable: &str) {
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    eprintln!("SKIPPED {test}: {variable} is not set");
+}
+
+/// A schema that goes when it is dropped.
+struct Schema {
+    url: String,
+    name: String,
+}
+
+impl Schema {
+    fn new(url: &str) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let name = format!("test_{}_{}_{number}", std::process::id(), since.as_micros());
+        Schema { url: url.to_owned(), name }
+    }
+
+    fn options(&self) -> PostgresOptions {
+        PostgresOptions::new(&self.url).schema(&self.name)
+    }
+
+    async fn open(&self) -> PostgresStore {
+        PostgresStore::open(self.options()).await.expect("it opens")
+    }
+
+    /// Makes the schema from the statements of a seed.
+    async fn plant(&self, sql: &str) {
+        run(&self.url, &format!("CREATE SCHEMA {}", self.name)).await;
+        self.run(sql).await;
+    }
+
+    /// Runs statements of an administrator; `@` stands for the schema.
+    async fn run(&self, sql: &str) {
+        run(&self.url, &sql.replace('@', &format!("{}.", self.name))).await;
+    }
+
+    async fn rows(&self, sql: &str) -> Vec<PgRow> {
+        let mut connection = PgConnection::connect(&self.url).await.expect("the server is there");
+        let sql = sql.replace('@', &format!("{}.", self.name));
+        sqlx::query(AssertSqlSafe(sql)).fetch_all(&mut connection).await.expect("it can be asked")
+    }
+}
+
+impl Drop for Schema {
+    fn drop(&mut self) {
+        let sql = format!("DROP SCHEMA IF EXISTS {} CASCADE", self.name);
+        let url = self.url.clone();
+        // On a thread of its own, because a test may be inside a runtime here. A server that is gone took it along.
+        let dropped = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+            runtime.block_on(async {
+                let mut connection = PgConnection::connect(&url).await.ok()?;
+                sqlx::raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await.ok()
+            })
+        });
+        let _ = dropped.join();
+    }
+}
+
+async fn run(url: &str, sql: &str) {
+    let mut connection = PgConnection::connect(url).await.expect("the server is there");
+    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut connection).await.expect("it can be run");
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
+}
+
+/// So long does a lease of a killed process of these tests live on.
+const TTL: Duration = Duration::from_millis(900);
+
+struct Postgres {
+    runtime: tokio::runtime::Runtime,
+    url: String,
+}
+
+impl Subject for Postgres {
+    fn name(&self) -> String {
+        "postgres".to_owned()
+    }
+
+    fn place(&self) -> Result<Box<dyn Place>, String> {
+        Ok(Box::new(Schema::new(&self.url)))
+    }
+
+    fn block_on(&self, what: Pin<Box<dyn Future<Output = ()> + '_>>) {
+        self.runtime.block_on(what);
+    }
+
+    fn lease_outlives(&self) -> Duration {
+        TTL
+    }
+
+    fn old_places(&self) -> Result<Vec<OldPlace>, String> {
+        schema::old_places(&self.runtime, &self.url)
+    }
+}
+
+#[async_trait::async_trait]
+impl Place for Schema {
+    async fn open(&self) -> Result<Handle, StoreError> {
+        let store = PostgresStore::open(self.options().lease_ttl(TTL)).await?;
+        Ok(Handle::new(store.clone()).closed_by(store.close()))
+    }
+
+    fn writer(&self, seed: u64, dies_after: Option<u64>) -> Option<Command> {
+        // Nobody can count what another process writes to its socket.
+        if dies_after.is_some() {
+            return None;
+        }
+        let mut command = Command::new(std::env::current_exe().ok()?);
+        command
+            .args(["--exact", "postgres::a_writer_that_never_stops", "--nocapture", "--test-threads=1"])
+            .env(URL, &self.url)
+            .env(SCHEMA, format!("{} {seed}", self.name))
+            .stderr(Stdio::null());
+        Some(command)
+    }
+}
+
+#[test]
+fn a_writer_that_never_stops() {
+    // Only as a process of its own, which the kit starts and kills.
+    let (Ok(wanted), Ok(url)) = (std::env::var(SCHEMA), std::env::var(URL)) else { return };
+    let (name, seed) = wanted.split_once(' ').expect("a schema and a seed");
+    let options = PostgresOptions::new(url).schema(name).lease_ttl(TTL);
+    let ended = runtime().block_on(async {
+        let store = PostgresStore::open(options).await?;
+        kit::write_for_ever(&store, seed.parse().unwrap_or(0)).await
+    });
+    panic!("it ended: {ended:?}");
+}
+
+#[test]
+fn postgres_keeps_every_promise() {
+    let Some(url) = server() else { return };
+    let subject = Postgres { runtime: runtime(), url };
+    let mut options = Options::new(seed());
+    if let Some(cases) = std::env::var("TRUNKLINE_KIT_CASES").ok().and_then(|cases| cases.parse().ok()) {
+        options.cases = cases;
+    }
+    let report = kit::run(&subject, &options);
+    assert!(report.is_ok(), "{report}");
+}
+
+/// `TRUNKLINE_KIT_SEED`, for those who try others.
+fn seed() -> u64 {
+    std::env::var("TRUNKLINE_KIT_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1)
+}
