@@ -2,11 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+#[cfg(feature = "sqlite")]
+mod damage;
 mod find;
 mod interchange;
 #[cfg(feature = "kit")]
 mod kit;
 mod material;
+#[cfg(feature = "sqlite")]
+mod seed;
 
 #[cfg(all(feature = "kit", feature = "sqlite"))]
 mod sqlite;

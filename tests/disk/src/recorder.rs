@@ -58,7 +58,8 @@ pub enum Event {
         /// Whether its folder was synced as well.
         folder: bool,
     },
-    /// A sync failed: what was done to the file since the last one may never arrive, whatever later syncs say.
+    /// A sync failed and dropped some of what was done to the file since the last one, or all: that does not arrive any
+    /// more, whatever later syncs say.
     FailedSync {
         /// The file.
         file: FileId,
@@ -114,6 +115,9 @@ pub enum Failure {
     Full,
     /// A read ends early and the rest of its bytes are zero, as at the end of a file.
     Short,
+    /// A sync fails, and what it should have written is dropped: it stays in the cache and no later sync writes it. So
+    /// Linux does it on many file systems.
+    Drops,
 }
 
 /// A failure and when it comes.
@@ -275,7 +279,7 @@ impl Recorder {
                 sqlite::SQLITE_OK => sqlite::SQLITE_IOERR_SHORT_READ,
                 code => code,
             },
-            Some(Failure::Io | Failure::Full) => sqlite::SQLITE_IOERR_READ,
+            Some(_) => sqlite::SQLITE_IOERR_READ,
         }
     }
 
@@ -291,7 +295,7 @@ impl Recorder {
         let (arrives, code) = match state.fails(Operation::Write) {
             None => (bytes, sqlite::SQLITE_OK),
             Some(Failure::Full) => (bytes.split_at(bytes.len() / 2).0, sqlite::SQLITE_FULL),
-            Some(Failure::Io | Failure::Short) => (&bytes[..0], sqlite::SQLITE_IOERR_WRITE),
+            Some(_) => (&bytes[..0], sqlite::SQLITE_IOERR_WRITE),
         };
         if !arrives.is_empty() {
             let real = write(arrives);
@@ -319,12 +323,18 @@ impl Recorder {
     /// Notes a sync. The real file is not synced.
     pub(crate) fn sync(&self, file: FileId, folder: bool) -> i32 {
         let mut state = self.state();
-        if state.fails(Operation::Sync).is_some() {
-            state.events.push(Event::FailedSync { file });
-            return sqlite::SQLITE_IOERR_FSYNC;
+        match state.fails(Operation::Sync) {
+            None => {
+                state.events.push(Event::Sync { file, folder });
+                sqlite::SQLITE_OK
+            }
+            failure => {
+                if failure == Some(Failure::Drops) {
+                    state.events.push(Event::FailedSync { file });
+                }
+                sqlite::SQLITE_IOERR_FSYNC
+            }
         }
-        state.events.push(Event::Sync { file, folder });
-        sqlite::SQLITE_OK
     }
 }
 

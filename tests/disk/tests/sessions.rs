@@ -33,6 +33,13 @@ async fn syncs_that_fail_are_told_and_lose_nothing() {
     keeps_all(stories::SESSIONS_SYNCS_FAIL).await;
 }
 
+// This is wrong. What was committed without being flushed goes with a sync that fails and drops it, and what is flushed
+// after it hangs on it: SQLite writes only the commit again that failed. Where every commit is flushed, nothing is lost.
+#[tokio::test]
+async fn syncs_that_drop_what_they_should_have_written_take_later_records_along() {
+    assert_ne!(told(stories::SESSIONS_SYNCS_DROP, 1).await, End::KeepsAll);
+}
+
 #[tokio::test]
 async fn reads_that_fail_are_told_and_lose_nothing() {
     keeps_all(stories::SESSIONS_READS_FAIL).await;

@@ -164,8 +164,7 @@ impl SqliteStore {
         self.line.set_size_limit(bytes).await;
     }
 
-    /// Waits for everything that was handed in and closes the database. Under leases that are still held nothing more can be
-    /// written, but others get their sessions only once they are dropped.
+    /// Waits for everything that was handed in and closes the database. Leases that are still held end.
     ///
     /// Dropping the store is safe too; this also moves the write-ahead log into the database if nobody else has it open.
     pub async fn close(self) {

@@ -14,7 +14,7 @@ use sqlx::{Connection, SqliteConnection};
 
 use super::doctor::{Finding, Remedy, Severity};
 use super::fault::{io_error, store_error};
-use super::presence::{Presence, can_write};
+use super::presence::{self, Presence, can_write};
 use super::wal::{self, Ignored, IgnoredKind};
 use super::{Opened, PATIENCE, aside, doctor, leases, promises, schema};
 use crate::StoreError;
@@ -31,6 +31,7 @@ pub(super) struct Open {
 /// Opens a database and brings it to the current schema.
 pub(super) async fn open(path: &Path, mut options: SqliteConnectOptions) -> Result<Open, StoreError> {
     let (path, made) = leases::private_database(path)?;
+    let was_open_before = presence::was_entered(&path);
     options = options.filename(&path);
     let mut presence = Presence::enter(&path).await?;
     let mut opened = Opened::default();
@@ -41,6 +42,9 @@ pub(super) async fn open(path: &Path, mut options: SqliteConnectOptions) -> Resu
             opened.set_aside.extend(set_aside);
         } else if made {
             promises::forget(&path);
+        } else if was_open_before && fs::metadata(&path).is_ok_and(|found| found.len() == 0) {
+            let what = "the file is empty and becomes a new database: it was cut off, or its making was";
+            opened.findings.push(Finding::notice(what));
         }
         look(&path, &mut opened).await?;
     }
@@ -78,18 +82,15 @@ pub(super) async fn open(path: &Path, mut options: SqliteConnectOptions) -> Resu
 async fn look(path: &Path, opened: &mut Opened) -> Result<(), StoreError> {
     let log = aside::beside(path, "-wal");
     let Some(scan) = wal::scan(&log).map_err(|error| io_error(&log, &error))? else { return Ok(()) };
-    match &scan.first_page {
-        Some(first_page) => schema::version_in(first_page, path).map(drop)?,
-        None => {
-            let first_page = first_bytes(path).map_err(|error| io_error(path, &error))?;
-            if !first_page.is_empty() {
-                schema::version_in(&first_page, path).map(drop)?;
-            } else if scan.frames > 0 {
-                let frames = scan.frames;
-                let reason = format!("it is empty, but its write-ahead log has {frames} frames");
-                return Err(StoreError::Corrupt { place: path.display().to_string(), reason });
-            }
-        }
+    let header = first_bytes(path).map_err(|error| io_error(path, &error))?;
+    let first_page = scan.first_page.as_ref().unwrap_or(&header);
+    if !first_page.is_empty() {
+        schema::version_in(first_page, path)?;
+    }
+    if header.is_empty() && scan.frames > 0 {
+        // SQLite would take the log for a rest and remove it.
+        let reason = format!("it is empty, but its write-ahead log has {} frames", scan.frames);
+        return Err(StoreError::Corrupt { place: path.display().to_string(), reason });
     }
     let Some(ignored) = scan.ignored else { return Ok(()) };
     if !can_write(path) {
@@ -157,8 +158,12 @@ pub(super) fn cut_off(path: &Path, header: &[u8]) -> Option<String> {
 
 /// Returns whether a database lies where nothing can be written, and has nothing in a write-ahead log.
 pub(super) fn is_plain_on_read_only(path: &Path) -> bool {
-    let has_log = fs::metadata(aside::beside(path, "-wal")).is_ok_and(|found| found.len() > 0);
-    !can_write(path.parent().unwrap_or(path)) && !has_log
+    !can_write(path.parent().unwrap_or(path)) && !has_log(path)
+}
+
+/// Returns whether there is anything in a database's write-ahead log.
+pub(super) fn has_log(path: &Path) -> bool {
+    fs::metadata(aside::beside(path, "-wal")).is_ok_and(|found| found.len() > 0)
 }
 
 /// Opens the first connection and brings the database to the current schema.
@@ -197,8 +202,8 @@ async fn reader(
     if !refused || can_write(folder) {
         return Err(error);
     }
-    let log = aside::beside(path, "-wal");
-    if fs::metadata(&log).is_ok_and(|found| found.len() > 0) {
+    if has_log(path) {
+        let log = aside::beside(path, "-wal");
         let reason = format!(
             "it has a write-ahead log, which cannot be read where nothing can be written; copy it together with {} to \
              another folder",

@@ -96,6 +96,11 @@ pub(super) fn folder(database: &Path) -> PathBuf {
     super::aside::beside(database, ".locks")
 }
 
+/// Returns whether somebody has opened the file as a database of sessions, now or at any time.
+pub(super) fn was_entered(database: &Path) -> bool {
+    folder(database).join("open").is_file()
+}
+
 fn lock_file(database: &Path) -> Result<Option<(File, PathBuf)>, StoreError> {
     let folder = folder(database);
     let path = folder.join("open");

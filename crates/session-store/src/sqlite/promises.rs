@@ -148,6 +148,11 @@ async fn is_broken(
 }
 
 impl Left {
+    /// Returns whether anything was promised at all.
+    pub(super) fn promises_any(&self) -> bool {
+        !self.promises.is_empty()
+    }
+
     /// Tidies it away: kept promises need not be remembered, broken ones are kept for whoever looks later.
     pub(super) fn settle(&self, broken: bool) {
         // Where that fails it is only done again.

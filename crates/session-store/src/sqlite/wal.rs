@@ -62,8 +62,8 @@ pub(super) struct Frame<'a> {
     pub(super) same_log: bool,
     /// Whether it follows from the frames before it, all of which do.
     pub(super) follows: bool,
-    /// Whether the whole of it was there.
-    pub(super) whole: bool,
+    /// Whether its bytes are those that were written, judged from the frame before it.
+    pub(super) sound: bool,
     pub(super) data: &'a [u8],
 }
 
@@ -73,6 +73,7 @@ pub(super) struct Frames {
     page_size: usize,
     salts: [u8; 8],
     big_endian: bool,
+    /// The checksums of the frame before, as they stand there.
     sums: (u32, u32),
     follow: bool,
     /// Whether the log's header is as it was written.
@@ -106,8 +107,17 @@ impl Frames {
         let mut salts = [0; 8];
         salts.copy_from_slice(header.get(16..24).unwrap_or(&[0; 8]));
         let buffer = vec![0; FRAME_HEADER + page_size];
-        let (sums, follow) = (if has_header { sums } else { stored }, true);
-        Ok(Some(Frames { file, page_size, salts, big_endian, sums, follow, has_header, buffer, length }))
+        Ok(Some(Frames {
+            file,
+            page_size,
+            salts,
+            big_endian,
+            sums: stored,
+            follow: has_header,
+            has_header,
+            buffer,
+            length,
+        }))
     }
 
     /// Returns the next frame, or nothing at the end of the file.
@@ -119,15 +129,13 @@ impl Frames {
         let Some((header, data)) = self.buffer.split_at_checked(FRAME_HEADER) else { return Ok(None) };
         let (page, commit) = (word(header, 0), word(header, 4));
         let same_log = header.get(8..16) == Some(&self.salts);
-        let whole = read == self.buffer.len();
-        if self.follow {
-            let sums = checksum(self.big_endian, header.get(..8).unwrap_or_default(), self.sums);
-            let sums = checksum(self.big_endian, data, sums);
-            let stored = (word(header, 16), word(header, 20));
-            self.follow = whole && same_log && page > 0 && sums == stored;
-            self.sums = sums;
-        }
-        Ok(Some(Frame { page, commit, same_log, follows: self.follow, whole, data }))
+        let sums = checksum(self.big_endian, header.get(..8).unwrap_or_default(), self.sums);
+        self.sums = (word(header, 16), word(header, 20));
+        let sound = read == FRAME_HEADER + self.page_size
+            && page > 0
+            && checksum(self.big_endian, data, sums) == self.sums;
+        self.follow &= sound && same_log;
+        Ok(Some(Frame { page, commit, same_log, follows: self.follow, sound, data }))
     }
 
     /// Returns the bytes of one page.
@@ -146,16 +154,15 @@ pub(super) fn scan(path: &Path) -> io::Result<Option<Scan>> {
     let (mut number, mut following, mut ignored, mut commits, mut last) = (0_u64, 0_u64, 0_u64, 0_u64, 0_u64);
     while let Some(frame) = log.next()? {
         number += 1;
-        let follows = frame.follows && has_header;
-        if follows && frame.page == 1 {
+        if frame.follows && frame.page == 1 {
             first_page = frame.data.get(..100).map(<[u8]>::to_vec);
         }
-        if follows && frame.commit > 0 {
+        if frame.follows && frame.commit > 0 {
             scan.frames = number;
             scan.first_page = first_page.clone().or(scan.first_page);
             (following, ignored, last) = (0, 0, 0);
         } else if frame.same_log || !has_header {
-            following += u64::from(follows);
+            following += u64::from(frame.follows);
             ignored += 1;
             commits += u64::from(frame.commit > 0);
             last = number;

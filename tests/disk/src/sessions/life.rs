@@ -167,7 +167,13 @@ fn records(session: &Session, chance: &mut Chance) -> Vec<Record> {
                 let id = NodeId::new(nodes);
                 let mut message = Message::user(text);
                 message.node = Some(id);
-                records.push(Record::Entry(Entry::Node { id, parent: Some(head), at: AT, filed: false, message }));
+                records.push(Record::Entry(Entry::Node {
+                    id,
+                    parent: Some(head),
+                    at: AT,
+                    filed: false,
+                    message,
+                }));
                 (head, nodes) = (id, nodes + 1);
             }
         }
@@ -250,7 +256,7 @@ impl World<'_> {
         Ok(None)
     }
 
-    fn promise(&self, told: Told, durability: Durability) {
+    fn promise(&self, told: Told, records: usize, durability: Durability) {
         let at = self.recorder.position();
         let mut lived = self.lived.borrow_mut();
         let only_death = match durability {
@@ -258,9 +264,9 @@ impl World<'_> {
             Durability::Committed => true,
             Durability::Buffered => return,
         };
-        let record = lived.told.len() as u64;
+        let number = lived.told.len() as u64;
         lived.told.push(told);
-        lived.life.promises.push(Promise { only_death, ..Promise::of(record, at) });
+        lived.life.promises.push(Promise { only_death, ..Promise::of(number, records, at) });
     }
 
     fn history<T>(&self, session: &SessionId, change: impl FnOnce(&mut History) -> T) -> T {
@@ -294,7 +300,7 @@ impl World<'_> {
                 break;
             }
         }
-        self.promise(Told::Log { session: id.clone(), seq: 1 }, Durability::Flushed);
+        self.promise(Told::Log { session: id.clone(), seq: 1 }, 1, Durability::Flushed);
         Ok(Session::new(id, Position { seq: 1, head: NodeId::ROOT }, 1))
     }
 
@@ -329,7 +335,8 @@ impl World<'_> {
                 break;
             }
         }
-        self.promise(Told::Log { session: id, seq: session.at.seq }, Durability::Flushed);
+        let records = usize::try_from(session.at.seq).unwrap_or_default();
+        self.promise(Told::Log { session: id, seq: session.at.seq }, records, Durability::Flushed);
         Ok(session)
     }
 
@@ -343,7 +350,7 @@ impl World<'_> {
             let mut lived = self.lived.borrow_mut();
             let Lived { life, told, .. } = &mut *lived;
             for promise in &mut life.promises {
-                let one = usize::try_from(promise.record).ok().and_then(|place| told.get(place));
+                let one = usize::try_from(promise.number).ok().and_then(|place| told.get(place));
                 if one.is_some_and(|told| *told.session() == session.id) {
                     promise.until = now;
                 }
@@ -358,7 +365,7 @@ impl World<'_> {
                 break;
             }
         }
-        self.promise(Told::Gone { session: session.id }, Durability::Flushed);
+        self.promise(Told::Gone { session: session.id }, 1, Durability::Flushed);
         Ok(())
     }
 
@@ -375,7 +382,7 @@ impl World<'_> {
                 break;
             }
         }
-        self.promise(Told::Title { session: session.id.clone(), version }, Durability::Flushed);
+        self.promise(Told::Title { session: session.id.clone(), version }, 1, Durability::Flushed);
         Ok(())
     }
 
@@ -395,7 +402,7 @@ impl World<'_> {
         };
         let post = Post { body, consumed: None };
         self.history(&session.id, |history| history.letters.insert(letter, post));
-        self.promise(Told::Letter { session: session.id.clone(), letter }, Durability::Flushed);
+        self.promise(Told::Letter { session: session.id.clone(), letter }, 1, Durability::Flushed);
         session.waiting.push(letter);
         Ok(())
     }
@@ -466,11 +473,15 @@ impl World<'_> {
                         return Err(format!("the receipt is {receipt:?} for a batch up to {end}"));
                     }
                     (session.at, session.nodes) = (end, nodes);
+                    // It holds for what was only buffered before it, too.
+                    let before = session.buffered.iter().chain([&batch]);
+                    let records = before.map(|batch| batch.records.len()).sum();
                     match receipt.durability {
                         Durability::Buffered => session.buffered.push(batch),
                         _ => session.buffered.clear(),
                     }
-                    self.promise(Told::Log { session: session.id.clone(), seq: end.seq }, receipt.durability);
+                    let told = Told::Log { session: session.id.clone(), seq: end.seq };
+                    self.promise(told, records, receipt.durability);
                     return Ok(());
                 }
                 None => {

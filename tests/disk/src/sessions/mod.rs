@@ -30,7 +30,7 @@ pub struct Plan {
 /// What was written and promised.
 #[derive(Clone, Debug, Default)]
 pub struct Lived {
-    /// What happened to the files. The records of its promises are places in `told`.
+    /// What happened to the files. The numbers of its promises are places in `told`.
     pub life: Life,
     /// How often the store answered how, while something failed.
     pub answers: BTreeMap<&'static str, usize>,
@@ -108,11 +108,11 @@ impl Lived {
     /// # Errors
     ///
     /// The real disk failed.
-    pub async fn cut_power(&self, more: usize, chance: Chance) -> Result<Figures, String> {
+    pub async fn cut_power(&self, percent: usize, chance: Chance) -> Result<Figures, String> {
         let recorder = Recorder::register()?;
         let recorder = &recorder;
         self.life
-            .cut_power(more, chance, async |files, expected| self.look(recorder, files, expected).await)
+            .cut_power(percent, chance, async |files, expected| self.look(recorder, files, expected).await)
             .await
     }
 

@@ -37,9 +37,10 @@ use crate::StoreError;
 /// [`StoreError::Busy`]. Damage is a finding and no error.
 pub async fn examine(path: impl AsRef<Path>) -> Result<Examination, StoreError> {
     let path = existing(path.as_ref())?;
-    let ours = is_ours(&path);
+    // Then it is a database of sessions, whatever its bytes now say.
+    let ours = presence::was_entered(&path);
     let mut presence = Presence::enter(&path).await?;
-    look(&path, ours, &mut presence).await
+    look(&path, ours, &mut presence, false).await
 }
 
 /// Examines a database and does what is needed: nothing, or what can be made anew in place, or a new database that takes
@@ -53,10 +54,11 @@ pub async fn examine(path: impl AsRef<Path>) -> Result<Examination, StoreError> 
 /// [`StoreError::Io`] if the copy cannot be written: then the database is as it was.
 pub async fn mend(path: impl AsRef<Path>) -> Result<Mended, StoreError> {
     let path = existing(path.as_ref())?;
-    let ours = is_ours(&path);
+    // Then it is a database of sessions, whatever its bytes now say.
+    let ours = presence::was_entered(&path);
     let mut presence = Presence::alone(&path).await?;
     let mut set_aside = finish(&path)?;
-    let before = look(&path, ours, &mut presence).await?;
+    let before = look(&path, ours, &mut presence, true).await?;
     let mut remedy = before.remedy();
     let mut saved = Vec::new();
     if remedy == Remedy::InPlace && in_place(&path).await.is_err() {
@@ -65,7 +67,7 @@ pub async fn mend(path: impl AsRef<Path>) -> Result<Mended, StoreError> {
     }
     let mut after = before.clone();
     if remedy == Remedy::InPlace {
-        after = look(&path, ours, &mut presence).await?;
+        after = look(&path, ours, &mut presence, true).await?;
         if !after.is_sound() {
             remedy = Remedy::Salvage;
         }
@@ -74,7 +76,7 @@ pub async fn mend(path: impl AsRef<Path>) -> Result<Mended, StoreError> {
         let salvaged = salvage::salvage(&path).await?;
         saved = salvaged.saved;
         set_aside.extend(salvaged.set_aside);
-        after = look(&path, ours, &mut presence).await?;
+        after = look(&path, ours, &mut presence, true).await?;
     }
     Ok(Mended { before, remedy, saved, set_aside, after })
 }
@@ -96,13 +98,13 @@ fn existing(path: &Path) -> Result<PathBuf, StoreError> {
     }
 }
 
-/// Returns whether somebody has opened the file as a database of sessions: then it is one, whatever its bytes now say.
-fn is_ours(path: &Path) -> bool {
-    presence::folder(path).join("open").is_file()
-}
-
-/// Examines a database that nobody else has open, or somebody has.
-async fn look(path: &Path, ours: bool, presence: &mut Presence) -> Result<Examination, StoreError> {
+/// Examines a database. Others may come in while its tables are read, unless it is to `stay_alone`.
+async fn look(
+    path: &Path,
+    ours: bool,
+    presence: &mut Presence,
+    stay_alone: bool,
+) -> Result<Examination, StoreError> {
     let mut examination =
         Examination { path: path.to_owned(), schema: None, sessions: 0, records: 0, findings: Vec::new() };
     // What others are writing looks as if it were cut off.
@@ -110,9 +112,12 @@ async fn look(path: &Path, ours: bool, presence: &mut Presence) -> Result<Examin
         // SQLite would take the write-ahead log of an empty database for a rest and remove it.
         return Ok(examination);
     }
+    if !stay_alone {
+        presence.share().await;
+    }
     // Before the first look at the database: what was promised then is there now.
     let left = promises::left(path);
-    if let Err(error) = tables(path, ours, &left, &mut examination).await {
+    if let Err(error) = tables(path, ours, presence.is_alone(), &left, &mut examination).await {
         match error {
             StoreError::Corrupt { reason, .. } | StoreError::Database { reason, .. } => {
                 examination.findings.push(Finding::loss(format!("it cannot be read: {reason}")));
@@ -155,23 +160,23 @@ fn files(path: &Path, examination: &mut Examination) -> Result<bool, StoreError>
 async fn tables(
     path: &Path,
     ours: bool,
+    alone: bool,
     left: &[promises::Left],
     examination: &mut Examination,
 ) -> Result<(), StoreError> {
-    let mut connection = reader(path).await?;
+    let mut connection = reader(path, alone).await?;
     let version = schema::version(&mut connection, path).await;
     match version {
         Ok(schema::VERSION) => {
             examination.schema = Some(schema::VERSION);
             examine::current(&mut connection, path, left, examination).await;
         }
-        Ok(0) if !ours => {}
-        Ok(0) => {
-            let what = "it is empty".to_owned();
-            if !left.is_empty() {
-                examination.findings.push(Finding::loss(what));
-            }
+        Ok(0) if ours => {
+            let what = "it is empty: it was cut off, or its making was";
+            let lost = left.iter().any(promises::Left::promises_any);
+            examination.findings.push(if lost { Finding::loss(what) } else { Finding::notice(what) });
         }
+        Ok(0) => {}
         Ok(version) => {
             examination.schema = Some(version);
             examine::older(&mut connection, path, version, examination).await;
@@ -188,7 +193,7 @@ async fn tables(
 }
 
 /// Opens a database to be read only.
-async fn reader(path: &Path) -> Result<SqliteConnection, StoreError> {
+async fn reader(path: &Path, alone: bool) -> Result<SqliteConnection, StoreError> {
     let options = SqliteConnectOptions::new()
         .filename(path)
         .read_only(true)
@@ -197,6 +202,10 @@ async fn reader(path: &Path) -> Result<SqliteConnection, StoreError> {
         .pragma("writable_schema", "ON")
         .disable_statement_logging();
     let fault = |error| store_error(path, error);
+    if alone && !opening::has_log(path) {
+        // Without a write-ahead log nothing need be made to read it.
+        return SqliteConnection::connect_with(&options.immutable(true)).await.map_err(fault);
+    }
     let mut connection = SqliteConnection::connect_with(&options).await.map_err(fault)?;
     let read = sqlx::query("SELECT count(*) FROM sqlite_schema").fetch_one(&mut connection).await;
     match read.map_err(fault) {

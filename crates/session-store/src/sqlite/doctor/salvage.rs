@@ -228,7 +228,7 @@ pub(in crate::sqlite) fn finish(database: &Path) -> Result<Vec<PathBuf>, StoreEr
         if from.symlink_metadata().is_ok() && to.symlink_metadata().is_err() {
             fs::rename(&from, &to).map_err(|error| io_error(&from, &error))?;
         }
-        if ending != "-shm" && to.symlink_metadata().is_ok() {
+        if ending != "-shm" && to.metadata().is_ok_and(|found| found.len() > 0) {
             set_aside.push(to);
         }
     }

@@ -1,8 +1,8 @@
 //! Copies of a damaged database to read from, each with another opinion on which of its pages are right.
 //!
 //! A copy is one plain file: the database with the pages of its write-ahead log laid over it. The first is what SQLite
-//! reads. The second takes the whole log, also what comes after a damaged frame; whether that is what was written is for
-//! the digests to say. The others have a new first page, for when the old one cannot be read.
+//! reads. The second takes the whole log but for damaged frames, also what comes after them; whether that is what was
+//! written is for the digests to say. The others have a new first page, for when the old one cannot be read.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -77,7 +77,7 @@ impl View {
                 && let Some(frame) = frames.next()?
             {
                 number += 1;
-                if (self.whole_log || frame.follows) && frame.page > 0 && frame.whole {
+                if frame.follows || self.whole_log && frame.sound {
                     file.seek(SeekFrom::Start(u64::from(frame.page - 1) * page_size))?;
                     file.write_all(frame.data)?;
                     if frame.commit > 0 {
@@ -115,7 +115,7 @@ impl View {
             number += 1;
             let taken = match self.whole_log {
                 true => frame.same_log || !has_header,
-                false => frame.follows && has_header,
+                false => frame.follows,
             };
             if taken && frame.commit > 0 {
                 until = number;

@@ -1,0 +1,233 @@
+//! Bytes that change, files that end too soon, sectors that are gone: nothing panics, nothing wrong is shown as proven,
+//! and what was whole is still there after a mending.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use trunkline_session_store::doctor::{examine, mend};
+use trunkline_session_store::{SessionId, SessionStore, SqliteStore, StoreError};
+
+use super::*;
+
+/// What came of many damaged databases.
+#[derive(Debug, Default)]
+struct Figures {
+    cases: u64,
+    /// Records there were in all of them.
+    records: u64,
+    /// In sessions that verified without a mending, and after it.
+    whole: u64,
+    mended: u64,
+    /// Databases that were refused as what they seem to be.
+    refused: u64,
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Figures { cases, records, whole, mended, refused } = self;
+        write!(f, "{cases} damaged databases, {records} records: {whole} in sessions that verified, {mended} after a mending, {refused} refused")
+    }
+}
+
+/// SplitMix64: small, and the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % limit.max(1) as u64) as usize
+    }
+}
+
+/// A database before it is damaged.
+struct Whole {
+    files: Vec<(&'static str, Vec<u8>)>,
+    locks: tempfile::TempDir,
+    sessions: BTreeMap<SessionId, String>,
+}
+
+impl Whole {
+    async fn closed() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = closed(folder.path()).await;
+        Self::of(folder, &path).await
+    }
+
+    async fn killed() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = killed(folder.path()).await;
+        Self::of(folder, &path).await
+    }
+
+    async fn of(folder: tempfile::TempDir, path: &Path) -> Self {
+        let locks = tempfile::tempdir().unwrap();
+        copy(path, &locks.path().join("sessions.db"));
+        let mut files = vec![("", fs::read(path).unwrap())];
+        if let Ok(log) = fs::read(log_of(path)) {
+            files.push(("-wal", log));
+        }
+        let store = SqliteStore::open(path).await.unwrap();
+        let sessions = sessions(&store).await.unwrap();
+        store.close().await;
+        drop(folder);
+        Whole { files, locks, sessions }
+    }
+
+    fn length(&self, file: usize) -> usize {
+        self.files[file].1.len()
+    }
+
+    /// Damages one of its files and sees what becomes of it.
+    async fn check(&self, file: usize, damage: impl Fn(&mut Vec<u8>), what: &str, figures: &mut Figures) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions.db");
+        copy(&self.locks.path().join("sessions.db"), &path);
+        let name = format!("sessions.db{}", self.files[file].0);
+        let mut bytes = self.files[file].1.clone();
+        damage(&mut bytes);
+        fs::write(folder.path().join(name), &bytes).unwrap();
+        let path = path.canonicalize().unwrap();
+        figures.cases += 1;
+        figures.records += self.sessions.values().map(|lines| records(lines).lines().count() as u64).sum::<u64>();
+
+        let examined = examine(&path).await;
+        let (verified, told) = self.open(&path, what).await;
+        for lines in verified.values() {
+            figures.whole += records(lines).lines().count() as u64;
+        }
+        let examined = match examined {
+            Ok(examined) => examined,
+            // The bytes that say which version and whose database it is can only be believed.
+            Err(StoreError::Newer { .. } | StoreError::NotAStore { .. }) => {
+                figures.refused += 1;
+                return;
+            }
+            Err(error) => panic!("{what}: it cannot be examined: {error}"),
+        };
+        let all = verified.len() == self.sessions.len() && self.sessions.iter().all(|(id, lines)| {
+            verified.get(id).is_some_and(|found| records(found) == records(lines))
+        });
+        assert!(all || told || !examined.is_sound(), "{what}: a loss is not told: {examined}");
+
+        let mended = mend(&path).await.unwrap_or_else(|error| panic!("{what}: it cannot be mended: {error}"));
+        assert!(mended.after.is_sound(), "{what}: {mended}");
+        let (after, _) = self.open(&path, what).await;
+        for (id, lines) in &verified {
+            let found = after.get(id).unwrap_or_else(|| panic!("{what}: {id} is gone: {mended}"));
+            assert!(records(found).starts_with(records(lines)), "{what}: {id} was whole: {mended}");
+        }
+        for lines in after.values() {
+            figures.mended += records(lines).lines().count() as u64;
+        }
+    }
+
+    /// Opens a damaged database and returns the sessions that verify, and whether anything was told.
+    async fn open(&self, path: &Path, what: &str) -> (BTreeMap<SessionId, String>, bool) {
+        let mut verified = BTreeMap::new();
+        let Ok(store) = SqliteStore::open(path).await else { return (verified, true) };
+        let mut told = !store.opened().findings.is_empty();
+        match store.sessions().await {
+            Ok(list) => {
+                for info in list {
+                    let Some(lines) = lines(&store, &info.id).await else {
+                        // It may be read, but not proven.
+                        let _ = store.load(&info.id).await;
+                        let _ = store.outline(&info.id).await;
+                        told = true;
+                        continue;
+                    };
+                    if info.id == session(6) {
+                        // It was deleted later than what is left of the log.
+                        continue;
+                    }
+                    let whole = self.sessions.get(&info.id).unwrap_or_else(|| panic!("{what}: {} came from nowhere", info.id));
+                    assert!(records(whole).starts_with(records(&lines)), "{what}: {} is not what was written", info.id);
+                    let loaded = store.load(&info.id).await.unwrap();
+                    assert_eq!(loaded.records.len(), records(&lines).lines().count(), "{what}");
+                    verified.insert(info.id, lines);
+                }
+            }
+            Err(_) => told = true,
+        }
+        // Writing may fail as well, and does not panic.
+        let _ = store.post(&session(1), "prompt", "null", Timestamp(1)).await;
+        let _ = store.notes(&Default::default()).await;
+        let _ = store.collect(true).await;
+        store.close().await;
+        (verified, told)
+    }
+}
+
+#[tokio::test]
+async fn no_flipped_byte_of_a_database_goes_unnoticed() {
+    let whole = Whole::closed().await;
+    let (mut figures, mut random) = (Figures::default(), Random(1));
+    for _ in 0..100 {
+        let (place, flip) = (random.below(whole.length(0)), 1 + random.below(255) as u8);
+        whole.check(0, |bytes| bytes[place] ^= flip, &format!("byte {place} ^ {flip}"), &mut figures).await;
+    }
+    println!("{figures}");
+}
+
+#[tokio::test]
+async fn no_flipped_byte_of_a_header_goes_unnoticed() {
+    let whole = Whole::closed().await;
+    let mut figures = Figures::default();
+    for place in 0..100 {
+        whole.check(0, |bytes| bytes[place] ^= 0x41, &format!("byte {place} of the header"), &mut figures).await;
+    }
+    println!("{figures}");
+}
+
+#[tokio::test]
+async fn no_flipped_byte_of_a_write_ahead_log_goes_unnoticed() {
+    let whole = Whole::killed().await;
+    let (mut figures, mut random) = (Figures::default(), Random(2));
+    for _ in 0..60 {
+        let (place, flip) = (random.below(whole.length(1)), 1 + random.below(255) as u8);
+        whole.check(1, |bytes| bytes[place] ^= flip, &format!("byte {place} ^ {flip} of the log"), &mut figures).await;
+    }
+    for place in 0..56 {
+        whole.check(1, |bytes| bytes[place] ^= 0x41, &format!("byte {place} of the log"), &mut figures).await;
+    }
+    println!("{figures}");
+}
+
+#[tokio::test]
+async fn no_lost_sector_or_page_goes_unnoticed() {
+    let whole = Whole::closed().await;
+    let mut figures = Figures::default();
+    for page in 0..whole.length(0) / 4096 {
+        whole
+            .check(0, |bytes| bytes[page * 4096..][..4096].fill(0), &format!("page {page} is gone"), &mut figures)
+            .await;
+        let sector = page * 4096 + page % 8 * 512;
+        whole
+            .check(0, |bytes| bytes[sector..][..512].fill(0xff), &format!("sector {sector} is gone"), &mut figures)
+            .await;
+    }
+    println!("{figures}");
+}
+
+#[tokio::test]
+async fn no_file_that_ends_too_soon_goes_unnoticed() {
+    let (closed, killed) = (Whole::closed().await, Whole::killed().await);
+    let (mut figures, mut random) = (Figures::default(), Random(3));
+    for page in 0..closed.length(0) / 4096 {
+        for length in [page * 4096, page * 4096 + random.below(4096)] {
+            closed.check(0, |bytes| bytes.truncate(length), &format!("cut to {length}"), &mut figures).await;
+        }
+    }
+    for _ in 0..30 {
+        let length = random.below(killed.length(1));
+        killed.check(1, |bytes| bytes.truncate(length), &format!("log cut to {length}"), &mut figures).await;
+        let length = length / 4120 * 4120 + 32;
+        killed.check(1, |bytes| bytes.truncate(length), &format!("log cut to {length}"), &mut figures).await;
+    }
+    println!("{figures}");
+}
