@@ -190,7 +190,7 @@ fn a_hit_shows_a_little_of_what_stands_around_it() {
         find(&store, &Find::words(["Needle"])).await.unwrap()
     });
     let hit = found.first().and_then(|found| found.hit.clone()).unwrap();
-    expect!["… hay hay hay hay hay hay hay hay hay hay |needle| straw straw straw straw straw straw straw straw straw straw straw straw straw s…"]
+    expect!["…ay hay hay hay hay hay hay hay hay hay  |needle| straw straw straw straw straw straw straw straw straw straw straw straw straw s…"]
         .assert_eq(&format!("{}|{}|{}", hit.before, hit.found, hit.after));
 }
 
