@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 use std::pin::Pin;
 
-use trunkline_session_store::kit::{self, Handle, Options, Place, Subject};
+use trunkline_session_store::kit::{self, Handle, OldPlace, Options, Place, Subject};
 use trunkline_session_store::{SqliteStore, StoreError};
+
+use crate::damage::older::{VERSION_1, VERSION_1_EXPORTED};
+use crate::damage::sql;
 
 struct Sqlite(tokio::runtime::Runtime);
 
@@ -16,6 +19,15 @@ impl Subject for Sqlite {
     fn place(&self) -> Result<Box<dyn Place>, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         Ok(Box::new(Folder { path: folder.path().join("sessions.db"), _folder: folder }))
+    }
+
+    fn old_places(&self) -> Result<Vec<OldPlace>, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let path = folder.path().join("sessions.db");
+        self.0.block_on(sql(&path, VERSION_1));
+        let place = Box::new(Folder { path, _folder: folder });
+        let exported = VERSION_1_EXPORTED.to_owned();
+        Ok(vec![OldPlace { version: "schema 1".to_owned(), place, exported }])
     }
 
     fn block_on(&self, what: Pin<Box<dyn Future<Output = ()> + '_>>) {
