@@ -174,9 +174,9 @@ pub(super) fn cut_off(path: &Path, header: &[u8]) -> Option<String> {
     missing.then(|| format!("the file was cut off: it has {length} of {expected} bytes"))
 }
 
-/// Returns whether a database lies where nothing can be written, and has nothing in a write-ahead log.
-pub(super) fn is_plain_on_read_only(path: &Path) -> bool {
-    !can_write(path.parent().unwrap_or(path)) && !has_log(path)
+/// Returns whether a database lies where nothing can be made beside it.
+pub(super) fn is_on_read_only(path: &Path) -> bool {
+    !can_write(path.parent().unwrap_or(path))
 }
 
 /// Returns whether there is anything in a database's write-ahead log.
@@ -227,8 +227,7 @@ async fn reader(
     error: StoreError,
 ) -> Result<(SqliteConnectOptions, SqliteConnection, String), StoreError> {
     let refused = matches!(error, StoreError::Io { .. } | StoreError::ReadOnly { .. });
-    let folder = path.parent().unwrap_or(path);
-    if !refused || can_write(folder) {
+    if !refused || !is_on_read_only(path) {
         return Err(error);
     }
     if has_log(path) {
