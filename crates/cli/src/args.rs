@@ -2,11 +2,15 @@
 //!
 //! The doc comments here are the help that people read. One screen for the whole command, one for each part of it.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use trunkline_sanitize::WireRules;
+use trunkline_session_store::Digest;
+
+use crate::limits;
 
 /// Stands for every wire there is.
 pub(crate) const ALL_WIRES: &str = "all";
@@ -56,6 +60,33 @@ Exit codes: 0 done, repaired or not · 1 cannot be read · 2 wrong usage
 Example:
   trunkline sanitize --wire mistral < messages.json > legal.json";
 
+const AFTER_SESSIONS: &str = "\
+A session is found if each of the words occurs in its title, in a tag, or in what was said: texts, thinking, arguments and
+results, on whatever branch. Upper and lower case are the same; quotes make one word of several. Archived sessions are left out.
+
+Examples:
+  trunkline sessions \"null pointer\" parser
+  trunkline sessions --tag work --all";
+
+const AFTER_PRUNE: &str = "\
+A session stays if a proposal in it waits, its run is open, somebody writes it, or a note to its writer has not been read;
+`trunkline delete` takes those too. The plan is shown first: at a terminal you are asked, elsewhere only --yes deletes.
+
+Examples:
+  trunkline prune --older-than 90d --dry-run
+  trunkline prune --max-size 2GB --keep-tag work --yes";
+
+const AFTER_DOCTOR: &str = "\
+Without a session the whole store is examined and nothing is changed; others may use it meanwhile. With one, its chain of
+digests is computed anew, which proves that nothing was changed, dropped or reordered. That its end was not cut off is proven
+by a receipt that you kept: the one that is printed, or the last digest of an export.
+Exit codes: 0 whole, or mended without loss · 3 it is not · 1 failed · 2 wrong usage
+
+Examples:
+  trunkline doctor
+  trunkline doctor --fix
+  trunkline doctor last --receipt 412:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
 /// Durable agent runs: nothing acknowledged is lost, dead ends are left with a lesson, edits wait for approval.
 #[derive(Debug, Parser)]
 #[command(name = "trunkline", version, after_help = AFTER, max_term_width = 120)]
@@ -69,9 +100,9 @@ pub(crate) struct Line {
 /// What every command takes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Everywhere {
-    /// The database of sessions; else TRUNKLINE_STORE, else sessions.db in the user's data folder
-    #[arg(long, global = true, value_name = "PATH", help_heading = GLOBAL)]
-    pub(crate) store: Option<PathBuf>,
+    /// The database of sessions: a file, or postgres://…; else TRUNKLINE_STORE, else sessions.db in the user's data folder
+    #[arg(long, global = true, value_name = "PLACE", help_heading = GLOBAL)]
+    pub(crate) store: Option<OsString>,
     /// Whether to use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = GLOBAL)]
     pub(crate) color: Color,
@@ -101,10 +132,13 @@ pub(crate) enum SessionCommand {
     Run(Run),
     /// Go on with a session where it stopped
     Resume(Resume),
-    /// List the sessions
+    /// List the sessions, or find some by what was said
+    #[command(after_help = AFTER_SESSIONS)]
     Sessions(Listing),
     /// Print a session's conversation
     Show(Show),
+    /// Show what happens in a session while it happens
+    Follow(Follow),
     /// Draw a session's tree, with the branches that were left
     Tree(Tree),
     /// List what waits for a decision, look at it, decide on it
@@ -112,18 +146,37 @@ pub(crate) enum SessionCommand {
     /// Go back to a node; what came after it stays in the tree
     #[command(after_help = ABOUT_FILES)]
     Revert(Revert),
-    /// Take back the latest move of the head
+    /// Take back the latest move of the head; `redo` makes it again
     #[command(after_help = ABOUT_FILES)]
-    Undo(Named),
-    /// Redo the move that `undo` took back
-    #[command(after_help = ABOUT_FILES)]
-    Redo(Named),
+    Undo(Sent),
+    /// Make the move again that `undo` took back
+    #[command(after_help = ABOUT_FILES, hide = true)]
+    Redo(Sent),
     /// Stop the turn of a session that another process runs
-    Cancel(Named),
-    /// Write a session as lines of JSON
+    Cancel(Sent),
+    /// Put tags on a session, or take them off; `title` gives it another title
+    Tag(Tag),
+    /// Give a session another title
+    #[command(hide = true)]
+    Title(Title),
+    /// Leave sessions out of the list; `unarchive` puts them back
+    Archive(Several),
+    /// Put archived sessions back on the list
+    #[command(hide = true)]
+    Unarchive(Several),
+    /// Delete sessions for good
+    Delete(Delete),
+    /// Delete the sessions that have had their time
+    #[command(after_help = AFTER_PRUNE)]
+    Prune(Prune),
+    /// Write sessions as lines of JSON; `import` reads them
     Export(Export),
-    /// Read a session from lines of JSON
+    /// Read sessions from lines of JSON
+    #[command(hide = true)]
     Import(Import),
+    /// Prove that the store is whole and unchanged, or mend it
+    #[command(after_help = AFTER_DOCTOR)]
+    Doctor(Doctor),
 }
 
 /// What works on files of other agents.
@@ -176,6 +229,12 @@ pub(crate) struct Resume {
     /// The folder to work in, if it has moved
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// Become the writer although another process is: it can write nothing more
+    #[arg(long)]
+    pub(crate) take_over: bool,
+    /// If another process writes the session, wait until it has read the prompt
+    #[arg(long, requires = "prompt", conflicts_with = "take_over")]
+    pub(crate) wait: bool,
     #[command(flatten)]
     pub(crate) model: Model,
     #[command(flatten)]
@@ -264,7 +323,33 @@ pub(crate) enum Policy {
 
 #[derive(Debug, Args)]
 pub(crate) struct Listing {
+    /// Only sessions in which all of these occur
+    pub(crate) words: Vec<String>,
+    /// Only sessions with this tag; several may be given
+    #[arg(long, short, value_name = "TAG")]
+    pub(crate) tag: Vec<String>,
+    /// Look for the words in titles and tags only
+    #[arg(long, requires = "words")]
+    pub(crate) titles: bool,
+    /// Only archived ones
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) archived: bool,
+    /// Archived ones too
+    #[arg(long, short)]
+    pub(crate) all: bool,
     /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Follow {
+    /// Id, the beginning of one, or `last` [default: last]
+    pub(crate) session: Option<String>,
+    /// How many of the last records to begin with
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10)]
+    pub(crate) records: u64,
+    /// Print each record as the line of JSON that `export` writes
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -315,6 +400,9 @@ pub(crate) struct Resolve {
     /// List settled ones too
     #[arg(long, short)]
     pub(crate) all: bool,
+    /// If another process writes the session, wait until it has read the decision
+    #[arg(long, requires = "action")]
+    pub(crate) wait: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -338,18 +426,104 @@ pub(crate) struct Revert {
     /// Id, the beginning of one, or `last` [default: last]
     #[arg(long, short, value_name = "ID")]
     pub(crate) session: Option<String>,
+    /// If another process writes the session, wait until it has done so
+    #[arg(long)]
+    pub(crate) wait: bool,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Named {
+pub(crate) struct Several {
+    /// Ids, the beginnings of some, or `last`
+    #[arg(required = true, value_name = "SESSION")]
+    pub(crate) sessions: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sent {
     /// Id, the beginning of one, or `last` [default: last]
     pub(crate) session: Option<String>,
+    /// If another process writes the session, wait until it has done so
+    #[arg(long)]
+    pub(crate) wait: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Title {
+    /// The title
+    pub(crate) title: String,
+    /// Id, the beginning of one, or `last` [default: last]
+    #[arg(long, short, value_name = "ID")]
+    pub(crate) session: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tag {
+    /// The tags; without any, those that it has are printed
+    pub(crate) tags: Vec<String>,
+    /// Take them off
+    #[arg(long, short, requires = "tags")]
+    pub(crate) remove: bool,
+    /// Id, the beginning of one, or `last` [default: last]
+    #[arg(long, short, value_name = "ID")]
+    pub(crate) session: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Delete {
+    /// Ids, the beginnings of some, or `last`
+    #[arg(required = true, value_name = "SESSION")]
+    pub(crate) sessions: Vec<String>,
+    /// Don't ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[group(id = "limit", required = true, multiple = true, args = ["older_than", "max_size"])]
+pub(crate) struct Prune {
+    /// Delete sessions in which nothing happened for so long, such as 12h, 90d or 8w
+    #[arg(long, value_name = "TIME", value_parser = limits::milliseconds)]
+    pub(crate) older_than: Option<u64>,
+    /// Delete the oldest until all that stay have no more than this, such as 500MB or 2GB
+    #[arg(long, value_name = "SIZE", value_parser = limits::bytes)]
+    pub(crate) max_size: Option<u64>,
+    /// Only archived ones
+    #[arg(long)]
+    pub(crate) archived: bool,
+    /// Keep sessions with this tag; several may be given
+    #[arg(long, value_name = "TAG")]
+    pub(crate) keep_tag: Vec<String>,
+    /// Only show what would be deleted
+    #[arg(long, short = 'n', conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+    /// Don't ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Verify this session only: an id, the beginning of one, or `last`
+    pub(crate) session: Option<String>,
+    /// A receipt that was kept: the session has to be what it was then, and may have grown
+    #[arg(long, value_name = "SEQ:DIGEST", requires = "session", value_parser = limits::receipt)]
+    pub(crate) receipt: Option<(u64, Digest)>,
+    /// Mend what can be mended; what is damaged is set aside and not thrown away
+    #[arg(long, conflicts_with = "session")]
+    pub(crate) fix: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// Id, the beginning of one, or `last` [default: last]
-    pub(crate) session: Option<String>,
+    /// Ids, the beginnings of some, or `last` [default: last]
+    #[arg(value_name = "SESSION")]
+    pub(crate) sessions: Vec<String>,
+    /// All sessions, archived ones too, the one updated first comes first
+    #[arg(long, short, conflicts_with = "sessions")]
+    pub(crate) all: bool,
     /// The file to write; stdout if none is named. An existing file is not replaced
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

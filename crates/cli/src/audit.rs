@@ -19,8 +19,8 @@ use crate::findings::{
 use crate::history::{History, end_of, facts, own_wire, rules_for_files};
 use crate::in_order::in_order;
 use crate::paint::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, tell};
+use crate::place::{program, quoted};
 use crate::search::{Candidate, Taken, search};
-use crate::store::{program, quoted};
 use crate::text::{count, one_line, safe};
 
 /// How often progress is told.

@@ -18,10 +18,10 @@ use crate::args::{Demo, MAX_OUTPUT_TOKENS, Model, Policy, Terms};
 use crate::demo::paced::Paced;
 use crate::fault::{Exit, Fault};
 use crate::paint::{BOLD, DIM, paint, tell};
+use crate::place::Place;
 use crate::reading::Reading;
 use crate::run::Drive;
 use crate::setup::Folder;
-use crate::store::Place;
 
 /// A file in the demo's repository, where git does not look, that names it as ours.
 const MARK: &str = ".git/trunkline-demo";

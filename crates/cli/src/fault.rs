@@ -70,6 +70,12 @@ impl Fault {
         self
     }
 
+    /// Returns it with its causes on one line, where it is not what ends the program.
+    pub(crate) fn as_line(&self) -> String {
+        let said = std::iter::once(&self.message).chain(&self.causes);
+        text::one_line(&said.map(String::as_str).collect::<Vec<_>>().join(": "), 300)
+    }
+
     /// Adds what to do next.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
@@ -129,10 +135,14 @@ impl From<StoreError> for Fault {
             StoreError::Newer { .. } => fault.hint("a newer trunkline can read it"),
             StoreError::NotAStore { .. } => fault.hint("name another file with --store; this one was not touched"),
             StoreError::Corrupt { .. } => fault.hint(
-                "nothing was changed; put a copy of the file aside before you try anything, and name another one with --store to go on",
+                "nothing was changed; `trunkline doctor` tells what is damaged, and --store names another one to go on with",
             ),
             StoreError::Full { .. } => fault.hint("make room and try again; everything that was acknowledged is kept"),
             StoreError::Locked { .. } => fault.hint("wait for it, or end it with `trunkline cancel`"),
+            StoreError::BrokenChain { .. } | StoreError::BadRecord { .. } => {
+                fault.hint("`trunkline doctor` tells what is damaged, and what can be done")
+            }
+            StoreError::Busy { .. } => fault.hint("nothing was changed; another process kept it busy, or the server is away"),
             _ => fault,
         }
     }

@@ -4,16 +4,21 @@
 //! writer reads between two turns.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use trunkline_runtime::letters::{Request, post};
+use trunkline_runtime::letters::{Request, Settled, post, settled};
 use trunkline_runtime::{Agent, RuntimeError, Session};
-use trunkline_session_store::{SessionInfo, SessionStore, StoreError};
+use trunkline_session_store::{Claim, InboxId, LetterState, SessionInfo, SessionStore, StoreError};
 
-use crate::args::Named;
+use crate::args::Sent;
 use crate::fault::{Exit, Fault};
 use crate::paint::tell;
-use crate::store::{self, Place, Store, now};
+use crate::place::{Place, Store};
+use crate::store::{self, now};
 use crate::text::one_line;
+
+/// How often somebody who waits for a writer looks whether it is still there.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Who writes the session now.
 pub(crate) enum Entrance {
@@ -23,9 +28,18 @@ pub(crate) enum Entrance {
     Theirs(String),
 }
 
-/// Becomes the writer of a session if nobody is.
-pub(crate) async fn enter(agent: &Agent, store: &Store, info: &SessionInfo) -> Result<Entrance, Fault> {
-    match agent.open(Arc::clone(store), &info.id).await {
+/// Becomes the writer of a session: if nobody is, or in any case.
+pub(crate) async fn enter(
+    agent: &Agent,
+    store: &Store,
+    info: &SessionInfo,
+    claim: Claim,
+) -> Result<Entrance, Fault> {
+    let opened = match claim {
+        Claim::TakeOver => agent.take_over(Arc::clone(store), &info.id).await,
+        _ => agent.open(Arc::clone(store), &info.id).await,
+    };
+    match opened {
         Ok(session) => Ok(Entrance::Mine(Box::new(session))),
         Err(RuntimeError::Store(StoreError::Locked { holder, .. })) => Ok(Entrance::Theirs(
             holder.map_or_else(|| "another process".to_owned(), |holder| one_line(&holder, 40)),
@@ -40,24 +54,57 @@ pub(crate) async fn leave(
     info: &SessionInfo,
     holder: &str,
     request: &Request,
+    wait: bool,
 ) -> Result<Exit, Fault> {
-    post(store, &info.id, request, now()).await?;
+    let letter = post(store, &info.id, request, now()).await?;
     let name = store::short_name(store, &info.id).await;
     let when = match request {
         Request::Cancel => "it is read within a second",
         _ => "it will be read before its next step",
     };
     tell(&format!("session {name} is being written by {holder}; left a note, {when}\n"));
-    Ok(Exit::Done)
+    match wait {
+        true => wait_for(store, info, letter, &name).await,
+        false => Ok(Exit::Done),
+    }
+}
+
+/// Waits until the writer has settled a letter, as long as there is a writer.
+async fn wait_for(
+    store: &dyn SessionStore,
+    info: &SessionInfo,
+    letter: InboxId,
+    name: &str,
+) -> Result<Exit, Fault> {
+    let settling = settled(store, &info.id, letter);
+    tokio::pin!(settling);
+    loop {
+        if let Ok(settled) = tokio::time::timeout(LOOK_EVERY, &mut settling).await {
+            return match settled? {
+                Settled::Done { seq } => {
+                    tell(&format!("it has taken effect, in record {seq}\n"));
+                    Ok(Exit::Done)
+                }
+                Settled::Refused { reason } => Err(Fault::new(one_line(&reason, 300))),
+                _ => Ok(Exit::Done),
+            };
+        }
+        // It may have read the letter in its last moment: then the next look finds that.
+        let gone = store.holder(&info.id).await?.is_none();
+        if gone && store.letter(&info.id, letter).await? == LetterState::Waiting {
+            let fault = Fault::new("the writer has ended without reading the note");
+            return Err(fault.hint(format!("the next one reads it: `trunkline resume {name}`")));
+        }
+    }
 }
 
 /// `trunkline cancel`.
-pub(crate) async fn cancel(args: &Named, place: &Place) -> Result<Exit, Fault> {
+pub(crate) async fn cancel(args: &Sent, place: &Place) -> Result<Exit, Fault> {
     let store = place.open_existing().await?;
     let info = store::find(store.as_ref(), args.session.as_deref()).await?;
     if store.holder(&info.id).await?.is_none() {
         let name = store::short_name(store.as_ref(), &info.id).await;
         return Err(Fault::new(format!("nothing to cancel: no process writes session {name}")));
     }
-    leave(store.as_ref(), &info, "another process", &Request::Cancel).await
+    leave(store.as_ref(), &info, "another process", &Request::Cancel, args.wait).await
 }

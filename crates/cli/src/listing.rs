@@ -1,89 +1,165 @@
-//! `trunkline sessions`.
+//! `trunkline sessions`: all of them, or those in which something was said.
 
 use serde_json::{Value, json};
-use trunkline_session_store::{SessionInfo, SessionStore};
+use trunkline_session_store::{Find, Found, Hit, SessionInfo, StoreError};
 
 use crate::args::Listing;
 use crate::fault::{Exit, Fault};
-use crate::paint::{self, BOLD, DIM, GREEN, PLAIN, RED, YELLOW, paint, tell};
-use crate::reading::{OPEN, Reading, WAITS};
-use crate::store::{self, Place, ago, now, short};
+use crate::limits::size;
+use crate::paint::{self, BOLD, CYAN, DIM, GREEN, PLAIN, RED, YELLOW, paint, tell};
+use crate::place::{Place, Store};
+use crate::reading::{OPEN, WAITS};
+use crate::standing::{RUNNING, Standing, UNREADABLE};
+use crate::store::{self, ago, now, short};
 use crate::text::{count, one_line};
 
-const RUNNING: &str = "running";
-const UNREADABLE: &str = "unreadable";
+/// A session as it is listed.
+struct Listed {
+    found: Found,
+    state: String,
+}
 
 /// Lists the sessions, the one updated last first.
 pub(crate) async fn run(args: &Listing, place: &Place) -> Result<Exit, Fault> {
     // An empty store and none at all are the same to somebody who asks what there is.
     let store = if place.exists() { Some(place.open().await?) } else { None };
-    let sessions = match &store {
+    let all = match &store {
         Some(store) => store.sessions().await?,
         None => Vec::new(),
     };
-    let mut states = Vec::with_capacity(sessions.len());
-    for info in &sessions {
-        if let Some(store) = &store {
-            states.push(state(store.as_ref(), info).await?);
+    let listed = match &store {
+        Some(store) => listed(args, store, &all).await?,
+        None => Vec::new(),
+    };
+    if args.json {
+        let listed: Vec<Value> = listed.iter().map(as_json).collect();
+        paint::print_json(&json!({ "version": 1, "store": place.to_string(), "sessions": listed }))?;
+        return Ok(Exit::Done);
+    }
+    if listed.is_empty() {
+        tell(&nothing(args, &all, place));
+        return Ok(Exit::Done);
+    }
+    paint::print(&table(&listed, &all))?;
+    Ok(Exit::Done)
+}
+
+async fn listed(args: &Listing, store: &Store, all: &[SessionInfo]) -> Result<Vec<Listed>, Fault> {
+    let mut find = Find::words(args.words.iter().cloned());
+    find.tags = args.tag.iter().cloned().collect();
+    find.titles = args.titles;
+    find.archived = match (args.all, args.archived) {
+        (true, _) => None,
+        (false, archived) => Some(archived),
+    };
+    let standing = Standing::of(store.as_ref()).await?;
+    let mut listed = Vec::new();
+    for info in all {
+        let found = match find.look_into(store.as_ref(), info.clone()).await {
+            Ok(Some(found)) => found,
+            Ok(None) | Err(StoreError::UnknownSession { .. }) => continue,
+            // What cannot be read does not hide the others.
+            Err(error @ (StoreError::BadRecord { .. } | StoreError::Misfit { .. })) => {
+                tell(&format!(
+                    "{} {}\n",
+                    paint(YELLOW, "not searched to its end:"),
+                    Fault::from(error).as_line()
+                ));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        match standing.state(store.as_ref(), info).await {
+            Ok(state) => listed.push(Listed { found, state }),
+            // Somebody has deleted it meanwhile.
+            Err(_) if store.info(&info.id).await.is_err_and(|error| is_gone(&error)) => {}
+            Err(fault) => return Err(fault),
         }
     }
-    if args.json {
-        let listed: Vec<Value> = sessions
-            .iter()
-            .zip(&states)
-            .map(|(info, state)| {
-                let mut listed = store::as_json(info);
-                if let Some(fields) = listed.as_object_mut() {
-                    fields.insert("running".to_owned(), json!(state == RUNNING));
-                    fields.insert("state".to_owned(), json!(state));
-                }
-                listed
-            })
-            .collect();
-        paint::print_json(&json!({ "version": 1, "store": place.path, "sessions": listed }))?;
-        return Ok(Exit::Done);
-    }
-    if sessions.is_empty() {
-        tell(&format!(
-            "no sessions in {} yet; `trunkline demo` or `trunkline run` makes one\n",
-            place.path.display()
-        ));
-        return Ok(Exit::Done);
-    }
+    Ok(listed)
+}
+
+fn is_gone(error: &StoreError) -> bool {
+    matches!(error, StoreError::UnknownSession { .. })
+}
+
+fn table(listed: &[Listed], all: &[SessionInfo]) -> String {
     let now = now();
-    let names: Vec<&str> = sessions.iter().map(|info| short(&info.id, &sessions)).collect();
+    let names: Vec<&str> = listed.iter().map(|one| short(&one.found.info.id, all)).collect();
     let name_width = names.iter().map(|name| name.len()).max().unwrap_or(0);
-    let state_width = states.iter().map(String::len).max().unwrap_or(0);
-    let mut list = String::new();
-    for ((info, name), state) in sessions.iter().zip(names).zip(&states) {
+    let state_width = listed.iter().map(|one| one.state.chars().count()).max().unwrap_or(0);
+    let mut table = String::new();
+    for (Listed { found, state }, name) in listed.iter().zip(names) {
+        let info = &found.info;
         let title = if info.title.is_empty() { "(no title)".to_owned() } else { one_line(&info.title, 60) };
         let nodes = count(usize::try_from(info.nodes).unwrap_or(usize::MAX), "node");
         let folder =
             info.workspace.as_deref().map(|folder| format!("  {}", one_line(folder, 60))).unwrap_or_default();
+        let mut tags: String = info.tags.iter().map(|tag| format!("  #{}", one_line(tag, 30))).collect();
+        if info.archived {
+            tags.push_str("  archived");
+        }
         let style = match state.as_str() {
             RUNNING => GREEN,
             WAITS | OPEN => YELLOW,
             UNREADABLE => RED,
             _ => PLAIN,
         };
-        list.push_str(&format!(
-            "{}  {:<12}  {:>10}  {}  {title}{}\n",
+        table.push_str(&format!(
+            "{}  {:<12}  {:>10}  {:>8}  {}  {title}{}{}\n",
             paint(BOLD, &format!("{name:<name_width$}")),
             ago(info.updated_at, now),
             nodes,
+            size(info.bytes),
             paint(style, &format!("{state:<state_width$}")),
+            paint(CYAN, &tags),
             paint(DIM, &folder),
         ));
+        if let Some(hit) = &found.hit {
+            table.push_str(&shown_hit(hit));
+        }
     }
-    paint::print(&list)?;
-    Ok(Exit::Done)
+    table
 }
 
-/// Says in a word or two where a session stands. One that cannot be read does not hide the others.
-async fn state(store: &dyn SessionStore, info: &SessionInfo) -> Result<String, Fault> {
-    if store.holder(&info.id).await?.is_some() {
-        return Ok(RUNNING.to_owned());
+fn shown_hit(hit: &Hit) -> String {
+    let part = |text: &str| crate::text::safe(text).into_owned();
+    format!(
+        "    {:<5} {}{}{}\n",
+        hit.node.to_string(),
+        paint(DIM, &part(&hit.before)),
+        paint(YELLOW.bold(), &part(&hit.found)),
+        paint(DIM, &part(&hit.after)),
+    )
+}
+
+fn as_json(Listed { found, state }: &Listed) -> Value {
+    let mut listed = store::as_json(&found.info);
+    if let Some(fields) = listed.as_object_mut() {
+        fields.insert("running".to_owned(), json!(state == RUNNING));
+        fields.insert("state".to_owned(), json!(state));
+        if let Some(hit) = &found.hit {
+            let Hit { seq, node, before, found, after, .. } = hit;
+            let hit = json!({ "seq": seq, "node": node, "before": before, "found": found, "after": after });
+            fields.insert("hit".to_owned(), hit);
+        }
     }
-    let reading = Reading::load(store, info).await;
-    Ok(reading.map_or_else(|_| UNREADABLE.to_owned(), |reading| reading.state()))
+    listed
+}
+
+/// Says why the list is empty, and what would fill it.
+fn nothing(args: &Listing, all: &[SessionInfo], place: &Place) -> String {
+    if all.is_empty() {
+        return format!("no sessions in {place} yet; `trunkline demo` or `trunkline run` makes one\n");
+    }
+    let archived = all.iter().filter(|info| info.archived).count();
+    let more = match archived {
+        0 => String::new(),
+        _ if args.all || args.archived => String::new(),
+        archived => format!("; --all looks at {archived} archived ones too"),
+    };
+    match args.words.is_empty() && args.tag.is_empty() {
+        true => format!("all {} are {}archived{more}\n", all.len(), if args.archived { "not " } else { "" }),
+        false => format!("none of {} is meant by that{more}\n", count(all.len(), "session")),
+    }
 }

@@ -7,20 +7,27 @@ mod args;
 mod asked;
 mod audit;
 mod cassette;
+mod counter;
 mod demo;
+mod doctor;
 mod fault;
 mod findings;
+mod follow;
 mod history;
 mod in_order;
 mod interrupt;
+mod labels;
 mod letters;
+mod limits;
 mod listing;
 mod model;
 mod moves;
 mod new_file;
 mod paint;
+mod place;
 mod progress;
 mod reading;
+mod removal;
 mod repair;
 mod resolve;
 mod run;
@@ -29,6 +36,7 @@ mod search;
 mod second_look;
 mod setup;
 mod show;
+mod standing;
 mod store;
 mod text;
 mod transfer;
@@ -40,7 +48,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::args::{Color, Command, FileCommand, Line, SessionCommand};
 use crate::fault::{Exit, Fault};
-use crate::store::Place;
+use crate::place::Place;
 
 fn main() -> ExitCode {
     let line = Line::parse();
@@ -91,14 +99,22 @@ async fn carry_out(command: &SessionCommand, place: &Place) -> Result<Exit, Faul
         SessionCommand::Resume(args) => run::resume(args, place).await,
         SessionCommand::Sessions(args) => listing::run(args, place).await,
         SessionCommand::Show(args) => show::run(args, place).await,
+        SessionCommand::Follow(args) => follow::run(args, place).await,
         SessionCommand::Tree(args) => tree_view::run(args, place).await,
         SessionCommand::Resolve(args) => resolve::run(args, place).await,
         SessionCommand::Revert(args) => moves::revert(args, place).await,
         SessionCommand::Undo(args) => moves::undo(args, place).await,
         SessionCommand::Redo(args) => moves::redo(args, place).await,
         SessionCommand::Cancel(args) => letters::cancel(args, place).await,
+        SessionCommand::Title(args) => labels::title(args, place).await,
+        SessionCommand::Tag(args) => labels::tag(args, place).await,
+        SessionCommand::Archive(args) => labels::archive(args, true, place).await,
+        SessionCommand::Unarchive(args) => labels::archive(args, false, place).await,
+        SessionCommand::Delete(args) => removal::delete(args, place).await,
+        SessionCommand::Prune(args) => removal::prune(args, place).await,
         SessionCommand::Export(args) => transfer::write(args, place).await,
         SessionCommand::Import(args) => transfer::read(args, place).await,
+        SessionCommand::Doctor(args) => doctor::run(args, place).await,
     }
 }
 

@@ -5,44 +5,46 @@ use trunkline_message_tree::{MessageTree, NodeId};
 use trunkline_runtime::RuntimeError;
 use trunkline_runtime::letters::{MoveAct, Request};
 use trunkline_runtime::resolve_queue::{Entry, State};
+use trunkline_session_store::Claim;
 
-use crate::args::{Named, Revert};
+use crate::args::{Revert, Sent};
 use crate::fault::{Exit, Fault};
 use crate::letters::{self, Entrance};
 use crate::paint::{self, DIM, MAGENTA, paint, tell};
+use crate::place::Place;
 use crate::progress::span;
 use crate::reading::Reading;
 use crate::setup::{self, Folder};
-use crate::store::{self, Place};
+use crate::store;
 use crate::text::{count, one_line};
 
 /// `trunkline revert`.
 pub(crate) async fn revert(args: &Revert, place: &Place) -> Result<Exit, Fault> {
     let to: NodeId = args.node.parse().map_err(|error| Fault::usage(format!("{error}")))?;
     let act = MoveAct::Revert { to, lesson: args.lesson.clone() };
-    carry_out(args.session.as_deref(), act, place).await
+    carry_out(args.session.as_deref(), act, args.wait, place).await
 }
 
 /// `trunkline undo`.
-pub(crate) async fn undo(args: &Named, place: &Place) -> Result<Exit, Fault> {
-    carry_out(args.session.as_deref(), MoveAct::Undo, place).await
+pub(crate) async fn undo(args: &Sent, place: &Place) -> Result<Exit, Fault> {
+    carry_out(args.session.as_deref(), MoveAct::Undo, args.wait, place).await
 }
 
 /// `trunkline redo`.
-pub(crate) async fn redo(args: &Named, place: &Place) -> Result<Exit, Fault> {
-    carry_out(args.session.as_deref(), MoveAct::Redo, place).await
+pub(crate) async fn redo(args: &Sent, place: &Place) -> Result<Exit, Fault> {
+    carry_out(args.session.as_deref(), MoveAct::Redo, args.wait, place).await
 }
 
-async fn carry_out(named: Option<&str>, act: MoveAct, place: &Place) -> Result<Exit, Fault> {
+async fn carry_out(named: Option<&str>, act: MoveAct, wait: bool, place: &Place) -> Result<Exit, Fault> {
     let store = place.open_existing().await?;
     let info = store::find(store.as_ref(), named).await?;
     let reading = Reading::load(store.as_ref(), &info).await?;
     let agent = setup::without_model(&Folder::for_moves(&reading)?)?.build()?;
-    let mut session = match letters::enter(&agent, &store, &info).await? {
+    let mut session = match letters::enter(&agent, &store, &info, Claim::IfFree).await? {
         Entrance::Mine(session) => session,
         Entrance::Theirs(holder) => {
             let request = Request::Move { act, expected_head: reading.tree().head() };
-            return letters::leave(store.as_ref(), &info, &holder, &request).await;
+            return letters::leave(store.as_ref(), &info, &holder, &request, wait).await;
         }
     };
     let before = session.tree().trunk().ids().to_vec();

@@ -20,8 +20,8 @@ use crate::findings::{
 use crate::history::{History, Mended, end_of, facts, is_own, own_wire, rules_for_files};
 use crate::new_file;
 use crate::paint::{self, BOLD, DIM, GREEN, YELLOW, paint, tell};
+use crate::place::{program, quoted};
 use crate::second_look::{self, problems_left};
-use crate::store::{program, quoted};
 use crate::text::{count, one_line, safe};
 
 /// Shows what would be done to a file, or does it to a new one.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use trunkline_runtime::Cancel;
 use trunkline_runtime::letters::Request;
 use trunkline_runtime::resolve_queue::{Entry, ProposalId, State, Verdict};
+use trunkline_session_store::Claim;
 
 use crate::approve::preview;
 use crate::args::{Action, Resolve};
@@ -14,10 +15,11 @@ use crate::fault::{Exit, Fault};
 use crate::interrupt;
 use crate::letters::{self, Entrance};
 use crate::paint::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, tell};
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::reading::Reading;
 use crate::setup::{self, Folder};
-use crate::store::{self, Place, ago, now};
+use crate::store::{self, ago, now};
 use crate::text::one_line;
 
 /// Lists, shows or decides.
@@ -53,11 +55,11 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
     };
     let progress = Progress::of_run(false, true);
     let agent = setup::without_model(&Folder::of(&info, None)?)?.on_event(progress.observer()).build()?;
-    let mut session = match letters::enter(&agent, &store, &info).await? {
+    let mut session = match letters::enter(&agent, &store, &info, Claim::IfFree).await? {
         Entrance::Mine(session) => session,
         Entrance::Theirs(holder) => {
             let request = Request::Verdict { proposal: id, verdict, reason: args.reason.clone() };
-            return letters::leave(store.as_ref(), &info, &holder, &request).await;
+            return letters::leave(store.as_ref(), &info, &holder, &request, args.wait).await;
         }
     };
     progress.know(session.tree());

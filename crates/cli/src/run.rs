@@ -13,7 +13,7 @@ use trunkline_providers::{Provider, ProviderError};
 use trunkline_runtime::decision_objects::{Decision, Verdict};
 use trunkline_runtime::letters::Request;
 use trunkline_runtime::{Agent, Cancel, Limit, RuntimeError, Session, Stop};
-use trunkline_session_store::SessionStore;
+use trunkline_session_store::{Claim, SessionStore};
 
 use crate::approve::AtTerminal;
 use crate::args::{MAX_OUTPUT_TOKENS, Model, Policy, Resume, Run, Terms};
@@ -22,10 +22,11 @@ use crate::fault::{Exit, Fault};
 use crate::letters::{self, Entrance};
 use crate::model::Asked;
 use crate::paint::{self, BOLD, DIM, YELLOW, paint, tell};
+use crate::place::{self, Place};
 use crate::progress::{Progress, cost};
 use crate::reading::{Reading, outcome, short_commit};
 use crate::setup::{self, Folder};
-use crate::store::{self, Place};
+use crate::store;
 use crate::{demo, interrupt, model, text, tree_view};
 
 /// `trunkline run`.
@@ -65,10 +66,11 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
         return Err(Fault::usage("the prompt is empty"));
     }
     if let Some(prompt) = &prompt
+        && !args.take_over
         && store.holder(&info.id).await?.is_some()
     {
         let request = Request::Prompt { text: prompt.clone() };
-        return letters::leave(store.as_ref(), &info, "another process", &request).await;
+        return letters::leave(store.as_ref(), &info, "another process", &request, args.wait).await;
     }
     let mut terms = args.terms.clone();
     let reading = Reading::load(store.as_ref(), &info).await?;
@@ -91,14 +93,16 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
     let drive = if draws && !terms.json { drive.drawing() } else { drive };
     drive.progress.begin_with(&going_on(&reading, &store::short_name(store.as_ref(), &info.id).await));
     let agent = drive.agent(asked.provider, &folder, None, &asked.words)?;
-    match letters::enter(&agent, &store, &info).await? {
+    let claim = if args.take_over { Claim::TakeOver } else { Claim::IfFree };
+    match letters::enter(&agent, &store, &info, claim).await? {
         Entrance::Mine(session) => drive.go(*session, store.as_ref(), prompt.as_deref()).await,
         Entrance::Theirs(holder) => {
             let name = store::short_name(store.as_ref(), &info.id).await;
             Err(Fault::new(format!("session {name} is being written by {holder}")).hint(format!(
-                "stop it with `{}`, or say something to it with `{}`",
+                "stop it with `{}`, say something to it with `{}`, or if it hangs, `{}`",
                 place.command(&format!("cancel {name}")),
-                place.command(&format!("resume {name} -p \"…\""))
+                place.command(&format!("resume {name} -p \"…\"")),
+                place.command(&format!("resume {name} --take-over"))
             )))
         }
     }
@@ -196,6 +200,10 @@ impl<'a> Drive<'a> {
         }
         let stop = stop.map_err(|fault| {
             self.progress.open();
+            if matches!(fault, RuntimeError::TakenOver { .. }) {
+                let see = self.place.command(&format!("follow {name}"));
+                return Fault::from(fault).hint(format!("it goes on there; see it with: {see}"));
+            }
             let ended = matches!(fault, RuntimeError::Provider(ProviderError::NotRecorded { .. }));
             // What the recording does not have, a service may answer.
             let tape = if ended { None } else { self.tape.flag() };
@@ -288,7 +296,7 @@ impl<'a> Drive<'a> {
             end.push_str(&paint(DIM, &format!("{}\n", cost(self.progress.usage()))));
         }
         end.push_str(tape.unwrap_or_default());
-        end.push_str(&paint(DIM, &format!("session {name} in {}\n", self.place.path.display())));
+        end.push_str(&paint(DIM, &format!("session {name} in {}\n", self.place)));
         let width = next.iter().map(|(what, _)| what.len() + 1).max().unwrap_or(0).max(9);
         for (what, command) in next {
             end.push_str(&paint(DIM, &format!("  {what:<width$}{command}\n")));
@@ -317,7 +325,7 @@ impl<'a> Drive<'a> {
     fn look_at(&self, decision: &Decision) -> Option<String> {
         let Verdict::Commit { commit, .. } = decision.verdict() else { return None };
         let folder = self.folder.get()?;
-        Some(format!("git -C {} show {}", store::quoted(folder), short_commit(commit)))
+        Some(format!("git -C {} show {}", place::quoted(folder), short_commit(commit)))
     }
 
     /// Returns the flags that a next command needs to go on under the same terms.
@@ -350,7 +358,7 @@ impl<'a> Drive<'a> {
         let named = [("--base-url", &self.model.base_url), ("--model", &self.model.model)];
         for (flag, value) in named {
             if let Some(value) = value {
-                flags.push_str(&format!(" {flag} {}", store::quoted(&text::one_line(value, 200))));
+                flags.push_str(&format!(" {flag} {}", place::quoted(&text::one_line(value, 200))));
             }
         }
         flags
@@ -404,7 +412,7 @@ fn error_line(fault: &RuntimeError) -> String {
 
 fn flag(named: Option<(&str, &Path)>) -> String {
     let Some((flag, path)) = named else { return String::new() };
-    format!(" {flag} {}", store::quoted(&text::one_line(&path.display().to_string(), 200)))
+    format!(" {flag} {}", place::quoted(&text::one_line(&path.display().to_string(), 200)))
 }
 
 fn exit_of(stop: &Stop) -> Exit {

@@ -7,9 +7,10 @@ use trunkline_message_tree::{Content, Media, MediaSource, Node, NodeId, Part};
 use crate::args::Show;
 use crate::fault::{Exit, Fault};
 use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint};
+use crate::place::Place;
 use crate::progress::{main_argument, span, verdict};
 use crate::reading::Reading;
-use crate::store::{self, Place, ago, now};
+use crate::store::{self, ago, now};
 use crate::text::{first_lines, one_line, safe};
 use crate::tree_view::{REDONE, note_word, redone, role_style, speaker, verdicts_json};
 

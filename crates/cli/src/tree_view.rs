@@ -13,9 +13,10 @@ use trunkline_runtime::revert::{Note, NoteKind};
 use crate::args::Tree;
 use crate::fault::{Exit, Fault};
 use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW, paint};
+use crate::place::Place;
 use crate::progress::{main_argument, span, verdict};
 use crate::reading::Reading;
-use crate::store::{self, Place};
+use crate::store;
 use crate::text::{count, cut, one_line};
 
 /// More lanes than this are not drawn; what is nested deeper stands in the last one.

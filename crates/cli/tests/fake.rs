@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use trunkline_session_store::{SessionId, SessionStore, SqliteStore};
 
 /// What one request is answered with.
 pub(crate) enum Answer {
@@ -220,6 +221,12 @@ impl Scene {
         said.out
     }
 
+    /// Takes in sessions from lines of JSON.
+    pub(crate) fn import(&self, lines: &str) {
+        std::fs::write(self.path("made.jsonl"), lines).expect("written");
+        self.ok(&["import", self.path("made.jsonl").to_str().expect("a plain path")]);
+    }
+
     pub(crate) fn said(&self, output: Output) -> Said {
         let text = |bytes: Vec<u8>| self.tidy(&String::from_utf8(bytes).expect("UTF-8"));
         Said { exit: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
@@ -248,6 +255,18 @@ impl Scene {
         let output = self.command(&["sessions", "--json"]).output().expect("the binary runs");
         let listed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         listed["sessions"][0]["running"] == json!(true)
+    }
+
+    /// Returns how many notes wait in the inbox of a session.
+    pub(crate) fn letters(&self, id: &str) -> usize {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it starts");
+        runtime.block_on(async {
+            let store = SqliteStore::open(self.store()).await.expect("it opens");
+            let id = SessionId::parse(id).expect("an id");
+            let waiting = store.inbox(&id).await.expect("it can be read").len();
+            store.close().await;
+            waiting
+        })
     }
 
     /// Replaces what differs between two runs of the same test.

@@ -1,7 +1,7 @@
 //! What can go wrong with a store, for the one who must act on it.
 //!
-//! No error means that something was half done. A write that failed has changed nothing, but for one case: if the disk
-//! fails exactly while a batch is committed, that batch may come back whole.
+//! Nothing is ever half done. A write that failed has changed nothing, but for one case: if the disk fails exactly while
+//! a batch is committed, that batch may come back whole. The front page of the crate says what to do about each error.
 
 use trunkline_message_tree::TreeError;
 
@@ -49,7 +49,8 @@ pub enum StoreError {
     },
     /// Records that were acknowledged as [`Buffered`](crate::Durability::Buffered) could not be written.
     ///
-    /// Said once, by the next append; the log ends before the first of them. Load before writing again.
+    /// Said once, by the next append. Neither they nor what stood in line behind them is in the log. Load before writing
+    /// again.
     #[error("session {session} has lost the buffered records from {seq} on: {reason}")]
     BufferLost {
         /// The session.
@@ -99,13 +100,13 @@ pub enum StoreError {
         /// What is wrong.
         source: TreeError,
     },
-    /// A note or a letter is not what every store and the interchange form can carry: its body must be JSON on one line,
-    /// and no name in it may have a NUL.
+    /// A note, blob, letter, title or tag is not what every store and the interchange form can carry: a body must be JSON
+    /// on one line, and no name may have a NUL.
     #[error("{kind:?} for session {session} cannot be kept: {reason}")]
     Body {
         /// The session.
         session: SessionId,
-        /// The kind of the note or letter.
+        /// The kind of the note, blob or letter, or `title`.
         kind: String,
         /// What is wrong.
         reason: &'static str,

@@ -92,7 +92,8 @@ impl Find {
         store: &S,
         info: SessionInfo,
     ) -> Result<Option<Found>, StoreError> {
-        if !self.tags.is_subset(&info.tags) || self.archived.is_some_and(|archived| archived != info.archived) {
+        if !self.tags.is_subset(&info.tags) || self.archived.is_some_and(|archived| archived != info.archived)
+        {
             return Ok(None);
         }
         let mut left: Vec<String> = self.words.iter().map(|word| folded(word)).collect();

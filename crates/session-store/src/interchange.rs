@@ -24,7 +24,8 @@ const LINE_LIMIT: u64 = 256 * 1024 * 1024;
 
 /// Writes a session as lines of JSON: a header, then one record a line, page by page.
 ///
-/// Letters in the inbox are not part of the log and are not written. To write several sessions, call it for each.
+/// Letters in the inbox are not part of the log and are not written. To write several sessions, call it for each. The
+/// digests are those that are stored; whoever imports the lines computes them.
 ///
 /// # Errors
 ///
@@ -114,8 +115,8 @@ pub async fn import<S: SessionStore + ?Sized>(
 
 /// Reads what [`export`] wrote, line by line: [`next_session`](Import::next_session), then its [`rows`](Import::rows).
 ///
-/// Unknown fields are passed over; what stands in a message or a note is kept byte for byte, known or not. A file of a
-/// newer version is refused, because what it says could be misread.
+/// Unknown fields are passed over, but for those inside of a message or a note, which is kept byte for byte. Unknown kinds
+/// of records and blocks are refused, and so is a file of a newer version, because what it says could be misread.
 #[derive(Debug)]
 pub struct Import<R> {
     lines: Lines<R>,

@@ -18,7 +18,8 @@ use crate::{
     SessionStore, Spine, StoreError, Tally,
 };
 
-/// Sessions that end with the process. Clones share them.
+/// Sessions that end with the process, as their receipts say: none is more than
+/// [`Buffered`](crate::Durability::Buffered). Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     sessions: Arc<Mutex<HashMap<SessionId, Session>>>,

@@ -87,7 +87,8 @@ impl Note {
         self
     }
 
-    /// Returns it as the only first note about `key`: a second one is refused.
+    /// Returns it as the first note about `key`: it is refused if there is one already. Others may follow it with
+    /// [`about`](Note::about).
     #[must_use]
     pub fn once(mut self, key: impl Into<String>, state: impl Into<String>) -> Self {
         self.key = Some(NoteKey { key: key.into(), state: state.into(), once: true });

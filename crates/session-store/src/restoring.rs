@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{Header, ImportError, Kept, Log, SessionId, SessionInfo, StoreError, Tally};
 
-/// How many bytes of bodies come in one chunk at most, beyond the first record.
+/// A chunk ends with the record that brings it to so many bytes.
 const CHUNK_BYTES: usize = 4 * 1024 * 1024;
 
 /// A session on its way into a store. [`SessionStore::restore`](crate::SessionStore::restore) takes it.

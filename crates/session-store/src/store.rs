@@ -169,8 +169,8 @@ pub trait SessionStore: Send + Sync {
     /// [`StoreError::UnknownSession`], also if it is deleted meanwhile.
     async fn changed(&self, session: &SessionId, seen: Activity) -> Result<Activity, StoreError>;
 
-    /// Gives back the room of what nothing needs any more: parts of deleted sessions, and imports that were cut off. With
-    /// `dry_run` it only says what it would do.
+    /// Gives back the room of what nothing needs any more: parts of deleted sessions, and imports that were cut off. It is
+    /// used for what comes next; files need not shrink. With `dry_run` it only says what it would do.
     ///
     /// A session that was not deleted loses nothing: whatever its head, its abandoned branches, its undo log or its
     /// notes need is part of its log, and the log is kept whole.

@@ -19,7 +19,13 @@ fn id(number: u32) -> SessionId {
 async fn keep(store: &MemoryStore, number: u32, title: &str, said: Vec<Message>) {
     let tree = MessageTree::new(Message::system("Speak of the weather."), Timestamp(0));
     let root = tree.root_entry();
-    let new = NewSession { id: id(number), title: title.to_owned(), workspace: None, at: Timestamp(u64::from(number)), root };
+    let new = NewSession {
+        id: id(number),
+        title: title.to_owned(),
+        workspace: None,
+        at: Timestamp(u64::from(number)),
+        root,
+    };
     store.create(new).await.unwrap();
     let mut draft = tree.draft();
     for message in said {
@@ -33,8 +39,10 @@ async fn keep(store: &MemoryStore, number: u32, title: &str, said: Vec<Message>)
 fn called(arguments: &str) -> Message {
     let call = ToolCall { id: "c1".into(), name: "run".into(), arguments: arguments.into(), signature: None };
     let mut message = Message::assistant("");
-    message.content =
-        vec![Content::Thinking { text: "Better look twice.".into(), signature: None }, Content::ToolCall(call)];
+    message.content = vec![
+        Content::Thinking { text: "Better look twice.".into(), signature: None },
+        Content::ToolCall(call),
+    ];
     message
 }
 
@@ -43,7 +51,8 @@ async fn three() -> MemoryStore {
     let store = MemoryStore::new();
     let rain = vec![Message::user("Will it rain in Łódź?"), called(r#"{"command":"curl wttr.in"}"#)];
     keep(&store, 1, "umbrella", rain).await;
-    let said = vec![Message::user("Fix\nthe NULL pointer"), Message::tool_result("c1", "two tests FAILED", true)];
+    let said =
+        vec![Message::user("Fix\nthe NULL pointer"), Message::tool_result("c1", "two tests FAILED", true)];
     keep(&store, 2, "a crash", said).await;
     keep(&store, 3, "Old rain", vec![Message::user("nothing")]).await;
     store.amend(&id(2), Amend::tags(["urgent", "work"])).await.unwrap();
@@ -90,59 +99,86 @@ fn a_word_is_found_in_titles_and_in_what_was_said_but_not_in_the_instructions() 
 
 #[test]
 fn all_words_have_to_occur_wherever_they_stand() {
-    check(&Find::words(["failed", "null pointer", "urgent"]), &expect![[r#"
+    check(
+        &Find::words(["failed", "null pointer", "urgent"]),
+        &expect![[r#"
         a crash: n1 Fix the <NULL pointer>
-    "#]]);
+    "#]],
+    );
     check(&Find::words(["failed", "umbrella"]), &expect![""]);
 }
 
 #[test]
 fn thinking_arguments_and_results_are_searched() {
-    check(&Find::words(["look twice"]), &expect![[r#"
+    check(
+        &Find::words(["look twice"]),
+        &expect![[r#"
         umbrella: n2 Better <look twice>.
-    "#]]);
-    check(&Find::words(["wttr"]), &expect![[r#"
+    "#]],
+    );
+    check(
+        &Find::words(["wttr"]),
+        &expect![[r#"
         umbrella: n2 {"command":"curl <wttr>.in"}
-    "#]]);
-    check(&Find::words(["tests failed"]), &expect![[r#"
+    "#]],
+    );
+    check(
+        &Find::words(["tests failed"]),
+        &expect![[r#"
         a crash: n2 two <tests FAILED>
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn letters_of_all_scripts_have_two_cases() {
-    check(&Find::words(["łÓDŹ"]), &expect![[r#"
+    check(
+        &Find::words(["łÓDŹ"]),
+        &expect![[r#"
         umbrella: n1 Will it rain in <Łódź>?
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn tags_and_the_archive_narrow_it_down() {
     let mut search = Find::default();
     search.tags = ["work".to_owned(), "urgent".to_owned()].into();
-    check(&search, &expect![[r#"
+    check(
+        &search,
+        &expect![[r#"
         a crash: (title or tags)
-    "#]]);
+    "#]],
+    );
     search.tags = ["wor".to_owned()].into();
     check(&search, &expect![""]);
     let mut search = Find::words(["rain"]);
     search.archived = Some(false);
-    check(&search, &expect![[r#"
+    check(
+        &search,
+        &expect![[r#"
         umbrella: n1 Will it <rain> in Łódź?
-    "#]]);
+    "#]],
+    );
     search.archived = Some(true);
-    check(&search, &expect![[r#"
+    check(
+        &search,
+        &expect![[r#"
         Old rain: (title or tags)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn titles_alone_are_found_without_reading_a_log() {
     let mut search = Find::words(["rain"]);
     search.titles = true;
-    check(&search, &expect![[r#"
+    check(
+        &search,
+        &expect![[r#"
         Old rain: (title or tags)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -7,8 +7,12 @@ mod damage;
 #[cfg(feature = "sqlite")]
 mod files;
 mod find;
+mod interchange;
 #[cfg(feature = "kit")]
 mod kit;
+mod material;
+#[cfg(feature = "sqlite")]
+mod seed;
 
 #[cfg(all(feature = "kit", feature = "sqlite"))]
 mod sqlite;

@@ -1,7 +1,9 @@
 //! Small sessions to test with, and logs as text.
 
 use trunkline_message_tree::{Entry, HeadMove, Message, MessageTree, MoveKind, NodeId, Timestamp};
-use trunkline_session_store::{Batch, Log, NewSession, Note, Record, SessionId, SessionStore, StoreError};
+use trunkline_session_store::{
+    Batch, Blob, Log, NewSession, Note, Position, Record, SessionId, SessionStore,
+};
 
 /// The id of the `number`th session.
 pub(crate) fn session(number: u32) -> SessionId {
@@ -46,13 +48,12 @@ pub(crate) fn head_move(from: u32, to: u32) -> Record {
 
 /// A note of a layer that nobody knows.
 pub(crate) fn note(body: &str) -> Record {
-    let (layer, kind) = ("weather".to_owned(), "rain".to_owned());
-    Record::Note(Note { layer, kind, at: Timestamp(12), body: body.to_owned() })
+    Record::Note(Note::new("weather", "rain", Timestamp(12), body))
 }
 
-/// A batch that consumes nothing.
-pub(crate) fn batch(expected_seq: u64, expected_head: u32, records: Vec<Record>) -> Batch {
-    Batch { expected_head: NodeId::new(expected_head), expected_seq, records, consumed: Vec::new() }
+/// A batch for that place.
+pub(crate) fn batch(seq: u64, head: u32, records: Vec<Record>) -> Batch {
+    Batch::new(Position { seq, head: NodeId::new(head) }, records)
 }
 
 /// A log as text: one line each for the session and every record.
@@ -76,7 +77,13 @@ pub(crate) fn show(log: &Log) -> String {
                 format!("{seq} {id} {how} {parent}: {}\n", message.text())
             }
             Record::Entry(Entry::Move(HeadMove { from, to, .. })) => format!("{seq} head {from} -> {to}\n"),
-            Record::Note(Note { layer, kind, body, .. }) => format!("{seq} {layer}/{kind} {body}\n"),
+            Record::Note(Note { layer, kind, body, key, .. }) => {
+                let about = key.as_ref().map_or(String::new(), |key| format!(" about {:?}", key.key));
+                format!("{seq} {layer}/{kind}{about} {body}\n")
+            }
+            Record::Blob(Blob { layer, kind, bytes, .. }) => {
+                format!("{seq} {layer}/{kind} {} bytes\n", bytes.len())
+            }
         };
     }
     text
@@ -88,9 +95,9 @@ pub(crate) async fn loaded(store: &dyn SessionStore, number: u32) -> String {
 }
 
 /// An error with its causes, as a program would print it.
-pub(crate) fn words(error: &StoreError) -> String {
+pub(crate) fn words(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
+    let mut source = error.source();
     while let Some(cause) = source {
         text += &format!(": {cause}");
         source = cause.source();
@@ -100,6 +107,5 @@ pub(crate) fn words(error: &StoreError) -> String {
 
 /// The first entry of a session.
 pub(crate) fn root(text: &str, at: Timestamp) -> Entry {
-    let tree = MessageTree::new(Message::system(text), at);
-    tree.entries().next().expect("a tree has its root")
+    MessageTree::new(Message::system(text), at).root_entry()
 }

@@ -74,8 +74,8 @@ async fn s26_signatures_pictures_and_broken_arguments_come_back_as_they_went_in(
     let memory = MemoryStore::new();
     for store in [&sqlite as &dyn SessionStore, &memory] {
         store.create(new_session(1)).await.unwrap();
-        let lock = store.lock(&session(1)).await.unwrap();
-        store.append(&lock, batch(1, 0, rich())).await.unwrap();
+        let lease = store.lease(&session(1)).await.unwrap();
+        store.append(&lease, batch(1, 0, rich())).await.unwrap();
     }
     sqlite.close().await;
     let sqlite = SqliteStore::open(&path).await.unwrap();
@@ -84,8 +84,10 @@ async fn s26_signatures_pictures_and_broken_arguments_come_back_as_they_went_in(
         let records: Vec<Record> = log.records.iter().skip(1).map(|(_, record)| record.clone()).collect();
         assert_eq!(records, rich());
         let mut lines = Vec::new();
-        export(&log, &mut lines).unwrap();
-        assert_eq!(import(lines.as_slice()).unwrap(), log);
+        export(store, &session(1), &mut lines).await.unwrap();
+        let elsewhere = MemoryStore::new();
+        import(&elsewhere, lines.as_slice()).await.unwrap();
+        assert_eq!(elsewhere.load(&session(1)).await.unwrap(), log);
     }
 }
 
@@ -102,8 +104,8 @@ async fn after_power_loss(path: &Path, kept: u64, torn: &[u8]) -> String {
     let shown = loaded(&store, 1).await;
     // Not only readable: the next batch goes where the torn one would have been.
     let records = store.info(&session(1)).await.unwrap().records;
-    let lock = store.lock(&session(1)).await.unwrap();
-    store.append(&lock, batch(records, 1, vec![note("9")])).await.unwrap();
+    let lease = store.lease(&session(1)).await.unwrap();
+    store.append(&lease, batch(records, 1, vec![note("9")])).await.unwrap();
     shown
 }
 
@@ -113,11 +115,11 @@ async fn s33_a_torn_end_costs_the_batch_that_was_being_written_and_nothing_else(
     let path = folder.path().join("sessions.db");
     let store = SqliteStore::open(&path).await.unwrap();
     store.create(new_session(1)).await.unwrap();
-    let lock = store.lock(&session(1)).await.unwrap();
-    store.append(&lock, batch(1, 0, vec![node(1, 0, "hello")])).await.unwrap();
+    let lease = store.lease(&session(1)).await.unwrap();
+    store.append(&lease, batch(1, 0, vec![node(1, 0, "hello")])).await.unwrap();
     let length = || fs::metadata(path.with_file_name("sessions.db-wal")).unwrap().len();
     let before = (length(), loaded(&store, 1).await);
-    store.append(&lock, batch(2, 1, vec![note("7"), note("8")])).await.unwrap();
+    store.append(&lease, batch(2, 1, vec![note("7"), note("8")])).await.unwrap();
     let after = (length(), loaded(&store, 1).await);
     assert!(before.0 < after.0, "the batch is in the write-ahead log, and only there");
     let step = usize::try_from((after.0 - before.0) / 16).unwrap();
@@ -135,8 +137,8 @@ async fn s33_a_record_that_cannot_be_read_is_named_and_the_other_sessions_are_wh
     let store = SqliteStore::open(&path).await.unwrap();
     for number in [1, 2] {
         store.create(new_session(number)).await.unwrap();
-        let lock = store.lock(&session(number)).await.unwrap();
-        store.append(&lock, batch(1, 0, vec![node(1, 0, "hello"), note("7")])).await.unwrap();
+        let lease = store.lease(&session(number)).await.unwrap();
+        store.append(&lease, batch(1, 0, vec![node(1, 0, "hello"), note("7")])).await.unwrap();
     }
     let whole = loaded(&store, 2).await;
     store.close().await;

@@ -6,8 +6,8 @@
 //!   SQLite relies on that (`SQLITE_IOCAP_POWERSAFE_OVERWRITE`, on by default on Unix).
 //! - A file's length is another thing than its bytes. New room without its bytes holds zeros, or whatever lay there before.
 //! - A name that was made or deleted is another thing than the file, and pending until the folder is synced.
-//! - A sync that failed leaves what it should have written in the cache, where programs see it and later syncs do not write
-//!   it any more (as on Linux), or pending as before.
+//! - A sync that fails may drop what it should have written, or some of it: programs still see it in the cache, and no
+//!   later sync writes it. So it is on Linux.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
@@ -150,7 +150,7 @@ impl Disk {
             }
             Event::FailedSync { file } => {
                 let mut chance = self.chance.fork();
-                let keeps = chance.below(3); // none, half, all
+                let keeps = chance.below(2); // nothing, or half of it
                 if let Some(file) = self.files.get_mut(file) {
                     file.pending.retain(|_| chance.comes(keeps, 2));
                 }

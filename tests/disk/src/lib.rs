@@ -9,7 +9,9 @@ mod disk;
 mod power;
 mod recorder;
 pub mod rows;
+pub mod sessions;
 mod shim;
+pub mod stories;
 
 pub use chance::Chance;
 pub use disk::{Cut, Disk, Files, digest, write_files};

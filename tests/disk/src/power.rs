@@ -1,6 +1,6 @@
 //! Cuts the power at every moment of a recorded life, and accounts for what the cuts took.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 
 use crate::chance::Chance;
@@ -18,13 +18,17 @@ pub struct Life {
     pub promises: Vec<Promise>,
 }
 
-/// That a record survives.
+/// That records survive.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Promise {
-    /// The record, whose number means something to whoever promised.
-    pub record: u64,
+    /// Its number, which means something to whoever promised.
+    pub number: u64,
+    /// How many records it is about.
+    pub records: usize,
     /// How many events there were when the promise had been given.
     pub at: usize,
+    /// How many there were when it was taken back by what came then, such as the deletion of all.
+    pub until: usize,
     /// Whether it survives only the death of the process.
     pub only_death: bool,
 }
@@ -40,28 +44,33 @@ pub struct Wreck {
     pub files: Files,
 }
 
+impl Promise {
+    /// Returns the promise that so many records survive everything from a moment on.
+    pub fn of(number: u64, records: usize, at: usize) -> Self {
+        Promise { number, records, at, until: usize::MAX, only_death: false }
+    }
+}
+
 impl Life {
-    /// Returns what cuts leave: something for each moment, only what is synced for the moments before a sync and after a
-    /// promise, and `more` of all kinds. What an earlier moment left under the same promises is left out.
-    pub fn wrecks(&self, more: usize, mut chance: Chance) -> impl Iterator<Item = Wreck> + '_ {
+    /// Returns what cuts leave, `percent` states for a hundred moments, of all kinds; and what is left of what is not synced
+    /// at those of the moments that come before a sync or after a promise. What an earlier moment left under the same
+    /// promises is left out.
+    pub fn wrecks(&self, percent: usize, mut chance: Chance) -> impl Iterator<Item = Wreck> + '_ {
         let mut promised: Vec<usize> = self.promises.iter().map(|promise| promise.at).collect();
         promised.sort_unstable();
         let mut disk = Disk::holding(&self.start, chance.fork());
         let mut seen = HashSet::new();
-        let moments = self.events.len() + 1;
-        (0..moments).flat_map(move |at| {
+        (0..=self.events.len()).flat_map(move |at| {
             if let Some(event) = at.checked_sub(1).and_then(|last| self.events.get(last)) {
                 disk.apply(event);
             }
-            let next = self.events.get(at);
-            let is_edge = matches!(next, None | Some(Event::Sync { .. } | Event::FailedSync { .. }));
-            let mut cuts: Vec<Cut> = Vec::new();
-            if is_edge || promised.binary_search(&at).is_ok() {
+            let count = percent / 100 + usize::from(chance.comes(percent % 100, 100));
+            let mut cuts: Vec<Cut> = (0..count).filter_map(|_| chance.pick(&Cut::ALL)).copied().collect();
+            let syncs =
+                matches!(self.events.get(at), None | Some(Event::Sync { .. } | Event::FailedSync { .. }));
+            if count > 0 && (syncs || promised.binary_search(&at).is_ok()) {
                 cuts.push(Cut::Nothing);
             }
-            // `more`, spread evenly with the help of chance.
-            let extra = more / moments + usize::from(chance.comes(more % moments, moments));
-            cuts.extend((0..=extra).filter_map(|_| chance.pick(&Cut::ALL)).copied());
             let told = promised.partition_point(|moment| *moment <= at);
             let mut wrecks = Vec::new();
             for cut in cuts {
@@ -74,28 +83,36 @@ impl Life {
         })
     }
 
-    /// Returns the records that must have survived.
+    /// Returns the numbers of the promises that must hold.
     pub fn expected(&self, wreck: &Wreck) -> BTreeSet<u64> {
+        // What was under way was not yet answered.
+        let at = wreck.at.saturating_sub(usize::from(wreck.cut == Cut::KilledWriting));
         let holds = |promise: &&Promise| {
-            promise.at <= wreck.at && (wreck.cut.keeps_the_cache() || !promise.only_death)
+            (promise.at..=promise.until).contains(&at) && (wreck.cut.keeps_the_cache() || !promise.only_death)
         };
-        self.promises.iter().filter(holds).map(|promise| promise.record).collect()
+        self.promises.iter().filter(holds).map(|promise| promise.number).collect()
     }
 
     /// Makes it a life on a disk that lies: it says that it synced, and did not.
     pub fn with_a_lying_disk(mut self) -> Self {
         let is_sync = |event: &Event| matches!(event, Event::Sync { .. });
+        let events = &self.events;
+        let syncs_before = |moment: usize| {
+            let before = events.get(..moment).unwrap_or(events);
+            before.iter().filter(|event| is_sync(event)).count()
+        };
         for promise in &mut self.promises {
-            let before = self.events.get(..promise.at).unwrap_or(&self.events);
-            promise.at -= before.iter().filter(|event| is_sync(event)).count();
+            promise.at -= syncs_before(promise.at);
+            promise.until -= syncs_before(promise.until);
         }
         self.events.retain(|event| !is_sync(event));
         self
     }
 
-    /// Cuts the power at every moment and looks at what is left; now and then cuts it again while that recovers.
+    /// Cuts the power and looks at what is left, `percent` times for a hundred moments; now and then cuts it again while
+    /// that recovers.
     ///
-    /// `look` gets what is left and the records that must be there, and returns what it found wrong and what it did to the
+    /// `look` gets what is left and the promises that must hold, and returns what it found wrong and what it did to the
     /// files meanwhile.
     ///
     /// # Errors
@@ -103,24 +120,25 @@ impl Life {
     /// `look` could not do its work.
     pub async fn cut_power(
         &self,
-        more: usize,
+        percent: usize,
         mut chance: Chance,
         mut look: impl AsyncFnMut(&Files, &BTreeSet<u64>) -> Result<(Found, Vec<Event>), String>,
     ) -> Result<Figures, String> {
-        let mut figures =
-            Figures { cuts: self.events.len() + 1, acknowledged: self.promises.len(), ..Figures::default() };
-        for wreck in self.wrecks(more, chance.fork()) {
+        let mut figures = Figures {
+            acknowledged: self.promises.iter().map(|promise| promise.records).sum(),
+            ..Figures::default()
+        };
+        for wreck in self.wrecks(percent, chance.fork()) {
             let expected = self.expected(&wreck);
             let (found, recovery) = look(&wreck.files, &expected).await?;
             let again = found.is_clean() && chance.comes(1, 10);
-            figures.tried(&wreck, found);
+            figures.tried(self, &wreck, found);
             if again {
                 let life = Life { start: wreck.files, events: recovery, promises: Vec::new() };
-                let seconds: Vec<Wreck> = life.wrecks(0, chance.fork()).collect();
-                for mut second in seconds.into_iter().filter(|_| chance.comes(1, 5)) {
+                for mut second in life.wrecks(20, chance.fork()) {
                     let (found, _) = look(&second.files, &expected).await?;
                     second.at = wreck.at;
-                    figures.tried(&second, found);
+                    figures.tried(self, &second, found);
                 }
             }
         }
@@ -131,8 +149,8 @@ impl Life {
 /// What is wrong with what is left.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// Records that should be there.
-    pub lost: BTreeSet<u64>,
+    /// Promises that do not hold, with what is missing.
+    pub lost: BTreeMap<u64, String>,
     /// Something else: damage, a part of a batch, a log that takes no more.
     pub broken: Option<String>,
 }
@@ -159,7 +177,8 @@ pub struct Figures {
     pub broken: usize,
     /// What the first loss and the first other wrong were.
     pub first: Vec<String>,
-    lost_records: BTreeSet<u64>,
+    broken_promises: BTreeSet<u64>,
+    last_cut: Option<usize>,
 }
 
 impl Figures {
@@ -179,18 +198,21 @@ impl Figures {
         self.first.truncate(10);
     }
 
-    fn tried(&mut self, wreck: &Wreck, found: Found) {
+    fn tried(&mut self, life: &Life, wreck: &Wreck, found: Found) {
         self.states += 1;
+        self.cuts += usize::from(self.last_cut.replace(wreck.at) != Some(wreck.at));
         let place = format!("cut {} ({:?})", wreck.at, wreck.cut);
-        if let (0, Some(record)) = (self.lost, found.lost.first()) {
-            self.first.push(format!("{place}: record {record} and {} more are lost", found.lost.len() - 1));
+        if let (0, Some((_, name))) = (self.lost, found.lost.first_key_value()) {
+            self.first.push(format!("{place}: {name} is lost, and {} more", found.lost.len() - 1));
         }
         if let (0, Some(words)) = (self.broken, &found.broken) {
             self.first.push(format!("{place}: {words}"));
         }
         self.broken += usize::from(found.broken.is_some());
-        let new = found.lost.into_iter().filter(|record| self.lost_records.insert(*record)).count();
-        self.lost += new;
+        for number in found.lost.into_keys().filter(|number| self.broken_promises.insert(*number)) {
+            let promised = life.promises.iter().find(|promise| promise.number == number);
+            self.lost += promised.map_or(1, |promise| promise.records);
+        }
     }
 }
 

@@ -58,7 +58,8 @@ pub enum Event {
         /// Whether its folder was synced as well.
         folder: bool,
     },
-    /// A sync failed: what was done to the file since the last one may never arrive, whatever later syncs say.
+    /// A sync failed and dropped some of what was done to the file since the last one, or all: that does not arrive any
+    /// more, whatever later syncs say.
     FailedSync {
         /// The file.
         file: FileId,
@@ -114,14 +115,17 @@ pub enum Failure {
     Full,
     /// A read ends early and the rest of its bytes are zero, as at the end of a file.
     Short,
+    /// A sync fails, and what it should have written is dropped: it stays in the cache and no later sync writes it. So
+    /// Linux does it on many file systems.
+    Drops,
 }
 
 /// A failure and when it comes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// What fails.
-    pub operation: Operation,
-    /// The first of its kind that fails, counted from 1 since the fault was ordered.
+    pub operations: &'static [Operation],
+    /// The first of them that fails, counted from 1 since the fault was ordered.
     pub nth: u64,
     /// Whether all that follow fail too, until the fault is lifted.
     pub lasts: bool,
@@ -146,7 +150,7 @@ struct Journal {
     next: u32,
     events: Vec<Event>,
     fault: Option<Fault>,
-    counts: BTreeMap<Operation, u64>,
+    count: u64,
     hits: u64,
     trouble: Option<String>,
 }
@@ -201,17 +205,17 @@ impl Recorder {
         }
     }
 
-    /// Orders a fault, or lifts it; all counts begin again.
+    /// Orders a fault, or lifts it; both counts begin again.
     pub fn order(&self, fault: Option<Fault>) {
         let mut state = self.state();
         state.fault = fault;
         state.hits = 0;
-        state.counts.clear();
+        state.count = 0;
     }
 
-    /// Returns how many operations of a kind there were since the last order.
-    pub fn count(&self, operation: Operation) -> u64 {
-        self.state().counts.get(&operation).copied().unwrap_or_default()
+    /// Returns how many of the operations that the fault is about there were since it was ordered.
+    pub fn count(&self) -> u64 {
+        self.state().count
     }
 
     /// Returns how often the fault struck.
@@ -275,7 +279,7 @@ impl Recorder {
                 sqlite::SQLITE_OK => sqlite::SQLITE_IOERR_SHORT_READ,
                 code => code,
             },
-            Some(Failure::Io | Failure::Full) => sqlite::SQLITE_IOERR_READ,
+            Some(_) => sqlite::SQLITE_IOERR_READ,
         }
     }
 
@@ -291,7 +295,7 @@ impl Recorder {
         let (arrives, code) = match state.fails(Operation::Write) {
             None => (bytes, sqlite::SQLITE_OK),
             Some(Failure::Full) => (bytes.split_at(bytes.len() / 2).0, sqlite::SQLITE_FULL),
-            Some(Failure::Io | Failure::Short) => (&bytes[..0], sqlite::SQLITE_IOERR_WRITE),
+            Some(_) => (&bytes[..0], sqlite::SQLITE_IOERR_WRITE),
         };
         if !arrives.is_empty() {
             let real = write(arrives);
@@ -319,12 +323,18 @@ impl Recorder {
     /// Notes a sync. The real file is not synced.
     pub(crate) fn sync(&self, file: FileId, folder: bool) -> i32 {
         let mut state = self.state();
-        if state.fails(Operation::Sync).is_some() {
-            state.events.push(Event::FailedSync { file });
-            return sqlite::SQLITE_IOERR_FSYNC;
+        match state.fails(Operation::Sync) {
+            None => {
+                state.events.push(Event::Sync { file, folder });
+                sqlite::SQLITE_OK
+            }
+            failure => {
+                if failure == Some(Failure::Drops) {
+                    state.events.push(Event::FailedSync { file });
+                }
+                sqlite::SQLITE_IOERR_FSYNC
+            }
         }
-        state.events.push(Event::Sync { file, folder });
-        sqlite::SQLITE_OK
     }
 }
 
@@ -344,10 +354,9 @@ impl Journal {
 
     /// Counts an operation and tells whether and how it fails.
     fn fails(&mut self, operation: Operation) -> Option<Failure> {
-        let count = self.counts.entry(operation).or_default();
-        *count += 1;
-        let fault = self.fault.filter(|fault| fault.operation == operation)?;
-        let strikes = *count == fault.nth || (fault.lasts && *count > fault.nth);
+        let fault = self.fault.filter(|fault| fault.operations.contains(&operation))?;
+        self.count += 1;
+        let strikes = self.count == fault.nth || (fault.lasts && self.count > fault.nth);
         self.hits += u64::from(strikes);
         strikes.then_some(fault.failure)
     }

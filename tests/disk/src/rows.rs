@@ -77,7 +77,7 @@ pub async fn live_in_turns(
             },
         };
         match written {
-            Ok(record) => promises.push(Promise { record, at: recorder.position(), only_death: false }),
+            Ok(record) => promises.push(Promise::of(record, bodies(record).len(), recorder.position())),
             Err(error) if recorder.hits() == struck => return Err(words(error)),
             Err(_) => {
                 struck = recorder.hits();
@@ -136,7 +136,7 @@ pub async fn live_in_a_crowd(setup: Setup, transactions: u64, chance: &mut Chanc
         let mut promises = Vec::new();
         for _ in 0..transactions / 3 {
             let record = write(&mut connection, chance.fork()).await.map_err(words)?;
-            promises.push(Promise { record, at: recorder.position(), only_death: false });
+            promises.push(Promise::of(record, bodies(record).len(), recorder.position()));
         }
         Ok::<_, String>((connection, promises))
     };
@@ -210,10 +210,10 @@ fn bodies(transaction: u64) -> Vec<Vec<u8>> {
 /// # Errors
 ///
 /// The real disk failed.
-pub async fn cut_power(life: &Life, more: usize, chance: Chance) -> Result<Figures, String> {
+pub async fn cut_power(life: &Life, percent: usize, chance: Chance) -> Result<Figures, String> {
     let recorder = Recorder::register()?;
     let recorder = &recorder;
-    life.cut_power(more, chance, async |files, expected| look(recorder, files, expected).await).await
+    life.cut_power(percent, chance, async |files, expected| look(recorder, files, expected).await).await
 }
 
 /// Opens what is left, tells what is wrong with it, and what opening it did.
@@ -226,13 +226,14 @@ async fn look(
     write_files(folder.path(), files).map_err(words)?;
     recorder.watch(folder.path(), files).map_err(words)?;
     let mut found = Found::default();
+    let named = |turn: &u64| (*turn, format!("transaction {turn}"));
     match read(&options(recorder, folder.path())?).await {
         Err(error) => {
-            found.lost = expected.clone();
+            found.lost = expected.iter().map(named).collect();
             found.broken = Some(error);
         }
         Ok(turns) => {
-            found.lost = expected.iter().filter(|turn| !turns.contains_key(turn)).copied().collect();
+            found.lost = expected.iter().filter(|turn| !turns.contains_key(turn)).map(named).collect();
             let last = turns.keys().copied().max().unwrap_or_default();
             if turns.len() as u64 != last {
                 found.broken = Some(format!("{} transactions are left, up to {last}", turns.len()));

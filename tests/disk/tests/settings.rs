@@ -1,81 +1,67 @@
 //! The simulation finds what SQLite's documentation says of its settings, neither more nor less.
 
 use expect_test::{Expect, expect};
-use sqlx::sqlite::{SqliteJournalMode, SqliteSynchronous};
-use trunkline_disk::rows::{self, Setup};
-use trunkline_disk::{Chance, Figures};
+use trunkline_disk::stories::{self, Story};
 
-/// Writes under a setting, cuts the power, and says what it cost.
-async fn check(journal: SqliteJournalMode, synchronous: SqliteSynchronous, expected: Expect) {
-    let mut chance = Chance::new(1);
-    let life = rows::live_in_turns(Setup { journal, synchronous }, 40, None, &mut chance).await.unwrap();
-    let figures = rows::cut_power(&life, 0, chance).await.unwrap();
-    println!("{journal:?}, {synchronous:?}: {figures}");
-    expected.assert_eq(verdict(&figures));
-}
+use crate::told;
 
-fn verdict(figures: &Figures) -> &'static str {
-    match (figures.lost, figures.broken) {
-        (0, 0) => "keeps all",
-        (_, 0) => "loses what was acknowledged",
-        _ => "loses what was acknowledged and damages the rest",
-    }
+async fn check(story: Story, expected: Expect) {
+    let end = told(story, 1).await;
+    assert_eq!(Some(end), story.end);
+    expected.assert_eq(&end.to_string());
 }
 
 #[tokio::test]
 async fn a_log_that_is_synced_at_each_commit_keeps_all() {
-    check(SqliteJournalMode::Wal, SqliteSynchronous::Full, expect!["keeps all"]).await;
+    check(stories::LOG_FULL, expect!["keeps all"]).await;
 }
 
 #[tokio::test]
 async fn a_log_that_is_synced_at_checkpoints_loses_the_last_commits() {
-    let expected = expect!["loses what was acknowledged"];
-    check(SqliteJournalMode::Wal, SqliteSynchronous::Normal, expected).await;
+    check(stories::LOG_NORMAL, expect!["loses what was acknowledged"]).await;
 }
 
 #[tokio::test]
 async fn what_is_never_synced_is_damaged() {
-    let expected = expect!["loses what was acknowledged and damages the rest"];
-    check(SqliteJournalMode::Wal, SqliteSynchronous::Off, expected).await;
+    check(stories::LOG_OFF, expect!["loses what was acknowledged and damages the rest"]).await;
 }
 
 #[tokio::test]
 async fn a_rollback_journal_comes_back_if_the_folder_is_not_synced() {
-    let expected = expect!["loses what was acknowledged"];
-    check(SqliteJournalMode::Delete, SqliteSynchronous::Full, expected).await;
+    check(stories::DELETE_FULL, expect!["loses what was acknowledged"]).await;
 }
 
 #[tokio::test]
 async fn a_rollback_journal_stays_away_if_the_folder_is_synced() {
-    check(SqliteJournalMode::Delete, SqliteSynchronous::Extra, expect!["keeps all"]).await;
+    check(stories::DELETE_EXTRA, expect!["keeps all"]).await;
 }
 
 #[tokio::test]
 async fn a_rollback_journal_that_is_cut_needs_no_folder() {
-    check(SqliteJournalMode::Truncate, SqliteSynchronous::Full, expect!["keeps all"]).await;
+    check(stories::TRUNCATE_FULL, expect!["keeps all"]).await;
 }
 
 #[tokio::test]
 async fn a_rollback_journal_that_is_overwritten_needs_no_folder() {
-    check(SqliteJournalMode::Persist, SqliteSynchronous::Full, expect!["keeps all"]).await;
+    check(stories::PERSIST_FULL, expect!["keeps all"]).await;
 }
-
-const FULL: Setup = Setup { journal: SqliteJournalMode::Wal, synchronous: SqliteSynchronous::Full };
 
 #[tokio::test]
 async fn a_disk_that_lies_about_syncs_is_found_out() {
-    let mut chance = Chance::new(2);
-    let life = rows::live_in_turns(FULL, 40, None, &mut chance).await.unwrap().with_a_lying_disk();
-    let figures = rows::cut_power(&life, 0, chance).await.unwrap();
-    println!("a lying disk: {figures}");
-    expect!["loses what was acknowledged and damages the rest"].assert_eq(verdict(&figures));
+    check(stories::LYING, expect!["loses what was acknowledged and damages the rest"]).await;
 }
 
 #[tokio::test]
 async fn a_crowd_of_connections_keeps_all() {
-    let mut chance = Chance::new(3);
-    let life = rows::live_in_a_crowd(FULL, 60, &mut chance).await.unwrap();
-    let figures = rows::cut_power(&life, 500, chance).await.unwrap();
-    println!("a crowd: {figures}");
-    expect!["keeps all"].assert_eq(verdict(&figures));
+    check(stories::CROWD, expect!["keeps all"]).await;
+}
+
+#[tokio::test]
+async fn a_failed_sync_loses_nothing() {
+    check(stories::SYNC_FAILS, expect!["keeps all"]).await;
+}
+
+#[tokio::test]
+async fn a_full_disk_loses_nothing() {
+    check(stories::NO_ROOM, expect!["keeps all"]).await;
 }

@@ -54,7 +54,8 @@ mod tests {
 
     #[test]
     fn its_lints_are_those_of_the_workspace_but_one() {
-        let root = Manifest::parse("[workspace.lints.rust]\nunsafe_code = \"forbid\"\nmissing_docs = \"warn\"\n");
+        let root =
+            Manifest::parse("[workspace.lints.rust]\nunsafe_code = \"forbid\"\nmissing_docs = \"warn\"\n");
         let lints_of = |text| lints(&root, &Manifest::parse(text)).len();
         assert_eq!(lints_of("[lints.rust]\nmissing_docs = \"warn\"\nunsafe_code = \"deny\"\n"), 0);
         assert_eq!(lints_of("[lints.rust]\nmissing_docs = \"allow\"\nunsafe_code = \"allow\"\n"), 2);

@@ -22,7 +22,10 @@ impl Inner {
     }
 
     /// Removes an import that nobody goes on with; returns whether there was one.
-    pub(super) async fn remove_import(self: &Arc<Self>, session: &SessionId) -> Result<Option<Freed>, StoreError> {
+    pub(super) async fn remove_import(
+        self: &Arc<Self>,
+        session: &SessionId,
+    ) -> Result<Option<Freed>, StoreError> {
         attempt!(self.links, |link| remove_import_in(&mut link, session))
     }
 
@@ -111,7 +114,7 @@ async fn remove_import_in(
 ) -> Result<Result<Option<Freed>, StoreError>, Fault> {
     begin_with(link, session).await?;
     let abandoned = standing_in(link, session, false).await?;
-    if !abandoned.is_some_and(|standing| standing.holder().is_none()) {
+    if abandoned.is_none_or(|standing| standing.holder().is_some()) {
         return link.end(Ok(None)).await;
     }
     let freed = match count_parts(link, session).await? {
@@ -122,7 +125,11 @@ async fn remove_import_in(
     link.end(Ok(Some(freed))).await
 }
 
-async fn standing_in(link: &mut Link, session: &SessionId, complete: bool) -> Result<Option<Standing>, Fault> {
+async fn standing_in(
+    link: &mut Link,
+    session: &SessionId,
+    complete: bool,
+) -> Result<Option<Standing>, Fault> {
     let sql = format!(
         "SELECT {STANDING} FROM @sessions s LEFT JOIN @owners o USING (owner)
          WHERE s.session = $1::uuid AND s.complete = $2"
@@ -153,7 +160,8 @@ async fn collect_parts(
 }
 
 async fn freed(link: &mut Link, session: &SessionId, which: &str) -> Result<Freed, Fault> {
-    let sql = format!("SELECT count(*) AS parts, coalesce(sum(octet_length(text)), 0)::bigint AS bytes {which}");
+    let sql =
+        format!("SELECT count(*) AS parts, coalesce(sum(octet_length(text)), 0)::bigint AS bytes {which}");
     let row = link.row(&sql, Bind::new().session(session)).await?;
     let number = |column| get::<i64>(&row, column).map(rows::read);
     let read = || Ok(Freed { parts: number("parts")?, bytes: number("bytes")? });

@@ -36,7 +36,9 @@ impl Fault {
                 // postgresql.org/docs/15/errcodes-appendix.html
                 let (class, _) = code.split_at_checked(2).unwrap_or_default();
                 match (class, code.as_ref()) {
-                    (_, "40001" | "40P01" | "55P03") => fault(StoreError::Busy { place }, FaultKind::Collision),
+                    (_, "40001" | "40P01" | "55P03") => {
+                        fault(StoreError::Busy { place }, FaultKind::Collision)
+                    }
                     (_, "57P03" | "53300" | "53200" | "53400") => {
                         fault(StoreError::Busy { place }, FaultKind::Unreachable)
                     }
@@ -47,13 +49,16 @@ impl Fault {
                     (_, "25006" | "3D000") | ("58", _) => {
                         fault(StoreError::Io { place, reason }, FaultKind::Refused)
                     }
-                    ("XX", "XX001" | "XX002") => fault(StoreError::Corrupt { place, reason }, FaultKind::Refused),
+                    ("XX", "XX001" | "XX002") => {
+                        fault(StoreError::Corrupt { place, reason }, FaultKind::Refused)
+                    }
                     _ => fault(StoreError::Database { place, reason }, FaultKind::Refused),
                 }
             }
             sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
                 fault(StoreError::Io { place, reason }, FaultKind::Lost)
             }
+            sqlx::Error::Tls(_) => fault(StoreError::Io { place, reason }, FaultKind::Refused),
             sqlx::Error::ColumnDecode { .. }
             | sqlx::Error::Decode(_)
             | sqlx::Error::ColumnNotFound(_)

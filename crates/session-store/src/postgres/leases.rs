@@ -11,7 +11,7 @@ use sqlx::postgres::PgRow;
 
 use super::fault::Fault;
 use super::line::Held;
-use super::links::{Link, attempt};
+use super::links::{Link, Links, attempt};
 use super::rows::{self, Bind, Place, get};
 use super::{Inner, unknown};
 use crate::{Claim, Holder, Lease, SessionId, StoreError};
@@ -98,9 +98,7 @@ impl Standing {
     pub(super) fn holder(&self) -> Option<Holder> {
         let owner = self.owner.as_ref().filter(|_| self.alive)?;
         let here = owners().get(owner).and_then(Weak::upgrade);
-        let given_back = here.is_some_and(|claims| {
-            self.claim.is_none_or(|claim| !claims.lives(claim))
-        });
+        let given_back = here.is_some_and(|claims| self.claim.is_none_or(|claim| !claims.lives(claim)));
         (!given_back).then(|| Holder::new(self.name.clone(), self.token))
     }
 
@@ -119,7 +117,11 @@ impl Standing {
 }
 
 impl Inner {
-    pub(super) async fn claim(self: &Arc<Self>, session: &SessionId, how: Claim) -> Result<Lease, StoreError> {
+    pub(super) async fn claim(
+        self: &Arc<Self>,
+        session: &SessionId,
+        how: Claim,
+    ) -> Result<Lease, StoreError> {
         self.settle(session).await;
         let owner = self.owner().await?;
         let claim = self.claims.begin();
@@ -192,14 +194,18 @@ impl Inner {
 
     /// Says that we will claim nothing more.
     pub(super) async fn retire(self: &Arc<Self>) {
-        let Some(owner) = self.owner.get() else { return };
-        let gone: Result<(), StoreError> = attempt!(self.links, |link| async {
-            let bind = Bind::new().with(owner);
-            link.rows("DELETE FROM @owners WHERE owner = $1::uuid", bind).await.map(|_| Ok(()))
-        });
-        // Otherwise it expires.
-        drop(gone);
+        if let Some(owner) = self.owner.get() {
+            retire(&self.links, owner).await;
+        }
     }
+}
+
+/// Takes an owner off the list; if that fails, it expires.
+pub(super) async fn retire(links: &Arc<Links>, owner: &str) {
+    let sql = "DELETE FROM @owners WHERE owner = $1::uuid";
+    let gone: Result<(), StoreError> =
+        attempt!(links, |link| async { link.rows(sql, Bind::new().with(owner)).await.map(|_| Ok(())) });
+    drop(gone);
 }
 
 /// Forgets an owner that is no more in this process.
@@ -280,7 +286,8 @@ async fn claim_in(
         let error = StoreError::Locked { session: session.clone(), holder: holder.name };
         return link.end(Err(error)).await;
     }
-    let query = "UPDATE @sessions SET token = greatest(token + 1, nextval('@tokens')), owner = $2::uuid, claim = $3
+    let query =
+        "UPDATE @sessions SET token = greatest(token + 1, nextval('@tokens')), owner = $2::uuid, claim = $3
                  WHERE session = $1::uuid RETURNING token";
     let row = link.row(query, Bind::new().session(session).with(owner).with(claim)).await?;
     let token: i64 = get(&row, "token").map_err(|reason| Fault::corrupt(link.place(), reason))?;

@@ -9,13 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{oneshot, watch};
 
+use super::Inner;
 use super::fault::same;
 use super::keys::Keys;
 use super::rows::Place;
-use super::Inner;
-use crate::{
-    Batch, Durability, InboxId, Kept, Position, Receipt, SessionId, StoreError,
-};
+use crate::{Batch, Durability, InboxId, Kept, Position, Receipt, SessionId, StoreError};
 
 /// So many batches or bytes may stand in line before a buffered one waits like the others.
 const LINE_JOBS: usize = 4096;
@@ -74,9 +72,12 @@ impl Job {
 
     /// Whether it cannot succeed, whatever the database holds.
     pub(super) fn is_doomed(&self) -> bool {
-        self.keys.clash() || self.letters.iter().enumerate().any(|(place, letter)| {
-            self.letters.iter().take(place).any(|earlier| earlier == letter)
-        })
+        self.keys.clash()
+            || self
+                .letters
+                .iter()
+                .enumerate()
+                .any(|(place, letter)| self.letters.iter().take(place).any(|earlier| earlier == letter))
     }
 }
 
@@ -139,7 +140,11 @@ impl Held {
                         None if place.tally.position() == expected => return Err(error),
                         None => {
                             let actual = place.tally.position();
-                            return Err(StoreError::Conflict { session: self.session.clone(), expected, actual });
+                            return Err(StoreError::Conflict {
+                                session: self.session.clone(),
+                                expected,
+                                actual,
+                            });
                         }
                     }
                 }

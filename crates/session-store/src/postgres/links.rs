@@ -30,8 +30,7 @@ const BEGIN: &str = "SELECT
         WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),
     coalesce(current_setting('fsync', true), 'on') AS fsync, current_setting('server_encoding') AS encoding";
 
-/// All connections of a store.
-#[derive(Debug)]
+/// All connections of a store. Has no `Debug`: sqlx's options would show the password.
 pub(super) struct Links {
     options: PgConnectOptions,
     place: String,
@@ -44,7 +43,7 @@ pub(super) struct Links {
     runtime: Handle,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Idle {
     rested: Vec<(Instant, Open)>,
     // Whether somebody closes what rests too long.
@@ -52,7 +51,6 @@ struct Idle {
     closed: bool,
 }
 
-#[derive(Debug)]
 struct Open {
     connection: PgConnection,
     flushes: bool,
@@ -120,6 +118,11 @@ impl Links {
     pub(super) async fn first(self: &Arc<Self>) -> Result<(Link, String), Fault> {
         let (open, encoding) = self.connect(Instant::now() + self.patience, false).await?;
         Ok((self.link(open, Duration::ZERO, None), encoding))
+    }
+
+    /// Drops what rests: what broke one connection has broken those too.
+    pub(super) fn distrust(&self) {
+        self.idle().rested.clear();
     }
 
     /// Closes what rests, and from now on everything that comes back.
@@ -298,10 +301,12 @@ impl Tries {
     }
 
     /// Agrees to try again after a fault, or returns its error.
-    pub(super) fn after(&mut self, fault: Fault) -> Result<(), StoreError> {
+    pub(super) fn after(&mut self, fault: Fault, links: &Links) -> Result<(), StoreError> {
+        if fault.kind == FaultKind::Lost {
+            links.distrust();
+        }
         match fault.kind {
-            // A second connection is a new one or has just been used: what broke both is no accident.
-            FaultKind::Lost if self.lost < 2 => self.lost += 1,
+            FaultKind::Lost if self.lost < 4 => self.lost += 1,
             FaultKind::Collision if self.collisions < 5 => self.collisions += 1,
             _ => return Err(fault.error),
         }
@@ -324,7 +329,7 @@ macro_rules! attempt {
                     $link.keep();
                     break result;
                 }
-                Err(fault) => match tries.after(fault) {
+                Err(fault) => match tries.after(fault, &$links) {
                     Ok(()) => {}
                     Err(error) => break Err(error),
                 },

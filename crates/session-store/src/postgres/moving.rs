@@ -31,7 +31,12 @@ pub(super) async fn move_sessions(
 }
 
 /// The same for one job that is too large for one statement.
-pub(super) async fn move_in_steps(link: &mut Link, channel: &str, held: &Held, job: &Job) -> Result<bool, Fault> {
+pub(super) async fn move_in_steps(
+    link: &mut Link,
+    channel: &str,
+    held: &Held,
+    job: &Job,
+) -> Result<bool, Fault> {
     begin_with(link, &held.session).await?;
     let jobs = std::slice::from_ref(job);
     let moved = !move_with(link, channel, &[(held, jobs)], Columns::default()).await?.is_empty();
@@ -54,11 +59,7 @@ pub(super) async fn move_in_steps(link: &mut Link, channel: &str, held: &Held, j
 }
 
 /// Inserts records of a session whose row is ours for the length of a transaction.
-pub(super) async fn insert(
-    link: &mut Link,
-    session: &SessionId,
-    mut columns: Columns,
-) -> Result<(), Fault> {
+pub(super) async fn insert(link: &mut Link, session: &SessionId, mut columns: Columns) -> Result<(), Fault> {
     let mut query = "WITH moved AS (SELECT $1::uuid AS session)".to_owned();
     let mut bind = Bind::new().session(session);
     add_records(&mut query, &mut bind, 2, &mut columns);

@@ -88,10 +88,13 @@ impl PostgresOptions {
 
     /// Returns what connects, and the name of the place without anything secret.
     pub(super) fn connect(&self) -> Result<(PgConnectOptions, String), StoreError> {
-        let unusable = |reason: String| StoreError::Database { place: "the PostgreSQL URL".to_owned(), reason };
+        let unusable =
+            |reason: String| StoreError::Database { place: "the PostgreSQL URL".to_owned(), reason };
         // The parser's own words could repeat a piece of the URL.
         let options = PgConnectOptions::from_str(&self.url)
-            .map_err(|_| unusable("it cannot be read; write it like postgres://user@host:5432/database".to_owned()))?
+            .map_err(|_| {
+                unusable("it cannot be read; write it like postgres://user@host:5432/database".to_owned())
+            })?
             .disable_statement_logging();
         let options = match options.get_application_name() {
             Some(_) => options,

@@ -12,8 +12,8 @@ use super::links::{Link, Tries, attempt};
 use super::rows::{self, Bind, RECORD, SESSION, get, stored};
 use super::{Inner, unknown};
 use crate::{
-    Activity, Amend, Digest, FoundNote, Holder, InboxId, Kept, Letter, LetterState, NoteQuery, Outline, Record,
-    SessionId, SessionInfo, Spine, StoreError,
+    Activity, Amend, Digest, FoundNote, Holder, InboxId, Kept, Letter, LetterState, NoteQuery, Outline,
+    Record, SessionId, SessionInfo, Spine, StoreError,
 };
 
 /// A page has not many more bytes of bodies than this.
@@ -21,7 +21,11 @@ const PAGE_BYTES: i64 = 8 * 1024 * 1024;
 
 impl Inner {
     /// Runs a query that may be run again.
-    pub(super) async fn query(self: &Arc<Self>, sql: &str, bind: impl Fn() -> Bind) -> Result<Vec<PgRow>, StoreError> {
+    pub(super) async fn query(
+        self: &Arc<Self>,
+        sql: &str,
+        bind: impl Fn() -> Bind,
+    ) -> Result<Vec<PgRow>, StoreError> {
         attempt!(self.links, |link| async { link.rows(sql, bind()).await.map(Ok) })
     }
 
@@ -175,9 +179,7 @@ impl Inner {
                        archived = coalesce($4, archived)
                    WHERE session = $1::uuid AND complete RETURNING 1";
         let tags: Option<Vec<&String>> = amend.tags.as_ref().map(|tags| tags.iter().collect());
-        let bind = || {
-            Bind::new().session(session).with(&amend.title).with(tags.clone()).with(amend.archived)
-        };
+        let bind = || Bind::new().session(session).with(&amend.title).with(tags.clone()).with(amend.archived);
         let found = self.query(sql, bind).await?;
         found.first().map(drop).ok_or_else(|| unknown(session))
     }
@@ -209,7 +211,7 @@ impl Inner {
                     return Ok(InboxId(rows::read(letter)));
                 }
                 // A letter that may have been posted is not posted again.
-                Err(fault) => tries.after(fault)?,
+                Err(fault) => tries.after(fault, &self.links)?,
             }
         }
     }
@@ -255,7 +257,8 @@ impl Inner {
             return Ok(Vec::new());
         }
         // What narrows the search in the index; what is found is compared word by word.
-        let topic = query.layer.as_ref().zip(query.kind.as_ref()).map(|(layer, kind)| rows::hash(&[layer, kind]));
+        let topic =
+            query.layer.as_ref().zip(query.kind.as_ref()).map(|(layer, kind)| rows::hash(&[layer, kind]));
         let state = query.state.as_ref().map(|state| rows::hash(&[state]));
         let sql = format!(
             "SELECT k.session::text AS session, {RECORD} FROM @keys k JOIN @sessions s USING (session)
@@ -270,7 +273,8 @@ impl Inner {
             if state.is_some() { " AND k.state = $3" } else { " AND $3::bigint IS NULL" },
         );
         let bind = || {
-            let bind = Bind::new().with(query.session.as_ref().map(SessionId::as_str)).with(topic).with(state);
+            let bind =
+                Bind::new().with(query.session.as_ref().map(SessionId::as_str)).with(topic).with(state);
             bind.with(&query.layer).with(&query.kind).with(&query.key)
         };
         let found = self.query(&sql, bind).await?;

@@ -7,18 +7,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::Inner;
 use super::fault::Fault;
 use super::keys::{self, KeyColumns, Keys};
 use super::leases::{STANDING, Standing};
 use super::links::{Link, attempt};
 use super::moving::add_records;
 use super::rows::{self, Bind, Columns, SESSION, get, stored};
-use super::Inner;
 use crate::tally::check_name;
 use crate::{ImportError, Kept, Restoring, SessionId, SessionInfo, StoreError};
 
 impl Inner {
-    pub(super) async fn restore(self: &Arc<Self>, mut restoring: Restoring<'_>) -> Result<SessionInfo, ImportError> {
+    pub(super) async fn restore(
+        self: &Arc<Self>,
+        mut restoring: Restoring<'_>,
+    ) -> Result<SessionInfo, ImportError> {
         let session = restoring.session().clone();
         self.make_room(&session).await?;
         check_words(&restoring.info())?;
@@ -62,7 +65,11 @@ impl Inner {
         .await
     }
 
-    async fn insert_whole(self: &Arc<Self>, info: SessionInfo, chunk: &Chunk) -> Result<SessionInfo, StoreError> {
+    async fn insert_whole(
+        self: &Arc<Self>,
+        info: SessionInfo,
+        chunk: &Chunk,
+    ) -> Result<SessionInfo, StoreError> {
         let mut again = false;
         let inserted = attempt!(self.links, |link| {
             insert_whole(&mut link, &self.channel, &info, chunk, std::mem::replace(&mut again, true))
@@ -79,7 +86,8 @@ impl Inner {
             let owner = store.owner().await?;
             let claim = store.claims.begin();
             let import = Arc::new(Import { session: info.id.clone(), owner, claim });
-            let importing = Importing { store: Arc::clone(&store), import: Arc::clone(&import), shown: false };
+            let importing =
+                Importing { store: Arc::clone(&store), import: Arc::clone(&import), shown: false };
             match attempt!(store.links, |link| begin(&mut link, &import, &info))? {
                 true => Ok(importing),
                 false => Err(StoreError::SessionExists { session: info.id }),
@@ -206,15 +214,13 @@ impl Drop for Importing {
 }
 
 fn check_words(info: &SessionInfo) -> Result<(), StoreError> {
-    let words = info.tags.iter().chain([&info.title]).chain(&info.workspace);
-    words
-        .map(|word| check_name(word))
-        .collect::<Result<(), _>>()
-        .map_err(|reason| StoreError::body(&info.id, "title", reason))
+    let mut words = info.tags.iter().chain([&info.title]).chain(&info.workspace);
+    words.try_for_each(|word| check_name(word)).map_err(|reason| StoreError::body(&info.id, "title", reason))
 }
 
 /// The columns of a session's row as [`bind_row`] binds them from `$2` on.
-const ROW: &str = "session, title, tags, archived, workspace, created_at, updated_at, head, records, nodes, bytes, digest";
+const ROW: &str =
+    "session, title, tags, archived, workspace, created_at, updated_at, head, records, nodes, bytes, digest";
 const VALUES: &str = "$1::uuid, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12";
 
 fn bind_row(info: &SessionInfo, records: u64) -> Bind {
@@ -262,7 +268,11 @@ async fn insert_whole(
 }
 
 /// Makes the row that nobody sees; returns whether it is there now and ours.
-async fn begin(link: &mut Link, import: &Import, info: &SessionInfo) -> Result<Result<bool, StoreError>, Fault> {
+async fn begin(
+    link: &mut Link,
+    import: &Import,
+    info: &SessionInfo,
+) -> Result<Result<bool, StoreError>, Fault> {
     let sql = format!(
         "INSERT INTO @sessions AS s ({ROW}, complete, owner, claim) VALUES ({VALUES}, false, $13::uuid, $14)
          ON CONFLICT (session) DO UPDATE SET claim = excluded.claim
@@ -277,8 +287,9 @@ const OURS: &str = "session = $1::uuid AND owner = $2::uuid AND claim = $3 AND N
 
 async fn add(link: &mut Link, import: &Import, chunk: &Chunk) -> Result<Result<(), StoreError>, Fault> {
     let (Some(first), Some(last)) = (chunk.kept.first(), chunk.kept.last()) else { return Ok(Ok(())) };
-    let mut query =
-        format!("WITH moved AS (UPDATE @sessions SET records = $4 WHERE {OURS} AND records = $5 RETURNING session)");
+    let mut query = format!(
+        "WITH moved AS (UPDATE @sessions SET records = $4 WHERE {OURS} AND records = $5 RETURNING session)"
+    );
     let bind = import.bind().with(stored(last.seq)).with(stored(first.seq) - 1);
     let bind = chunk.add_to(&import.session, &mut query, bind, 6);
     // What nobody sees needs no flush; the step that shows it flushes all before it.

@@ -206,7 +206,8 @@ pub(super) fn insert_parts(first: usize) -> String {
 }
 
 /// The columns of a page of records, with the parts of each body in order.
-pub(super) const RECORD: &str = "r.seq, r.kind, r.node, r.parent, r.at, r.digest, r.layer, r.name, r.key, r.state,
+pub(super) const RECORD: &str =
+    "r.seq, r.kind, r.node, r.parent, r.at, r.digest, r.layer, r.name, r.key, r.state,
     r.once, r.content, b.text, b.cuts, CASE WHEN b.cuts IS NOT NULL THEN (
         SELECT array_agg(p.text ORDER BY i) FROM generate_series(0, octet_length(b.cuts) / 40 - 1) AS i
         LEFT JOIN @parts p ON p.session = r.session AND p.digest = substring(b.cuts FROM i * 40 + 9 FOR 32)
@@ -277,7 +278,8 @@ pub(super) fn body(row: &PgRow) -> Result<String, String> {
 }
 
 /// The columns of a session as [`info`] and [`place`] read them.
-pub(super) const SESSION: &str = "s.session::text AS session, s.title, s.tags, s.archived, s.workspace, s.created_at,
+pub(super) const SESSION: &str =
+    "s.session::text AS session, s.title, s.tags, s.archived, s.workspace, s.created_at,
     s.updated_at, s.head, s.records, s.nodes, s.bytes, s.digest, s.letters, s.consumed, s.token";
 
 /// Returns what a list shows of a session; the error says which part of it cannot be read.

@@ -79,9 +79,9 @@ impl Inner {
     }
 
     async fn fly(self: &Arc<Self>, flights: Vec<Flight>) {
-        let (alone, mut together): (Vec<Flight>, Vec<Flight>) = flights.into_iter().partition(|flight| {
-            flight.bytes() > BYTES || flight.jobs.iter().any(Job::is_doomed)
-        });
+        let (alone, mut together): (Vec<Flight>, Vec<Flight>) = flights
+            .into_iter()
+            .partition(|flight| flight.bytes() > BYTES || flight.jobs.iter().any(Job::is_doomed));
         let mut failed: Vec<Flight> = alone;
         if !together.is_empty() {
             // Whoever else writes several rows has them in the same order, so that nobody waits in a circle.
@@ -101,7 +101,12 @@ impl Inner {
                         flight.held.land_all(flight.jobs, &error);
                     }
                 }
-                Err(_) => failed.extend(together),
+                Err(fault) => {
+                    if fault.kind == FaultKind::Lost {
+                        self.links.distrust();
+                    }
+                    failed.extend(together);
+                }
             }
         }
         let mut away = None;
@@ -166,13 +171,17 @@ impl Inner {
                     link.keep();
                 }
                 Ok(Verdict::Puzzle) => return Err(StoreError::Busy { place: link.place().to_owned() }),
-                Err(fault) => tries.after(fault)?,
+                Err(fault) => tries.after(fault, &self.links)?,
             }
         }
     }
 
     /// Reads where a session is, if the lease with that token still holds.
-    pub(super) async fn look_up(self: &Arc<Self>, session: &SessionId, token: u64) -> Result<Place, StoreError> {
+    pub(super) async fn look_up(
+        self: &Arc<Self>,
+        session: &SessionId,
+        token: u64,
+    ) -> Result<Place, StoreError> {
         let (store, session) = (Arc::clone(self), session.clone());
         self.spawned(async move { attempt!(store.links, |link| look(&mut link, &session, token)) }).await
     }
@@ -232,11 +241,7 @@ async fn write_once(link: &mut Link, channel: &str, held: &Held, job: &Job) -> R
     })
 }
 
-async fn look(
-    link: &mut Link,
-    session: &SessionId,
-    token: u64,
-) -> Result<Result<Place, StoreError>, Fault> {
+async fn look(link: &mut Link, session: &SessionId, token: u64) -> Result<Result<Place, StoreError>, Fault> {
     let query = format!(
         "SELECT {}, {STANDING} FROM @sessions s LEFT JOIN @owners o USING (owner)
          WHERE s.session = $1::uuid AND s.complete",

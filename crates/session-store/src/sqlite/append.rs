@@ -109,11 +109,12 @@ pub(super) async fn group(seat: &mut Seat, group: Vec<Append>) {
 async fn fast(seat: &mut Seat, group: Vec<Append>) {
     let level = group.iter().map(|append| append.level).max().unwrap_or_default();
     let statements = statements(&group);
+    let path = seat.path.clone();
     let written = match seat.connection(level).await {
-        Ok(connection) => run(connection, statements).await,
-        Err(_) => Err(()),
+        Ok(connection) => run(connection, &path, statements).await,
+        Err(error) => Err(error),
     };
-    if written.is_ok() {
+    let Err(error) = written else {
         seat.bell.ring();
         let reached = level.max(Durability::Committed);
         for append in group {
@@ -126,20 +127,26 @@ async fn fast(seat: &mut Seat, group: Vec<Append>) {
             }
         }
         return;
-    }
-    // One of them is not where it should be, or the disk refuses: each hears its own reason.
+    };
     seat.discard().await;
     for append in group {
-        slow(seat, append).await;
+        match &error {
+            // Each of them would wait as long again, and all others with it.
+            StoreError::Busy { place } => append.finish(Err(StoreError::Busy { place: place.clone() })),
+            // One of them is not where it should be, or the disk refuses: each hears its own reason.
+            _ => slow(seat, append).await,
+        }
     }
 }
 
 async fn run(
     connection: &mut SqliteConnection,
+    path: &std::path::Path,
     statements: Vec<(String, SqliteArguments)>,
-) -> Result<(), ()> {
+) -> Result<(), StoreError> {
     for (sql, arguments) in statements {
-        sqlx::query_with(AssertSqlSafe(sql), arguments).execute(&mut *connection).await.map_err(drop)?;
+        let query = sqlx::query_with(AssertSqlSafe(sql), arguments);
+        query.execute(&mut *connection).await.map_err(|error| store_error(path, error))?;
     }
     Ok(())
 }

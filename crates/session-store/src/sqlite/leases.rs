@@ -95,6 +95,11 @@ impl Owner {
         Owner { folder, name: Mutex::default(), held: Mutex::default(), places: Mutex::default() }
     }
 
+    /// Returns its name if it has one already.
+    pub(super) fn given(&self) -> Option<String> {
+        open(&self.name).as_ref().map(|named| named.name.clone())
+    }
+
     /// Returns its name, which nobody else ever has.
     fn name(&self) -> Result<String, StoreError> {
         let mut named = open(&self.name);

@@ -125,7 +125,8 @@ impl SqliteStore {
             options = options.pragma("wal_autocheckpoint", pages.to_string());
         }
         let open = opening::open(path.as_ref(), options).await?;
-        let (path, opened, presence) = (open.path.clone(), Arc::clone(&open.opened), Arc::clone(&open.presence));
+        let (path, opened, presence) =
+            (open.path.clone(), Arc::clone(&open.opened), Arc::clone(&open.presence));
         let reading = open.options.clone().pragma("query_only", "ON");
         let readers = SqlitePoolOptions::new()
             .max_connections(3)
@@ -168,6 +169,16 @@ impl SqliteStore {
     /// Dropping the store is safe too; this also moves the write-ahead log into the database if nobody else has it open.
     pub async fn close(self) {
         self.readers.close().await;
+        if let Some(owner) = self.owner.given() {
+            let free = self.line.write(crate::Durability::Committed, move |connection, path| {
+                Box::pin(async move {
+                    let query = sqlx::query("UPDATE sessions SET owner = NULL WHERE owner = ?").bind(owner);
+                    query.execute(connection).await.map(drop).map_err(|error| store_error(path, error))
+                })
+            });
+            // Where that fails they end with the last of them, or with the process.
+            let _ = free.await;
+        }
         self.line.close().await;
     }
 

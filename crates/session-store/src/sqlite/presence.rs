@@ -28,7 +28,9 @@ pub(super) struct Presence {
 impl Presence {
     /// Comes in: alone if nobody is there, and beside the others if somebody is.
     pub(super) async fn enter(database: &Path) -> Result<Self, StoreError> {
-        let Some((file, path)) = lock_file(database)? else { return Ok(Presence { file: None, alone: false }) };
+        let Some((file, path)) = lock_file(database)? else {
+            return Ok(Presence { file: None, alone: false });
+        };
         let start = Instant::now();
         loop {
             for (tried, alone) in [(file.try_lock(), true), (file.try_lock_shared(), false)] {

@@ -4,14 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures_util::TryStreamExt;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 use trunkline_message_tree::{Entry, Message, NodeId, Timestamp, TreeError};
 
 use super::leases::{self, Held};
 use super::line::Line;
-use super::reading::{Cuts, JOINED, PER_ROW, take_apart};
 use super::rows::{self, get, read, stored};
 use super::{SqliteStore, append, restore};
 use crate::record::check_body;
@@ -436,71 +434,4 @@ fn found_note(row: &SqliteRow) -> Result<FoundNote, String> {
         },
         body: String::new(),
     })
-}
-
-impl SqliteStore {
-    /// Reads the records `after < seq <= until` in order, with their digests if they are wanted. The database joins the next ones while these are visited.
-    ///
-    /// A log only grows, so what it was at one moment is a prefix of what it is, and no transaction is needed.
-    async fn visit(
-        &self,
-        session: &SessionId,
-        key: i64,
-        (after, until): (u64, u64),
-        digests: bool,
-        mut visit: impl FnMut(u64, crate::Spine, Option<Digest>, &str) -> Result<(), StoreError> + Send,
-    ) -> Result<(), StoreError> {
-        let bad = |seq, reason| StoreError::BadRecord { session: session.clone(), seq, reason };
-        let mut expected = after + 1;
-        if expected > until {
-            return Ok(());
-        }
-        let query = sqlx::query(JOINED).bind(key).bind(stored(after)).bind(stored(until)).bind(digests);
-        let mut found = query.fetch(&self.readers);
-        while let Some(row) = found.try_next().await.map_err(|error| self.fault(error))? {
-            let text: Option<&str> = row.try_get(0).map_err(|error| self.fault(error))?;
-            // All of them are gone; what that means is told below.
-            let Some(text) = text else { break };
-            let mut cuts = None;
-            for joined in take_apart(text) {
-                let joined = joined.map_err(|(seq, reason)| bad(seq.unwrap_or(expected), reason))?;
-                let seq = joined.seq;
-                if seq != expected {
-                    return Err(bad(expected, format!("record {seq} stands in its place")));
-                }
-                expected += 1;
-                if !joined.is_cut {
-                    visit(seq, joined.spine, joined.digest, joined.body)?;
-                    continue;
-                }
-                if cuts.is_none() {
-                    let last = until.min(seq + PER_ROW);
-                    cuts = Some(Cuts::read(&self.readers, &self.path, key, seq - 1, last).await?);
-                }
-                let body = cuts.as_ref().map(|cuts| cuts.join(seq, joined.body));
-                let body = body.unwrap_or_else(|| Ok(String::new())).map_err(|reason| bad(seq, reason))?;
-                visit(seq, joined.spine, joined.digest, &body)?;
-            }
-        }
-        if expected <= until {
-            // It was deleted while we read, or the record is gone.
-            self.row(session).await?;
-            return Err(bad(expected, "it is missing".to_owned()));
-        }
-        Ok(())
-    }
-
-    /// Returns the numbers of the records that are these nodes. A node is never earlier in the log than its own number, so
-    /// only what stands between is looked at, in the spine.
-    async fn numbers_of<T>(&self, key: i64, nodes: &HashMap<NodeId, T>) -> Result<Vec<u64>, StoreError> {
-        let mut wanted: Vec<i64> = nodes.keys().map(|node| node.index() as i64).collect();
-        wanted.sort_unstable();
-        let first = wanted.first().copied().unwrap_or_default();
-        let list = serde_json::to_string(&wanted).expect("numbers are JSON");
-        let query = "SELECT seq FROM records WHERE session = ? AND seq > ? AND kind < 2
-                     AND node IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?";
-        let query = sqlx::query_scalar(query).bind(key).bind(first).bind(list).bind(wanted.len() as i64);
-        let found: Vec<i64> = query.fetch_all(&self.readers).await.map_err(|error| self.fault(error))?;
-        Ok(found.into_iter().map(read).collect())
-    }
 }

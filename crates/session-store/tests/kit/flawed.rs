@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::future;
-use std::pin::Pin;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
@@ -115,8 +115,8 @@ impl Flawed {
 }
 
 /// Memory never waits.
-fn at_once<T>(mut what: Pin<Box<dyn Future<Output = T> + Send + '_>>) -> T {
-    match what.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+pub(crate) fn at_once<T>(what: impl Future<Output = T>) -> T {
+    match pin!(what).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
         Poll::Pending => panic!("memory waited"),
     }
@@ -153,8 +153,8 @@ impl SessionStore for Flawed {
                 if self.has(RestoresWithoutTitle) && rows.len() > 1 {
                     header.title.clear();
                 }
-                if failure.is_some() && (self.has(RestoresWithoutTitle) || rows.is_empty()) {
-                    return Err(failure.unwrap());
+                if let Some(error) = failure.take_if(|_| self.has(RestoresWithoutTitle) || rows.is_empty()) {
+                    return Err(error);
                 }
                 let mut rows = rows.into_iter().take(info.records as usize).map(Ok);
                 let info = self.inner.restore(Restoring::new(header, &mut rows)).await?;

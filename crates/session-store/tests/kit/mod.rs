@@ -2,6 +2,7 @@
 
 mod flawed;
 mod journal;
+mod killed;
 mod mutants;
 
 use trunkline_session_store::kit::{self, Handle, Options, Place, Promise, Subject};

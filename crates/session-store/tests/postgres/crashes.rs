@@ -1,1 +1,215 @@
-//! Later.
+//! Servers that stop and break off under load. Each test has one of its own.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use trunkline_session_store::{
+    Activity, Claim, Durability, Lease, PostgresOptions, PostgresStore, Receipt, SessionStore, StoreError,
+};
+
+use super::made::{append_notes, batch, bodies, new_session, note, session};
+use super::skipped;
+
+const CLUSTER: &str = "TRUNKLINE_TEST_POSTGRES_CLUSTER";
+
+/// A server that ends with us.
+struct Cluster {
+    script: Child,
+    commands: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    url: String,
+}
+
+impl Cluster {
+    /// Starts one, or says loudly that it cannot.
+    fn start() -> Option<Self> {
+        let Some(script) = std::env::var_os(CLUSTER).filter(|script| !script.is_empty()) else {
+            skipped(CLUSTER);
+            return None;
+        };
+        let mut command = Command::new("sh");
+        command.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut script = command.spawn().expect("the script can be started");
+        let commands = script.stdin.take();
+        let mut answers = BufReader::new(script.stdout.take().expect("it is piped"));
+        let mut url = String::new();
+        answers.read_line(&mut url).expect("it answers");
+        assert!(url.starts_with("postgres://"), "the cluster did not start");
+        Some(Cluster { script, commands, answers, url: url.trim().to_owned() })
+    }
+
+    fn tell(&mut self, command: &str) {
+        let commands = self.commands.as_mut().expect("it takes commands");
+        writeln!(commands, "{command}").and_then(|()| commands.flush()).expect("it listens");
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).expect("it answers");
+        assert_eq!(answer.trim(), "ok", "{command}");
+    }
+
+    fn options(&self) -> PostgresOptions {
+        PostgresOptions::new(&self.url)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.commands = None;
+        let _ = self.script.wait();
+    }
+}
+
+/// Writes until it is told to stop, whatever happens to the server; returns what was acknowledged.
+async fn write_on(
+    store: PostgresStore,
+    number: u32,
+    stop: tokio::sync::watch::Receiver<bool>,
+) -> (Vec<Receipt>, u32) {
+    let (mut acknowledged, mut faults) = (Vec::new(), 0);
+    let mut lease: Option<Lease> = None;
+    while !*stop.borrow() {
+        let result: Result<(), StoreError> = async {
+            let lease = match &lease {
+                Some(lease) => lease,
+                None => lease.insert(store.claim(&session(number), Claim::TakeOver).await?),
+            };
+            let seq = store.info(&session(number)).await?.records;
+            acknowledged.push(store.append(lease, batch(seq, vec![note(&seq.to_string())])).await?);
+            Ok(())
+        }
+        .await;
+        match result {
+            Ok(()) | Err(StoreError::Conflict { .. }) => {}
+            Err(StoreError::Fenced { .. }) => lease = None,
+            Err(StoreError::Busy { .. } | StoreError::Io { .. }) => faults += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    (acknowledged, faults)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_flushed_survives_a_server_that_breaks_off_under_load() {
+    let Some(mut cluster) = Cluster::start() else { return };
+    let store = PostgresStore::open(cluster.options()).await.expect("it opens");
+    let hasty = cluster.options().patience(Duration::from_millis(300));
+    let hasty = PostgresStore::open(hasty).await.expect("it opens");
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let mut writers = Vec::new();
+    for number in 0..12 {
+        store.create(new_session(number)).await.unwrap();
+        writers.push((number, tokio::spawn(write_on(hasty.clone(), number, stopped.clone()))));
+    }
+    for command in ["crash", "start", "stop", "start", "crash", "start"] {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        cluster = tokio::task::spawn_blocking(move || {
+            cluster.tell(command);
+            cluster
+        })
+        .await
+        .unwrap();
+    }
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    stop.send_replace(true);
+    let mut total = 0;
+    for (number, writer) in writers {
+        let (acknowledged, _) = writer.await.unwrap();
+        let verified = store.verify(&session(number)).await.unwrap();
+        for receipt in &acknowledged {
+            assert!(verified.holds(receipt), "session {number} has lost record {}", receipt.seq);
+        }
+        // Each number was written once, in order.
+        let expected: Vec<String> = (1..verified.records).map(|seq| seq.to_string()).collect();
+        assert_eq!(bodies(&store, number).await, expected);
+        total += acknowledged.len();
+    }
+    assert!(total > 100, "{total}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_restarted_within_our_patience_is_not_noticed() {
+    let Some(mut cluster) = Cluster::start() else { return };
+    let options = cluster.options().patience(Duration::from_secs(60));
+    let store = PostgresStore::open(options).await.unwrap();
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let mut writers = Vec::new();
+    for number in 0..6 {
+        store.create(new_session(number)).await.unwrap();
+        writers.push(tokio::spawn(write_on(store.clone(), number, stopped.clone())));
+    }
+    store.create(new_session(99)).await.unwrap();
+    let seen = store.changed(&session(99), Activity::default()).await.unwrap();
+    let waits = tokio::spawn({
+        let store = store.clone();
+        async move { store.changed(&session(99), seen).await }
+    });
+    for command in ["stop", "start", "crash", "start"] {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        cluster = tokio::task::spawn_blocking(move || {
+            cluster.tell(command);
+            cluster
+        })
+        .await
+        .unwrap();
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    stop.send_replace(true);
+    for writer in writers {
+        let (acknowledged, faults) = writer.await.unwrap();
+        assert_eq!(faults, 0);
+        // Also those whose answer got lost: they were found to be there, and nothing was written twice.
+        let numbers: Vec<u64> = acknowledged.iter().map(|receipt| receipt.seq).collect();
+        assert_eq!(numbers, (2..2 + numbers.len() as u64).collect::<Vec<u64>>());
+    }
+    let lease = store.lease(&session(99)).await.unwrap();
+    append_notes(&store, &lease, 1, 1).await.unwrap();
+    assert_eq!(waits.await.unwrap().unwrap().records, 2);
+}
+
+#[tokio::test]
+async fn buffered_records_that_were_lost_are_told_once() {
+    let Some(mut cluster) = Cluster::start() else { return };
+    let options = cluster.options().patience(Duration::from_secs(2));
+    let store = PostgresStore::open(options).await.unwrap();
+    store.create(new_session(1)).await.unwrap();
+    let lease = store.lease(&session(1)).await.unwrap();
+    append_notes(&store, &lease, 1, 1).await.unwrap();
+    cluster.tell("stop");
+    for seq in 2..5 {
+        let buffered = batch(seq, vec![note("\"lost\"")]).with(Durability::Buffered);
+        match store.append(&lease, buffered).await {
+            Ok(receipt) => assert_eq!(receipt.durability, Durability::Buffered),
+            // It was tried between two of them.
+            Err(error) => assert!(matches!(error, StoreError::Busy { .. }), "{error}"),
+        }
+    }
+    let away = store.info(&session(1)).await.unwrap_err();
+    assert!(matches!(away, StoreError::Busy { .. }), "{away}");
+    cluster.tell("start");
+    let lost = store.append(&lease, batch(2, vec![note("2")])).await.unwrap_err();
+    assert!(matches!(lost, StoreError::BufferLost { seq: 3, .. }), "{lost}");
+    append_notes(&store, &lease, 2, 2).await.unwrap();
+    assert_eq!(bodies(&store, 1).await, ["1", "2", "3"]);
+    store.verify(&session(1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_session_given_back_while_the_server_was_away_is_free_afterwards() {
+    let Some(mut cluster) = Cluster::start() else { return };
+    let options = || cluster.options().lease_ttl(Duration::from_millis(500));
+    let one = PostgresStore::open(options()).await.unwrap();
+    one.create(new_session(1)).await.unwrap();
+    one.create(new_session(2)).await.unwrap();
+    let (first, second) = (one.lease(&session(1)).await.unwrap(), one.lease(&session(2)).await.unwrap());
+    let elsewhere = options();
+    cluster.tell("crash");
+    drop(first);
+    tokio::task::yield_now().await;
+    cluster.tell("start");
+    let two = PostgresStore::open(elsewhere).await.unwrap();
+    // Here it is known at once; the server is told with the next sign of life, which others wait for.
+    two.lease(&session(1)).await.unwrap();
+    append_notes(&one, &second, 1, 1).await.unwrap();
+}

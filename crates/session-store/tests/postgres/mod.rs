@@ -4,7 +4,9 @@
 //! `TRUNKLINE_TEST_POSTGRES_CLUSTER` is the script that gives a server to a test that wants to stop it.
 
 mod crashes;
+mod damage;
 mod leases;
+mod made;
 mod schema;
 mod writing;
 
@@ -57,6 +59,12 @@ impl Schema {
 
     async fn open(&self) -> PostgresStore {
         PostgresStore::open(self.options()).await.expect("it opens")
+    }
+
+    /// Makes the schema from the statements of a seed.
+    async fn plant(&self, sql: &str) {
+        run(&self.url, &format!("CREATE SCHEMA {}", self.name)).await;
+        self.run(sql).await;
     }
 
     /// Runs statements of an administrator; `@` stands for the schema.

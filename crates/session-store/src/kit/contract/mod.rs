@@ -1,5 +1,6 @@
 //! The contract: every method and every error that it names, through two handles on one place.
 
+mod fitting;
 mod inbox;
 mod leases;
 mod listing;
@@ -91,6 +92,7 @@ pub(super) async fn soon(
 pub(super) fn check(subject: &dyn Subject, options: &Options, report: &mut Report) {
     let groups = [
         writing::CHECKS,
+        fitting::CHECKS,
         leases::CHECKS,
         inbox::CHECKS,
         notes::CHECKS,

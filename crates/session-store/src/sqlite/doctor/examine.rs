@@ -15,8 +15,14 @@ use crate::{Digest, SessionId};
 /// How many lines of SQLite's own check are told at most.
 const LINES: usize = 20;
 /// The indices that can be made anew from their tables.
-const INDICES: [&str; 6] =
-    ["branches", "blobs", "cuts_of", "keys_by_state", "sqlite_autoindex_sessions_1", "sqlite_autoindex_parts_1"];
+const INDICES: [&str; 6] = [
+    "branches",
+    "blobs",
+    "cuts_of",
+    "keys_by_state",
+    "sqlite_autoindex_sessions_1",
+    "sqlite_autoindex_parts_1",
+];
 
 /// Examines a database through an open connection, in one reading transaction.
 pub(super) async fn current(
@@ -32,7 +38,9 @@ pub(super) async fn current(
     let sessions = source::sessions(connection).await;
     findings.extend(sessions.faults.iter().map(Finding::loss));
     for key in &sessions.nameless {
-        findings.push(Finding::loss(format!("records of session number {key} belong to no session that is known")));
+        findings.push(Finding::loss(format!(
+            "records of session number {key} belong to no session that is known"
+        )));
     }
     let owner = Owner::of(path);
     let mut known = BTreeSet::new();
@@ -152,7 +160,8 @@ async fn session(connection: &mut SqliteConnection, found: &Found, findings: &mu
         Ok(stored) if stored == keys => {}
         Ok(_) => findings.push(Finding::derived("its list of keys is not what its notes say").of(id, None)),
         Err(reason) => {
-            findings.push(Finding::derived(format!("its list of keys cannot be read: {reason}")).of(id, None));
+            findings
+                .push(Finding::derived(format!("its list of keys cannot be read: {reason}")).of(id, None));
         }
     }
     letters(connection, found, id, findings).await;
@@ -199,12 +208,18 @@ async fn letters(
 /// Looks for rows that belong to nothing, and for parts that are not what they are called.
 async fn rests(connection: &mut SqliteConnection, findings: &mut Vec<Finding>) {
     for (what, query) in [
-        ("bodies belong to no record", "SELECT count(*) FROM bodies WHERE body NOT IN (SELECT body FROM records)"),
+        (
+            "bodies belong to no record",
+            "SELECT count(*) FROM bodies WHERE body NOT IN (SELECT body FROM records)",
+        ),
         (
             "places of parts belong to no record",
             "SELECT count(*) FROM cuts WHERE body NOT IN (SELECT body FROM records WHERE cuts IS NOT NULL)",
         ),
-        ("keys belong to no session", "SELECT count(*) FROM keys WHERE session NOT IN (SELECT session FROM sessions)"),
+        (
+            "keys belong to no session",
+            "SELECT count(*) FROM keys WHERE session NOT IN (SELECT session FROM sessions)",
+        ),
         (
             "letters belong to no session",
             "SELECT count(*) FROM letters WHERE session NOT IN (SELECT session FROM sessions)",
@@ -233,7 +248,9 @@ pub(super) async fn wrong_parts(connection: &mut SqliteConnection) -> Vec<(i64, 
         for row in &page {
             let Ok(part) = row.try_get::<i64, _>(0) else { continue };
             after = after.max(part);
-            let (Ok(digest), Ok(text)) = (row.try_get::<Vec<u8>, _>(1), row.try_get::<&str, _>(2)) else { continue };
+            let (Ok(digest), Ok(text)) = (row.try_get::<Vec<u8>, _>(1), row.try_get::<&str, _>(2)) else {
+                continue;
+            };
             let found = Digest::of(text.as_bytes());
             if digest != found.as_bytes() {
                 wrong.push((part, found));

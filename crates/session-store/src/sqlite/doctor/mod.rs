@@ -91,7 +91,9 @@ fn existing(path: &Path) -> Result<PathBuf, StoreError> {
     let path = fs::canonicalize(path).map_err(|error| io_error(path, &error))?;
     match fs::metadata(&path) {
         Ok(found) if found.is_file() => Ok(path),
-        Ok(_) => Err(StoreError::Io { place: path.display().to_string(), reason: "it is not a file".to_owned() }),
+        Ok(_) => {
+            Err(StoreError::Io { place: path.display().to_string(), reason: "it is not a file".to_owned() })
+        }
         Err(error) => Err(io_error(&path, &error)),
     }
 }

@@ -6,9 +6,9 @@ use sqlx::{Connection, SqliteConnection};
 
 use super::source::{self, Found, Keys, Walk};
 use crate::StoreError;
+use crate::sqlite::doctor::examine::wrong_parts;
 use crate::sqlite::fault::store_error;
 use crate::sqlite::rows::stored;
-use crate::sqlite::doctor::examine::wrong_parts;
 
 /// Mends what can be mended in place.
 pub(super) async fn mend(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {

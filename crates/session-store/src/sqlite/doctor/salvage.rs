@@ -162,7 +162,8 @@ async fn take_over(
     let (letters, damage) = source::letters(&mut copy.connection, found.key).await;
     let mut consumed = 0;
     for letter in &letters {
-        let query = "INSERT INTO letters (session, letter, at, kind, body, consumed) VALUES (?, ?, ?, ?, ?, ?)";
+        let query =
+            "INSERT INTO letters (session, letter, at, kind, body, consumed) VALUES (?, ?, ?, ?, ?, ?)";
         let query = sqlx::query(query).bind(key).bind(letter.letter).bind(letter.at).bind(&letter.kind);
         let query = query.bind(&letter.body).bind(letter.consumed);
         query.execute(&mut *transaction).await.map_err(fault)?;
@@ -216,7 +217,8 @@ pub(in crate::sqlite) fn finish(database: &Path) -> Result<Vec<PathBuf>, StoreEr
     let number = |path: &Path| -> Option<u64> {
         path.file_name()?.to_str()?.strip_prefix("ready-")?.strip_suffix(".db")?.parse().ok()
     };
-    let ready = entries.flatten().find_map(|entry| number(&entry.path()).map(|number| (entry.path(), number)));
+    let ready =
+        entries.flatten().find_map(|entry| number(&entry.path()).map(|number| (entry.path(), number)));
     let Some((ready, number)) = ready else { return Ok(Vec::new()) };
     let mut set_aside = Vec::new();
     // The log after the database: a database without its log is never taken for a whole one.

@@ -66,7 +66,8 @@ pub(super) async fn sessions(connection: &mut SqliteConnection) -> Sessions {
     let mut rows: BTreeMap<i64, SqliteRow> = BTreeMap::new();
     let mut after = i64::MIN;
     loop {
-        let query = sqlx::query("SELECT * FROM sessions NOT INDEXED WHERE session > ? ORDER BY session LIMIT ?");
+        let query =
+            sqlx::query("SELECT * FROM sessions NOT INDEXED WHERE session > ? ORDER BY session LIMIT ?");
         match query.bind(after).bind(PAGE).fetch_all(&mut *connection).await {
             Ok(page) => {
                 let keyed = page.into_iter().filter_map(|row| row.try_get(0).ok().map(|key: i64| (key, row)));
@@ -392,15 +393,16 @@ pub(super) async fn letters(connection: &mut SqliteConnection, key: i64) -> (Vec
         let after = letters.last().map_or(i64::MIN, |letter| letter.letter);
         let query = "SELECT letter, at, kind, body, consumed FROM letters WHERE session = ? AND letter > ?
                      ORDER BY letter LIMIT ?";
-        let page = match sqlx::query(query).bind(key).bind(after).bind(limit).fetch_all(&mut *connection).await {
-            Ok(page) if page.is_empty() => return (letters, None),
-            Ok(page) => page,
-            Err(_) if limit > 1 => {
-                limit = 1;
-                continue;
-            }
-            Err(error) => return (letters, Some(words(&error))),
-        };
+        let page =
+            match sqlx::query(query).bind(key).bind(after).bind(limit).fetch_all(&mut *connection).await {
+                Ok(page) if page.is_empty() => return (letters, None),
+                Ok(page) => page,
+                Err(_) if limit > 1 => {
+                    limit = 1;
+                    continue;
+                }
+                Err(error) => return (letters, Some(words(&error))),
+            };
         for row in &page {
             let one = || -> Result<LetterRow, String> {
                 Ok(LetterRow {
@@ -433,7 +435,9 @@ pub(super) fn words(error: &sqlx::Error) -> String {
 fn reason(error: &StoreError) -> String {
     match error {
         StoreError::BadRecord { reason, .. } => reason.clone(),
-        StoreError::BrokenChain { .. } => "it is not the one that was written: its digest does not follow".to_owned(),
+        StoreError::BrokenChain { .. } => {
+            "it is not the one that was written: its digest does not follow".to_owned()
+        }
         StoreError::Body { reason, .. } => format!("its body cannot be kept: {reason}"),
         StoreError::Misfit { source, .. } => format!("it does not fit: {source}"),
         error => error.to_string(),

@@ -16,8 +16,8 @@ use crate::StoreError;
 use crate::sqlite::aside::beside;
 use crate::sqlite::fault::{io_error, store_error};
 use crate::sqlite::leases::private_file;
-use crate::sqlite::wal::{Frames, PAGE_SIZE};
 use crate::sqlite::schema;
+use crate::sqlite::wal::{Frames, PAGE_SIZE};
 
 /// How a copy is made.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

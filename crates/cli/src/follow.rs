@@ -1,0 +1,196 @@
+//! `trunkline follow`: what happens in a session while it happens, by whomever.
+//!
+//! Ends when the session is deleted or nobody reads any more; Ctrl-C ends it at once, since nothing is written here.
+
+use std::sync::Arc;
+
+use trunkline_message_tree::{Author, Content, Entry, HeadMove, Message, MoveKind, NodeId, Role, ToolResult};
+use trunkline_runtime::decision_objects::Decision;
+use trunkline_runtime::resolve_queue::{Change, Event};
+use trunkline_session_store::{
+    Activity, Follower, Kept, Note, Record, SessionInfo, StoreError, write_record,
+};
+
+use crate::args::Follow;
+use crate::fault::{Exit, Fault};
+use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint, tell};
+use crate::place::{Place, Store};
+use crate::progress::{shown_call, verdict};
+use crate::reading::staged;
+use crate::store;
+use crate::text::{first_lines, one_line, safe};
+
+/// How much of a result is shown.
+const RESULT_LINES: usize = 6;
+/// How many records are asked for at once.
+const PAGE: usize = 256;
+
+/// Shows the last records of a session, and then each new one.
+pub(crate) async fn run(args: &Follow, place: &Place) -> Result<Exit, Fault> {
+    let store = place.open_existing().await?;
+    let info = store::find(store.as_ref(), args.session.as_deref()).await?;
+    let after = info.records.saturating_sub(args.records);
+    let ended = match args.json {
+        true => lines(&store, &info, after).await,
+        false => words(&store, &info, after).await,
+    };
+    match ended {
+        Err(Ended::Store(StoreError::UnknownSession { .. })) => {
+            tell("the session was deleted\n");
+            Ok(Exit::Done)
+        }
+        Err(Ended::Store(error)) => Err(error.into()),
+        Err(Ended::Output(fault)) => Err(fault),
+        Ok(never) => match never {},
+    }
+}
+
+/// Why there is nothing more to follow.
+enum Ended {
+    Store(StoreError),
+    Output(Fault),
+}
+
+impl From<StoreError> for Ended {
+    fn from(error: StoreError) -> Self {
+        Ended::Store(error)
+    }
+}
+
+impl From<Fault> for Ended {
+    fn from(fault: Fault) -> Self {
+        Ended::Output(fault)
+    }
+}
+
+async fn words(store: &Store, info: &SessionInfo, after: u64) -> Result<std::convert::Infallible, Ended> {
+    let mut follower = Follower::new(Arc::clone(store), info.id.clone(), after);
+    loop {
+        let shown: String = follower.next().await?.iter().map(|(_, record)| shown(record)).collect();
+        paint::print(&shown)?;
+    }
+}
+
+/// Writes records as they are kept, digests included.
+async fn lines(store: &Store, info: &SessionInfo, mut after: u64) -> Result<std::convert::Infallible, Ended> {
+    let mut seen = Activity::default();
+    loop {
+        let page: Vec<Kept> = store.read(&info.id, after, PAGE).await?;
+        let Some(last) = page.last() else {
+            seen = store.changed(&info.id, seen).await?;
+            continue;
+        };
+        after = last.seq;
+        let mut lines = Vec::new();
+        for kept in &page {
+            write_record(kept, &mut lines).map_err(Fault::stdout)?;
+        }
+        paint::print_raw(&lines)?;
+    }
+}
+
+fn shown(record: &Record) -> String {
+    match record {
+        Record::Entry(Entry::Node { id, message, filed, .. }) => shown_message(*id, message, *filed),
+        Record::Entry(Entry::Move(moved)) => shown_move(moved),
+        Record::Note(note) => shown_note(note).map(|line| format!("{line}\n")).unwrap_or_default(),
+        Record::Blob(blob) => {
+            let about = format!(
+                "· {} {}, {} bytes",
+                one_line(&blob.layer, 20),
+                one_line(&blob.kind, 40),
+                blob.bytes.len()
+            );
+            format!("{}\n", paint(DIM, &about))
+        }
+    }
+}
+
+fn shown_message(id: NodeId, message: &Message, filed: bool) -> String {
+    let beside = if filed { " (beside the trunk)" } else { "" };
+    let node = paint(DIM, &format!("{id}{beside}"));
+    let mut shown = String::new();
+    match (message.role, message.author) {
+        (Role::User, Author::Person) => {
+            shown.push_str(&format!(
+                "{} {} {node}\n",
+                paint(CYAN.bold(), "›"),
+                paint(BOLD, &one_line(&message.text(), 400))
+            ));
+        }
+        (Role::Assistant, _) => {
+            for block in &message.content {
+                match block {
+                    Content::Text { text } if !text.trim().is_empty() => {
+                        shown.push_str(&format!("{} {node}\n", safe(text.trim())));
+                    }
+                    Content::ToolCall(call) => {
+                        let call = shown_call(&call.name, &call.arguments);
+                        shown.push_str(&format!("{} {call} {node}\n", paint(CYAN, "→")));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        (Role::Tool, _) => message.results().for_each(|result| shown.push_str(&shown_result(result, &node))),
+        (Role::System, _) => shown.push_str(&format!("{} {node}\n", paint(DIM, "· instructions"))),
+        (Role::User, _) => {
+            let said = format!("· {}", one_line(&message.text(), 160));
+            shown.push_str(&format!("{} {node}\n", paint(DIM, &said)));
+        }
+    }
+    shown
+}
+
+fn shown_result(result: &ToolResult, node: &str) -> String {
+    let mark = if result.is_error { paint(RED, "✗") } else { paint(GREEN, "✓") };
+    let text = result.text();
+    let (lines, more) = first_lines(text.trim_end(), RESULT_LINES);
+    let mut shown = String::new();
+    for (place, line) in lines.iter().enumerate() {
+        match place {
+            0 => shown.push_str(&format!("{mark} {} {node}\n", paint(DIM, &safe(line)))),
+            _ => shown.push_str(&format!("  {}\n", paint(DIM, &safe(line)))),
+        }
+    }
+    if lines.is_empty() {
+        shown.push_str(&format!("{mark} {} {node}\n", paint(DIM, "(nothing)")));
+    }
+    if more > 0 {
+        shown.push_str(&paint(DIM, &format!("  … {more} more lines\n")));
+    }
+    shown
+}
+
+fn shown_move(moved: &HeadMove) -> String {
+    let how = match moved.kind {
+        MoveKind::ModelRevert => "the model went back",
+        MoveKind::PersonRevert => "a person went back",
+        MoveKind::Undo { .. } => "undone",
+        MoveKind::Redo { .. } => "done again",
+        _ => "moved",
+    };
+    format!("{}\n", paint(MAGENTA, &format!("⤺ {how}: from {} to {}", moved.from, moved.to)))
+}
+
+/// Tells the notes that say something to people; the others are the machinery of their layers.
+fn shown_note(note: &Note) -> Option<String> {
+    match (note.layer.as_str(), note.kind.as_str()) {
+        ("decision", "decided") => Some(verdict(&Decision::parse(note.body.as_bytes()).ok()?)),
+        ("resolve", "event") => {
+            let event: Event<serde_json::Value> = serde_json::from_str(&note.body).ok()?;
+            if let Some(proposal) = staged(&event) {
+                let (mark, id) = (paint(YELLOW, "±"), paint(BOLD, &event.proposal.to_string()));
+                return Some(format!("{mark} {id} {}", one_line(&proposal.label, 160)));
+            }
+            let state = match &event.change {
+                // Told by what follows.
+                Change::Began { .. } => return None,
+                _ => note.key.as_ref().map(|key| key.state.clone()).filter(|state| !state.is_empty())?,
+            };
+            Some(paint(DIM, &format!("· {} {}", event.proposal, one_line(&state, 20))))
+        }
+        ("runtime", "letter_refused") => Some(paint(YELLOW, "✉ a note had no effect")),
+        _ => None,
+    }
+}

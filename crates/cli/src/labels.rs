@@ -1,0 +1,77 @@
+//! `trunkline title`, `tag`, `archive` and `unarchive`: how a session is called and listed.
+//!
+//! None of it is part of the log, so it can be done while another process writes the session.
+
+use std::collections::BTreeSet;
+
+use trunkline_session_store::Amend;
+
+use crate::args::{Several, Tag, Title};
+use crate::fault::{Exit, Fault};
+use crate::paint::{self, DIM, paint, tell};
+use crate::place::Place;
+use crate::store;
+use crate::text::{count, one_line};
+
+/// `trunkline title`.
+pub(crate) async fn title(args: &Title, place: &Place) -> Result<Exit, Fault> {
+    let store = place.open_existing().await?;
+    let info = store::find(store.as_ref(), args.session.as_deref()).await?;
+    store.amend(&info.id, Amend::title(args.title.trim())).await?;
+    let name = store::short_name(store.as_ref(), &info.id).await;
+    tell(&format!("session {name} is called {:?} now\n", one_line(args.title.trim(), 80)));
+    Ok(Exit::Done)
+}
+
+/// `trunkline tag`: prints the tags that the session has afterwards, one a line.
+pub(crate) async fn tag(args: &Tag, place: &Place) -> Result<Exit, Fault> {
+    let store = place.open_existing().await?;
+    let info = store::find(store.as_ref(), args.session.as_deref()).await?;
+    let mut tags = info.tags.clone();
+    for tag in &args.tags {
+        // It has to be typed again to be found.
+        if tag.trim().is_empty() || tag.trim() != tag || tag.contains(char::is_control) {
+            return Err(Fault::usage(format!("{:?} is no tag", one_line(tag, 60))));
+        }
+        match args.remove {
+            false => tags.insert(tag.clone()),
+            true if tags.remove(tag) => true,
+            true => return Err(has_no_such_tag(tag, &tags)),
+        };
+    }
+    if tags != info.tags {
+        store.amend(&info.id, Amend::tags(tags.iter().cloned())).await?;
+    }
+    if tags.is_empty() {
+        let name = store::short_name(store.as_ref(), &info.id).await;
+        tell(&format!("session {name} has no tags\n"));
+    }
+    let lines: String = tags.iter().map(|tag| format!("{}\n", one_line(tag, usize::MAX))).collect();
+    paint::print(&lines)?;
+    Ok(Exit::Done)
+}
+
+/// `trunkline archive` and `trunkline unarchive`.
+pub(crate) async fn archive(args: &Several, archived: bool, place: &Place) -> Result<Exit, Fault> {
+    let store = place.open_existing().await?;
+    let mut names = Vec::new();
+    for info in store::find_all(store.as_ref(), &args.sessions).await? {
+        store.amend(&info.id, Amend::archived(archived)).await?;
+        names.push(store::short_name(store.as_ref(), &info.id).await);
+    }
+    let told = count(names.len(), "session");
+    let (told, back) = match archived {
+        true => (format!("{told} archived: left out by `sessions`, and never meant by `last`"), "unarchive"),
+        false => (format!("{told} on the list again"), "archive"),
+    };
+    tell(&format!("{told}\n"));
+    let back = place.command(&format!("{back} {}", names.join(" ")));
+    tell(&paint(DIM, &format!("  take it back {back}\n")));
+    Ok(Exit::Done)
+}
+
+fn has_no_such_tag(tag: &str, tags: &BTreeSet<String>) -> Fault {
+    let known: Vec<String> = tags.iter().map(|tag| one_line(tag, 40)).collect();
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    Fault::usage(format!("it has no tag {:?}; it has {known}", one_line(tag, 60)))
+}

@@ -1,0 +1,60 @@
+//! Times, sizes and receipts as people type them.
+
+use trunkline_session_store::Digest;
+
+const HOUR: u64 = 3_600_000;
+/// Those of the metric system, and those of memory.
+const SIZES: [(&str, u64); 11] = [
+    ("kib", 1 << 10),
+    ("mib", 1 << 20),
+    ("gib", 1 << 30),
+    ("tib", 1 << 40),
+    ("kb", 1_000),
+    ("mb", 1_000_000),
+    ("gb", 1_000_000_000),
+    ("tb", 1_000_000_000_000),
+    ("m", 1_000_000),
+    ("g", 1_000_000_000),
+    ("b", 1),
+];
+const TIMES: [(&str, u64); 4] = [("h", HOUR), ("d", 24 * HOUR), ("w", 7 * 24 * HOUR), ("y", 365 * 24 * HOUR)];
+
+/// Reads a time such as `90d` in milliseconds.
+pub(crate) fn milliseconds(text: &str) -> Result<u64, String> {
+    scaled(text, &TIMES).ok_or_else(|| "write it like 12h, 90d, 8w or 1y".to_owned())
+}
+
+/// Reads a size such as `2GB`.
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
+    scaled(text, &SIZES).ok_or_else(|| "write it like 500MB, 2GB or 2GiB".to_owned())
+}
+
+/// Reads a receipt such as `412:9f86d0…`.
+pub(crate) fn receipt(text: &str) -> Result<(u64, Digest), String> {
+    let parts =
+        text.split_once(':').and_then(|(seq, digest)| Some((seq.parse().ok()?, Digest::parse(digest).ok()?)));
+    parts.ok_or_else(|| "write it like 412: and the 64 digits of a digest".to_owned())
+}
+
+/// Prints a size: `812 B`, `3.4 MB`.
+pub(crate) fn size(bytes: u64) -> String {
+    let units = [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000_u64)];
+    match units.iter().find(|(_, unit)| bytes >= *unit) {
+        // Tenths, cut off and not rounded, so that nothing becomes `1000.0 kB`.
+        Some((word, unit)) => format!("{}.{} {word}", bytes / unit, bytes % unit / (unit / 10)),
+        None => format!("{bytes} B"),
+    }
+}
+
+fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let lower = text.trim().to_ascii_lowercase();
+    let (word, unit) = units.iter().find(|(word, _)| lower.ends_with(word))?;
+    let number = lower.strip_suffix(word)?.trim();
+    let (whole, tenths) = number.split_once('.').unwrap_or((number, "0"));
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_digits(whole) || !is_digits(tenths) || tenths.len() > 1 {
+        return None;
+    }
+    let tenths: u64 = tenths.parse().ok()?;
+    whole.parse::<u64>().ok()?.checked_mul(*unit)?.checked_add(unit / 10 * tenths)
+}

@@ -1,0 +1,268 @@
+//! Where sessions are kept: a file, or a database server for a team.
+//!
+//! Commands that only read never make a database: a mistyped path is an error and not an empty store. A server's password
+//! never leaves this module.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use etcetera::{BaseStrategy, choose_base_strategy};
+use trunkline_session_store::{PostgresOptions, PostgresStore, SessionStore, SqliteStore};
+
+use crate::args::Everywhere;
+use crate::fault::Fault;
+use crate::paint::{YELLOW, paint, tell};
+use crate::text::{one_line, safe};
+
+/// What the binary is called once it is installed.
+const NAME: &str = "trunkline";
+/// How the URL of a PostgreSQL database begins.
+const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
+/// What a URL may say beside the host and the database that is no secret.
+const SHOWN: [&str; 11] = [
+    "application_name",
+    "dbname",
+    "host",
+    "hostaddr",
+    "options",
+    "port",
+    "schema",
+    "sslcert",
+    "sslmode",
+    "sslrootcert",
+    "user",
+];
+/// How our own parameter of a URL begins.
+const SCHEMA: &str = "schema=";
+/// Stands for a name that the system does not tell.
+const NO_NAME: &str = "a machine without a name";
+
+/// A store of whatever kind.
+pub(crate) type Store = Arc<dyn SessionStore>;
+
+/// Where the store is, and whether every command has to be told so.
+#[derive(Debug)]
+pub(crate) struct Place {
+    kind: Kind,
+    named: bool,
+    opened: Mutex<Option<Opened>>,
+}
+
+/// What kind of place it is.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// A SQLite database.
+    File(PathBuf),
+    /// A PostgreSQL database.
+    Server(Url),
+}
+
+#[derive(Debug)]
+enum Opened {
+    Sqlite(Box<SqliteStore>),
+    Postgres(PostgresStore),
+}
+
+/// The URL of a database, whose password is for its server alone.
+pub(crate) struct Url {
+    whole: String,
+    shown: String,
+    /// What is meant for the server: ours is taken out.
+    server: String,
+    schema: Option<String>,
+}
+
+impl Place {
+    /// Finds the place from what was typed, the environment, or the platform's data folder.
+    pub(crate) fn find(typed: &Everywhere) -> Result<Self, Fault> {
+        if let Some(named) = &typed.store {
+            let place = Place::new(Kind::of(named)?, true);
+            if place.is_secret() {
+                let warning =
+                    "others can see the command line, and so the password in it; TRUNKLINE_STORE is not seen";
+                tell(&format!("{} {warning}\n", paint(YELLOW, "note:")));
+            }
+            return Ok(place);
+        }
+        if let Some(named) = std::env::var_os("TRUNKLINE_STORE").filter(|named| !named.is_empty()) {
+            return Ok(Place::new(Kind::of(&named)?, false));
+        }
+        let strategy = choose_base_strategy().map_err(|error| {
+            Fault::usage(format!("cannot tell where your data folder is: {error}"))
+                .hint("name a database with --store or TRUNKLINE_STORE")
+        })?;
+        let path = strategy.data_dir().join("trunkline").join("sessions.db");
+        Ok(Place::new(Kind::File(path), false))
+    }
+
+    fn new(kind: Kind, named: bool) -> Self {
+        Place { kind, named, opened: Mutex::new(None) }
+    }
+
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    /// Opens the store and makes it if it is not there.
+    pub(crate) async fn open(&self) -> Result<Store, Fault> {
+        let (opened, store): (Opened, Store) = match &self.kind {
+            Kind::File(path) => {
+                let store = SqliteStore::open(path).await?;
+                // Whatever was done to it without being asked.
+                for line in store.opened().to_string().lines() {
+                    tell(&format!("{} {}\n", paint(YELLOW, "store:"), safe(line)));
+                }
+                (Opened::Sqlite(Box::new(store.clone())), Arc::new(store))
+            }
+            Kind::Server(url) => {
+                let options = PostgresOptions::new(url.server.as_str()).name(own_name());
+                let options = match &url.schema {
+                    Some(schema) => options.schema(schema),
+                    None => options,
+                };
+                let store = PostgresStore::open(options).await?;
+                (Opened::Postgres(store.clone()), Arc::new(store))
+            }
+        };
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
+        Ok(store)
+    }
+
+    /// Closes the store, so that the database is whole without the files beside it. Not doing so loses nothing.
+    pub(crate) async fn close(self) {
+        match self.opened.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(Opened::Sqlite(store)) => store.close().await,
+            Some(Opened::Postgres(store)) => store.close().await,
+            None => {}
+        }
+    }
+
+    /// Opens the store if it is there.
+    pub(crate) async fn open_existing(&self) -> Result<Store, Fault> {
+        if !self.exists() {
+            return Err(Fault::usage(format!("there is no session store at {self}"))
+                .hint("`trunkline demo` or `trunkline run` makes one; --store names another"));
+        }
+        self.open().await
+    }
+
+    pub(crate) fn exists(&self) -> bool {
+        match &self.kind {
+            // A dangling link or a folder without permission is not "nothing": opening it says what is wrong.
+            Kind::File(path) => {
+                !matches!(path.symlink_metadata(), Err(error) if error.kind() == std::io::ErrorKind::NotFound)
+            }
+            // Whoever names a database has made it; its tables come with the first opening.
+            Kind::Server(_) => true,
+        }
+    }
+
+    /// Returns a command that people can type next.
+    pub(crate) fn command(&self, rest: &str) -> String {
+        let program = program();
+        match self.named && !self.is_secret() {
+            true => format!("{program} --store {} {rest}", quoted(&self.to_string())),
+            // With a password in it, the command expects TRUNKLINE_STORE, as was said at the start.
+            false => format!("{program} {rest}"),
+        }
+    }
+
+    fn is_secret(&self) -> bool {
+        matches!(&self.kind, Kind::Server(url) if url.shown != url.whole)
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.kind {
+            Kind::File(path) => path.display().fmt(f),
+            Kind::Server(url) => f.write_str(&url.shown),
+        }
+    }
+}
+
+impl Kind {
+    fn of(named: &OsStr) -> Result<Self, Fault> {
+        let Some((scheme, _)) = named.to_str().and_then(|text| text.split_once("://")) else {
+            return Ok(Kind::File(named.into()));
+        };
+        match SCHEMES.contains(&scheme) {
+            true => Ok(Kind::Server(Url::new(&named.to_string_lossy()))),
+            // The rest of it may hold a password.
+            false => Err(Fault::usage(format!("no store can be opened by {}://…", one_line(scheme, 40)))
+                .hint("name a file, or postgres://USER@HOST/DATABASE")),
+        }
+    }
+}
+
+impl Url {
+    fn new(whole: &str) -> Self {
+        let (server, schema) = without_schema(whole);
+        Url { whole: whole.to_owned(), shown: without_password(whole), server, schema }
+    }
+}
+
+impl std::fmt::Debug for Url {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.shown.fmt(f)
+    }
+}
+
+/// Leaves the password out of a URL, and everything that could be one.
+fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return String::new() };
+    // A password that nobody encoded may have any of the characters that end the host.
+    let (login, place) = rest.rsplit_once('@').unwrap_or(("", rest));
+    let user = login.split([':', '/', '?', '#']).next().unwrap_or_default();
+    let (place, query) = place.split_once('?').unwrap_or((place, ""));
+    let is_known =
+        |parameter: &&str| parameter.split_once('=').is_some_and(|(name, _)| SHOWN.contains(&name));
+    let query: Vec<&str> = query.split('&').filter(is_known).collect();
+    let at = if user.is_empty() { "" } else { "@" };
+    let mark = if query.is_empty() { "" } else { "?" };
+    format!("{scheme}://{user}{at}{place}{mark}{}", query.join("&"))
+}
+
+/// Takes our own parameter out of a URL: the schema that the tables are in, so that one database can have many stores.
+fn without_schema(url: &str) -> (String, Option<String>) {
+    let Some((place, query)) = url.rsplit_once('?').filter(|(_, query)| !query.contains('@')) else {
+        return (url.to_owned(), None);
+    };
+    let (ours, others): (Vec<&str>, Vec<&str>) =
+        query.split('&').partition(|parameter| parameter.starts_with(SCHEMA));
+    let schema = ours.first().and_then(|parameter| parameter.strip_prefix(SCHEMA)).map(str::to_owned);
+    let mark = if others.is_empty() { "" } else { "?" };
+    (format!("{place}{mark}{}", others.join("&")), schema)
+}
+
+/// Returns what others are told of who writes: on a server they are on many machines.
+fn own_name() -> String {
+    let file = std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .or_else(|_| std::fs::read_to_string("/etc/hostname"));
+    let machine = file.ok().map(|name| one_line(&name, 60)).filter(|name| !name.is_empty());
+    format!("process {} on {}", std::process::id(), machine.as_deref().unwrap_or(NO_NAME))
+}
+
+/// Returns how this program is called in the shell that started it: by its name if that is found, else as it was started.
+pub(crate) fn program() -> String {
+    let found = std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| is_executable(&folder.join(NAME))));
+    let started: Option<OsString> =
+        std::env::args_os().next().filter(|started| !found && !started.is_empty());
+    started.map_or_else(|| NAME.to_owned(), |started| quoted(&started.to_string_lossy()))
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// Returns a word as a shell reads it.
+pub(crate) fn quoted(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%".contains(&byte);
+    match !text.is_empty() && text.bytes().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}

@@ -1,0 +1,67 @@
+//! Where sessions stand, without reading them: from the keys of their notes.
+
+use std::collections::HashSet;
+
+use trunkline_runtime::across;
+use trunkline_runtime::decision_objects::Decision;
+use trunkline_runtime::resolve_queue::State;
+use trunkline_session_store::{NoteQuery, SessionId, SessionInfo, SessionStore, StoreError};
+
+use crate::fault::Fault;
+use crate::reading::{OPEN, Reading, WAITS, outcome};
+
+/// The state of a session that somebody writes.
+pub(crate) const RUNNING: &str = "running";
+/// The state of a session that cannot be read.
+pub(crate) const UNREADABLE: &str = "unreadable";
+
+/// What finds the sessions with a proposal that is not settled: one query for each state.
+pub(crate) fn unsettled() -> impl Iterator<Item = NoteQuery> {
+    let other = [State::Approved, State::Applying, State::Failed, State::Unknown, State::Stale];
+    let other = other.into_iter().map(|state| across::pending_proposals().in_state(state.to_string()));
+    std::iter::once(across::pending_proposals()).chain(other)
+}
+
+/// The sessions of a store in which something is open.
+pub(crate) struct Standing {
+    waiting: HashSet<SessionId>,
+    open: HashSet<SessionId>,
+}
+
+impl Standing {
+    /// Asks the store, a few times for all sessions together.
+    pub(crate) async fn of(store: &dyn SessionStore) -> Result<Self, StoreError> {
+        let mut waiting = HashSet::new();
+        for query in unsettled() {
+            waiting.extend(store.notes(&query).await?.into_iter().map(|found| found.session));
+        }
+        let open = store.notes(&across::open_runs()).await?.into_iter().map(|found| found.session);
+        Ok(Standing { waiting, open: open.collect() })
+    }
+
+    /// Says in a word or two where a session stands. One that cannot be read does not hide the others.
+    pub(crate) async fn state(&self, store: &dyn SessionStore, info: &SessionInfo) -> Result<String, Fault> {
+        if store.holder(&info.id).await?.is_some() {
+            return Ok(RUNNING.to_owned());
+        }
+        if self.waiting.contains(&info.id) {
+            return Ok(WAITS.to_owned());
+        }
+        if self.open.contains(&info.id) {
+            return Ok(OPEN.to_owned());
+        }
+        let verdicts = store.notes(&verdicts().in_session(info.id.clone())).await?;
+        let last = verdicts.last().and_then(|found| Decision::parse(found.body.as_bytes()).ok());
+        if let Some(decision) = last {
+            return Ok(outcome(&decision));
+        }
+        // Nothing was decided in it, or before notes had keys.
+        let reading = Reading::load(store, info).await;
+        Ok(reading.map_or_else(|_| UNREADABLE.to_owned(), |reading| reading.state()))
+    }
+}
+
+/// What finds the verdicts on runs.
+fn verdicts() -> NoteQuery {
+    NoteQuery::of("decision", "decided")
+}

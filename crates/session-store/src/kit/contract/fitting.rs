@@ -1,0 +1,109 @@
+//! What could not be read again, or not by every store, is refused.
+
+use trunkline_message_tree::Timestamp;
+
+use super::super::made::*;
+use super::super::verdict::{Verdict, outcome};
+use super::{Bench, checks};
+use crate::{Blob, NewSession, Note, Record, StoreError};
+
+checks! {
+    Fits a_record_that_no_tree_could_replay_changes_nothing
+    Fits a_session_begins_with_a_root
+    Fits a_body_must_be_json_on_one_line
+    Fits a_name_has_no_nul
+}
+
+async fn a_record_that_no_tree_could_replay_changes_nothing(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    let before = state(&*two, &session(1)).await?;
+    for (last, refusal) in [
+        (node(3, 1, "x"), "n3 cannot come now: the next node is n2"),
+        (node(2, 0, "x"), "the head is n1, the entry was made at n0"),
+        (filed(2, 7, "x"), "n7 does not exist; the newest node is n1"),
+        (head_move(1, 2), "n2 does not exist; the newest node is n1"),
+        (head_move(0, 1), "the head is n1, the entry was made at n0"),
+    ] {
+        match one.append(&lease, batch(1, 0, vec![node(1, 0, "fits"), last])).await {
+            Err(StoreError::Misfit { session: named, seq: 3, source }) => {
+                same!("the session", named, session(1));
+                same!("the refusal", source.to_string(), refusal);
+            }
+            other => fail!("expected record 3 not to fit, because {refusal}; found {}", outcome(&other)),
+        }
+        same!("the session afterwards", state(&*two, &session(1)).await?, before);
+    }
+    Ok(())
+}
+
+async fn a_session_begins_with_a_root(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    for wrong in [node(1, 0, "x"), node(0, 0, "x"), head_move(0, 0)] {
+        let Record::Entry(root) = wrong else { continue };
+        let result = one.create(NewSession { root, ..new_session(1) }).await;
+        refused!("a session without a root", result, StoreError::Misfit { seq: 1, .. });
+    }
+    same!("the sessions afterwards", two.sessions().await?, []);
+    one.create(new_session(1)).await?;
+    Ok(())
+}
+
+async fn a_body_must_be_json_on_one_line(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    for (body, expected) in [
+        ("", "it is not JSON"),
+        ("{\"open\":", "it is not JSON"),
+        ("1 2", "it is not JSON"),
+        ("\"\u{0}\"", "it is not JSON"),
+        (" 1", "there is white space around the JSON"),
+        ("1\n", "there is white space around the JSON"),
+        ("[1,\n2]", "the JSON is not on one line"),
+        ("[1,\r2]", "the JSON is not on one line"),
+    ] {
+        for result in [
+            one.append(&lease, batch(1, 0, vec![note(body)])).await.map(drop),
+            two.post(&session(1), "rain", body, Timestamp(1)).await.map(drop),
+        ] {
+            match result {
+                Err(StoreError::Body { kind, reason, .. }) => {
+                    same!("the refusal", (kind.as_str(), reason), ("rain", expected));
+                }
+                other => fail!("the body {body:?}: expected a refusal, found {}", outcome(&other)),
+            }
+        }
+    }
+    same!("how many records there are", one.info(&session(1)).await?.records, 1);
+    same!("the inbox", one.inbox(&session(1)).await?, []);
+    Ok(())
+}
+
+async fn a_name_has_no_nul(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    let nul = "a\0b";
+    let blob = |layer: &str, kind: &str| {
+        let (layer, kind) = (layer.to_owned(), kind.to_owned());
+        Record::Blob(Blob { layer, kind, at: Timestamp(1), bytes: vec![0] })
+    };
+    let of = |layer: &str, kind: &str| Record::Note(Note::new(layer, kind, Timestamp(1), "1"));
+    for record in [
+        of(nul, "k"),
+        of("l", nul),
+        Record::Note(rain("1").about(nul, "")),
+        Record::Note(rain("1").about("", nul)),
+        blob(nul, "k"),
+        blob("l", nul),
+    ] {
+        let result = one.append(&lease, batch(1, 0, vec![record])).await;
+        refused!("a name with a NUL", result, StoreError::Body { .. });
+    }
+    let posted = two.post(&session(1), nul, "1", Timestamp(1)).await;
+    refused!("the kind of a letter with a NUL", posted, StoreError::Body { .. });
+    same!("how many records there are", one.info(&session(1)).await?.records, 1);
+    Ok(())
+}
