@@ -58,6 +58,7 @@ impl Fault {
             sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed => {
                 fault(StoreError::Io { place, reason }, FaultKind::Lost)
             }
+            sqlx::Error::Tls(_) => fault(StoreError::Io { place, reason }, FaultKind::Refused),
             sqlx::Error::ColumnDecode { .. }
             | sqlx::Error::Decode(_)
             | sqlx::Error::ColumnNotFound(_)

@@ -11,7 +11,7 @@ use sqlx::postgres::PgRow;
 
 use super::fault::Fault;
 use super::line::Held;
-use super::links::{Link, attempt};
+use super::links::{Link, Links, attempt};
 use super::rows::{self, Bind, Place, get};
 use super::{Inner, unknown};
 use crate::{Claim, Holder, Lease, SessionId, StoreError};
@@ -194,14 +194,18 @@ impl Inner {
 
     /// Says that we will claim nothing more.
     pub(super) async fn retire(self: &Arc<Self>) {
-        let Some(owner) = self.owner.get() else { return };
-        let gone: Result<(), StoreError> = attempt!(self.links, |link| async {
-            let bind = Bind::new().with(owner);
-            link.rows("DELETE FROM @owners WHERE owner = $1::uuid", bind).await.map(|_| Ok(()))
-        });
-        // Otherwise it expires.
-        drop(gone);
+        if let Some(owner) = self.owner.get() {
+            retire(&self.links, owner).await;
+        }
     }
+}
+
+/// Takes an owner off the list; if that fails, it expires.
+pub(super) async fn retire(links: &Arc<Links>, owner: &str) {
+    let sql = "DELETE FROM @owners WHERE owner = $1::uuid";
+    let gone: Result<(), StoreError> =
+        attempt!(links, |link| async { link.rows(sql, Bind::new().with(owner)).await.map(|_| Ok(())) });
+    drop(gone);
 }
 
 /// Forgets an owner that is no more in this process.

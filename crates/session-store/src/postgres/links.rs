@@ -30,8 +30,7 @@ const BEGIN: &str = "SELECT
         WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),
     coalesce(current_setting('fsync', true), 'on') AS fsync, current_setting('server_encoding') AS encoding";
 
-/// All connections of a store.
-#[derive(Debug)]
+/// All connections of a store. Has no `Debug`: sqlx's options would show the password.
 pub(super) struct Links {
     options: PgConnectOptions,
     place: String,
@@ -44,7 +43,7 @@ pub(super) struct Links {
     runtime: Handle,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Idle {
     rested: Vec<(Instant, Open)>,
     // Whether somebody closes what rests too long.
@@ -52,7 +51,6 @@ struct Idle {
     closed: bool,
 }
 
-#[derive(Debug)]
 struct Open {
     connection: PgConnection,
     flushes: bool,

@@ -90,7 +90,10 @@ impl PostgresStore {
     /// [`StoreError::Busy`], [`StoreError::Corrupt`], [`StoreError::Database`].
     pub async fn open(options: PostgresOptions) -> Result<Self, StoreError> {
         let (connect, place) = options.connect()?;
-        let runtime = Handle::current();
+        let runtime = Handle::try_current().map_err(|error| StoreError::Database {
+            place: place.clone(),
+            reason: format!("a tokio runtime is needed: {error}"),
+        })?;
         let links = Arc::new(Links::new(connect, place.clone(), &options, runtime.clone()));
         let (mut link, encoding) = links.first().await.map_err(|fault| fault.error)?;
         if encoding != "UTF8" {
@@ -187,8 +190,12 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.waiting.close();
-        if let Some(owner) = self.owner.get() {
-            leases::forget(owner);
+        let Some(owner) = self.owner.take() else { return };
+        leases::forget(&owner);
+        if !self.is_closed() {
+            // All leases have ended, or we would be there. What fails here expires.
+            let links = Arc::clone(&self.links);
+            self.runtime.spawn(async move { leases::retire(&links, &owner).await });
         }
     }
 }

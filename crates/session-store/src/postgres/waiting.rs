@@ -134,8 +134,9 @@ impl Inner {
         }
         loop {
             let bell = self.waiting.bell(session, &self.runtime);
-            let heard = self.waiting.is_heard().await;
+            // First, so that nothing that changes below is missed.
             let rings = bell.listen();
+            let heard = self.waiting.is_heard().await;
             let now = look().await?;
             if now != seen {
                 return Ok(now);

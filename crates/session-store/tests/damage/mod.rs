@@ -3,7 +3,7 @@
 mod doctor;
 mod flips;
 mod media;
-mod older;
+pub(crate) mod older;
 mod opening;
 
 use std::collections::BTreeMap;

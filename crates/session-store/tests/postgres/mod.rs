@@ -4,6 +4,7 @@
 //! `TRUNKLINE_TEST_POSTGRES_CLUSTER` is the script that gives a server to a test that wants to stop it.
 
 mod crashes;
+mod damage;
 mod leases;
 mod made;
 mod schema;

@@ -1,0 +1,175 @@
+//! Imports that were cut off, and rows that somebody changed.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use trunkline_message_tree::Timestamp;
+use trunkline_session_store::{
+    Header, ImportError, Kept, PostgresStore, Record, Restoring, SessionStore, StoreError, Tally,
+};
+
+use super::made::{append_notes, new_session, note, session};
+use super::{Schema, server};
+
+const RECORDS: u64 = 3_000;
+
+/// A session of some chunks, and its header.
+fn long() -> (Header, Vec<Kept>) {
+    let new = new_session(1);
+    let mut tally = Tally::new(&new.id, Timestamp(1));
+    let notes = (1..RECORDS).map(|number| note(&format!("\"{}{number}\"", "x".repeat(3_500))));
+    let records = std::iter::once(Record::Entry(new.root)).chain(notes);
+    let kept = records.map(|record| tally.add(&new.id, record).unwrap()).collect();
+    let header = Header {
+        id: new.id,
+        title: new.title,
+        tags: Default::default(),
+        archived: false,
+        workspace: None,
+        created_at: new.at,
+        head: tally.head,
+        records: tally.seq,
+        nodes: tally.nodes,
+        digest: Some(tally.digest),
+    };
+    (header, kept)
+}
+
+/// Imports it up to a record, says that it is there, and goes on when it is told to.
+fn import_that_hangs(
+    url: &str,
+    schema: &Schema,
+) -> (std::thread::JoinHandle<Result<(), ImportError>>, mpsc::Receiver<()>, mpsc::Sender<()>) {
+    let (says, said) = mpsc::channel();
+    let (go, goes) = mpsc::channel::<()>();
+    // Long enough that no sign of life comes by itself.
+    let options = trunkline_session_store::PostgresOptions::new(url).schema(&schema.name);
+    let options = options.lease_ttl(Duration::from_secs(3_600));
+    let importing = std::thread::spawn(move || {
+        super::runtime().block_on(async {
+            let store = PostgresStore::open(options).await.unwrap();
+            let (header, kept) = long();
+            let mut rows = kept.into_iter().map(move |kept| {
+                if kept.seq == RECORDS - 5 {
+                    says.send(()).unwrap();
+                    let _ = goes.recv();
+                }
+                Ok(kept)
+            });
+            store.restore(Restoring::new(header, &mut rows)).await.map(drop)
+        })
+    });
+    (importing, said, go)
+}
+
+#[test]
+fn an_import_whose_process_died_is_seen_by_nobody_and_collected() {
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    let (importing, said, go) = import_that_hangs(&url, &schema);
+    said.recv().unwrap();
+    super::runtime().block_on(async {
+        let store = schema.open().await;
+        assert_eq!(store.sessions().await.unwrap(), []);
+        assert!(matches!(store.info(&session(1)).await, Err(StoreError::UnknownSession { .. })));
+        assert!(matches!(store.lease(&session(1)).await, Err(StoreError::UnknownSession { .. })));
+        assert!(matches!(store.read(&session(1), 0, 9).await, Err(StoreError::UnknownSession { .. })));
+        assert!(matches!(store.delete(&session(1)).await, Err(StoreError::UnknownSession { .. })));
+        assert_eq!(store.collect(false).await.unwrap().imports, 0, "it is alive");
+        assert!(!schema.rows("SELECT FROM @records").await.is_empty());
+        schema.run("UPDATE @owners SET alive_until = 'epoch'").await;
+        for dry_run in [true, false] {
+            assert_eq!(store.collect(dry_run).await.unwrap().imports, 1);
+        }
+        for table in ["sessions", "records", "bodies", "parts", "keys", "letters"] {
+            assert!(schema.rows(&format!("SELECT FROM @{table}")).await.is_empty(), "{table}");
+        }
+    });
+    drop(go);
+    // It was not dead after all: it finds nothing to go on with, and leaves nothing.
+    let refused = importing.join().unwrap().unwrap_err();
+    assert!(matches!(refused, ImportError::Store { .. }), "{refused}");
+    super::runtime().block_on(async {
+        assert!(schema.rows("SELECT FROM @records").await.is_empty());
+    });
+}
+
+#[test]
+fn an_import_whose_process_died_makes_way_for_the_next() {
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    let (importing, said, go) = import_that_hangs(&url, &schema);
+    said.recv().unwrap();
+    super::runtime().block_on(async {
+        let store = schema.open().await;
+        let taken = store.create(new_session(1)).await.unwrap_err();
+        assert!(matches!(taken, StoreError::SessionExists { .. }), "{taken}");
+        schema.run("UPDATE @owners SET alive_until = 'epoch'").await;
+        store.create(new_session(1)).await.unwrap();
+    });
+    drop(go);
+    importing.join().unwrap().unwrap_err();
+    super::runtime().block_on(async {
+        let store = schema.open().await;
+        assert_eq!(store.verify(&session(1)).await.unwrap().records, 1);
+        assert_eq!(schema.rows("SELECT FROM @records").await.len(), 1);
+    });
+}
+
+#[tokio::test]
+async fn an_import_that_was_given_up_leaves_nothing() {
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    let store = schema.open().await;
+    let (header, kept) = long();
+    {
+        let mut rows = kept.clone().into_iter().map(Ok);
+        let mut import = std::pin::pin!(store.restore(Restoring::new(header.clone(), &mut rows)));
+        let begun = async { while schema.rows("SELECT FROM @records").await.is_empty() {} };
+        tokio::select! {
+            biased;
+            () = begun => {}
+            done = import.as_mut() => panic!("it was faster than we: {done:?}"),
+        }
+    }
+    // At once again: what the first one left makes way.
+    let mut rows = kept.into_iter().map(Ok);
+    store.restore(Restoring::new(header, &mut rows)).await.unwrap();
+    assert_eq!(store.verify(&session(1)).await.unwrap().records, RECORDS);
+}
+
+#[tokio::test]
+async fn rows_that_somebody_changed_are_named() {
+    let Some(url) = server() else { return };
+    for (change, named) in [
+        ("UPDATE @bodies SET text = '\"3 \"' WHERE seq = 4", "chain 4"),
+        ("UPDATE @records SET at = at + 1 WHERE seq = 4", "chain 4"),
+        ("UPDATE @records SET digest = decode(repeat('00', 32), 'hex') WHERE seq = 4", "chain 4"),
+        ("UPDATE @records SET digest = 'short' WHERE seq = 4", "bad 4"),
+        ("UPDATE @records SET kind = 7 WHERE seq = 4", "bad 4"),
+        ("UPDATE @records SET layer = NULL WHERE seq = 4", "bad 4"),
+        ("DELETE FROM @bodies WHERE seq = 4", "bad 4"),
+        ("DELETE FROM @records WHERE seq = 4", "bad 4"),
+        ("DELETE FROM @records WHERE seq = 6", "bad 6"),
+        ("UPDATE @bodies SET cuts = 'short' WHERE seq = 4", "bad 4"),
+        ("UPDATE @bodies SET cuts = decode(repeat('ff', 40), 'hex') WHERE seq = 4", "bad 4"),
+        ("UPDATE @sessions SET records = 5", "bad 5"),
+        ("UPDATE @sessions SET digest = 'short'", "corrupt"),
+        ("UPDATE @sessions SET head = -7", "corrupt"),
+    ] {
+        let schema = Schema::new(&url);
+        let store = schema.open().await;
+        store.create(new_session(1)).await.unwrap();
+        let lease = store.lease(&session(1)).await.unwrap();
+        append_notes(&store, &lease, 1, 5).await.unwrap();
+        store.verify(&session(1)).await.unwrap();
+        schema.run(change).await;
+        let found = match store.verify(&session(1)).await.unwrap_err() {
+            StoreError::BrokenChain { seq, .. } => format!("chain {seq}"),
+            StoreError::BadRecord { seq, .. } => format!("bad {seq}"),
+            StoreError::Corrupt { .. } => "corrupt".to_owned(),
+            other => panic!("{change}: {other}"),
+        };
+        assert_eq!(found, named, "{change}");
+    }
+}
