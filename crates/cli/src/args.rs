@@ -27,16 +27,17 @@ const ABOUT_FILES: &str = "Files are not changed by this: what was written stays
 const AFTER: &str = "\
 Sessions are named by their id, by the beginning of one, or `last`, which is also meant when none is named.
 
-Environment: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, OPENROUTER_API_KEY, GEMINI_API_KEY,
-  AWS_BEARER_TOKEN_BEDROCK, AWS_REGION, OLLAMA_HOST, TRUNKLINE_PROVIDER, TRUNKLINE_MODEL, TRUNKLINE_STORE, NO_COLOR, CLICOLOR_FORCE, COLUMNS
+Environment: TRUNKLINE_STORE, TRUNKLINE_PROVIDER, TRUNKLINE_MODEL, the keys and addresses that `help run` names, NO_COLOR, COLUMNS
 Exit codes: 0 done · 1 failed, abandoned, at a limit, or waits for you · 2 wrong usage · 3 broken · 130 interrupted
 
 Examples:
-  trunkline demo                                   no key, no network: a whole run in seconds
   trunkline run \"make the failing test pass\"       on the current folder; you are asked before anything is written
   trunkline run --provider openai --base-url http://localhost:11434/v1 --model qwen3 \"explain src/\"
-  trunkline tree                                   the last session, with the branches that were left
   trunkline audit ~/.claude/projects               which sessions of another agent would be refused, and why";
+
+const AFTER_RUN: &str = "\
+Environment: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, OPENROUTER_API_KEY, GEMINI_API_KEY,
+  AWS_BEARER_TOKEN_BEDROCK, AWS_REGION, OLLAMA_HOST, TRUNKLINE_PROVIDER, TRUNKLINE_MODEL";
 
 const AFTER_AUDIT: &str = "\
 Known are session files of Claude Code and message lists of Anthropic Messages and OpenAI Chat in JSON. Nothing is written
@@ -129,6 +130,7 @@ pub(crate) enum SessionCommand {
     /// Show a whole run with a scripted model: try, fail, go back with a lesson, succeed
     Demo(Demo),
     /// Give a model a task, in the current folder
+    #[command(after_help = AFTER_RUN)]
     Run(Run),
     /// Go on with a session where it stopped
     Resume(Resume),
@@ -143,11 +145,11 @@ pub(crate) enum SessionCommand {
     Tree(Tree),
     /// List what waits for a decision, look at it, decide on it
     Resolve(Resolve),
-    /// Go back to a node; what came after it stays in the tree
+    /// Go back to a node, what came after it stays in the tree; `undo` takes that back, `redo` makes it again
     #[command(after_help = ABOUT_FILES)]
     Revert(Revert),
-    /// Take back the latest move of the head; `redo` makes it again
-    #[command(after_help = ABOUT_FILES)]
+    /// Take back the latest move of the head
+    #[command(after_help = ABOUT_FILES, hide = true)]
     Undo(Sent),
     /// Make the move again that `undo` took back
     #[command(after_help = ABOUT_FILES, hide = true)]
@@ -479,7 +481,6 @@ pub(crate) struct Delete {
 }
 
 #[derive(Debug, Args)]
-#[group(id = "limit", required = true, multiple = true, args = ["older_than", "max_size"])]
 pub(crate) struct Prune {
     /// Delete sessions in which nothing happened for so long, such as 12h, 90d or 8w
     #[arg(long, value_name = "TIME", value_parser = limits::milliseconds)]

@@ -61,6 +61,10 @@ pub(crate) async fn delete(args: &Delete, place: &Place) -> Result<Exit, Fault> 
 
 /// `trunkline prune`.
 pub(crate) async fn prune(args: &Prune, place: &Place) -> Result<Exit, Fault> {
+    if args.older_than.is_none() && args.max_size.is_none() {
+        let fault = Fault::usage("which sessions have had their time?");
+        return Err(fault.hint("say --older-than TIME, --max-size SIZE, or both"));
+    }
     let store = place.open_existing().await?;
     let mut retention = Retention::default();
     retention.older_than = args.older_than;

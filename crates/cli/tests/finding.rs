@@ -33,9 +33,9 @@ fn table(scene: &Scene, arguments: &[&str]) -> String {
 #[test]
 fn the_list_shows_what_a_session_is() {
     expect![[r#"
-        ID-0000   …      2 nodes     237 B  open  (no title)
-        ID-0000   …      3 nodes     386 B  open  a crash
-        ID-0000   …      3 nodes     391 B  open  umbrella
+        ID   …     2 nodes     197 B  open  (no title)
+        ID   …     3 nodes     314 B  open  a crash
+        ID   …     3 nodes     317 B  open  umbrella
     "#]]
     .assert_eq(&table(&scene(), &["sessions"]));
 }
@@ -44,14 +44,14 @@ fn the_list_shows_what_a_session_is() {
 fn sessions_are_found_by_what_was_said_and_show_where() {
     let scene = scene();
     expect![[r#"
-        ID-0000   …      3 nodes     386 B  open  a crash
+        ID   …     3 nodes     314 B  open  a crash
             n2    It rains exceptions.
-        ID-0000   …      3 nodes     391 B  open  umbrella
+        ID   …     3 nodes     317 B  open  umbrella
             n1    Will it rain?
     "#]]
     .assert_eq(&table(&scene, &["sessions", "RAIN"]));
     expect![[r#"
-        ID-0000   …      3 nodes     391 B  open  umbrella
+        ID   …     3 nodes     317 B  open  umbrella
             n2    Take the blue one, in any case.
     "#]]
     .assert_eq(&table(&scene, &["sessions", "umbrella", "blue one"]));
@@ -73,7 +73,7 @@ fn tags_are_put_on_and_taken_off_and_narrow_the_list() {
     assert_eq!(scene.ok(&["tag", "work", "urgent", "-s", &id(2)]), "urgent\nwork\n");
     assert_eq!(scene.ok(&["tag", "work", "-s", &id(1)]), "work\n");
     expect![[r#"
-        ID-0000   …      3 nodes     386 B  open  a crash  #urgent  #work
+        ID   …     3 nodes     314 B  open  a crash  #urgent  #work
     "#]]
     .assert_eq(&table(&scene, &["sessions", "--tag", "work", "--tag", "urgent"]));
     assert_eq!(scene.ok(&["tag", "--remove", "work", "-s", &id(2)]), "urgent\n");
@@ -94,16 +94,16 @@ fn archived_sessions_are_listed_on_request_and_never_meant_by_last() {
     assert_eq!((said.exit, said.out.as_str()), (Some(0), ""));
     expect![[r#"
         2 sessions archived: left out by `sessions`, and never meant by `last`
-          take it back trunkline unarchive ID-0000 ID-0000
+          take it back trunkline unarchive ID ID
     "#]]
     .assert_eq(&said.err);
     expect![[r#"
-        ID-0000   …      3 nodes     391 B  open  umbrella
+        ID   …     3 nodes     317 B  open  umbrella
     "#]]
     .assert_eq(&table(&scene, &["sessions"]));
     expect![[r#"
-        ID-0000   …      2 nodes     237 B  open  (no title)  archived
-        ID-0000   …      3 nodes     386 B  open  a crash  archived
+        ID   …     2 nodes     197 B  open  (no title)  archived
+        ID   …     3 nodes     314 B  open  a crash  archived
     "#]]
     .assert_eq(&table(&scene, &["sessions", "--archived"]));
     assert!(scene.ok(&["show"]).contains("Will it rain?"), "`last` is the newest that is listed");
@@ -121,7 +121,7 @@ fn a_session_can_be_called_by_another_title() {
     let said = scene.run(&["title", "the quiet one"]);
     assert_eq!(
         (said.exit, said.err.as_str()),
-        (Some(0), "session ID-0000 is called \"the quiet one\" now\n")
+        (Some(0), "session ID is called \"the quiet one\" now\n")
     );
     assert!(scene.ok(&["sessions", "--titles", "QUIET"]).contains("the quiet one"));
 }

@@ -36,7 +36,7 @@ fn without_a_terminal_nothing_is_deleted_unless_it_was_said() {
     assert_eq!(left(&scene), "5 4 3 2 1");
     let said = scene.run(&["delete", &id(2), &id(4), &id(2), "--yes"]);
     assert_eq!((said.exit, said.out.as_str()), (Some(0), ""), "{}", said.err);
-    assert!(said.err.ends_with("2 sessions deleted, 4 records with 466 B\n"), "{}", said.err);
+    assert!(said.err.ends_with("2 sessions deleted, 4 records with 382 B\n"), "{}", said.err);
     assert_eq!(left(&scene), "5 3 1");
     assert_eq!(scene.run(&["delete", &id(2), "--yes"]).exit, Some(2), "there is none");
     assert_eq!(scene.run(&["delete", "--yes"]).exit, Some(2), "one has to be named");
@@ -47,13 +47,13 @@ fn old_sessions_are_pruned_and_what_would_go_is_shown() {
     let scene = scene();
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
     let days = now.as_secs() / 86_400;
-    let older = format!("{}d", days - 3);
+    let older = format!("{}d", days - 2);
     let said = scene.run(&["prune", "--older-than", &older, "--dry-run"]);
     assert_eq!(said.exit, Some(0), "{}", said.err);
     let titles: Vec<&str> = said.out.lines().filter_map(|line| line.rsplit("  ").next()).collect();
     assert_eq!(titles, ["day 1", "day 2"], "the oldest first");
     expect![[r#"
-        2 sessions with 466 B would be deleted
+        2 sessions with 382 B would be deleted
     "#]]
     .assert_eq(&said.err);
     assert_eq!(scene.run(&["prune", "--older-than", &older]).exit, Some(2), "nobody was asked");

@@ -169,6 +169,7 @@ impl SqliteStore {
     /// Dropping the store is safe too; this also moves the write-ahead log into the database if nobody else has it open.
     pub async fn close(self) {
         self.readers.close().await;
+        self.watch.close().await;
         if let Some(owner) = self.owner.given() {
             let free = self.line.write(crate::Durability::Committed, move |connection, path| {
                 Box::pin(async move {

@@ -3,12 +3,14 @@
 //! SQLite counts changes of a database for each connection, and looking at the counter costs next to nothing. It is looked
 //! at only while somebody waits.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, SqliteConnection};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 use crate::bell::Bell;
 
@@ -21,6 +23,8 @@ pub(super) struct Watch {
     options: SqliteConnectOptions,
     bell: Arc<Bell>,
     waiters: Arc<AtomicUsize>,
+    closing: Arc<Notify>,
+    task: Arc<Mutex<Option<JoinHandle<()>>>>,
 }
 
 /// Somebody who waits.
@@ -34,7 +38,7 @@ impl Drop for Waiter {
 
 impl Watch {
     pub(super) fn new(options: SqliteConnectOptions, bell: Arc<Bell>) -> Self {
-        Watch { options, bell, waiters: Arc::default() }
+        Watch { options, bell, waiters: Arc::default(), closing: Arc::default(), task: Arc::default() }
     }
 
     /// Watches until the waiter is dropped.
@@ -42,13 +46,34 @@ impl Watch {
         let waiter = Waiter(Arc::clone(&self.waiters));
         // The first one starts the watching, and it ends with the last.
         if self.waiters.fetch_add(1, Ordering::AcqRel) == 0 {
-            tokio::spawn(watch(self.options.clone(), Arc::clone(&self.bell), Arc::clone(&self.waiters)));
+            let watching = watch(
+                self.options.clone(),
+                Arc::clone(&self.bell),
+                Arc::clone(&self.waiters),
+                Arc::clone(&self.closing),
+            );
+            *self.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(tokio::spawn(watching));
         }
         waiter
     }
+
+    /// Ends the watching. While its connection is open nobody is the last to close the database, and so its write-ahead
+    /// log would stay beside it.
+    pub(super) async fn close(&self) {
+        self.closing.notify_one();
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            let _ = task.await;
+        }
+    }
 }
 
-async fn watch(options: SqliteConnectOptions, bell: Arc<Bell>, waiters: Arc<AtomicUsize>) {
+async fn watch(
+    options: SqliteConnectOptions,
+    bell: Arc<Bell>,
+    waiters: Arc<AtomicUsize>,
+    closing: Arc<Notify>,
+) {
     let mut connection: Option<SqliteConnection> = None;
     let mut seen = None;
     while waiters.load(Ordering::Acquire) > 0 {
@@ -67,7 +92,10 @@ async fn watch(options: SqliteConnectOptions, bell: Arc<Bell>, waiters: Arc<Atom
             seen = found;
             bell.ring();
         }
-        tokio::time::sleep(EVERY).await;
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            () = closing.notified() => break,
+        }
     }
     if let Some(connection) = connection {
         let _ = connection.close().await;
