@@ -146,32 +146,35 @@ pub(crate) enum SessionCommand {
     /// Go back to a node; what came after it stays in the tree
     #[command(after_help = ABOUT_FILES)]
     Revert(Revert),
-    /// Take back the latest move of the head
+    /// Take back the latest move of the head; `redo` makes it again
     #[command(after_help = ABOUT_FILES)]
     Undo(Sent),
-    /// Redo the move that `undo` took back
-    #[command(after_help = ABOUT_FILES)]
+    /// Make the move again that `undo` took back
+    #[command(after_help = ABOUT_FILES, hide = true)]
     Redo(Sent),
     /// Stop the turn of a session that another process runs
     Cancel(Sent),
-    /// Call a session by another title
-    Title(Title),
-    /// Put tags on a session, or take them off
+    /// Put tags on a session, or take them off; `title` gives it another title
     Tag(Tag),
-    /// Leave sessions out of the list
+    /// Give a session another title
+    #[command(hide = true)]
+    Title(Title),
+    /// Leave sessions out of the list; `unarchive` puts them back
     Archive(Several),
-    /// Put sessions back on the list
+    /// Put archived sessions back on the list
+    #[command(hide = true)]
     Unarchive(Several),
     /// Delete sessions for good
     Delete(Delete),
     /// Delete the sessions that have had their time
     #[command(after_help = AFTER_PRUNE)]
     Prune(Prune),
-    /// Write sessions as lines of JSON
+    /// Write sessions as lines of JSON; `import` reads them
     Export(Export),
     /// Read sessions from lines of JSON
+    #[command(hide = true)]
     Import(Import),
-    /// Check that the store is whole and nothing in it was changed, and mend it
+    /// Prove that the store is whole and unchanged, or mend it
     #[command(after_help = AFTER_DOCTOR)]
     Doctor(Doctor),
 }

@@ -14,7 +14,7 @@ use trunkline_session_store::{PostgresOptions, PostgresStore, SessionStore, Sqli
 use crate::args::Everywhere;
 use crate::fault::Fault;
 use crate::paint::{YELLOW, paint, tell};
-use crate::text::one_line;
+use crate::text::{one_line, safe};
 
 /// What the binary is called once it is installed.
 const NAME: &str = "trunkline";
@@ -61,7 +61,7 @@ pub(crate) enum Kind {
 
 #[derive(Debug)]
 enum Opened {
-    Sqlite(SqliteStore),
+    Sqlite(Box<SqliteStore>),
     Postgres(PostgresStore),
 }
 
@@ -110,7 +110,11 @@ impl Place {
         let (opened, store): (Opened, Store) = match &self.kind {
             Kind::File(path) => {
                 let store = SqliteStore::open(path).await?;
-                (Opened::Sqlite(store.clone()), Arc::new(store))
+                // Whatever was done to it without being asked.
+                for line in store.opened().to_string().lines() {
+                    tell(&format!("{} {}\n", paint(YELLOW, "store:"), safe(line)));
+                }
+                (Opened::Sqlite(Box::new(store.clone())), Arc::new(store))
             }
             Kind::Server(url) => {
                 let options = PostgresOptions::new(url.server.as_str()).name(own_name());

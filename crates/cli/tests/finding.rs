@@ -22,7 +22,9 @@ fn scene() -> Scene {
 fn table(scene: &Scene, arguments: &[&str]) -> String {
     let out = scene.ok(arguments);
     let lines = out.lines().map(|line| match line.split_once(" days ago") {
-        Some((before, after)) => format!("{} …{after}\n", before.trim_end_matches(|c: char| c.is_ascii_digit())),
+        Some((before, after)) => {
+            format!("{} …{after}\n", before.trim_end_matches(|c: char| c.is_ascii_digit()))
+        }
         None => format!("{line}\n"),
     });
     lines.collect()
@@ -117,7 +119,10 @@ fn archived_sessions_are_listed_on_request_and_never_meant_by_last() {
 fn a_session_can_be_called_by_another_title() {
     let scene = scene();
     let said = scene.run(&["title", "the quiet one"]);
-    assert_eq!((said.exit, said.err.as_str()), (Some(0), "session ID-0000 is called \"the quiet one\" now\n"));
+    assert_eq!(
+        (said.exit, said.err.as_str()),
+        (Some(0), "session ID-0000 is called \"the quiet one\" now\n")
+    );
     assert!(scene.ok(&["sessions", "--titles", "QUIET"]).contains("the quiet one"));
 }
 

@@ -10,7 +10,8 @@ use crate::made::{id, session};
 fn whoever_follows_sees_the_end_and_then_everything_that_comes() {
     let (scene, _endpoint) = Scene::with(vec![says("It is a parser."), says("Since Monday.")]);
     assert_eq!(scene.run(&["run", "what is this?", "-q"]).exit, Some(0));
-    let mut follower = scene.command(&["follow", "-n", "2"]).stderr(Stdio::inherit()).spawn().expect("it starts");
+    let mut follower =
+        scene.command(&["follow", "-n", "2"]).stderr(Stdio::inherit()).spawn().expect("it starts");
     let mut lines = BufReader::new(follower.stdout.take().expect("a pipe")).lines();
     let mut next = || lines.next().expect("it goes on").expect("UTF-8");
     assert_eq!(next(), "◆ other: answered — the model answered and no file was changed");

@@ -24,7 +24,11 @@ fn the_import_of_an_export_is_the_identity() {
     let out = scene.command(&["--store", other, "export"]).output().expect("it runs").stdout;
     assert_eq!(std::fs::read(file).expect("written"), out);
     let again = scene.run(&["--store", other, "import", file]);
-    assert_eq!((again.exit, again.out.as_str()), (Some(0), ""), "an import that was cut off can be done again");
+    assert_eq!(
+        (again.exit, again.out.as_str()),
+        (Some(0), ""),
+        "an import that was cut off can be done again"
+    );
     expect![[r#"
         1 session there already, with the same records
     "#]]

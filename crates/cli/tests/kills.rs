@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// How many runs are killed, each of them several times.
-const RUNS: u64 = 12;
+/// How often runs are killed unless somebody says otherwise in `TRUNKLINE_TEST_KILLS`; each run is killed several times.
+const KILLS: u64 = 30;
+/// Where the moments begin unless somebody says otherwise in `TRUNKLINE_TEST_SEED`.
+const SEED: u64 = 1;
 /// No moment is later than this; an undisturbed demo without pauses is over well before.
 const LATEST: u64 = 600;
 
@@ -51,6 +53,11 @@ impl Scene {
         String::from_utf8(output.stdout).expect("stdout is UTF-8")
     }
 
+    /// Computes the chain of the session anew; nothing may be wrong with it, whoever was killed.
+    fn verify(&self) {
+        self.read(&["doctor", "last"]);
+    }
+
     /// Returns what is in the log, a line a record; empty if there is no session yet.
     fn log(&self) -> Vec<String> {
         let sessions: Value = match self.command(&["sessions", "--json"]).output() {
@@ -63,6 +70,14 @@ impl Scene {
         }
         // The first line is the header, and its times and counts grow.
         self.read(&["export", "last"]).lines().skip(1).map(str::to_owned).collect()
+    }
+}
+
+/// Returns a number that a person may have set.
+fn set(variable: &str, otherwise: u64) -> u64 {
+    match std::env::var(variable) {
+        Ok(number) => number.parse().unwrap_or_else(|_| panic!("{variable} is a number, not {number:?}")),
+        Err(_) => otherwise,
     }
 }
 
@@ -111,9 +126,12 @@ fn applied(log: &[String]) -> Vec<String> {
 
 #[test]
 fn a_demo_that_is_killed_again_and_again_ends_as_if_it_had_not_been() {
-    let mut killed = 0;
-    for run in 0..RUNS {
-        let mut seed = run + 1;
+    let (wanted, first) = (set("TRUNKLINE_TEST_KILLS", KILLS), set("TRUNKLINE_TEST_SEED", SEED));
+    let (mut killed, mut run, mut records) = (0, 0, 0);
+    while killed < wanted {
+        let mut seed = first.wrapping_add(run).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        run += 1;
+        assert!(run <= wanted * 4 + 20, "{killed} kills in {run} runs: the moments come too late");
         let scene = Scene::new();
         let mut child = scene.demo();
         let mut alive = kill_at(&mut child, Duration::from_millis(next(&mut seed) % LATEST));
@@ -133,6 +151,7 @@ fn a_demo_that_is_killed_again_and_again_ends_as_if_it_had_not_been() {
             let mut child = scene.start(&["resume", "last"]);
             alive = kill_at(&mut child, Duration::from_millis(next(&mut seed) % (LATEST / life)));
             let after = scene.log();
+            scene.verify();
             assert_eq!(
                 after.get(..before.len()),
                 Some(&before[..]),
@@ -145,6 +164,8 @@ fn a_demo_that_is_killed_again_and_again_ends_as_if_it_had_not_been() {
         assert!(last.status.success(), "run {run}: {said}");
 
         let log = scene.log();
+        scene.verify();
+        records += log.len();
         assert_eq!(log.get(..before.len()), Some(&before[..]), "run {run}: what was acknowledged is there");
         let applied = applied(&log);
         let mut once = applied.clone();
@@ -165,7 +186,56 @@ fn a_demo_that_is_killed_again_and_again_ends_as_if_it_had_not_been() {
             Command::new("sh").arg("test.sh").current_dir(scene.workspace()).output().expect("sh runs");
         assert!(test.status.success(), "run {run}: the test passes");
     }
-    assert!(killed >= RUNS, "{killed} kills are too few to mean something");
+    eprintln!("{killed} kills in {run} runs from seed {first}: {records} records verified, none lost");
+}
+
+#[test]
+fn processes_that_take_a_session_from_each_other_and_are_killed_leave_one_history() {
+    let (wanted, first) = (set("TRUNKLINE_TEST_KILLS", KILLS), set("TRUNKLINE_TEST_SEED", SEED));
+    let (mut killed, mut fenced) = (0, 0);
+    for run in 0..wanted.div_ceil(6) {
+        let mut seed = first.wrapping_add(run).wrapping_mul(0xd134_2543_de82_ef95);
+        let scene = Scene::new();
+        let mut one = scene.demo();
+        while scene.log().is_empty() && one.try_wait().expect("a child can be asked").is_none() {}
+        let mut before = scene.log();
+        for _ in 0..6 {
+            // Each takes it from the one before, which may still be in the middle of something.
+            let mut other = scene.start(&["resume", "last", "--take-over"]);
+            std::thread::sleep(Duration::from_millis(next(&mut seed) % LATEST));
+            // Who is killed? The new one, the old one, or nobody: then the old one has to find out by itself.
+            let (killed_new, killed_old) = match next(&mut seed) % 3 {
+                0 => (kill_at(&mut other, Duration::ZERO), false),
+                1 => (false, kill_at(&mut one, Duration::ZERO)),
+                _ => (false, false),
+            };
+            killed += u64::from(killed_new) + u64::from(killed_old);
+            let after = scene.log();
+            scene.verify();
+            assert_eq!(after.get(..before.len()), Some(&before[..]), "run {run}: nothing is written over");
+            before = after;
+            if !killed_old {
+                let ended = one.wait().expect("a child can be waited for").code();
+                assert!(matches!(ended, None | Some(0 | 1)), "run {run}: {ended:?}");
+                fenced += u64::from(ended == Some(1));
+            }
+            one = other;
+        }
+        let _ = one.kill();
+        let _ = one.wait();
+        let last = scene.command(&["resume", "last"]).output().expect("the binary runs");
+        assert!(matches!(last.status.code(), Some(0 | 1)), "run {run}: {:?}", last.status);
+        let log = scene.log();
+        scene.verify();
+        let mut once = applied(&log);
+        let often = once.len();
+        once.sort();
+        once.dedup();
+        assert_eq!(once.len(), often, "run {run}: nothing is recorded as applied twice");
+        let decided = log.iter().filter(|line| line.contains(r#""kind":"decided""#)).count();
+        assert!(decided <= 1, "run {run}: {decided} verdicts on one run");
+    }
+    assert!(killed > 0, "nobody was killed, {fenced} were fenced out");
 }
 
 #[test]

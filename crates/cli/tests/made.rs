@@ -44,7 +44,12 @@ pub(crate) fn rich(number: u32, at: u64) -> String {
         records.push(Record::Note(note.about(format!("gauge {}", node % 7), "wet")));
     }
     let bytes = (0..=255).cycle().take(100_000).collect();
-    records.push(Record::Blob(Blob { layer: "weather".into(), kind: "photo".into(), at: Timestamp(at), bytes }));
+    records.push(Record::Blob(Blob {
+        layer: "weather".into(),
+        kind: "photo".into(),
+        at: Timestamp(at),
+        bytes,
+    }));
     with(number, "something of \"everything\"", at, records.into_iter())
 }
 

@@ -5,6 +5,7 @@ mod asking;
 mod auditing;
 mod branches;
 mod corpora;
+mod damage;
 mod fake;
 mod finding;
 mod following;

@@ -10,7 +10,8 @@ use trunkline_session_store::Note;
 /// Long ago, all of it.
 fn scene() -> Scene {
     let scene = Scene::new();
-    let sessions: Vec<String> = (1..=5).map(|day| session(day, &format!("day {day}"), u64::from(day) * DAY, &["x"])).collect();
+    let sessions: Vec<String> =
+        (1..=5).map(|day| session(day, &format!("day {day}"), u64::from(day) * DAY, &["x"])).collect();
     scene.import(&sessions.concat());
     scene
 }
@@ -27,7 +28,11 @@ fn without_a_terminal_nothing_is_deleted_unless_it_was_said() {
     let said = scene.run(&["delete", &id(2)]);
     assert_eq!((said.exit, said.out.as_str()), (Some(2), ""));
     assert!(said.err.contains("  day 2\n"), "it is shown first: {}", said.err);
-    assert!(said.err.ends_with("error: nothing was deleted: say --yes where nobody can be asked\n"), "{}", said.err);
+    assert!(
+        said.err.ends_with("error: nothing was deleted: say --yes where nobody can be asked\n"),
+        "{}",
+        said.err
+    );
     assert_eq!(left(&scene), "5 4 3 2 1");
     let said = scene.run(&["delete", &id(2), &id(4), &id(2), "--yes"]);
     assert_eq!((said.exit, said.out.as_str()), (Some(0), ""), "{}", said.err);
@@ -69,7 +74,9 @@ fn the_oldest_go_until_the_rest_is_small_enough_but_not_those_that_are_to_stay()
     assert_eq!(scene.run(&["prune", "--max-size", "0B", "--archived", "--yes"]).exit, Some(0));
     assert_eq!(left(&scene), "5 1  #keep");
     assert_eq!(scene.run(&["prune", "--yes"]).exit, Some(2), "some limit has to be named");
-    for wrong in [["--older-than", "90"], ["--older-than", "-1d"], ["--max-size", "two"], ["--max-size", "1.25GB"]] {
+    for wrong in
+        [["--older-than", "90"], ["--older-than", "-1d"], ["--max-size", "two"], ["--max-size", "1.25GB"]]
+    {
         assert_eq!(scene.run(&["prune", wrong[0], wrong[1]]).exit, Some(2), "{wrong:?}");
     }
 }
@@ -82,7 +89,11 @@ fn a_session_in_which_something_is_open_is_not_pruned() {
     assert_eq!(scene.run(&["run", "talk", "-q"]).exit, Some(0));
     let child = scene.command(&["run", "think"]).spawn().expect("it starts");
     scene.until("the run waits for its model", || endpoint.requests().len() == 3);
-    scene.import(&with_note(9, 1_000, Note::new("decision", "run", Timestamp(1_000), "{}").about("r1", "open")));
+    scene.import(&with_note(
+        9,
+        1_000,
+        Note::new("decision", "run", Timestamp(1_000), "{}").about("r1", "open"),
+    ));
     // Everything else is too much; `talk` alone has nothing open.
     let said = scene.run(&["prune", "--max-size", "0B", "--yes"]);
     assert_eq!(said.exit, Some(0), "{}", said.err);

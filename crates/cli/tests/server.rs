@@ -55,7 +55,9 @@ fn sessions_come_back_from_a_server_byte_for_byte() {
     let Some(schema) = Schema::new() else { return };
     let scene = Scene::new();
     // Two of one time, so that the order among them is seen too.
-    scene.import(&[rich(1, 5_000), session(2, "ünïcödé", 6_000, &["\u{0} NUL \u{1f980}"]), rich(3, 5_000)].concat());
+    scene.import(
+        &[rich(1, 5_000), session(2, "ünïcödé", 6_000, &["\u{0} NUL \u{1f980}"]), rich(3, 5_000)].concat(),
+    );
     scene.ok(&["tag", "rainy", "-s", &id(2)]);
     scene.run(&["archive", &id(3)]);
     let file = |name: &str| scene.path(name).to_str().expect("a plain path").to_owned();

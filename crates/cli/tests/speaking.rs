@@ -17,8 +17,30 @@ fn alone_it_prints_help_that_fits_one_screen() {
 #[test]
 fn every_part_has_help_and_nothing_else_is_understood() {
     let parts = [
-        "demo", "run", "resume", "sessions", "show", "tree", "resolve", "revert", "undo", "redo", "cancel",
-        "export", "import", "audit", "repair", "sanitize",
+        "demo",
+        "run",
+        "resume",
+        "sessions",
+        "show",
+        "follow",
+        "tree",
+        "resolve",
+        "revert",
+        "undo",
+        "redo",
+        "cancel",
+        "tag",
+        "title",
+        "archive",
+        "unarchive",
+        "delete",
+        "prune",
+        "export",
+        "import",
+        "doctor",
+        "audit",
+        "repair",
+        "sanitize",
     ];
     let scene = Scene::new();
     for part in parts {

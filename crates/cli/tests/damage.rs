@@ -1,0 +1,101 @@
+//! Proof that a store is whole, and what is said and done when it is not.
+
+use expect_test::expect;
+use serde_json::Value;
+
+use crate::fake::Scene;
+use crate::made::{id, session};
+
+fn scene() -> Scene {
+    let scene = Scene::new();
+    let sessions = [
+        session(1, "umbrella", 1_000, &["Will it rain?", "It will."]),
+        session(2, "a crash", 2_000, &["Fix it."]),
+    ];
+    scene.import(&sessions.concat());
+    scene
+}
+
+/// Changes a word in the database, as somebody with an editor would.
+fn change(scene: &Scene, from: &str, to: &str) {
+    let mut bytes = std::fs::read(scene.store()).expect("there");
+    let places: Vec<usize> = bytes
+        .windows(from.len())
+        .enumerate()
+        .filter(|(_, part)| *part == from.as_bytes())
+        .map(|(at, _)| at)
+        .collect();
+    assert!(!places.is_empty() && from.len() == to.len(), "{from:?} is in the file");
+    for at in places {
+        bytes.splice(at..at + to.len(), to.bytes());
+    }
+    std::fs::write(scene.store(), bytes).expect("written");
+}
+
+#[test]
+fn a_sound_store_is_said_to_be_so_and_gives_receipts() {
+    let scene = scene();
+    expect![[r#"
+        ✓ 2 sessions with 5 records verified: everything is as it was written
+    "#]]
+    .assert_eq(&scene.ok(&["doctor"]));
+    expect![[r#"
+        ✓ 2 sessions with 5 records verified: nothing had to be mended
+    "#]]
+    .assert_eq(&scene.ok(&["doctor", "--fix"]));
+    let out = scene.command(&["doctor", &id(1)]).output().expect("it runs").stdout;
+    let out = String::from_utf8(out).expect("UTF-8");
+    let receipt = out.lines().nth(1).and_then(|line| line.strip_prefix("receipt ")).expect("a receipt");
+    assert!(receipt.starts_with("3:") && receipt.len() == 66, "{receipt}");
+    assert!(scene.ok(&["doctor", &id(1), "--receipt", receipt]).contains("is what it was, and whole"));
+    // The receipt of another session, and of more than there is.
+    for (wrong, why) in [
+        (receipt.replace("3:", "2:"), "not what it was: record 2 has the digest "),
+        (receipt.replace("3:", "4:"), "its end is missing: it has 3 records and the receipt is for record 4"),
+    ] {
+        let said = scene.run(&["doctor", &id(1), "--receipt", &wrong]);
+        assert_eq!(said.exit, Some(3));
+        assert!(said.out.contains(why), "{}", said.out);
+    }
+    assert_eq!(scene.run(&["doctor", &id(1), "--receipt", "3"]).exit, Some(2));
+}
+
+#[test]
+fn a_word_that_was_changed_is_found_and_named_and_the_rest_is_saved() {
+    let scene = scene();
+    change(&scene, "It will.", "It wont.");
+    let said = scene.run(&["doctor", &id(1)]);
+    assert_eq!(said.exit, Some(3), "{}", said.err);
+    assert!(said.out.contains(" breaks at record 3"), "{}", said.out);
+    assert_eq!(scene.run(&["doctor", &id(2)]).exit, Some(0), "the other one is whole");
+    let said = scene.run(&["doctor"]);
+    assert_eq!(said.exit, Some(3), "{}", said.err);
+    assert!(said.out.contains("record 3") && said.out.contains("✗ "), "{}", said.out);
+    assert!(said.err.contains("mend it  trunkline doctor --fix"), "{}", said.err);
+    let told: Value = serde_json::from_str(&scene.run(&["doctor", "--json"]).out).expect("JSON");
+    assert_eq!((&told["sound"], &told["findings"][0]["seq"]), (&false.into(), &3.into()), "{told:#}");
+    let fixed = scene.run(&["doctor", "--fix"]);
+    assert_eq!(fixed.exit, Some(3), "something is lost: {}", fixed.out);
+    assert!(
+        fixed.out.contains("kept 2 of 3 records") && fixed.out.contains("set aside: TMP/store/"),
+        "{}",
+        fixed.out
+    );
+    assert!(scene.ok(&["doctor"]).starts_with("✓ 2 sessions with 4 records verified"));
+    let shown = scene.ok(&["show", &id(1)]);
+    assert!(shown.contains("Will it rain?") && !shown.contains("It wont."), "{shown}");
+}
+
+#[test]
+fn a_store_that_is_in_use_is_examined_but_not_mended() {
+    let (scene, endpoint) = Scene::with(vec![crate::fake::begins("Thinking")]);
+    let child = scene.command(&["run", "think"]).spawn().expect("it starts");
+    scene.until("the run waits for its model", || endpoint.requests().len() == 1);
+    assert_eq!(scene.run(&["doctor"]).exit, Some(0));
+    let said = scene.run(&["doctor", "--fix"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(1), ""));
+    assert!(said.err.contains("hint: end the runs that use it first"), "{}", said.err);
+    assert_eq!(scene.run(&["cancel", "--wait"]).exit, Some(0));
+    child.wait_with_output().expect("it ends");
+    assert_eq!(scene.run(&["doctor", "--fix"]).exit, Some(0));
+}
