@@ -119,10 +119,7 @@ fn archived_sessions_are_listed_on_request_and_never_meant_by_last() {
 fn a_session_can_be_called_by_another_title() {
     let scene = scene();
     let said = scene.run(&["title", "the quiet one"]);
-    assert_eq!(
-        (said.exit, said.err.as_str()),
-        (Some(0), "session ID is called \"the quiet one\" now\n")
-    );
+    assert_eq!((said.exit, said.err.as_str()), (Some(0), "session ID is called \"the quiet one\" now\n"));
     assert!(scene.ok(&["sessions", "--titles", "QUIET"]).contains("the quiet one"));
 }
 
