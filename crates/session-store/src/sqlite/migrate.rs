@@ -109,7 +109,8 @@ async fn chain(
         }
     }
     let query = "UPDATE sessions SET bytes = ?, digest = ? WHERE session = ? RETURNING records, nodes, head";
-    let query = sqlx::query(query).bind(stored(tally.bytes)).bind(tally.digest.as_bytes().as_slice()).bind(key);
+    let query =
+        sqlx::query(query).bind(stored(tally.bytes)).bind(tally.digest.as_bytes().as_slice()).bind(key);
     let row = query.fetch_one(&mut *connection).await.map_err(fault)?;
     let (records, nodes): (i64, i64) = (row.try_get(0).map_err(fault)?, row.try_get(1).map_err(fault)?);
     let head: i64 = row.try_get(2).map_err(fault)?;

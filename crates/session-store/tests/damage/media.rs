@@ -66,7 +66,11 @@ fn as_one_who_is_bound(test: &str) -> bool {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&ran.stdout);
-    assert!(ran.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(
+        ran.status.success() && said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
     false
 }
 
@@ -98,7 +102,10 @@ async fn where_nothing_can_be_written_everything_can_be_read() {
     expect!["can only be read: nothing can be written in its folder"].assert_eq(&read_only(&path).await);
     // Both, and the locks too, as on a medium.
     allow(&path, 0o400);
-    fs::read_dir(path.with_file_name("sessions.db.locks")).unwrap().flatten().for_each(|entry| allow(&entry.path(), 0o400));
+    fs::read_dir(path.with_file_name("sessions.db.locks"))
+        .unwrap()
+        .flatten()
+        .for_each(|entry| allow(&entry.path(), 0o400));
     allow(&path.with_file_name("sessions.db.locks"), 0o500);
     expect!["can only be read: nothing can be written in its folder"].assert_eq(&read_only(&path).await);
     let examined = examine(&path).await.unwrap();
@@ -145,7 +152,10 @@ async fn without_room_a_batch_is_refused_and_nothing_is_spoiled() {
     assert_eq!(plain(&words(&error, &path), &path), "no room left to write sessions.db");
     assert!(nodes > 2);
     // Still full, still readable, by others too.
-    assert!(matches!(append(&store, &lease, vec![node(nodes + 1, nodes, &page(7).repeat(30))]).await, Err(StoreError::Full { .. })));
+    assert!(matches!(
+        append(&store, &lease, vec![node(nodes + 1, nodes, &page(7).repeat(30))]).await,
+        Err(StoreError::Full { .. })
+    ));
     let other = SqliteStore::open(&path).await.unwrap();
     assert_eq!(other.load(&session(1)).await.unwrap().info.nodes, u64::from(nodes) + 1);
     other.close().await;

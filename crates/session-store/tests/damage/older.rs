@@ -32,7 +32,8 @@ async fn a_database_of_version_1_opens_as_what_it_was() {
     let examined = examine(&path).await.unwrap();
     expect![[r#"
         notice: it has schema version 1; opening it brings it up to date and chains its records
-        2 sessions, 8 verified records: sound"#]].assert_eq(&examined.to_string());
+        2 sessions, 8 verified records: sound"#]]
+    .assert_eq(&examined.to_string());
     let store = SqliteStore::open(&path).await.unwrap();
     assert_eq!(store.migrated_from(), Some(1));
     expect!["brought to the current schema from version 1"].assert_eq(&store.opened().to_string());
@@ -47,16 +48,18 @@ async fn a_database_of_version_1_opens_as_what_it_was() {
 async fn a_damaged_database_of_version_1_stays_as_it_is_until_it_is_mended() {
     let folder = tempfile::tempdir().unwrap();
     let path = version_1(folder.path()).await;
-    sql(&path, "UPDATE bodies SET json = '{\"role\":\"us' WHERE body = 6; PRAGMA wal_checkpoint(TRUNCATE)").await;
+    sql(&path, "UPDATE bodies SET json = '{\"role\":\"us' WHERE body = 6; PRAGMA wal_checkpoint(TRUNCATE)")
+        .await;
     let before = fs::read(&path).unwrap();
     let error = SqliteStore::open(&path).await.unwrap_err();
-    expect!["record 6 of session 00000000-0000-7000-8000-000000000001 is damaged: it is not JSON"].assert_eq(&words(&error, &path));
+    expect!["record 6 of session 00000000-0000-7000-8000-000000000001 is damaged: it is not JSON"]
+        .assert_eq(&words(&error, &path));
     assert!(fs::read(&path).unwrap() == before);
     let mended = mend(&path).await.unwrap();
     expect![[r#"
-        loss: session 00000000-0000-7000-8000-000000000001, record 6: "reading" for session 00000000-0000-7000-8000-000000000001 cannot be kept: it is not JSON
+        loss: session 00000000-0000-7000-8000-000000000001, record 6: its body cannot be kept: it is not JSON
         notice: it has schema version 1; opening it brings it up to date and chains its records
-        session 00000000-0000-7000-8000-000000000001: kept 5 of 7 records: record 6: "reading" for session 00000000-0000-7000-8000-000000000001 cannot be kept: it is not JSON
+        session 00000000-0000-7000-8000-000000000001: kept 5 of 7 records: record 6: its body cannot be kept: it is not JSON
         kept as it was: sessions.db.set-aside-1
         a new database has taken over what was whole: 2 sessions, 6 verified records"#]].assert_eq(&plain(&mended.to_string(), &path));
     assert!(fs::read(path.with_file_name("sessions.db.set-aside-1")).unwrap() == before);
