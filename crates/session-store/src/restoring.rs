@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::tally::check_name;
 use crate::{Header, ImportError, Kept, Log, SessionId, SessionInfo, StoreError, Tally};
 
 /// A chunk ends with the record that brings it to so many bytes.
@@ -87,9 +86,6 @@ impl<'a> Restoring<'a> {
             return Err(bad(seq, format!("the header promises {} records", self.header.records)).into());
         }
         let (header, tally) = (&self.header, &self.tally);
-        let mut words = std::iter::once(&header.title).chain(&header.tags).chain(&header.workspace);
-        let checked = words.try_for_each(|word| check_name(word));
-        checked.map_err(|reason| StoreError::body(&header.id, "title", reason))?;
         if header.records == 0 {
             return Err(bad(0, "a session has at least its root".to_owned()).into());
         }
