@@ -40,6 +40,9 @@ impl<'a> Restoring<'a> {
     ///
     /// [`ImportError::Store`] for a record that does not follow; [`ImportError::CutOff`]; what the reader says.
     pub fn next_chunk(&mut self) -> Result<Vec<Kept>, ImportError> {
+        if self.tally.seq == 0 {
+            self.header.check()?;
+        }
         let mut chunk = Vec::new();
         let mut bytes = 0;
         while bytes < CHUNK_BYTES && self.tally.seq < self.header.records {

@@ -202,6 +202,13 @@ pub struct Header {
 }
 
 impl Header {
+    /// Checks that every store can keep its words.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        let mut words = [&self.title].into_iter().chain(&self.workspace).chain(&self.tags);
+        let checked = words.try_for_each(|word| check_name(word));
+        checked.map_err(|reason| StoreError::body(&self.id, "title", reason))
+    }
+
     /// Returns the header of a session as it is.
     pub fn of(info: &SessionInfo) -> Self {
         Header {

@@ -124,6 +124,9 @@ impl Tally {
     fn check(&self, session: &SessionId, spine: &Spine, body: &str) -> Result<(), StoreError> {
         let seq = self.seq + 1;
         let misfit = |source| StoreError::Misfit { session: session.clone(), seq, source };
+        if body.len() > BODY_LIMIT {
+            return Err(StoreError::body(session, "record", "its body is longer than 255 MiB"));
+        }
         match spine {
             Spine::Node { id, parent, filed, .. } => self.check_node(*id, *parent, *filed).map_err(misfit),
             _ if self.nodes == 0 => Err(misfit(TreeError::NoRoot)),
@@ -171,6 +174,9 @@ impl Tally {
         Err(TreeError::UnknownNode { node, newest: NodeId::new(newest) })
     }
 }
+
+/// A longer body would not come back from the interchange form, whose lines are bounded.
+const BODY_LIMIT: usize = 255 * 1024 * 1024;
 
 /// Checks that a name can be kept by every store: PostgreSQL has no place for the character NUL.
 pub(crate) fn check_name(name: &str) -> Result<(), &'static str> {

@@ -4,6 +4,8 @@
 
 #[cfg(feature = "sqlite")]
 mod damage;
+#[cfg(feature = "sqlite")]
+mod files;
 mod find;
 mod interchange;
 #[cfg(feature = "kit")]

@@ -18,6 +18,7 @@ impl Chance {
     }
 
     /// Returns the next number.
+    #[expect(clippy::should_implement_trait, reason = "chance never ends")]
     pub fn next(&mut self) -> u64 {
         // SplitMix64: Steele, Lea and Flood, 2014.
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -12,6 +12,7 @@ pub mod rows;
 pub mod sessions;
 mod shim;
 pub mod stories;
+pub mod subject;
 
 pub use chance::Chance;
 pub use disk::{Cut, Disk, Files, digest, write_files};

@@ -115,6 +115,8 @@ pub enum Failure {
     Full,
     /// A read ends early and the rest of its bytes are zero, as at the end of a file.
     Short,
+    /// The process dies instead, as if it were killed.
+    Dies,
     /// A sync fails, and what it should have written is dropped: it stays in the cache and no later sync writes it. So
     /// Linux does it on many file systems.
     Drops,
@@ -358,6 +360,10 @@ impl Journal {
         self.count += 1;
         let strikes = self.count == fault.nth || (fault.lasts && self.count > fault.nth);
         self.hits += u64::from(strikes);
+        if strikes && fault.failure == Failure::Dies {
+            // Nothing comes after this; if it could not be done, the operation fails at least.
+            let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+        }
         strikes.then_some(fault.failure)
     }
 

@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "figures are shown")]
 
 mod cuts;
+mod kit;
 mod sessions;
 mod settings;
 

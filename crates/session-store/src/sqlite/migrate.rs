@@ -9,7 +9,7 @@ use trunkline_message_tree::{NodeId, Timestamp};
 
 use super::fault::store_error;
 use super::rows::{self, RecordRow, get, stored};
-use crate::{Digest, Kept, SessionId, Spine, StoreError};
+use crate::{Kept, SessionId, Spine, StoreError, Tally};
 
 /// How many records are read at once.
 const PAGE: i64 = 512;
@@ -70,21 +70,24 @@ async fn chain(
     let query = "SELECT seq, kind, node, parent, at, layer, name, body, json
                  FROM records_1 LEFT JOIN bodies_1 USING (body)
                  WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?";
-    let (mut seq, mut bytes, mut digest) = (0_u64, 0_u64, Digest::genesis(id));
+    let mut tally = Tally::new(id, Timestamp(0));
     loop {
-        let page = sqlx::query(query).bind(key).bind(stored(seq)).bind(PAGE);
+        let page = sqlx::query(query).bind(key).bind(stored(tally.seq)).bind(PAGE);
         let page = page.fetch_all(&mut *connection).await.map_err(fault)?;
         if page.is_empty() {
             break;
         }
         for row in &page {
-            seq += 1;
+            let seq = tally.seq + 1;
             let bad = |reason| StoreError::BadRecord { session: id.clone(), seq, reason };
             let (spine, json) = record_1(row, seq).map_err(bad)?;
             let body: i64 = get(row, "body").map_err(bad)?;
-            bytes += json.len() as u64;
-            let kept = Kept::chained(seq, spine, json, digest);
-            digest = kept.digest;
+            let kept = Kept::chained(seq, spine, json, tally.digest);
+            // A chain must not prove what was damaged before it was made.
+            tally.add_kept(id, &kept).map_err(|error| match error {
+                StoreError::Body { reason, .. } => bad(reason.to_owned()),
+                error => error,
+            })?;
             let row = RecordRow::of(&kept);
             sqlx::query(
                 "INSERT INTO records (session, seq, kind, node, parent, at, body, digest, layer, name)
@@ -97,7 +100,7 @@ async fn chain(
             .bind(row.parent)
             .bind(row.at)
             .bind(body)
-            .bind(digest.as_bytes().as_slice())
+            .bind(kept.digest.as_bytes().as_slice())
             .bind(row.layer)
             .bind(row.name)
             .execute(&mut *connection)
@@ -105,14 +108,21 @@ async fn chain(
             .map_err(fault)?;
         }
     }
-    sqlx::query("UPDATE sessions SET bytes = ?, digest = ? WHERE session = ?")
-        .bind(stored(bytes))
-        .bind(digest.as_bytes().as_slice())
-        .bind(key)
-        .execute(&mut *connection)
-        .await
-        .map_err(fault)?;
-    Ok(())
+    let query = "UPDATE sessions SET bytes = ?, digest = ? WHERE session = ? RETURNING records, nodes, head";
+    let query =
+        sqlx::query(query).bind(stored(tally.bytes)).bind(tally.digest.as_bytes().as_slice()).bind(key);
+    let row = query.fetch_one(&mut *connection).await.map_err(fault)?;
+    let (records, nodes): (i64, i64) = (row.try_get(0).map_err(fault)?, row.try_get(1).map_err(fault)?);
+    let head: i64 = row.try_get(2).map_err(fault)?;
+    if (records, nodes, head) == (stored(tally.seq), stored(tally.nodes), tally.head.index() as i64) {
+        return Ok(());
+    }
+    let reason = format!(
+        "the log ends at {} with {} nodes, the session says record {records} with head n{head} and {nodes} nodes",
+        tally.position(),
+        tally.nodes
+    );
+    Err(StoreError::BadRecord { session: id.clone(), seq: tally.seq + 1, reason })
 }
 
 pub(super) fn record_1(row: &sqlx::sqlite::SqliteRow, seq: u64) -> Result<(Spine, String), String> {

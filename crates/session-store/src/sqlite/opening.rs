@@ -47,6 +47,7 @@ pub(super) async fn open(path: &Path, mut options: SqliteConnectOptions) -> Resu
             opened.findings.push(Finding::notice(what));
         }
         look(&path, &mut opened).await?;
+        tidy(&path);
     }
     let (mut first, migrated_from) = match prepared(&path, &options).await {
         Ok(prepared) => prepared,
@@ -57,8 +58,10 @@ pub(super) async fn open(path: &Path, mut options: SqliteConnectOptions) -> Resu
         }
     };
     opened.migrated_from = migrated_from;
-    if opened.read_only.is_none() && !can_write(&path) {
-        opened.read_only = Some("the file may not be written".to_owned());
+    if opened.read_only.is_none() {
+        let files = ["", "-wal", "-shm"].map(|ending| aside::beside(&path, ending));
+        let locked = files.iter().find(|file| file.exists() && !can_write(file));
+        opened.read_only = locked.map(|file| format!("{} may not be written", file.display()));
     }
     if presence.is_alone() && opened.read_only.is_none() {
         if !opened.set_aside.is_empty() {
@@ -114,6 +117,21 @@ async fn look(path: &Path, opened: &mut Opened) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Removes what reading a database that could not be written has left beside it: files as little writable, without which
+/// SQLite does as well. Nobody else has them open.
+fn tidy(path: &Path) {
+    let (log, index) = (aside::beside(path, "-wal"), aside::beside(path, "-shm"));
+    if !can_write(path) || has_log(path) && !can_write(&log) {
+        return;
+    }
+    for file in [log, index] {
+        if file.exists() && !can_write(&file) {
+            // Where that fails the database can only be read, which is told.
+            let _ = fs::remove_file(file);
+        }
+    }
+}
+
 /// Returns what people are told about the part of a write-ahead log that SQLite does not read.
 pub(super) fn passed_over(scan: &wal::Scan, ignored: &Ignored) -> Finding {
     let Ignored { frames, commits, .. } = ignored;
@@ -139,7 +157,7 @@ pub(super) fn passed_over(scan: &wal::Scan, ignored: &Ignored) -> Finding {
 /// Returns the first bytes of a database, fewer if it has no more.
 pub(super) fn first_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(100).read_to_end(&mut bytes)?;
+    File::open(path)?.take(wal::FIRST_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -156,14 +174,25 @@ pub(super) fn cut_off(path: &Path, header: &[u8]) -> Option<String> {
     missing.then(|| format!("the file was cut off: it has {length} of {expected} bytes"))
 }
 
-/// Returns whether a database lies where nothing can be written, and has nothing in a write-ahead log.
-pub(super) fn is_plain_on_read_only(path: &Path) -> bool {
-    !can_write(path.parent().unwrap_or(path)) && !has_log(path)
+/// Returns whether a database lies where nothing can be made beside it.
+pub(super) fn is_on_read_only(path: &Path) -> bool {
+    !can_write(path.parent().unwrap_or(path))
 }
 
 /// Returns whether there is anything in a database's write-ahead log.
 pub(super) fn has_log(path: &Path) -> bool {
     fs::metadata(aside::beside(path, "-wal")).is_ok_and(|found| found.len() > 0)
+}
+
+/// Returns the error of a database that cannot be read where it lies.
+pub(super) fn needs_room(path: &Path) -> StoreError {
+    let log = aside::beside(path, "-wal");
+    let reason = format!(
+        "it has a write-ahead log, which cannot be read where nothing can be written; copy it together with {} to another \
+         folder",
+        log.display()
+    );
+    StoreError::Io { place: path.display().to_string(), reason }
 }
 
 /// Opens the first connection and brings the database to the current schema.
@@ -198,18 +227,11 @@ async fn reader(
     error: StoreError,
 ) -> Result<(SqliteConnectOptions, SqliteConnection, String), StoreError> {
     let refused = matches!(error, StoreError::Io { .. } | StoreError::ReadOnly { .. });
-    let folder = path.parent().unwrap_or(path);
-    if !refused || can_write(folder) {
+    if !refused || !is_on_read_only(path) {
         return Err(error);
     }
     if has_log(path) {
-        let log = aside::beside(path, "-wal");
-        let reason = format!(
-            "it has a write-ahead log, which cannot be read where nothing can be written; copy it together with {} to \
-             another folder",
-            log.display()
-        );
-        return Err(StoreError::Io { place: path.display().to_string(), reason });
+        return Err(needs_room(path));
     }
     let options = options.clone().read_only(true).immutable(true);
     let fault = |error| store_error(path, error);

@@ -140,8 +140,11 @@ pub(super) fn version_in(first_page: &[u8], path: &Path) -> Result<usize, StoreE
         let bytes = first_page.get(at..).and_then(|bytes| bytes.first_chunk::<4>());
         bytes.copied().map(i32::from_be_bytes).map(i64::from).unwrap_or_default()
     };
-    // Offsets from sqlite.org/fileformat2.html#the_database_header, read 2026-11.
-    judge(number(68), number(60), 1, path)
+    // Offsets from sqlite.org/fileformat2.html#the_database_header and, for the number of tables, #b_tree_pages, read
+    // 2026-11.
+    let tables = first_page.get(103..).and_then(|bytes| bytes.first_chunk::<2>());
+    let tables = tables.copied().map(u16::from_be_bytes).unwrap_or_default();
+    judge(number(68), number(60), i64::from(tables), path)
 }
 
 /// Returns the version of the schema, at most the newest that is known; 0 for an empty file.

@@ -12,6 +12,8 @@ use std::path::Path;
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 const MAGIC: u32 = 0x377f_0682;
+/// How much of a database's first page says whose it is: its header, and the start of the list of tables.
+pub(super) const FIRST_BYTES: u64 = 108;
 /// What databases that this crate makes have; taken where the log does not say it in a way that can be trusted.
 pub(super) const PAGE_SIZE: usize = 4096;
 
@@ -155,7 +157,7 @@ pub(super) fn scan(path: &Path) -> io::Result<Option<Scan>> {
     while let Some(frame) = log.next()? {
         number += 1;
         if frame.follows && frame.page == 1 {
-            first_page = frame.data.get(..100).map(<[u8]>::to_vec);
+            first_page = frame.data.get(..FIRST_BYTES as usize).map(<[u8]>::to_vec);
         }
         if frame.follows && frame.commit > 0 {
             scan.frames = number;

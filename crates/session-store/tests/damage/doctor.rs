@@ -54,13 +54,21 @@ async fn what_follows_from_the_logs_is_made_anew_in_place() {
     check("UPDATE sessions SET letters = 0, consumed = 9 WHERE session = 2", expect![[r#"
         derived: session 00000000-0000-7000-8000-000000000002: its row counts 0 letters and 9 consumed, its inbox has 2 and 1
         made anew from the logs: 5 sessions, 135 verified records"#]]).await;
-    check("UPDATE keys SET state = 'open', seq = first WHERE session = 3; DELETE FROM keys WHERE session = 4", expect![[r#"
+    check(
+        "UPDATE keys SET state = 'open', seq = first WHERE session = 3; DELETE FROM keys WHERE session = 4",
+        expect![[r#"
         derived: session 00000000-0000-7000-8000-000000000003: its list of keys is not what its notes say
         derived: session 00000000-0000-7000-8000-000000000004: its list of keys is not what its notes say
-        made anew from the logs: 5 sessions, 135 verified records"#]]).await;
-    check("UPDATE parts SET digest = randomblob(32)", expect![[r#"
+        made anew from the logs: 5 sessions, 135 verified records"#]],
+    )
+    .await;
+    check(
+        "UPDATE parts SET digest = randomblob(32)",
+        expect![[r#"
         derived: 6 parts of bodies are not what their digests say
-        made anew from the logs: 5 sessions, 135 verified records"#]]).await;
+        made anew from the logs: 5 sessions, 135 verified records"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -77,10 +85,14 @@ async fn an_index_that_lies_is_made_anew() {
         INSERT INTO sqlite_schema SELECT * FROM kept;
         DROP TABLE kept;
         PRAGMA writable_schema = RESET;";
-    check(statements, expect![[r#"
+    check(
+        statements,
+        expect![[r#"
         derived: index keys_by_state: wrong # of entries in index keys_by_state
         derived: session 00000000-0000-7000-8000-000000000002: its list of keys is not what its notes say
-        made anew from the logs: 5 sessions, 135 verified records"#]]).await;
+        made anew from the logs: 5 sessions, 135 verified records"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -120,17 +132,25 @@ async fn of_a_damaged_log_the_longest_beginning_that_verifies_is_taken_over() {
         session 00000000-0000-7000-8000-000000000005: kept 2 of 39 records: record 3: it is not the one that was written: its digest does not follow
         kept as it was: sessions.db.set-aside-1
         a new database has taken over what was whole: 5 sessions, 10 verified records"#]]).await;
-    check("DELETE FROM bodies WHERE body IN (SELECT body FROM records WHERE session = 4 AND seq = 1)", expect![[r#"
+    check(
+        "DELETE FROM bodies WHERE body IN (SELECT body FROM records WHERE session = 4 AND seq = 1)",
+        expect![[r#"
         loss: session 00000000-0000-7000-8000-000000000004, record 1: its body is missing
         session 00000000-0000-7000-8000-000000000004: kept 0 of 33 records: record 1: its body is missing
         kept as it was: sessions.db.set-aside-1
-        a new database has taken over what was whole: 4 sessions, 102 verified records"#]]).await;
-    check("DELETE FROM sessions WHERE session = 5", expect![[r#"
+        a new database has taken over what was whole: 4 sessions, 102 verified records"#]],
+    )
+    .await;
+    check(
+        "DELETE FROM sessions WHERE session = 5",
+        expect![[r#"
         loss: records of session number 5 belong to no session that is known
         derived: 1 keys belong to no session
         derived: 2 letters belong to no session
         kept as it was: sessions.db.set-aside-1
-        a new database has taken over what was whole: 4 sessions, 96 verified records"#]]).await;
+        a new database has taken over what was whole: 4 sessions, 96 verified records"#]],
+    )
+    .await;
     check("UPDATE records SET kind = 9 WHERE session = 1 AND seq = 4; UPDATE records SET node = -1 WHERE session = 4 AND seq = 2", expect![[r#"
         loss: session 00000000-0000-7000-8000-000000000001, record 4: its kind is 9
         loss: session 00000000-0000-7000-8000-000000000004, record 2: its node is -1, which is no node
@@ -168,7 +188,8 @@ async fn a_mended_session_keeps_what_is_not_in_its_log() {
     let notes = store.notes(&query).await.unwrap();
     drop(lease);
     store.close().await;
-    sql(&path, "DELETE FROM bodies WHERE body IN (SELECT body FROM records WHERE session = 5 AND seq = 30)").await;
+    sql(&path, "DELETE FROM bodies WHERE body IN (SELECT body FROM records WHERE session = 5 AND seq = 30)")
+        .await;
     let mended = mend(&path).await.unwrap();
     assert_eq!(mended.remedy, Remedy::Salvage);
     let store = SqliteStore::open(&path).await.unwrap();
@@ -194,7 +215,8 @@ async fn an_open_database_is_examined_and_not_mended() {
     let examined = examine(&path).await.unwrap();
     assert!(examined.is_sound(), "{examined}");
     let refused = mend(&path).await.unwrap_err();
-    expect!["sessions.db is open in this or another process; close it there first"].assert_eq(&words(&refused, &path));
+    expect!["sessions.db is open in this or another process; close it there first"]
+        .assert_eq(&words(&refused, &path));
     assert!(matches!(refused, StoreError::InUse { .. }));
 }
 

@@ -27,7 +27,10 @@ struct Figures {
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Figures { cases, records, whole, mended, refused } = self;
-        write!(f, "{cases} damaged databases, {records} records: {whole} in sessions that verified, {mended} after a mending, {refused} refused")
+        write!(
+            f,
+            "{cases} damaged databases, {records} records: {whole} in sessions that verified, {mended} after a mending, {refused} refused"
+        )
     }
 }
 
@@ -93,7 +96,8 @@ impl Whole {
         fs::write(folder.path().join(name), &bytes).unwrap();
         let path = path.canonicalize().unwrap();
         figures.cases += 1;
-        figures.records += self.sessions.values().map(|lines| records(lines).lines().count() as u64).sum::<u64>();
+        figures.records +=
+            self.sessions.values().map(|lines| records(lines).lines().count() as u64).sum::<u64>();
 
         let examined = examine(&path).await;
         let (verified, told) = self.open(&path, what).await;
@@ -109,9 +113,11 @@ impl Whole {
             }
             Err(error) => panic!("{what}: it cannot be examined: {error}"),
         };
-        let all = verified.len() == self.sessions.len() && self.sessions.iter().all(|(id, lines)| {
-            verified.get(id).is_some_and(|found| records(found) == records(lines))
-        });
+        let all = verified.len() == self.sessions.len()
+            && self
+                .sessions
+                .iter()
+                .all(|(id, lines)| verified.get(id).is_some_and(|found| records(found) == records(lines)));
         assert!(all || told || !examined.is_sound(), "{what}: a loss is not told: {examined}");
 
         let mended = mend(&path).await.unwrap_or_else(|error| panic!("{what}: it cannot be mended: {error}"));
@@ -145,8 +151,15 @@ impl Whole {
                         // It was deleted later than what is left of the log.
                         continue;
                     }
-                    let whole = self.sessions.get(&info.id).unwrap_or_else(|| panic!("{what}: {} came from nowhere", info.id));
-                    assert!(records(whole).starts_with(records(&lines)), "{what}: {} is not what was written", info.id);
+                    let whole = self
+                        .sessions
+                        .get(&info.id)
+                        .unwrap_or_else(|| panic!("{what}: {} came from nowhere", info.id));
+                    assert!(
+                        records(whole).starts_with(records(&lines)),
+                        "{what}: {} is not what was written",
+                        info.id
+                    );
                     let loaded = store.load(&info.id).await.unwrap();
                     assert_eq!(loaded.records.len(), records(&lines).lines().count(), "{what}");
                     verified.insert(info.id, lines);
@@ -179,7 +192,9 @@ async fn no_flipped_byte_of_a_header_goes_unnoticed() {
     let whole = Whole::closed().await;
     let mut figures = Figures::default();
     for place in 0..100 {
-        whole.check(0, |bytes| bytes[place] ^= 0x41, &format!("byte {place} of the header"), &mut figures).await;
+        whole
+            .check(0, |bytes| bytes[place] ^= 0x41, &format!("byte {place} of the header"), &mut figures)
+            .await;
     }
     println!("{figures}");
 }
@@ -190,7 +205,14 @@ async fn no_flipped_byte_of_a_write_ahead_log_goes_unnoticed() {
     let (mut figures, mut random) = (Figures::default(), Random(2));
     for _ in 0..60 {
         let (place, flip) = (random.below(whole.length(1)), 1 + random.below(255) as u8);
-        whole.check(1, |bytes| bytes[place] ^= flip, &format!("byte {place} ^ {flip} of the log"), &mut figures).await;
+        whole
+            .check(
+                1,
+                |bytes| bytes[place] ^= flip,
+                &format!("byte {place} ^ {flip} of the log"),
+                &mut figures,
+            )
+            .await;
     }
     for place in 0..56 {
         whole.check(1, |bytes| bytes[place] ^= 0x41, &format!("byte {place} of the log"), &mut figures).await;
@@ -204,11 +226,21 @@ async fn no_lost_sector_or_page_goes_unnoticed() {
     let mut figures = Figures::default();
     for page in 0..whole.length(0) / 4096 {
         whole
-            .check(0, |bytes| bytes[page * 4096..][..4096].fill(0), &format!("page {page} is gone"), &mut figures)
+            .check(
+                0,
+                |bytes| bytes[page * 4096..][..4096].fill(0),
+                &format!("page {page} is gone"),
+                &mut figures,
+            )
             .await;
         let sector = page * 4096 + page % 8 * 512;
         whole
-            .check(0, |bytes| bytes[sector..][..512].fill(0xff), &format!("sector {sector} is gone"), &mut figures)
+            .check(
+                0,
+                |bytes| bytes[sector..][..512].fill(0xff),
+                &format!("sector {sector} is gone"),
+                &mut figures,
+            )
             .await;
     }
     println!("{figures}");

@@ -3,7 +3,7 @@
 mod doctor;
 mod flips;
 mod media;
-mod older;
+pub(crate) mod older;
 mod opening;
 
 use std::collections::BTreeMap;
@@ -41,7 +41,11 @@ pub(crate) fn note(body: &str) -> Record {
 }
 
 /// Adds records where the session is.
-pub(crate) async fn append(store: &SqliteStore, lease: &Lease, records: Vec<Record>) -> Result<Receipt, StoreError> {
+pub(crate) async fn append(
+    store: &SqliteStore,
+    lease: &Lease,
+    records: Vec<Record>,
+) -> Result<Receipt, StoreError> {
     let info = store.info(lease.session()).await?;
     store.append(lease, Batch::new(Position { seq: info.records, head: info.head }, records)).await
 }
@@ -82,7 +86,12 @@ pub(crate) async fn fill(store: &SqliteStore) -> Vec<Lease> {
         records.push(Record::Entry(Entry::Move(head_move)));
         records.push(node(3, 1, "another way"));
         let bytes = vec![number as u8; 5000];
-        records.push(Record::Blob(Blob { layer: "tools".into(), kind: "file".into(), at: Timestamp(14), bytes }));
+        records.push(Record::Blob(Blob {
+            layer: "tools".into(),
+            kind: "file".into(),
+            at: Timestamp(14),
+            bytes,
+        }));
         append(store, &lease, records).await.unwrap();
         for id in 4..4 + 6 * number {
             let text = format!("message {id} of session {number}: {}", "x".repeat(id as usize * 37 % 900));
@@ -160,7 +169,9 @@ pub(crate) async fn sql(path: &Path, statements: &str) {
 pub(crate) fn beside(path: &Path) -> Vec<String> {
     let entries = fs::read_dir(path.parent().unwrap()).unwrap().flatten();
     let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
-    names.retain(|name| !["sessions.db", "sessions.db-wal", "sessions.db-shm", "sessions.db.locks"].contains(&name.as_str()));
+    names.retain(|name| {
+        !["sessions.db", "sessions.db-wal", "sessions.db-shm", "sessions.db.locks"].contains(&name.as_str())
+    });
     names.sort();
     names
 }

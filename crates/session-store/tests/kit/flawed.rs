@@ -38,6 +38,7 @@ pub(crate) enum Flaw {
     TokensStay,
     ForgetsFencing,
     FencesOnlyRecords,
+    FencesNothingInLine,
     TakesForeignLeases,
     ConsumesTwice,
     ConsumesWithoutTheBatch,
@@ -221,7 +222,9 @@ impl SessionStore for Flawed {
                 }
                 return self.promise(session, batch).await;
             }
-            FencesOnlyRecords if batch.records.is_empty() => {
+            FencesOnlyRecords if !batch.records.is_empty() => {}
+            FencesNothingInLine if batch.durability != Durability::Buffered => {}
+            FencesOnlyRecords | FencesNothingInLine => {
                 let hidden = self.inner.claim(session, Claim::TakeOver).await?;
                 return self.inner.append(&hidden, batch).await;
             }

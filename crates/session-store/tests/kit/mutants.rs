@@ -58,6 +58,7 @@ mutants! {
     tokens_that_do_not_grow_are_seen: TokensStay breaks Fenced
     a_writer_that_was_not_fenced_out_is_seen: ForgetsFencing breaks Fenced
     a_fence_with_a_gap_is_seen: FencesOnlyRecords breaks Fenced
+    a_fence_that_forgets_the_line_is_seen: FencesNothingInLine breaks Fenced
     a_foreign_lease_is_seen: TakesForeignLeases breaks Fenced
     a_letter_that_is_consumed_twice_is_seen: ConsumesTwice breaks Inbox
     a_letter_that_leaves_without_its_batch_is_seen: ConsumesWithoutTheBatch breaks Inbox

@@ -178,6 +178,7 @@ fn postgres_keeps_every_promise() {
         options.cases = cases;
     }
     let report = kit::run(&subject, &options);
+    println!("{report}");
     assert!(report.is_ok(), "{report}");
 }
 

@@ -8,11 +8,16 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use trunkline_disk::{Figures, stories};
+use trunkline_disk::{Figures, stories, subject};
 
 fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(("writer", words)) = words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        let Err(words) = subject::write_for_ever(words);
+        return problem(&words);
+    }
     let (mut seed, mut minutes) = (1, 0);
-    let mut words = std::env::args().skip(1);
+    let mut words = words.into_iter();
     while let Some(word) = words.next() {
         match (word.as_str(), words.next().and_then(|number| number.parse::<u64>().ok())) {
             ("--seed", Some(number)) => seed = number,

@@ -5,13 +5,16 @@ use trunkline_message_tree::Timestamp;
 use super::super::made::*;
 use super::super::verdict::{Verdict, outcome};
 use super::{Bench, checks};
-use crate::{Blob, NewSession, Note, Record, StoreError};
+use crate::{
+    Blob, Header, ImportError, MemoryStore, NewSession, Note, Record, Restoring, SessionStore, StoreError,
+};
 
 checks! {
     Fits a_record_that_no_tree_could_replay_changes_nothing
     Fits a_session_begins_with_a_root
     Fits a_body_must_be_json_on_one_line
     Fits a_name_has_no_nul
+    Fits a_session_is_not_called_by_a_name_with_a_nul
 }
 
 async fn a_record_that_no_tree_could_replay_changes_nothing(bench: &mut Bench) -> Verdict {
@@ -105,5 +108,27 @@ async fn a_name_has_no_nul(bench: &mut Bench) -> Verdict {
     let posted = two.post(&session(1), nul, "1", Timestamp(1)).await;
     refused!("the kind of a letter with a NUL", posted, StoreError::Body { .. });
     same!("how many records there are", one.info(&session(1)).await?.records, 1);
+    Ok(())
+}
+
+async fn a_session_is_not_called_by_a_name_with_a_nul(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    let nul = || "a\0b".to_owned();
+    for new in [
+        NewSession { title: nul(), ..new_session(1) },
+        NewSession { workspace: Some(nul()), ..new_session(1) },
+    ] {
+        refused!("a new session", one.create(new).await, StoreError::Body { .. });
+    }
+    let other = MemoryStore::new();
+    other.create(new_session(1)).await?;
+    let mut header = Header::of(&other.info(&session(1)).await?);
+    header.tags.insert(nul());
+    let mut rows = all(&other, &session(1)).await?.into_iter().map(Ok);
+    match one.restore(Restoring::new(header, &mut rows)).await {
+        Err(ImportError::Store { source }) if matches!(*source, StoreError::Body { .. }) => {}
+        other => fail!("an import: expected a refusal, found {}", outcome(&other)),
+    }
+    same!("the sessions afterwards", two.sessions().await?, []);
     Ok(())
 }

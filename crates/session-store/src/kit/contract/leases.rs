@@ -1,15 +1,16 @@
 //! One writer for each session, and none after it was taken over.
 
 use super::super::made::*;
-use super::super::verdict::Verdict;
+use super::super::verdict::{Verdict, words};
 use super::{Bench, checks};
-use crate::{Claim, Durability, Lease, MemoryStore, SessionStore, StoreError};
+use crate::{Batch, Claim, Durability, Lease, MemoryStore, SessionStore, StoreError};
 
 checks! {
     OneWriter a_session_has_one_writer_until_the_lease_is_dropped
     OneWriter each_session_has_a_lease_of_its_own
     OneWriter a_lease_ends_with_the_store_that_gave_it
     Fenced who_was_taken_over_can_write_nothing_more
+    Fenced what_is_in_line_under_a_lease_that_was_taken_over_is_not_written
     Fenced a_lease_that_was_taken_over_frees_nothing_when_it_is_dropped
     Fenced each_lease_has_a_greater_token_than_all_before_it
     Fenced a_lease_does_not_outlive_its_session
@@ -97,6 +98,37 @@ async fn who_was_taken_over_can_write_nothing_more(bench: &mut Bench) -> Verdict
         drop(bench.soon(new_store, &session(1)).await?);
         let made = next(&**old_store, &session(1), vec![note("1")]).await?;
         refused!("a last append", old_store.append(&old, made).await, StoreError::Fenced { .. });
+    }
+    Ok(())
+}
+
+async fn what_is_in_line_under_a_lease_that_was_taken_over_is_not_written(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    for number in 1..=3_u32 {
+        let id = session(u64::from(number));
+        one.create(new_session(u64::from(number))).await?;
+        let old = one.lease(&id).await?;
+        let known = one.append(&old, batch(1, 0, vec![node(1, 0, "before")])).await?;
+        let new = two.claim(&id, Claim::TakeOver).await?;
+        // It may be told at once, or stand in line until somebody looks whose turn it is.
+        let mut at = batch(known.seq, 1, Vec::new());
+        for _ in 0..number {
+            let records = vec![note("\"too late\"")];
+            let late = Batch { records, ..at.clone() }.with(Durability::Buffered);
+            match one.append(&old, late).await {
+                Ok(receipt) => at.expected_seq = receipt.seq,
+                Err(StoreError::Fenced { .. } | StoreError::BufferLost { .. }) => {}
+                Err(error) => fail!("a buffered append: {}", words(&error)),
+            }
+        }
+        let told = one.append(&old, at.clone()).await;
+        refused!("the append after it", told, StoreError::Fenced { .. } | StoreError::BufferLost { .. });
+        refused!("the one after that", one.append(&old, at).await, StoreError::Fenced { .. });
+        let receipt = two.append(&new, batch(known.seq, 1, vec![note("\"mine\"")])).await?;
+        same!("the number of the next record", receipt.seq, known.seq + 1);
+        for store in [&one, &two] {
+            same!("how many records there are", store.verify(&id).await?.records, receipt.seq);
+        }
     }
     Ok(())
 }

@@ -157,7 +157,11 @@ impl<'a> Side<'a> {
                 let Some((lease, door)) = self.leases.get(&(*number, *slot)) else {
                     return Ok("no lease".to_owned());
                 };
-                let Some(batch) = batch else { return Ok("no batch".to_owned()) };
+                let Some(mut batch) = batch else { return Ok("no batch".to_owned()) };
+                // Whether somebody else has taken the session over may be found out only when the line is written.
+                if self.tokens.get(number) != Some(&lease.token()) {
+                    batch.durability = batch.durability.max(Durability::Committed);
+                }
                 let least = batch.durability.min(self.reaches);
                 let result = self.store(*door)?.append(lease, batch).await;
                 said(result, |receipt| match receipt.durability >= least {

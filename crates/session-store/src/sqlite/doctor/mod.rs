@@ -210,8 +210,13 @@ async fn reader(path: &Path, alone: bool) -> Result<SqliteConnection, StoreError
     let read = sqlx::query("SELECT count(*) FROM sqlite_schema").fetch_one(&mut connection).await;
     match read.map_err(fault) {
         // On a medium that cannot be written, and without a write-ahead log, nobody changes it while it is read.
-        Err(StoreError::Io { .. }) if opening::is_plain_on_read_only(path) => {
+        Err(StoreError::Io { .. } | StoreError::ReadOnly { .. })
+            if opening::is_on_read_only(path) && !opening::has_log(path) =>
+        {
             SqliteConnection::connect_with(&options.immutable(true)).await.map_err(fault)
+        }
+        Err(StoreError::Io { .. } | StoreError::ReadOnly { .. }) if opening::is_on_read_only(path) => {
+            Err(opening::needs_room(path))
         }
         Err(error @ (StoreError::Io { .. } | StoreError::Busy { .. })) => Err(error),
         _ => Ok(connection),

@@ -435,7 +435,10 @@ pub(super) fn words(error: &sqlx::Error) -> String {
 fn reason(error: &StoreError) -> String {
     match error {
         StoreError::BadRecord { reason, .. } => reason.clone(),
-        StoreError::BrokenChain { .. } => "it is not the one that was written: its digest does not follow".to_owned(),
+        StoreError::BrokenChain { .. } => {
+            "it is not the one that was written: its digest does not follow".to_owned()
+        }
+        StoreError::Body { reason, .. } => format!("its body cannot be kept: {reason}"),
         StoreError::Misfit { source, .. } => format!("it does not fit: {source}"),
         error => error.to_string(),
     }

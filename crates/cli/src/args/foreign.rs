@@ -1,0 +1,120 @@
+//! The arguments of the commands for logs and lists of other agents.
+
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+use trunkline_sanitize::WireRules;
+
+/// Stands for every wire there is.
+pub(crate) const ALL_WIRES: &str = "all";
+
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    /// Files, and folders to search for *.jsonl and *.json
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Whose rules to judge by, several with commas; `all` means every one [default: that of the file]
+    #[arg(long, short, value_name = "WIRE", value_delimiter = ',', value_parser = wires_and_all())]
+    pub(crate) wire: Vec<String>,
+    /// What a file is taken for [default: a list is a request, a session a history]
+    #[arg(long = "as", value_name = "WHAT")]
+    pub(crate) end: Option<End>,
+    /// Also sub-agents, and branches that were left
+    #[arg(long, short)]
+    pub(crate) all: bool,
+    /// Only what is broken
+    #[arg(long, short)]
+    pub(crate) broken: bool,
+    /// Every problem with its place and what the provider says
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    /// Print one JSON object a line, one for each session and wire
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What the end of a message list means.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum End {
+    /// It is sent as it stands
+    Request,
+    /// The next prompt follows what the assistant said last
+    History,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Repair {
+    /// A session of Claude Code, or a message list in JSON
+    pub(crate) file: PathBuf,
+    /// Whose rules it has to meet [default: that of the file]
+    #[arg(long = "for", short = 'w', value_name = "WIRE", value_parser = wires())]
+    pub(crate) wire: Option<String>,
+    /// Write a new file; without this nothing is written
+    #[arg(long)]
+    pub(crate) apply: bool,
+    /// The file to write; an existing one is not replaced
+    #[arg(long, short, value_name = "FILE", requires = "apply")]
+    pub(crate) out: Option<PathBuf>,
+    /// The conversation in the file that is meant, by its id or the beginning of it; `ID#2` is the second with that id, `#2` the second in the file [default: the main one]
+    #[arg(long, short, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// What the file is taken for [default: a list is a request, a session a history]
+    #[arg(long = "as", value_name = "WHAT")]
+    pub(crate) end: Option<End>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sanitize {
+    /// Whose rules the list has to meet
+    #[arg(long, short, value_name = "WIRE", value_parser = wires())]
+    pub(crate) wire: String,
+    /// The format to write [default: that of the wire, if it is one of these; else that of the input]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<ListFormat>,
+    /// What is known of the request besides its messages: a JSON file, see the crate trunkline-sanitize
+    #[arg(long, value_name = "FILE")]
+    pub(crate) facts: Option<PathBuf>,
+    /// Whether the model is asked to think
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) thinking: Option<Thinking>,
+    /// The request offers no tools
+    #[arg(long)]
+    pub(crate) no_tools: bool,
+    /// Who is asked; reasoning of others is not sent
+    #[arg(long, short, value_name = "PROVIDER/MODEL")]
+    pub(crate) model: Option<String>,
+    /// Print the account on stderr as one JSON object
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
+    /// Print no account
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListFormat {
+    /// Anthropic Messages
+    Anthropic,
+    /// OpenAI Chat Completions
+    OpenaiChat,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Thinking {
+    On,
+    Off,
+    /// As the model sees fit
+    Adaptive,
+}
+
+fn wires() -> PossibleValuesParser {
+    PossibleValuesParser::new(WireRules::NAMES)
+}
+
+fn wires_and_all() -> PossibleValuesParser {
+    PossibleValuesParser::new(WireRules::NAMES.iter().chain(&[ALL_WIRES]))
+}

@@ -1,0 +1,116 @@
+//! What lies on the disk: who may read it, and what is not written to.
+
+use std::fs;
+
+use expect_test::expect;
+use trunkline_message_tree::NodeId;
+use trunkline_session_store::{Batch, Position, SessionStore, SqliteStore, StoreError};
+
+use crate::damage::{append, new_session, node, session};
+
+#[cfg(unix)]
+#[tokio::test]
+async fn only_the_owner_can_read_what_is_made() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a/b/sessions.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    store.create(new_session(1)).await.unwrap();
+    let _lease = store.lease(&session(1)).await.unwrap();
+    let mut modes = String::new();
+    for name in
+        ["a", "a/b", "a/b/sessions.db", "a/b/sessions.db-wal", "a/b/sessions.db-shm", "a/b/sessions.db.locks"]
+    {
+        let mode = fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
+        modes += &format!("{mode:o} {name}\n");
+    }
+    for entry in fs::read_dir(path.with_file_name("sessions.db.locks")).unwrap().flatten() {
+        modes += &format!("{:o} lock\n", entry.metadata().unwrap().permissions().mode() & 0o777);
+    }
+    expect![[r#"
+        700 a
+        700 a/b
+        600 a/b/sessions.db
+        600 a/b/sessions.db-wal
+        600 a/b/sessions.db-shm
+        700 a/b/sessions.db.locks
+        600 lock
+        600 lock
+    "#]]
+    .assert_eq(&modes);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_lease_holds_through_a_link_to_the_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("sessions.db")).await.unwrap();
+    store.create(new_session(1)).await.unwrap();
+    std::os::unix::fs::symlink(store.path(), folder.path().join("link.db")).unwrap();
+    let linked = SqliteStore::open(folder.path().join("link.db")).await.unwrap();
+    assert_eq!(linked.path(), store.path());
+    let _lease = store.lease(&session(1)).await.unwrap();
+    assert!(matches!(linked.lease(&session(1)).await, Err(StoreError::Locked { .. })));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_may_make_the_same_database_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sessions.db");
+    let opening: Vec<_> = (1..=8)
+        .map(|number| {
+            let path = path.clone();
+            tokio::spawn(async move {
+                let store = SqliteStore::open(path).await?;
+                assert_eq!(store.opened().to_string(), "");
+                store.create(new_session(number)).await?;
+                let lease = store.lease(&session(number)).await?;
+                for id in 1..=10 {
+                    append(&store, &lease, vec![node(id, id - 1, "x")]).await?;
+                }
+                Ok::<(), StoreError>(())
+            })
+        })
+        .collect();
+    for opened in opening {
+        opened.await.unwrap().unwrap();
+    }
+    let store = SqliteStore::open(&path).await.unwrap();
+    let sessions = store.sessions().await.unwrap();
+    assert_eq!(sessions.iter().map(|info| info.records).collect::<Vec<_>>(), [11; 8]);
+}
+
+#[tokio::test]
+async fn the_bundled_sqlite_has_no_known_way_to_corrupt_a_log() {
+    use sqlx::Connection;
+    let mut connection = sqlx::SqliteConnection::connect("sqlite::memory:").await.unwrap();
+    let version: String =
+        sqlx::query_scalar("SELECT sqlite_version()").fetch_one(&mut connection).await.unwrap();
+    let numbers: Vec<u32> = version.split('.').map(|number| number.parse().unwrap()).collect();
+    // 3.7.0 to 3.51.2 can corrupt a database when its write-ahead log is reset.
+    assert!(numbers >= vec![3, 51, 3], "{version}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn nothing_is_acknowledged_into_a_file_that_was_removed_or_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sessions.db");
+    for replaced in [false, true] {
+        let store = SqliteStore::open(&path).await.unwrap();
+        store.create(new_session(1)).await.unwrap();
+        let lease = store.lease(&session(1)).await.unwrap();
+        fs::remove_file(&path).unwrap();
+        if replaced {
+            fs::write(&path, "").unwrap();
+        }
+        let at = Position { seq: 1, head: NodeId::ROOT };
+        let refused = store.append(&lease, Batch::new(at, vec![node(1, 0, "lost")])).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Io { .. }), "{refused:?}");
+        drop(lease);
+        store.close().await;
+        for name in ["sessions.db", "sessions.db-wal", "sessions.db-shm"] {
+            let _ = fs::remove_file(folder.path().join(name));
+        }
+    }
+}
