@@ -46,7 +46,7 @@ pub(super) async fn open(path: &Path, mut options: SqliteConnectOptions) -> Resu
             let what = "the file is empty and becomes a new database: it was cut off, or its making was";
             opened.findings.push(Finding::notice(what));
         }
-        look(&path, &mut opened).await?;
+        look(&path, &mut opened)?;
         tidy(&path);
     }
     let (mut first, migrated_from) = match prepared(&path, &options).await {
@@ -82,7 +82,7 @@ pub(super) async fn open(path: &Path, mut options: SqliteConnectOptions) -> Resu
 }
 
 /// Looks at the files before SQLite does. Nobody else has them open.
-async fn look(path: &Path, opened: &mut Opened) -> Result<(), StoreError> {
+fn look(path: &Path, opened: &mut Opened) -> Result<(), StoreError> {
     let log = aside::beside(path, "-wal");
     let Some(scan) = wal::scan(&log).map_err(|error| io_error(&log, &error))? else { return Ok(()) };
     let header = first_bytes(path).map_err(|error| io_error(path, &error))?;
@@ -99,16 +99,7 @@ async fn look(path: &Path, opened: &mut Opened) -> Result<(), StoreError> {
     if !can_write(path) {
         return Ok(());
     }
-    // Commits after a damaged frame are whole; where the digests prove that they continue the logs, they are kept.
-    if ignored.commits > 0 && doctor::gains(path).await? {
-        let mended = doctor::rejoin(path).await?;
-        opened.findings.push(passed_over(&scan, &ignored));
-        opened.findings.push(Finding::notice(
-            "the records in them prove to continue their logs, and were taken over into a new database",
-        ));
-        opened.set_aside.extend(mended);
-        return Ok(());
-    }
+    // What is whole in it may be what a failed write has left, and its caller was told so: that is not ours to bring back.
     let number = aside::free_number(path);
     let to = aside::named(path, number, "-wal");
     aside::copy_part(&log, 32, ignored.place, &to)?;

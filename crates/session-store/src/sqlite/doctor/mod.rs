@@ -19,7 +19,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 pub use finding::{Finding, Remedy, Severity};
 pub use report::{Examination, Mended, Saved};
-pub(super) use salvage::{finish, gains};
+pub(super) use salvage::finish;
 
 use super::fault::{io_error, store_error};
 use super::presence::{self, Presence};
@@ -79,11 +79,6 @@ pub async fn mend(path: impl AsRef<Path>) -> Result<Mended, StoreError> {
         after = look(&path, ours, &mut presence, true).await?;
     }
     Ok(Mended { before, remedy, saved, set_aside, after })
-}
-
-/// Puts a new database in the place of one whose write-ahead log has more than SQLite reads of it. Nobody else has it open.
-pub(super) async fn rejoin(path: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    Ok(salvage::salvage(path).await?.set_aside)
 }
 
 /// Returns the path of a file that exists, without links.

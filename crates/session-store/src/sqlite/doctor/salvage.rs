@@ -76,20 +76,6 @@ pub(super) async fn salvage(database: &Path) -> Result<Salvaged, StoreError> {
     Ok(Salvaged { saved, set_aside: change_places(database, &path)? })
 }
 
-/// Returns whether what SQLite reads is more than any other copy has.
-pub(in crate::sqlite) async fn gains(database: &Path) -> Result<bool, StoreError> {
-    let folder = fresh_workshop(database)?;
-    let mut best = BTreeMap::new();
-    for (place, view) in VIEWS.into_iter().take(2).enumerate() {
-        if let Some(mut copy) = view.open(database, &folder).await? {
-            compare(&mut copy, place, &mut best).await;
-            let _ = copy.connection.close().await;
-        }
-    }
-    remove_workshop(&folder)?;
-    Ok(best.values().any(|best| best.view > 0))
-}
-
 /// Makes the folder anew. What a mending that was cut off has left in it are copies.
 fn fresh_workshop(database: &Path) -> Result<PathBuf, StoreError> {
     let folder = workshop(database);
