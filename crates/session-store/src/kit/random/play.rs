@@ -211,22 +211,24 @@ impl<'a> Side<'a> {
     }
 
     async fn free(&mut self, number: u64, slot: char) -> Answer {
-        let Some((lease, door)) = self.leases.remove(&(number, slot)) else {
+        let Some((lease, _)) = self.leases.remove(&(number, slot)) else {
             return Ok("no lease".to_owned());
         };
         let token = lease.token();
         drop(lease);
-        let store = self.store(door)?;
         let until = Instant::now() + self.patience / 2;
-        // A store may take its time to give a lease up.
-        while let Ok(Some(holder)) = store.holder(&session(number)).await {
-            if holder.token != token {
-                break;
+        // A store may take its time to give a lease up, and others to hear of it.
+        for door in 0..self.doors.len() {
+            let store = self.store(door)?;
+            while let Ok(Some(holder)) = store.holder(&session(number)).await {
+                if holder.token != token {
+                    break;
+                }
+                if Instant::now() > until {
+                    return Ok("a lease that was dropped is still held".to_owned());
+                }
+                waiting::pause(Duration::from_millis(2)).await;
             }
-            if Instant::now() > until {
-                return Ok("a lease that was dropped is still held".to_owned());
-            }
-            waiting::pause(Duration::from_millis(2)).await;
         }
         Ok("free".to_owned())
     }
