@@ -32,6 +32,7 @@ pub(super) async fn live(plan: Plan, chance: &mut Chance) -> Result<Lived, Strin
         folder,
         handles: Vec::new(),
         struck: Cell::new(0),
+        step_struck: Cell::new(false),
         lived: RefCell::default(),
         made: 0,
     };
@@ -65,6 +66,8 @@ struct World<'a> {
     handles: Vec<SqliteStore>,
     /// How often the fault had struck when we last looked.
     struck: Cell<u64>,
+    /// Whether it has in this step of the life.
+    step_struck: Cell<bool>,
     lived: RefCell<Lived>,
     /// How many sessions were made so far.
     made: u32,
@@ -83,6 +86,7 @@ struct Session {
 }
 
 async fn step(world: &mut World<'_>, sessions: &mut Vec<Session>, chance: &mut Chance) -> Result<(), String> {
+    world.step_struck.set(false);
     let few = sessions.len() < 3;
     let lot = if few { 0 } else { chance.below(100) };
     match lot {
@@ -233,7 +237,9 @@ impl World<'_> {
     /// Returns what the store answered, or nothing if a fault struck and it said so.
     fn answer<T>(&self, answer: Result<T, StoreError>) -> Result<Option<T>, String> {
         let hits = self.recorder.hits();
-        let struck = hits > self.struck.replace(hits);
+        // One fault strikes all who append together, and each of them is told.
+        let struck = self.step_struck.get() | (hits > self.struck.replace(hits));
+        self.step_struck.set(struck);
         if hits >= STRIKES {
             self.recorder.order(None);
             self.struck.set(0);
