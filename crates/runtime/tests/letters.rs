@@ -1,11 +1,11 @@
 //! What others ask of a session that is held.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use expect_test::expect;
 use trunkline_runtime::letters::{MoveAct, Request, Settled, post, settled};
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
-use trunkline_runtime::providers::Turn;
+use trunkline_runtime::providers::{ErrorKind, ProviderError, Turn};
 use trunkline_runtime::resolve_queue::{ProposalId, Verdict};
 use trunkline_runtime::session_store::{
     InboxId, LetterState, MemoryStore, SessionId, SessionStore, StoreError, export, import,
@@ -66,9 +66,10 @@ async fn a_prompt_left_by_another_joins_the_run() {
 }
 
 #[tokio::test]
-async fn a_cancel_left_by_another_ends_the_turn_and_an_old_one_does_not() {
-    let mut story = begin(vec![Turn::say("I am").hang(), Turn::say("done")]).await;
+async fn a_cancel_left_by_another_ends_the_turn_and_one_for_the_writer_before_does_not() {
+    let story = begin(vec![Turn::say("I am").hang(), Turn::say("done")]).await;
     leave(&story, Request::Cancel).await;
+    let mut story = story.restart().await;
     let (store, id) = (story.store(), story.id());
     let log = async || store.load(&id).await.unwrap();
     let other = async {
@@ -84,6 +85,46 @@ async fn a_cancel_left_by_another_ends_the_turn_and_an_old_one_does_not() {
     assert!(matches!(settled, Settled::Done { .. }), "{settled:?}");
     let mut story = story.restart().await;
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");
+}
+
+#[tokio::test]
+async fn a_cancel_that_comes_before_the_writer_has_begun_its_turn_is_not_lost() {
+    let mut story = begin(vec![Turn::say("done"), Turn::say("more")]).await;
+    // Whoever asks sees that somebody holds the session, and not how far that one is.
+    let letter = leave(&story, Request::Cancel).await;
+    assert_eq!(stop_line(&story.prompt("go").await), "cancelled");
+    assert_eq!(story.world.requests.lock().unwrap().len(), 0, "no model was asked");
+    assert!(matches!(settled(&*story.store, &story.id(), letter).await, Ok(Settled::Done { .. })));
+    // Once; what was asked for is still there to be done.
+    story.cancel = Cancel::new();
+    assert_eq!(stop_line(&story.resume().await), "decided other: answered");
+    // The same between two drives of one writer.
+    leave(&story, Request::Cancel).await;
+    assert_eq!(stop_line(&story.prompt("and").await), "cancelled");
+}
+
+#[tokio::test]
+async fn a_cancel_of_a_turn_that_failed_does_not_end_the_next() {
+    let place: Arc<OnceLock<(Arc<MemoryStore>, SessionId)>> = Arc::default();
+    let asked = Arc::clone(&place);
+    let world = World::default();
+    let agent = world.agent(move |request| {
+        if request.messages.len() > 2 {
+            return Turn::say("done");
+        }
+        // It is left in the moment in which the turn fails, and nobody reads it any more.
+        let (store, id) = asked.get().unwrap().clone();
+        let leaving = async move { post(&*store, &id, &Request::Cancel, Timestamp(1)).await.unwrap() };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        std::thread::spawn(move || runtime.block_on(leaving)).join().unwrap();
+        Turn::new().fail(ProviderError::api(400, ErrorKind::Other, "no"))
+    });
+    let mut story = Story::begin(world, agent).await;
+    place.set((story.store.clone(), story.id())).unwrap();
+    story.prompt("go").await.unwrap_err();
+    assert_eq!(story.store.inbox(&story.id()).await.unwrap().len(), 1);
+    assert_eq!(stop_line(&story.prompt("again").await), "decided other: answered");
+    assert!(story.store.inbox(&story.id()).await.unwrap().is_empty());
 }
 
 #[tokio::test]
