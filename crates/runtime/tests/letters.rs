@@ -1,16 +1,16 @@
 //! What others ask of a session that is held.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use expect_test::expect;
 use trunkline_runtime::letters::{MoveAct, Request, Settled, post, settled};
-use trunkline_runtime::message_tree::{NodeId, Timestamp};
-use trunkline_runtime::providers::{ErrorKind, ProviderError, Turn};
+use trunkline_runtime::message_tree::{NodeId, Origin, Timestamp};
+use trunkline_runtime::providers::{ErrorKind, Provider, ProviderError, Reply, Turn};
 use trunkline_runtime::resolve_queue::{ProposalId, Verdict};
 use trunkline_runtime::session_store::{
     InboxId, LetterState, MemoryStore, SessionId, SessionStore, StoreError, export, import,
 };
-use trunkline_runtime::{Approval, Cancel, RuntimeError, Stop};
+use trunkline_runtime::{Agent, Approval, Cancel, RuntimeError, Stop};
 
 use crate::story::{Story, World, replies, stop_line};
 
@@ -103,28 +103,40 @@ async fn a_cancel_that_comes_before_the_writer_has_begun_its_turn_is_not_lost() 
     assert_eq!(stop_line(&story.prompt("and").await), "cancelled");
 }
 
+/// A service that fails in the moment in which somebody asks to cancel, so that nobody reads that any more.
+struct FailsAtOnce {
+    origin: Origin,
+    store: Arc<MemoryStore>,
+}
+
+#[async_trait::async_trait]
+impl Provider for FailsAtOnce {
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn wire(&self) -> &str {
+        "none"
+    }
+
+    async fn send(&self, _: trunkline_runtime::providers::Request) -> Result<Box<dyn Reply>, ProviderError> {
+        let session = self.store.sessions().await.unwrap().remove(0);
+        post(self.store.as_ref(), &session.id, &Request::Cancel, Timestamp(1)).await.unwrap();
+        Err(ProviderError::api(400, ErrorKind::Other, "no"))
+    }
+}
+
 #[tokio::test]
 async fn a_cancel_of_a_turn_that_failed_does_not_end_the_next() {
-    let place: Arc<OnceLock<(Arc<MemoryStore>, SessionId)>> = Arc::default();
-    let asked = Arc::clone(&place);
-    let world = World::default();
-    let agent = world.agent(move |request| {
-        if request.messages.len() > 2 {
-            return Turn::say("done");
-        }
-        // It is left in the moment in which the turn fails, and nobody reads it any more.
-        let (store, id) = asked.get().unwrap().clone();
-        let leaving = async move { post(&*store, &id, &Request::Cancel, Timestamp(1)).await.unwrap() };
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        std::thread::spawn(move || runtime.block_on(leaving)).join().unwrap();
-        Turn::new().fail(ProviderError::api(400, ErrorKind::Other, "no"))
-    });
-    let mut story = Story::begin(world, agent).await;
-    place.set((story.store.clone(), story.id())).unwrap();
-    story.prompt("go").await.unwrap_err();
-    assert_eq!(story.store.inbox(&story.id()).await.unwrap().len(), 1);
-    assert_eq!(stop_line(&story.prompt("again").await), "decided other: answered");
-    assert!(story.store.inbox(&story.id()).await.unwrap().is_empty());
+    let store = Arc::new(MemoryStore::new());
+    let origin = Origin { provider: "none".to_owned(), model: "none".to_owned() };
+    let agent = Agent::builder(FailsAtOnce { origin, store: Arc::clone(&store) }).build().unwrap();
+    let mut session = agent.start(store.clone(), "a story", None).await.unwrap();
+    for attempt in 1..=3 {
+        let failed = session.prompt("go", &Cancel::new()).await;
+        assert!(matches!(failed, Err(RuntimeError::Provider(_))), "attempt {attempt}: {failed:?}");
+        assert_eq!(store.inbox(session.id()).await.unwrap().len(), 1, "those before were put aside");
+    }
 }
 
 #[tokio::test]
