@@ -36,7 +36,8 @@ pub enum Request {
         /// The words.
         text: String,
     },
-    /// End the present turn.
+    /// End the present turn. If none goes on though somebody holds the session, the one that begins next: a run that has
+    /// just started is stopped too.
     Cancel,
     /// Decide on a proposal.
     #[cfg(feature = "resolve-queue")]
@@ -229,15 +230,22 @@ async fn look(
     Ok((now, store.holder(session).await?, store.inbox(session).await?))
 }
 
-fn newest(inbox: &[Letter]) -> Option<InboxId> {
+pub(crate) fn newest(inbox: &[Letter]) -> Option<InboxId> {
     inbox.iter().map(|letter| letter.id).max()
 }
 
 impl Session {
-    /// Consumes what asks to end a turn, when no turn goes on.
-    pub(crate) async fn take_cancels(&mut self) -> Result<(), RuntimeError> {
+    /// Remembers what has been left until now: a cancel among it is not for a turn that begins later.
+    pub(crate) async fn look_at_inbox(&mut self) -> Result<(), RuntimeError> {
+        // Those that were consumed meanwhile do not count, and what was old stays old.
+        self.old = self.old.max(newest(&self.store.inbox(self.lease.session()).await?));
+        Ok(())
+    }
+
+    /// Consumes what asked to end a turn that is over.
+    pub(crate) async fn take_old_cancels(&mut self) -> Result<(), RuntimeError> {
         for letter in self.store.inbox(self.lease.session()).await? {
-            if letter.kind == CANCEL {
+            if letter.kind == CANCEL && Some(letter.id) <= self.old {
                 self.take_cancel(&letter).await?;
             }
         }

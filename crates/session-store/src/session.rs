@@ -232,8 +232,12 @@ impl Header {
 pub struct Amend {
     /// The title.
     pub title: Option<String>,
-    /// All tags.
+    /// All tags. Whoever means to change some of them says which, below: what others add meanwhile stays.
     pub tags: Option<BTreeSet<String>>,
+    /// Tags that it is not to have; no error if it has none of them.
+    pub remove_tags: BTreeSet<String>,
+    /// Tags that it is to have besides those that it has; these win over `remove_tags`.
+    pub add_tags: BTreeSet<String>,
     /// Whether it is archived.
     pub archived: Option<bool>,
 }
@@ -249,6 +253,16 @@ impl Amend {
         Amend { tags: Some(tags.into_iter().map(Into::into).collect()), ..Amend::default() }
     }
 
+    /// Returns a change that adds tags to those that the session has then.
+    pub fn add_tags<T: Into<String>>(tags: impl IntoIterator<Item = T>) -> Self {
+        Amend { add_tags: tags.into_iter().map(Into::into).collect(), ..Amend::default() }
+    }
+
+    /// Returns a change that takes tags off.
+    pub fn remove_tags<T: Into<String>>(tags: impl IntoIterator<Item = T>) -> Self {
+        Amend { remove_tags: tags.into_iter().map(Into::into).collect(), ..Amend::default() }
+    }
+
     /// Returns a change into the archive or out of it.
     pub fn archived(archived: bool) -> Self {
         Amend { archived: Some(archived), ..Amend::default() }
@@ -262,6 +276,8 @@ impl Amend {
         if let Some(tags) = self.tags {
             info.tags = tags;
         }
+        info.tags.retain(|tag| !self.remove_tags.contains(tag));
+        info.tags.extend(self.add_tags);
         if let Some(archived) = self.archived {
             info.archived = archived;
         }
@@ -273,7 +289,8 @@ impl Amend {
     ///
     /// [`StoreError::Body`] if a word has a NUL.
     pub fn check(&self, session: &SessionId) -> Result<(), StoreError> {
-        let mut words = self.title.iter().chain(self.tags.iter().flatten());
+        let tags = self.tags.iter().flatten().chain(&self.remove_tags).chain(&self.add_tags);
+        let mut words = self.title.iter().chain(tags);
         let checked = words.try_for_each(|word| check_name(word));
         checked.map_err(|reason| StoreError::body(session, "title", reason))
     }

@@ -107,7 +107,8 @@ pub trait SessionStore: Send + Sync {
     /// None of its own.
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError>;
 
-    /// Changes how a session is called and listed. Needs no lease: it is not part of the log.
+    /// Changes how a session is called and listed, in one step: two who change it at once both have their effect. Needs no
+    /// lease: it is not part of the log.
     ///
     /// # Errors
     ///

@@ -51,6 +51,22 @@ pub(super) async fn poll_once<T>(what: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
+/// Polls all of them in turn until each has ended, and returns what they gave, in their order.
+pub(super) async fn at_once<T>(what: Vec<Pin<Box<dyn Future<Output = T> + Send + '_>>>) -> Vec<T> {
+    let mut rest: Vec<_> = what.into_iter().map(Some).collect();
+    let mut ended: Vec<Option<T>> = rest.iter().map(|_| None).collect();
+    std::future::poll_fn(|context| {
+        for (what, end) in rest.iter_mut().zip(&mut ended) {
+            if let Some(Poll::Ready(value)) = what.as_mut().map(|what| what.as_mut().poll(context)) {
+                (*what, *end) = (None, Some(value));
+            }
+        }
+        if rest.iter().all(Option::is_none) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    ended.into_iter().flatten().collect()
+}
+
 /// Becomes ready after a while; its thread ends when it is dropped.
 struct Alarm {
     shared: Arc<(Mutex<Bell>, Condvar)>,

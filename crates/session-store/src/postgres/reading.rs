@@ -1,6 +1,6 @@
 //! What is read, and the small writes that need no lease.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sqlx::postgres::PgRow;
@@ -175,11 +175,19 @@ impl Inner {
     }
 
     pub(super) async fn amend(self: &Arc<Self>, session: &SessionId, amend: Amend) -> Result<(), StoreError> {
-        let sql = "UPDATE @sessions SET title = coalesce($2, title), tags = coalesce($3, tags),
-                       archived = coalesce($4, archived)
+        // Whoever waited for another change of the row computes on what that one has left.
+        let sql = "UPDATE @sessions SET title = coalesce($2, title), archived = coalesce($4, archived), tags = ARRAY(
+                       SELECT tag FROM unnest(coalesce($3, tags)) AS tag WHERE tag <> ALL ($5::text[])
+                       UNION SELECT unnest($6::text[]))
                    WHERE session = $1::uuid AND complete RETURNING 1";
-        let tags: Option<Vec<&String>> = amend.tags.as_ref().map(|tags| tags.iter().collect());
-        let bind = || Bind::new().session(session).with(&amend.title).with(tags.clone()).with(amend.archived);
+        let list = |tags: &BTreeSet<String>| tags.iter().cloned().collect::<Vec<String>>();
+        let tags = amend.tags.as_ref().map(list);
+        let (removed, added) = (list(&amend.remove_tags), list(&amend.add_tags));
+        let bind = || {
+            let bind =
+                Bind::new().session(session).with(&amend.title).with(tags.clone()).with(amend.archived);
+            bind.with(removed.clone()).with(added.clone())
+        };
         let found = self.query(sql, bind).await?;
         found.first().map(drop).ok_or_else(|| unknown(session))
     }

@@ -1,6 +1,6 @@
 //! The store's operations on SQLite.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -225,10 +225,17 @@ impl SessionStore for SqliteStore {
         let session = session.clone();
         let write = self.line.write(Durability::Flushed, move |connection, path| {
             Box::pin(async move {
-                let query = "UPDATE sessions SET title = ifnull(?, title), tags = ifnull(?, tags),
-                                 archived = ifnull(?, archived) WHERE id = ? AND whole";
-                let tags = amend.tags.map(|tags| serde_json::to_string(&tags).expect("words are JSON"));
-                let query = sqlx::query(query).bind(amend.title).bind(tags).bind(amend.archived);
+                let json = |tags: &BTreeSet<String>| serde_json::to_string(tags).expect("words are JSON");
+                let query = "UPDATE sessions SET title = ifnull(?1, title), archived = ifnull(?2, archived),
+                                 tags = CASE WHEN ?4 = '[]' AND ?5 = '[]' THEN ifnull(?3, tags) ELSE (
+                                     SELECT json_group_array(value) FROM (
+                                         SELECT value FROM json_each(ifnull(?3, tags))
+                                         WHERE value NOT IN (SELECT value FROM json_each(?4))
+                                         UNION SELECT value FROM json_each(?5))) END
+                             WHERE id = ?6 AND whole";
+                let query = sqlx::query(query).bind(amend.title).bind(amend.archived);
+                let query = query.bind(amend.tags.as_ref().map(json));
+                let query = query.bind(json(&amend.remove_tags)).bind(json(&amend.add_tags));
                 let done = query.bind(session.as_str()).execute(connection).await;
                 match done.map_err(|error| super::store_error(path, error))?.rows_affected() {
                     0 => Err(StoreError::UnknownSession { session }),

@@ -60,6 +60,7 @@ pub(crate) enum Flaw {
     UnknownIsEmpty,
     SortsByName,
     ForgetsTags,
+    LosesTagsOfOthers,
     DeletesNothing,
     DeletesWhatIsWritten,
     DeletesTheNextToo,
@@ -121,6 +122,19 @@ pub(crate) fn at_once<T>(what: impl Future<Output = T>) -> T {
         Poll::Ready(value) => value,
         Poll::Pending => panic!("memory waited"),
     }
+}
+
+/// Lets everybody else go on.
+async fn others_first() {
+    let mut yielded = false;
+    future::poll_fn(|context| {
+        context.waker().wake_by_ref();
+        match std::mem::replace(&mut yielded, true) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
+    .await;
 }
 
 fn note(record: &mut Record, change: impl Fn(&mut trunkline_session_store::Note)) {
@@ -239,15 +253,7 @@ impl SessionStore for Flawed {
             StopsWithItsCaller if batch.records.len() == 2 => {
                 let second = batch.records.pop();
                 let first = self.inner.append(lease, batch.clone()).await?;
-                let mut yielded = false;
-                future::poll_fn(|context| {
-                    context.waker().wake_by_ref();
-                    match std::mem::replace(&mut yielded, true) {
-                        true => Poll::Ready(()),
-                        false => Poll::Pending,
-                    }
-                })
-                .await;
+                others_first().await;
                 let info = self.inner.info(session).await?;
                 batch.records = second.into_iter().collect();
                 batch.consumed.clear();
@@ -355,6 +361,13 @@ impl SessionStore for Flawed {
     async fn amend(&self, session: &SessionId, mut amend: Amend) -> Result<(), StoreError> {
         if self.has(ForgetsTags) {
             amend.tags = None;
+        }
+        if self.has(LosesTagsOfOthers) {
+            let mut info = self.inner.info(session).await?;
+            others_first().await;
+            amend.check(session)?;
+            amend.clone().apply(&mut info);
+            (amend.tags, amend.remove_tags, amend.add_tags) = (Some(info.tags), [].into(), [].into());
         }
         self.inner.amend(session, amend).await
     }

@@ -80,6 +80,7 @@ mutants! {
     a_session_that_is_not_named_is_seen: UnknownIsEmpty breaks Named
     a_list_in_another_order_is_seen: SortsByName breaks Listed
     tags_that_are_forgotten_are_missed: ForgetsTags breaks Listed
+    tags_that_two_add_at_once_and_one_loses_are_missed: LosesTagsOfOthers breaks Listed
     a_session_that_stays_is_seen: DeletesNothing breaks Deleted
     a_session_that_was_deleted_under_its_writer_is_missed: DeletesWhatIsWritten breaks Deleted
     a_session_that_was_deleted_too_is_missed: DeletesTheNextToo breaks Deleted

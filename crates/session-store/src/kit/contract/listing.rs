@@ -6,6 +6,7 @@ use trunkline_message_tree::Timestamp;
 
 use super::super::made::*;
 use super::super::verdict::Verdict;
+use super::super::waiting::at_once;
 use super::{Bench, checks};
 use crate::{Amend, Collected, NoteQuery, Record, StoreError};
 
@@ -13,6 +14,7 @@ checks! {
     Listed the_session_updated_last_is_listed_first
     Listed a_session_is_called_what_it_was_amended_to
     Listed info_counts_what_the_log_has
+    Listed tags_that_many_add_at_once_are_all_there
     Named a_session_is_made_once
     Deleted a_deleted_session_is_gone_with_all_that_it_had
     Deleted a_session_that_is_being_written_is_not_deleted
@@ -68,7 +70,23 @@ async fn a_session_is_called_what_it_was_amended_to(bench: &mut Bench) -> Verdic
     same!("the list", one.sessions().await?, [expected.clone()]);
     two.amend(&session(1), Amend::default()).await?;
     same!("no change", one.info(&session(1)).await?, expected);
-    for amend in [Amend::title("a\0b"), Amend::tags(["good", "\0"])] {
+    two.amend(&session(1), Amend::add_tags(["c", "a"])).await?;
+    two.amend(&session(1), Amend::remove_tags(["b", "never there"])).await?;
+    expected.tags.insert("c".to_owned());
+    expected.tags.remove("b");
+    same!("one more tag and one less", one.info(&session(1)).await?, expected);
+    let mut all = Amend::tags(["x", "y"]);
+    (all.remove_tags, all.add_tags) = (["x", "z"].map(str::to_owned).into(), ["z".to_owned()].into());
+    two.amend(&session(1), all).await?;
+    expected.tags = BTreeSet::from(["y", "z"].map(str::to_owned));
+    same!("all tags, without one and with another", one.info(&session(1)).await?, expected);
+    let words = [
+        Amend::title("a\0b"),
+        Amend::tags(["good", "\0"]),
+        Amend::add_tags(["\0"]),
+        Amend::remove_tags(["\0"]),
+    ];
+    for amend in words {
         refused!("a NUL", two.amend(&session(1), amend).await, StoreError::Body { .. });
     }
     same!("after refusals", one.info(&session(1)).await?, expected);
@@ -77,6 +95,27 @@ async fn a_session_is_called_what_it_was_amended_to(bench: &mut Bench) -> Verdic
     two.amend(&session(1), Amend::title("")).await?;
     (expected.title, expected.tags, expected.archived) = (String::new(), BTreeSet::new(), false);
     same!("nothing left", one.info(&session(1)).await?, expected);
+    Ok(())
+}
+
+async fn tags_that_many_add_at_once_are_all_there(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    one.amend(&session(1), Amend::tags(["old", "gone"])).await?;
+    let names: Vec<String> = (0..16).map(|number| format!("tag {number}")).collect();
+    let id = session(1);
+    let mut changes: Vec<_> = names
+        .iter()
+        .zip([&one, &two].into_iter().cycle())
+        .map(|(name, store)| store.amend(&id, Amend::add_tags([name])))
+        .collect();
+    changes.push(two.amend(&id, Amend::remove_tags(["gone"])));
+    for done in at_once(changes).await {
+        done?;
+    }
+    let mut expected: BTreeSet<String> = names.into_iter().collect();
+    expected.insert("old".to_owned());
+    same!("the tags", one.info(&session(1)).await?.tags, expected);
     Ok(())
 }
 

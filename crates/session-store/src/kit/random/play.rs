@@ -324,6 +324,8 @@ fn amend(how: u64) -> Amend {
         4 => Amend::tags([""; 0]),
         5 => Amend::archived(true),
         6 => Amend::archived(false),
+        7 => Amend::add_tags(["c", "a", ""]),
+        8 => Amend::remove_tags(["a", "c"]),
         _ => Amend::default(),
     }
 }
