@@ -425,15 +425,20 @@ impl Session {
         self.state.resolve.queue.get(id).is_some_and(|entry| entry.decision.is_some())
     }
 
-    /// Puts aside for good whatever waits: neither its preview nor its approval was made here.
+    /// Puts aside for good whatever waits or could come back: neither its preview nor its approval was made here.
     pub(crate) async fn take_distrust(&mut self, letter: InboxId) -> Result<(), RuntimeError> {
         let at = self.settings().now();
         let mut chain = Chain::new(self);
-        let waiting: Vec<ProposalId> = chain.queue.unsettled().map(|entry| entry.id).collect();
+        let waiting: Vec<(ProposalId, At)> =
+            chain.queue.unsettled().map(|entry| (entry.id, entry.state)).collect();
         let mut dropped = Vec::new();
-        for id in waiting {
+        for (id, state) in waiting {
+            if state == At::Unknown {
+                // Looked up in the files it could only be offered again.
+                chain.push(chain.queue.recover(id, Observation::Unclear, harness(), at.0))?;
+            }
             let cause = Supersession::BranchLeft { by: resolve::IMPORT.to_owned() };
-            // What is in flight or unknown is looked up in the files, and comes here as something else.
+            // What was in flight has been looked up in the files before, and comes here as something else.
             if let Ok(event) = chain.queue.supersede(id, cause, at.0) {
                 chain.push(Ok(event))?;
                 dropped.push(id.to_string());
@@ -447,9 +452,7 @@ impl Session {
             );
             chain.records.extend(self.telling(&text)?);
         }
-        if chain.records.is_empty() {
-            chain.records.push(journal::letter_taken(letter, letters::DISTRUST, at));
-        }
+        chain.records.push(resolve::distrusted(letter, at));
         self.commit(chain.records, Some(letter)).await
     }
 
