@@ -235,6 +235,29 @@ async fn approvals_that_came_with_an_import_are_void_before_anything_else_happen
 }
 
 #[tokio::test]
+async fn what_came_with_an_import_stays_put_aside_and_what_is_proposed_here_comes_back() {
+    let edit = |path| Turn::new().call("c1", "edit", &serde_json::json!({ "path": path, "text": "new" }));
+    let mut story = begin(vec![edit("a"), edit("b"), Turn::say("done")]).await;
+    story.prompt("go").await.unwrap();
+    // The branch was left before the session was brought here.
+    story.session.revert(NodeId::ROOT, None).await.unwrap();
+    leave(&story, Request::Distrust).await;
+    let mut story = story.restart().await;
+    story.session.undo().await.unwrap();
+    story.session.redo().await.unwrap();
+    story.session.undo().await.unwrap();
+    let state = |story: &Story, id| story.session.proposals().get(ProposalId(id)).unwrap().state.to_string();
+    assert_eq!(state(&story, 1), "superseded");
+    // Its own proposals are as ever, also for whoever reads the log anew.
+    story.prompt("and b").await.unwrap();
+    let mut story = story.restart().await;
+    story.session.revert(NodeId::ROOT, None).await.unwrap();
+    assert_eq!(state(&story, 2), "superseded");
+    story.session.undo().await.unwrap();
+    assert_eq!((state(&story, 1).as_str(), state(&story, 2).as_str()), ("superseded", "stale"));
+}
+
+#[tokio::test]
 async fn whoever_left_a_letter_learns_whether_it_took_effect_or_why_not() {
     let edit = Turn::new().call("c1", "edit", &serde_json::json!({ "path": "a", "text": "new" }));
     let mut story = begin(vec![edit, Turn::say("done")]).await;
