@@ -21,6 +21,11 @@ pub(crate) enum Flaw {
     ForgetsLongBatches,
     KeepsTheFirstOfARefusedBatch,
     StopsWithItsCaller,
+    StopsOnItsWay,
+    KeepsAbandonedLeases,
+    RestoresInSteps,
+    DeletesInSteps,
+    PostsForEver,
     AcceptsStaleBatches,
     AcceptsAnEmptyStaleBatch,
     TrimsBodies,
@@ -73,6 +78,8 @@ pub(crate) enum Flaw {
     Panics,
 }
 
+use super::steps;
+
 use Flaw::*;
 
 /// The memory store with a flaw.
@@ -86,6 +93,7 @@ pub(crate) struct Flawed {
 #[derive(Default)]
 pub(crate) struct Shared {
     appending: AtomicBool,
+    posting: AtomicBool,
     counter: AtomicU64,
 }
 
@@ -134,6 +142,7 @@ impl SessionStore for Flawed {
     async fn restore(&self, mut restoring: Restoring<'_>) -> Result<SessionInfo, ImportError> {
         let id = restoring.session().clone();
         match self.flaw {
+            RestoresInSteps => return steps::restore(&self.inner, restoring).await,
             RestoresOver => {
                 let _ = self.inner.delete(&id).await;
             }
@@ -168,7 +177,10 @@ impl SessionStore for Flawed {
 
     async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError> {
         let claim = if self.has(TwoWriters) { Claim::TakeOver } else { claim };
-        let lease = self.inner.claim(session, claim).await;
+        let lease = match self.flaw {
+            KeepsAbandonedLeases => steps::claim(&self.inner, session, claim).await,
+            _ => self.inner.claim(session, claim).await,
+        };
         match self.flaw {
             TokensStay => lease.map(|lease| Lease::new(session.clone(), 1, lease)),
             // The lease outlives what the caller holds, until somebody asks whether it is free.
@@ -237,21 +249,12 @@ impl SessionStore for Flawed {
                     .await?;
             }
             StopsWithItsCaller if batch.records.len() == 2 => {
-                let second = batch.records.pop();
-                let first = self.inner.append(lease, batch.clone()).await?;
-                let mut yielded = false;
-                future::poll_fn(|context| {
-                    context.waker().wake_by_ref();
-                    match std::mem::replace(&mut yielded, true) {
-                        true => Poll::Ready(()),
-                        false => Poll::Pending,
-                    }
-                })
-                .await;
-                let info = self.inner.info(session).await?;
-                batch.records = second.into_iter().collect();
-                batch.consumed.clear();
-                (batch.expected_seq, batch.expected_head) = (first.seq, info.head);
+                return steps::append(&self.inner, lease, batch).await;
+            }
+            StopsOnItsWay if batch.records.len() == 2 => {
+                // As for a connection, before it does anything.
+                steps::a_moment().await;
+                return steps::append(&self.inner, lease, batch).await;
             }
             LosesWhatCollides => {
                 if self.shared.appending.swap(true, Ordering::SeqCst) {
@@ -361,6 +364,7 @@ impl SessionStore for Flawed {
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
         match self.flaw {
+            DeletesInSteps => steps::delete(&self.inner, session).await,
             DeletesNothing => self.inner.info(session).await.map(drop),
             DeletesWhatIsWritten => {
                 if self.inner.holder(session).await?.is_some() {
@@ -386,7 +390,12 @@ impl SessionStore for Flawed {
         body: &str,
         at: Timestamp,
     ) -> Result<InboxId, StoreError> {
-        let id = self.inner.post(session, kind, body, at).await?;
+        if self.has(PostsForEver) {
+            steps::turn(&self.shared.posting).await;
+        }
+        let id = self.inner.post(session, kind, body, at).await;
+        self.shared.posting.store(false, Ordering::SeqCst);
+        let id = id?;
         Ok(if self.has(NamesLettersTwice) { InboxId(1) } else { id })
     }
 
