@@ -65,8 +65,8 @@ pub(crate) async fn restore(
     }
     let header = Header::of(&restoring.info());
     let id = header.id.clone();
-    if store.info(&id).await.is_err() {
-        only_the_root(store, &header, &rows).await?;
+    // What is wrong is told as ever.
+    if store.info(&id).await.is_err() && only_the_root(store, &header, &rows).await.is_ok() {
         a_moment().await;
         store.delete(&id).await?;
     }

@@ -179,8 +179,8 @@ async fn free_soon(bench: &Bench, store: &Store, session: &SessionId) -> Result<
 
 async fn an_abandoned_restore_is_there_whole_or_not_at_all(bench: &mut Bench) -> Verdict {
     let (one, two) = bench.stores()?;
-    // More than one chunk.
-    let large = "x".repeat(5 * 1024 * 1024);
+    // A little more than a chunk: a chunk ends behind the record that brings it to 4 MiB, and one comes after it.
+    let large = "x".repeat(4 * 1024 * 1024);
     let mut calls = Calls::default();
     while calls.next() {
         let id = session(calls.number());
@@ -214,8 +214,7 @@ async fn an_abandoned_restore_is_there_whole_or_not_at_all(bench: &mut Bench) ->
                 Err(error) => return Err(error.into()),
             }
         }
-        ensure!(all(&*one, &id).await? == kept, "what was restored again has other records");
-        same!("where it is", one.verify(&id).await?.digest, whole.digest);
+        same!("the digest of what was restored again", one.verify(&id).await?.digest, whole.digest);
         // None of what was dropped takes it away again.
         one.collect(false).await?;
         same!("what is there at the end", two.info(&id).await?, whole);
