@@ -43,10 +43,20 @@ pub(super) async fn pause(duration: Duration) {
 
 /// Polls once; what was not ready then is dropped.
 pub(super) async fn poll_once<T>(what: impl Future<Output = T>) -> Option<T> {
-    let mut what = pin!(what);
-    std::future::poll_fn(|context| match what.as_mut().poll(context) {
-        Poll::Ready(value) => Poll::Ready(Some(value)),
-        Poll::Pending => Poll::Ready(None),
+    poll_times(1, pin!(what)).await
+}
+
+/// Polls so many times, whenever it is woken, and returns what it gives, if it is ready by then.
+pub(super) async fn poll_times<T>(times: u32, mut what: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    let mut left = times;
+    std::future::poll_fn(|context| {
+        let Some(less) = left.checked_sub(1) else { return Poll::Ready(None) };
+        left = less;
+        match what.as_mut().poll(context) {
+            Poll::Ready(value) => Poll::Ready(Some(value)),
+            Poll::Pending if left == 0 => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
     })
     .await
 }

@@ -21,6 +21,11 @@ pub(crate) enum Flaw {
     ForgetsLongBatches,
     KeepsTheFirstOfARefusedBatch,
     StopsWithItsCaller,
+    StopsOnItsWay,
+    KeepsAbandonedLeases,
+    RestoresInSteps,
+    DeletesInSteps,
+    PostsForEver,
     AcceptsStaleBatches,
     AcceptsAnEmptyStaleBatch,
     TrimsBodies,
@@ -75,6 +80,8 @@ pub(crate) enum Flaw {
     Panics,
 }
 
+use super::steps;
+
 use Flaw::*;
 
 /// The memory store with a flaw.
@@ -88,6 +95,7 @@ pub(crate) struct Flawed {
 #[derive(Default)]
 pub(crate) struct Shared {
     appending: AtomicBool,
+    posting: AtomicBool,
     counter: AtomicU64,
 }
 
@@ -149,6 +157,7 @@ impl SessionStore for Flawed {
     async fn restore(&self, mut restoring: Restoring<'_>) -> Result<SessionInfo, ImportError> {
         let id = restoring.session().clone();
         match self.flaw {
+            RestoresInSteps => return steps::restore(&self.inner, restoring).await,
             RestoresOver => {
                 let _ = self.inner.delete(&id).await;
             }
@@ -195,7 +204,10 @@ impl SessionStore for Flawed {
 
     async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError> {
         let claim = if self.has(TwoWriters) { Claim::TakeOver } else { claim };
-        let lease = self.inner.claim(session, claim).await;
+        let lease = match self.flaw {
+            KeepsAbandonedLeases => steps::claim(&self.inner, session, claim).await,
+            _ => self.inner.claim(session, claim).await,
+        };
         match self.flaw {
             TokensStay => lease.map(|lease| Lease::new(session.clone(), 1, lease)),
             // The lease outlives what the caller holds, until somebody asks whether it is free.
@@ -264,13 +276,12 @@ impl SessionStore for Flawed {
                     .await?;
             }
             StopsWithItsCaller if batch.records.len() == 2 => {
-                let second = batch.records.pop();
-                let first = self.inner.append(lease, batch.clone()).await?;
-                others_first().await;
-                let info = self.inner.info(session).await?;
-                batch.records = second.into_iter().collect();
-                batch.consumed.clear();
-                (batch.expected_seq, batch.expected_head) = (first.seq, info.head);
+                return steps::append(&self.inner, lease, batch).await;
+            }
+            StopsOnItsWay if batch.records.len() == 2 => {
+                // As for a connection, before it does anything.
+                steps::a_moment().await;
+                return steps::append(&self.inner, lease, batch).await;
             }
             LosesWhatCollides => {
                 if self.shared.appending.swap(true, Ordering::SeqCst) {
@@ -387,6 +398,7 @@ impl SessionStore for Flawed {
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
         match self.flaw {
+            DeletesInSteps => steps::delete(&self.inner, session).await,
             DeletesNothing => self.inner.info(session).await.map(drop),
             DeletesWhatIsWritten => {
                 if self.inner.holder(session).await?.is_some() {
@@ -412,7 +424,12 @@ impl SessionStore for Flawed {
         body: &str,
         at: Timestamp,
     ) -> Result<InboxId, StoreError> {
-        let id = self.inner.post(session, kind, body, at).await?;
+        if self.has(PostsForEver) {
+            steps::turn(&self.shared.posting).await;
+        }
+        let id = self.inner.post(session, kind, body, at).await;
+        self.shared.posting.store(false, Ordering::SeqCst);
+        let id = id?;
         Ok(if self.has(NamesLettersTwice) { InboxId(1) } else { id })
     }
 

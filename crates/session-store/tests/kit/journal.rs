@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -34,11 +34,21 @@ pub(crate) enum Flaw {
     ForgetsLetters,
     /// What another version wrote is read with other titles.
     ReadsOtherTitles,
+    /// Whenever it is opened the file is written anew, batch by batch.
+    RewritesItself,
+    /// After a writer died in the middle of a write, no other writer gets in.
+    LocksOutTheNext,
+    /// The medium that should fail does not.
+    NeverFails,
+    /// The writer that should die before a write does not.
+    NeverDies,
+    /// It dies before it does anything.
+    DiesAtOnce,
 }
 
 impl Flaw {
     /// All of them, by their numbers.
-    pub(crate) const ALL: [Flaw; 8] = [
+    pub(crate) const ALL: [Flaw; 13] = [
         Flaw::Nothing,
         Flaw::SaysMoreThanItDoes,
         Flaw::WritesInParts,
@@ -47,6 +57,11 @@ impl Flaw {
         Flaw::TellsOtherwise,
         Flaw::ForgetsLetters,
         Flaw::ReadsOtherTitles,
+        Flaw::RewritesItself,
+        Flaw::LocksOutTheNext,
+        Flaw::NeverFails,
+        Flaw::NeverDies,
+        Flaw::DiesAtOnce,
     ];
 }
 
@@ -70,6 +85,8 @@ struct Medium {
     /// How many writes there were.
     writes: u64,
     dies_after: Option<u64>,
+    /// A file that is there after a death in the middle of a write.
+    died: PathBuf,
     flaw: Flaw,
 }
 
@@ -80,7 +97,17 @@ fn io(error: impl std::fmt::Display) -> StoreError {
 impl Medium {
     fn open(path: &Path, flaw: Flaw) -> Result<Self, StoreError> {
         let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io)?;
-        Ok(Medium { file, line: String::new(), fault: None, writes: 0, dies_after: None, flaw })
+        let died = path.with_extension("died");
+        Ok(Medium { file, line: String::new(), fault: None, writes: 0, dies_after: None, died, flaw })
+    }
+
+    /// Puts batches behind everything else, one after the other.
+    fn rewrite(&mut self, entries: &[Value]) -> Result<(), StoreError> {
+        let (batches, others): (Vec<&Value>, _) = entries.iter().partition(|entry| entry["call"] == "append");
+        let others: String = others.iter().map(|entry: &&Value| format!("{entry}\n")).collect();
+        self.file.set_len(0).map_err(io)?;
+        self.file.write_all(others.as_bytes()).map_err(io)?;
+        batches.into_iter().try_for_each(|batch| self.write(batch, Durability::Committed))
     }
 
     /// Reads what is whole and cuts off the rest.
@@ -111,6 +138,7 @@ impl Medium {
         let half = line.as_bytes().split_at(line.len() / 2).0;
         if self.dies_after == Some(writes) {
             self.file.write_all(half).map_err(io)?;
+            File::create(&self.died).map_err(io)?;
             std::process::abort();
         }
         let failure = match (self.fault, self.flaw) {
@@ -195,8 +223,19 @@ impl Journal {
         dies_after: Option<u64>,
     ) -> Result<Self, StoreError> {
         let mut file = Medium::open(path, flaw)?;
-        let memory = at_once(replay(&file.read()?))?;
+        let entries = file.read()?;
+        let memory = at_once(replay(&entries))?;
         (file.fault, file.dies_after) = (fault, dies_after);
+        match flaw {
+            Flaw::RewritesItself => file.rewrite(&entries)?,
+            Flaw::LocksOutTheNext if dies_after.is_some() && file.died.exists() => {
+                return Err(io("somebody else has it open"));
+            }
+            Flaw::NeverFails => file.fault = None,
+            Flaw::NeverDies => file.dies_after = None,
+            Flaw::DiesAtOnce if dies_after.is_some() => std::process::abort(),
+            _ => {}
+        }
         Ok(Journal { inner: Mutex::new(Inner { memory, file }), flaw })
     }
 

@@ -4,6 +4,7 @@ mod flawed;
 mod journal;
 mod killed;
 mod mutants;
+mod steps;
 
 use trunkline_session_store::kit::{self, Handle, Options, Place, Promise, Subject};
 use trunkline_session_store::{Durability, MemoryStore, SessionStore, StoreError};

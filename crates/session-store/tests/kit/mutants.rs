@@ -41,6 +41,11 @@ mutants! {
     a_batch_that_is_forgotten_is_missed: ForgetsLongBatches breaks Kept
     half_of_a_refused_batch_is_seen: KeepsTheFirstOfARefusedBatch breaks Whole
     half_of_an_abandoned_batch_is_seen: StopsWithItsCaller breaks Whole
+    half_of_a_batch_that_was_abandoned_late_is_seen: StopsOnItsWay breaks Whole
+    a_lease_that_nobody_was_given_is_seen: KeepsAbandonedLeases breaks OneWriter
+    half_of_an_abandoned_restore_is_seen: RestoresInSteps breaks Restored
+    half_of_an_abandoned_deletion_is_seen: DeletesInSteps breaks Deleted
+    an_abandoned_letter_that_blocks_all_others_is_noticed: PostsForEver breaks Inbox
     a_stale_batch_that_is_kept_is_seen: AcceptsStaleBatches breaks Expected
     an_empty_stale_batch_that_is_accepted_is_seen: AcceptsAnEmptyStaleBatch breaks Expected
     white_space_that_is_cut_off_is_seen: TrimsBodies breaks Fits
