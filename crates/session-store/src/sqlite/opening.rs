@@ -100,6 +100,10 @@ fn look(path: &Path, opened: &mut Opened) -> Result<(), StoreError> {
         return Ok(());
     }
     // What is whole in it may be what a failed write has left, and its caller was told so: that is not ours to bring back.
+    if !log.exists() {
+        // A connection of ours that is still being closed has moved it into the database since it was read.
+        return Ok(());
+    }
     let number = aside::free_number(path);
     let to = aside::named(path, number, "-wal");
     aside::copy_part(&log, 32, ignored.place, &to)?;
