@@ -1,6 +1,9 @@
 //! Our store on SQLite, with the power cut at every moment of its life.
 
+use expect_test::expect;
+use trunkline_disk::sessions::{self, Plan};
 use trunkline_disk::stories::{self, End, Story};
+use trunkline_disk::{Chance, Failure};
 
 use crate::told;
 
@@ -48,4 +51,23 @@ async fn reads_that_fail_are_told_and_lose_nothing() {
 #[tokio::test]
 async fn files_that_cannot_be_made_or_cut_lose_nothing() {
     keeps_all(stories::SESSIONS_FILES_FAIL).await;
+}
+
+/// Lives without a fault and then reads everything with one, at each read.
+async fn read_badly(failure: Failure) -> String {
+    let plan = Plan { steps: 12, fault: None };
+    let lived = sessions::live(plan, &mut Chance::new(1)).await.unwrap();
+    let answers = lived.read_badly(failure).await.unwrap();
+    println!("{failure:?} at each read: {answers:?}");
+    answers.into_keys().collect::<Vec<_>>().join(", ")
+}
+
+#[tokio::test]
+async fn a_read_that_fails_is_told() {
+    expect!["io"].assert_eq(&read_badly(Failure::Io).await);
+}
+
+#[tokio::test]
+async fn a_read_that_ends_too_early_gives_nothing_that_was_not_written() {
+    expect![""].assert_eq(&read_badly(Failure::Short).await);
 }

@@ -5,6 +5,7 @@
 
 mod life;
 mod look;
+mod reading;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
