@@ -7,12 +7,13 @@ use std::cell::{Cell, RefCell};
 
 use futures_util::future::join_all;
 use tempfile::TempDir;
-use trunkline_message_tree::{Entry, HeadMove, Message, MoveKind, NodeId};
+use trunkline_message_tree::{Entry, Message, NodeId};
 use trunkline_session_store::{
-    Amend, Batch, Blob, Claim, Durability, InboxId, Kept, Lease, MemoryStore, NewSession, Note, Position,
-    Record, SessionId, SessionStore, SqliteStore, StoreError, export, import,
+    Amend, Batch, Claim, Durability, InboxId, Kept, Lease, MemoryStore, NewSession, Note, Position, Record,
+    SessionId, SessionStore, SqliteStore, StoreError, export, import,
 };
 
+use super::turns::{after, is_node, records, text};
 use super::{AT, History, Lived, NAME, Plan, Post, Told, options, words};
 use crate::chance::Chance;
 use crate::disk::Files;
@@ -74,10 +75,10 @@ struct World<'a> {
 }
 
 /// A session as its writer knows it.
-struct Session {
+pub(super) struct Session {
     id: SessionId,
-    at: Position,
-    nodes: u32,
+    pub(super) at: Position,
+    pub(super) nodes: u32,
     /// The handle that holds it, and its lease.
     lease: Option<(usize, Lease)>,
     waiting: Vec<InboxId>,
@@ -139,77 +140,6 @@ async fn step(world: &mut World<'_>, sessions: &mut Vec<Session>, chance: &mut C
         }
     }
     Ok(())
-}
-
-/// What a turn may write: nodes, notes, branches, bytes.
-fn records(session: &Session, chance: &mut Chance) -> Vec<Record> {
-    let (mut head, mut nodes) = (session.at.head, session.nodes);
-    let mut records = Vec::new();
-    for _ in 0..1 + chance.below(4) {
-        let most = [60, 60, 60, 60, 60, 500, 500, 12_000][chance.below(8)];
-        let text = text(chance, most);
-        match chance.below(12) {
-            0 => records.push(Record::Note(Note::new("disk", "plain", AT, format!("\"{text}\"")))),
-            1 => {
-                let key = format!("key {}", chance.below(5));
-                let note = Note::new("disk", "keyed", AT, format!("\"{text}\""));
-                records.push(Record::Note(note.about(key, ["open", "done"][chance.below(2)])));
-            }
-            2 => {
-                let bytes = chance.bytes(most / 3);
-                records.push(Record::Blob(Blob { layer: "disk".into(), kind: "file".into(), at: AT, bytes }));
-            }
-            3 if nodes > 1 => {
-                let to = NodeId::new(u32::try_from(chance.below(nodes as usize - 1)).unwrap_or_default());
-                if to != head {
-                    let kind = MoveKind::PersonRevert;
-                    records.push(Record::Entry(Entry::Move(HeadMove { from: head, to, kind, at: AT })));
-                    head = to;
-                }
-            }
-            _ => {
-                let id = NodeId::new(nodes);
-                let mut message = Message::user(text);
-                message.node = Some(id);
-                records.push(Record::Entry(Entry::Node {
-                    id,
-                    parent: Some(head),
-                    at: AT,
-                    filed: false,
-                    message,
-                }));
-                (head, nodes) = (id, nodes + 1);
-            }
-        }
-    }
-    if records.is_empty() {
-        records.push(Record::Note(Note::new("disk", "plain", AT, "null")));
-    }
-    records
-}
-
-/// Letters and digits. Now and then a large text that is the same again, which the store keeps once.
-fn text(chance: &mut Chance, most: usize) -> String {
-    let mut of = if most > 10_000 && chance.comes(1, 2) { Chance::new(7) } else { chance.fork() };
-    let length = 1 + of.below(most);
-    of.bytes(length.div_ceil(2)).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Where a session is after a batch, and how many nodes it has.
-fn after(session: &Session, records: &[Record]) -> (Position, u32) {
-    let (mut at, mut nodes) = (session.at, session.nodes);
-    for record in records {
-        at.seq += 1;
-        match record {
-            Record::Entry(Entry::Node { id, filed, .. }) => {
-                nodes += 1;
-                at.head = if *filed { at.head } else { *id };
-            }
-            Record::Entry(Entry::Move(head_move)) => at.head = head_move.to,
-            Record::Note(_) | Record::Blob(_) => {}
-        }
-    }
-    (at, nodes)
 }
 
 impl World<'_> {
@@ -554,10 +484,6 @@ impl World<'_> {
         self.history(&session.id, |history| history.records = records);
         Ok(())
     }
-}
-
-fn is_node(record: &Record) -> bool {
-    matches!(record, Record::Entry(Entry::Node { .. }))
 }
 
 impl Session {

@@ -6,6 +6,7 @@
 mod life;
 mod look;
 mod reading;
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
