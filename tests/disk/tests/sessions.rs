@@ -55,7 +55,7 @@ async fn files_that_cannot_be_made_or_cut_lose_nothing() {
 
 /// Lives without a fault and then reads everything with one, at each read.
 async fn read_badly(failure: Failure) -> String {
-    let plan = Plan { steps: 12, fault: None };
+    let plan = Plan { steps: 12, handles: 2, fault: None };
     let lived = sessions::live(plan, &mut Chance::new(1)).await.unwrap();
     let answers = lived.read_badly(failure).await.unwrap();
     println!("{failure:?} at each read: {answers:?}");

@@ -1,5 +1,5 @@
-//! A life of the store: sessions, appends of every durability, letters, branches, deletions, two handles that take over
-//! from each other, and faults.
+//! A life of the store: sessions, appends of every durability, letters, branches, deletions, handles that take over from
+//! each other, and faults.
 //!
 //! What a fault strikes is tried again until it is kept, with the same bytes. So there is one history, whatever failed.
 
@@ -32,6 +32,7 @@ pub(super) async fn live(plan: Plan, chance: &mut Chance) -> Result<Lived, Strin
         recorder: &recorder,
         folder,
         handles: Vec::new(),
+        wanted: plan.handles,
         struck: Cell::new(0),
         step_struck: Cell::new(false),
         lived: RefCell::default(),
@@ -60,11 +61,13 @@ pub(super) async fn live(plan: Plan, chance: &mut Chance) -> Result<Lived, Strin
     Ok(lived)
 }
 
-/// The store with two handles on it, as two processes would have.
+/// The store with the handles on it, as so many processes would have.
 struct World<'a> {
     recorder: &'a Recorder,
     folder: TempDir,
     handles: Vec<SqliteStore>,
+    /// How many there are while it is open.
+    wanted: usize,
     /// How often the fault had struck when we last looked.
     struck: Cell<u64>,
     /// Whether it has in this step of the life.
@@ -145,7 +148,7 @@ async fn step(world: &mut World<'_>, sessions: &mut Vec<Session>, chance: &mut C
 impl World<'_> {
     async fn open(&mut self) -> Result<(), String> {
         let path = self.folder.path().join(NAME);
-        while self.handles.len() < 2 {
+        while self.handles.len() < self.wanted {
             let opened = SqliteStore::open_with(&path, options(self.recorder)).await;
             if let Some(handle) = self.answer(opened)? {
                 self.handles.push(handle);
@@ -162,6 +165,11 @@ impl World<'_> {
 
     fn handle(&self, number: usize) -> Result<&SqliteStore, String> {
         self.handles.get(number).ok_or_else(|| "the store is closed".to_owned())
+    }
+
+    /// Returns another handle than this one, if there is one.
+    fn other(&self, number: usize) -> usize {
+        (number + 1) % self.wanted
     }
 
     /// Returns what the store answered, or nothing if a fault struck and it said so.
@@ -225,7 +233,7 @@ impl World<'_> {
         let new = self.new_session();
         let id = new.id.clone();
         self.history(&id, |history| history.ends.insert(1));
-        let handle = self.handle(chance.below(2))?;
+        let handle = self.handle(chance.below(self.wanted))?;
         loop {
             let created = match handle.create(new.clone()).await {
                 // The attempt before was kept although it failed.
@@ -311,7 +319,7 @@ impl World<'_> {
             history.titles.push(format!("title {version}"));
             version
         });
-        let handle = self.handle(chance.below(2))?;
+        let handle = self.handle(chance.below(self.wanted))?;
         loop {
             let amend = Amend::title(format!("title {version}"));
             if self.answer(handle.amend(&session.id, amend).await)?.is_some() {
@@ -322,9 +330,9 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Posts a letter through the handle that does not hold the session.
+    /// Posts a letter through a handle that does not hold the session, if there is one.
     async fn post(&self, session: &mut Session, chance: &mut Chance) -> Result<(), String> {
-        let by = session.lease.as_ref().map_or(0, |(by, _)| 1 - by);
+        let by = session.lease.as_ref().map_or(0, |(by, _)| self.other(*by));
         let body = format!("\"{}\"", text(chance, 300));
         let letter = loop {
             // Whatever fails: each attempt may come back, and the next one has the next number then.
@@ -343,11 +351,11 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Lets the other handle take the session from its holder, who can write nothing more.
+    /// Lets another handle, or the same, take the session from its holder, who can write nothing more.
     async fn take_over(&self, session: &mut Session) -> Result<(), String> {
         self.catch_up(session).await?;
         let old = session.lease.take();
-        let by = old.as_ref().map_or(0, |(by, _)| 1 - by);
+        let by = old.as_ref().map_or(0, |(by, _)| self.other(*by));
         let lease = loop {
             if let Some(lease) = self.answer(self.handle(by)?.claim(&session.id, Claim::TakeOver).await)? {
                 break lease;
@@ -436,6 +444,10 @@ impl World<'_> {
 
     /// Makes sure that what was buffered is there, also if its store was closed or its process died.
     async fn catch_up(&self, session: &mut Session) -> Result<(), String> {
+        // Otherwise all of it was written, and not to read leaves the writer the only one who has the files open.
+        if session.buffered.is_empty() {
+            return Ok(());
+        }
         let by = session.lease.as_ref().map_or(0, |(by, _)| *by);
         let records = self.written(session, by).await?;
         self.write_again(session, records).await

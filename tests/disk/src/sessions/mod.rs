@@ -25,6 +25,8 @@ const NAME: &str = "sessions.db";
 pub struct Plan {
     /// How many steps are taken, of which most append.
     pub steps: usize,
+    /// How many handles are open. With one alone the log is recovered from whenever its connection is lost.
+    pub handles: usize,
     /// What fails.
     pub fault: Option<Fault>,
 }
