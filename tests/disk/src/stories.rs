@@ -181,17 +181,19 @@ impl Story {
                 Ok(figures)
             }
             Kind::Sessions => {
-                let lived = sessions::live(Plan { steps: 60 * size, fault: None }, &mut chance).await?;
+                let lived = sessions::live(Plan { steps: 60 * size, handles: 2, fault: None }, &mut chance).await?;
                 lived.cut_power(130, chance).await
             }
             Kind::SessionsOnALyingDisk => {
-                let lived = sessions::live(Plan { steps: 30 * size, fault: None }, &mut chance).await?;
+                let lived = sessions::live(Plan { steps: 30 * size, handles: 2, fault: None }, &mut chance).await?;
                 lived.with_a_lying_disk().cut_power(50, chance).await
             }
             Kind::SessionsFailing(operations, failure) => {
                 let mut figures = Figures::default();
-                for fault in faults(operations, failure, 10 * size as u64) {
-                    let plan = Plan { steps: 12, fault: Some(fault) };
+                for (place, fault) in faults(operations, failure, 10 * size as u64).enumerate() {
+                    // Each fault once and for a while, in turn with one handle and with two.
+                    let handles = 1 + place / 2 % 2;
+                    let plan = Plan { steps: 12, handles, fault: Some(fault) };
                     let lived = sessions::live(plan, &mut chance).await?;
                     figures.add(lived.cut_power(12 * size, chance.fork()).await?);
                 }

@@ -1,6 +1,9 @@
 //! Our store on SQLite, with the power cut at every moment of its life.
 
+use expect_test::expect;
+use trunkline_disk::sessions::{self, Plan};
 use trunkline_disk::stories::{self, End, Story};
+use trunkline_disk::{Chance, Failure};
 
 use crate::told;
 
@@ -48,4 +51,25 @@ async fn reads_that_fail_are_told_and_lose_nothing() {
 #[tokio::test]
 async fn files_that_cannot_be_made_or_cut_lose_nothing() {
     keeps_all(stories::SESSIONS_FILES_FAIL).await;
+}
+
+/// Lives without a fault and then reads everything with one, at each read.
+async fn read_badly(failure: Failure) -> String {
+    let plan = Plan { steps: 12, handles: 2, fault: None };
+    let lived = sessions::live(plan, &mut Chance::new(1)).await.unwrap();
+    let answers = lived.read_badly(failure).await.unwrap();
+    println!("{failure:?} at each read: {answers:?}");
+    answers.into_keys().collect::<Vec<_>>().join(", ")
+}
+
+// All comes back where the store was being closed when it struck.
+#[tokio::test]
+async fn a_read_that_fails_is_told() {
+    expect!["all, io"].assert_eq(&read_badly(Failure::Io).await);
+}
+
+// Of a log that seems to end too early, SQLite reads what comes before.
+#[tokio::test]
+async fn a_read_that_ends_too_early_gives_nothing_that_was_not_written() {
+    expect!["all, corrupt, io, less"].assert_eq(&read_badly(Failure::Short).await);
 }

@@ -11,6 +11,7 @@ use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments, AssertSqlSafe, Row, SqliteConnection};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use super::doubt;
 use super::fault::store_error;
 use super::leases::{Held, Tip};
 use super::line::{Buffered, Seat};
@@ -128,9 +129,14 @@ async fn fast(seat: &mut Seat, group: Vec<Append>) {
         }
         return;
     };
-    seat.discard().await;
+    seat.failed(&error).await;
+    // Once for all: where that fails, each of them would wait as long again.
+    let settled = seat.settle(level).await;
     for append in group {
         match &error {
+            StoreError::Io { place, reason } if settled.is_err() => {
+                append.finish(Err(StoreError::Io { place: place.clone(), reason: reason.clone() }));
+            }
             // Each of them would wait as long again, and all others with it.
             StoreError::Busy { place } => append.finish(Err(StoreError::Busy { place: place.clone() })),
             // One of them is not where it should be, or the disk refuses: each hears its own reason.
@@ -304,6 +310,9 @@ async fn check_and_write(
         What::Chained { before, after, kept } if before.digest == found.digest => (kept, *after),
         // An attempt before this one was kept although it was said to have failed.
         What::Chained { after, kept, .. } if after.digest == found.digest && !kept.is_empty() => {
+            if append.level == Durability::Flushed {
+                doubt::flush(connection, path).await?;
+            }
             return Ok(found);
         }
         What::Chained { before, .. } => {

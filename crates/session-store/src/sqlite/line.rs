@@ -15,6 +15,7 @@ use sqlx::{Connection, SqliteConnection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::append::{self, Append};
+use super::doubt::{self, Doubt};
 use super::fault::store_error;
 use super::opening::Open;
 use super::presence::Presence;
@@ -67,6 +68,8 @@ pub(super) struct Seat {
     connection: Option<SqliteConnection>,
     /// What the connection's commits survive.
     level: Durability,
+    /// Whether something has failed since all that was written was on the disk for sure.
+    doubt: Option<Doubt>,
     pub(super) bell: Arc<Bell>,
     /// Others see that the database is open as long as it may be written here.
     _presence: Arc<Presence>,
@@ -75,15 +78,16 @@ pub(super) struct Seat {
 impl Line {
     /// Starts the task with an open connection that flushes; it makes others like it.
     pub(super) fn start(open: Open, bell: Arc<Bell>) -> Self {
-        let Open { path, options, first, presence, opened } = open;
+        let Open { path, file, options, first, presence, opened, doubt } = open;
         let (sender, jobs) = mpsc::unbounded_channel();
         let seat = Seat {
             path: path.clone(),
-            file: FileId::of(&path),
+            file,
             read_only: opened.read_only.is_some(),
             options,
             connection: Some(first),
             level: Durability::Flushed,
+            doubt,
             bell,
             _presence: presence,
         };
@@ -232,6 +236,14 @@ impl Seat {
                 SqliteConnection::connect_with(&self.options).await.map_err(fault)?
             }
         };
+        if let Some(found) = &self.doubt {
+            if let Err(error) = doubt::settle(&mut connection, &self.path, found).await {
+                // It is gone whether it says so or not.
+                let _ = connection.close().await;
+                return Err(error);
+            }
+            self.doubt = None;
+        }
         // SQLite does not buffer; what is only buffered needs no more than a commit.
         let level = level.max(Durability::Committed);
         if level != self.level {
@@ -252,8 +264,9 @@ impl Seat {
         match sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await {
             Ok(_) => {}
             Err(error) => {
-                self.discard().await;
-                return Err(store_error(&path, error));
+                let fault = store_error(&path, error);
+                self.failed(&fault).await;
+                return Err(fault);
             }
         }
         self.connection.as_mut().ok_or_else(|| StoreError::Database {
@@ -264,22 +277,43 @@ impl Seat {
 
     /// Commits what succeeded and rolls back what did not.
     pub(super) async fn end<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(error) = &result {
+            doubt::after(error, &mut self.doubt);
+        }
         let statement = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
         let Some(connection) = &mut self.connection else { return result };
-        match sqlx::query(statement).execute(connection).await {
+        match sqlx::query(statement).execute(&mut *connection).await {
             Ok(_) => {
-                if result.is_ok() {
-                    self.bell.ring();
+                match &result {
+                    Ok(_) => self.bell.ring(),
+                    Err(error) if doubt::is_there(error) && self.level == Durability::Flushed => {
+                        if let Err(error) = doubt::flush(connection, &self.path).await {
+                            self.failed(&error).await;
+                            return Err(error);
+                        }
+                    }
+                    Err(_) => {}
                 }
                 result
             }
             Err(error) => {
                 let fault = store_error(&self.path, error);
-                self.discard().await;
+                self.failed(&fault).await;
                 // A failed rollback says nothing new: the transaction is gone, with its connection if not before.
                 Err(result.err().unwrap_or(fault))
             }
         }
+    }
+
+    /// Makes sure of what was written before, if that is in doubt.
+    pub(super) async fn settle(&mut self, level: Durability) -> Result<(), StoreError> {
+        if self.doubt.is_some() { self.connection(level).await.map(drop) } else { Ok(()) }
+    }
+
+    /// Throws the connection away after a fault.
+    pub(super) async fn failed(&mut self, error: &StoreError) {
+        doubt::after(error, &mut self.doubt);
+        self.discard().await;
     }
 
     /// Throws the connection away.
@@ -338,21 +372,21 @@ async fn serve(mut seat: Seat, mut jobs: mpsc::UnboundedReceiver<Job>) {
 
 /// What tells one file from another of the same name; nothing where the platform does not say.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-struct FileId {
+pub(super) struct FileId {
     device: u64,
     number: u64,
 }
 
 impl FileId {
     #[cfg(unix)]
-    fn of(path: &Path) -> Option<Self> {
+    pub(super) fn of(path: &Path) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
         let found = std::fs::metadata(path).ok()?;
         Some(FileId { device: found.dev(), number: found.ino() })
     }
 
     #[cfg(not(unix))]
-    fn of(_: &Path) -> Option<Self> {
+    pub(super) fn of(_: &Path) -> Option<Self> {
         None
     }
 }

@@ -6,6 +6,7 @@
 mod append;
 mod aside;
 pub mod doctor;
+mod doubt;
 mod fault;
 mod leases;
 mod line;
@@ -92,8 +93,9 @@ impl SqliteStore {
     /// Opens a database and makes it if it does not exist, readable for its owner only.
     ///
     /// An older database is brought to the current schema. What a cut-off write has left in the write-ahead log is set
-    /// aside; [`opened`](SqliteStore::opened) tells of it, and of acknowledged records that are missing. Nothing else is
-    /// repaired: what is damaged is reported when it is read, and [`doctor`] mends it.
+    /// aside; [`opened`](SqliteStore::opened) tells of it, and of acknowledged records that are missing. If they may stand
+    /// in a part of the log that cannot be read, the database is not opened. Nothing else is repaired: what is damaged is
+    /// reported when it is read, and [`doctor`] mends it.
     ///
     /// Where nothing can be written the database can still be read, if it was closed before it came there.
     ///

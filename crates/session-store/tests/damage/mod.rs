@@ -5,6 +5,7 @@ mod flips;
 mod media;
 pub(crate) mod older;
 mod opening;
+mod unread;
 
 use std::collections::BTreeMap;
 use std::fs;

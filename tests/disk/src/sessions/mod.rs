@@ -5,6 +5,8 @@
 
 mod life;
 mod look;
+mod reading;
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -23,6 +25,8 @@ const NAME: &str = "sessions.db";
 pub struct Plan {
     /// How many steps are taken, of which most append.
     pub steps: usize,
+    /// How many handles are open. With one alone the log is recovered from whenever its connection is lost.
+    pub handles: usize,
     /// What fails.
     pub fault: Option<Fault>,
 }
