@@ -105,6 +105,7 @@ impl SessionStore for MemoryStore {
             check_keys(restoring.session(), &mut keys, &chunk)?;
             records.extend(chunk);
         }
+        let letters = restoring.take_letters()?;
         let info = restoring.info();
         let mut sessions = self.open();
         if sessions.contains_key(&info.id) {
@@ -113,7 +114,7 @@ impl SessionStore for MemoryStore {
         let session = Session {
             info: info.clone(),
             records,
-            letters: Vec::new(),
+            letters: letters.into_iter().map(|letter| (letter, LetterState::Waiting)).collect(),
             consumed: 0,
             token: 0,
             held: false,

@@ -29,7 +29,8 @@ use crate::{
 #[async_trait]
 pub trait SessionStore: Send + Sync {
     /// Makes a session with all its records in one step, as for an import: nobody sees it before it is whole, and if
-    /// that fails nothing of it is left. Takes no lease. The records are read a chunk at a time.
+    /// that fails nothing of it is left. Takes no lease. The records are read a chunk at a time. Letters that it comes
+    /// with are in its inbox in the same step.
     ///
     /// # Errors
     ///

@@ -13,7 +13,7 @@ use super::fault::store_error;
 use super::leases::Owner;
 use super::line::Line;
 use super::rows::{get, stored};
-use crate::{Collected, Durability, Kept, SessionId, SessionInfo, StoreError};
+use crate::{Collected, Durability, Kept, Letter, SessionId, SessionInfo, StoreError};
 
 /// An import that is under way. Dropped before its end, it removes what it wrote.
 pub(super) struct Importing {
@@ -104,6 +104,24 @@ pub(super) async fn add(
     chunk: &[Kept],
 ) -> Result<(), StoreError> {
     write_records(connection, path, session, key, chunk).await
+}
+
+/// Puts the letters that a session comes with into its inbox.
+pub(super) async fn post(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    key: i64,
+    letters: &[Letter],
+) -> Result<(), StoreError> {
+    let fault = |error| store_error(path, error);
+    for letter in letters {
+        let query = "INSERT INTO letters (session, letter, at, kind, body) VALUES (?, ?, ?, ?, ?)";
+        let query = sqlx::query(query).bind(key).bind(stored(letter.id.0)).bind(stored(letter.at.0));
+        query.bind(&letter.kind).bind(&letter.body).execute(&mut *connection).await.map_err(fault)?;
+        let query = sqlx::query("UPDATE sessions SET letters = ? WHERE session = ?");
+        query.bind(stored(letter.id.0)).bind(key).execute(&mut *connection).await.map_err(fault)?;
+    }
+    Ok(())
 }
 
 /// Shows a session that was taken in.

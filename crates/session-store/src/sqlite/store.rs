@@ -29,11 +29,12 @@ impl SessionStore for SqliteStore {
         let (owner, line) = (Arc::clone(&self.owner), Arc::downgrade(&self.line));
         let info = restoring.info();
         if second.is_empty() {
-            let shown = info.clone();
+            let (shown, letters) = (info.clone(), restoring.take_letters()?);
             let write = self.line.write(Durability::Flushed, move |connection, path| {
                 Box::pin(async move {
                     let key = restore::begin(connection, path, &owner, &shown, true).await?;
-                    restore::add(connection, path, &shown.id, key, &first).await
+                    restore::add(connection, path, &shown.id, key, &first).await?;
+                    restore::post(connection, path, key, &letters).await
                 })
             });
             write.await?;
@@ -63,10 +64,13 @@ impl SessionStore for SqliteStore {
             });
             add.await?;
         }
-        let info = restoring.info();
+        let (info, letters) = (restoring.info(), restoring.take_letters()?);
         let shown = info.clone();
         let finish = self.line.write(Durability::Flushed, move |connection, path| {
-            Box::pin(async move { restore::finish(connection, path, key, &shown).await })
+            Box::pin(async move {
+                restore::post(connection, path, key, &letters).await?;
+                restore::finish(connection, path, key, &shown).await
+            })
         });
         finish.await?;
         importing.done();

@@ -67,6 +67,7 @@ pub(crate) enum Flaw {
     RestoresWhatCame,
     RestoresOver,
     RestoresWithoutTitle,
+    RestoresWithoutLetters,
     ForgetsTitlesWhenOpened,
     MissesOneKey,
     LosesWhatCollides,
@@ -160,6 +161,18 @@ impl SessionStore for Flawed {
                 let mut rows = rows.into_iter().take(info.records as usize).map(Ok);
                 let info = self.inner.restore(Restoring::new(header, &mut rows)).await?;
                 return failure.map_or(Ok(info), Err);
+            }
+            RestoresWithoutLetters => {
+                let mut rows = Vec::new();
+                loop {
+                    let chunk = restoring.next_chunk()?;
+                    if chunk.is_empty() {
+                        break;
+                    }
+                    rows.extend(chunk);
+                }
+                let header = Header::of(&restoring.info());
+                return self.inner.restore(Restoring::new(header, &mut rows.into_iter().map(Ok))).await;
             }
             _ => {}
         }

@@ -148,7 +148,13 @@ async fn replay(entries: &[Value]) -> Result<MemoryStore, StoreError> {
     for entry in entries {
         let id = || SessionId::parse(&text(entry, "session")).map_err(io);
         match text(entry, "call").as_str() {
-            "restore" => drop(import(&memory, text(entry, "rows").as_bytes()).await.map_err(io)?),
+            "restore" => {
+                let restored = import(&memory, text(entry, "rows").as_bytes()).await.map_err(io)?;
+                for letter in entry["letters"].as_array().into_iter().flatten() {
+                    let at = Timestamp(letter["at"].as_u64().unwrap());
+                    memory.post(&restored[0].id, &text(letter, "kind"), &text(letter, "body"), at).await?;
+                }
+            }
             "claim" => drop(memory.claim(&id()?, Claim::TakeOver).await?),
             "append" => {
                 let rows = text(entry, "rows");
@@ -237,11 +243,16 @@ impl SessionStore for Journaling {
             }
             rows.extend(chunk);
         }
+        let letters = restoring.take_letters()?;
+        let posted =
+            letters.iter().map(|letter| json!({"kind": letter.kind, "body": letter.body, "at": letter.at}));
+        let posted: Vec<Value> = posted.collect();
         let header = Header::of(&restoring.info());
-        let entry = json!({"call": "restore", "rows": lines(&header, &rows)});
+        let entry = json!({"call": "restore", "rows": lines(&header, &rows), "letters": posted});
         let mut rows = rows.into_iter().map(Ok);
         let call = |memory: &MemoryStore| {
-            let info = at_once(memory.restore(Restoring::new(header, &mut rows)))?;
+            let mut letters = || letters.clone();
+            let info = at_once(memory.restore(Restoring::new(header, &mut rows).with_letters(&mut letters)))?;
             Ok((info, vec![entry]))
         };
         self.0.call(call, Durability::Flushed)

@@ -86,6 +86,7 @@ mutants! {
     collecting_what_is_not_there_is_seen: CollectsTwice breaks Deleted
     half_an_import_is_seen: RestoresWhatCame breaks Restored
     an_import_over_another_session_is_seen: RestoresOver breaks Restored
+    a_letter_that_does_not_come_along_is_missed: RestoresWithoutLetters breaks Restored
     a_title_that_does_not_move_is_missed: RestoresWithoutTitle breaks Moved
     a_title_that_is_forgotten_is_missed: ForgetsTitlesWhenOpened breaks Reopened
     a_key_that_only_chance_tries_is_missed: MissesOneKey breaks SameAsMemory
