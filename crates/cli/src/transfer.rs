@@ -9,10 +9,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, BufWriter, ErrorKind, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use trunkline_runtime::letters::{Request, post};
 use trunkline_runtime::resolve_queue::State;
-use trunkline_runtime::{RuntimeError, View};
+use trunkline_runtime::{RuntimeError, View, distrust};
 use trunkline_session_store::{
     ExportError, Header, Import, ImportError, Kept, Log, Record, Restoring, SessionInfo, SessionStore,
     StoreError, Tally, export,
@@ -272,14 +272,17 @@ pub(crate) async fn read(args: &args::Import, place: &Place) -> Result<Exit, Fau
     let store = place.open().await?;
     let mut taken = Taken::default();
     while let Some(header) = next {
-        let mut rows = Checked::new(&header, import.rows());
-        let restored = store.restore(Restoring::new(header.clone(), &mut rows)).await;
+        let unsettled = AtomicBool::new(false);
+        let mut rows = Checked::new(&header, import.rows(), &unsettled);
+        // Neither the previews nor the approvals in a file were made here.
+        let mut letters = || match unsettled.load(Ordering::Relaxed) {
+            true => vec![distrust(store::now())],
+            false => Vec::new(),
+        };
+        let restoring = Restoring::new(header.clone(), &mut rows).with_letters(&mut letters);
+        let restored = store.restore(restoring).await;
         match (restored, rows.fault.take()) {
             (Ok(info), _) => {
-                if rows.unsettled {
-                    // Neither the previews nor the approvals in a file were made here.
-                    post(store.as_ref(), &info.id, &Request::Distrust, store::now()).await?;
-                }
                 taken.is_new(&info, &rows.waiting);
             }
             // A session that could not be taken up must not get in.
@@ -382,24 +385,24 @@ impl Taken {
 }
 
 /// Records on their way into a store, and with the last of them the check that they can be taken up.
-struct Checked<I> {
+struct Checked<'a, I> {
     rows: I,
     header: Header,
     records: Vec<(u64, Record)>,
     waiting: Vec<String>,
     /// Whether there is anything that could come to be applied yet, be it by way of an undo.
-    unsettled: bool,
+    unsettled: &'a AtomicBool,
     fault: Option<RuntimeError>,
 }
 
-impl<I> Checked<I> {
-    fn new(header: &Header, rows: I) -> Self {
+impl<'a, I> Checked<'a, I> {
+    fn new(header: &Header, rows: I, unsettled: &'a AtomicBool) -> Self {
         Checked {
             rows,
             header: header.clone(),
             records: Vec::new(),
             waiting: Vec::new(),
-            unsettled: false,
+            unsettled,
             fault: None,
         }
     }
@@ -408,13 +411,14 @@ impl<I> Checked<I> {
         let info = SessionInfo::new(&self.header, &Tally::new(&self.header.id, self.header.created_at));
         let view = View::of(&Log::new(info, std::mem::take(&mut self.records)))?;
         self.waiting = view.proposals().unsettled().map(|entry| entry.id.to_string()).collect();
-        self.unsettled =
+        let unsettled =
             view.proposals().iter().any(|entry| !matches!(entry.state, State::Applied | State::Discarded));
+        self.unsettled.store(unsettled, Ordering::Relaxed);
         Ok(())
     }
 }
 
-impl<I: Iterator<Item = Result<Kept, ImportError>>> Iterator for Checked<I> {
+impl<I: Iterator<Item = Result<Kept, ImportError>>> Iterator for Checked<'_, I> {
     type Item = Result<Kept, ImportError>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -11,7 +11,7 @@ use trunkline_resolve_queue::{
     ProposalId, Queue, QueueError, State as At, Step, Supersession, Verdict, discard_text, observe,
     resolve_tool,
 };
-use trunkline_session_store::{InboxId, Record};
+use trunkline_session_store::{InboxId, Letter, Record};
 
 use crate::calls::finished;
 use crate::layers::resolve::{self, Approval, Asked, Work, because, harness, note, prepared};
@@ -22,6 +22,13 @@ use crate::{
 
 /// Said wherever a tool crashed, or is not there any more, when the files had to be compared.
 const NOBODY_LOOKED: &str = "its tool could not look at the files";
+
+/// Returns the letter that voids everything that waits or was approved, as
+/// [`Request::Distrust`](crate::letters::Request::Distrust) posts it: an import carries it in with the session, so that
+/// nobody can open that before.
+pub fn distrust(at: Timestamp) -> Letter {
+    Letter { id: InboxId(1), at, kind: letters::DISTRUST.to_owned(), body: "{}".to_owned() }
+}
 
 /// Asks a person.
 #[async_trait]
