@@ -10,7 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize};
 use trunkline_message_tree::{Entry, NodeId, Timestamp};
 
-use crate::tally::{Tally, check_name};
+use crate::tally::{Tally, check_name, check_tags};
 use crate::{Digest, Kept, Record, StoreError};
 
 /// The name of a session: a UUID in lower case, such as `0198c3f0-6d5e-7cc3-98c6-5fa3a2b1c0de`.
@@ -169,6 +169,24 @@ impl SessionInfo {
         self.digest = tally.digest;
     }
 
+    /// Checks that a session that is now so, and has so many letters that wait, may be deleted by whoever has `seen` it. For
+    /// those who write a store.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Changed`].
+    pub fn check_idle(&self, seen: &SessionInfo, letters: u64) -> Result<(), StoreError> {
+        let reason = match (self == seen, letters) {
+            (true, 0) => return Ok(()),
+            (true, _) => "a letter was left for it",
+            (false, _) if (self.records, self.digest) == (seen.records, seen.digest) => {
+                "its name, tags or place changed"
+            }
+            (false, _) => "its log changed",
+        };
+        Err(StoreError::Changed { session: self.id.clone(), reason })
+    }
+
     /// Compares as lists are ordered: the one updated last comes first, and of equals the greatest id.
     pub fn newest_first(&self, other: &Self) -> Ordering {
         (other.updated_at, &other.id).cmp(&(self.updated_at, &self.id))
@@ -204,8 +222,8 @@ pub struct Header {
 impl Header {
     /// Checks that every store can keep its words.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        let mut words = [&self.title].into_iter().chain(&self.workspace).chain(&self.tags);
-        let checked = words.try_for_each(|word| check_name(word));
+        let mut words = [&self.title].into_iter().chain(&self.workspace);
+        let checked = words.try_for_each(|word| check_name(word)).and_then(|()| check_tags(&self.tags));
         checked.map_err(|reason| StoreError::body(&self.id, "title", reason))
     }
 
@@ -271,10 +289,10 @@ impl Amend {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Body`] if a word has a NUL.
+    /// [`StoreError::Body`] if a word has a NUL, or if the title or the tags together are longer than 64 KiB.
     pub fn check(&self, session: &SessionId) -> Result<(), StoreError> {
-        let mut words = self.title.iter().chain(self.tags.iter().flatten());
-        let checked = words.try_for_each(|word| check_name(word));
+        let checked = self.title.iter().try_for_each(|title| check_name(title));
+        let checked = checked.and_then(|()| self.tags.iter().try_for_each(check_tags));
         checked.map_err(|reason| StoreError::body(session, "title", reason))
     }
 }
