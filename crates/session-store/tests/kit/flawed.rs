@@ -59,10 +59,15 @@ pub(crate) enum Flaw {
     BlobsOfOthers,
     UnknownIsEmpty,
     SortsByName,
+    ListsWhatIsGone,
+    MiscountsBytes,
+    ForgetsTheLastUpdate,
     ForgetsTags,
     DeletesNothing,
     DeletesWhatIsWritten,
     DeletesTheNextToo,
+    DeletesWhatChanged,
+    DeletesInTwoSteps,
     CollectsTwice,
     RestoresWhatCame,
     RestoresOver,
@@ -121,6 +126,19 @@ pub(crate) fn at_once<T>(what: impl Future<Output = T>) -> T {
         Poll::Ready(value) => value,
         Poll::Pending => panic!("memory waited"),
     }
+}
+
+/// Lets everybody else go on.
+async fn others_first() {
+    let mut yielded = false;
+    future::poll_fn(|context| {
+        context.waker().wake_by_ref();
+        match std::mem::replace(&mut yielded, true) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
+    .await;
 }
 
 fn note(record: &mut Record, change: impl Fn(&mut trunkline_session_store::Note)) {
@@ -239,15 +257,7 @@ impl SessionStore for Flawed {
             StopsWithItsCaller if batch.records.len() == 2 => {
                 let second = batch.records.pop();
                 let first = self.inner.append(lease, batch.clone()).await?;
-                let mut yielded = false;
-                future::poll_fn(|context| {
-                    context.waker().wake_by_ref();
-                    match std::mem::replace(&mut yielded, true) {
-                        true => Poll::Ready(()),
-                        false => Poll::Pending,
-                    }
-                })
-                .await;
+                others_first().await;
                 let info = self.inner.info(session).await?;
                 batch.records = second.into_iter().collect();
                 batch.consumed.clear();
@@ -341,13 +351,24 @@ impl SessionStore for Flawed {
     }
 
     async fn info(&self, session: &SessionId) -> Result<SessionInfo, StoreError> {
-        self.inner.info(session).await
+        let mut info = self.inner.info(session).await?;
+        match self.flaw {
+            MiscountsBytes => info.bytes += 1,
+            ForgetsTheLastUpdate => info.updated_at = Timestamp(0),
+            _ => {}
+        }
+        Ok(info)
     }
 
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
         let mut list = self.inner.sessions().await?;
         if self.has(SortsByName) {
             list.sort_by(|one, other| one.id.cmp(&other.id));
+        }
+        if let Some(mut gone) = list.first().cloned().filter(|_| self.has(ListsWhatIsGone)) {
+            gone.id = SessionId::parse("00000000-0000-7000-8000-ffffffffffff").unwrap();
+            (gone.bytes, gone.updated_at) = (1 << 40, Timestamp(0));
+            list.push(gone);
         }
         Ok(list)
     }
@@ -376,6 +397,19 @@ impl SessionStore for Flawed {
                 Ok(())
             }
             _ => self.inner.delete(session).await,
+        }
+    }
+
+    async fn delete_idle(&self, seen: &SessionInfo) -> Result<(), StoreError> {
+        match self.flaw {
+            DeletesWhatChanged => self.inner.delete(&seen.id).await,
+            DeletesInTwoSteps => {
+                let waiting = self.inner.inbox(&seen.id).await?.len() as u64;
+                self.inner.info(&seen.id).await?.check_idle(seen, waiting)?;
+                others_first().await;
+                self.inner.delete(&seen.id).await
+            }
+            _ => self.inner.delete_idle(seen).await,
         }
     }
 
