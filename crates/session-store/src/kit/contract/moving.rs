@@ -109,7 +109,7 @@ async fn what_cannot_be_restored_leaves_nothing(bench: &mut Bench) -> Verdict {
         same!("the keys", one.notes(&crate::NoteQuery::default()).await?, []);
     }
     let line_end = |body: &str| body.replacen(',', ",\n", 1);
-    let misfits: [(&str, u64, &dyn Fn(&mut Kept)); 8] = [
+    let misfits: [Misfit<'_>; 8] = [
         ("a message on two lines", 2, &|kept| kept.body = line_end(&kept.body)),
         ("a message with white space behind it", 2, &|kept| kept.body.push(' ')),
         ("a message of another node", 2, &|kept| kept.body = kept.body.replace("\"n1\"", "\"n2\"")),
@@ -147,6 +147,9 @@ async fn what_cannot_be_restored_leaves_nothing(bench: &mut Bench) -> Verdict {
     same!("the session", state(&*two, &session(1)).await?, state(&origin, &session(1)).await?);
     Ok(())
 }
+
+/// What is wrong, with which record, and how it comes to be so.
+type Misfit<'a> = (&'static str, u64, &'a dyn Fn(&mut Kept));
 
 fn rename(spine: &mut Spine) {
     if let Spine::Note { kind, .. } | Spine::Blob { kind, .. } = spine {
