@@ -121,13 +121,11 @@ pub(crate) async fn prune(args: &Prune, place: &Place) -> Result<Exit, Fault> {
     }
     let mut deleted_ones = Vec::new();
     for info in going {
-        // Somebody may have come back to it since.
-        match store.info(&info.id).await {
-            Ok(now) if now.records == info.records => {}
-            _ => continue,
-        }
-        match store.delete(&info.id).await {
-            Err(StoreError::Locked { .. } | StoreError::UnknownSession { .. }) => {}
+        match store.delete_idle(&info).await {
+            // Somebody has come back to it since.
+            Err(
+                StoreError::Locked { .. } | StoreError::Changed { .. } | StoreError::UnknownSession { .. },
+            ) => {}
             deleted => {
                 deleted?;
                 deleted_ones.push(info);

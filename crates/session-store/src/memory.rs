@@ -85,6 +85,29 @@ impl MemoryStore {
     }
 }
 
+impl MemoryStore {
+    fn remove(
+        &self,
+        session: &SessionId,
+        check: impl FnOnce(&Session) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        {
+            // One guard for both: whoever comes in between would lose what he was told is kept.
+            let mut sessions = self.open();
+            let Some(found) = sessions.get(session) else {
+                return Err(StoreError::UnknownSession { session: session.clone() });
+            };
+            if found.held {
+                return Err(StoreError::Locked { session: session.clone(), holder: holder() });
+            }
+            check(found)?;
+            sessions.remove(session);
+        }
+        self.bell.ring();
+        Ok(())
+    }
+}
+
 fn holder() -> Option<String> {
     Some(format!("process {}", std::process::id()))
 }
@@ -245,13 +268,14 @@ impl SessionStore for MemoryStore {
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
-        self.with(session, |found| match found.held {
-            true => Err(StoreError::Locked { session: session.clone(), holder: holder() }),
-            false => Ok(()),
-        })?;
-        self.open().remove(session);
-        self.bell.ring();
-        Ok(())
+        self.remove(session, |_| Ok(()))
+    }
+
+    async fn delete_idle(&self, seen: &SessionInfo) -> Result<(), StoreError> {
+        self.remove(&seen.id, |found| {
+            let waiting = found.letters.iter().filter(|(_, state)| *state == LetterState::Waiting);
+            found.info.check_idle(seen, waiting.count() as u64)
+        })
     }
 
     async fn post(

@@ -63,8 +63,7 @@ impl<'a> Restoring<'a> {
             };
             let kept = kept?;
             self.tally.add_kept(&self.header.id, &kept)?;
-            // What surrounds a body costs some too.
-            bytes += kept.body.len() + 256;
+            bytes += kept.size();
             chunk.push(kept);
         }
         if chunk.is_empty() {

@@ -169,6 +169,24 @@ impl SessionInfo {
         self.digest = tally.digest;
     }
 
+    /// Checks that a session that is now so, and has so many letters that wait, may be deleted by whoever has `seen` it. For
+    /// those who write a store.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Changed`].
+    pub fn check_idle(&self, seen: &SessionInfo, letters: u64) -> Result<(), StoreError> {
+        let reason = match (self == seen, letters) {
+            (true, 0) => return Ok(()),
+            (true, _) => "a letter was left for it",
+            (false, _) if (self.records, self.digest) == (seen.records, seen.digest) => {
+                "its name, tags or place changed"
+            }
+            (false, _) => "its log changed",
+        };
+        Err(StoreError::Changed { session: self.id.clone(), reason })
+    }
+
     /// Compares as lists are ordered: the one updated last comes first, and of equals the greatest id.
     pub fn newest_first(&self, other: &Self) -> Ordering {
         (other.updated_at, &other.id).cmp(&(self.updated_at, &self.id))
@@ -287,7 +305,7 @@ impl Amend {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Body`] if a word has a NUL.
+    /// [`StoreError::Body`] if a word has a NUL, or if the title or a tag is longer than 64 KiB.
     pub fn check(&self, session: &SessionId) -> Result<(), StoreError> {
         let tags = self.tags.iter().flatten().chain(&self.remove_tags).chain(&self.add_tags);
         let mut words = self.title.iter().chain(tags);

@@ -11,6 +11,7 @@ mod interchange;
 #[cfg(feature = "kit")]
 mod kit;
 mod material;
+mod memory;
 #[cfg(feature = "sqlite")]
 mod seed;
 

@@ -41,6 +41,32 @@ pub(super) async fn pause(duration: Duration) {
     Alarm::after(duration).await;
 }
 
+/// Runs two futures at once; where both can go on, the first does.
+pub(super) async fn both<A, B>(one: impl Future<Output = A>, two: impl Future<Output = B>) -> (A, B) {
+    let (mut one, mut two) = (pin!(one), pin!(two));
+    let (mut first, mut second) = (None, None);
+    std::future::poll_fn(move |context| {
+        if first.is_none()
+            && let Poll::Ready(value) = one.as_mut().poll(context)
+        {
+            first = Some(value);
+        }
+        if second.is_none()
+            && let Poll::Ready(value) = two.as_mut().poll(context)
+        {
+            second = Some(value);
+        }
+        match (first.take(), second.take()) {
+            (Some(first), Some(second)) => Poll::Ready((first, second)),
+            (none, some) => {
+                (first, second) = (none, some);
+                Poll::Pending
+            }
+        }
+    })
+    .await
+}
+
 /// Polls once; what was not ready then is dropped.
 pub(super) async fn poll_once<T>(what: impl Future<Output = T>) -> Option<T> {
     poll_times(1, pin!(what)).await

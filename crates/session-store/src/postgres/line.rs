@@ -168,7 +168,7 @@ impl Held {
         };
         let after = Place { tally, consumed: base.consumed + letters.len() as u64 };
         let keys = Keys::of(&kept);
-        let bytes = kept.iter().map(|kept| kept.body.len() + 256).sum();
+        let bytes = kept.iter().map(Kept::size).sum();
         let room = line.jobs.len() < LINE_JOBS && line.bytes + bytes <= LINE_BYTES;
         // What the database could refuse is not acknowledged before it has agreed.
         let at_once = durability == Durability::Buffered && room && letters.is_empty() && !keys.has_once();

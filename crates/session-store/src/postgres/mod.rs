@@ -266,7 +266,12 @@ impl SessionStore for PostgresStore {
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
         let (inner, session) = (Arc::clone(&self.inner), session.clone());
-        self.spawned(async move { inner.delete(&session).await }).await
+        self.spawned(async move { inner.delete(&session, None).await }).await
+    }
+
+    async fn delete_idle(&self, seen: &SessionInfo) -> Result<(), StoreError> {
+        let (inner, seen) = (Arc::clone(&self.inner), seen.clone());
+        self.spawned(async move { inner.delete(&seen.id, Some(&seen)).await }).await
     }
 
     async fn post(

@@ -44,11 +44,11 @@ pub(super) async fn move_in_steps(
         let mut step = Columns::default();
         let mut bytes = 0;
         for kept in &job.kept {
-            if bytes > 0 && bytes + kept.body.len() > BYTES {
+            if bytes > 0 && bytes + kept.size() > BYTES {
                 insert(link, &held.session, std::mem::take(&mut step)).await?;
                 bytes = 0;
             }
-            bytes += kept.body.len() + 256;
+            bytes += kept.size();
             step.push(&held.session, kept);
         }
         insert(link, &held.session, step).await?;

@@ -251,23 +251,11 @@ impl SessionStore for SqliteStore {
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
-        let (owner, session) = (Arc::clone(&self.owner), session.clone());
-        let write = self.line.write(Durability::Flushed, move |connection, path| {
-            Box::pin(async move {
-                let query =
-                    sqlx::query("SELECT * FROM sessions WHERE id = ? AND whole").bind(session.as_str());
-                let row = query.fetch_optional(&mut *connection).await;
-                let row = row.map_err(|error| super::store_error(path, error))?;
-                let row = row.ok_or_else(|| StoreError::UnknownSession { session: session.clone() })?;
-                if let Some(holder) = leases::holder(&row, &owner, path)? {
-                    return Err(StoreError::Locked { session, holder: holder.name });
-                }
-                let key: i64 = get(&row, "session")
-                    .map_err(|reason| StoreError::Corrupt { place: path.display().to_string(), reason })?;
-                restore::remove(connection, path, key).await
-            })
-        });
-        write.await
+        self.remove(session, None).await
+    }
+
+    async fn delete_idle(&self, seen: &SessionInfo) -> Result<(), StoreError> {
+        self.remove(&seen.id, Some(seen.clone())).await
     }
 
     async fn post(
@@ -409,6 +397,33 @@ impl SessionStore for SqliteStore {
         })
         .await?;
         Ok(Log::new(info, records))
+    }
+}
+
+impl SqliteStore {
+    /// Removes a session that nobody holds, if it still is as it was seen.
+    async fn remove(&self, session: &SessionId, seen: Option<SessionInfo>) -> Result<(), StoreError> {
+        let (owner, session) = (Arc::clone(&self.owner), session.clone());
+        let write = self.line.write(Durability::Flushed, move |connection, path| {
+            Box::pin(async move {
+                let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
+                let query =
+                    sqlx::query("SELECT * FROM sessions WHERE id = ? AND whole").bind(session.as_str());
+                let row = query.fetch_optional(&mut *connection).await;
+                let row = row.map_err(|error| super::store_error(path, error))?;
+                let row = row.ok_or_else(|| StoreError::UnknownSession { session: session.clone() })?;
+                if let Some(holder) = leases::holder(&row, &owner, path)? {
+                    return Err(StoreError::Locked { session, holder: holder.name });
+                }
+                if let Some(seen) = seen {
+                    let count = |column| get(&row, column).map(read).map_err(corrupt);
+                    let waiting = count("letters")?.saturating_sub(count("consumed")?);
+                    rows::info(&row).map_err(corrupt)?.check_idle(&seen, waiting)?;
+                }
+                restore::remove(connection, path, get(&row, "session").map_err(corrupt)?).await
+            })
+        });
+        write.await
     }
 }
 

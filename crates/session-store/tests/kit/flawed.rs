@@ -64,11 +64,16 @@ pub(crate) enum Flaw {
     BlobsOfOthers,
     UnknownIsEmpty,
     SortsByName,
+    ListsWhatIsGone,
+    MiscountsBytes,
+    ForgetsTheLastUpdate,
     ForgetsTags,
     LosesTagsOfOthers,
     DeletesNothing,
     DeletesWhatIsWritten,
     DeletesTheNextToo,
+    DeletesWhatChanged,
+    DeletesInTwoSteps,
     CollectsTwice,
     RestoresWhatCame,
     RestoresOver,
@@ -371,13 +376,24 @@ impl SessionStore for Flawed {
     }
 
     async fn info(&self, session: &SessionId) -> Result<SessionInfo, StoreError> {
-        self.inner.info(session).await
+        let mut info = self.inner.info(session).await?;
+        match self.flaw {
+            MiscountsBytes => info.bytes += 1,
+            ForgetsTheLastUpdate => info.updated_at = Timestamp(0),
+            _ => {}
+        }
+        Ok(info)
     }
 
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
         let mut list = self.inner.sessions().await?;
         if self.has(SortsByName) {
             list.sort_by(|one, other| one.id.cmp(&other.id));
+        }
+        if let Some(mut gone) = list.first().cloned().filter(|_| self.has(ListsWhatIsGone)) {
+            gone.id = SessionId::parse("00000000-0000-7000-8000-ffffffffffff").unwrap();
+            (gone.bytes, gone.updated_at) = (1 << 40, Timestamp(0));
+            list.push(gone);
         }
         Ok(list)
     }
@@ -414,6 +430,19 @@ impl SessionStore for Flawed {
                 Ok(())
             }
             _ => self.inner.delete(session).await,
+        }
+    }
+
+    async fn delete_idle(&self, seen: &SessionInfo) -> Result<(), StoreError> {
+        match self.flaw {
+            DeletesWhatChanged => self.inner.delete(&seen.id).await,
+            DeletesInTwoSteps => {
+                let waiting = self.inner.inbox(&seen.id).await?.len() as u64;
+                self.inner.info(&seen.id).await?.check_idle(seen, waiting)?;
+                others_first().await;
+                self.inner.delete(&seen.id).await
+            }
+            _ => self.inner.delete_idle(seen).await,
         }
     }
 

@@ -368,6 +368,12 @@ impl SessionStore for Journaling {
         self.0.call(call, Durability::Flushed)
     }
 
+    async fn delete_idle(&self, seen: &SessionInfo) -> Result<(), StoreError> {
+        let entry = json!({"call": "delete", "session": seen.id});
+        let call = |memory: &MemoryStore| Ok((at_once(memory.delete_idle(seen))?, vec![entry]));
+        self.0.call(call, Durability::Flushed)
+    }
+
     async fn post(
         &self,
         session: &SessionId,

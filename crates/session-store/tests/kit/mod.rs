@@ -1,5 +1,6 @@
 //! The kit: what it says of the stores here, and that each of its checks can fail.
 
+mod claims;
 mod flawed;
 mod journal;
 mod killed;

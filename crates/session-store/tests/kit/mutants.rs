@@ -84,11 +84,16 @@ mutants! {
     a_blob_of_another_session_is_seen: BlobsOfOthers breaks Blobs
     a_session_that_is_not_named_is_seen: UnknownIsEmpty breaks Named
     a_list_in_another_order_is_seen: SortsByName breaks Listed
+    a_list_with_what_is_gone_is_seen: ListsWhatIsGone breaks Listed
+    a_wrong_number_of_bytes_is_seen: MiscountsBytes breaks Listed
+    a_last_update_that_is_forgotten_is_missed: ForgetsTheLastUpdate breaks Listed
     tags_that_are_forgotten_are_missed: ForgetsTags breaks Listed
     tags_that_two_add_at_once_and_one_loses_are_missed: LosesTagsOfOthers breaks Listed
     a_session_that_stays_is_seen: DeletesNothing breaks Deleted
     a_session_that_was_deleted_under_its_writer_is_missed: DeletesWhatIsWritten breaks Deleted
     a_session_that_was_deleted_too_is_missed: DeletesTheNextToo breaks Deleted
+    a_session_that_somebody_came_back_to_is_missed: DeletesWhatChanged breaks Deleted
+    a_letter_that_went_with_its_session_is_missed: DeletesInTwoSteps breaks Deleted
     collecting_what_is_not_there_is_seen: CollectsTwice breaks Deleted
     half_an_import_is_seen: RestoresWhatCame breaks Restored
     an_import_over_another_session_is_seen: RestoresOver breaks Restored

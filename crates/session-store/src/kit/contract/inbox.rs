@@ -22,6 +22,7 @@ checks! {
     Waiting nobody_waits_for_a_session_that_is_gone
     Followed a_follower_sees_each_record_once_and_in_order
     Followed a_follower_that_was_dropped_while_waiting_misses_nothing
+    Followed a_follower_of_a_log_that_was_replaced_says_so
 }
 
 async fn a_letter_waits_until_a_batch_consumes_it(bench: &mut Bench) -> Verdict {
@@ -299,6 +300,58 @@ async fn a_follower_that_was_dropped_while_waiting_misses_nothing(bench: &mut Be
             fail!("the follower never saw record {}", seq + 1);
         };
         same!("what it saw", seen?, [(seq + 1, note(&seq.to_string()))]);
+    }
+    Ok(())
+}
+
+/// A session with some notes.
+async fn written(store: &Store, notes: &[&str], patience: Duration) -> Result<(), Broken> {
+    store.create(new_session(1)).await?;
+    let lease = super::soon(&**store, &session(1), patience).await?;
+    let notes = notes.iter().map(|body| note(body)).collect();
+    store.append(&lease, batch(1, 0, notes)).await?;
+    Ok(())
+}
+
+async fn a_follower_of_a_log_that_was_replaced_says_so(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    for others in
+        [&["0"] as &[&str], &["0", "1", "9"], &["0", "9", "2"], &["9", "1", "2", "3"], &["0", "1", "2", "3"]]
+    {
+        written(&one, &["0", "1", "2"], bench.patience).await?;
+        let mut followers = [
+            Follower::new(Arc::clone(&one), session(1), 0),
+            Follower::new(Arc::clone(&two), session(1), 2),
+            Follower::new(Arc::clone(&two), session(1), 3),
+        ];
+        for follower in &mut followers {
+            let seen = within(bench.patience, follower.next()).await;
+            let last = seen.transpose()?.and_then(|seen| seen.last().map(|one| one.0));
+            same!("the last record that it sees", last, Some(4));
+        }
+        while let Err(StoreError::Locked { .. }) = one.delete(&session(1)).await {
+            drop(bench.soon(&one, &session(1)).await?);
+        }
+        written(&one, others, bench.patience).await?;
+        // The same records again are the same log.
+        let same = others.starts_with(&["0", "1", "2"]);
+        for mut follower in followers {
+            if others.len() == 3 {
+                let lease = bench.soon(&one, &session(1)).await?;
+                let more = next(&*one, &session(1), vec![note("4")]).await?;
+                one.append(&lease, more).await?;
+            }
+            match (same, within(bench.patience, follower.next()).await) {
+                (true, Some(Ok(found))) => same!("what it sees", found.first().map(|one| one.0), Some(5)),
+                (false, Some(Err(StoreError::Replaced { session: named, seq: 4 }))) => {
+                    same!("the session", named, session(1));
+                }
+                (_, other) => fail!("{others:?} in the place of [0, 1, 2]: found {other:?}"),
+            }
+        }
+        while let Err(StoreError::Locked { .. }) = one.delete(&session(1)).await {
+            drop(bench.soon(&one, &session(1)).await?);
+        }
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::super::verdict::Verdict;
 use super::{Bench, Store, checks};
 use crate::{
     Activity, Amend, Claim, Digest, Header, Import, ImportError, InboxId, Kept, Letter, MemoryStore, Record,
-    Restoring, SessionStore, StoreError,
+    Restoring, SessionStore, Spine, StoreError,
 };
 
 checks! {
@@ -109,6 +109,34 @@ async fn what_cannot_be_restored_leaves_nothing(bench: &mut Bench) -> Verdict {
         same!("the list", one.sessions().await?, []);
         same!("the keys", one.notes(&crate::NoteQuery::default()).await?, []);
     }
+    let line_end = |body: &str| body.replacen(',', ",\n", 1);
+    let misfits: [Misfit<'_>; 8] = [
+        ("a message on two lines", 2, &|kept| kept.body = line_end(&kept.body)),
+        ("a message with white space behind it", 2, &|kept| kept.body.push(' ')),
+        ("a message of another node", 2, &|kept| kept.body = kept.body.replace("\"n1\"", "\"n2\"")),
+        ("a note on two lines", 3, &|kept| kept.body = kept.body.replace(' ', "\n")),
+        ("a note with a name that is too long", 3, &|kept| rename(&mut kept.spine)),
+        ("a move with white space before it", 4, &|kept| kept.body.insert(0, '\r')),
+        ("a blob with a line end", 9, &|kept| kept.body.push('\n')),
+        ("a blob with a name that is too long", 9, &|kept| rename(&mut kept.spine)),
+    ];
+    // All digests are right.
+    for (how, wrong, change) in misfits {
+        let mut kept = kept.clone();
+        at(&mut kept, wrong as usize, change);
+        let mut digest = Digest::genesis(&header.id);
+        for one in &mut kept {
+            *one = Kept::chained(one.seq, one.spine.clone(), one.body.clone(), digest);
+            digest = one.digest;
+        }
+        let header = Header { digest: Some(digest), ..header.clone() };
+        match two.restore(Restoring::new(header, &mut rows(&kept))).await {
+            Err(ImportError::Store { source }) if matches!(*source, StoreError::BadRecord { seq, .. } if seq == wrong) =>
+                {}
+            other => fail!("{how}: expected that record {wrong} is refused, found {other:?}"),
+        }
+        same!("the list", one.sessions().await?, []);
+    }
     // A reader that breaks off in the middle, long after the first megabytes.
     let mut rows = many().chain([Err(ImportError::NotOurs { line: 7 })]);
     let long = Header { records: 1_100, nodes: 1, digest: None, head: NodeId::ROOT, ..header.clone() };
@@ -119,6 +147,15 @@ async fn what_cannot_be_restored_leaves_nothing(bench: &mut Bench) -> Verdict {
     one.restore(Restoring::new(header, &mut self::rows(&kept))).await?;
     same!("the session", state(&*two, &session(1)).await?, state(&origin, &session(1)).await?);
     Ok(())
+}
+
+/// What is wrong, with which record, and how it comes to be so.
+type Misfit<'a> = (&'static str, u64, &'a dyn Fn(&mut Kept));
+
+fn rename(spine: &mut Spine) {
+    if let Spine::Note { kind, .. } | Spine::Blob { kind, .. } = spine {
+        *kind = "x".repeat(64 * 1024 + 1);
+    }
 }
 
 /// The same with a note at the end that has to be the first of its key and is not.
