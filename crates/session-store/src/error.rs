@@ -122,7 +122,7 @@ pub enum StoreError {
     },
     /// A message, note, blob, letter, title or tag is not what every store and the interchange form can carry: a body must
     /// be JSON on one line and at most 255 MiB, a message names no node but its own, and a name (layer, kind, key, state,
-    /// title, folder, all tags together) has no NUL and at most 64 KiB.
+    /// title, folder, tag) has no NUL and at most 64 KiB.
     #[error("{kind:?} for session {session} cannot be kept: {reason}")]
     Body {
         /// The session.

@@ -4,7 +4,6 @@
 //! numbers and a digest, not the tree: whether an undo names the right move is for the tree to say.
 
 use std::borrow::Borrow;
-use std::collections::BTreeSet;
 
 use trunkline_message_tree::{Entry, NodeId, Timestamp, TreeError};
 
@@ -215,4 +214,3 @@ pub(crate) fn check_name(name: &str) -> Result<(), &'static str> {
         false => Ok(()),
     }
 }
-
