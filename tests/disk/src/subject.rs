@@ -93,6 +93,7 @@ impl Place for Folder {
 fn failing(folder: &Path, fault: Fault) -> Result<String, String> {
     let recorder = Recorder::register()?;
     recorder.watch(folder, &Files::new()).map_err(|error| error.to_string())?;
+    recorder.only_fail();
     recorder.order(Some(fault));
     Ok(recorder.vfs().to_owned())
 }

@@ -4,7 +4,7 @@
 //! a database that can be opened. Nothing here is ever removed by us.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::fault::io_error;
@@ -88,7 +88,7 @@ fn is_part(from: &Path, head: u64, (start, end): (u64, u64), copy: &Path) -> io:
     are_equal(BufReader::new(source.take(end - start)), copy)
 }
 
-fn are_equal(one: impl Read, other: impl Read) -> io::Result<bool> {
+fn are_equal(one: impl BufRead, other: impl BufRead) -> io::Result<bool> {
     let mut other = other.bytes();
     for byte in one.bytes() {
         if other.next().transpose()? != Some(byte?) {

@@ -41,11 +41,12 @@ pub(super) async fn live(plan: Plan, chance: &mut Chance) -> Result<Lived, Strin
     world.open().await?;
     let mut sessions: Vec<Session> = Vec::new();
     for _ in 0..plan.steps {
-        step(&mut world, &mut sessions, chance).await?;
+        step(&mut world, &mut sessions, plan.reopens, chance).await?;
     }
     // Now, and not after everything was closed: a cut does not wait for that.
     let events = recorder.events()?;
     // What comes from here on is not in the journal any more, so nothing fails and nothing is promised.
+    world.lived.borrow_mut().life.struck |= recorder.hits() > 0;
     recorder.order(None);
     world.struck.set(0);
     for session in &mut sessions {
@@ -54,6 +55,7 @@ pub(super) async fn live(plan: Plan, chance: &mut Chance) -> Result<Lived, Strin
     }
     drop(sessions);
     world.close().await;
+    recorder.forget();
     let mut lived = world.lived.into_inner();
     lived.life.events = events;
     let end = lived.life.events.len();
@@ -89,8 +91,18 @@ pub(super) struct Session {
     buffered: Vec<Batch>,
 }
 
-async fn step(world: &mut World<'_>, sessions: &mut Vec<Session>, chance: &mut Chance) -> Result<(), String> {
+async fn step(
+    world: &mut World<'_>,
+    sessions: &mut Vec<Session>,
+    reopens: usize,
+    chance: &mut Chance,
+) -> Result<(), String> {
     world.step_struck.set(false);
+    if chance.comes(1, reopens) {
+        sessions.iter_mut().for_each(|session| session.lease = None);
+        world.close().await;
+        return world.open().await;
+    }
     let few = sessions.len() < 3;
     let lot = if few { 0 } else { chance.below(100) };
     match lot {
@@ -99,11 +111,6 @@ async fn step(world: &mut World<'_>, sessions: &mut Vec<Session>, chance: &mut C
         5 => {
             let gone = sessions.swap_remove(chance.below(sessions.len()));
             world.delete(gone).await?;
-        }
-        6 | 7 => {
-            sessions.iter_mut().for_each(|session| session.lease = None);
-            world.close().await;
-            world.open().await?;
         }
         // Several at once, which are committed as a group.
         8..20 => {
@@ -178,6 +185,7 @@ impl World<'_> {
         // One fault strikes all who append together, and each of them is told.
         let struck = self.step_struck.get() | (hits > self.struck.replace(hits));
         self.step_struck.set(struck);
+        self.lived.borrow_mut().life.struck |= hits > 0;
         if hits >= STRIKES {
             self.recorder.order(None);
             self.struck.set(0);
