@@ -70,9 +70,8 @@ impl Inner {
         info: SessionInfo,
         chunk: &Chunk,
     ) -> Result<SessionInfo, StoreError> {
-        let mut again = false;
-        let inserted = attempt!(self.links, |link| {
-            insert_whole(&mut link, &self.channel, &info, chunk, std::mem::replace(&mut again, true))
+        let inserted = attempt!(self.links, |link, again| {
+            insert_whole(&mut link, &self.channel, &info, chunk, again)
         })?;
         match inserted {
             true => Ok(info),
