@@ -113,7 +113,7 @@ pub trait SessionStore: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StoreError::UnknownSession`]; [`StoreError::Body`] for a word with a NUL, and for a title or tags of more than
+    /// [`StoreError::UnknownSession`]; [`StoreError::Body`] for a word with a NUL, and for a title or tag of more than
     /// 64 KiB.
     async fn amend(&self, session: &SessionId, amend: Amend) -> Result<(), StoreError>;
 

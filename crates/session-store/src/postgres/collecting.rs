@@ -23,7 +23,7 @@ impl Inner {
         seen: Option<&SessionInfo>,
     ) -> Result<(), StoreError> {
         self.settle(session).await;
-        attempt!(self.links, |link| delete_in(&mut link, &self.channel, session, seen))
+        attempt!(self.links, |link, again| delete_in(&mut link, &self.channel, session, seen, again))
     }
 
     /// Removes an import that nobody goes on with; returns whether there was one.
@@ -38,7 +38,7 @@ impl Inner {
         let mut collected = Collected::default();
         for session in self.imports().await? {
             let freed = match dry_run {
-                true => Some(attempt!(self.links, |link| count_parts(&mut link, &session))?),
+                true => Some(attempt!(reading self.links, |link| count_parts(&mut link, &session))?),
                 false => self.remove_import(&session).await?,
             };
             if let Some(freed) = freed {
@@ -95,15 +95,17 @@ fn parse(session: String) -> Result<SessionId, String> {
     SessionId::parse(&session).map_err(|error| error.to_string())
 }
 
+/// Removes a session. `again` tells whether an earlier try may have done it.
 async fn delete_in(
     link: &mut Link,
     channel: &str,
     session: &SessionId,
     seen: Option<&SessionInfo>,
+    again: bool,
 ) -> Result<Result<(), StoreError>, Fault> {
     begin_with(link, session).await?;
     let Some(standing) = standing_in(link, session, true).await? else {
-        return link.end(Err(unknown(session))).await;
+        return link.end(if again { Ok(()) } else { Err(unknown(session)) }).await;
     };
     if let Some(holder) = standing.holder() {
         let error = StoreError::Locked { session: session.clone(), holder: holder.name };

@@ -20,12 +20,13 @@ mod writing;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::runtime::Handle;
 use tokio::sync::OnceCell;
+use tokio::task::AbortHandle;
 use trunkline_message_tree::{Message, NodeId, Timestamp};
 
 use self::leases::Claims;
@@ -67,6 +68,8 @@ struct Inner {
     runtime: Handle,
     /// Who we are in the table of owners, once something was claimed.
     owner: OnceCell<String>,
+    /// What shows that it lives.
+    beating: OnceLock<AbortHandle>,
     claims: Arc<Claims>,
     name: String,
     lease_ttl: Duration,
@@ -108,6 +111,7 @@ impl PostgresStore {
             links,
             runtime,
             owner: OnceCell::new(),
+            beating: OnceLock::new(),
             claims: Arc::default(),
             name: options.name,
             lease_ttl: options.lease_ttl,
@@ -190,6 +194,7 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.waiting.close();
+        self.end_beats();
         let Some(owner) = self.owner.take() else { return };
         leases::forget(&owner);
         if !self.is_closed() {

@@ -20,13 +20,13 @@ use crate::{
 const PAGE_BYTES: i64 = 8 * 1024 * 1024;
 
 impl Inner {
-    /// Runs a query that may be run again.
+    /// Runs a query that may be run again and changes nothing that matters.
     pub(super) async fn query(
         self: &Arc<Self>,
         sql: &str,
         bind: impl Fn() -> Bind,
     ) -> Result<Vec<PgRow>, StoreError> {
-        attempt!(self.links, |link| async { link.rows(sql, bind()).await.map(Ok) })
+        attempt!(reading self.links, |link| async { link.rows(sql, bind()).await.map(Ok) })
     }
 
     /// Returns the only row about a session.
@@ -188,7 +188,8 @@ impl Inner {
                 Bind::new().session(session).with(&amend.title).with(tags.clone()).with(amend.archived);
             bind.with(removed.clone()).with(added.clone())
         };
-        let found = self.query(sql, bind).await?;
+        let found =
+            attempt!(self.links, |link| async { link.rows(sql, bind()).await.map(Ok::<_, StoreError>) })?;
         found.first().map(drop).ok_or_else(|| unknown(session))
     }
 
@@ -209,7 +210,7 @@ impl Inner {
                    SELECT letters, pg_notify($5, session::text)::text FROM moved";
         let mut tries = Tries::once();
         loop {
-            let mut link = self.links.take_alive().await.map_err(|fault| fault.error)?;
+            let mut link = self.links.take_alive().await.map_err(|fault| tries.end(fault.error))?;
             let bind = Bind::new().session(session).with(stored(at.0)).with(kind).with(body);
             match link.rows(sql, bind.with(&self.channel)).await {
                 Ok(found) => {

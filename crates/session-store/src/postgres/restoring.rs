@@ -72,9 +72,7 @@ impl Inner {
         chunk: &Chunk,
         letters: &Letters,
     ) -> Result<SessionInfo, StoreError> {
-        let mut again = false;
-        let inserted = attempt!(self.links, |link| {
-            let again = std::mem::replace(&mut again, true);
+        let inserted = attempt!(self.links, |link, again| {
             insert_whole(&mut link, &self.channel, &info, (chunk, letters), again)
         })?;
         match inserted {
