@@ -66,7 +66,7 @@ impl Tally {
     pub fn add(&mut self, session: &SessionId, record: impl Borrow<Record>) -> Result<Kept, StoreError> {
         let (spine, body) = Kept::parts(record.borrow());
         self.check(session, &spine, &body)?;
-        let kept = Kept::chained(self.seq + 1, spine, body, self.digest);
+        let kept = Kept::chained(self.next(session)?, spine, body, self.digest);
         self.count(&kept);
         Ok(kept)
     }
@@ -78,7 +78,7 @@ impl Tally {
     /// [`StoreError::Misfit`], [`StoreError::Body`]; [`StoreError::BadRecord`] if it is not the next one or cannot be
     /// read; [`StoreError::BrokenChain`] if the digest is not the one that follows.
     pub fn add_kept(&mut self, session: &SessionId, kept: &Kept) -> Result<(), StoreError> {
-        let seq = self.seq + 1;
+        let seq = self.next(session)?;
         if kept.seq != seq {
             let reason = format!("record {} stands in its place", kept.seq);
             return Err(StoreError::BadRecord { session: session.clone(), seq, reason });
@@ -121,8 +121,18 @@ impl Tally {
         }
     }
 
+    /// Returns the number of the next record. The last number there is was never given: whoever says so is damaged.
+    fn next(&self, session: &SessionId) -> Result<u64, StoreError> {
+        let next = self.seq.checked_add(1);
+        next.ok_or_else(|| StoreError::BadRecord {
+            session: session.clone(),
+            seq: self.seq,
+            reason: "no number is left for another".to_owned(),
+        })
+    }
+
     fn check(&self, session: &SessionId, spine: &Spine, body: &str) -> Result<(), StoreError> {
-        let seq = self.seq + 1;
+        let seq = self.next(session)?;
         let misfit = |source| StoreError::Misfit { session: session.clone(), seq, source };
         if body.len() > BODY_LIMIT {
             return Err(StoreError::body(session, "record", "its body is longer than 255 MiB"));
