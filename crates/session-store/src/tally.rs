@@ -74,7 +74,7 @@ impl Tally {
         if let Record::Note(Note { kind, body, .. }) = record {
             check_body(body).map_err(|reason| StoreError::body(session, kind, reason))?;
         }
-        let kept = Kept::chained(self.seq + 1, spine, body, self.digest);
+        let kept = Kept::chained(self.next(session)?, spine, body, self.digest);
         self.count(&kept);
         Ok(kept)
     }
@@ -86,7 +86,7 @@ impl Tally {
     /// [`StoreError::Misfit`]; [`StoreError::BadRecord`] if it is not the next one, cannot be read, or could not be
     /// exported; [`StoreError::BrokenChain`] if the digest is not the one that follows.
     pub fn add_kept(&mut self, session: &SessionId, kept: &Kept) -> Result<(), StoreError> {
-        let seq = self.seq + 1;
+        let seq = self.next(session)?;
         let bad = |reason: String| StoreError::BadRecord { session: session.clone(), seq, reason };
         if kept.seq != seq {
             return Err(bad(format!("record {} stands in its place", kept.seq)));
@@ -134,6 +134,16 @@ impl Tally {
         }
     }
 
+    /// Returns the number of the next record. The last number there is was never given: whoever says so is damaged.
+    fn next(&self, session: &SessionId) -> Result<u64, StoreError> {
+        let next = self.seq.checked_add(1);
+        next.ok_or_else(|| StoreError::BadRecord {
+            session: session.clone(),
+            seq: self.seq,
+            reason: "no number is left for another".to_owned(),
+        })
+    }
+
     fn check(&self, session: &SessionId, spine: &Spine) -> Result<(), StoreError> {
         let fits = match spine {
             Spine::Node { id, parent, filed, .. } => self.check_node(*id, *parent, *filed),
@@ -141,7 +151,7 @@ impl Tally {
             Spine::Move { from, to, .. } => self.check_head(*from).and_then(|()| self.check_exists(*to)),
             Spine::Note { .. } | Spine::Blob { .. } => Ok(()),
         };
-        let seq = self.seq + 1;
+        let seq = self.next(session)?;
         fits.map_err(|source| StoreError::Misfit { session: session.clone(), seq, source })
     }
 

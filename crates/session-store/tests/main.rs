@@ -5,6 +5,8 @@
 #[cfg(feature = "sqlite")]
 mod damage;
 #[cfg(feature = "sqlite")]
+mod ends;
+#[cfg(feature = "sqlite")]
 mod files;
 mod find;
 mod interchange;

@@ -238,10 +238,15 @@ fn insert_sql(records: usize, guarded: bool) -> String {
         let comma = if place == 0 { "" } else { ", " };
         let session =
             if guarded { "(SELECT session FROM sessions WHERE session = ? AND digest = ?)" } else { "?" };
-        let back = records - 1 - place;
+        // Where the greatest number is taken already, SQLite picks some: then none of those before the last is there,
+        // which the table refuses.
+        let body = match records - 1 - place {
+            0 => "last_insert_rowid()".to_owned(),
+            back => format!("(SELECT body FROM bodies WHERE body = last_insert_rowid() - {back})"),
+        };
         let rest = if guarded { "?, ?, ?, NULL, NULL, NULL" } else { "?, ?, ?, ?, ?, ?" };
         // Writing to a string cannot fail.
-        let _ = write!(sql, "{comma}({session}, ?, ?, ?, ?, ?, last_insert_rowid() - {back}, {rest}, NULL)");
+        let _ = write!(sql, "{comma}({session}, ?, ?, ?, ?, ?, {body}, {rest}, NULL)");
     }
     sql
 }
@@ -361,6 +366,16 @@ pub(super) async fn write_records(
     kept: &[Kept],
 ) -> Result<(), StoreError> {
     let fault = |error| store_error(path, error);
+    let newest: Option<i64> = sqlx::query_scalar("SELECT max(body) FROM bodies")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(fault)?;
+    let left = i64::MAX.saturating_sub(newest.unwrap_or_default());
+    if left < kept.len() as i64 {
+        let reason =
+            format!("{left} numbers are left for bodies, and nothing can be added; export its sessions");
+        return Err(StoreError::Corrupt { place: path.display().to_string(), reason });
+    }
     let mut rest = kept;
     while !rest.is_empty() {
         // As many as one statement takes, up to the first that has to be cut.
@@ -428,7 +443,11 @@ async fn write_cuts(
         let query = "INSERT INTO cuts (body, place, part) SELECT ?, ?, part FROM parts WHERE digest = ?";
         let query = sqlx::query(query).bind(body).bind(*place as i64);
         let query = query.bind(Digest::of(part.as_bytes()).as_bytes().to_vec());
-        query.execute(&mut *connection).await.map_err(fault)?;
+        let done = query.execute(&mut *connection).await.map_err(fault)?;
+        if done.rows_affected() != 1 {
+            let reason = format!("a part of record {} cannot be found after it was written", kept.seq);
+            return Err(StoreError::Corrupt { place: path.display().to_string(), reason });
+        }
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::append::{self, Append};
 use super::doubt::{self, Doubt};
+use super::ended::Ended;
 use super::fault::store_error;
 use super::opening::Open;
 use super::presence::Presence;
@@ -71,13 +72,14 @@ pub(super) struct Seat {
     /// Whether something has failed since all that was written was on the disk for sure.
     doubt: Option<Doubt>,
     pub(super) bell: Arc<Bell>,
+    ended: Arc<Ended>,
     /// Others see that the database is open as long as it may be written here.
     _presence: Arc<Presence>,
 }
 
 impl Line {
     /// Starts the task with an open connection that flushes; it makes others like it.
-    pub(super) fn start(open: Open, bell: Arc<Bell>) -> Self {
+    pub(super) fn start(open: Open, bell: Arc<Bell>, ended: Arc<Ended>) -> Self {
         let Open { path, file, options, first, presence, opened, doubt } = open;
         let (sender, jobs) = mpsc::unbounded_channel();
         let seat = Seat {
@@ -89,6 +91,7 @@ impl Line {
             level: Durability::Flushed,
             doubt,
             bell,
+            ended,
             _presence: presence,
         };
         tokio::spawn(serve(seat, jobs));
@@ -137,33 +140,36 @@ impl Line {
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut SqliteConnection, &'a Path) -> Work<'a, T> + Send + 'static,
     {
+        self.write_and(level, work, |written| written).await
+    }
+
+    /// The same, and does something with what was written, after it was committed and before anything else is written
+    /// here. What stands for a row is made so: made before, it would undo what was never done.
+    pub(super) async fn write_and<T, U, F>(
+        &self,
+        level: Durability,
+        work: F,
+        then: impl FnOnce(T) -> U + Send + 'static,
+    ) -> Result<U, StoreError>
+    where
+        T: Send + 'static,
+        U: Send + 'static,
+        F: for<'a> FnOnce(&'a mut SqliteConnection, &'a Path) -> Work<'a, T> + Send + 'static,
+    {
         self.errand(move |seat| {
             Box::pin(async move {
                 let path = seat.path.clone();
                 let connection = seat.begin(level).await?;
                 let result = work(connection, &path).await;
-                seat.end(result).await
+                seat.end(result).await.map(then)
             })
         })
         .await
     }
 
-    /// Hands in something that nobody waits for.
-    pub(super) fn write_later<F>(&self, level: Durability, work: F)
-    where
-        F: for<'a> FnOnce(&'a mut SqliteConnection, &'a Path) -> Work<'a, ()> + Send + 'static,
-    {
-        let errand: Errand = Box::new(move |seat| {
-            Box::pin(async move {
-                let path = seat.path.clone();
-                if let Ok(connection) = seat.begin(level).await {
-                    let result = work(connection, &path).await;
-                    // Nobody is there to be told.
-                    let _ = seat.end(result).await;
-                }
-            })
-        });
-        let _ = self.jobs.send(Job::Errand(errand));
+    /// Makes sure that what has [ended](Ended) is looked at soon.
+    pub(super) fn nudge(&self) {
+        let _ = self.jobs.send(Job::Errand(Box::new(|_| Box::pin(async {}))));
     }
 
     /// Changes how large the database may become, with a new connection.
@@ -316,6 +322,21 @@ impl Seat {
         self.discard().await;
     }
 
+    /// Writes down what has ended. Nobody is there to be told where that fails; it is tried again.
+    async fn write_ended(&mut self) {
+        let (ended, path) = (Arc::clone(&self.ended), self.path.clone());
+        while let Some(ending) = ended.next() {
+            let result = match self.begin(Durability::Committed).await {
+                Ok(connection) => {
+                    let result = ending.write(connection, &path).await;
+                    self.end(result).await
+                }
+                Err(error) => Err(error),
+            };
+            ended.tried(ending, &result);
+        }
+    }
+
     /// Throws the connection away.
     pub(super) async fn discard(&mut self) {
         if let Some(connection) = self.connection.take() {
@@ -331,7 +352,13 @@ async fn serve(mut seat: Seat, mut jobs: mpsc::UnboundedReceiver<Job>) {
     loop {
         let job = match put_back.take() {
             Some(job) => Some(job),
-            None => jobs.recv().await,
+            None => match seat.ended.wait() {
+                Some(wait) => match tokio::time::timeout(wait, jobs.recv()).await {
+                    Ok(job) => job,
+                    Err(_) => Some(Job::Errand(Box::new(|_| Box::pin(async {})))),
+                },
+                None => jobs.recv().await,
+            },
         };
         match job {
             Some(Job::Append(first)) => {
@@ -359,6 +386,8 @@ async fn serve(mut seat: Seat, mut jobs: mpsc::UnboundedReceiver<Job>) {
             Some(Job::Errand(errand)) => errand(&mut seat).await,
             Some(Job::Close(done)) => {
                 seat.discard().await;
+                // Whoever opens the database next finds nobody there.
+                drop(seat);
                 let _ = done.send(());
                 return;
             }
@@ -367,6 +396,7 @@ async fn serve(mut seat: Seat, mut jobs: mpsc::UnboundedReceiver<Job>) {
                 return;
             }
         }
+        seat.write_ended().await;
     }
 }
 

@@ -3,6 +3,7 @@
 mod doctor;
 mod flips;
 mod media;
+mod numbers;
 pub(crate) mod older;
 mod opening;
 mod unread;
