@@ -178,7 +178,7 @@ pub(crate) fn by(holder: Option<String>) -> String {
     holder.unwrap_or_else(|| "somebody else".to_owned())
 }
 
-/// Waits until somebody asks to cancel, or has taken the session over from the lease with that token and written to it:
+/// Waits until somebody asks to cancel, or has taken the session over from the lease with that token:
 /// then the error says who.
 pub(crate) async fn cancelled(
     store: &dyn SessionStore,
@@ -212,7 +212,10 @@ async fn watch(
     let mut seen = Activity::default();
     loop {
         match look(store, session, seen).await {
-            Ok((_, Some(holder), _)) if holder.token != token => return Err(by(holder.name)),
+            // Whoever took it over may be through with it already.
+            Ok((now, holder, _)) if now.token != token => {
+                return Err(by(holder.and_then(|holder| holder.name)));
+            }
             Ok((_, _, inbox)) if wanted(&inbox) => return Ok(()),
             Ok((now, ..)) => seen = now,
             Err(_) => tokio::time::sleep(LOOK_AGAIN_AFTER).await,

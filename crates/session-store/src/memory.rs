@@ -148,7 +148,7 @@ impl SessionStore for MemoryStore {
     }
 
     async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError> {
-        self.with(session, |found| {
+        let lease = self.with(session, |found| {
             if found.held && claim == Claim::IfFree {
                 return Err(StoreError::Locked { session: session.clone(), holder: holder() });
             }
@@ -156,7 +156,9 @@ impl SessionStore for MemoryStore {
             found.token = self.tokens.fetch_add(1, Ordering::Relaxed) + 1;
             let held = Held { store: self.clone(), session: session.clone(), token: found.token };
             Ok(Lease::new(session.clone(), found.token, held))
-        })
+        })?;
+        self.bell.ring();
+        Ok(lease)
     }
 
     async fn holder(&self, session: &SessionId) -> Result<Option<Holder>, StoreError> {
@@ -344,7 +346,8 @@ impl SessionStore for MemoryStore {
         loop {
             let rings = self.bell.listen();
             let now = self.with(session, |found| {
-                Ok(Activity::new(found.info.records, found.letters.len() as u64, found.consumed))
+                let now = Activity::new(found.info.records, found.letters.len() as u64, found.consumed);
+                Ok(now.under(found.token))
             })?;
             if now != seen {
                 return Ok(now);

@@ -142,7 +142,8 @@ impl Inner {
         self.settle(session).await;
         let owner = self.owner().await?;
         let claim = self.claims.begin();
-        let claimed = attempt!(self.links, |link| claim_in(&mut link, session, how, &owner, claim));
+        let claimed =
+            attempt!(self.links, |link| claim_in(&mut link, &self.channel, session, how, (&owner, claim)));
         let (token, place) = match claimed {
             Ok(claimed) => claimed,
             Err(error) => {
@@ -307,10 +308,10 @@ pub(super) async fn begin_with(link: &mut Link, session: &SessionId) -> Result<(
 
 async fn claim_in(
     link: &mut Link,
+    channel: &str,
     session: &SessionId,
     how: Claim,
-    owner: &str,
-    claim: i64,
+    (owner, claim): (&str, i64),
 ) -> Result<Result<(u64, Place), StoreError>, Fault> {
     begin_with(link, session).await?;
     let query = format!(
@@ -335,8 +336,8 @@ async fn claim_in(
     }
     let query =
         "UPDATE @sessions SET token = greatest(token + 1, nextval('@tokens')), owner = $2::uuid, claim = $3
-                 WHERE session = $1::uuid RETURNING token";
-    let row = link.row(query, Bind::new().session(session).with(owner).with(claim)).await?;
+                 WHERE session = $1::uuid RETURNING token, pg_notify($4, session::text)::text";
+    let row = link.row(query, Bind::new().session(session).with(owner).with(claim).with(channel)).await?;
     let token: i64 = get(&row, "token").map_err(|reason| Fault::corrupt(link.place(), reason))?;
     let claimed = link.end(Ok((rows::read(token), place))).await?;
     standing.end_here();

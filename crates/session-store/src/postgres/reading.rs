@@ -307,10 +307,12 @@ impl Inner {
 
     pub(super) async fn activity(self: &Arc<Self>, session: &SessionId) -> Result<Activity, StoreError> {
         self.settle(session).await;
-        let sql = "SELECT records, letters, consumed FROM @sessions WHERE session = $1::uuid AND complete";
+        let sql =
+            "SELECT records, letters, consumed, token FROM @sessions WHERE session = $1::uuid AND complete";
         let row = self.row_of(session, sql).await?;
         let number = |column| get::<i64>(&row, column).map(rows::read).map_err(|reason| self.corrupt(reason));
-        Ok(Activity::new(number("records")?, number("letters")?, number("consumed")?))
+        let now = Activity::new(number("records")?, number("letters")?, number("consumed")?);
+        Ok(now.under(number("token")?))
     }
 }
 

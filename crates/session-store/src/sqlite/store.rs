@@ -380,7 +380,8 @@ impl SessionStore for SqliteStore {
             let rings = self.bell.listen();
             let row = self.row(session).await?;
             let count = |column| get(&row, column).map(read).map_err(|reason| self.corrupt(reason));
-            let now = Activity::new(count("records")?, count("letters")?, count("consumed")?);
+            let now = Activity::new(count("records")?, count("letters")?, count("consumed")?)
+                .under(count("token")?);
             if now != seen {
                 return Ok(now);
             }

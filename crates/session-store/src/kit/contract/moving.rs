@@ -236,7 +236,7 @@ async fn the_letters_that_a_session_comes_with_are_there_when_it_is(bench: &mut 
             same!("the inbox", store.inbox(&session(1)).await?, waiting);
         }
         let now = two.changed(&session(1), Activity::default()).await?;
-        same!("what happened in it", now, Activity::new(info.records, 2, 0));
+        same!("what happened in it", now, Activity::new(info.records, 2, 0).under(now.token));
         same!("the next letter", two.post(&session(1), "prompt", "1", Timestamp(1)).await?, InboxId(3));
         let lease = two.lease(&session(1)).await?;
         let head = info.head.index() as u32;

@@ -382,7 +382,10 @@ async fn ask(
         }
         Question::Inbox => format!("{:?}", store.inbox(id).await?),
         Question::Letter(letter) => format!("{:?}", store.letter(id, InboxId(*letter)).await?),
-        Question::Activity => format!("{:?}", store.changed(id, Activity::default()).await?),
+        Question::Activity => {
+            let Activity { records, posted, consumed, .. } = store.changed(id, Activity::default()).await?;
+            format!("{records} {posted} {consumed}")
+        }
         Question::Holder => match store.holder(id).await? {
             None => "free".to_owned(),
             Some(holder) if Some(&holder.token) == token => "held by the newest lease".to_owned(),
