@@ -202,6 +202,8 @@ async fn replay(entries: &[Value]) -> Result<MemoryStore, StoreError> {
                 amend.title = entry["title"].as_str().map(str::to_owned);
                 amend.tags = serde_json::from_value(entry["tags"].clone()).unwrap();
                 amend.archived = entry["archived"].as_bool();
+                amend.add_tags = serde_json::from_value(entry["added"].clone()).unwrap();
+                amend.remove_tags = serde_json::from_value(entry["removed"].clone()).unwrap();
                 memory.amend(&id()?, amend).await?;
             }
             "delete" => memory.delete(&id()?).await?,
@@ -354,9 +356,10 @@ impl SessionStore for Journaling {
     }
 
     async fn amend(&self, session: &SessionId, amend: Amend) -> Result<(), StoreError> {
-        let Amend { title, tags, archived, .. } = amend.clone();
+        let Amend { title, tags, archived, add_tags, remove_tags, .. } = amend.clone();
         let entry = json!({
             "call": "amend", "session": session, "title": title, "tags": tags, "archived": archived,
+            "added": add_tags, "removed": remove_tags,
         });
         let call = |memory: &MemoryStore| Ok((at_once(memory.amend(session, amend))?, vec![entry]));
         self.0.call(call, Durability::Flushed)
