@@ -160,19 +160,3 @@ fn mending_says_what_is_lost_although_nothing_is_found_of_it() {
         fixed.out
     );
 }
-
-#[test]
-fn a_store_of_which_only_the_log_is_left_is_not_called_empty() {
-    let scene = scene();
-    std::fs::remove_file(scene.store()).expect("removed");
-    let mut log = scene.store().into_os_string();
-    log.push("-wal");
-    std::fs::write(log, "the log of a store").expect("written");
-    let said = scene.run(&["sessions"]);
-    assert!(
-        !said.out.contains("no sessions") && !said.err.contains("no sessions"),
-        "{}{}",
-        said.out,
-        said.err
-    );
-}
