@@ -3,10 +3,61 @@
 //! None of them changes the queue. The caller stores the event and gives it to [`Queue::record`];
 //! an event that was not stored has not happened, which is what makes a crash at any point harmless.
 
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
 use crate::{
-    Actor, Attempt, Change, Decision, Difference, Event, Fingerprint, Observation, Outcome, Proposal,
-    ProposalId, Queue, QueueError, State, Supersession, Verdict, differences,
+    Actor, Change, Decision, Difference, Event, Fingerprint, Proposal, ProposalId, Queue, QueueError, State,
+    Supersession, Verdict, differences,
 };
+
+/// What to do about a preview that a tool offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a tool has to say which of the two it was")]
+pub enum Offer<P> {
+    /// Store and record these together, in this order: it is staged, and what it takes the place of is put aside.
+    Staged {
+        /// The id that it gets.
+        id: ProposalId,
+        /// What to record.
+        events: Vec<Event<P>>,
+    },
+    /// Everything is as it would be afterwards. Nothing is staged and no id is used.
+    NothingToDo {
+        /// What would have been done.
+        label: String,
+    },
+}
+
+/// What somebody decides, with all that can go with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ruling {
+    /// Apply or drop.
+    pub verdict: Verdict,
+    /// Who decides.
+    pub by: Actor,
+    /// Why; may be empty. It changes nothing in what is done.
+    pub reason: String,
+    /// What of a divisible proposal is approved; the rest counts as discarded. Empty: all that is left of it.
+    pub only: BTreeSet<String>,
+    /// Whatever the decider hands to the executor.
+    pub extra: Option<Map<String, Value>>,
+    /// [`Entry::put_aside`](crate::Entry::put_aside) as the decider saw it. `None`: the decider looks at this very queue.
+    ///
+    /// An answer that comes from another process, or waited in an inbox, must say it: the proposal may have been put
+    /// aside and have come back since, on another branch of the talk.
+    pub seen: Option<u32>,
+}
+
+impl Ruling {
+    /// A decision on all of a proposal, by somebody who looks at this very queue.
+    pub fn new(verdict: Verdict, by: Actor, reason: impl Into<String>) -> Self {
+        let (only, extra, seen) = (BTreeSet::new(), None, None);
+        Ruling { verdict, by, reason: reason.into(), only, extra, seen }
+    }
+}
 
 /// What to do about a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,29 +70,6 @@ pub enum Answer<P> {
     New(Event<P>),
     /// The same was decided before; nothing is left to do.
     Already(Decision),
-}
-
-/// What to do about a proposal that should be applied.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "a caller that overlooks one of these applies what must not be applied"
-)]
-pub enum Step<P> {
-    /// Store and record the event, then apply the payload, then [`finish`](Queue::finish).
-    Apply {
-        /// The attempt, whose printed form is its idempotency key.
-        attempt: Attempt,
-        /// What to record before the first byte is written.
-        event: Event<P>,
-    },
-    /// The world has changed: store and record the event, and write nothing.
-    Stale {
-        /// What to record.
-        event: Event<P>,
-        /// What is not as it was.
-        differing: Vec<Difference>,
-    },
 }
 
 /// What a look at the world says of a proposal.
@@ -68,9 +96,30 @@ pub enum Check<P> {
 
 /// Commands. Times are milliseconds since the Unix epoch.
 impl<P> Queue<P> {
-    /// Puts a proposal into the queue, under the next free id.
+    /// Takes a preview as a tool offers it: stages it, and puts aside whatever waits and would write the same.
     ///
-    /// Ask [`overlapping`](Queue::overlapping) before, and [`supersede`](Queue::supersede) what it returns in the same batch.
+    /// # Errors
+    ///
+    /// Those of [`stage`](Queue::stage).
+    pub fn offer(&self, mut proposal: Proposal<P>, at: u64) -> Result<Offer<P>, QueueError> {
+        if proposal.changes_nothing() {
+            return Ok(Offer::NothingToDo { label: proposal.label });
+        }
+        let replaced = self.overlapping(&proposal);
+        let named = proposal.supersedes.iter().copied().collect::<BTreeSet<_>>();
+        proposal.supersedes.extend(replaced.iter().copied().filter(|id| !named.contains(id)));
+        let staged = self.stage(proposal, at)?;
+        let id = staged.proposal;
+        let mut events = vec![staged];
+        for older in replaced {
+            events.push(self.supersede(older, Supersession::Replaced { by: id }, at)?);
+        }
+        Ok(Offer::Staged { id, events })
+    }
+
+    /// Puts a proposal into the queue, under the next free id, and does no more than that.
+    ///
+    /// What a tool previews goes through [`offer`](Queue::offer).
     ///
     /// # Errors
     ///
@@ -80,15 +129,11 @@ impl<P> Queue<P> {
         self.admitted(Event { proposal: self.next_id()?, at, change: Change::Staged(Box::new(proposal)) })
     }
 
-    /// Approves or discards.
-    ///
-    /// Deciding the same again is no error and asks for no event, so a message that is delivered twice does no harm.
-    /// Approving what has failed asks for another attempt.
+    /// Approves or discards, as [`decide_with`](Queue::decide_with) does, all that is left of a proposal.
     ///
     /// # Errors
     ///
-    /// [`QueueError::UnknownProposal`]; [`QueueError::DecidedOtherwise`] if the opposite was decided first;
-    /// [`QueueError::IllegalMove`] if it is stale, superseded or otherwise out of reach; [`QueueError::NotPermitted`].
+    /// Those of [`decide_with`](Queue::decide_with).
     pub fn decide(
         &self,
         id: ProposalId,
@@ -97,19 +142,83 @@ impl<P> Queue<P> {
         reason: impl Into<String>,
         at: u64,
     ) -> Result<Answer<P>, QueueError> {
+        self.decide_with(id, Ruling::new(verdict, by, reason), at)
+    }
+
+    /// Approves or discards.
+    ///
+    /// Deciding the same again is no error and asks for no event, so a message that is delivered twice does no harm.
+    /// Approving what has failed asks for another attempt, at no more than was approved before.
+    ///
+    /// # Errors
+    ///
+    /// [`QueueError::UnknownProposal`]; [`QueueError::DecidedOtherwise`] if the opposite was decided first, or another
+    /// part; [`QueueError::IllegalMove`] if it is stale, superseded or otherwise out of reach;
+    /// [`QueueError::NotPermitted`]; [`QueueError::Expired`]; [`QueueError::AnswerTooOld`]; [`QueueError::NotDivisible`]
+    /// and [`QueueError::NotAPart`] for a part that there is not.
+    pub fn decide_with(&self, id: ProposalId, ruling: Ruling, at: u64) -> Result<Answer<P>, QueueError> {
         let entry = self.known(id)?;
-        let same = entry.decision.as_ref().filter(|decision| decision.verdict == verdict);
-        match (entry.state, same) {
-            // A stale approval may come to nothing, and a failed one asks for another: neither is "done already".
-            (State::Stale | State::Failed, _) | (_, None) => self
-                .admitted(Event {
-                    proposal: id,
-                    at,
-                    change: Change::Decided { verdict, by, reason: reason.into() },
-                })
-                .map(Answer::New),
-            (_, Some(decision)) => Ok(Answer::Already(decision.clone())),
+        let Ruling { verdict, by, reason, only, extra, seen } = ruling;
+        if let Some(seen) = seen.filter(|seen| *seen != entry.put_aside) {
+            return Err(QueueError::AnswerTooOld { id, seen, put_aside: entry.put_aside });
         }
+        // All parts by name is all of it, also of something that has no parts.
+        let whole = entry.part().collect::<BTreeSet<_>>() == only.iter().map(String::as_str).collect();
+        let only = if whole { BTreeSet::new() } else { only };
+        match &entry.decision {
+            // A stale approval may come to nothing, a failed one asks for another, and an expired one did come to
+            // nothing: none of these is "done already".
+            Some(first) if !matches!(entry.state, State::Stale | State::Failed | State::Expired) => {
+                match first.verdict == verdict && (only.is_empty() || first.only == only) {
+                    true => Ok(Answer::Already(first.clone())),
+                    false => {
+                        Err(QueueError::DecidedOtherwise { id, state: entry.state, first: first.clone() })
+                    }
+                }
+            }
+            _ => {
+                let change = Change::Decided { verdict, by, reason, only, extra };
+                self.admitted(Event { proposal: id, at, change }).map(Answer::New)
+            }
+        }
+    }
+
+    /// Decides the same on several proposals. Each gets its own answer, and no answer depends on another.
+    pub fn decide_each(
+        &self,
+        ids: impl IntoIterator<Item = ProposalId>,
+        ruling: &Ruling,
+        at: u64,
+    ) -> Vec<(ProposalId, Result<Answer<P>, QueueError>)> {
+        let once: BTreeSet<ProposalId> = ids.into_iter().collect();
+        once.into_iter().map(|id| (id, self.decide_with(id, ruling.clone(), at))).collect()
+    }
+
+    /// Notes that somebody was asked and closed the question without an answer. The proposal waits as before.
+    ///
+    /// # Errors
+    ///
+    /// [`QueueError::UnknownProposal`]; [`QueueError::IllegalMove`] unless it is proposed or failed.
+    pub fn cancel(
+        &self,
+        id: ProposalId,
+        by: Actor,
+        reason: impl Into<String>,
+        at: u64,
+    ) -> Result<Event<P>, QueueError> {
+        self.admitted(Event { proposal: id, at, change: Change::Cancelled { by, reason: reason.into() } })
+    }
+
+    /// Notes that the time of a proposal has passed. Whoever looks may do this; [`due`](Queue::due) lists for whom.
+    ///
+    /// Not needed for safety: nothing that is past its time can be decided or begun, noted or not.
+    ///
+    /// # Errors
+    ///
+    /// [`QueueError::UnknownProposal`]; [`QueueError::NotDue`]; [`QueueError::IllegalMove`] if it is settled or superseded,
+    /// or if an attempt is in flight or ended nobody knows how.
+    pub fn expire(&self, id: ProposalId, at: u64) -> Result<Event<P>, QueueError> {
+        self.admitted(Event { proposal: id, at, change: Change::Expired })
     }
 
     /// Compares the world with what the proposal was computed from, without starting anything.
@@ -118,10 +227,12 @@ impl<P> Queue<P> {
     ///
     /// # Errors
     ///
-    /// [`QueueError::UnknownProposal`]; [`QueueError::IllegalMove`] unless it is proposed, approved or stale.
+    /// [`QueueError::UnknownProposal`]; [`QueueError::IllegalMove`] unless it is proposed, approved or stale;
+    /// [`QueueError::Expired`].
     pub fn check(&self, id: ProposalId, observed: &[Fingerprint], at: u64) -> Result<Check<P>, QueueError> {
         let entry = self.known(id)?;
-        let differing = differences(&entry.proposal.fingerprints, observed);
+        let differing = differences(&entry.compared(), observed);
+        entry.in_time(at)?;
         match (entry.state, differing.is_empty()) {
             (State::Proposed | State::Approved, true) => Ok(Check::Holds),
             (State::Stale, false) => Ok(Check::StillStale { differing }),
@@ -130,67 +241,6 @@ impl<P> Queue<P> {
             }
             (_, false) => Ok(Check::Stale { event: self.went_stale(id, &differing, at)?, differing }),
         }
-    }
-
-    /// Starts an attempt to apply, unless the world has changed.
-    ///
-    /// `observed` is read by the caller as late as it can, and holds a fingerprint for each subject of the proposal.
-    /// Nothing may be written before the event of [`Step::Apply`] is stored and recorded.
-    ///
-    /// # Errors
-    ///
-    /// [`QueueError::UnknownProposal`]; [`QueueError::IllegalMove`] unless it is approved.
-    pub fn begin(&self, id: ProposalId, observed: &[Fingerprint], at: u64) -> Result<Step<P>, QueueError> {
-        let entry = self.known(id)?;
-        let attempt = entry.next_attempt()?;
-        // Judged first, so that what is not approved is told so, and not that it is stale.
-        let event =
-            self.admitted(Event { proposal: id, at, change: Change::Began { attempt: attempt.number } })?;
-        let differing = differences(&entry.proposal.fingerprints, observed);
-        if differing.is_empty() {
-            return Ok(Step::Apply { attempt, event });
-        }
-        Ok(Step::Stale { event: self.went_stale(id, &differing, at)?, differing })
-    }
-
-    /// Ends an attempt with what its executor reports.
-    ///
-    /// # Errors
-    ///
-    /// [`QueueError::UnknownProposal`]; [`QueueError::IllegalMove`] unless it is applying;
-    /// [`QueueError::WrongAttempt`] for a report that comes from an earlier attempt.
-    pub fn finish(&self, attempt: Attempt, outcome: Outcome, at: u64) -> Result<Event<P>, QueueError> {
-        self.admitted(Event {
-            proposal: attempt.proposal,
-            at,
-            change: Change::Finished { attempt: attempt.number, outcome },
-        })
-    }
-
-    /// Says what an attempt left behind that never reported its end.
-    ///
-    /// While it is applying: before means approved again if fingerprints show all of the effect and unknown if not,
-    /// after means applied, unclear means unknown. While it is unknown, this is how somebody who looked closer settles it:
-    /// before means failed, after means applied, unclear means stale, without its approval.
-    /// [`observe`](crate::observe) finds the observation from fingerprints.
-    ///
-    /// Only for an attempt whose executor is known to be gone, or it goes on writing behind the queue's back.
-    ///
-    /// # Errors
-    ///
-    /// [`QueueError::UnknownProposal`]; [`QueueError::IllegalMove`] unless it is applying or unknown.
-    pub fn recover(
-        &self,
-        id: ProposalId,
-        observation: Observation,
-        by: Actor,
-        at: u64,
-    ) -> Result<Event<P>, QueueError> {
-        self.admitted(Event {
-            proposal: id,
-            at,
-            change: Change::Recovered { attempt: self.known(id)?.attempts, observation, by },
-        })
     }
 
     /// Puts a proposal aside because another took its place or its branch was left.
@@ -214,7 +264,12 @@ impl<P> Queue<P> {
         self.admitted(Event { proposal: id, at, change: Change::Restored })
     }
 
-    fn went_stale(&self, id: ProposalId, differing: &[Difference], at: u64) -> Result<Event<P>, QueueError> {
+    pub(crate) fn went_stale(
+        &self,
+        id: ProposalId,
+        differing: &[Difference],
+        at: u64,
+    ) -> Result<Event<P>, QueueError> {
         self.admitted(Event { proposal: id, at, change: Change::WentStale { differing: differing.to_vec() } })
     }
 }

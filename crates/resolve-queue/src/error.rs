@@ -2,7 +2,7 @@
 //!
 //! Most of these are read by a model that named the wrong id or came too late, so they say what would have worked.
 
-use crate::{Actor, ActorKind, Attempt, Decision, ProposalId, State, Verb, Verdict};
+use crate::{Actor, ActorKind, Attempt, Decision, Lease, ProposalId, State, Verb, Verdict};
 
 /// Why a command or an event was refused. The queue is as it was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -82,7 +82,100 @@ pub enum QueueError {
         /// The subject.
         subject: String,
     },
-    /// A proposal cannot take its own place.
+    /// The time of the proposal has passed.
+    #[error("{id} expired at {end} ms; propose it again if it is still wanted")]
+    Expired {
+        /// The proposal.
+        id: ProposalId,
+        /// When it expired, in milliseconds since the Unix epoch.
+        end: u64,
+    },
+    /// The time of the proposal has not passed.
+    #[error("{id} {}", due(*.end))]
+    NotDue {
+        /// The proposal.
+        id: ProposalId,
+        /// When it will expire, if ever, in milliseconds since the Unix epoch.
+        end: Option<u64>,
+    },
+    /// Somebody is applying the proposal.
+    #[error("{attempt} is being applied by {} until {} ms; wait for its end", .lease.holder, .lease.until)]
+    Leased {
+        /// The attempt that runs.
+        attempt: Attempt,
+        /// Who, and until when.
+        lease: Lease,
+    },
+    /// Somebody was applying the proposal, and the lease ended before the attempt did.
+    #[error(
+        "{attempt} was begun by {} and did not end before its lease did, at {} ms; look at what it left and recover it",
+        .lease.holder, .lease.until
+    )]
+    Lapsed {
+        /// The attempt that did not end.
+        attempt: Attempt,
+        /// Who, and until when.
+        lease: Lease,
+    },
+    /// A lease that is over before it begins, or shorter than it was.
+    #[error("a lease of {id} until {until} ms would not hold at {at} ms; give it more time")]
+    LeaseOver {
+        /// The proposal.
+        id: ProposalId,
+        /// Until when it would hold.
+        until: u64,
+        /// When it should begin, or until when it holds already.
+        at: u64,
+    },
+    /// The attempt has no lease that could be renewed.
+    #[error("{attempt} was begun without a lease")]
+    NoLease {
+        /// The attempt.
+        attempt: Attempt,
+    },
+    /// The proposal is applied or dropped as a whole.
+    #[error("{id} has no parts: approve or discard all of it")]
+    NotDivisible {
+        /// The proposal.
+        id: ProposalId,
+    },
+    /// The decision names something that the proposal does not write, or that was left out before.
+    #[error("{subject} is no part of {id}; {}", listed("parts", .parts))]
+    NotAPart {
+        /// The proposal.
+        id: ProposalId,
+        /// What was named.
+        subject: String,
+        /// What could be named.
+        parts: Vec<String>,
+    },
+    /// The answer was given before the proposal was put aside and came back.
+    #[error("{id} was put aside after this answer was given; look at it again and answer anew")]
+    AnswerTooOld {
+        /// The proposal.
+        id: ProposalId,
+        /// How often it had been put aside when the answer was given.
+        seen: u32,
+        /// How often it has been.
+        put_aside: u32,
+    },
+    /// A kept pre-image is not of what is written, or not what was expected there.
+    #[error("the pre-image of {subject} is not what {id} replaces; look again before you begin")]
+    WrongPreimage {
+        /// The proposal.
+        id: ProposalId,
+        /// Whose pre-image.
+        subject: String,
+    },
+    /// What the proposal did cannot be taken back by putting old bytes in their place.
+    #[error("{id} cannot be undone: {why}")]
+    NoUndo {
+        /// The proposal.
+        id: ProposalId,
+        /// What is missing.
+        why: String,
+    },
+    /// A proposal cannot take its own place, nor undo itself.
     #[error("{id} cannot supersede itself")]
     SupersedesItself {
         /// The proposal.
@@ -106,6 +199,13 @@ fn listed<T: ToString>(what: &str, items: &[T]) -> String {
     }
     let items: Vec<String> = items.iter().map(ToString::to_string).collect();
     format!("{what}: {}", items.join(", "))
+}
+
+fn due(end: Option<u64>) -> String {
+    match end {
+        Some(end) => format!("does not expire before {end} ms"),
+        None => "does not expire".to_owned(),
+    }
 }
 
 fn decided(decision: &Decision) -> &'static str {

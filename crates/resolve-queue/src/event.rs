@@ -3,9 +3,12 @@
 //! A queue is nothing but the fold of these. The JSON form is a promise: variants are externally tagged,
 //! so that a payload of raw JSON keeps its exact bytes on the way through.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
-use crate::{Actor, Attempt, Difference, Observation, Proposal, ProposalId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Actor, Attempt, Difference, Fingerprint, Observation, Proposal, ProposalId};
 
 /// One thing that happened to one proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +36,22 @@ pub enum Change<P> {
         by: Actor,
         /// Why; may be empty.
         reason: String,
+        /// What of a divisible proposal is meant, by subject; empty for all that is left of it.
+        #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+        only: BTreeSet<String>,
+        /// Whatever the decider hands to the executor.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        extra: Option<Map<String, Value>>,
     },
+    /// Somebody was asked, and the question was closed without an answer. It waits as before.
+    Cancelled {
+        /// Who closed it.
+        by: Actor,
+        /// Why; may be empty.
+        reason: String,
+    },
+    /// Its time has passed.
+    Expired,
     /// A check found that the world had changed.
     WentStale {
         /// What differed.
@@ -45,6 +63,19 @@ pub enum Change<P> {
     Began {
         /// Which attempt, from 1.
         attempt: u32,
+        /// Who applies it, and until when nobody else looks after it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        leased: Option<Lease>,
+        /// What was there before, of what it writes; whoever began it keeps the bytes.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        preimages: Vec<Fingerprint>,
+    },
+    /// An attempt got more time.
+    Renewed {
+        /// Which attempt.
+        attempt: u32,
+        /// Until when, in milliseconds since the Unix epoch.
+        until: u64,
     },
     /// An attempt reported its end.
     Finished {
@@ -61,6 +92,9 @@ pub enum Change<P> {
         observation: Observation,
         /// Who looked.
         by: Actor,
+        /// Whether the holder was known to be gone before its lease ended.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        fenced: bool,
     },
     /// It was put aside; an approval it had is void.
     Superseded {
@@ -88,6 +122,32 @@ pub struct Decision {
     /// What was decided.
     pub verdict: Verdict,
     /// Who decided.
+    pub by: Actor,
+    /// Why; may be empty.
+    pub reason: String,
+    /// When, in milliseconds since the Unix epoch.
+    pub at: u64,
+    /// What of it was meant; empty for all that was left.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub only: BTreeSet<String>,
+    /// Whatever the decider hands to the executor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra: Option<Map<String, Value>>,
+}
+
+/// Who applies something, and for how long others keep away from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// Who, as text that means something to the caller, such as a process and its fencing token.
+    pub holder: String,
+    /// Until when, in milliseconds since the Unix epoch. At that moment it has lapsed.
+    pub until: u64,
+}
+
+/// A question that was closed without an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unanswered {
+    /// Who closed it.
     pub by: Actor,
     /// Why; may be empty.
     pub reason: String,
@@ -138,11 +198,19 @@ impl<P> Event<P> {
     /// The attempt that this event starts, ends or recovers.
     pub fn attempt(&self) -> Option<Attempt> {
         match self.change {
-            Change::Began { attempt }
+            Change::Began { attempt, .. }
+            | Change::Renewed { attempt, .. }
             | Change::Finished { attempt, .. }
             | Change::Recovered { attempt, .. } => Some(Attempt { proposal: self.proposal, number: attempt }),
             _ => None,
         }
+    }
+}
+
+impl Lease {
+    /// Whether others still keep away.
+    pub fn stands(&self, at: u64) -> bool {
+        at < self.until
     }
 }
 

@@ -113,22 +113,25 @@ pub fn differences(expected: &[Fingerprint], observed: &[Fingerprint]) -> Vec<Di
 /// A proposal that names no such subject is always [`Observation::Unclear`].
 /// Subjects that were only read may have changed meanwhile; that is for the check at the next begin.
 pub fn observe<P>(proposal: &Proposal<P>, observed: &[Fingerprint]) -> Observation {
-    let telling: Vec<&Fingerprint> =
-        proposal.after.iter().filter(|after| !proposal.fingerprints.contains(after)).collect();
-    let before: Vec<Fingerprint> = proposal
-        .fingerprints
+    told(&proposal.fingerprints, &proposal.after, observed)
+}
+
+/// Tells whether what should lead from `before` to `after` took place.
+pub(crate) fn told(before: &[Fingerprint], after: &[Fingerprint], observed: &[Fingerprint]) -> Observation {
+    let telling: Vec<&Fingerprint> = after.iter().filter(|after| !before.contains(after)).collect();
+    let earlier: Vec<Fingerprint> = before
         .iter()
         .filter(|before| telling.iter().any(|after| after.subject == before.subject))
         .cloned()
         .collect();
     let all_known_before =
-        telling.iter().all(|after| before.iter().any(|before| before.subject == after.subject));
+        telling.iter().all(|after| earlier.iter().any(|before| before.subject == after.subject));
 
     if telling.is_empty() {
         Observation::Unclear
-    } else if differences(&proposal.after, observed).is_empty() {
+    } else if differences(after, observed).is_empty() {
         Observation::After
-    } else if all_known_before && differences(&before, observed).is_empty() {
+    } else if all_known_before && differences(&earlier, observed).is_empty() {
         Observation::Before
     } else {
         Observation::Unclear

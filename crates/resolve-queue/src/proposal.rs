@@ -7,8 +7,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{Fingerprint, ProposalId};
+
+/// Who a staged action of a custom tool comes from, if the tool does not say.
+pub const CUSTOM_TOOL: &str = "custom_tool";
 
 /// Something that a tool wants done, and what it was computed from.
 ///
@@ -46,6 +50,21 @@ pub struct Proposal<P> {
     /// A statement, not an act: the caller records a [`Change::Superseded`](crate::Change::Superseded) for each of them as well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supersedes: Vec<ProposalId>,
+    /// From when on it may no longer be decided or begun, in milliseconds since the Unix epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
+    /// Whether its executor can write some of what it writes and leave the rest.
+    ///
+    /// It says more than that: each subject was computed from itself and from what is only read, never from another
+    /// subject that is written. So a part is not stale because of what was left out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub divisible: bool,
+    /// The applied proposal whose effect it takes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo_of: Option<ProposalId>,
+    /// Whatever its tool wants to find again beside the resolution, in [`ResolutionDetails`](crate::ResolutionDetails).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
 }
 
 /// What a decider is shown.
@@ -71,7 +90,7 @@ pub struct CallRef {
 ///
 /// After a crash only a pure or reversible effect may be begun again without a new decision:
 /// fingerprints say nothing of what left the house.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::exhaustive_enums, reason = "whoever undoes or repeats must treat every class")]
 pub enum Effect {
@@ -125,7 +144,20 @@ impl<P> Proposal<P> {
             proposed_by: Actor::new(ActorKind::Model, ""),
             deciders: BTreeSet::from([ActorKind::Person]),
             supersedes: Vec::new(),
+            expires_at: None,
+            divisible: false,
+            undo_of: None,
+            details: None,
         }
+    }
+
+    /// Whether applying it would leave everything as it is: all that it writes has that content already.
+    ///
+    /// Only an effect that shows in fingerprints can be said to change nothing.
+    pub fn changes_nothing(&self) -> bool {
+        self.effect.shows_in_fingerprints()
+            && !self.after.is_empty()
+            && self.after.iter().all(|after| self.fingerprints.contains(after))
     }
 
     /// What it writes: the subjects of `after`, or of `fingerprints` if it does not say what comes after.
@@ -146,6 +178,17 @@ impl Actor {
     /// Names an actor; the name may be empty.
     pub fn new(kind: ActorKind, name: impl Into<String>) -> Self {
         Actor { kind, name: name.into() }
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Effect::Pure => "pure",
+            Effect::Reversible => "reversible",
+            Effect::Compensable => "compensable",
+            Effect::Irreversible => "irreversible",
+        })
     }
 }
 

@@ -29,6 +29,8 @@ pub enum State {
     Superseded,
     /// The world it was computed from has changed, or has not been looked at since it came back.
     Stale,
+    /// Its time passed before anything was done. Nothing follows.
+    Expired,
 }
 
 /// What moves a proposal; each is a command of the queue.
@@ -43,8 +45,14 @@ pub enum Verb {
     Discard,
     /// Compare its fingerprints; a begin does this too.
     Check,
+    /// Close the question without an answer.
+    Cancel,
+    /// Note that its time has passed.
+    Expire,
     /// Start an attempt.
     Begin,
+    /// Ask for more time for an attempt.
+    Renew,
     /// End an attempt.
     Finish,
     /// Say what an attempt left behind that never ended.
@@ -68,15 +76,20 @@ pub struct Move {
 
 /// All legal moves; what is not listed is refused.
 ///
-/// An attempt in flight cannot be superseded, nor can an unknown outcome: first somebody has to find out what it left behind.
+/// An attempt in flight can neither be superseded nor expire, and nor can an unknown outcome: first somebody has to find
+/// out what it left behind.
 pub const MOVES: &[Move] = &[
     row(State::Proposed, Verb::Approve, State::Approved),
     row(State::Proposed, Verb::Discard, State::Discarded),
     row(State::Proposed, Verb::Check, State::Stale),
     row(State::Proposed, Verb::Supersede, State::Superseded),
+    row(State::Proposed, Verb::Cancel, State::Proposed),
+    row(State::Proposed, Verb::Expire, State::Expired),
     row(State::Approved, Verb::Begin, State::Applying),
     row(State::Approved, Verb::Check, State::Stale),
     row(State::Approved, Verb::Supersede, State::Superseded),
+    row(State::Approved, Verb::Expire, State::Expired),
+    row(State::Applying, Verb::Renew, State::Applying),
     row(State::Applying, Verb::Finish, State::Applied),
     row(State::Applying, Verb::Finish, State::Failed),
     row(State::Applying, Verb::Finish, State::Unknown),
@@ -86,6 +99,8 @@ pub const MOVES: &[Move] = &[
     row(State::Failed, Verb::Approve, State::Approved),
     row(State::Failed, Verb::Discard, State::Discarded),
     row(State::Failed, Verb::Supersede, State::Superseded),
+    row(State::Failed, Verb::Cancel, State::Failed),
+    row(State::Failed, Verb::Expire, State::Expired),
     row(State::Unknown, Verb::Recover, State::Applied),
     row(State::Unknown, Verb::Recover, State::Failed),
     row(State::Unknown, Verb::Recover, State::Stale),
@@ -93,6 +108,7 @@ pub const MOVES: &[Move] = &[
     row(State::Stale, Verb::Check, State::Approved),
     row(State::Stale, Verb::Discard, State::Discarded),
     row(State::Stale, Verb::Supersede, State::Superseded),
+    row(State::Stale, Verb::Expire, State::Expired),
     row(State::Superseded, Verb::Restore, State::Stale),
 ];
 
@@ -112,14 +128,15 @@ impl State {
         State::Discarded,
         State::Superseded,
         State::Stale,
+        State::Expired,
     ];
 
-    /// Whether nothing more is expected: applied, discarded or superseded.
+    /// Whether nothing more is expected: applied, discarded, expired or superseded.
     ///
     /// Failed and stale are not settled although nothing was done: either can still come to be applied,
     /// behind the back of a verdict that was given too early. Discard them first.
     pub fn is_settled(self) -> bool {
-        matches!(self, State::Applied | State::Discarded | State::Superseded)
+        matches!(self, State::Applied | State::Discarded | State::Expired | State::Superseded)
     }
 
     /// Whether the table lets `verb` lead from here to `to`.
@@ -127,10 +144,14 @@ impl State {
         MOVES.contains(&row(self, verb, to))
     }
 
-    /// What can be done from here, in the order of the table.
+    /// What can be chosen from here, in the order of the table; what is only noted is no choice.
     pub(crate) fn verbs(self) -> Vec<Verb> {
-        let mut verbs: Vec<Verb> =
-            MOVES.iter().filter(|legal| legal.from == self).map(|legal| legal.verb).collect();
+        let noted = [Verb::Cancel, Verb::Expire, Verb::Renew];
+        let mut verbs: Vec<Verb> = MOVES
+            .iter()
+            .filter(|legal| legal.from == self && !noted.contains(&legal.verb))
+            .map(|legal| legal.verb)
+            .collect();
         verbs.dedup();
         verbs
     }
@@ -148,6 +169,7 @@ impl fmt::Display for State {
             State::Discarded => "discarded",
             State::Superseded => "superseded",
             State::Stale => "stale",
+            State::Expired => "expired",
         })
     }
 }
@@ -159,7 +181,10 @@ impl fmt::Display for Verb {
             Verb::Approve => "approve",
             Verb::Discard => "discard",
             Verb::Check => "check",
+            Verb::Cancel => "cancel",
+            Verb::Expire => "expire",
             Verb::Begin => "begin",
+            Verb::Renew => "renew",
             Verb::Finish => "finish",
             Verb::Recover => "recover",
             Verb::Supersede => "supersede",

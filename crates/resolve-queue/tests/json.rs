@@ -1,5 +1,7 @@
 //! The JSON form is a promise: these lines are in somebody's log.
 
+use std::collections::BTreeSet;
+
 use expect_test::{Expect, expect};
 use serde_json::value::RawValue;
 use trunkline_resolve_queue::{
@@ -44,6 +46,8 @@ fn decisions() {
             verdict: Verdict::Approve,
             by: Actor::new(ActorKind::Person, "anna"),
             reason: "fine".to_owned(),
+            only: BTreeSet::new(),
+            extra: None,
         },
         expect![[
             r#"{"proposal":"p1","at":5,"change":{"decided":{"verdict":"approve","by":{"kind":"person","name":"anna"},"reason":"fine"}}}"#
@@ -54,6 +58,8 @@ fn decisions() {
             verdict: Verdict::Discard,
             by: Actor::new(ActorKind::Policy, ""),
             reason: String::new(),
+            only: BTreeSet::new(),
+            extra: None,
         },
         expect![[
             r#"{"proposal":"p1","at":5,"change":{"decided":{"verdict":"discard","by":{"kind":"policy"},"reason":""}}}"#
@@ -64,7 +70,7 @@ fn decisions() {
 #[test]
 fn attempts() {
     check(
-        Change::Began { attempt: 1 },
+        Change::Began { attempt: 1, leased: None, preimages: vec![] },
         expect![[r#"{"proposal":"p1","at":5,"change":{"began":{"attempt":1}}}"#]],
     );
     check(
@@ -82,6 +88,7 @@ fn attempts() {
             attempt: 2,
             observation: Observation::Unclear,
             by: Actor::new(ActorKind::Harness, ""),
+            fenced: false,
         },
         expect![[
             r#"{"proposal":"p1","at":5,"change":{"recovered":{"attempt":2,"observation":"unclear","by":{"kind":"harness"}}}}"#
@@ -145,7 +152,7 @@ fn an_entry_can_be_listed() {
 fn a_field_from_another_time_is_skipped_and_a_state_from_another_time_is_not() {
     let read = |text: &str| serde_json::from_str::<Event<u8>>(text).is_ok();
     assert!(read(r#"{"proposal":"p1","at":1,"change":{"began":{"attempt":1,"lease":"x"}}}"#));
-    assert!(!read(r#"{"proposal":"p1","at":1,"change":{"expired":{}}}"#));
+    assert!(!read(r#"{"proposal":"p1","at":1,"change":{"forgotten":{}}}"#));
     assert!(!read(r#"{"proposal":"p1","at":1,"change":{}}"#));
 }
 

@@ -3,12 +3,12 @@
 //! The model below has files, executors that write them piece by piece, and a log that survives crashes.
 //! Everything ever written to a file is unique, so that a state of the world that has passed never returns by chance.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, Attempt, Change, Check, Effect, Event, Fingerprint, MOVES, Outcome, ProposalId,
-    Queue, QueueError, State, Step, Supersession, Verdict, observe,
+    Actor, ActorKind, Answer, Attempt, Change, Check, Effect, Entry, Event, Fingerprint, MOVES, Outcome,
+    ProposalId, Queue, QueueError, Ruling, Start, State, Step, Supersession, Verdict,
 };
 
 use crate::script::{edit, look_at};
@@ -19,17 +19,55 @@ const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
 #[derive(Debug, Clone)]
 enum Act {
-    Stage { writes: Vec<&'static str>, reads: Option<&'static str>, irreversible: bool },
-    Decide { target: usize, approve: bool },
-    Outside { file: &'static str },
-    Check { target: usize },
-    Begin { target: usize },
-    Write { executor: usize },
-    Finish { executor: usize, sure: bool },
-    Recover { target: usize },
-    Supersede { target: usize },
-    Restore { target: usize },
-    Redeliver { place: prop::sample::Index },
+    Stage {
+        writes: Vec<&'static str>,
+        reads: Option<&'static str>,
+        irreversible: bool,
+        expires_in: Option<u64>,
+    },
+    Decide {
+        target: usize,
+        approve: bool,
+        part: bool,
+    },
+    Cancel {
+        target: usize,
+    },
+    Expire {
+        target: usize,
+    },
+    Outside {
+        file: &'static str,
+    },
+    Check {
+        target: usize,
+    },
+    Begin {
+        target: usize,
+        lease: Option<u64>,
+    },
+    Renew {
+        target: usize,
+    },
+    Write {
+        executor: usize,
+    },
+    Finish {
+        executor: usize,
+        sure: bool,
+    },
+    Recover {
+        target: usize,
+    },
+    Supersede {
+        target: usize,
+    },
+    Restore {
+        target: usize,
+    },
+    Redeliver {
+        place: prop::sample::Index,
+    },
     Crash,
 }
 
@@ -38,13 +76,19 @@ fn act() -> impl Strategy<Value = Act> {
     let file = prop::sample::select(NAMES.as_slice());
     let writes = prop::sample::subsequence(NAMES.as_slice(), 1..=2);
     prop_oneof![
-        2 => (writes, prop::option::of(file.clone()), any::<bool>())
-            .prop_map(|(writes, reads, irreversible)| Act::Stage { writes, reads, irreversible }),
-        6 => (target.clone(), prop::bool::weighted(0.9))
-            .prop_map(|(target, approve)| Act::Decide { target, approve }),
+        2 => (writes, prop::option::of(file.clone()), any::<bool>(), prop::option::weighted(0.3, 5..60_u64))
+            .prop_map(|(writes, reads, irreversible, expires_in)| {
+                Act::Stage { writes, reads, irreversible, expires_in }
+            }),
+        6 => (target.clone(), prop::bool::weighted(0.9), prop::bool::weighted(0.2))
+            .prop_map(|(target, approve, part)| Act::Decide { target, approve, part }),
+        1 => target.clone().prop_map(|target| Act::Cancel { target }),
+        1 => target.clone().prop_map(|target| Act::Expire { target }),
         1 => file.prop_map(|file| Act::Outside { file }),
         3 => target.clone().prop_map(|target| Act::Check { target }),
-        6 => target.clone().prop_map(|target| Act::Begin { target }),
+        6 => (target.clone(), prop::option::of(1..20_u64))
+            .prop_map(|(target, lease)| Act::Begin { target, lease }),
+        1 => target.clone().prop_map(|target| Act::Renew { target }),
         6 => target.clone().prop_map(|executor| Act::Write { executor }),
         3 => (target.clone(), prop::bool::weighted(0.7))
             .prop_map(|(executor, sure)| Act::Finish { executor, sure }),
@@ -77,6 +121,8 @@ struct World {
     completed: BTreeMap<ProposalId, u32>,
     /// What each proposal saw when it was staged; kept apart from the queue.
     seen: BTreeMap<ProposalId, Vec<Fingerprint>>,
+    /// What partial approvals left out; kept apart from the queue.
+    left_out: BTreeMap<ProposalId, BTreeSet<String>>,
     /// How often some proposal came to a state.
     reached: BTreeMap<State, u32>,
 }
@@ -104,7 +150,7 @@ impl World {
         match act.clone() {
             // Few proposals with long lives tell more than many that wait.
             Act::Stage { .. } if self.queue.iter().count() >= 4 => None,
-            Act::Stage { writes, reads, irreversible } => {
+            Act::Stage { writes, reads, irreversible, expires_in } => {
                 let writes: Files =
                     writes.iter().map(|name| ((*name).to_owned(), format!("written {at}"))).collect();
                 let reads: Vec<&str> = reads.into_iter().collect();
@@ -112,14 +158,33 @@ impl World {
                 if irreversible {
                     proposal.effect = Effect::Irreversible;
                 }
+                proposal.expires_at = expires_in.map(|ticks| at + ticks);
+                proposal.divisible = true;
                 self.queue.stage(proposal, at).ok()
             }
-            Act::Decide { target, approve } => {
+            Act::Decide { target, approve, part } => {
+                let id = self.id(target)?;
                 let verdict = if approve { Verdict::Approve } else { Verdict::Discard };
-                match self.queue.decide(self.id(target)?, verdict, person, "", at).ok()? {
+                let mut ruling = Ruling::new(verdict, person, "");
+                if part && approve {
+                    ruling.only = self.queue.get(id)?.part().take(1).map(String::from).collect();
+                }
+                match self.queue.decide_with(id, ruling, at).ok()? {
                     Answer::New(event) => Some(event),
                     Answer::Already(_) => None,
                 }
+            }
+            Act::Cancel { target } => self.queue.cancel(self.id(target)?, person, "", at).ok(),
+            Act::Expire { target } => {
+                let id = self.id(target)?;
+                let due = self.queue.due(at).any(|entry| entry.id == id);
+                let event = self.queue.expire(id, at).ok();
+                assert_eq!(
+                    due,
+                    event.is_some(),
+                    "{id} is listed as due and cannot expire, or the other way round"
+                );
+                event
             }
             Act::Outside { file } => {
                 self.files.insert(file.to_owned(), format!("outside {at}"));
@@ -129,27 +194,38 @@ impl World {
                 Check::Returns(event) | Check::Stale { event, .. } => Some(event),
                 Check::Holds | Check::StillStale { .. } => None,
             },
-            Act::Begin { target } => {
+            Act::Begin { target, lease } => {
                 let id = self.id(target)?;
-                match self.queue.begin(id, &self.look(), at).ok()? {
+                let start = lease.map_or_else(Start::default, |ticks| Start::leased("one", at + ticks));
+                match self.queue.begin_with(id, &self.look(), start, at).ok()? {
                     Step::Apply { event, .. } => {
-                        let seen = self.seen.get(&id).expect("it was staged");
-                        assert!(self.is_so(seen), "{id} begins in another world");
+                        assert!(self.is_as_seen(id), "{id} begins in another world");
+                        let end = self.queue.get(id).and_then(|entry| entry.proposal.expires_at);
+                        assert!(end.is_none_or(|end| at < end), "{id} begins after its time");
+                        assert!(
+                            self.executors.iter().all(|one| one.attempt.proposal != id),
+                            "{id} begins twice"
+                        );
                         let state = self.queue.get(id).map(|entry| entry.state);
                         assert_eq!(state, Some(State::Approved), "{id} begins");
                         Some(event)
                     }
                     Step::Stale { event, .. } => {
-                        let seen = self.seen.get(&id).expect("it was staged");
-                        assert!(!self.is_so(seen), "{id} is called stale for nothing");
+                        assert!(!self.is_as_seen(id), "{id} is called stale for nothing");
                         Some(event)
                     }
                 }
+            }
+            Act::Renew { target } => {
+                let attempt = self.queue.get(self.id(target)?)?.attempt();
+                self.queue.renew(attempt, at + 20, at).ok()
             }
             Act::Write { executor } => {
                 let count = self.executors.len();
                 let executor = self.executors.get_mut(executor.checked_rem(count)?)?;
                 let (name, text) = executor.left.pop()?;
+                let left_out = self.left_out.get(&executor.attempt.proposal);
+                assert!(!left_out.is_some_and(|names| names.contains(&name)), "{name} was not approved");
                 self.files.insert(name, text);
                 if executor.left.is_empty() {
                     *self.completed.entry(executor.attempt.proposal).or_default() += 1;
@@ -172,8 +248,11 @@ impl World {
                 if self.executors.iter().any(|executor| executor.attempt.proposal == id) {
                     return None;
                 }
-                let found = observe(&self.queue.get(id)?.proposal, &self.look());
-                self.queue.recover(id, found, person, at).ok()
+                let found = self.queue.get(id)?.observe(&self.look());
+                let held = self.queue.get(id)?.lease.as_ref().is_some_and(|lease| lease.stands(at));
+                let event = self.queue.recover(id, found, person, at).ok();
+                assert!(!held || event.is_none(), "{id} is recovered from somebody who holds it");
+                event
             }
             Act::Supersede { target } => {
                 let cause = Supersession::BranchLeft { by: "m1".to_owned() };
@@ -216,13 +295,15 @@ impl World {
             Change::Staged(proposal) => {
                 self.seen.insert(id, proposal.fingerprints.clone());
             }
+            Change::Decided { only, .. } if !only.is_empty() => {
+                let payload = self.queue.get(id).map(|entry| entry.proposal.payload.clone());
+                let left =
+                    payload.into_iter().flatten().map(|(name, _)| name).filter(|name| !only.contains(name));
+                self.left_out.entry(id).or_default().extend(left);
+            }
             Change::Began { .. } => self.executors.push(Executor {
                 attempt: event.attempt().expect("a begin has an attempt"),
-                left: self
-                    .queue
-                    .get(id)
-                    .map(|entry| entry.proposal.payload.clone().into_iter().collect())
-                    .unwrap_or_default(),
+                left: self.queue.get(id).map(part_of).unwrap_or_default(),
             }),
             Change::Finished { .. } => {
                 let ended = event.attempt();
@@ -247,13 +328,25 @@ impl World {
         NAMES.iter().map(|name| look_at(&self.files, name)).collect()
     }
 
-    fn is_so(&self, seen: &[Fingerprint]) -> bool {
-        seen.iter().all(|then| look_at(&self.files, &then.subject) == *then)
+    /// Whether everything that counts is as it was when the proposal was staged.
+    fn is_as_seen(&self, id: ProposalId) -> bool {
+        let left_out = self.left_out.get(&id).cloned().unwrap_or_default();
+        let seen = self.seen.get(&id).expect("it was staged");
+        seen.iter()
+            .filter(|then| !left_out.contains(&then.subject))
+            .all(|then| look_at(&self.files, &then.subject) == *then)
     }
 
     fn count(&self, id: ProposalId, wanted: impl Fn(&Change<Files>) -> bool) -> usize {
         self.log.iter().filter(|event| event.proposal == id && wanted(&event.change)).count()
     }
+}
+
+/// What an executor writes.
+fn part_of(entry: &Entry<Files>) -> Vec<(String, String)> {
+    let payload = &entry.proposal.payload;
+    let named = |subject: &str| Some((subject.to_owned(), payload.get(subject)?.clone()));
+    entry.part().filter_map(named).collect()
 }
 
 proptest! {
@@ -273,6 +366,27 @@ proptest! {
             if entry.state == State::Applied {
                 prop_assert_eq!(world.completed.get(&entry.id), Some(&1));
             }
+        }
+    }
+
+    #[test]
+    fn the_queue_knows_what_partial_approvals_left_out(acts in acts()) {
+        let world = World::run(&acts);
+        for entry in world.queue.iter() {
+            let left_out = world.left_out.get(&entry.id).cloned().unwrap_or_default();
+            prop_assert_eq!(&entry.left_out, &left_out);
+        }
+    }
+
+    #[test]
+    fn what_expired_is_never_begun_again(acts in acts()) {
+        let world = World::run(&acts);
+        for entry in world.queue.iter().filter(|entry| entry.state == State::Expired) {
+            let after = world.log.iter().filter(|event| event.proposal == entry.id);
+            let after: Vec<_> =
+                after.skip_while(|event| event.change != Change::Expired).skip(1).collect();
+            prop_assert!(after.is_empty(), "{:?}", after);
+            prop_assert!(entry.is_past(entry.changed_at));
         }
     }
 

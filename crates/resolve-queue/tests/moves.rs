@@ -1,5 +1,7 @@
 //! Every change, tried in every state: the table of moves seen from outside.
 
+use std::collections::BTreeSet;
+
 use expect_test::expect;
 use trunkline_resolve_queue::{
     Actor, ActorKind, Change, Effect, Event, Observation, Outcome, Proposal, ProposalId, Queue, Supersession,
@@ -64,7 +66,8 @@ fn what_is_not_listed_is_refused_and_changes_nothing() {
 
 fn paths() -> Vec<(&'static str, Vec<Change<()>>)> {
     let approved = vec![decided(Verdict::Approve)];
-    let applying = [approved.clone(), vec![Change::Began { attempt: 1 }]].concat();
+    let applying =
+        [approved.clone(), vec![Change::Began { attempt: 1, leased: None, preimages: vec![] }]].concat();
     let left = Change::Superseded { cause: Supersession::BranchLeft { by: String::new() } };
     vec![
         ("proposed", vec![]),
@@ -88,8 +91,8 @@ fn changes() -> Vec<(&'static str, Change<()>)> {
         ("discard", decided(Verdict::Discard)),
         ("check, differs", stale()),
         ("check, same", Change::Rechecked),
-        ("begin 1", Change::Began { attempt: 1 }),
-        ("begin 2", Change::Began { attempt: 2 }),
+        ("begin 1", Change::Began { attempt: 1, leased: None, preimages: vec![] }),
+        ("begin 2", Change::Began { attempt: 2, leased: None, preimages: vec![] }),
         ("finish, applied", finished(Outcome::Applied)),
         ("finish, failed", finished(failed())),
         ("finish, unknown", finished(unknown())),
@@ -118,7 +121,13 @@ fn proposal() -> Proposal<()> {
 }
 
 fn decided(verdict: Verdict) -> Change<()> {
-    Change::Decided { verdict, by: Actor::new(ActorKind::Person, ""), reason: String::new() }
+    Change::Decided {
+        verdict,
+        by: Actor::new(ActorKind::Person, ""),
+        reason: String::new(),
+        only: BTreeSet::new(),
+        extra: None,
+    }
 }
 
 fn finished(outcome: Outcome) -> Change<()> {
@@ -126,7 +135,7 @@ fn finished(outcome: Outcome) -> Change<()> {
 }
 
 fn recovered(observation: Observation) -> Change<()> {
-    Change::Recovered { attempt: 1, observation, by: Actor::new(ActorKind::Harness, "") }
+    Change::Recovered { attempt: 1, observation, by: Actor::new(ActorKind::Harness, ""), fenced: false }
 }
 
 fn stale() -> Change<()> {

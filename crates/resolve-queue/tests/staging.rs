@@ -208,6 +208,10 @@ fn the_defaults_are_the_cautious_ones() {
                 Person,
             },
             supersedes: [],
+            expires_at: None,
+            divisible: false,
+            undo_of: None,
+            details: None,
         }
     "#]]
     .assert_debug_eq(&Proposal::new("send the mail", "mail", ()));
