@@ -236,7 +236,7 @@ impl Progress {
             return self.line(&line);
         }
         match &event.change {
-            Change::Decided { verdict, by, reason } => {
+            Change::Decided { verdict, by, reason, .. } => {
                 let word = match verdict {
                     Verdict::Approve => "approved",
                     Verdict::Discard => "discarded",
