@@ -171,9 +171,11 @@ impl<P> Queue<P> {
             Some(first) if !matches!(entry.state, State::Stale | State::Failed | State::Expired) => {
                 match first.verdict == verdict && (only.is_empty() || first.only == only) {
                     true => Ok(Answer::Already(first.clone())),
-                    false => {
-                        Err(QueueError::DecidedOtherwise { id, state: entry.state, first: first.clone() })
-                    }
+                    false => Err(QueueError::DecidedOtherwise {
+                        id,
+                        state: entry.state,
+                        first: Box::new(first.clone()),
+                    }),
                 }
             }
             _ => {

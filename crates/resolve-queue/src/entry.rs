@@ -257,9 +257,11 @@ impl<P> Entry<P> {
             _ => None,
         };
         match &self.decision {
-            Some(first) if Some(first.verdict) == opposite => {
-                QueueError::DecidedOtherwise { id: self.id, state: self.state, first: first.clone() }
-            }
+            Some(first) if Some(first.verdict) == opposite => QueueError::DecidedOtherwise {
+                id: self.id,
+                state: self.state,
+                first: Box::new(first.clone()),
+            },
             _ => {
                 QueueError::IllegalMove { id: self.id, state: self.state, verb, possible: self.state.verbs() }
             }

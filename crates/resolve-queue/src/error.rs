@@ -40,7 +40,7 @@ pub enum QueueError {
         /// Where it stands.
         state: State,
         /// The decision that stands.
-        first: Decision,
+        first: Box<Decision>,
     },
     /// The proposal does not let this actor make this decision.
     #[error("{by} may not {verb} {id}; {}", listed("may", .may))]

@@ -97,6 +97,21 @@ impl<'de> Deserialize<'de> for ProposalId {
     }
 }
 
+impl Serialize for Attempt {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Attempt {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse::<Attempt>().ok().filter(|attempt| attempt.to_string() == text).ok_or_else(|| {
+            de::Error::invalid_value(de::Unexpected::Str(&text), &"an attempt's key such as \"p12-1\"")
+        })
+    }
+}
+
 /// Reads exactly what `Display` prints.
 fn printed(text: &str) -> Option<ProposalId> {
     let id = ProposalId(digits(text.strip_prefix('p')?)?);

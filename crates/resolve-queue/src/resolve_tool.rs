@@ -2,6 +2,7 @@
 //!
 //! An argument that is not known is refused rather than skipped: a misspelt `id` would otherwise resolve the wrong proposal.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{ParseIdError, ProposalId, Verdict};
@@ -54,14 +55,15 @@ pub struct Resolution {
     pub action: Action,
     /// Why; never blank.
     pub reason: String,
-    /// Which proposal; `None` means [`Queue::default_target`](crate::Queue::default_target).
+    /// Which proposal; `None` leaves that to [`Queue::target`](crate::Queue::target).
     pub id: Option<ProposalId>,
     /// Whatever the proposing tool asked for.
     pub extra: Option<Map<String, Value>>,
 }
 
 /// What a call of the tool wants done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[expect(clippy::exhaustive_enums, reason = "the two words of the schema")]
 pub enum Action {
     /// Approve it and have it applied.
