@@ -298,11 +298,14 @@ impl<P> Entry<P> {
         if only.is_empty() {
             return Ok(());
         }
-        // To drop a part is to approve the others; a proposal of which a part is refused is not discarded.
-        if !self.proposal.divisible || verdict == Verdict::Discard {
+        if !self.proposal.divisible {
             return Err(QueueError::NotDivisible { id: self.id });
         }
-        let parts: Vec<String> = self.part().map(String::from).collect();
+        let mut parts: Vec<String> = self.part().map(String::from).collect();
+        if verdict == Verdict::Discard {
+            parts.retain(|part| !only.contains(part));
+            return Err(QueueError::PartOfADiscard { id: self.id, parts });
+        }
         match only.iter().find(|subject| !parts.contains(subject)) {
             Some(subject) => Err(QueueError::NotAPart { id: self.id, subject: subject.clone(), parts }),
             None => Ok(()),

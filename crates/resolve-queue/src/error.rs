@@ -139,6 +139,14 @@ pub enum QueueError {
         /// The proposal.
         id: ProposalId,
     },
+    /// A part was to be discarded by itself.
+    #[error("to discard a part of {id}, approve the others: {}", .parts.join(", "))]
+    PartOfADiscard {
+        /// The proposal.
+        id: ProposalId,
+        /// What would be left.
+        parts: Vec<String>,
+    },
     /// The decision names something that the proposal does not write, or that was left out before.
     #[error("{subject} is no part of {id}; {}", listed("parts", .parts))]
     NotAPart {
@@ -208,10 +216,12 @@ fn due(end: Option<u64>) -> String {
     }
 }
 
-fn decided(decision: &Decision) -> &'static str {
+fn decided(decision: &Decision) -> String {
+    let only: Vec<&str> = decision.only.iter().map(String::as_str).collect();
     match decision.verdict {
-        Verdict::Approve => "approved",
-        Verdict::Discard => "discarded",
+        Verdict::Approve if only.is_empty() => "approved".to_owned(),
+        Verdict::Approve => format!("approved for {} alone", only.join(", ")),
+        Verdict::Discard => "discarded".to_owned(),
     }
 }
 

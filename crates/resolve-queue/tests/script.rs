@@ -1,6 +1,6 @@
 //! Runs a flow that is written as text, and answers with text.
 //!
-//! One command per line. The world is a set of files whose digest is their text; the payload is what to write.
+//! One command per line, and with each the clock goes on by one; `at 50` sets it. The world is a set of files whose digest is their text; the payload is what to write.
 //! After every line the log is replayed and must give the live queue, so every script is also a test of that law.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use std::error::Error;
 use expect_test::Expect;
 use trunkline_resolve_queue::{
     Actor, ActorKind, Answer, Attempt, CallRef, Check, Difference, Effect, Event, Fingerprint, Observation,
-    Outcome, Proposal, ProposalId, Queue, Step, Supersession, Verdict, observe,
+    Offer, Outcome, Proposal, ProposalId, Queue, Ruling, Start, Step, Supersession, Verdict,
 };
 
 type Files = BTreeMap<String, String>;
@@ -71,6 +71,18 @@ impl Flow {
                 self.files.insert((*name).to_owned(), (*text).to_owned());
                 Ok(String::new())
             }
+            ["at", time] => {
+                self.at = time.parse()?;
+                Ok(String::new())
+            }
+            ["offer", words @ ..] => match self.queue.offer(self.proposal(words)?, self.at)? {
+                Offer::NothingToDo { label } => Ok(format!("nothing to do: {label}")),
+                Offer::Staged { events, .. } => {
+                    let kept: Fallible<Vec<String>> =
+                        events.into_iter().map(|event| self.keep(event)).collect();
+                    Ok(kept?.join(", "))
+                }
+            },
             ["stage", words @ ..] => {
                 let event = self.queue.stage(self.proposal(words)?, self.at)?;
                 self.keep(event)
@@ -81,7 +93,16 @@ impl Flow {
                     "approve" => Verdict::Approve,
                     _ => Verdict::Discard,
                 };
-                match self.queue.decide(id.parse()?, verdict, actor(who), reason, self.at)? {
+                let mut ruling = Ruling::new(verdict, actor(who), reason);
+                if let Some(place) = who.iter().position(|word| *word == "only") {
+                    ruling.by = actor(&who[..place]);
+                    ruling.only = who[place + 1..].iter().map(|name| (*name).to_owned()).collect();
+                }
+                if let Some(place) = who.iter().position(|word| *word == "seen") {
+                    ruling.by = actor(&who[..place]);
+                    ruling.seen = Some(who[place + 1].parse()?);
+                }
+                match self.queue.decide_with(id.parse()?, ruling, self.at)? {
                     Answer::New(event) => self.keep(event),
                     Answer::Already(first) => Ok(format!("already, by {}", first.by)),
                 }
@@ -92,13 +113,38 @@ impl Flow {
                 Check::Stale { event, differing } => self.keep_stale(event, &differing),
                 Check::StillStale { differing } => Ok(format!("still stale; {}", shown(&differing))),
             },
-            ["begin", id] => match self.queue.begin(id.parse()?, &self.look(), self.at)? {
-                Step::Apply { attempt, event } => Ok(format!("{}, key {attempt}", self.keep(event)?)),
-                Step::Stale { event, differing } => self.keep_stale(event, &differing),
-            },
+            ["cancel", id, who @ ..] => {
+                let event = self.queue.cancel(id.parse()?, actor(who), reason, self.at)?;
+                self.keep(event)
+            }
+            ["expire", id] => {
+                let event = self.queue.expire(id.parse()?, self.at)?;
+                self.keep(event)
+            }
+            ["due"] => Ok(listed(self.queue.due(self.at).map(|entry| entry.id))),
+            ["renew", attempt, until] => {
+                let event = self.queue.renew(attempt.parse()?, until.parse()?, self.at)?;
+                self.keep(event)
+            }
+            ["begin", id, how @ ..] => {
+                match self.queue.begin_with(id.parse()?, &self.look(), self.start(how)?, self.at)? {
+                    Step::Apply { attempt, event } => Ok(format!("{}, key {attempt}", self.keep(event)?)),
+                    Step::Stale { event, differing } => self.keep_stale(event, &differing),
+                }
+            }
             ["write", id] => {
                 let entry = self.queue.get(id.parse()?).ok_or("no such proposal")?;
-                self.files.extend(entry.proposal.payload.clone());
+                let part: Vec<&str> = entry.part().collect();
+                let texts = entry.proposal.payload.iter().filter(|(name, _)| part.contains(&name.as_str()));
+                for (name, text) in texts.map(|(name, text)| (name.clone(), text.clone())).collect::<Files>()
+                {
+                    // What is not there any more is written as a dash.
+                    if text == "-" {
+                        self.files.remove(&name)
+                    } else {
+                        self.files.insert(name, text)
+                    };
+                }
                 Ok(String::new())
             }
             ["finish", attempt, how] => {
@@ -115,10 +161,13 @@ impl Flow {
             ["recover", id, who @ ..] => {
                 let id: ProposalId = id.parse()?;
                 let found = match self.queue.get(id) {
-                    Some(entry) => observe(&entry.proposal, &self.look()),
+                    Some(entry) => entry.observe(&self.look()),
                     None => Observation::Unclear,
                 };
-                let event = self.queue.recover(id, found, actor(who), self.at)?;
+                let event = match who {
+                    ["fenced", who @ ..] => self.queue.recover_fenced(id, found, actor(who), self.at)?,
+                    who => self.queue.recover(id, found, actor(who), self.at)?,
+                };
                 Ok(format!("{found:?}: {}", self.keep(event)?))
             }
             ["supersede", id, "by", by] => {
@@ -135,12 +184,36 @@ impl Flow {
                 let event = self.queue.restore(id.parse()?, self.at)?;
                 self.keep(event)
             }
+            ["undo", id] => {
+                let id: ProposalId = id.parse()?;
+                let before = self.queue.get(id).map(|entry| entry.preimages.clone()).unwrap_or_default();
+                let text = |one: &Fingerprint| match one.state.to_string().as_str() {
+                    "absent" => "-".to_owned(),
+                    text => text.to_owned(),
+                };
+                let payload = before.iter().map(|one| (one.subject.clone(), text(one))).collect();
+                let event = self.queue.stage(self.queue.undo(id, payload)?, self.at)?;
+                self.keep(event)
+            }
             ["target"] => Ok(self.queue.default_target()?.to_string()),
             ["pending"] => Ok(listed(self.queue.pending().map(|entry| entry.id))),
             ["unsettled"] => Ok(listed(self.queue.unsettled().map(|entry| entry.id))),
             ["interrupted"] => Ok(listed(self.queue.interrupted().map(|entry| entry.id))),
             _ => Err("the script has no such command".into()),
         }
+    }
+
+    /// `until 30 by x keeping a`
+    fn start(&self, words: &[&str]) -> Fallible<Start> {
+        let after = |name: &str| words.iter().position(|word| *word == name).map(|place| &words[place + 1..]);
+        let mut start = match (after("until"), after("by")) {
+            (Some([until, ..]), Some([holder, ..])) => Start::leased(*holder, until.parse()?),
+            _ => Start::default(),
+        };
+        if let Some(kept) = after("keeping") {
+            start = start.keeping(kept.iter().map(|name| look_at(&self.files, name)).collect());
+        }
+        Ok(start)
     }
 
     /// `a=2 b=3 reads c by model for model,person effect irreversible supersedes p1`
@@ -162,6 +235,8 @@ impl Flow {
         if let Some(id) = after("supersedes") {
             proposal.supersedes = vec![id.parse()?];
         }
+        proposal.expires_at = after("expires").map(str::parse).transpose()?;
+        proposal.divisible = words.contains(&"divisible");
         proposal.effect = match after("effect") {
             Some("irreversible") => Effect::Irreversible,
             _ => Effect::Reversible,
