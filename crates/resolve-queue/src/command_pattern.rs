@@ -84,7 +84,8 @@ impl CommandPattern {
 
     /// Whether a rule that forbids or asks has to go by it.
     ///
-    /// Not a wall: a shell can be made to run anything under any name. What is missed here is asked about, never allowed.
+    /// Whatever the shell would make of a command is either seen here or doubted. What is not seen is that the same can be
+    /// said in other words: `rm -r -f` is not `rm -rf`, and a script runs whatever is in it.
     pub fn catches(&self, command: &str) -> Fit {
         if command.len() > LONGEST_COMMAND {
             return Fit::Perhaps;
@@ -101,10 +102,22 @@ impl CommandPattern {
         }
         let lower = command.to_lowercase();
         let mut fit = Fit::No;
-        for piece in lower.split([';', '|', '&', '(', ')', '{', '}', '<', '>', '`', '\n', '\r']) {
-            let signs = |sign: char| sign.is_whitespace() || sign.is_control() || "$'\"\\!".contains(sign);
-            let words: Vec<&str> = piece.split(signs).filter(|word| !word.is_empty()).collect();
-            fit = fit.max(if begins(&words, &wanted) { Fit::Yes } else { within(&words, &wanted) });
+        for piece in
+            lower.split([';', '|', '&', '<', '>', '\n', '\r']).filter(|piece| !piece.trim().is_empty())
+        {
+            if let Some(words) = plain_words(piece) {
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                fit = fit.max(if begins(&words, &wanted) { Fit::Yes } else { within(&words, &wanted) });
+                continue;
+            }
+            // Words can be built here that do not stand in the text.
+            fit = fit.max(Fit::Perhaps);
+            for group in piece.split(['(', ')', '{', '}', '`']) {
+                let signs =
+                    |sign: char| sign.is_whitespace() || sign.is_control() || "$'\"\\!".contains(sign);
+                let words: Vec<&str> = group.split(signs).filter(|word| !word.is_empty()).collect();
+                fit = fit.max(if begins(&words, &wanted) { Fit::Yes } else { Fit::No });
+            }
         }
         fit
     }
