@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use expect_test::{Expect, expect};
 use serde_json::value::RawValue;
 use trunkline_resolve_queue::{
-    Actor, ActorKind, CallRef, Change, Difference, Effect, Event, Fingerprint, Observation, Outcome,
-    Proposal, ProposalId, Queue, SubjectState, Supersession, Verdict,
+    Actor, ActorKind, CallRef, Change, Choice, ChoiceQueue, Difference, Directive, Effect, Event,
+    Fingerprint, Forcing, Lease, Observation, Outcome, Place, Policy, Proposal, ProposalId, Queue, Scene,
+    SubjectState, Supersession, Verdict, Wire,
 };
 
 #[test]
@@ -94,6 +95,80 @@ fn attempts() {
             r#"{"proposal":"p1","at":5,"change":{"recovered":{"attempt":2,"observation":"unclear","by":{"kind":"harness"}}}}"#
         ]],
     );
+}
+
+#[test]
+fn a_proposal_with_everything_that_came_later() {
+    let mut proposal = Proposal::new("edit a", "edit", 7);
+    proposal.expires_at = Some(9);
+    proposal.divisible = true;
+    proposal.undo_of = Some(ProposalId(1));
+    proposal.details = Some(serde_json::json!({"key": [1.5, null]}));
+    check(
+        Change::Staged(Box::new(proposal)),
+        expect![[
+            r#"{"proposal":"p1","at":5,"change":{"staged":{"label":"edit a","source_tool":"edit","payload":7,"preview":{"text":""},"effect":"irreversible","proposed_by":{"kind":"model"},"deciders":["person"],"expires_at":9,"divisible":true,"undo_of":"p1","details":{"key":[1.5,null]}}}}"#
+        ]],
+    );
+}
+
+#[test]
+fn parts_and_what_is_handed_over() {
+    check(
+        Change::Decided {
+            verdict: Verdict::Approve,
+            by: Actor::new(ActorKind::Person, "anna"),
+            reason: String::new(),
+            only: BTreeSet::from(["b".to_owned(), "a".to_owned()]),
+            extra: Some(serde_json::Map::from_iter([("n".to_owned(), 1.into())])),
+        },
+        expect![[
+            r#"{"proposal":"p1","at":5,"change":{"decided":{"verdict":"approve","by":{"kind":"person","name":"anna"},"reason":"","only":["a","b"],"extra":{"n":1}}}}"#
+        ]],
+    );
+}
+
+#[test]
+fn leases_time_and_questions() {
+    let leased = Some(Lease { holder: "one".to_owned(), until: 30 });
+    check(
+        Change::Began { attempt: 1, leased, preimages: vec![Fingerprint::absent("a")] },
+        expect![[
+            r#"{"proposal":"p1","at":5,"change":{"began":{"attempt":1,"leased":{"holder":"one","until":30},"preimages":[{"subject":"a","state":"absent"}]}}}"#
+        ]],
+    );
+    check(
+        Change::Renewed { attempt: 1, until: 40 },
+        expect![[r#"{"proposal":"p1","at":5,"change":{"renewed":{"attempt":1,"until":40}}}"#]],
+    );
+    let by = Actor::new(ActorKind::Harness, "");
+    check(
+        Change::Recovered { attempt: 1, observation: Observation::Before, by: by.clone(), fenced: true },
+        expect![[
+            r#"{"proposal":"p1","at":5,"change":{"recovered":{"attempt":1,"observation":"before","by":{"kind":"harness"},"fenced":true}}}"#
+        ]],
+    );
+    check(Change::Expired, expect![[r#"{"proposal":"p1","at":5,"change":"expired"}"#]]);
+    check(
+        Change::Cancelled { by, reason: "closed".to_owned() },
+        expect![[
+            r#"{"proposal":"p1","at":5,"change":{"cancelled":{"by":{"kind":"harness"},"reason":"closed"}}}"#
+        ]],
+    );
+}
+
+#[test]
+fn a_tool_choice_queue() {
+    let mut choices = ChoiceQueue::new(Policy::default());
+    let mut wanted = Directive::sequence("look", vec![Choice::Tool("read".to_owned()), Choice::None]);
+    (wanted.requeue, wanted.must_invoke) = (2, true);
+    choices.push(wanted, Place::Last);
+    choices.plan(&Scene::new(Wire::new(Forcing::Named), &["read"])).expect("nothing is in flight");
+    let text = serde_json::to_string(&choices).expect("it prints");
+    expect![[r#"{"policy":{"soft_first":{"patience":1,"turns":3}},"waiting":[{"number":1,"directive":{"label":"look","choices":["none"],"requeue":2,"must_invoke":true},"rejected":0}],"in_flight":{"label":"look","wanted":{"tool":"read"},"about":[],"invoked":false,"from":{"number":1,"directive":{"label":"look","choices":[],"requeue":2,"must_invoke":true},"rejected":0}},"last_resolved":null,"asked":{},"pushed":1}"#]].assert_eq(&text);
+    assert_eq!(serde_json::from_str(&text).ok(), Some(choices));
+    let least = serde_json::from_str::<ChoiceQueue>(r#"{"policy":{"at_once":{"turns":2}}}"#);
+    assert_eq!(least.ok(), Some(ChoiceQueue::new(Policy::AtOnce { turns: 2 })));
 }
 
 #[test]

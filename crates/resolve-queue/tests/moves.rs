@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use expect_test::expect;
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Change, Effect, Event, Observation, Outcome, Proposal, ProposalId, Queue, Supersession,
-    Verdict,
+    Actor, ActorKind, Change, Effect, Event, Lease, Observation, Outcome, Proposal, ProposalId, Queue,
+    Supersession, Verdict,
 };
 
 #[test]
@@ -29,10 +29,13 @@ fn what_is_not_listed_is_refused_and_changes_nothing() {
             discard: discarded
             check, differs: stale
             supersede: superseded
+            cancel: proposed
+            expire: expired
         approved
             check, differs: stale
             begin 1: applying
             supersede: superseded
+            expire: expired
         applying
             finish, applied: applied
             finish, failed: failed
@@ -40,11 +43,14 @@ fn what_is_not_listed_is_refused_and_changes_nothing() {
             recover, before: approved
             recover, after: applied
             recover, unclear: unknown
+            renew: applying
         applied
         failed
             approve: approved
             discard: discarded
             supersede: superseded
+            cancel: failed
+            expire: expired
         unknown
             recover, before: failed
             recover, after: applied
@@ -52,22 +58,34 @@ fn what_is_not_listed_is_refused_and_changes_nothing() {
         discarded
         superseded
             restore: stale
+        expired
         stale, never approved
             discard: discarded
             check, same: proposed
             supersede: superseded
+            expire: expired
         stale, approved
             discard: discarded
             check, same: approved
             supersede: superseded
+            expire: expired
     "#]]
     .assert_eq(&lines);
 }
 
+const EXPIRES_AT: u64 = 9;
+
 fn paths() -> Vec<(&'static str, Vec<Change<()>>)> {
     let approved = vec![decided(Verdict::Approve)];
-    let applying =
-        [approved.clone(), vec![Change::Began { attempt: 1, leased: None, preimages: vec![] }]].concat();
+    let applying = [
+        approved.clone(),
+        vec![Change::Began {
+            attempt: 1,
+            leased: Some(Lease { holder: String::new(), until: 10 }),
+            preimages: vec![],
+        }],
+    ]
+    .concat();
     let left = Change::Superseded { cause: Supersession::BranchLeft { by: String::new() } };
     vec![
         ("proposed", vec![]),
@@ -78,6 +96,7 @@ fn paths() -> Vec<(&'static str, Vec<Change<()>>)> {
         ("unknown", [applying, vec![finished(unknown())]].concat()),
         ("discarded", vec![decided(Verdict::Discard)]),
         ("superseded", vec![left]),
+        ("expired", vec![Change::Expired]),
         ("stale, never approved", vec![stale()]),
         ("stale, approved", [approved, vec![stale()]].concat()),
     ]
@@ -101,6 +120,9 @@ fn changes() -> Vec<(&'static str, Change<()>)> {
         ("recover, unclear", recovered(Observation::Unclear)),
         ("supersede", superseded),
         ("restore", Change::Restored),
+        ("cancel", Change::Cancelled { by: Actor::new(ActorKind::Person, ""), reason: String::new() }),
+        ("expire", Change::Expired),
+        ("renew", Change::Renewed { attempt: 1, until: 20 }),
     ]
 }
 
@@ -111,12 +133,15 @@ fn reached(path: &[Change<()>]) -> Queue<()> {
 }
 
 fn event(change: Change<()>) -> Event<()> {
-    Event { proposal: ProposalId(1), at: 1, change }
+    // Past its time, and before it for everything else.
+    let at = if change == Change::Expired { EXPIRES_AT } else { 1 };
+    Event { proposal: ProposalId(1), at, change }
 }
 
 fn proposal() -> Proposal<()> {
     let mut proposal = Proposal::new("edit a", "edit", ());
     proposal.effect = Effect::Reversible;
+    proposal.expires_at = Some(EXPIRES_AT);
     proposal
 }
 
@@ -135,7 +160,7 @@ fn finished(outcome: Outcome) -> Change<()> {
 }
 
 fn recovered(observation: Observation) -> Change<()> {
-    Change::Recovered { attempt: 1, observation, by: Actor::new(ActorKind::Harness, ""), fenced: false }
+    Change::Recovered { attempt: 1, observation, by: Actor::new(ActorKind::Harness, ""), fenced: true }
 }
 
 fn stale() -> Change<()> {

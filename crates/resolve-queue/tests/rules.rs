@@ -247,7 +247,7 @@ fn rules_that_are_kept_outside_are_adopted_and_dropped_with_what_is_kept() {
         }
         lines.join(", ")
     };
-    expect!["r2 added"].assert_eq(&adopt(&[tests.clone()]));
+    expect!["r2 added"].assert_eq(&adopt(std::slice::from_ref(&tests)));
     expect![""].assert_eq(&adopt(&[tests.clone(), rule("allow any")]));
     expect!["r3 added"].assert_eq(&adopt(&[tests.clone(), docs.clone()]));
     expect!["r2 revoked"].assert_eq(&adopt(&[docs]));
