@@ -96,6 +96,8 @@ impl<P> Queue<P> {
         let Start { lease: leased, preimages } = start;
         let differing = differences(&entry.compared(), observed);
         let unkept = differences(&preimages, observed);
+        // What is kept of a changed world is not what will be replaced; that it has changed is the news then.
+        let preimages = if differing.is_empty() { preimages } else { Vec::new() };
         // Judged first, so that what is not approved is told so, and not that it is stale.
         let change = Change::Began { attempt: attempt.number, leased, preimages };
         let event = self.admitted(Event { proposal: id, at, change })?;

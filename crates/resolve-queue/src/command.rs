@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use crate::resolve_tool::Resolution;
 use crate::{
     Actor, Change, Decision, Difference, Event, Fingerprint, Proposal, ProposalId, Queue, QueueError, State,
     Supersession, Verdict, differences,
@@ -56,6 +57,12 @@ impl Ruling {
     pub fn new(verdict: Verdict, by: Actor, reason: impl Into<String>) -> Self {
         let (only, extra, seen) = (BTreeSet::new(), None, None);
         Ruling { verdict, by, reason: reason.into(), only, extra, seen }
+    }
+
+    /// What a call of the `resolve` tool decides, with all that it hands over.
+    pub fn of(resolution: Resolution, by: Actor) -> Self {
+        let ruling = Ruling::new(resolution.action.into(), by, resolution.reason);
+        Ruling { extra: resolution.extra, ..ruling }
     }
 }
 

@@ -36,6 +36,7 @@ pub struct CommandPattern {
 
 /// How a pattern is stored; what is read is checked.
 #[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Written {
     words: Vec<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -91,23 +92,22 @@ impl CommandPattern {
             return Fit::Perhaps;
         }
         let wanted: Vec<String> = self.words.iter().map(|word| word.to_lowercase()).collect();
-        if let Some(words) = plain_words(command) {
-            let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            return match begins(&words, &wanted) {
-                true if !self.exact || words.len() == wanted.len() => Fit::Yes,
-                _ if self.exact => Fit::No,
-                _ => within(&words, &wanted),
-            };
-        }
         let lower = command.to_lowercase();
+        let ends = [';', '|', '&', '<', '>', '\n', '\r'];
+        // Between quotes these end nothing.
+        let pieces = match plain_words(&lower) {
+            Some(_) => vec![lower.as_str()],
+            None => lower.split(ends).filter(|piece| !piece.trim().is_empty()).collect(),
+        };
         let mut fit = Fit::No;
-        for piece in
-            lower.split([';', '|', '&', '<', '>', '\n', '\r']).filter(|piece| !piece.trim().is_empty())
-        {
+        for piece in pieces {
             if let Some(words) = plain_words(piece) {
                 let words: Vec<&str> = words.iter().map(String::as_str).collect();
-                fit = fit.max(if begins(&words, &wanted) { Fit::Yes } else { within(&words, &wanted) });
+                fit = fit.max(match begins(&words, &wanted) {
+                    true if !self.exact || words.len() == wanted.len() => Fit::Yes,
+                    true => Fit::No,
+                    false => within(&words, &wanted),
+                });
                 continue;
             }
             // Words can be built here that do not stand in the text.
@@ -176,11 +176,18 @@ fn begins(words: &[&str], wanted: &[String]) -> bool {
     words.len() >= wanted.len() && words.iter().zip(wanted).enumerate().all(|(place, pair)| same(place, pair))
 }
 
-/// Whether the words stand somewhere in a command, as those that another program would run, or inside one of its words.
+/// Whether the words stand somewhere in a command, as those that another program would run, or inside one of its words,
+/// which another shell could read as a command.
 fn within(words: &[&str], wanted: &[String]) -> Fit {
-    let anywhere = (0..words.len()).any(|from| words.get(from..).is_some_and(|rest| begins(rest, wanted)));
-    let joined = wanted.join(" ");
-    match anywhere || words.iter().any(|word| word.contains(' ') && word.contains(&joined)) {
+    let among = |words: &[&str]| {
+        (0..words.len()).any(|from| words.get(from..).is_some_and(|rest| begins(rest, wanted)))
+    };
+    let inside = |word: &&str| {
+        let bare: String = word.chars().filter(|sign| !"'\"\\".contains(*sign)).collect();
+        let splits = |sign: char| !(sign.is_alphanumeric() || "_-./:=@%+,".contains(sign));
+        among(&bare.split(splits).filter(|piece| !piece.is_empty()).collect::<Vec<_>>())
+    };
+    match among(words) || words.iter().any(inside) {
         true => Fit::Perhaps,
         false => Fit::No,
     }

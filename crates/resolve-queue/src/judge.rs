@@ -103,10 +103,9 @@ impl Judgement {
     }
 }
 
-/// Who may decide where two rules ask: whom both accept, and if that is nobody a person.
+/// Who may decide where two rules ask: whom both accept. A person is always among them.
 fn common(one: &BTreeSet<ActorKind>, other: &BTreeSet<ActorKind>) -> BTreeSet<ActorKind> {
-    let both: BTreeSet<ActorKind> = one.intersection(other).copied().collect();
-    if both.is_empty() { BTreeSet::from([ActorKind::Person]) } else { both }
+    one.intersection(other).copied().collect()
 }
 
 /// How much a rule names; the greatest wins.
@@ -182,14 +181,15 @@ impl Rules {
     }
 }
 
-/// Whom a rule asks. One that forbids what may be hidden in a command asks a person.
+/// Whom a rule asks: whom it names, and a person in any case. One that forbids what may be hidden in a command asks a
+/// person alone.
 fn asks(rule: &Rule) -> BTreeSet<ActorKind> {
-    let may = rule.deciders.iter().copied().filter(|kind| *kind != ActorKind::Harness);
-    let may: BTreeSet<ActorKind> = may.collect();
-    match rule.verdict == RuleVerdict::Ask && !may.is_empty() {
-        true => may,
-        false => BTreeSet::from([ActorKind::Person]),
-    }
+    let named = rule
+        .deciders
+        .iter()
+        .copied()
+        .filter(|kind| rule.verdict == RuleVerdict::Ask && *kind != ActorKind::Harness);
+    named.chain([ActorKind::Person]).collect()
 }
 
 /// What a rule says of something, if it is about it at all.

@@ -40,6 +40,6 @@ pub use proposal::{Actor, ActorKind, CUSTOM_TOOL, CallRef, Effect, Preview, Prop
 pub use queue::Queue;
 pub use resolution::{NOTHING_TO_DISCARD, ResolutionDetails, STORE_UNAVAILABLE, StandingHandler, Target};
 pub use rule::{
-    Rule, RuleChange, RuleError, RuleEvent, RuleId, RuleTarget, RuleVerdict, Rules, Scope, Standing,
+    Rule, RuleChange, RuleEntry, RuleError, RuleEvent, RuleId, RuleTarget, RuleVerdict, Rules, Scope,
 };
 pub use state::{MOVES, Move, State, Verb};

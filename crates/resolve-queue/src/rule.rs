@@ -15,7 +15,10 @@ use crate::{Actor, ActorKind, CommandPattern, Effect, ParseIdError, PathPattern}
 pub struct RuleId(pub u32);
 
 /// A decision that was made ahead.
+///
+/// A field that is not known is refused on reading: it could have made the rule narrower.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Rule {
     /// Which tools, with `*` and `?`; `None` means all.
@@ -29,7 +32,7 @@ pub struct Rule {
     pub target: Option<RuleTarget>,
     /// What is decided.
     pub verdict: RuleVerdict,
-    /// Who decides, where it asks; none means a person.
+    /// Who may decide beside a person, where it asks.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub deciders: BTreeSet<ActorKind>,
     /// For how long.
@@ -116,7 +119,7 @@ pub enum RuleChange {
 /// A rule and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Standing {
+pub struct RuleEntry {
     /// Its name.
     pub id: RuleId,
     /// When it was given, in milliseconds since the Unix epoch.
@@ -133,7 +136,7 @@ pub struct Standing {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rules {
     // Ids only grow, so the order of keys is the order in which they were given.
-    rules: BTreeMap<RuleId, Standing>,
+    rules: BTreeMap<RuleId, RuleEntry>,
 }
 
 /// Why a rule was refused. The rules are as they were.
@@ -168,9 +171,6 @@ pub enum RuleError {
         /// Who tried.
         by: Actor,
     },
-    /// The rule asks nobody who could approve.
-    #[error("the rule asks nobody who may approve; name at least one of model, person, policy")]
-    NobodyMayDecide,
     /// There is no next number.
     #[error("no number is left for another rule")]
     NumbersExhausted,
@@ -193,7 +193,7 @@ impl Rule {
     }
 }
 
-impl Standing {
+impl RuleEntry {
     /// Whether it still decides.
     pub fn counts(&self, at: u64) -> bool {
         !self.is_over() && self.rule.expires_at.is_none_or(|end| at < end)
@@ -233,7 +233,7 @@ impl Rules {
         let RuleEvent { rule: id, at, change } = event;
         match (change, self.rules.get_mut(&id)) {
             (RuleChange::Added(rule), _) => {
-                let standing = Standing { id, added_at: at, used: 0, revoked: None, rule: *rule };
+                let standing = RuleEntry { id, added_at: at, used: 0, revoked: None, rule: *rule };
                 self.rules.insert(id, standing);
             }
             (RuleChange::Revoked { by, reason }, Some(standing)) => standing.revoked = Some((by, reason)),
@@ -244,12 +244,12 @@ impl Rules {
     }
 
     /// Looks a rule up.
-    pub fn get(&self, id: RuleId) -> Option<&Standing> {
+    pub fn get(&self, id: RuleId) -> Option<&RuleEntry> {
         self.rules.get(&id)
     }
 
     /// All rules, oldest first, also those that do not count any more.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Standing> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &RuleEntry> {
         self.rules.values()
     }
 
@@ -257,7 +257,7 @@ impl Rules {
     ///
     /// # Errors
     ///
-    /// [`RuleError::NotPermitted`], [`RuleError::NobodyMayDecide`], [`RuleError::NumbersExhausted`].
+    /// [`RuleError::NotPermitted`], [`RuleError::NumbersExhausted`].
     pub fn add(&self, rule: Rule, at: u64) -> Result<RuleEvent, RuleError> {
         let last = self.last().map_or(0, |RuleId(last)| last);
         let id = last.checked_add(1).map(RuleId).ok_or(RuleError::NumbersExhausted)?;
@@ -302,7 +302,7 @@ impl Rules {
             events.push(event.clone());
             next.record(event)
         };
-        let here = |standing: &&Standing| standing.rule.scope == Scope::Always && !standing.is_over();
+        let here = |standing: &&RuleEntry| standing.rule.scope == Scope::Always && !standing.is_over();
         for standing in self.iter().filter(here).filter(|standing| !kept.contains(&standing.rule)) {
             let event = next.revoke(standing.id, by.clone(), "no longer kept", at)?;
             keep(&mut next, event)?;
@@ -327,13 +327,7 @@ impl Rules {
             (RuleChange::Added(_), _) if last.is_some_and(|last| last >= id) => {
                 Err(RuleError::NotNew { id, last })
             }
-            (RuleChange::Added(rule), _) => {
-                let somebody = rule.deciders.iter().any(|kind| *kind != ActorKind::Harness);
-                if !rule.deciders.is_empty() && !somebody {
-                    return Err(RuleError::NobodyMayDecide);
-                }
-                may_rule(&rule.given_by)
-            }
+            (RuleChange::Added(rule), _) => may_rule(&rule.given_by),
             (_, None) => Err(RuleError::Unknown { id, last }),
             (_, Some(standing)) if standing.is_over() => Err(RuleError::Over { id }),
             (RuleChange::Revoked { by, .. }, _) => may_rule(by),

@@ -242,6 +242,8 @@ fn what_is_forbidden_is_seen_through_the_usual_disguises_and_asked_about_in_othe
         "r\\m -rf x",
         "$X -rf",
         "{r,}m -rf x",
+        "sh -c 'r\\m -rf x'",
+        "git commit -m 'confirm -rf (again)'",
         "X=1 ls",
         "cargo test 2>&1 | tail -5",
         "ls",
@@ -275,6 +277,8 @@ fn what_is_forbidden_is_seen_through_the_usual_disguises_and_asked_about_in_othe
         Perhaps "r\\m -rf x"
         Perhaps "$X -rf"
         Perhaps "{r,}m -rf x"
+        Perhaps "sh -c 'r\\m -rf x'"
+        No      "git commit -m 'confirm -rf (again)'"
         Perhaps "X=1 ls"
         No      "cargo test 2>&1 | tail -5"
         No      "ls""#]]
@@ -287,6 +291,10 @@ fn patterns_of_commands_have_words() {
         Ok(pattern) => pattern.to_string(),
         Err(error) => error.to_string(),
     };
+    let push = CommandPattern::exactly(["git", "push"]).expect("it has words");
+    let fits = |command: &str| push.catches(command);
+    assert_eq!((fits("git push"), fits("git push origin")), (Fit::Yes, Fit::No));
+    assert_eq!((fits("ls; git push"), fits("sh -c 'git push'")), (Fit::Yes, Fit::Perhaps));
     expect!["cargo test …"].assert_eq(&said(&["cargo", "test"]));
     expect![[r#"echo "a b" …"#]].assert_eq(&said(&["echo", "a b"]));
     expect![[

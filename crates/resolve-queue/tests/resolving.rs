@@ -193,9 +193,7 @@ fn what_is_handed_to_the_executor_is_in_the_log() {
     let mut queue = Queue::new();
     let id = stage(&mut queue, "rotate the key", true);
     let resolution = asked(r#"{"action":"apply","reason":"it is old","extra":{"grace":3}}"#);
-    let mut ruling =
-        Ruling::new(resolution.action.into(), Actor::new(ActorKind::Model, ""), resolution.reason);
-    ruling.extra = resolution.extra;
+    let ruling = Ruling::of(resolution, Actor::new(ActorKind::Model, ""));
     let Ok(Answer::New(event)) = queue.decide_with(id, ruling, 2) else { unreachable!("it waits") };
     let text = serde_json::to_string(&event).expect("it prints");
     expect![[r#"{"proposal":"p1","at":2,"change":{"decided":{"verdict":"approve","by":{"kind":"model"},"reason":"it is old","extra":{"grace":3}}}}"#]].assert_eq(&text);

@@ -147,6 +147,10 @@ fn a_pre_image_is_of_what_is_replaced() {
          approve p1
          begin p1 keeping c
          begin p1 keeping b
+         file a 9
+         begin p1 keeping a
+         file a 1
+         check p1
          begin p1 keeping a",
         expect![[r#"
             stage a=2 reads c
@@ -157,6 +161,10 @@ fn a_pre_image_is_of_what_is_replaced() {
                 refused: the pre-image of c is not what p1 replaces; look again before you begin
             begin p1 keeping b
                 refused: the pre-image of b is not what p1 replaces; look again before you begin
+            begin p1 keeping a
+                p1 is stale; a: expected 1, found 9
+            check p1
+                p1 is approved
             begin p1 keeping a
                 p1 is applying, key p1-1
         "#]],
