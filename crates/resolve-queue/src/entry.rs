@@ -55,6 +55,16 @@ pub struct Entry<P> {
     pub proposal: Proposal<P>,
 }
 
+/// What an attempt left of one subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Trace {
+    /// The subject.
+    pub subject: String,
+    /// As before, as after, or neither.
+    pub found: Observation,
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
 fn is_zero(count: &u32) -> bool {
     *count == 0
@@ -82,13 +92,31 @@ impl<P> Entry<P> {
     ///
     /// Knows more than [`observe`](crate::observe), which takes a proposal for undivided and without kept pre-images.
     pub fn observe(&self, observed: &[Fingerprint]) -> Observation {
+        told(&self.before(), &self.kept(&self.proposal.after), observed)
+    }
+
+    /// Tells from fingerprints what the last attempt left of each subject that it writes and that can tell.
+    ///
+    /// If some are as before and the others as after, it was cut off in between: put the pre-images of the others back,
+    /// and [`observe`](Entry::observe) finds it as before. Whoever is cut off in that can do it again.
+    pub fn traces(&self, observed: &[Fingerprint]) -> Vec<Trace> {
+        let before = self.before();
+        let after = self.kept(&self.proposal.after);
+        let changed = after.iter().filter(|after| !before.contains(after));
+        let trace = |after: &Fingerprint| Trace {
+            subject: after.subject.clone(),
+            found: told(&before, std::slice::from_ref(after), observed),
+        };
+        changed.map(trace).collect()
+    }
+
+    /// How everything was before the last attempt, as far as that is known.
+    fn before(&self) -> Vec<Fingerprint> {
         let mut before = self.compared();
         // What is written without having been read is known from its pre-image alone.
-        let unread =
-            self.preimages.iter().filter(|kept| !before.iter().any(|one| one.subject == kept.subject));
-        let unread: Vec<Fingerprint> = unread.cloned().collect();
-        before.extend(unread);
-        told(&before, &self.kept(&self.proposal.after), observed)
+        let known: BTreeSet<String> = before.iter().map(|one| one.subject.clone()).collect();
+        before.extend(self.preimages.iter().filter(|kept| !known.contains(&kept.subject)).cloned());
+        before
     }
 
     /// Whether its time has passed.

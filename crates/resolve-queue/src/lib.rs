@@ -28,7 +28,7 @@ pub use choice::{
 pub use choices::{ChoiceQueue, InFlight};
 pub use command::{Answer, Check, Offer, Ruling};
 pub use command_pattern::{CommandPattern, plain_words};
-pub use entry::Entry;
+pub use entry::{Entry, Trace};
 pub use error::{QueueError, ReplayError};
 pub use event::{Change, Decision, Event, Lease, Outcome, Supersession, Unanswered, Verdict, discard_text};
 pub use fingerprint::{Difference, Fingerprint, Observation, SubjectState, differences, observe};

@@ -196,3 +196,42 @@ fn an_executor_may_say_that_it_does_not_know() {
         "#]],
     );
 }
+
+#[test]
+fn half_an_effect_can_be_put_back_by_whoever_finds_it() {
+    check(
+        "file a 1
+         file b 1
+         stage a=2 b=2 c=2 divisible
+         approve p1 person anna only a b
+         begin p1 until 50 by one keeping a b
+         file a 2
+         at 60
+         traces p1
+         file a 1
+         traces p1
+         recover p1 harness
+         begin p1 until 90 by two keeping a b
+         write p1
+         file b 9
+         traces p1",
+        expect![[r#"
+            stage a=2 b=2 c=2 divisible
+                p1 is proposed
+            approve p1 person anna only a b
+                p1 is approved
+            begin p1 until 50 by one keeping a b
+                p1 is applying, key p1-1
+            traces p1
+                a After, b Before
+            traces p1
+                a Before, b Before
+            recover p1 harness
+                Before: p1 is approved
+            begin p1 until 90 by two keeping a b
+                p1 is applying, key p1-2
+            traces p1
+                a After, b Unclear
+        "#]],
+    );
+}

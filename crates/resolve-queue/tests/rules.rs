@@ -333,6 +333,20 @@ proptest! {
     }
 
     #[test]
+    fn a_rule_that_allows_and_is_taken_back_leaves_no_more_allowed(
+        chosen in prop::sample::subsequence(RULES.as_slice(), 0..=9),
+        command in prop::sample::select(vec!["cargo test", "rm x", "cargo test; rm x", "ls"]),
+    ) {
+        let wanted = Wanted::new("edit", Effect::Irreversible, On::Command(command));
+        let with = rules_of(&chosen).judge(&wanted, 1).verdict;
+        for place in (0..chosen.len()).filter(|place| chosen[*place].starts_with("allow")) {
+            let mut fewer = chosen.clone();
+            fewer.remove(place);
+            prop_assert!(rules_of(&fewer).judge(&wanted, 1).verdict >= with);
+        }
+    }
+
+    #[test]
     fn a_rule_that_forbids_never_makes_anything_milder(
         chosen in prop::sample::subsequence(RULES.as_slice(), 0..=9),
         command in prop::sample::select(vec!["cargo test", "rm x", "cargo test; rm x", "sudo rm x", "ls"]),

@@ -184,6 +184,12 @@ impl Flow {
                 let event = self.queue.restore(id.parse()?, self.at)?;
                 self.keep(event)
             }
+            ["traces", id] => {
+                let traces = self.queue.get(id.parse()?).ok_or("no such proposal")?.traces(&self.look());
+                let lines: Vec<String> =
+                    traces.iter().map(|one| format!("{} {:?}", one.subject, one.found)).collect();
+                Ok(lines.join(", "))
+            }
             ["undo", id] => {
                 let id: ProposalId = id.parse()?;
                 let before = self.queue.get(id).map(|entry| entry.preimages.clone()).unwrap_or_default();
