@@ -171,6 +171,40 @@ impl<P> Queue<P> {
         self.recovered(id, observation, by, true, at)
     }
 
+    /// Takes over an attempt whose holder is gone, to put back what it left half done, and to [`recover`](Queue::recover)
+    /// it as before.
+    ///
+    /// While the new lease stands, others keep away, and whatever the old holder still reports is refused: its attempt is
+    /// not the one at hand any more. Nothing may be written before the event is stored and recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`QueueError::UnknownProposal`]; [`QueueError::IllegalMove`] unless it is applying; [`QueueError::Leased`];
+    /// [`QueueError::LeaseOver`].
+    pub fn take_over(&self, id: ProposalId, lease: Lease, at: u64) -> Result<Event<P>, QueueError> {
+        self.taken_over(id, lease, false, at)
+    }
+
+    /// Does what [`take_over`](Queue::take_over) does although the old lease stands, because its holder can write no more.
+    ///
+    /// # Errors
+    ///
+    /// [`QueueError::UnknownProposal`]; [`QueueError::IllegalMove`] unless it is applying; [`QueueError::LeaseOver`].
+    pub fn take_over_fenced(&self, id: ProposalId, lease: Lease, at: u64) -> Result<Event<P>, QueueError> {
+        self.taken_over(id, lease, true, at)
+    }
+
+    fn taken_over(
+        &self,
+        id: ProposalId,
+        leased: Lease,
+        fenced: bool,
+        at: u64,
+    ) -> Result<Event<P>, QueueError> {
+        let attempt = self.known(id)?.next_attempt()?.number;
+        self.admitted(Event { proposal: id, at, change: Change::TakenOver { attempt, leased, fenced } })
+    }
+
     fn recovered(
         &self,
         id: ProposalId,

@@ -183,6 +183,7 @@ impl<P> Entry<P> {
             },
             Change::Began { .. } => (Verb::Begin, State::Applying),
             Change::Renewed { .. } => (Verb::Renew, State::Applying),
+            Change::TakenOver { .. } => (Verb::TakeOver, State::Applying),
             Change::Finished { outcome, .. } => match outcome {
                 Outcome::Applied => (Verb::Finish, State::Applied),
                 Outcome::Failed { .. } => (Verb::Finish, State::Failed),
@@ -246,6 +247,11 @@ impl<P> Entry<P> {
                 self.attempts = attempt;
                 self.lease = leased;
                 self.preimages = preimages;
+            }
+            // What was there before the first byte is what it was.
+            Change::TakenOver { attempt, leased, .. } => {
+                self.attempts = attempt;
+                self.lease = Some(leased);
             }
             Change::Finished {
                 outcome: Outcome::Failed { reason } | Outcome::Unknown { reason }, ..

@@ -77,6 +77,16 @@ pub enum Change<P> {
         /// Until when, in milliseconds since the Unix epoch.
         until: u64,
     },
+    /// Somebody looks after what an attempt left whose holder is gone. What the holder still reports does not count.
+    TakenOver {
+        /// The number of this attempt to tidy up, one more than that of the one that was left.
+        attempt: u32,
+        /// Who, and until when.
+        leased: Lease,
+        /// Whether the holder was known to be gone before its lease ended.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        fenced: bool,
+    },
     /// An attempt reported its end.
     Finished {
         /// Which attempt.
@@ -200,6 +210,7 @@ impl<P> Event<P> {
         match self.change {
             Change::Began { attempt, .. }
             | Change::Renewed { attempt, .. }
+            | Change::TakenOver { attempt, .. }
             | Change::Finished { attempt, .. }
             | Change::Recovered { attempt, .. } => Some(Attempt { proposal: self.proposal, number: attempt }),
             _ => None,

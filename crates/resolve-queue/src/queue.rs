@@ -159,6 +159,13 @@ impl<P> Queue<P> {
                 entry.expect_attempt(event, entry.attempt())?;
                 entry.may_renew(*until)?;
             }
+            Change::TakenOver { leased, fenced, .. } => {
+                entry.expect_attempt(event, entry.next_attempt()?)?;
+                entry.may_lease(Some(leased), event.at)?;
+                if !fenced {
+                    entry.nobody_holds(event.at)?;
+                }
+            }
             Change::Recovered { fenced, .. } => {
                 entry.expect_attempt(event, entry.attempt())?;
                 if !fenced {

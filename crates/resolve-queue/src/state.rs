@@ -53,6 +53,8 @@ pub enum Verb {
     Begin,
     /// Ask for more time for an attempt.
     Renew,
+    /// Look after what an attempt left, in place of a holder that is gone.
+    TakeOver,
     /// End an attempt.
     Finish,
     /// Say what an attempt left behind that never ended.
@@ -90,6 +92,7 @@ pub const MOVES: &[Move] = &[
     row(State::Approved, Verb::Supersede, State::Superseded),
     row(State::Approved, Verb::Expire, State::Expired),
     row(State::Applying, Verb::Renew, State::Applying),
+    row(State::Applying, Verb::TakeOver, State::Applying),
     row(State::Applying, Verb::Finish, State::Applied),
     row(State::Applying, Verb::Finish, State::Failed),
     row(State::Applying, Verb::Finish, State::Unknown),
@@ -146,7 +149,7 @@ impl State {
 
     /// What can be chosen from here, in the order of the table; what is only noted is no choice.
     pub(crate) fn verbs(self) -> Vec<Verb> {
-        let noted = [Verb::Cancel, Verb::Expire, Verb::Renew];
+        let noted = [Verb::Cancel, Verb::Expire, Verb::Renew, Verb::TakeOver];
         let mut verbs: Vec<Verb> = MOVES
             .iter()
             .filter(|legal| legal.from == self && !noted.contains(&legal.verb))
@@ -185,6 +188,7 @@ impl fmt::Display for Verb {
             Verb::Expire => "expire",
             Verb::Begin => "begin",
             Verb::Renew => "renew",
+            Verb::TakeOver => "take over",
             Verb::Finish => "finish",
             Verb::Recover => "recover",
             Verb::Supersede => "supersede",

@@ -8,11 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, Attempt, Effect, Event, Fingerprint, Outcome, Proposal, ProposalId, Queue,
-    Start, State, Step, Verdict,
+    Actor, ActorKind, Answer, Attempt, Effect, Event, Fingerprint, Lease, Observation, Outcome, Proposal,
+    ProposalId, Queue, Start, State, Step, Verdict,
 };
 
-use Task::{Apply, Approve, Discard, Recover};
+use Task::{Apply, Approve, Discard, Recover, Tidy};
 
 const FILES: [&str; 2] = ["a", "b"];
 const ID: ProposalId = ProposalId(1);
@@ -26,6 +26,8 @@ enum Task {
     Discard,
     Apply,
     Recover,
+    /// Recover, and put back what is half done.
+    Tidy,
 }
 
 /// Where a process stands.
@@ -37,6 +39,8 @@ enum At {
     Saying { event: String, seen: usize, then: Then, again: Again },
     /// It writes, file by file, what is left of an attempt.
     Writing { attempt: u32, left: u8 },
+    /// It puts back what is not as it was, file by file.
+    PuttingBack,
 }
 
 /// What a process does once the store has taken its event.
@@ -44,6 +48,7 @@ enum At {
 enum Then {
     Next,
     Write { attempt: u32 },
+    PutBack,
 }
 
 /// What it tries again if others were faster.
@@ -51,6 +56,7 @@ enum Then {
 enum Again {
     Task(u8),
     Finish { attempt: u32 },
+    PutBack,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,7 +89,7 @@ struct Flaws {
     hasty: bool,
 }
 
-const TASKS: [Task; 4] = [Approve, Discard, Apply, Recover];
+const TASKS: [Task; 5] = [Approve, Discard, Apply, Recover, Tidy];
 
 fn task(number: u8) -> Task {
     TASKS[usize::from(number)]
@@ -147,7 +153,7 @@ impl World {
                 worlds.push(world.clone());
                 // Or it is started again, and knows no more than what is in the log.
                 let started = world.processes[who].started + 1;
-                let tasks = tasks(&[Recover, Approve, Apply]);
+                let tasks = tasks(&[Tidy, Approve, Apply]);
                 world.processes[who] = Process { tasks, at: At::Idle, alive: true, started };
                 worlds.push(world);
             }
@@ -180,9 +186,11 @@ impl World {
                 }
                 world.processes[who].at = match (fits, then, again) {
                     (true, Then::Next, _) => At::Idle,
+                    (true, Then::PutBack, _) => At::PuttingBack,
                     (true, Then::Write { attempt }, _) => At::Writing { attempt, left: FILES.len() as u8 },
                     // Who has not seen all of it is told so, looks again, and wants what it then wants.
                     (false, _, Again::Finish { attempt }) => At::Writing { attempt, left: 0 },
+                    (false, _, Again::PutBack) => At::PuttingBack,
                     (false, _, Again::Task(number)) => {
                         world.processes[who].tasks.insert(0, number);
                         At::Idle
@@ -198,6 +206,21 @@ impl World {
                     world.processes[who].at = At::Saying { event, seen, then: Then::Next, again };
                 }
             }
+            At::PuttingBack => match self.files.iter().find(|(_, text)| *text == "new") {
+                Some((name, _)) => {
+                    world.files.insert(name, "old".to_owned());
+                }
+                None => {
+                    world.processes[who].at = At::Idle;
+                    let queue = read(&self.log);
+                    let found = queue.get(ID)?.observe(&self.look());
+                    let by = Actor::new(ActorKind::Harness, "");
+                    if let Ok(event) = queue.recover_fenced(ID, found, by, self.clock()) {
+                        let (event, seen, again) = (print(&event), self.log.len(), Again::PutBack);
+                        world.processes[who].at = At::Saying { event, seen, then: Then::Next, again };
+                    }
+                }
+            },
             At::Writing { attempt, left } => {
                 let name = FILES[usize::from(left) - 1];
                 world.files.insert(name, "new".to_owned());
@@ -238,7 +261,7 @@ impl World {
                     Step::Stale { event, .. } => Some((event, Then::Next)),
                 }
             }
-            Recover => {
+            Recover | Tidy => {
                 let entry = queue.get(ID)?;
                 let found = entry.observe(&self.look());
                 let names: Vec<String> = (0..self.processes.len()).map(|who| self.name(who)).collect();
@@ -246,6 +269,11 @@ impl World {
                     names.iter().zip(&self.processes).any(|(name, process)| name == holder && process.alive)
                 };
                 let is_gone = entry.lease.as_ref().is_some_and(|lease| !lives(&lease.holder));
+                let half = entry.state == State::Applying && found == Observation::Unclear;
+                if task == Tidy && is_gone && half {
+                    let lease = Lease { holder: self.name(who), until: at + LEASE };
+                    return Some((queue.take_over_fenced(ID, lease, at).ok()?, Then::PutBack));
+                }
                 match is_gone || flaws.hasty {
                     true => queue.recover_fenced(ID, found, by, at).ok(),
                     false => queue.recover(ID, found, by, at).ok(),
@@ -265,6 +293,7 @@ impl World {
             .filter(|one| one.alive)
             .filter_map(|one| match one.at {
                 At::Writing { attempt, .. } => Some(attempt),
+                At::PuttingBack => Some(0),
                 _ => None,
             })
             .collect();
@@ -317,6 +346,15 @@ fn two_who_approve_and_apply_and_one_crash() {
     assert!(worlds > 2_000, "{worlds} worlds");
     // Cut off in the middle of two files, it is unknown, and nobody does it again.
     assert!(ends.contains(&State::Applied) && ends.contains(&State::Unknown), "{ends:?}");
+}
+
+#[test]
+fn what_is_half_done_is_put_back_by_one_alone_though_that_one_dies_too() {
+    let script: &[Task] = &[Approve, Apply, Tidy, Tidy, Apply];
+    let (worlds, ends, broken) = explore(World::new(&[script, script], 2, 0), Flaws::default());
+    assert_eq!(broken, None);
+    assert!(worlds > 10_000, "{worlds} worlds");
+    assert!(ends.contains(&State::Applied) && !ends.contains(&State::Unknown), "{ends:?}");
 }
 
 #[test]

@@ -141,6 +141,13 @@ fn leases_time_and_questions() {
         Change::Renewed { attempt: 1, until: 40 },
         expect![[r#"{"proposal":"p1","at":5,"change":{"renewed":{"attempt":1,"until":40}}}"#]],
     );
+    let leased = Lease { holder: "two".to_owned(), until: 60 };
+    check(
+        Change::TakenOver { attempt: 2, leased, fenced: true },
+        expect![[
+            r#"{"proposal":"p1","at":5,"change":{"taken_over":{"attempt":2,"leased":{"holder":"two","until":60},"fenced":true}}}"#
+        ]],
+    );
     let by = Actor::new(ActorKind::Harness, "");
     check(
         Change::Recovered { attempt: 1, observation: Observation::Before, by: by.clone(), fenced: true },

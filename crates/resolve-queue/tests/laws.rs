@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, Attempt, Change, Check, Effect, Entry, Event, Fingerprint, MOVES, Outcome,
-    ProposalId, Queue, QueueError, Ruling, Start, State, Step, Supersession, Verdict,
+    Actor, ActorKind, Answer, Attempt, Change, Check, Effect, Entry, Event, Fingerprint, Lease, MOVES,
+    Outcome, ProposalId, Queue, QueueError, Ruling, Start, State, Step, Supersession, Verdict,
 };
 
 use crate::script::{edit, look_at};
@@ -59,6 +59,9 @@ enum Act {
     Recover {
         target: usize,
     },
+    TakeOver {
+        target: usize,
+    },
     Supersede {
         target: usize,
     },
@@ -83,7 +86,7 @@ fn act() -> impl Strategy<Value = Act> {
         6 => (target.clone(), prop::bool::weighted(0.9), prop::bool::weighted(0.2))
             .prop_map(|(target, approve, part)| Act::Decide { target, approve, part }),
         1 => target.clone().prop_map(|target| Act::Cancel { target }),
-        1 => target.clone().prop_map(|target| Act::Expire { target }),
+        3 => target.clone().prop_map(|target| Act::Expire { target }),
         1 => file.prop_map(|file| Act::Outside { file }),
         3 => target.clone().prop_map(|target| Act::Check { target }),
         6 => (target.clone(), prop::option::of(1..20_u64))
@@ -93,6 +96,7 @@ fn act() -> impl Strategy<Value = Act> {
         3 => (target.clone(), prop::bool::weighted(0.7))
             .prop_map(|(executor, sure)| Act::Finish { executor, sure }),
         4 => target.clone().prop_map(|target| Act::Recover { target }),
+        1 => target.clone().prop_map(|target| Act::TakeOver { target }),
         1 => target.clone().prop_map(|target| Act::Supersede { target }),
         2 => target.prop_map(|target| Act::Restore { target }),
         1 => any::<prop::sample::Index>().prop_map(|place| Act::Redeliver { place }),
@@ -253,6 +257,22 @@ impl World {
                 let event = self.queue.recover(id, found, person, at).ok();
                 assert!(!held || event.is_none(), "{id} is recovered from somebody who holds it");
                 event
+            }
+            Act::TakeOver { target } => {
+                let id = self.id(target)?;
+                if self.executors.iter().any(|executor| executor.attempt.proposal == id) {
+                    return None;
+                }
+                let old = self.queue.get(id)?.attempt();
+                let event =
+                    self.queue.take_over(id, Lease { holder: "two".to_owned(), until: at + 3 }, at).ok()?;
+                let mut next = self.queue.clone();
+                next.record(event.clone()).expect("a command's event is legal");
+                assert!(
+                    next.finish(old, Outcome::Applied, at).is_err(),
+                    "{old} is reported after it was taken over"
+                );
+                Some(event)
             }
             Act::Supersede { target } => {
                 let cause = Supersession::BranchLeft { by: "m1".to_owned() };

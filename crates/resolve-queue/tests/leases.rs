@@ -134,3 +134,63 @@ fn a_lease_must_hold() {
         "#]],
     );
 }
+
+#[test]
+fn whoever_takes_over_is_alone_with_what_was_left() {
+    check(
+        "file a 1
+         file b 1
+         stage a=2 b=2
+         takeover p1 until 80 by two
+         approve p1
+         begin p1 until 50 by one keeping a b
+         file b 2
+         takeover p1 until 80 by two
+         at 50
+         takeover p1 until 20 by two
+         takeover p1 until 80 by two
+         takeover p1 until 90 by three
+         recover p1 harness
+         finish p1-1 applied
+         traces p1
+         file b 1
+         takeover p1 until 95 by three fenced
+         at 95
+         recover p1 harness
+         begin p1 keeping a b
+         write p1
+         finish p1-4 applied",
+        expect![[r#"
+            stage a=2 b=2
+                p1 is proposed
+            takeover p1 until 80 by two
+                refused: cannot take over p1: it is proposed; possible now: approve, discard, check, supersede
+            approve p1
+                p1 is approved
+            begin p1 until 50 by one keeping a b
+                p1 is applying, key p1-1
+            takeover p1 until 80 by two
+                refused: p1-1 is being applied by one until 50 ms; wait for its end
+            takeover p1 until 20 by two
+                refused: a lease of p1 until 20 ms would not hold at 51 ms; give it more time
+            takeover p1 until 80 by two
+                p1 is applying
+            takeover p1 until 90 by three
+                refused: p1-2 is being applied by two until 80 ms; wait for its end
+            recover p1 harness
+                refused: p1-2 is being applied by two until 80 ms; wait for its end
+            finish p1-1 applied
+                refused: p1-1 is not the attempt at hand; that is p1-2
+            traces p1
+                a Before, b After
+            takeover p1 until 95 by three fenced
+                p1 is applying
+            recover p1 harness
+                Before: p1 is approved
+            begin p1 keeping a b
+                p1 is applying, key p1-4
+            finish p1-4 applied
+                p1 is applied
+        "#]],
+    );
+}

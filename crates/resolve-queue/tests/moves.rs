@@ -44,6 +44,7 @@ fn what_is_not_listed_is_refused_and_changes_nothing() {
             recover, after: applied
             recover, unclear: unknown
             renew: applying
+            take over 2: applying
         applied
         failed
             approve: approved
@@ -123,6 +124,8 @@ fn changes() -> Vec<(&'static str, Change<()>)> {
         ("cancel", Change::Cancelled { by: Actor::new(ActorKind::Person, ""), reason: String::new() }),
         ("expire", Change::Expired),
         ("renew", Change::Renewed { attempt: 1, until: 20 }),
+        ("take over 1", taken_over(1)),
+        ("take over 2", taken_over(2)),
     ]
 }
 
@@ -173,4 +176,8 @@ fn failed() -> Outcome {
 
 fn unknown() -> Outcome {
     Outcome::Unknown { reason: String::new() }
+}
+
+fn taken_over(attempt: u32) -> Change<()> {
+    Change::TakenOver { attempt, leased: Lease { holder: String::new(), until: 20 }, fenced: true }
 }

@@ -8,8 +8,8 @@ use std::error::Error;
 
 use expect_test::Expect;
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, Attempt, CallRef, Check, Difference, Effect, Event, Fingerprint, Observation,
-    Offer, Outcome, Proposal, ProposalId, Queue, Ruling, Start, Step, Supersession, Verdict,
+    Actor, ActorKind, Answer, Attempt, CallRef, Check, Difference, Effect, Event, Fingerprint, Lease,
+    Observation, Offer, Outcome, Proposal, ProposalId, Queue, Ruling, Start, Step, Supersession, Verdict,
 };
 
 type Files = BTreeMap<String, String>;
@@ -182,6 +182,14 @@ impl Flow {
             }
             ["restore", id] => {
                 let event = self.queue.restore(id.parse()?, self.at)?;
+                self.keep(event)
+            }
+            ["takeover", id, "until", until, "by", holder, how @ ..] => {
+                let lease = Lease { holder: (*holder).to_owned(), until: until.parse()? };
+                let event = match how {
+                    ["fenced"] => self.queue.take_over_fenced(id.parse()?, lease, self.at)?,
+                    _ => self.queue.take_over(id.parse()?, lease, self.at)?,
+                };
                 self.keep(event)
             }
             ["traces", id] => {
