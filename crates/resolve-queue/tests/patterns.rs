@@ -214,6 +214,14 @@ fn commands_that_are_not_plain_words_are_never_allowed() {
 }
 
 #[test]
+fn what_makes_a_command_of_its_words_is_no_program() {
+    for word in ["eval", "exec", "command", "builtin", "source", ".", "time", "trap", "if", "function"] {
+        let pattern = CommandPattern::beginning([word]).expect("it has words");
+        assert!(!pattern.allows(&format!("{word} 'rm x'")), "{word}");
+    }
+}
+
+#[test]
 fn what_is_forbidden_is_seen_through_the_usual_disguises_and_asked_about_in_others() {
     let remove = CommandPattern::beginning(["rm", "-rf"]).expect("it has words");
     let said: Vec<String> = [

@@ -2,6 +2,10 @@
 
 use expect_test::expect;
 
+use trunkline_resolve_queue::{
+    Actor, ActorKind, Answer, Fingerprint, Observation, Proposal, Queue, Start, Step, Verdict, observe,
+};
+
 use crate::script::check;
 
 #[test]
@@ -234,4 +238,32 @@ fn half_an_effect_can_be_put_back_by_whoever_finds_it() {
                 a After, b Unclear
         "#]],
     );
+}
+
+#[test]
+fn what_is_written_without_having_been_read_is_known_from_its_pre_image_alone() {
+    let mut proposal = Proposal::new("edit a and b", "edit", ());
+    proposal.fingerprints = vec![Fingerprint::digest("a", "1")];
+    proposal.after = vec![Fingerprint::digest("a", "2"), Fingerprint::digest("b", "2")];
+    let now = [Fingerprint::digest("a", "1"), Fingerprint::digest("b", "7")];
+    assert_eq!(observe(&proposal, &now), Observation::Unclear);
+
+    let begun = |start: Start| {
+        let mut queue = Queue::new();
+        let staged = queue.stage(proposal.clone(), 1).expect("it makes sense");
+        let id = staged.proposal;
+        queue.record(staged).expect("it is legal");
+        let anna = Actor::new(ActorKind::Person, "anna");
+        let Ok(Answer::New(event)) = queue.decide(id, Verdict::Approve, anna, "", 2) else {
+            unreachable!("it waits")
+        };
+        queue.record(event).expect("it is legal");
+        let Ok(Step::Apply { event, .. }) = queue.begin_with(id, &now, start, 3) else {
+            unreachable!("nothing has changed")
+        };
+        queue.record(event).expect("it is legal");
+        queue.get(id).expect("it was staged").observe(&now)
+    };
+    assert_eq!(begun(Start::default()), Observation::Unclear);
+    assert_eq!(begun(Start::default().keeping(now.to_vec())), Observation::Before);
 }

@@ -179,7 +179,11 @@ fn r04_a_newer_preview_takes_the_place_of_the_older_and_none_lives_for_ever() {
     assert_eq!((house.state(first), house.state(second)), (State::Superseded, State::Proposed));
     let mut proposal = Proposal::new("edit c", "edit", String::new());
     proposal.expires_at = Some(100);
+    proposal.deciders.insert(ActorKind::Model);
     let third = house.offer_of(proposal);
+    let asked =
+        |at| house.queue.gate(at).is_some_and(|gate| gate.waiting.iter().any(|one| one.proposal == third));
+    assert!(asked(99) && !asked(100), "nor is anybody asked about it then");
     house.at = 100;
     assert!(matches!(house.decide(third, Verdict::Discard), Err(QueueError::Expired { .. })));
     let event = house.queue.expire(third, 100).expect("it is due");
