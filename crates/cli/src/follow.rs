@@ -91,7 +91,7 @@ async fn lines(store: &Store, info: &SessionInfo, mut after: u64) -> Result<std:
 
 fn shown(record: &Record) -> String {
     match record {
-        Record::Entry(Entry::Node { id, message, filed, .. }) => shown_message(*id, message, *filed),
+        Record::Entry(Entry::Node { id, message, link, .. }) => shown_message(*id, message, link.is_filed()),
         Record::Entry(Entry::Move(moved)) => shown_move(moved),
         Record::Note(note) => shown_note(note).map(|line| format!("{line}\n")).unwrap_or_default(),
         Record::Blob(blob) => {

@@ -1,6 +1,6 @@
 //! Changes to a tree that a store can accept before the tree does.
 
-use crate::{Entry, HeadMove, Message, MessageTree, NodeId, Timestamp, TreeError};
+use crate::{Entry, HeadMove, Link, Message, MessageTree, NodeId, Timestamp, TreeError};
 
 /// Entries that would fit a tree one after the other.
 ///
@@ -44,7 +44,7 @@ impl<'a> Draft<'a> {
     /// [`TreeError::Full`] if there is no id left.
     pub fn append(&mut self, message: Message, at: Timestamp) -> Result<NodeId, TreeError> {
         let parent = self.head;
-        let id = self.push(parent, message, at, false)?;
+        let id = self.push(parent, message, at, Link::Next)?;
         self.head = id;
         Ok(id)
     }
@@ -56,7 +56,40 @@ impl<'a> Draft<'a> {
     /// [`TreeError::UnknownNode`] if there is no such parent; [`TreeError::Full`] if there is no id left.
     pub fn file(&mut self, parent: NodeId, message: Message, at: Timestamp) -> Result<NodeId, TreeError> {
         self.check(parent)?;
-        self.push(parent, message, at, true)
+        self.push(parent, message, at, Link::Filed)
+    }
+
+    /// Adds a message after the head that carries on what other branches came to, and moves the head on to it.
+    ///
+    /// Whether the branches can be merged is checked when the entry is recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`TreeError::UnknownNode`] if one of them does not exist; [`TreeError::Full`] if there is no id left.
+    pub fn merge(&mut self, with: Vec<NodeId>, message: Message, at: Timestamp) -> Result<NodeId, TreeError> {
+        with.iter().try_for_each(|node| self.check(*node))?;
+        let id = self.push(self.head, message, at, Link::Merge { with })?;
+        self.head = id;
+        Ok(id)
+    }
+
+    /// Files a message under `to` that stands for everything from `from` to there, and leaves the head where it is.
+    ///
+    /// Whether that is a span is checked when the entry is recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`TreeError::UnknownNode`] if one of them does not exist; [`TreeError::Full`] if there is no id left.
+    pub fn cover(
+        &mut self,
+        from: NodeId,
+        to: NodeId,
+        message: Message,
+        at: Timestamp,
+    ) -> Result<NodeId, TreeError> {
+        self.check(from)?;
+        self.check(to)?;
+        self.push(to, message, at, Link::Cover { from })
     }
 
     /// Moves the head to any node.
@@ -91,12 +124,12 @@ impl<'a> Draft<'a> {
         parent: NodeId,
         mut message: Message,
         at: Timestamp,
-        filed: bool,
+        link: Link,
     ) -> Result<NodeId, TreeError> {
         let id = self.next.ok_or(TreeError::Full)?;
         self.next = (id != NodeId::new(u32::MAX)).then(|| id.next());
         message.node = Some(id);
-        self.entries.push(Entry::Node { id, parent: Some(parent), at, filed, message });
+        self.entries.push(Entry::Node { id, parent: Some(parent), at, link, message });
         Ok(id)
     }
 }

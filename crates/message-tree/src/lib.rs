@@ -3,18 +3,26 @@
 mod content;
 mod draft;
 mod head_move;
+mod link;
 mod message;
+mod names;
 mod node_id;
 pub mod notation;
 mod outcome;
+mod reflog;
 mod tool;
 mod tree;
+mod trunk;
 
 pub use content::{Content, Media, MediaSource, Part, ToolCall, ToolResult};
 pub use draft::Draft;
 pub use head_move::{HeadMove, MoveId, MoveKind};
+pub use link::{Link, MOST_MERGED};
 pub use message::{Author, Message, Origin, Role, StopReason, Timestamp, Usage};
+pub use names::{Name, NameError, NameKind, Names, Naming};
 pub use node_id::{NodeId, ParseNodeIdError};
 pub use outcome::CallOutcome;
+pub use reflog::{Reflog, ReflogEntry};
 pub use tool::{ToolChoice, ToolSpec};
-pub use tree::{Entry, MessageTree, Node, TreeError, Trunk};
+pub use tree::{Entry, MessageTree, Node, TreeError};
+pub use trunk::{Trunk, TrunkItem};

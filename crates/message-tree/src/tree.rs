@@ -5,7 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Draft, HeadMove, Message, MoveId, MoveKind, NodeId, Timestamp};
+use crate::{
+    Draft, HeadMove, Link, Message, MoveId, MoveKind, NodeId, Reflog, Timestamp, Trunk, link::MOST_MERGED,
+};
 
 /// A message in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +16,7 @@ pub struct Node {
     parent: Option<NodeId>,
     depth: u32,
     at: Timestamp,
-    filed: bool,
+    link: Link,
     message: Message,
 }
 
@@ -34,9 +36,14 @@ impl Node {
         self.at
     }
 
+    /// Returns how it hangs on its parent, and its further parents if it merges branches.
+    pub fn link(&self) -> &Link {
+        &self.link
+    }
+
     /// Returns whether it was only filed under its parent when it came, without becoming the head.
     pub fn is_filed(&self) -> bool {
-        self.filed
+        self.link.is_filed()
     }
 
     /// Returns the message; its `node` is always set.
@@ -58,9 +65,9 @@ pub enum Entry {
         parent: Option<NodeId>,
         /// When it came.
         at: Timestamp,
-        /// Whether it was only filed under its parent, leaving the head where it was.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        filed: bool,
+        /// How it hangs on its parent.
+        #[serde(flatten)]
+        link: Link,
         /// The message.
         message: Message,
     },
@@ -99,6 +106,24 @@ pub enum TreeError {
         /// Where it is.
         actual: NodeId,
     },
+    /// A node stands for a span that is not one.
+    #[error(
+        "{from} to {to} cannot be covered: a span leads from a node after the root down to the node that is its end"
+    )]
+    NotASpan {
+        /// The first node that was named.
+        from: NodeId,
+        /// The last one.
+        to: NodeId,
+    },
+    /// A node merges what it cannot.
+    #[error(
+        "{node} cannot be merged: a node merges 1 to 64 others, each once, none of which is on the trunk"
+    )]
+    NotMergeable {
+        /// The further parent that was named, or the merging node if it names none or too many.
+        node: NodeId,
+    },
     /// An undo or redo names a move that cannot be taken back now.
     #[error("{of} cannot be taken back now")]
     NotTheLatest {
@@ -124,6 +149,8 @@ pub struct MessageTree {
     moved_at: Vec<u32>,
     // Invariant: the path from the root to the head; `trunk[depth(n)] == n` exactly for nodes on it.
     trunk: Vec<NodeId>,
+    // Nodes that stand for others, in order of arrival.
+    covering: Vec<NodeId>,
     // Moves that can be undone, newest last, and undos that can be redone, newest last.
     done: Vec<MoveId>,
     undone: Vec<MoveId>,
@@ -137,10 +164,11 @@ impl MessageTree {
     pub fn new(mut root: Message, at: Timestamp) -> Self {
         root.node = Some(NodeId::ROOT);
         MessageTree {
-            nodes: vec![Node { parent: None, depth: 0, at, filed: false, message: root }],
+            nodes: vec![Node { parent: None, depth: 0, at, link: Link::Next, message: root }],
             moves: Vec::new(),
             moved_at: Vec::new(),
             trunk: vec![NodeId::ROOT],
+            covering: Vec::new(),
             done: Vec::new(),
             undone: Vec::new(),
             epoch: 0,
@@ -154,7 +182,9 @@ impl MessageTree {
     /// Any [`TreeError`]: the entries are not those of one tree, or not all, or not in order.
     pub fn replay(entries: impl IntoIterator<Item = Entry>) -> Result<Self, TreeError> {
         let mut entries = entries.into_iter();
-        let Some(Entry::Node { id: NodeId::ROOT, parent: None, at, message, .. }) = entries.next() else {
+        let Some(Entry::Node { id: NodeId::ROOT, parent: None, at, link: Link::Next, message }) =
+            entries.next()
+        else {
             return Err(TreeError::NoRoot);
         };
         let mut tree = MessageTree::new(message, at);
@@ -184,8 +214,9 @@ impl MessageTree {
     }
 
     fn entry(&self, index: usize) -> Entry {
-        let Node { parent, at, filed, ref message, .. } = self.nodes[index];
-        Entry::Node { id: NodeId::new(index as u32), parent, at, filed, message: message.clone() }
+        let Node { parent, at, ref link, ref message, .. } = self.nodes[index];
+        let id = NodeId::new(index as u32);
+        Entry::Node { id, parent, at, link: link.clone(), message: message.clone() }
     }
 
     /// Adds what a [`Draft`] or a store gave.
@@ -195,9 +226,7 @@ impl MessageTree {
     /// Any [`TreeError`] but `NoRoot`; then nothing was changed.
     pub fn record(&mut self, entry: Entry) -> Result<(), TreeError> {
         match entry {
-            Entry::Node { id, parent, at, filed, message } => {
-                self.record_node(id, parent, at, filed, message)
-            }
+            Entry::Node { id, parent, at, link, message } => self.record_node(id, parent, at, link, message),
             Entry::Move(head_move) => self.record_move(head_move),
         }
     }
@@ -207,7 +236,7 @@ impl MessageTree {
         id: NodeId,
         parent: Option<NodeId>,
         at: Timestamp,
-        filed: bool,
+        link: Link,
         mut message: Message,
     ) -> Result<(), TreeError> {
         let expected = self.next_id().ok_or(TreeError::Full)?;
@@ -217,15 +246,63 @@ impl MessageTree {
         // Only the root has no parent, and it is there already.
         let parent = parent.ok_or(TreeError::OutOfOrder { found: id, expected })?;
         let depth = self.node(parent)?.depth + 1;
-        if !filed {
-            if parent != self.head() {
-                return Err(TreeError::HeadMoved { expected: parent, actual: self.head() });
-            }
+        if !link.is_filed() && parent != self.head() {
+            return Err(TreeError::HeadMoved { expected: parent, actual: self.head() });
+        }
+        match &link {
+            Link::Next | Link::Filed => {}
+            Link::Merge { with } => self.check_merge(id, with)?,
+            Link::Cover { from } => self.check_span(*from, parent)?,
+        }
+        if let Link::Cover { .. } = link {
+            self.covering.push(id);
+        }
+        if !link.is_filed() {
             self.trunk.push(id);
         }
         message.node = Some(id);
-        self.nodes.push(Node { parent: Some(parent), depth, at, filed, message });
+        self.nodes.push(Node { parent: Some(parent), depth, at, link, message });
         Ok(())
+    }
+
+    fn check_merge(&self, id: NodeId, with: &[NodeId]) -> Result<(), TreeError> {
+        if with.is_empty() || with.len() > MOST_MERGED {
+            return Err(TreeError::NotMergeable { node: id });
+        }
+        for (place, node) in with.iter().enumerate() {
+            self.node(*node)?;
+            if self.is_on_trunk(*node) || with[..place].contains(node) {
+                return Err(TreeError::NotMergeable { node: *node });
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that `from` lies between the root and `to`, or is `to`.
+    fn check_span(&self, from: NodeId, to: NodeId) -> Result<(), TreeError> {
+        let first = self.node(from)?.depth;
+        if from == NodeId::ROOT || !self.is_within(from, first, to) {
+            return Err(TreeError::NotASpan { from, to });
+        }
+        Ok(())
+    }
+
+    /// Returns whether `node`, which is that deep, lies on the line from the root to `end`. Costs nothing on the trunk,
+    /// elsewhere one step per node between.
+    fn is_within(&self, node: NodeId, depth: u32, end: NodeId) -> bool {
+        let mut at = end;
+        loop {
+            if self.is_on_trunk(at) {
+                return depth <= self.at(at).depth && self.trunk.get(depth as usize) == Some(&node);
+            }
+            if at == node {
+                return true;
+            }
+            match self.at(at).parent {
+                Some(parent) if self.at(at).depth > depth => at = parent,
+                _ => return false,
+            }
+        }
     }
 
     fn record_move(&mut self, head_move: HeadMove) -> Result<(), TreeError> {
@@ -247,7 +324,11 @@ impl MessageTree {
                 self.undone.pop();
                 self.done.push(id);
             }
-            MoveKind::ModelRevert | MoveKind::PersonRevert => {
+            MoveKind::ModelRevert
+            | MoveKind::PersonRevert
+            | MoveKind::Fork
+            | MoveKind::Import
+            | MoveKind::Merge => {
                 self.done.push(id);
                 self.undone.clear();
             }
@@ -266,9 +347,9 @@ impl MessageTree {
         let mut at = to;
         while !self.is_on_trunk(at) {
             joining.push(at);
-            at = self.nodes[at.index()].parent.expect("the root is always on the trunk");
+            at = self.at(at).parent.expect("the root is always on the trunk");
         }
-        let shared = self.nodes[at.index()].depth as usize + 1;
+        let shared = self.at(at).depth as usize + 1;
         let left = self.trunk.len() - shared;
         self.trunk.truncate(shared);
         self.trunk.extend(joining.into_iter().rev());
@@ -319,7 +400,7 @@ impl MessageTree {
 
     /// Returns the line from the root to the head. Costs nothing; nothing is copied.
     pub fn trunk(&self) -> Trunk<'_> {
-        Trunk { tree: self, ids: &self.trunk }
+        Trunk::new(self, &self.trunk)
     }
 
     /// Returns whether the node lies between root and head. Costs one step.
@@ -327,20 +408,55 @@ impl MessageTree {
         self.nodes.get(node.index()).is_some_and(|found| self.trunk.get(found.depth as usize) == Some(&node))
     }
 
-    /// Returns the names from the root to `node`, root first. Costs one step per node.
+    /// Returns the line from `node` up to the root, node first: the path to it, read backwards. Nothing is copied.
     ///
     /// # Errors
     ///
     /// [`TreeError::UnknownNode`] if there is none of that name.
-    pub fn path(&self, node: NodeId) -> Result<Vec<NodeId>, TreeError> {
-        let mut path = Vec::with_capacity(self.node(node)?.depth() + 1);
-        let mut next = Some(node);
-        while let Some(id) = next {
-            path.push(id);
-            next = self.nodes[id.index()].parent;
+    pub fn ancestry(&self, node: NodeId) -> Result<impl Iterator<Item = (NodeId, &Node)>, TreeError> {
+        let first = self.node(node)?;
+        let up = |(_, node): &(NodeId, &Node)| node.parent.map(|id| (id, self.at(id)));
+        Ok(std::iter::successors(Some((node, first)), up))
+    }
+
+    /// Returns the last node that the trunk and the line to `node` have in common. Costs one step per node of that line
+    /// that is off the trunk.
+    ///
+    /// # Errors
+    ///
+    /// [`TreeError::UnknownNode`] if there is none of that name.
+    pub fn fork_of(&self, node: NodeId) -> Result<NodeId, TreeError> {
+        let mut line = self.ancestry(node)?.map(|(id, _)| id);
+        Ok(line.find(|id| self.is_on_trunk(*id)).unwrap_or(NodeId::ROOT))
+    }
+
+    /// Returns the end of the line that goes through `node`: the head if it is on the trunk, otherwise the place where the
+    /// head was when it last left that line, and the node itself if the head never was there.
+    ///
+    /// Costs one step per move, and per node of the branches that they left.
+    pub fn tip(&self, node: NodeId) -> NodeId {
+        if self.is_on_trunk(node) {
+            return self.head();
         }
-        path.reverse();
-        Ok(path)
+        let Ok(found) = self.node(node) else { return node };
+        let left = self.moves.iter().rev().map(|head_move| head_move.from);
+        left.into_iter().find(|from| self.is_within(node, found.depth, *from)).unwrap_or(node)
+    }
+
+    /// Returns whether a result of a call of `node` belongs on the trunk when it comes: only if the call itself is there.
+    /// Otherwise it is filed under its call, where it is seen and never sent.
+    pub fn takes_results_of(&self, node: NodeId) -> bool {
+        self.is_on_trunk(node)
+    }
+
+    /// Returns the nodes that stand for others, in order of arrival.
+    pub fn covering(&self) -> &[NodeId] {
+        &self.covering
+    }
+
+    /// Returns a node that is known to exist.
+    pub(crate) fn at(&self, node: NodeId) -> &Node {
+        &self.nodes[node.index()]
     }
 
     /// Returns every move of the head, oldest first.
@@ -348,10 +464,22 @@ impl MessageTree {
         &self.moves
     }
 
+    /// Returns every move of the head with what came of it, oldest first.
+    pub fn reflog(&self) -> Reflog<'_> {
+        Reflog::new(self, &self.moved_at)
+    }
+
     /// Returns whether a revert is in force: made, and not taken back by an undo. For an undo or redo itself it is not asked.
     pub fn is_in_force(&self, id: MoveId) -> bool {
         // A redo stands in `done` for the move that it made again.
         self.done.iter().any(|done| self.original(*done) == id)
+    }
+
+    /// Returns the moves that are in force, sorted; undos and redos are not among them.
+    pub(crate) fn in_force(&self) -> Vec<MoveId> {
+        let mut ids: Vec<MoveId> = self.done.iter().map(|done| self.original(*done)).collect();
+        ids.sort_unstable();
+        ids
     }
 
     /// Follows a redo to the undo that it took back and on to the move that was first made.
@@ -386,29 +514,5 @@ impl MessageTree {
     /// Begins a change that a store can accept before the tree does.
     pub fn draft(&self) -> Draft<'_> {
         Draft::new(self)
-    }
-}
-
-/// The line from the root to the head, borrowed.
-#[derive(Copy, Clone, Debug)]
-pub struct Trunk<'a> {
-    tree: &'a MessageTree,
-    ids: &'a [NodeId],
-}
-
-impl<'a> Trunk<'a> {
-    /// Returns the names, root first.
-    pub fn ids(self) -> &'a [NodeId] {
-        self.ids
-    }
-
-    /// Returns the nodes with their names, root first.
-    pub fn nodes(self) -> impl DoubleEndedIterator<Item = (NodeId, &'a Node)> + ExactSizeIterator {
-        self.ids.iter().map(move |id| (*id, &self.tree.nodes[id.index()]))
-    }
-
-    /// Returns the messages, root first.
-    pub fn messages(self) -> impl DoubleEndedIterator<Item = &'a Message> + ExactSizeIterator {
-        self.nodes().map(|(_, node)| &node.message)
     }
 }

@@ -3,6 +3,8 @@
 mod ids;
 mod json;
 mod laws;
+mod links;
+mod names;
 mod notation;
 mod outcomes;
 mod tree;

@@ -392,11 +392,12 @@ impl Session {
         at: Timestamp,
     ) -> Result<Vec<Record>, RuntimeError> {
         let tree = &self.state.tree;
-        let path = tree.path(head_move.to)?;
-        let mut left: Vec<NodeId> =
-            tree.trunk().ids().iter().copied().filter(|id| !path.contains(id)).collect();
+        let shared = tree.node(tree.fork_of(head_move.to)?)?.depth();
+        let mut left: Vec<NodeId> = tree.trunk().ids()[shared + 1..].to_vec();
         left.extend_from_slice(results);
-        let back: Vec<NodeId> = path.iter().copied().filter(|id| !tree.is_on_trunk(*id)).collect();
+        let line = tree.ancestry(head_move.to)?.map(|(id, _)| id);
+        let mut back: Vec<NodeId> = line.take_while(|id| !tree.is_on_trunk(*id)).collect();
+        back.reverse();
         draft.move_head(head_move)?;
         let abandoned = self.abandoning(&left, at)?;
         if abandoned.is_empty() {

@@ -323,8 +323,8 @@ impl Session {
     fn tell_of(&self, record: &Record) {
         use trunkline_message_tree::Entry;
         let event = match record {
-            Record::Entry(Entry::Node { id, message, filed, .. }) => {
-                Some(Event::Message { node: *id, message: message.clone(), filed: *filed })
+            Record::Entry(Entry::Node { id, message, link, .. }) => {
+                Some(Event::Message { node: *id, message: message.clone(), filed: link.is_filed() })
             }
             Record::Entry(Entry::Move(head_move)) => Some(Event::HeadMoved(head_move.clone())),
             Record::Note(note) => {

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use trunkline_message_tree::{NodeId, Timestamp};
+use trunkline_message_tree::{Link, NodeId, Timestamp};
 
 use crate::reading::Pages;
 use crate::record::check_body;
@@ -361,6 +361,9 @@ struct NodeIn<'a> {
     at: Timestamp,
     #[serde(default)]
     filed: bool,
+    #[serde(default)]
+    merges: Vec<NodeId>,
+    covers: Option<NodeId>,
     #[serde(borrow)]
     message: &'a RawValue,
 }
@@ -402,8 +405,13 @@ fn read_record(line: u64, text: &str, unchained: Option<Digest>) -> Result<Kept,
     let Start { seq, entry, digest } = read(line, text)?;
     let (spine, body) = match entry.as_str() {
         "node" => {
-            let NodeIn { id, parent, at, filed, message } = read(line, text)?;
-            (Spine::Node { id, parent, at, filed }, message)
+            let NodeIn { id, parent, at, filed, merges, covers, message } = read(line, text)?;
+            let link = Link::from_fields(filed, merges, covers).ok_or_else(|| ImportError::Line {
+                line,
+                column: 1,
+                reason: "a node is either filed, or merges branches, or covers a span".to_owned(),
+            })?;
+            (Spine::Node { id, parent, at, link }, message)
         }
         "move" => {
             let MoveIn { from, to, at, kind } = read(line, text)?;

@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 
 use futures_util::future::join_all;
 use tempfile::TempDir;
-use trunkline_message_tree::{Entry, HeadMove, Message, MoveKind, NodeId};
+use trunkline_message_tree::{Entry, HeadMove, Link, Message, MoveKind, NodeId};
 use trunkline_session_store::{
     Amend, Batch, Blob, Claim, Durability, InboxId, Kept, Lease, MemoryStore, NewSession, Note, Position,
     Record, SessionId, SessionStore, SqliteStore, StoreError, export, import,
@@ -175,7 +175,7 @@ fn records(session: &Session, chance: &mut Chance) -> Vec<Record> {
                     id,
                     parent: Some(head),
                     at: AT,
-                    filed: false,
+                    link: Link::Next,
                     message,
                 }));
                 (head, nodes) = (id, nodes + 1);
@@ -201,9 +201,9 @@ fn after(session: &Session, records: &[Record]) -> (Position, u32) {
     for record in records {
         at.seq += 1;
         match record {
-            Record::Entry(Entry::Node { id, filed, .. }) => {
+            Record::Entry(Entry::Node { id, link, .. }) => {
                 nodes += 1;
-                at.head = if *filed { at.head } else { *id };
+                at.head = if link.is_filed() { at.head } else { *id };
             }
             Record::Entry(Entry::Move(head_move)) => at.head = head_move.to,
             Record::Note(_) | Record::Blob(_) => {}
@@ -285,7 +285,7 @@ impl World<'_> {
         let id = SessionId::parse(&id).expect("it has the form of an id");
         let mut message = Message::system("be brief");
         message.node = Some(NodeId::ROOT);
-        let root = Entry::Node { id: NodeId::ROOT, parent: None, at: AT, filed: false, message };
+        let root = Entry::Node { id: NodeId::ROOT, parent: None, at: AT, link: Link::Next, message };
         let title = "title 0".to_owned();
         self.history(&id, |history| history.titles.push(title.clone()));
         NewSession { id, title, workspace: None, at: AT, root }

@@ -1,0 +1,104 @@
+//! The trunk, borrowed: as it is, and as compactions make it read.
+
+use crate::{Link, Message, MessageTree, Node, NodeId};
+
+/// The line from the root to the head, borrowed.
+#[derive(Copy, Clone, Debug)]
+pub struct Trunk<'a> {
+    tree: &'a MessageTree,
+    ids: &'a [NodeId],
+}
+
+/// One step of the trunk as a model reads it.
+#[derive(Copy, Clone, Debug)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "whoever renders a trunk must know everything that can stand in it"
+)]
+pub enum TrunkItem<'a> {
+    /// A node of the trunk.
+    Node(NodeId, &'a Node),
+    /// A node that stands for a span of the trunk.
+    Cover {
+        /// Its name.
+        id: NodeId,
+        /// The node; its parent is the last one that it stands for.
+        node: &'a Node,
+        /// The depths of the first and the last node that it stands for.
+        span: (usize, usize),
+    },
+}
+
+impl<'a> TrunkItem<'a> {
+    /// Returns the name of the node that is shown.
+    pub fn id(self) -> NodeId {
+        match self {
+            TrunkItem::Node(id, _) | TrunkItem::Cover { id, .. } => id,
+        }
+    }
+
+    /// Returns the message that is shown.
+    pub fn message(self) -> &'a Message {
+        match self {
+            TrunkItem::Node(_, node) | TrunkItem::Cover { node, .. } => node.message(),
+        }
+    }
+}
+
+impl<'a> Trunk<'a> {
+    pub(crate) fn new(tree: &'a MessageTree, ids: &'a [NodeId]) -> Self {
+        Trunk { tree, ids }
+    }
+
+    /// Returns the names, root first.
+    pub fn ids(self) -> &'a [NodeId] {
+        self.ids
+    }
+
+    /// Returns the nodes with their names, root first.
+    pub fn nodes(self) -> impl DoubleEndedIterator<Item = (NodeId, &'a Node)> + ExactSizeIterator {
+        self.ids.iter().map(move |id| (*id, self.tree.at(*id)))
+    }
+
+    /// Returns the messages, root first.
+    pub fn messages(self) -> impl DoubleEndedIterator<Item = &'a Message> + ExactSizeIterator {
+        self.nodes().map(|(_, node)| node.message())
+    }
+
+    /// Returns the trunk with covering nodes in place of what they stand for, root first.
+    ///
+    /// A covering node is shown as soon as the trunk goes on behind its span; on a trunk that ends inside the span or at
+    /// its end, the nodes themselves are. Of spans that overlap, the one that was covered last is shown. Costs one step
+    /// per covering node of the tree, beside the items themselves.
+    pub fn items(self) -> impl Iterator<Item = TrunkItem<'a>> {
+        let mut covers = self.covers().into_iter().peekable();
+        let mut depth = 0;
+        std::iter::from_fn(move || {
+            let id = *self.ids.get(depth)?;
+            if let Some((first, last, id)) = covers.next_if(|(first, ..)| *first == depth) {
+                depth = last + 1;
+                return Some(TrunkItem::Cover { id, node: self.tree.at(id), span: (first, last) });
+            }
+            depth += 1;
+            Some(TrunkItem::Node(id, self.tree.at(id)))
+        })
+    }
+
+    /// Returns the spans that are shown covered, in the order of the trunk: depths of the first and last node, and who
+    /// stands for them.
+    fn covers(self) -> Vec<(usize, usize, NodeId)> {
+        let mut shown: Vec<(usize, usize, NodeId)> = Vec::new();
+        for id in self.tree.covering().iter().rev() {
+            let node = self.tree.at(*id);
+            let (Link::Cover { from }, Some(end)) = (node.link(), node.parent()) else { continue };
+            let (first, last) = (self.tree.at(*from).depth(), self.tree.at(end).depth());
+            // Whoever put the head on the covering node itself sees it there, after the span.
+            let passed = self.ids.get(last + 1).is_some_and(|next| next != id) && self.ids[last] == end;
+            if passed && !shown.iter().any(|(from, to, _)| first <= *to && *from <= last) {
+                shown.push((first, last, *id));
+            }
+        }
+        shown.sort_unstable();
+        shown
+    }
+}

@@ -1,0 +1,97 @@
+//! Nodes with several parents, and nodes that stand for others.
+
+use expect_test::expect;
+use trunkline_message_tree::notation::{parse_tree, print_tree};
+use trunkline_message_tree::{MessageTree, TrunkItem};
+
+fn tree(text: &str) -> MessageTree {
+    parse_tree(text).expect("a tree in a test is well formed")
+}
+
+fn refusal(text: &str) -> String {
+    parse_tree(text).expect_err("the tree does not fit").to_string()
+}
+
+fn shown(text: &str) -> String {
+    let tree = tree(text);
+    let ids: Vec<String> = tree
+        .trunk()
+        .items()
+        .map(|item| match item {
+            TrunkItem::Node(id, _) => id.to_string(),
+            TrunkItem::Cover { id, span: (first, last), .. } => format!("{id}={first}..{last}"),
+        })
+        .collect();
+    ids.join(" ")
+}
+
+const LINE: &str = "n0 system: s\nn1 user: a\nn2 assistant: b\nn3 user: c\nn4 assistant: d\n";
+
+#[test]
+fn a_span_is_covered_once_the_trunk_has_passed_it() {
+    assert_eq!(shown(&format!("{LINE}n5 # n1..n4 harness: sum")), "n0 n1 n2 n3 n4");
+    assert_eq!(shown(&format!("{LINE}n5 # n1..n4 harness: sum\nn6 user: e")), "n0 n5=1..4 n6");
+    assert_eq!(shown(&format!("{LINE}n5 # n1..n2 harness: sum")), "n0 n5=1..2 n3 n4");
+}
+
+#[test]
+fn a_revert_to_a_covered_node_uncovers() {
+    let covered = format!("{LINE}n5 # n1..n4 harness: sum\nn6 user: e\n");
+    assert_eq!(shown(&format!("{covered}head n4")), "n0 n1 n2 n3 n4");
+    assert_eq!(shown(&format!("{covered}head n2\nn7 user: f")), "n0 n1 n2 n7");
+    assert_eq!(shown(&format!("{covered}head n2\nundo")), "n0 n5=1..4 n6");
+}
+
+#[test]
+fn of_spans_that_overlap_the_one_that_was_covered_last_is_shown() {
+    let two = format!("{LINE}n5 user: e\nn6 # n1..n2 harness: first\nn7 # n2..n4 harness: second");
+    assert_eq!(shown(&two), "n0 n1 n7=2..4 n5");
+}
+
+#[test]
+fn covering_moves_nothing() {
+    let tree = tree(&format!("{LINE}n5 # n1..n4 harness: sum"));
+    assert_eq!((tree.head().to_string(), tree.epoch(), tree.moves().len()), ("n4".to_owned(), 0, 0));
+}
+
+#[test]
+fn what_is_no_span_is_refused() {
+    expect!["line 6: n0 to n4 cannot be covered: a span leads from a node after the root down to the node that is its end"]
+        .assert_eq(&refusal(&format!("{LINE}n5 # n0..n4 harness: sum")));
+    expect!["line 6: n3 to n2 cannot be covered: a span leads from a node after the root down to the node that is its end"]
+        .assert_eq(&refusal(&format!("{LINE}n5 # n3..n2 harness: sum")));
+    expect!["line 7: n2 to n5 cannot be covered: a span leads from a node after the root down to the node that is its end"]
+        .assert_eq(&refusal(&format!("{LINE}n5 < n1 user: e\nn6 # n2..n5 harness: sum")));
+}
+
+#[test]
+fn a_merge_continues_the_head_and_keeps_what_it_came_from() {
+    let text = "n0 system: s\nn1 user: a\nn2 assistant: b\nhead n1\nn3 assistant: c\nhead n1\nn4 & n2,n3 harness: both\n";
+    let tree = tree(text);
+    let merge = tree.node(tree.head()).unwrap();
+    assert_eq!(merge.link().further_parents().len(), 2);
+    assert_eq!(tree.trunk().ids().len(), 3);
+    assert_eq!(print_tree(&tree), text);
+}
+
+#[test]
+fn an_undo_of_a_merge_takes_it_off_the_trunk() {
+    let before = "n0 system: s\nn1 user: a\nn2 assistant: b\nhead n1\nn3 assistant: c\n";
+    let merged = tree(&format!("{before}head n3 as merge\nn4 & n2 harness: both\nundo"));
+    assert_eq!(merged.trunk().ids(), tree(before).trunk().ids());
+    assert_eq!(merged.len(), 5);
+}
+
+#[test]
+fn what_cannot_be_merged_is_refused() {
+    expect![
+        "line 3: n1 cannot be merged: a node merges 1 to 64 others, each once, none of which is on the trunk"
+    ]
+    .assert_eq(&refusal("n0 system: s\nn1 user: a\nn2 & n1 harness: both"));
+    expect![
+        "line 4: n1 cannot be merged: a node merges 1 to 64 others, each once, none of which is on the trunk"
+    ]
+    .assert_eq(&refusal("n0 system: s\nn1 user: a\nhead n0\nn2 & n1,n1 harness: both"));
+    expect!["line 2: n7 does not exist; the newest node is n0"]
+        .assert_eq(&refusal("n0 system: s\nn1 & n7 harness: both"));
+}
