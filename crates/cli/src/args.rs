@@ -69,7 +69,8 @@ Examples:
 
 const AFTER_PRUNE: &str = "\
 A session stays if a proposal in it waits, its run is open, somebody writes it, or a note to its writer has not been read;
-`trunkline delete` takes those too. The plan is shown first: at a terminal you are asked, elsewhere only --yes deletes.
+`trunkline delete` takes all of them but those that somebody writes. The plan is shown first: at a terminal you are asked,
+elsewhere only --yes deletes.
 
 Examples:
   trunkline prune --older-than 90d --dry-run

@@ -64,6 +64,15 @@ impl Fault {
         }
     }
 
+    /// Returns the fault of a print that told what was done: nobody should take that for undone, or for told.
+    pub(crate) fn after_acts(self) -> Self {
+        let fault = match self.silent {
+            true => Fault::new("stdout was closed before everything was told"),
+            false => self,
+        };
+        fault.line("what was asked for was done to its end all the same")
+    }
+
     /// Adds a line of what was found.
     pub(crate) fn line(mut self, line: impl Into<String>) -> Self {
         self.lines.push(line.into());

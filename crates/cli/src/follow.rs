@@ -85,7 +85,7 @@ async fn lines(store: &Store, info: &SessionInfo, mut after: u64) -> Result<std:
         for kept in &page {
             write_record(kept, &mut lines).map_err(Fault::stdout)?;
         }
-        paint::print_raw(&lines)?;
+        paint::print_lines(&lines)?;
     }
 }
 

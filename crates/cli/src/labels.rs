@@ -27,20 +27,21 @@ pub(crate) async fn title(args: &Title, place: &Place) -> Result<Exit, Fault> {
 pub(crate) async fn tag(args: &Tag, place: &Place) -> Result<Exit, Fault> {
     let store = place.open_existing().await?;
     let info = store::find(store.as_ref(), args.session.as_deref()).await?;
-    let mut tags = info.tags.clone();
+    let mut tags = info.tags;
     for tag in &args.tags {
         // It has to be typed again to be found.
         if tag.trim().is_empty() || tag.trim() != tag || tag.contains(char::is_control) {
             return Err(Fault::usage(format!("{:?} is no tag", one_line(tag, 60))));
         }
-        match args.remove {
-            false => tags.insert(tag.clone()),
-            true if tags.remove(tag) => true,
-            true => return Err(has_no_such_tag(tag, &tags)),
-        };
+        if args.remove && !tags.remove(tag) {
+            return Err(has_no_such_tag(tag, &tags));
+        }
     }
-    if tags != info.tags {
-        store.amend(&info.id, Amend::tags(tags.iter().cloned())).await?;
+    if !args.tags.is_empty() {
+        // Only what was asked for is written: what others tag meanwhile stays.
+        let change = if args.remove { Amend::remove_tags(&args.tags) } else { Amend::add_tags(&args.tags) };
+        store.amend(&info.id, change).await?;
+        tags = store.info(&info.id).await?.tags;
     }
     if tags.is_empty() {
         let name = store::short_name(store.as_ref(), &info.id).await;

@@ -41,11 +41,20 @@ pub(crate) async fn enter(
     };
     match opened {
         Ok(session) => Ok(Entrance::Mine(Box::new(session))),
-        Err(RuntimeError::Store(StoreError::Locked { holder, .. })) => Ok(Entrance::Theirs(
-            holder.map_or_else(|| "another process".to_owned(), |holder| one_line(&holder, 40)),
-        )),
+        Err(RuntimeError::Store(StoreError::Locked { holder, .. })) => Ok(Entrance::Theirs(called(holder))),
         Err(fault) => Err(fault.into()),
     }
+}
+
+/// Says who writes a session, if anybody does.
+///
+/// Asked before anything is looked for that only a writer needs: its folder may be on the machine of whoever writes.
+pub(crate) async fn writer(store: &dyn SessionStore, info: &SessionInfo) -> Result<Option<String>, Fault> {
+    Ok(store.holder(&info.id).await?.map(|holder| called(holder.name)))
+}
+
+fn called(holder: Option<String>) -> String {
+    holder.map_or_else(|| "another process".to_owned(), |holder| one_line(&holder, 40))
 }
 
 /// Leaves a request for whoever writes the session, and says so.

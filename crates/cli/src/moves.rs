@@ -39,11 +39,15 @@ async fn carry_out(named: Option<&str>, act: MoveAct, wait: bool, place: &Place)
     let store = place.open_existing().await?;
     let info = store::find(store.as_ref(), named).await?;
     let reading = Reading::load(store.as_ref(), &info).await?;
+    let request = Request::Move { act: act.clone(), expected_head: reading.tree().head() };
+    if let Some(holder) = letters::writer(store.as_ref(), &info).await? {
+        return letters::leave(store.as_ref(), &info, &holder, &request, wait).await;
+    }
     let agent = setup::without_model(&Folder::for_moves(&reading)?)?.build()?;
     let mut session = match letters::enter(&agent, &store, &info, Claim::IfFree).await? {
         Entrance::Mine(session) => session,
+        // It came in the meantime.
         Entrance::Theirs(holder) => {
-            let request = Request::Move { act, expected_head: reading.tree().head() };
             return letters::leave(store.as_ref(), &info, &holder, &request, wait).await;
         }
     };

@@ -66,6 +66,33 @@ pub(crate) fn print_foreign(bytes: &[u8]) -> Result<(), Fault> {
     }
 }
 
+/// Writes lines of JSON to stdout: to a terminal with escapes for what could move its cursor, else exactly as they are.
+pub(crate) fn print_lines(json: &[u8]) -> Result<(), Fault> {
+    match std::io::stdout().is_terminal() {
+        true => print_raw(text::escaped(&String::from_utf8_lossy(json)).as_bytes()),
+        false => print_raw(json),
+    }
+}
+
+/// Prints what was done while more is done. A print that fails stops none of it: it is said at the end.
+#[derive(Debug, Default)]
+pub(crate) struct Acts {
+    fault: Option<Fault>,
+}
+
+impl Acts {
+    pub(crate) fn print(&mut self, text: &str) {
+        if self.fault.is_none() {
+            self.fault = print(text).err();
+        }
+    }
+
+    /// Returns the first print that failed.
+    pub(crate) fn end(self) -> Result<(), Fault> {
+        self.fault.map_or(Ok(()), |fault| Err(fault.after_acts()))
+    }
+}
+
 /// Tells something on stderr. Nobody to tell it to is no reason to stop.
 pub(crate) fn tell(text: &str) {
     let mut out = anstream::stderr().lock();

@@ -3,6 +3,8 @@
 //! Commands that only read never make a database: a mistyped path is an error and not an empty store. A server's password
 //! never leaves this module.
 
+mod url;
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use etcetera::{BaseStrategy, choose_base_strategy};
 use trunkline_session_store::{PostgresOptions, PostgresStore, SessionStore, SqliteStore};
 
+use self::url::{Unusable, Url};
 use crate::args::Everywhere;
 use crate::fault::Fault;
 use crate::paint::{YELLOW, paint, tell};
@@ -18,24 +21,8 @@ use crate::text::{one_line, safe};
 
 /// What the binary is called once it is installed.
 const NAME: &str = "trunkline";
-/// How the URL of a PostgreSQL database begins.
-const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
-/// What a URL may say beside the host and the database that is no secret.
-const SHOWN: [&str; 11] = [
-    "application_name",
-    "dbname",
-    "host",
-    "hostaddr",
-    "options",
-    "port",
-    "schema",
-    "sslcert",
-    "sslmode",
-    "sslrootcert",
-    "user",
-];
-/// How our own parameter of a URL begins.
-const SCHEMA: &str = "schema=";
+/// What a place can be.
+const PLACES: &str = "name a file, or postgres://USER@HOST/DATABASE";
 /// Stands for a name that the system does not tell.
 const NO_NAME: &str = "a machine without a name";
 
@@ -63,15 +50,6 @@ pub(crate) enum Kind {
 enum Opened {
     Sqlite(Box<SqliteStore>),
     Postgres(PostgresStore),
-}
-
-/// The URL of a database, whose password is for its server alone.
-pub(crate) struct Url {
-    whole: String,
-    shown: String,
-    /// What is meant for the server: ours is taken out.
-    server: String,
-    schema: Option<String>,
 }
 
 impl Place {
@@ -170,7 +148,7 @@ impl Place {
     }
 
     fn is_secret(&self) -> bool {
-        matches!(&self.kind, Kind::Server(url) if url.shown != url.whole)
+        matches!(&self.kind, Kind::Server(url) if url.is_secret)
     }
 }
 
@@ -184,57 +162,34 @@ impl std::fmt::Display for Place {
 }
 
 impl Kind {
+    /// Tells files from servers. What is refused is not repeated: there may be a password in it.
     fn of(named: &OsStr) -> Result<Self, Fault> {
-        let Some((scheme, _)) = named.to_str().and_then(|text| text.split_once("://")) else {
-            return Ok(Kind::File(named.into()));
-        };
-        match SCHEMES.contains(&scheme) {
-            true => Ok(Kind::Server(Url::new(&named.to_string_lossy()))),
-            // The rest of it may hold a password.
-            false => Err(Fault::usage(format!("no store can be opened by {}://…", one_line(scheme, 40)))
-                .hint("name a file, or postgres://USER@HOST/DATABASE")),
+        let text = named.to_string_lossy();
+        if url::is_url(&text) {
+            let whole = named.to_str().ok_or(Unusable::NotEncoded);
+            return whole.and_then(Url::parse).map(Kind::Server).map_err(unusable);
         }
+        if url::is_nearly_url(&text) {
+            let fault = Fault::usage("the place of the store is given like that of a server, and is no URL");
+            return Err(fault.hint(format!("{PLACES}; the file postgres:x is ./postgres:x")));
+        }
+        let Some((scheme, _)) = text.split_once("://") else { return Ok(Kind::File(named.into())) };
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+        let scheme = if scheme.bytes().all(plain) { one_line(scheme, 40) } else { "…".to_owned() };
+        Err(Fault::usage(format!("no store can be opened by {scheme}://…")).hint(PLACES))
     }
 }
 
-impl Url {
-    fn new(whole: &str) -> Self {
-        let (server, schema) = without_schema(whole);
-        Url { whole: whole.to_owned(), shown: without_password(whole), server, schema }
+/// Says what to do about a URL without repeating a word of it.
+fn unusable(why: Unusable) -> Fault {
+    match why {
+        Unusable::NotEncoded => Fault::usage("the URL of the store can be read in more than one way").hint(
+            "in a user name, a password and the value of a parameter write @ as %40, / as %2F, ? as %3F, # as %23, \
+             & as %26 and whatever is no UTF-8 likewise; names of parameters stand as they are",
+        ),
+        Unusable::ManySchemas => Fault::usage("the URL of the store names more than one schema")
+            .hint("a store is in one schema: leave one `schema=NAME`"),
     }
-}
-
-impl std::fmt::Debug for Url {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.shown.fmt(f)
-    }
-}
-
-/// Leaves the password out of a URL, and everything that could be one.
-fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return String::new() };
-    // A password that nobody encoded may have any of the characters that end the host.
-    let (login, place) = rest.rsplit_once('@').unwrap_or(("", rest));
-    let user = login.split([':', '/', '?', '#']).next().unwrap_or_default();
-    let (place, query) = place.split_once('?').unwrap_or((place, ""));
-    let is_known =
-        |parameter: &&str| parameter.split_once('=').is_some_and(|(name, _)| SHOWN.contains(&name));
-    let query: Vec<&str> = query.split('&').filter(is_known).collect();
-    let at = if user.is_empty() { "" } else { "@" };
-    let mark = if query.is_empty() { "" } else { "?" };
-    format!("{scheme}://{user}{at}{place}{mark}{}", query.join("&"))
-}
-
-/// Takes our own parameter out of a URL: the schema that the tables are in, so that one database can have many stores.
-fn without_schema(url: &str) -> (String, Option<String>) {
-    let Some((place, query)) = url.rsplit_once('?').filter(|(_, query)| !query.contains('@')) else {
-        return (url.to_owned(), None);
-    };
-    let (ours, others): (Vec<&str>, Vec<&str>) =
-        query.split('&').partition(|parameter| parameter.starts_with(SCHEMA));
-    let schema = ours.first().and_then(|parameter| parameter.strip_prefix(SCHEMA)).map(str::to_owned);
-    let mark = if others.is_empty() { "" } else { "?" };
-    (format!("{place}{mark}{}", others.join("&")), schema)
 }
 
 /// Returns what others are told of who writes: on a server they are on many machines.

@@ -51,12 +51,44 @@ pub(crate) async fn delete(args: &Delete, place: &Place) -> Result<Exit, Fault> 
             return Err(Fault::usage("nothing was deleted: say --yes where nobody can be asked"));
         }
     }
-    for info in &sessions {
-        store.delete(&info.id).await?;
+    let mut gone = Vec::new();
+    let (mut kept, mut fault) = (0, None);
+    for info in sessions {
+        // What somebody wrote while the question stood was not agreed to.
+        let deleted = match store.info(&info.id).await {
+            Ok(now) => match now.check_idle(&info, 0) {
+                Ok(()) => store.delete(&info.id).await,
+                changed => changed,
+            },
+            Err(error) => Err(error),
+        };
+        match deleted {
+            Ok(()) => gone.push(info),
+            Err(error) if has_come_back(&error) => {
+                kept += 1;
+                tell(&format!("{} {}\n", paint(YELLOW, "kept:"), Fault::from(error).as_line()));
+            }
+            Err(error) => {
+                fault = Some(error);
+                break;
+            }
+        }
     }
-    let freed = store.collect(false).await?;
-    tell(&deleted(&sessions, &freed));
-    Ok(Exit::Done)
+    // Whatever ends it, it is told what is gone for good.
+    let freed = store.collect(false).await;
+    tell(&deleted(&gone, freed.as_ref().ok()));
+    match fault {
+        Some(error) => Err(error.into()),
+        None => freed.map(|_| if kept > 0 { Exit::Failure } else { Exit::Done }).map_err(Fault::from),
+    }
+}
+
+/// Returns whether a session was kept, or is gone, because somebody else was there meanwhile.
+fn has_come_back(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::Locked { .. } | StoreError::Changed { .. } | StoreError::UnknownSession { .. }
+    )
 }
 
 /// `trunkline prune`.
@@ -94,7 +126,13 @@ pub(crate) async fn prune(args: &Prune, place: &Place) -> Result<Exit, Fault> {
             }
         }
     }
-    paint::print(&list)?;
+    // Somebody who agreed beforehand need not be there to read it.
+    let mut acts = paint::Acts::default();
+    if args.yes {
+        acts.print(&list)
+    } else {
+        paint::print(&list)?
+    }
     if staying > 0 {
         tell(&format!(
             "{} kept: something in them is open, or they cannot be read\n",
@@ -121,33 +159,33 @@ pub(crate) async fn prune(args: &Prune, place: &Place) -> Result<Exit, Fault> {
     }
     let mut deleted_ones = Vec::new();
     for info in going {
-        // Somebody may have come back to it since.
-        match store.info(&info.id).await {
-            Ok(now) if now.records == info.records => {}
-            _ => continue,
-        }
-        match store.delete(&info.id).await {
-            Err(StoreError::Locked { .. } | StoreError::UnknownSession { .. }) => {}
-            deleted => {
-                deleted?;
-                deleted_ones.push(info);
+        match store.delete_idle(&info).await {
+            Ok(()) => deleted_ones.push(info),
+            Err(error) if has_come_back(&error) => {}
+            Err(error) => {
+                tell(&deleted(&deleted_ones, None));
+                return Err(error.into());
             }
         }
     }
-    let freed = store.collect(false).await?;
-    tell(&deleted(&deleted_ones, &freed));
+    let freed = store.collect(false).await;
+    tell(&deleted(&deleted_ones, freed.as_ref().ok()));
+    freed?;
+    acts.end()?;
     Ok(Exit::Done)
 }
 
 /// Tells what would be cut off if a session were gone.
 async fn what_waits(store: &dyn SessionStore, info: &SessionInfo) -> Result<Option<String>, Fault> {
     let reading = Reading::load(store, info).await?;
+    let letters = store.inbox(&info.id).await?.len();
     let waiting: BTreeSet<String> = reading.waiting().map(|entry| entry.id.to_string()).collect();
     Ok(match (waiting.is_empty(), reading.has_open_run()) {
         (false, _) => {
             Some(format!("waits for a decision: {}", waiting.into_iter().collect::<Vec<_>>().join(", ")))
         }
         (true, true) => Some("its run is open".to_owned()),
+        (true, false) if letters > 0 => Some(format!("{} unread", count(letters, "note"))),
         (true, false) => None,
     })
 }
@@ -189,14 +227,12 @@ fn nothing_deleted() -> Exit {
     Exit::Failure
 }
 
-fn deleted(sessions: &[SessionInfo], freed: &Collected) -> String {
+fn deleted(sessions: &[SessionInfo], freed: Option<&Collected>) -> String {
     let records = sessions.iter().fold(0_u64, |sum, info| sum.saturating_add(info.records));
     let bytes = sessions.iter().fold(0_u64, |sum, info| sum.saturating_add(info.bytes));
     let about = format!("{records} records with {}", size(bytes));
-    let parts = if freed.parts == 0 {
-        String::new()
-    } else {
-        format!("; {} of large parts given back", size(freed.bytes))
-    };
+    let freed = freed.filter(|freed| freed.parts > 0);
+    let parts =
+        freed.map(|freed| format!("; {} of large parts given back", size(freed.bytes))).unwrap_or_default();
     format!("{} deleted, {}\n", count(sessions.len(), "session"), paint(DIM, &format!("{about}{parts}")))
 }

@@ -53,12 +53,16 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
         Action::Apply => Verdict::Approve,
         Action::Discard => Verdict::Discard,
     };
+    let request = Request::Verdict { proposal: id, verdict, reason: args.reason.clone() };
+    if let Some(holder) = letters::writer(store.as_ref(), &info).await? {
+        return letters::leave(store.as_ref(), &info, &holder, &request, args.wait).await;
+    }
     let progress = Progress::of_run(false, true);
     let agent = setup::without_model(&Folder::of(&info, None)?)?.on_event(progress.observer()).build()?;
     let mut session = match letters::enter(&agent, &store, &info, Claim::IfFree).await? {
         Entrance::Mine(session) => session,
+        // It came in the meantime.
         Entrance::Theirs(holder) => {
-            let request = Request::Verdict { proposal: id, verdict, reason: args.reason.clone() };
             return letters::leave(store.as_ref(), &info, &holder, &request, args.wait).await;
         }
     };

@@ -22,6 +22,22 @@ pub(crate) fn safe(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown.collect())
 }
 
+/// Writes control and direction characters in JSON as escapes, which say the same; line ends and tabs stay.
+pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
+    if !json.contains(is_hidden) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        match is_hidden(character) {
+            // All of them have four digits at most.
+            true => escaped.push_str(&format!("\\u{:04x}", u32::from(character))),
+            false => escaped.push(character),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
 /// Makes one line of at most `limit` characters, white space folded.
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
     let mut line = String::new();

@@ -1,27 +1,32 @@
 //! `trunkline export` and `trunkline import`: sessions as lines of JSON.
 //!
-//! The bytes go out exactly as the store's format has them, also to a terminal's pipe; the import of an export is the
-//! identity. Neither needs more memory than the largest session.
+//! The bytes go out exactly as the store's format has them; the import of an export is the identity. Only a terminal gets
+//! escapes in their place. Each session goes out whole or not at all, but for one alone in a pipe, whose reader sees it
+//! end. Neither needs more memory than the largest session.
 
+use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, IsTerminal, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use trunkline_runtime::letters::{Request, post};
-use trunkline_runtime::{RuntimeError, View};
+use trunkline_runtime::resolve_queue::State;
+use trunkline_runtime::{RuntimeError, View, distrust};
 use trunkline_session_store::{
     ExportError, Header, Import, ImportError, Kept, Log, Record, Restoring, SessionInfo, SessionStore,
     StoreError, Tally, export,
 };
+use uuid::Uuid;
 
 use crate::args;
 use crate::counter::{Counted, Counter};
 use crate::fault::{Exit, Fault};
 use crate::limits::size;
-use crate::paint::{self, YELLOW, paint, tell};
+use crate::paint::{Acts, YELLOW, paint, tell};
 use crate::place::Place;
 use crate::store;
-use crate::text::{count, one_line};
+use crate::text::{count, escaped, one_line};
 
 /// `trunkline export`.
 pub(crate) async fn write(args: &args::Export, place: &Place) -> Result<Exit, Fault> {
@@ -32,60 +37,226 @@ pub(crate) async fn write(args: &args::Export, place: &Place) -> Result<Exit, Fa
         false if args.sessions.is_empty() => vec![store::find(store.as_ref(), None).await?],
         false => store::find_all(store.as_ref(), &args.sessions).await?,
     };
-    let Some(path) = &args.output else {
-        let mut out = BufWriter::new(std::io::stdout());
-        write_all(store.as_ref(), &sessions, &mut out)
-            .await
-            .map_err(|error| unwritten(error, Fault::stdout))?;
+    let mut written = Written::new(args, sessions.len());
+    match &args.output {
+        Some(path) => write_file(store.as_ref(), &sessions, path, &mut written).await?,
+        None => write_stdout(store.as_ref(), &sessions, &mut written).await?,
+    }
+    if written.left_out == 0 {
         return Ok(Exit::Done);
-    };
+    }
+    if written.damaged {
+        tell(&format!("  look at it  {}\n", place.command("doctor")));
+    }
+    Ok(Exit::Failure)
+}
+
+async fn write_file(
+    store: &dyn SessionStore,
+    sessions: &[SessionInfo],
+    path: &Path,
+    written: &mut Written,
+) -> Result<(), Fault> {
     let cannot = |error: std::io::Error| Fault::new(format!("cannot write {}: {error}", path.display()));
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
     // A conversation may hold secrets: nobody else reads it.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path).map_err(|error| match error.kind() {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let file = file.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => Fault::usage(format!("{} exists already", path.display()))
             .hint("name another file, or remove that one first"),
         _ => cannot(error),
     })?;
-    let mut out = Counted::new(BufWriter::new(&file), Counter::new("written", None));
-    let written = write_all(store.as_ref(), &sessions, &mut out).await;
-    let written = written.and_then(|written| file.sync_all().map(|()| written).map_err(ExportError::Io));
-    let written = written.map_err(|error| {
-        // Ours alone, made a moment ago, and cut off: nobody should take it for a session.
+    let done = append_all(store, sessions, &file, written).await;
+    let done = done.and_then(|()| file.sync_all().map_err(ExportError::Io));
+    if done.is_err() || written.is_nothing() {
+        // Ours alone, made a moment ago, and cut off or empty: nobody should take it for a session.
         let _ = std::fs::remove_file(path);
-        unwritten(error, cannot)
-    })?;
-    let records = written.iter().fold(0_u64, |sum, info| sum.saturating_add(info.records));
-    let of = match written.as_slice() {
-        [one] => format!("session {}", one.id),
-        several => count(several.len(), "session"),
-    };
-    tell(&format!("{records} records of {of} written to {}\n", path.display()));
-    Ok(Exit::Done)
+    }
+    done.map_err(|error| unwritten(error, cannot))?;
+    if !written.is_nothing() {
+        tell(&format!("{written} written to {}\n", path.display()));
+    }
+    Ok(())
 }
 
-async fn write_all(
+async fn append_all(
     store: &dyn SessionStore,
     sessions: &[SessionInfo],
-    out: &mut (impl Write + Send),
-) -> Result<Vec<SessionInfo>, ExportError> {
-    let mut written = Vec::new();
+    file: &File,
+    written: &mut Written,
+) -> Result<(), ExportError> {
+    let mut out = Counted::new(file, Counter::new("written", None));
     for info in sessions {
-        match export(store, &info.id, out).await {
-            // Deleted since it was listed; nothing of it is written yet.
-            Err(ExportError::Store(StoreError::UnknownSession { .. })) if sessions.len() > 1 => {}
-            exported => written.push(exported?),
+        let exported = append(store, info, file, &mut out).await;
+        written.take(info, exported)?;
+    }
+    Ok(())
+}
+
+/// Writes a session at the end of a file. One that cannot be read to its end leaves nothing there.
+async fn append(
+    store: &dyn SessionStore,
+    info: &SessionInfo,
+    mut file: &File,
+    out: &mut (impl Write + Send),
+) -> Result<SessionInfo, ExportError> {
+    let end = file.stream_position()?;
+    let mut out = BufWriter::new(out);
+    let exported = export(store, &info.id, &mut out).await;
+    let exported = exported.and_then(|info| out.flush().map(|()| info).map_err(ExportError::Io));
+    if exported.is_err() {
+        // What is still in the buffer must not be written behind it.
+        drop(out.into_parts());
+        file.set_len(end)?;
+        file.seek(SeekFrom::Start(end))?;
+    }
+    exported
+}
+
+async fn write_stdout(
+    store: &dyn SessionStore,
+    sessions: &[SessionInfo],
+    written: &mut Written,
+) -> Result<(), Fault> {
+    if let ([one], false, false) = (sessions, written.can_leave_out, std::io::stdout().is_terminal()) {
+        // If it breaks off, so does this, and says so.
+        let mut out = BufWriter::new(std::io::stdout());
+        let exported = export(store, &one.id, &mut out).await;
+        let exported = exported.and_then(|info| out.flush().map(|()| info).map_err(ExportError::Io));
+        return written.take(one, exported).map(drop).map_err(|error| unwritten(error, Fault::stdout));
+    }
+    let spooled = |error: std::io::Error| {
+        let folder = std::env::temp_dir();
+        Fault::new(format!("cannot use a temporary file in {}: {error}", folder.display()))
+            .hint("TMPDIR names another folder, and --output a file that needs none")
+    };
+    let spool = spool().map_err(spooled)?;
+    for info in sessions {
+        let exported = append(store, info, &spool, &mut &spool).await;
+        if written.take(info, exported).map_err(|error| unwritten(error, spooled))? {
+            show(&spool).map_err(Fault::stdout)?;
+            spool.set_len(0).and_then(|()| (&spool).rewind()).map_err(spooled)?;
         }
     }
-    out.flush()?;
-    Ok(written)
+    Ok(())
+}
+
+/// Makes a file that has no name, so that it goes with this process, however that ends.
+fn spool() -> std::io::Result<File> {
+    let path = std::env::temp_dir().join(format!(".trunkline-{}.tmp", Uuid::new_v4()));
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
+
+/// Writes a file to stdout from its beginning.
+fn show(mut file: &File) -> std::io::Result<()> {
+    file.rewind()?;
+    let mut out = std::io::stdout().lock();
+    if out.is_terminal() {
+        let (mut file, mut line) = (BufReader::new(file), Vec::new());
+        while file.read_until(b'\n', &mut line)? > 0 {
+            out.write_all(escaped(&String::from_utf8_lossy(&line)).as_bytes())?;
+            line.clear();
+        }
+    } else {
+        std::io::copy(&mut file, &mut out)?;
+    }
+    out.flush()
+}
+
+/// What an export has done so far.
+struct Written {
+    /// Whether there are others that can do without one that cannot be read.
+    can_leave_out: bool,
+    /// Whether somebody asked for each of them.
+    named: bool,
+    sessions: usize,
+    records: u64,
+    id: String,
+    left_out: usize,
+    damaged: bool,
+}
+
+impl Written {
+    fn new(args: &args::Export, sessions: usize) -> Self {
+        Written {
+            can_leave_out: args.all || sessions > 1,
+            named: !args.all,
+            sessions: 0,
+            records: 0,
+            id: String::new(),
+            left_out: 0,
+            damaged: false,
+        }
+    }
+
+    /// Counts a session, and returns whether it was written; what nobody can do without is an error.
+    fn take(
+        &mut self,
+        info: &SessionInfo,
+        exported: Result<SessionInfo, ExportError>,
+    ) -> Result<bool, ExportError> {
+        let error = match exported {
+            Ok(info) => {
+                self.sessions += 1;
+                self.records = self.records.saturating_add(info.records);
+                self.id = info.id.to_string();
+                return Ok(true);
+            }
+            Err(error) if !self.can_leave_out => return Err(error),
+            Err(error) => error,
+        };
+        match &error {
+            // Deleted since it was listed: then it is none of all.
+            ExportError::Store(StoreError::UnknownSession { .. }) if !self.named => return Ok(false),
+            ExportError::Store(StoreError::UnknownSession { .. }) => {}
+            error if is_damage(error) => self.damaged = true,
+            _ => return Err(error),
+        }
+        self.left_out += 1;
+        let why = match &error {
+            ExportError::Store(StoreError::UnknownSession { .. }) => "it was deleted meanwhile".to_owned(),
+            _ => unwritten(error, |error| Fault::new(error.to_string())).as_line(),
+        };
+        tell(&format!("{} session {}: {why}\n", paint(YELLOW, "left out:"), info.id));
+        Ok(false)
+    }
+
+    /// Whether there is less than was asked for, and that is nothing.
+    fn is_nothing(&self) -> bool {
+        self.sessions == 0 && self.left_out > 0
+    }
+}
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.sessions {
+            1 => write!(f, "{} records of session {}", self.records, self.id),
+            several => write!(f, "{} records of {}", self.records, count(several, "session")),
+        }
+    }
+}
+
+/// Whether one session cannot be read, and others may be.
+fn is_damage(error: &ExportError) -> bool {
+    match error {
+        ExportError::Store(error) => matches!(
+            error,
+            StoreError::BadRecord { .. }
+                | StoreError::BrokenChain { .. }
+                | StoreError::Misfit { .. }
+                | StoreError::Corrupt { .. }
+        ),
+        // A body that is no JSON has no line.
+        ExportError::Io(error) => error.kind() == ErrorKind::InvalidData,
+        _ => false,
+    }
 }
 
 fn unwritten(error: ExportError, cannot: impl FnOnce(std::io::Error) -> Fault) -> Fault {
     match error {
+        ExportError::Io(error) if error.kind() == ErrorKind::InvalidData => Fault::new(error.to_string())
+            .hint("`trunkline doctor` tells what is damaged, and what can be done"),
         ExportError::Io(error) => cannot(error),
         ExportError::Store(error) => error.into(),
         other => Fault::new(other.to_string()),
@@ -101,15 +272,18 @@ pub(crate) async fn read(args: &args::Import, place: &Place) -> Result<Exit, Fau
     let store = place.open().await?;
     let mut taken = Taken::default();
     while let Some(header) = next {
-        let mut rows = Checked::new(&header, import.rows());
-        let restored = store.restore(Restoring::new(header.clone(), &mut rows)).await;
+        let unsettled = AtomicBool::new(false);
+        let mut rows = Checked::new(&header, import.rows(), &unsettled);
+        // Neither the previews nor the approvals in a file were made here.
+        let mut letters = || match unsettled.load(Ordering::Relaxed) {
+            true => vec![distrust(store::now())],
+            false => Vec::new(),
+        };
+        let restoring = Restoring::new(header.clone(), &mut rows).with_letters(&mut letters);
+        let restored = store.restore(restoring).await;
         match (restored, rows.fault.take()) {
             (Ok(info), _) => {
-                if !rows.waiting.is_empty() {
-                    // Neither the previews nor the approvals in a file were made here.
-                    post(store.as_ref(), &info.id, &Request::Distrust, store::now()).await?;
-                }
-                taken.is_new(&info, &rows.waiting)?;
+                taken.is_new(&info, &rows.waiting);
             }
             // A session that could not be taken up must not get in.
             (Err(_), Some(fault)) => return Err(taken.until(fault.into())),
@@ -124,7 +298,8 @@ pub(crate) async fn read(args: &args::Import, place: &Place) -> Result<Exit, Fau
         next = import.next_session().map_err(|error| taken.until(error.into()))?;
     }
     taken.tell();
-    Ok(if taken.different > 0 { Exit::Failure } else { Exit::Done })
+    let exit = if taken.different > 0 { Exit::Failure } else { Exit::Done };
+    taken.told.end().map(|()| exit)
 }
 
 fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>), Fault> {
@@ -146,22 +321,23 @@ struct Taken {
     title: String,
     same: usize,
     different: usize,
+    /// The names of the sessions, for programs.
+    told: Acts,
 }
 
 impl Taken {
-    fn is_new(&mut self, info: &SessionInfo, waiting: &[String]) -> Result<(), Fault> {
+    fn is_new(&mut self, info: &SessionInfo, waiting: &[String]) {
         self.sessions += 1;
         self.records = self.records.saturating_add(info.records);
         self.bytes = self.bytes.saturating_add(info.bytes);
         self.title = one_line(&info.title, 60);
-        paint::print(&format!("{}\n", info.id))?;
+        self.told.print(&format!("{}\n", info.id));
         if !waiting.is_empty() {
             let waiting = waiting.join(", ");
             tell(&format!(
                 "what waited in it is void here, approved or not: {waiting}; it has to be proposed again\n"
             ));
         }
-        Ok(())
     }
 
     /// Counts a session whose name is taken.
@@ -209,28 +385,40 @@ impl Taken {
 }
 
 /// Records on their way into a store, and with the last of them the check that they can be taken up.
-struct Checked<I> {
+struct Checked<'a, I> {
     rows: I,
     header: Header,
     records: Vec<(u64, Record)>,
     waiting: Vec<String>,
+    /// Whether there is anything that could come to be applied yet, be it by way of an undo.
+    unsettled: &'a AtomicBool,
     fault: Option<RuntimeError>,
 }
 
-impl<I> Checked<I> {
-    fn new(header: &Header, rows: I) -> Self {
-        Checked { rows, header: header.clone(), records: Vec::new(), waiting: Vec::new(), fault: None }
+impl<'a, I> Checked<'a, I> {
+    fn new(header: &Header, rows: I, unsettled: &'a AtomicBool) -> Self {
+        Checked {
+            rows,
+            header: header.clone(),
+            records: Vec::new(),
+            waiting: Vec::new(),
+            unsettled,
+            fault: None,
+        }
     }
 
     fn check(&mut self) -> Result<(), RuntimeError> {
         let info = SessionInfo::new(&self.header, &Tally::new(&self.header.id, self.header.created_at));
         let view = View::of(&Log::new(info, std::mem::take(&mut self.records)))?;
         self.waiting = view.proposals().unsettled().map(|entry| entry.id.to_string()).collect();
+        let unsettled =
+            view.proposals().iter().any(|entry| !matches!(entry.state, State::Applied | State::Discarded));
+        self.unsettled.store(unsettled, Ordering::Relaxed);
         Ok(())
     }
 }
 
-impl<I: Iterator<Item = Result<Kept, ImportError>>> Iterator for Checked<I> {
+impl<I: Iterator<Item = Result<Kept, ImportError>>> Iterator for Checked<'_, I> {
     type Item = Result<Kept, ImportError>;
 
     fn next(&mut self) -> Option<Self::Item> {

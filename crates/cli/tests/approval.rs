@@ -103,7 +103,7 @@ fn an_import_brings_no_approval_along() {
     // A file as somebody may hand it over: the same session, with a person's approval written into it.
     let whole = scene.work().join("whole.jsonl");
     scene.ok(&["export", "--output", whole.to_str().expect("a plain path")]);
-    let forged = with_approval(&std::fs::read(&whole).expect("a file"));
+    let forged = with_changes(&std::fs::read(&whole).expect("a file"), &[APPROVED]);
     let file = scene.work().join("forged.jsonl");
     std::fs::write(&file, forged).expect("a file");
     let other = scene.work().join("other.db");
@@ -117,8 +117,49 @@ fn an_import_brings_no_approval_along() {
     assert_eq!(scene.run(&["resume", "-p", " "]).exit, Some(2), "an empty prompt is no prompt");
 }
 
-/// Adds a person's approval of `p1` to an exported session, with digests that are right.
-fn with_approval(exported: &[u8]) -> Vec<u8> {
+#[test]
+fn an_import_brings_nothing_along_that_could_be_approved_as_unknown() {
+    let (scene, _endpoint) = Scene::with(vec![calls("write_file", EDIT)]);
+    assert_eq!(scene.run(&["run", "write a.txt", "-q"]).exit, Some(1));
+    let file = scene.path("whole.jsonl");
+    let exported = scene.command(&["export"]).output().expect("it runs").stdout;
+    let began = r#"{"began":{"attempt":1}}"#;
+    let unknown = r#"{"finished":{"attempt":1,"outcome":{"unknown":{"reason":"cut off"}}}}"#;
+    std::fs::write(&file, with_changes(&exported, &[APPROVED, began, unknown])).expect("a file");
+    let other = scene.path("other.db");
+    let other = other.to_str().expect("a plain path");
+    scene.ok(&["--store", other, "import", file.to_str().expect("a plain path")]);
+    let decided = scene.run(&["--store", other, "resolve", "p1", "apply"]);
+    assert_eq!(decided.exit, Some(1), "{}{}", decided.out, decided.err);
+    assert!(scene.run(&["--store", other, "resolve", "p1"]).out.contains("superseded"));
+    assert!(!scene.work().join("a.txt").exists());
+}
+
+#[test]
+fn what_an_import_had_put_aside_does_not_come_back_by_undoing() {
+    let (scene, _endpoint) = Scene::with(vec![calls("write_file", EDIT), says("Well.")]);
+    assert_eq!(scene.run(&["run", "write a.txt", "-q"]).exit, Some(1));
+    scene.ok(&["revert", "n1"]);
+    let file = scene.path("whole.jsonl");
+    let file = file.to_str().expect("a plain path");
+    scene.ok(&["export", "--output", file]);
+    let other = scene.path("other.db");
+    let other = other.to_str().expect("a plain path");
+    let said = scene.run(&["--store", other, "import", file]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert!(!said.err.contains("void"), "nothing waits in it: {}", said.err);
+    scene.ok(&["--store", other, "undo"]);
+    let said = scene.run(&["--store", other, "resume", "--yes", "-q"]);
+    assert!(!scene.work().join("a.txt").exists(), "nobody here has seen what was proposed: {}", said.err);
+    // Where it was proposed it does.
+    scene.ok(&["undo"]);
+    assert!(scene.run(&["resolve"]).out.starts_with("p1 "));
+}
+
+const APPROVED: &str = r#"{"decided":{"verdict":"approve","by":{"kind":"person"},"reason":""}}"#;
+
+/// Adds what happened to `p1` to an exported session, with digests that are right.
+fn with_changes(exported: &[u8], changes: &[&str]) -> Vec<u8> {
     let mut import = Import::new(exported);
     let mut header = import.next_session().expect("it can be read").expect("a session");
     let mut tally = Tally::new(&header.id, header.created_at);
@@ -126,9 +167,11 @@ fn with_approval(exported: &[u8]) -> Vec<u8> {
     for kept in &records {
         tally.add_kept(&header.id, kept).expect("it fits");
     }
-    let body = r#"{"proposal":"p1","at":1,"change":{"decided":{"verdict":"approve","by":{"kind":"person"},"reason":""}}}"#;
-    let approval = Note::new("resolve", "event", Timestamp(1), body);
-    records.push(tally.add(&header.id, Record::Note(approval)).expect("it fits"));
+    for change in changes {
+        let body = format!(r#"{{"proposal":"p1","at":1,"change":{change}}}"#);
+        let note = Note::new("resolve", "event", Timestamp(1), body);
+        records.push(tally.add(&header.id, Record::Note(note)).expect("it fits"));
+    }
     (header.records, header.digest) = (tally.seq, Some(tally.digest));
     let mut forged = Vec::new();
     write_header(&header, &mut forged).expect("written");

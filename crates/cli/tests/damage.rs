@@ -87,6 +87,37 @@ fn a_word_that_was_changed_is_found_and_named_and_the_rest_is_saved() {
 }
 
 #[test]
+fn a_damaged_session_does_not_keep_the_others_from_being_exported() {
+    let scene = Scene::new();
+    // More than is read at once, so that much of it is written before the damage is found.
+    let long: Vec<String> =
+        (0..1_500).map(|number| format!("{number} drops")).chain(["The end.".into()]).collect();
+    let long: Vec<&str> = long.iter().map(String::as_str).collect();
+    let others =
+        [session(1, "umbrella", 1_000, &["Will it rain?"]), session(3, "a crash", 3_000, &["Fix it."])];
+    scene.import(&[others[0].as_str(), &session(2, "rain", 2_000, &long), &others[1]].concat());
+    // No JSON any more.
+    change(&scene, "The end.\"", "The end.}");
+    let file = scene.path("all.jsonl");
+    let name = file.to_str().expect("plain");
+    for arguments in [&["export", "--all"][..], &["export", &id(1), &id(2), &id(3)]] {
+        let said = scene.run(&[arguments, &["-o", name]].concat());
+        assert_eq!(said.exit, Some(1), "{}", said.err);
+        assert!(said.err.contains("left out: session ID: the body of record 1502: "), "{}", said.err);
+        assert!(said.err.contains("4 records of 2 sessions written to TMP/all.jsonl"), "{}", said.err);
+        assert!(said.err.contains("look at it  trunkline doctor"), "{}", said.err);
+        assert_eq!(std::fs::read_to_string(&file).expect("written"), others.concat());
+        std::fs::remove_file(&file).expect("it is there");
+        let piped = scene.command(arguments).output().expect("it runs");
+        assert_eq!((piped.status.code(), String::from_utf8(piped.stdout)), (Some(1), Ok(others.concat())));
+    }
+    let alone = scene.run(&["export", &id(2), "-o", name]);
+    assert_eq!(alone.exit, Some(1));
+    assert!(alone.err.starts_with("error: the body of record 1502: "), "{}", alone.err);
+    assert!(!file.exists(), "nobody should take it for a session");
+}
+
+#[test]
 fn a_store_that_is_in_use_is_examined_but_not_mended() {
     let (scene, endpoint) = Scene::with(vec![crate::fake::begins("Thinking")]);
     let child = scene.command(&["run", "think"]).spawn().expect("it starts");

@@ -68,6 +68,21 @@ fn sessions_are_found_by_what_was_said_and_show_where() {
 }
 
 #[test]
+fn what_many_tag_at_once_is_all_there() {
+    let scene = scene();
+    let tags: Vec<String> = (10..18).map(|number| format!("tag {number}")).collect();
+    let begun: Vec<_> = tags
+        .iter()
+        .map(|tag| scene.command(&["tag", tag, "-s", &id(2)]).spawn().expect("it starts"))
+        .collect();
+    for tagging in begun {
+        let said = scene.said(tagging.wait_with_output().expect("it ends"));
+        assert_eq!(said.exit, Some(0), "{}", said.err);
+    }
+    assert_eq!(scene.ok(&["tag", "-s", &id(2)]).lines().collect::<Vec<_>>(), tags);
+}
+
+#[test]
 fn tags_are_put_on_and_taken_off_and_narrow_the_list() {
     let scene = scene();
     assert_eq!(scene.ok(&["tag", "work", "urgent", "-s", &id(2)]), "urgent\nwork\n");

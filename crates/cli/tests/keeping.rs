@@ -1,11 +1,14 @@
 //! The store: what leaves it, what comes back, and what is said when it cannot be used.
 
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
 
 use expect_test::expect;
 use serde_json::Value;
 
 use crate::fake::{Scene, says};
+use crate::made::{id, session};
 
 fn scene_with_a_session() -> Scene {
     let (scene, _endpoint) = Scene::with(vec![says("Hello.")]);
@@ -130,7 +133,7 @@ fn a_disk_without_room_gives_one_line_and_loses_nothing() {
     let script = "trap '' XFSZ; ulimit -f 400; exec \"$0\" run - -q";
     std::fs::write(scene.path("prompt"), "a long story ".repeat(100_000)).expect("written");
     let command = scene.command(&[]);
-    let mut shell = std::process::Command::new("sh");
+    let mut shell = Command::new("sh");
     shell.args(["-c", script]).arg(command.get_program()).current_dir(scene.work()).env_clear();
     shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     shell.stdin(std::fs::File::open(scene.path("prompt")).expect("opened"));
@@ -153,4 +156,96 @@ fn a_reader_that_goes_away_is_no_error() {
         assert!(!said.err.contains("panicked") && !said.err.contains("error"), "{command:?}: {}", said.err);
         assert!(matches!(said.exit, Some(0 | 2)), "{command:?}");
     }
+}
+
+#[test]
+fn a_session_that_is_deleted_while_it_is_exported_leaves_no_half_of_it() {
+    let scene = Scene::new();
+    // More than is read at once, and more than a pipe takes.
+    let long: Vec<String> = (0..2_000).map(|number| format!("{number:0200}")).collect();
+    let long: Vec<&str> = long.iter().map(String::as_str).collect();
+    scene.import(&[session(1, "rain", 1_000, &long), session(2, "sun", 2_000, &["Dry."])].concat());
+    let mut child = scene.command(&["export", "--all"]).spawn().expect("it starts");
+    let mut out = child.stdout.take().expect("a pipe");
+    let mut exported = vec![0];
+    out.read_exact(&mut exported).expect("it has begun");
+    scene.ok(&["delete", &id(1), "--yes"]);
+    out.read_to_end(&mut exported).expect("it goes on");
+    assert_eq!(scene.said(child.wait_with_output().expect("it ends")).exit, Some(0));
+    std::fs::write(scene.path("all.jsonl"), &exported).expect("written");
+    let (file, other) = (scene.path("all.jsonl"), scene.path("other.db"));
+    let (file, other) = (file.to_str().expect("plain"), other.to_str().expect("plain"));
+    let said = scene.run(&["--store", other, "import", file]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(0), "ID\nID\n"), "{}", said.err);
+}
+
+#[test]
+fn an_import_is_not_stopped_by_its_output_and_says_what_could_not_be_told() {
+    let three = [1, 2, 3].map(|number| session(number, "rain", 1_000, &["Will it rain?"])).concat();
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    for (stdout, why) in [
+        (Stdio::piped(), "error: stdout was closed before everything was told\n"),
+        (Stdio::from(full()), "error: cannot write to stdout: No space left on device"),
+    ] {
+        let scene = Scene::new();
+        std::fs::write(scene.path("three.jsonl"), &three).expect("written");
+        let mut command = scene.command(&["import", scene.path("three.jsonl").to_str().expect("plain")]);
+        let mut child = command.stdout(stdout).spawn().expect("it starts");
+        drop(child.stdout.take());
+        let said = scene.said(child.wait_with_output().expect("it ends"));
+        assert_eq!(said.exit, Some(1), "{}", said.err);
+        assert!(said.err.starts_with("3 sessions with 6 records"), "{}", said.err);
+        assert!(said.err.contains(why), "{}", said.err);
+        assert!(said.err.contains("was done to its end all the same"), "{}", said.err);
+        assert_eq!(scene.ids().len(), 3);
+    }
+}
+
+#[test]
+fn lines_of_json_move_no_cursor_on_a_terminal_and_say_the_same() {
+    let scene = Scene::new();
+    let hostile = "a\u{9b}2J b\u{202e}c\u{7f}";
+    let made = session(1, "title \u{9b}", 1_000, &[hostile]);
+    scene.import(&made);
+    let shown = |arguments: &str, lines: usize| {
+        // `script` gives what it runs a terminal for its stdout.
+        let plain = scene.command(&[]);
+        let mut command = Command::new("script");
+        command
+            .args(["-qec", &format!("trunkline {arguments}"), "/dev/null"])
+            .current_dir(scene.work())
+            .env_clear();
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().ok()?;
+        let mut out = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut text = String::new();
+        for _ in 0..lines {
+            std::io::BufRead::read_line(&mut out, &mut text).expect("UTF-8");
+        }
+        // It may wait for more; its terminal goes with it.
+        let _ = child.kill();
+        child.wait().expect("it ends");
+        Some(text.replace("\r\n", "\n"))
+    };
+    let (Some(exported), Some(followed)) =
+        (shown(&format!("export {}", id(1)), 3), shown("follow --json -n 3", 2))
+    else {
+        eprintln!("SKIPPED: there is no `script` to make a terminal");
+        return;
+    };
+    for text in [&exported, &followed] {
+        assert!(text.contains(r"a\u009b2J b\u202ec\u007f"), "{text}");
+        assert!(!text.contains(|c: char| c != '\n' && (c.is_control() || c == '\u{202e}')), "{text:?}");
+    }
+    let read = |text: &str| {
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect::<Vec<Value>>()
+    };
+    assert_eq!(read(&exported), read(&made));
+    assert_eq!(read(&followed), read(&made)[1..]);
+    assert_eq!(
+        scene.command(&["export"]).output().expect("it runs").stdout,
+        made.as_bytes(),
+        "a pipe gets the bytes"
+    );
 }

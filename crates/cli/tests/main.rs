@@ -21,3 +21,4 @@ mod running;
 mod server;
 mod speaking;
 mod taping;
+mod urls;

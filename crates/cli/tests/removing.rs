@@ -111,3 +111,16 @@ fn a_session_in_which_something_is_open_is_not_pruned() {
     assert_eq!(said.exit, Some(0), "{}", said.err);
     assert!(said.err.contains("waits for a decision: p1"), "{}", said.err);
 }
+
+#[test]
+fn what_was_agreed_to_beforehand_is_deleted_though_nobody_can_read_the_list() {
+    let scene = scene();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let mut command = scene.command(&["prune", "--older-than", "1d", "--yes"]);
+    let child = command.stdout(full).spawn().expect("it starts");
+    let said = scene.said(child.wait_with_output().expect("it ends"));
+    assert_eq!(said.exit, Some(1), "{}", said.err);
+    assert!(said.err.starts_with("5 sessions deleted"), "{}", said.err);
+    assert!(said.err.contains("was done to its end all the same"), "{}", said.err);
+    assert_eq!(left(&scene), "");
+}

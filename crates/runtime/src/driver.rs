@@ -33,13 +33,16 @@ impl Session {
     /// Goes on until something stops it.
     pub(crate) async fn drive(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
         self.catch_up().await?;
-        // What was meant for a turn that is long over must not end this one.
-        self.take_cancels().await?;
-        let stop = self.go_on(cancel).await?;
+        // What was meant for a turn that is long over must not end this one. What came since is meant for this one: its
+        // sender saw a writer.
+        self.take_old_cancels().await?;
+        let stop = self.go_on(cancel).await;
         // Whoever asked to cancel learns that the turn is over. What fails here fails again in the next drive, and what
         // this one came to must not be lost for it.
-        let _ = self.take_cancels().await;
-        Ok(stop)
+        if self.look_at_inbox().await.is_ok() && stop.is_ok() {
+            let _ = self.take_old_cancels().await;
+        }
+        stop
     }
 
     async fn go_on(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {

@@ -36,7 +36,8 @@ pub enum Request {
         /// The words.
         text: String,
     },
-    /// End the present turn.
+    /// End the present turn. If none goes on though somebody holds the session, the one that begins next: a run that has
+    /// just started is stopped too.
     Cancel,
     /// Decide on a proposal.
     #[cfg(feature = "resolve-queue")]
@@ -177,7 +178,7 @@ pub(crate) fn by(holder: Option<String>) -> String {
     holder.unwrap_or_else(|| "somebody else".to_owned())
 }
 
-/// Waits until somebody asks to cancel, or has taken the session over from the lease with that token and written to it:
+/// Waits until somebody asks to cancel, or has taken the session over from the lease with that token:
 /// then the error says who.
 pub(crate) async fn cancelled(
     store: &dyn SessionStore,
@@ -211,7 +212,10 @@ async fn watch(
     let mut seen = Activity::default();
     loop {
         match look(store, session, seen).await {
-            Ok((_, Some(holder), _)) if holder.token != token => return Err(by(holder.name)),
+            // Whoever took it over may be through with it already.
+            Ok((now, holder, _)) if now.token != token => {
+                return Err(by(holder.and_then(|holder| holder.name)));
+            }
             Ok((_, _, inbox)) if wanted(&inbox) => return Ok(()),
             Ok((now, ..)) => seen = now,
             Err(_) => tokio::time::sleep(LOOK_AGAIN_AFTER).await,
@@ -229,15 +233,22 @@ async fn look(
     Ok((now, store.holder(session).await?, store.inbox(session).await?))
 }
 
-fn newest(inbox: &[Letter]) -> Option<InboxId> {
+pub(crate) fn newest(inbox: &[Letter]) -> Option<InboxId> {
     inbox.iter().map(|letter| letter.id).max()
 }
 
 impl Session {
-    /// Consumes what asks to end a turn, when no turn goes on.
-    pub(crate) async fn take_cancels(&mut self) -> Result<(), RuntimeError> {
+    /// Remembers what has been left until now: a cancel among it is not for a turn that begins later.
+    pub(crate) async fn look_at_inbox(&mut self) -> Result<(), RuntimeError> {
+        // Those that were consumed meanwhile do not count, and what was old stays old.
+        self.old = self.old.max(newest(&self.store.inbox(self.lease.session()).await?));
+        Ok(())
+    }
+
+    /// Consumes what asked to end a turn that is over.
+    pub(crate) async fn take_old_cancels(&mut self) -> Result<(), RuntimeError> {
         for letter in self.store.inbox(self.lease.session()).await? {
-            if letter.kind == CANCEL {
+            if letter.kind == CANCEL && Some(letter.id) <= self.old {
                 self.take_cancel(&letter).await?;
             }
         }

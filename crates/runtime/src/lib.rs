@@ -31,7 +31,7 @@ pub use event::Event;
 #[cfg(feature = "resolve-queue")]
 pub use layers::resolve::Approval;
 #[cfg(feature = "resolve-queue")]
-pub use proposals::Decider;
+pub use proposals::{Decider, distrust};
 pub use session::{Limit, Session, Stop};
 #[cfg(feature = "decision-objects")]
 pub use tool::Finding;

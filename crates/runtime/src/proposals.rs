@@ -11,7 +11,7 @@ use trunkline_resolve_queue::{
     ProposalId, Queue, QueueError, State as At, Step, Supersession, Verdict, discard_text, observe,
     resolve_tool,
 };
-use trunkline_session_store::{InboxId, Record};
+use trunkline_session_store::{InboxId, Letter, Record};
 
 use crate::calls::finished;
 use crate::layers::resolve::{self, Approval, Asked, Work, because, harness, note, prepared};
@@ -22,6 +22,13 @@ use crate::{
 
 /// Said wherever a tool crashed, or is not there any more, when the files had to be compared.
 const NOBODY_LOOKED: &str = "its tool could not look at the files";
+
+/// Returns the letter that voids everything that waits or was approved, as
+/// [`Request::Distrust`](crate::letters::Request::Distrust) posts it: an import carries it in with the session, so that
+/// nobody can open that before.
+pub fn distrust(at: Timestamp) -> Letter {
+    Letter { id: InboxId(1), at, kind: letters::DISTRUST.to_owned(), body: "{}".to_owned() }
+}
 
 /// Asks a person.
 #[async_trait]
@@ -425,15 +432,20 @@ impl Session {
         self.state.resolve.queue.get(id).is_some_and(|entry| entry.decision.is_some())
     }
 
-    /// Puts aside for good whatever waits: neither its preview nor its approval was made here.
+    /// Puts aside for good whatever waits or could come back: neither its preview nor its approval was made here.
     pub(crate) async fn take_distrust(&mut self, letter: InboxId) -> Result<(), RuntimeError> {
         let at = self.settings().now();
         let mut chain = Chain::new(self);
-        let waiting: Vec<ProposalId> = chain.queue.unsettled().map(|entry| entry.id).collect();
+        let waiting: Vec<(ProposalId, At)> =
+            chain.queue.unsettled().map(|entry| (entry.id, entry.state)).collect();
         let mut dropped = Vec::new();
-        for id in waiting {
+        for (id, state) in waiting {
+            if state == At::Unknown {
+                // Looked up in the files it could only be offered again.
+                chain.push(chain.queue.recover(id, Observation::Unclear, harness(), at.0))?;
+            }
             let cause = Supersession::BranchLeft { by: resolve::IMPORT.to_owned() };
-            // What is in flight or unknown is looked up in the files, and comes here as something else.
+            // What was in flight has been looked up in the files before, and comes here as something else.
             if let Ok(event) = chain.queue.supersede(id, cause, at.0) {
                 chain.push(Ok(event))?;
                 dropped.push(id.to_string());
@@ -447,9 +459,7 @@ impl Session {
             );
             chain.records.extend(self.telling(&text)?);
         }
-        if chain.records.is_empty() {
-            chain.records.push(journal::letter_taken(letter, letters::DISTRUST, at));
-        }
+        chain.records.push(resolve::distrusted(letter, at));
         self.commit(chain.records, Some(letter)).await
     }
 

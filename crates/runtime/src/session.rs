@@ -25,6 +25,8 @@ pub struct Session {
     pub(crate) sent: Vec<Arc<Message>>,
     /// Whether the last write failed in a way that leaves open what the store has kept.
     behind: bool,
+    /// The newest letter that was there when this became the writer, or when its latest drive ended.
+    pub(crate) old: Option<InboxId>,
     /// Who has taken the session over; nothing is begun or written any more.
     taken_by: Option<String>,
 }
@@ -100,6 +102,8 @@ impl Session {
         id: &SessionId,
         claim: Claim,
     ) -> Result<Self, RuntimeError> {
+        // Before there is a new writer to be seen: whoever sees it and asks it to cancel means what it is about to do.
+        let old = letters::newest(&store.inbox(id).await?);
         // Before the log is read: whoever was the writer can add nothing to it now.
         let lease = store.claim(id, claim).await?;
         let log = store.load(id).await?;
@@ -113,7 +117,7 @@ impl Session {
             expect(unused_mut, reason = "only staged actions are recovered")
         )]
         let mut session =
-            Session { agent, store, lease, state, sent: Vec::new(), behind: false, taken_by: None };
+            Session { agent, store, lease, state, sent: Vec::new(), behind: false, old, taken_by: None };
         #[cfg(feature = "resolve-queue")]
         session.recover().await?;
         #[cfg(feature = "resolve-queue")]

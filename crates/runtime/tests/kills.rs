@@ -95,6 +95,9 @@ impl SessionStore for Mortal {
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
         self.inner.delete(session).await
     }
+    async fn delete_idle(&self, seen: &SessionInfo) -> Result<(), StoreError> {
+        self.inner.delete_idle(seen).await
+    }
     async fn post(
         &self,
         id: &SessionId,

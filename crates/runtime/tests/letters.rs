@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use trunkline_runtime::letters::{MoveAct, Request, Settled, post, settled};
-use trunkline_runtime::message_tree::{NodeId, Timestamp};
-use trunkline_runtime::providers::Turn;
+use trunkline_runtime::message_tree::{NodeId, Origin, Timestamp};
+use trunkline_runtime::providers::{ErrorKind, Provider, ProviderError, Reply, Turn};
 use trunkline_runtime::resolve_queue::{ProposalId, Verdict};
 use trunkline_runtime::session_store::{
     InboxId, LetterState, MemoryStore, SessionId, SessionStore, StoreError, export, import,
 };
-use trunkline_runtime::{Approval, Cancel, RuntimeError, Stop};
+use trunkline_runtime::{Agent, Approval, Cancel, RuntimeError, Stop};
 
 use crate::story::{Story, World, replies, stop_line};
 
@@ -66,9 +66,10 @@ async fn a_prompt_left_by_another_joins_the_run() {
 }
 
 #[tokio::test]
-async fn a_cancel_left_by_another_ends_the_turn_and_an_old_one_does_not() {
-    let mut story = begin(vec![Turn::say("I am").hang(), Turn::say("done")]).await;
+async fn a_cancel_left_by_another_ends_the_turn_and_one_for_the_writer_before_does_not() {
+    let story = begin(vec![Turn::say("I am").hang(), Turn::say("done")]).await;
     leave(&story, Request::Cancel).await;
+    let mut story = story.restart().await;
     let (store, id) = (story.store(), story.id());
     let log = async || store.load(&id).await.unwrap();
     let other = async {
@@ -84,6 +85,58 @@ async fn a_cancel_left_by_another_ends_the_turn_and_an_old_one_does_not() {
     assert!(matches!(settled, Settled::Done { .. }), "{settled:?}");
     let mut story = story.restart().await;
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");
+}
+
+#[tokio::test]
+async fn a_cancel_that_comes_before_the_writer_has_begun_its_turn_is_not_lost() {
+    let mut story = begin(vec![Turn::say("done"), Turn::say("more")]).await;
+    // Whoever asks sees that somebody holds the session, and not how far that one is.
+    let letter = leave(&story, Request::Cancel).await;
+    assert_eq!(stop_line(&story.prompt("go").await), "cancelled");
+    assert_eq!(story.world.requests.lock().unwrap().len(), 0, "no model was asked");
+    assert!(matches!(settled(&*story.store, &story.id(), letter).await, Ok(Settled::Done { .. })));
+    // Once; what was asked for is still there to be done.
+    story.cancel = Cancel::new();
+    assert_eq!(stop_line(&story.resume().await), "decided other: answered");
+    // The same between two drives of one writer.
+    leave(&story, Request::Cancel).await;
+    assert_eq!(stop_line(&story.prompt("and").await), "cancelled");
+}
+
+/// A service that fails in the moment in which somebody asks to cancel, so that nobody reads that any more.
+struct FailsAtOnce {
+    origin: Origin,
+    store: Arc<MemoryStore>,
+}
+
+#[async_trait::async_trait]
+impl Provider for FailsAtOnce {
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn wire(&self) -> &str {
+        "none"
+    }
+
+    async fn send(&self, _: trunkline_runtime::providers::Request) -> Result<Box<dyn Reply>, ProviderError> {
+        let session = self.store.sessions().await.unwrap().remove(0);
+        post(self.store.as_ref(), &session.id, &Request::Cancel, Timestamp(1)).await.unwrap();
+        Err(ProviderError::api(400, ErrorKind::Other, "no"))
+    }
+}
+
+#[tokio::test]
+async fn a_cancel_of_a_turn_that_failed_does_not_end_the_next() {
+    let store = Arc::new(MemoryStore::new());
+    let origin = Origin { provider: "none".to_owned(), model: "none".to_owned() };
+    let agent = Agent::builder(FailsAtOnce { origin, store: Arc::clone(&store) }).build().unwrap();
+    let mut session = agent.start(store.clone(), "a story", None).await.unwrap();
+    for attempt in 1..=3 {
+        let failed = session.prompt("go", &Cancel::new()).await;
+        assert!(matches!(failed, Err(RuntimeError::Provider(_))), "attempt {attempt}: {failed:?}");
+        assert_eq!(store.inbox(session.id()).await.unwrap().len(), 1, "those before were put aside");
+    }
 }
 
 #[tokio::test]
@@ -179,6 +232,29 @@ async fn approvals_that_came_with_an_import_are_void_before_anything_else_happen
         story.resume().await.unwrap();
         assert!(story.world.effects().is_empty());
     }
+}
+
+#[tokio::test]
+async fn what_came_with_an_import_stays_put_aside_and_what_is_proposed_here_comes_back() {
+    let edit = |path| Turn::new().call("c1", "edit", &serde_json::json!({ "path": path, "text": "new" }));
+    let mut story = begin(vec![edit("a"), edit("b"), Turn::say("done")]).await;
+    story.prompt("go").await.unwrap();
+    // The branch was left before the session was brought here.
+    story.session.revert(NodeId::ROOT, None).await.unwrap();
+    leave(&story, Request::Distrust).await;
+    let mut story = story.restart().await;
+    story.session.undo().await.unwrap();
+    story.session.redo().await.unwrap();
+    story.session.undo().await.unwrap();
+    let state = |story: &Story, id| story.session.proposals().get(ProposalId(id)).unwrap().state.to_string();
+    assert_eq!(state(&story, 1), "superseded");
+    // Its own proposals are as ever, also for whoever reads the log anew.
+    story.prompt("and b").await.unwrap();
+    let mut story = story.restart().await;
+    story.session.revert(NodeId::ROOT, None).await.unwrap();
+    assert_eq!(state(&story, 2), "superseded");
+    story.session.undo().await.unwrap();
+    assert_eq!((state(&story, 1).as_str(), state(&story, 2).as_str()), ("superseded", "stale"));
 }
 
 #[tokio::test]

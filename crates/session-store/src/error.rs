@@ -90,6 +90,26 @@ pub enum StoreError {
         /// The letter.
         letter: InboxId,
     },
+    /// A session that was to be deleted as nobody's is not what it was when that was decided: it grew, a letter came, or it
+    /// is called something else.
+    #[error("session {session} was not deleted: {reason} since it was looked at")]
+    Changed {
+        /// The session.
+        session: SessionId,
+        /// What has changed.
+        reason: &'static str,
+    },
+    /// The log that was followed is gone: in its place stands another one, which is shorter or does not continue it.
+    ///
+    /// A crash of the system may lose what was less than flushed, and a session may be deleted and taken in from an older
+    /// export.
+    #[error("the log of session {session} is not the one that was followed up to record {seq}; read it anew")]
+    Replaced {
+        /// The session.
+        session: SessionId,
+        /// The last record that was given.
+        seq: u64,
+    },
     /// A record does not fit the tree that the log describes.
     #[error("record {seq} does not fit session {session}")]
     Misfit {
@@ -100,13 +120,14 @@ pub enum StoreError {
         /// What is wrong.
         source: TreeError,
     },
-    /// A note, blob, letter, title or tag is not what every store and the interchange form can carry: a body must be JSON
-    /// on one line, and no name may have a NUL.
+    /// A message, note, blob, letter, title or tag is not what every store and the interchange form can carry: a body must
+    /// be JSON on one line and at most 255 MiB, a message names no node but its own, and a name (layer, kind, key, state,
+    /// title, folder, tag) has no NUL and at most 64 KiB.
     #[error("{kind:?} for session {session} cannot be kept: {reason}")]
     Body {
         /// The session.
         session: SessionId,
-        /// The kind of the note, blob or letter, or `title`.
+        /// The kind of the note, blob or letter; `title`, `kind`, `message` or `record` if that is what is wrong.
         kind: String,
         /// What is wrong.
         reason: &'static str,

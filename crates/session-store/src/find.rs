@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
 use trunkline_message_tree::{Content, Entry, Message, NodeId, Part};
 
 use crate::reading::Pages;
@@ -19,7 +20,7 @@ const AFTER: usize = 80;
 #[non_exhaustive]
 pub struct Find {
     /// Each of these occurs somewhere in the session: in its title, in one of its tags, or in what was said. Upper and
-    /// lower case are the same. A word may have spaces in it.
+    /// lower case are the same, and so are both forms of the small sigma. A word may have spaces in it.
     pub words: Vec<String>,
     /// It has all of these tags, exactly as they are written.
     pub tags: BTreeSet<String>,
@@ -35,7 +36,8 @@ pub struct Find {
 pub struct Found {
     /// The session.
     pub info: SessionInfo,
-    /// The first place where one of the words was said; nothing if its title and its tags have them all.
+    /// The first place where one of those words was said that neither its title nor its tags have; nothing if these have
+    /// them all.
     pub hit: Option<Hit>,
 }
 
@@ -58,7 +60,8 @@ pub struct Hit {
 /// Returns the sessions that are meant, in the order of [`SessionStore::sessions`].
 ///
 /// What was said are texts, thinking, the arguments of calls and the texts of results, on whatever branch; not the
-/// instructions. One session that cannot be read ends it: whoever wants to go on without it asks for each with
+/// instructions. Arguments are searched as the model wrote them, and the texts in them also as they are meant, with a
+/// line end for `\n` and a quote for `\"`. One session that cannot be read ends it: whoever wants to go on without it asks for each with
 /// [`Find::look_into`].
 ///
 /// # Errors
@@ -142,7 +145,7 @@ impl Hit {
                 end = place;
                 break;
             }
-            folded += character.to_lowercase().map(char::len_utf8).sum::<usize>();
+            folded += folded_one(character).map(char::len_utf8).sum::<usize>();
         }
         let (before, rest) = text.split_at(start);
         let (found, after) = rest.split_at(end.saturating_sub(start));
@@ -165,7 +168,15 @@ fn each_text(message: &Message, mut look: impl FnMut(&str)) {
     for block in &message.content {
         match block {
             Content::Text { text } | Content::Thinking { text, .. } => look(text),
-            Content::ToolCall(call) => look(&call.arguments),
+            Content::ToolCall(call) => {
+                look(&call.arguments);
+                // Without an escape it says nothing else. What is no JSON was never meant to be read as such.
+                if call.arguments.contains('\\')
+                    && let Ok(arguments) = serde_json::from_str(&call.arguments)
+                {
+                    each_string(&arguments, &mut look);
+                }
+            }
             Content::ToolResult(result) => {
                 for part in &result.content {
                     if let Part::Text { text } = part {
@@ -184,12 +195,32 @@ fn each_text(message: &Message, mut look: impl FnMut(&str)) {
     }
 }
 
+/// Gives every string of some JSON, names of fields included.
+fn each_string(json: &Value, look: &mut impl FnMut(&str)) {
+    match json {
+        Value::String(text) => look(text),
+        Value::Array(items) => items.iter().for_each(|item| each_string(item, look)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                look(name);
+                each_string(value, look);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 /// Makes upper and lower case the same, character by character.
 fn folded(text: &str) -> String {
     match text.is_ascii() {
         true => text.to_ascii_lowercase(),
-        false => text.chars().flat_map(char::to_lowercase).collect(),
+        false => text.chars().flat_map(folded_one).collect(),
     }
+}
+
+fn folded_one(character: char) -> impl Iterator<Item = char> {
+    // The one letter whose small form depends on where it stands in a word.
+    character.to_lowercase().map(|small| if small == 'ς' { 'σ' } else { small })
 }
 
 /// Turns line ends into spaces.

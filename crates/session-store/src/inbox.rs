@@ -44,7 +44,7 @@ pub enum LetterState {
     },
 }
 
-/// What has happened in a session so far, as three counters. Equal counters mean that nothing happened in between.
+/// What has happened in a session so far, as counters. Equal counters mean that nothing happened in between.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Activity {
@@ -54,12 +54,21 @@ pub struct Activity {
     pub posted: u64,
     /// How many of them were consumed.
     pub consumed: u64,
+    /// The token of the newest lease that was given, 0 before the first: whoever writes under another one was taken over, also
+    /// if nobody holds the session any more.
+    pub token: u64,
 }
 
 impl Activity {
-    /// Returns the counters; for those who write a store.
+    /// Returns the counters of a session that nobody has held; for those who write a store.
     pub fn new(records: u64, posted: u64, consumed: u64) -> Self {
-        Activity { records, posted, consumed }
+        Activity { records, posted, consumed, token: 0 }
+    }
+
+    /// Returns them with the token of the newest lease.
+    #[must_use]
+    pub fn under(self, token: u64) -> Self {
+        Activity { token, ..self }
     }
 }
 

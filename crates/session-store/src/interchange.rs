@@ -127,6 +127,7 @@ pub struct Import<R> {
 /// The session whose records come now.
 #[derive(Debug)]
 struct Current {
+    records: u64,
     left: u64,
     /// Version 1 has no digests; they are made here.
     unchained: Option<Digest>,
@@ -136,7 +137,7 @@ impl<R: BufRead> Import<R> {
     /// Returns the reader of a file.
     pub fn new(from: R) -> Self {
         Import {
-            lines: Lines { from, number: 0, line: Vec::new(), unread: false },
+            lines: Lines { from, number: 0, line: Vec::new(), unread: false, fault: None },
             begun: false,
             session: None,
         }
@@ -144,16 +145,21 @@ impl<R: BufRead> Import<R> {
 
     /// Reads up to the next session and returns its header, or nothing at the end of the file.
     ///
-    /// What was not read of the session before is passed over.
+    /// What was not read of the session before is passed over. After an error the next call goes on behind it, so that
+    /// what stands behind a damaged session can still be had.
     ///
     /// # Errors
     ///
     /// [`ImportError::NotOurs`] if nothing or something else stands there; [`ImportError::Newer`]; [`ImportError::Line`];
-    /// [`ImportError::Io`].
+    /// [`ImportError::Io`]; [`ImportError::CutOff`] if the session that is passed over ends early.
     pub fn next_session(&mut self) -> Result<Option<Header>, ImportError> {
-        while self.session.as_ref().is_some_and(|session| session.left > 0) {
-            self.rows().next().transpose()?;
+        while let Some(Current { records, left: left @ 1.., .. }) = self.session {
+            if self.next_row()?.is_none() {
+                self.session = None;
+                return Err(ImportError::CutOff { found: records - left, expected: records });
+            }
         }
+        self.session = None;
         let Some((line, text)) = self.lines.next()? else {
             return if self.begun { Ok(None) } else { Err(ImportError::NotOurs { line: 1 }) };
         };
@@ -166,12 +172,9 @@ impl<R: BufRead> Import<R> {
         }
         let header = Header::from(read::<HeaderIn>(line, text)?.session);
         let unchained = (start.version == 1).then(|| Digest::genesis(&header.id));
-        if unchained.is_none() && header.digest.is_none() {
-            let reason = "missing field `digest`".to_owned();
-            return Err(ImportError::Line { line, column: 1, reason });
-        }
+        link(line, header.digest, unchained)?;
         self.begun = true;
-        self.session = Some(Current { left: header.records, unchained });
+        self.session = Some(Current { records: header.records, left: header.records, unchained });
         Ok(Some(header))
     }
 
@@ -182,16 +185,36 @@ impl<R: BufRead> Import<R> {
 
     fn next_row(&mut self) -> Result<Option<Kept>, ImportError> {
         let Some(session) = &mut self.session else { return Ok(None) };
-        let Some((line, text)) = self.lines.next()? else { return Ok(None) };
-        // A file may hold more than one session, and more records than it promises, which is for others to refuse.
-        if session.left == 0 && serde_json::from_str::<HeaderStart>(text).is_ok() {
+        let (line, text) = match self.lines.next() {
+            Ok(Some(next)) => next,
+            Ok(None) => return Ok(None),
+            // This session is whole: what stands behind it is told when it is asked for.
+            Err(fault) if session.left == 0 => {
+                self.lines.fault = Some(fault);
+                return Ok(None);
+            }
+            Err(fault) => {
+                session.left -= 1;
+                return Err(fault);
+            }
+        };
+        let row = read_record(line, text, session.unchained);
+        // More records than the header promises are for others to refuse.
+        let belongs = match (&row, session.left) {
+            (Ok(kept), 0) => kept.seq.checked_sub(1) == Some(session.records),
+            (Err(_), 0) => false,
+            (Err(_), _) => serde_json::from_str::<HeaderStart>(text).is_err(),
+            (Ok(_), _) => true,
+        };
+        if !belongs {
             self.lines.unread = true;
             return Ok(None);
         }
-        let kept = read_record(line, text, session.unchained)?;
         session.left = session.left.saturating_sub(1);
-        session.unchained = session.unchained.map(|_| kept.digest);
-        Ok(Some(kept))
+        if let (Ok(kept), Some(prev)) = (&row, &mut session.unchained) {
+            *prev = kept.digest;
+        }
+        row.map(Some)
     }
 }
 
@@ -429,14 +452,29 @@ fn read_record(line: u64, text: &str, unchained: Option<Digest>) -> Result<Kept,
         _ => return Err(ImportError::UnknownRecord { line, entry }),
     };
     let body = body.get().to_owned();
-    match (unchained, digest) {
-        (Some(prev), _) => Ok(Kept::chained(seq, spine, body, prev)),
-        (None, Some(digest)) => Ok(Kept { seq, spine, body, digest }),
-        (None, None) => {
-            let reason = "missing field `digest`".to_owned();
-            Err(ImportError::Line { line, column: 1, reason })
-        }
-    }
+    Ok(match link(line, digest, unchained)? {
+        Link::Given(digest) => Kept { seq, spine, body, digest },
+        Link::Made(prev) => Kept::chained(seq, spine, body, prev),
+    })
+}
+
+/// How a line hangs on those before it.
+enum Link {
+    /// By the digest that it carries.
+    Given(Digest),
+    /// By one that is made, from that of the record before it.
+    Made(Digest),
+}
+
+fn link(line: u64, digest: Option<Digest>, unchained: Option<Digest>) -> Result<Link, ImportError> {
+    let reason = match (digest, unchained) {
+        (Some(digest), None) => return Ok(Link::Given(digest)),
+        (None, Some(prev)) => return Ok(Link::Made(prev)),
+        (None, None) => "missing field `digest`",
+        // If it were passed over, whoever changes the version could change everything else too.
+        (Some(_), Some(_)) => "version 1 has no digests, and here is one",
+    };
+    Err(ImportError::Line { line, column: 1, reason: reason.to_owned() })
 }
 
 fn read<'a, T: Deserialize<'a>>(line: u64, text: &'a str) -> Result<T, ImportError> {
@@ -462,11 +500,16 @@ struct Lines<R> {
     line: Vec<u8>,
     /// Whether the line in the buffer is to come again.
     unread: bool,
+    /// What is to be told instead of the next line.
+    fault: Option<ImportError>,
 }
 
 impl<R: BufRead> Lines<R> {
     /// Returns the next line that is not blank.
     fn next(&mut self) -> Result<Option<(u64, &str)>, ImportError> {
+        if let Some(fault) = self.fault.take() {
+            return Err(fault);
+        }
         while !std::mem::take(&mut self.unread) {
             self.line.clear();
             self.number += 1;

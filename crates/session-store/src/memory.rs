@@ -85,6 +85,29 @@ impl MemoryStore {
     }
 }
 
+impl MemoryStore {
+    fn remove(
+        &self,
+        session: &SessionId,
+        check: impl FnOnce(&Session) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        {
+            // One guard for both: whoever comes in between would lose what he was told is kept.
+            let mut sessions = self.open();
+            let Some(found) = sessions.get(session) else {
+                return Err(StoreError::UnknownSession { session: session.clone() });
+            };
+            if found.held {
+                return Err(StoreError::Locked { session: session.clone(), holder: holder() });
+            }
+            check(found)?;
+            sessions.remove(session);
+        }
+        self.bell.ring();
+        Ok(())
+    }
+}
+
 fn holder() -> Option<String> {
     Some(format!("process {}", std::process::id()))
 }
@@ -105,6 +128,7 @@ impl SessionStore for MemoryStore {
             check_keys(restoring.session(), &mut keys, &chunk)?;
             records.extend(chunk);
         }
+        let letters = restoring.take_letters()?;
         let info = restoring.info();
         let mut sessions = self.open();
         if sessions.contains_key(&info.id) {
@@ -113,7 +137,7 @@ impl SessionStore for MemoryStore {
         let session = Session {
             info: info.clone(),
             records,
-            letters: Vec::new(),
+            letters: letters.into_iter().map(|letter| (letter, LetterState::Waiting)).collect(),
             consumed: 0,
             token: 0,
             held: false,
@@ -124,7 +148,7 @@ impl SessionStore for MemoryStore {
     }
 
     async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError> {
-        self.with(session, |found| {
+        let lease = self.with(session, |found| {
             if found.held && claim == Claim::IfFree {
                 return Err(StoreError::Locked { session: session.clone(), holder: holder() });
             }
@@ -132,7 +156,9 @@ impl SessionStore for MemoryStore {
             found.token = self.tokens.fetch_add(1, Ordering::Relaxed) + 1;
             let held = Held { store: self.clone(), session: session.clone(), token: found.token };
             Ok(Lease::new(session.clone(), found.token, held))
-        })
+        })?;
+        self.bell.ring();
+        Ok(lease)
     }
 
     async fn holder(&self, session: &SessionId) -> Result<Option<Holder>, StoreError> {
@@ -244,13 +270,14 @@ impl SessionStore for MemoryStore {
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
-        self.with(session, |found| match found.held {
-            true => Err(StoreError::Locked { session: session.clone(), holder: holder() }),
-            false => Ok(()),
-        })?;
-        self.open().remove(session);
-        self.bell.ring();
-        Ok(())
+        self.remove(session, |_| Ok(()))
+    }
+
+    async fn delete_idle(&self, seen: &SessionInfo) -> Result<(), StoreError> {
+        self.remove(&seen.id, |found| {
+            let waiting = found.letters.iter().filter(|(_, state)| *state == LetterState::Waiting);
+            found.info.check_idle(seen, waiting.count() as u64)
+        })
     }
 
     async fn post(
@@ -319,7 +346,8 @@ impl SessionStore for MemoryStore {
         loop {
             let rings = self.bell.listen();
             let now = self.with(session, |found| {
-                Ok(Activity::new(found.info.records, found.letters.len() as u64, found.consumed))
+                let now = Activity::new(found.info.records, found.letters.len() as u64, found.consumed);
+                Ok(now.under(found.token))
             })?;
             if now != seen {
                 return Ok(now);

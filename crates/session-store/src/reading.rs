@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use trunkline_message_tree::{Entry, NodeId, Timestamp};
+use trunkline_message_tree::{Entry, NodeId};
 
 use crate::tally::Tally;
 use crate::{
@@ -197,7 +197,7 @@ pub(crate) async fn verify<S: SessionStore + ?Sized>(
     session: &SessionId,
 ) -> Result<Verified, StoreError> {
     let info = store.info(session).await?;
-    let mut tally = Tally::new(session, Timestamp(0));
+    let mut tally = Tally::new(session, info.created_at);
     let mut digests = Vec::new();
     let mut pages = Pages::new(0, info.records);
     while let Some(kept) = pages.next(store, session).await? {
@@ -205,20 +205,19 @@ pub(crate) async fn verify<S: SessionStore + ?Sized>(
         digests.push(kept.digest);
     }
     let claimed = Tally::of(&info);
-    let found = (tally.seq, tally.nodes, tally.head, tally.digest);
-    if found != (claimed.seq, claimed.nodes, claimed.head, claimed.digest) {
-        let reason = format!(
-            "the log ends at {} with {} nodes and digest {}, the session says {} with {} and {}",
-            tally.position(),
-            tally.nodes,
-            tally.digest,
-            claimed.position(),
-            claimed.nodes,
-            claimed.digest
-        );
+    if tally != claimed {
+        let reason = format!("the log ends with {}, the session says {}", told(&tally), told(&claimed));
         return Err(StoreError::BadRecord { session: session.clone(), seq: tally.seq, reason });
     }
     Ok(Verified { records: tally.seq, digest: tally.digest, digests })
+}
+
+fn told(tally: &Tally) -> String {
+    let Tally { nodes, updated_at, bytes, digest, .. } = tally;
+    format!(
+        "{}, {nodes} nodes, {bytes} bytes, last update {updated_at} and digest {digest}",
+        tally.position()
+    )
 }
 
 /// Reads a range of a log page by page.
@@ -259,18 +258,25 @@ impl Pages {
 }
 
 /// Sees the records of a session in order as they are written, by whomever. Any number may follow.
+///
+/// A log can be replaced under it, by a crash that lost its end or by an import after it was deleted. What is given
+/// continues what was given before, or there is an error.
 pub struct Follower {
     store: Arc<dyn SessionStore>,
     session: SessionId,
     seen: Activity,
     /// The number of the last record that was given.
     after: u64,
+    /// Its digest, once it was seen.
+    last: Option<Digest>,
 }
 
 impl Follower {
-    /// Returns a follower that begins after record `after`; 0 begins at the first.
+    /// Returns a follower that begins after record `after`; 0 begins at the first. Which log that is, is settled by the
+    /// first call of [`next`](Follower::next).
     pub fn new(store: Arc<dyn SessionStore>, session: SessionId, after: u64) -> Self {
-        Follower { store, session, seen: Activity::default(), after }
+        let last = (after == 0).then(|| Digest::genesis(&session));
+        Follower { store, session, seen: Activity::default(), after, last }
     }
 
     /// Waits for records that were not given yet and returns them with their numbers, at least one. May be dropped at any
@@ -278,10 +284,25 @@ impl Follower {
     ///
     /// # Errors
     ///
-    /// [`StoreError::UnknownSession`], also if it is deleted meanwhile; [`StoreError::BadRecord`].
+    /// [`StoreError::UnknownSession`], also if it is deleted meanwhile; [`StoreError::Replaced`] if the log is not the one
+    /// that was followed so far; [`StoreError::BadRecord`] and [`StoreError::BrokenChain`].
     pub async fn next(&mut self) -> Result<Vec<(u64, Record)>, StoreError> {
         loop {
-            let page = self.store.read(&self.session, self.after, PAGE).await?;
+            let last = match self.last {
+                Some(last) => Some(last),
+                None => self.digest_of_last().await?,
+            };
+            let page = match last {
+                Some(_) => self.store.read(&self.session, self.after, PAGE).await?,
+                None => Vec::new(),
+            };
+            self.last = last;
+            if let (Some(first), Some(prev)) = (page.first(), last)
+                && first.seq == self.after + 1
+                && first.expected(prev) != first.digest
+            {
+                return Err(self.why_broken(first, prev).await?);
+            }
             let numbered = (self.after + 1..).zip(&page);
             let found: Result<Vec<(u64, Record)>, StoreError> = numbered
                 .map(|(seq, kept)| match kept.seq == seq {
@@ -294,12 +315,39 @@ impl Follower {
                 })
                 .collect();
             let found = found?;
-            if let Some((last, _)) = found.last() {
-                self.after = *last;
+            if let (Some((seq, _)), Some(kept)) = (found.last(), page.last()) {
+                (self.after, self.last) = (*seq, Some(kept.digest));
                 return Ok(found);
             }
             self.seen = self.store.changed(&self.session, self.seen).await?;
+            if self.last.is_some() && self.seen.records < self.after {
+                return Err(self.replaced());
+            }
         }
+    }
+
+    /// Reads the digest of the last record that was given; nothing if it is not there.
+    async fn digest_of_last(&self) -> Result<Option<Digest>, StoreError> {
+        let page = self.store.read(&self.session, self.after.saturating_sub(1), 1).await?;
+        Ok(page.first().filter(|kept| kept.seq == self.after).map(|kept| kept.digest))
+    }
+
+    /// Tells a record that was damaged from one that continues something else.
+    async fn why_broken(&self, first: &Kept, prev: Digest) -> Result<StoreError, StoreError> {
+        if self.after > 0 && self.digest_of_last().await? != Some(prev) {
+            return Ok(self.replaced());
+        }
+        let (seq, found) = (first.seq, first.digest);
+        Ok(StoreError::BrokenChain {
+            session: self.session.clone(),
+            seq,
+            expected: first.expected(prev),
+            found,
+        })
+    }
+
+    fn replaced(&self) -> StoreError {
+        StoreError::Replaced { session: self.session.clone(), seq: self.after }
     }
 }
 

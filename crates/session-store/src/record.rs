@@ -227,8 +227,17 @@ impl Kept {
     /// Returns a record with its place in the chain: `prev` is the digest of the record before it, or
     /// [`Digest::genesis`].
     pub fn chained(seq: u64, spine: Spine, body: String, prev: Digest) -> Self {
-        let digest = Digest::of(Self::canonical(seq, &spine, Digest::of(body.as_bytes()), prev).as_bytes());
+        let digest = Self::digest_after(seq, &spine, &body, prev);
         Kept { seq, spine, body, digest }
+    }
+
+    fn digest_after(seq: u64, spine: &Spine, body: &str, prev: Digest) -> Digest {
+        Digest::of(Self::canonical(seq, spine, Digest::of(body.as_bytes()), prev).as_bytes())
+    }
+
+    /// Returns the digest that it must have behind a record with the digest `prev`.
+    pub(crate) fn expected(&self, prev: Digest) -> Digest {
+        Self::digest_after(self.seq, &self.spine, &self.body, prev)
     }
 
     /// Returns the text whose digest is the record's: one line of JSON with the number, the digest before it, the spine,
@@ -260,6 +269,19 @@ impl Kept {
                 (spine, format!("\"{}\"", BASE64.encode(bytes)))
             }
         }
+    }
+
+    /// Returns how long it is with the names beside its body, about.
+    pub(crate) fn size(&self) -> usize {
+        let names = match &self.spine {
+            Spine::Node { .. } | Spine::Move { .. } => 0,
+            Spine::Note { layer, kind, key, .. } => {
+                let key = key.as_ref().map_or(0, |key| key.key.len() + key.state.len());
+                layer.len() + kind.len() + key
+            }
+            Spine::Blob { layer, kind, .. } => layer.len() + kind.len(),
+        };
+        self.body.len() + names + 256
     }
 
     /// Returns the record, as it was written.
@@ -294,7 +316,7 @@ impl Spine {
                 Record::Entry(Entry::Move(HeadMove { from, to, kind, at }))
             }
             Spine::Note { layer, kind, at, key } => {
-                check_body(body)?;
+                check_body(body).map_err(|reason| format!("its body cannot be read: {reason}"))?;
                 Record::Note(Note { layer, kind, at, body: body.to_owned(), key })
             }
             Spine::Blob { layer, kind, at, content } => {
@@ -314,13 +336,20 @@ impl Spine {
 /// Checks that a body can stand inside a line of the interchange form without a byte being changed.
 pub(crate) fn check_body(body: &str) -> Result<&RawValue, &'static str> {
     let raw: &RawValue = serde_json::from_str(body).map_err(|_| "it is not JSON")?;
-    if raw.get().len() != body.len() {
+    check_line(body)?;
+    Ok(raw)
+}
+
+/// Checks the same of what is known to be JSON.
+pub(crate) fn check_line(body: &str) -> Result<(), &'static str> {
+    if body.trim_ascii().len() != body.len() {
         return Err("there is white space around the JSON");
     }
-    if body.contains(['\n', '\r']) {
+    // Byte by byte is several times as fast as by characters.
+    if body.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) {
         return Err("the JSON is not on one line");
     }
-    Ok(raw)
+    Ok(())
 }
 
 /// How far a log has come.

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::{Header, ImportError, Kept, Log, SessionId, SessionInfo, StoreError, Tally};
+use crate::record::check_body;
+use crate::tally::check_name;
+use crate::{Header, ImportError, InboxId, Kept, Letter, Log, SessionId, SessionInfo, StoreError, Tally};
 
 /// A chunk ends with the record that brings it to so many bytes.
 const CHUNK_BYTES: usize = 4 * 1024 * 1024;
@@ -12,6 +14,7 @@ pub struct Restoring<'a> {
     header: Header,
     tally: Tally,
     rows: &'a mut (dyn Iterator<Item = Result<Kept, ImportError>> + Send),
+    letters: Option<&'a mut (dyn FnMut() -> Vec<Letter> + Send)>,
 }
 
 impl<'a> Restoring<'a> {
@@ -21,7 +24,16 @@ impl<'a> Restoring<'a> {
         rows: &'a mut (dyn Iterator<Item = Result<Kept, ImportError>> + Send),
     ) -> Self {
         let tally = Tally::new(&header.id, header.created_at);
-        Restoring { header, tally, rows }
+        Restoring { header, tally, rows, letters: None }
+    }
+
+    /// Adds letters that wait in the inbox from the first moment on: nobody can open the session before they are there.
+    ///
+    /// They are asked for once, when all records were read, and counted from 1, whatever they are called.
+    #[must_use]
+    pub fn with_letters(mut self, letters: &'a mut (dyn FnMut() -> Vec<Letter> + Send)) -> Self {
+        self.letters = Some(letters);
+        self
     }
 
     /// Returns the session's name.
@@ -51,14 +63,30 @@ impl<'a> Restoring<'a> {
             };
             let kept = kept?;
             self.tally.add_kept(&self.header.id, &kept)?;
-            // What surrounds a body costs some too.
-            bytes += kept.body.len() + 256;
+            bytes += kept.size();
             chunk.push(kept);
         }
         if chunk.is_empty() {
             self.finish()?;
         }
         Ok(chunk)
+    }
+
+    /// Returns the letters that have to be in the inbox in the moment in which the session is seen; for those who write a
+    /// store, after the last chunk.
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Store`] with [`StoreError::Body`] for a letter that [`post`](crate::SessionStore::post) would refuse.
+    pub fn take_letters(&mut self) -> Result<Vec<Letter>, ImportError> {
+        let mut letters = self.letters.take().map(|letters| letters()).unwrap_or_default();
+        for (number, letter) in (1..).zip(&mut letters) {
+            letter.id = InboxId(number);
+            check_name(&letter.kind)
+                .and_then(|()| check_body(&letter.body).map(drop))
+                .map_err(|reason| StoreError::body(&self.header.id, &letter.kind, reason))?;
+        }
+        Ok(letters)
     }
 
     /// Reads all of it into memory instead of a store.

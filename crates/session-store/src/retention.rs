@@ -75,8 +75,9 @@ impl Retention {
     /// Returns which sessions may go, the oldest first, without touching any. Sessions with a live writer or with letters
     /// that wait always stay.
     ///
-    /// To carry the plan out, [`delete`](SessionStore::delete) each of them and then
-    /// [`collect`](SessionStore::collect).
+    /// To carry the plan out, [`delete_idle`](SessionStore::delete_idle) each of them and then
+    /// [`collect`](SessionStore::collect): a session that somebody has come back to since the plan was made stays, with a
+    /// [`StoreError::Locked`] or [`StoreError::Changed`] that is passed over.
     ///
     /// # Errors
     ///
@@ -98,13 +99,18 @@ impl Retention {
                 Some(reason) if !kept.contains(&info.id) => reason,
                 _ => continue,
             };
-            match is_busy(store, &info.id).await {
-                Ok(true) | Err(StoreError::UnknownSession { .. }) => continue,
-                Ok(false) => {}
-                Err(error) => return Err(error),
+            let busy = match is_busy(store, &info.id).await {
+                // Somebody else has deleted it, so it takes no room any more.
+                Err(StoreError::UnknownSession { .. }) => None,
+                busy => Some(busy?),
+            };
+            if busy == Some(true) {
+                continue;
             }
             total = total.saturating_sub(info.bytes);
-            expired.push(Expired { info, reason });
+            if busy.is_some() {
+                expired.push(Expired { info, reason });
+            }
         }
         Ok(expired)
     }

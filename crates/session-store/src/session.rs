@@ -169,6 +169,24 @@ impl SessionInfo {
         self.digest = tally.digest;
     }
 
+    /// Checks that a session that is now so, and has so many letters that wait, may be deleted by whoever has `seen` it. For
+    /// those who write a store.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Changed`].
+    pub fn check_idle(&self, seen: &SessionInfo, letters: u64) -> Result<(), StoreError> {
+        let reason = match (self == seen, letters) {
+            (true, 0) => return Ok(()),
+            (true, _) => "a letter was left for it",
+            (false, _) if (self.records, self.digest) == (seen.records, seen.digest) => {
+                "its name, tags or place changed"
+            }
+            (false, _) => "its log changed",
+        };
+        Err(StoreError::Changed { session: self.id.clone(), reason })
+    }
+
     /// Compares as lists are ordered: the one updated last comes first, and of equals the greatest id.
     pub fn newest_first(&self, other: &Self) -> Ordering {
         (other.updated_at, &other.id).cmp(&(self.updated_at, &self.id))
@@ -232,8 +250,12 @@ impl Header {
 pub struct Amend {
     /// The title.
     pub title: Option<String>,
-    /// All tags.
+    /// All tags. Whoever means to change some of them says which, below: what others add meanwhile stays.
     pub tags: Option<BTreeSet<String>>,
+    /// Tags that it is not to have; no error if it has none of them.
+    pub remove_tags: BTreeSet<String>,
+    /// Tags that it is to have besides those that it has; these win over `remove_tags`.
+    pub add_tags: BTreeSet<String>,
     /// Whether it is archived.
     pub archived: Option<bool>,
 }
@@ -249,6 +271,16 @@ impl Amend {
         Amend { tags: Some(tags.into_iter().map(Into::into).collect()), ..Amend::default() }
     }
 
+    /// Returns a change that adds tags to those that the session has then.
+    pub fn add_tags<T: Into<String>>(tags: impl IntoIterator<Item = T>) -> Self {
+        Amend { add_tags: tags.into_iter().map(Into::into).collect(), ..Amend::default() }
+    }
+
+    /// Returns a change that takes tags off.
+    pub fn remove_tags<T: Into<String>>(tags: impl IntoIterator<Item = T>) -> Self {
+        Amend { remove_tags: tags.into_iter().map(Into::into).collect(), ..Amend::default() }
+    }
+
     /// Returns a change into the archive or out of it.
     pub fn archived(archived: bool) -> Self {
         Amend { archived: Some(archived), ..Amend::default() }
@@ -262,6 +294,8 @@ impl Amend {
         if let Some(tags) = self.tags {
             info.tags = tags;
         }
+        info.tags.retain(|tag| !self.remove_tags.contains(tag));
+        info.tags.extend(self.add_tags);
         if let Some(archived) = self.archived {
             info.archived = archived;
         }
@@ -271,9 +305,10 @@ impl Amend {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Body`] if a word has a NUL.
+    /// [`StoreError::Body`] if a word has a NUL, or if the title or a tag is longer than 64 KiB.
     pub fn check(&self, session: &SessionId) -> Result<(), StoreError> {
-        let mut words = self.title.iter().chain(self.tags.iter().flatten());
+        let tags = self.tags.iter().flatten().chain(&self.remove_tags).chain(&self.add_tags);
+        let mut words = self.title.iter().chain(tags);
         let checked = words.try_for_each(|word| check_name(word));
         checked.map_err(|reason| StoreError::body(session, "title", reason))
     }

@@ -29,7 +29,8 @@ use crate::{
 #[async_trait]
 pub trait SessionStore: Send + Sync {
     /// Makes a session with all its records in one step, as for an import: nobody sees it before it is whole, and if
-    /// that fails nothing of it is left. Takes no lease. The records are read a chunk at a time.
+    /// that fails nothing of it is left. Takes no lease. The records are read a chunk at a time. Letters that it comes
+    /// with are in its inbox in the same step.
     ///
     /// # Errors
     ///
@@ -107,22 +108,36 @@ pub trait SessionStore: Send + Sync {
     /// None of its own.
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError>;
 
-    /// Changes how a session is called and listed. Needs no lease: it is not part of the log.
+    /// Changes how a session is called and listed, in one step: two who change it at once both have their effect. Needs no
+    /// lease: it is not part of the log.
     ///
     /// # Errors
     ///
-    /// [`StoreError::UnknownSession`]; [`StoreError::Body`] for a word with a NUL.
+    /// [`StoreError::UnknownSession`]; [`StoreError::Body`] for a word with a NUL, and for a title or tag of more than
+    /// 64 KiB.
     async fn amend(&self, session: &SessionId, amend: Amend) -> Result<(), StoreError>;
 
-    /// Removes a session with everything that was ever written to it. Cannot be undone.
+    /// Removes a session with everything that was ever written to it, letters that wait included. Cannot be undone.
     ///
     /// Parts that other sessions also have stay for them; the room of others is given back by
-    /// [`collect`](SessionStore::collect).
+    /// [`collect`](SessionStore::collect). Whoever was not asked to delete this very session uses
+    /// [`delete_idle`](SessionStore::delete_idle).
     ///
     /// # Errors
     ///
     /// [`StoreError::UnknownSession`]; [`StoreError::Locked`] if anybody alive holds its lease.
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError>;
+
+    /// Removes a session if it still is as it was `seen` and no letter waits. Looks and removes in one step, so that
+    /// nobody loses what was written, posted or called otherwise in the meantime; it then finds that there is no such
+    /// session.
+    ///
+    /// This is how a [`Retention`](crate::Retention) is carried out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`delete`](SessionStore::delete); [`StoreError::Changed`], and then nothing was removed.
+    async fn delete_idle(&self, seen: &SessionInfo) -> Result<(), StoreError>;
 
     /// Leaves a letter for the writer of a session. Needs no lease.
     ///

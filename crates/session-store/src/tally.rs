@@ -5,10 +5,10 @@
 
 use std::borrow::Borrow;
 
-use trunkline_message_tree::{Link, MOST_MERGED, NodeId, Timestamp, TreeError};
+use trunkline_message_tree::{Entry, Link, MOST_MERGED, NodeId, Timestamp, TreeError};
 
-use crate::record::check_body;
-use crate::{Digest, Kept, Position, Record, SessionId, SessionInfo, Spine, StoreError};
+use crate::record::{check_body, check_line};
+use crate::{Digest, Kept, Note, Position, Record, SessionId, SessionInfo, Spine, StoreError};
 
 /// How far a log has come, with what is needed to judge the next record. For those who write a store.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -64,9 +64,17 @@ impl Tally {
     ///
     /// [`StoreError::Misfit`] or [`StoreError::Body`].
     pub fn add(&mut self, session: &SessionId, record: impl Borrow<Record>) -> Result<Kept, StoreError> {
-        let (spine, body) = Kept::parts(record.borrow());
-        self.check(session, &spine, &body)?;
-        let kept = Kept::chained(self.seq + 1, spine, body, self.digest);
+        let record = record.borrow();
+        let (spine, body) = Kept::parts(record);
+        self.check(session, &spine)?;
+        if body.len() > BODY_LIMIT {
+            return Err(StoreError::body(session, "record", TOO_LONG));
+        }
+        check_words(record).map_err(|(kind, reason)| StoreError::body(session, kind, reason))?;
+        if let Record::Note(Note { kind, body, .. }) = record {
+            check_body(body).map_err(|reason| StoreError::body(session, kind, reason))?;
+        }
+        let kept = Kept::chained(self.next(session)?, spine, body, self.digest);
         self.count(&kept);
         Ok(kept)
     }
@@ -75,23 +83,28 @@ impl Tally {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Misfit`], [`StoreError::Body`]; [`StoreError::BadRecord`] if it is not the next one or cannot be
-    /// read; [`StoreError::BrokenChain`] if the digest is not the one that follows.
+    /// [`StoreError::Misfit`]; [`StoreError::BadRecord`] if it is not the next one, cannot be read, or could not be
+    /// exported; [`StoreError::BrokenChain`] if the digest is not the one that follows.
     pub fn add_kept(&mut self, session: &SessionId, kept: &Kept) -> Result<(), StoreError> {
-        let seq = self.seq + 1;
+        let seq = self.next(session)?;
+        let bad = |reason: String| StoreError::BadRecord { session: session.clone(), seq, reason };
         if kept.seq != seq {
-            let reason = format!("record {} stands in its place", kept.seq);
-            return Err(StoreError::BadRecord { session: session.clone(), seq, reason });
+            return Err(bad(format!("record {} stands in its place", kept.seq)));
         }
-        self.check(session, &kept.spine, &kept.body)?;
-        kept.record(session)?;
+        self.check(session, &kept.spine)?;
+        if kept.body.len() > BODY_LIMIT {
+            return Err(bad(TOO_LONG.to_owned()));
+        }
+        // The parsers of messages and moves let white space pass that no line of the interchange form can hold.
+        check_line(&kept.body).map_err(|reason| bad(format!("its body cannot be exported: {reason}")))?;
+        let record = kept.record(session)?;
+        check_words(&record).map_err(|(_, reason)| bad(reason.to_owned()))?;
         self.follow(session, kept)
     }
 
     /// Counts a record whose tree and body are not looked at, if its digest follows.
     fn follow(&mut self, session: &SessionId, kept: &Kept) -> Result<(), StoreError> {
-        let canonical = Kept::canonical(kept.seq, &kept.spine, Digest::of(kept.body.as_bytes()), self.digest);
-        let expected = Digest::of(canonical.as_bytes());
+        let expected = kept.expected(self.digest);
         if expected != kept.digest {
             return Err(StoreError::BrokenChain {
                 session: session.clone(),
@@ -121,30 +134,25 @@ impl Tally {
         }
     }
 
-    fn check(&self, session: &SessionId, spine: &Spine, body: &str) -> Result<(), StoreError> {
-        let seq = self.seq + 1;
-        let misfit = |source| StoreError::Misfit { session: session.clone(), seq, source };
-        if body.len() > BODY_LIMIT {
-            return Err(StoreError::body(session, "record", "its body is longer than 255 MiB"));
-        }
-        match spine {
-            Spine::Node { id, parent, link, .. } => self.check_node(*id, *parent, link).map_err(misfit),
-            _ if self.nodes == 0 => Err(misfit(TreeError::NoRoot)),
-            Spine::Move { from, to, .. } => {
-                self.check_head(*from).and_then(|()| self.check_exists(*to)).map_err(misfit)
-            }
-            Spine::Note { layer, kind, key, .. } => {
-                let fault = |reason| StoreError::body(session, kind, reason);
-                check_body(body).map_err(fault)?;
-                let key = key.iter().flat_map(|key| [&key.key, &key.state]);
-                [layer, kind].into_iter().chain(key).try_for_each(|name| check_name(name)).map_err(fault)
-            }
-            Spine::Blob { layer, kind, .. } => {
-                let names = [layer, kind].into_iter();
-                let mut checked = names.map(|name| check_name(name));
-                checked.try_for_each(|one| one).map_err(|reason| StoreError::body(session, kind, reason))
-            }
-        }
+    /// Returns the number of the next record. The last number there is was never given: whoever says so is damaged.
+    fn next(&self, session: &SessionId) -> Result<u64, StoreError> {
+        let next = self.seq.checked_add(1);
+        next.ok_or_else(|| StoreError::BadRecord {
+            session: session.clone(),
+            seq: self.seq,
+            reason: "no number is left for another".to_owned(),
+        })
+    }
+
+    fn check(&self, session: &SessionId, spine: &Spine) -> Result<(), StoreError> {
+        let fits = match spine {
+            Spine::Node { id, parent, link, .. } => self.check_node(*id, *parent, link),
+            _ if self.nodes == 0 => Err(TreeError::NoRoot),
+            Spine::Move { from, to, .. } => self.check_head(*from).and_then(|()| self.check_exists(*to)),
+            Spine::Note { .. } | Spine::Blob { .. } => Ok(()),
+        };
+        let seq = self.next(session)?;
+        fits.map_err(|source| StoreError::Misfit { session: session.clone(), seq, source })
     }
 
     fn check_node(&self, id: NodeId, parent: Option<NodeId>, link: &Link) -> Result<(), TreeError> {
@@ -186,8 +194,39 @@ impl Tally {
 /// A longer body would not come back from the interchange form, whose lines are bounded.
 const BODY_LIMIT: usize = 255 * 1024 * 1024;
 
+const TOO_LONG: &str = "its body is longer than 255 MiB";
+
+/// The longest name, in bytes: the line that it stands in is bounded, and so is what a list of sessions costs.
+const NAME_LIMIT: usize = 64 * 1024;
+
+/// Checks what stands in a record besides its place in the tree; the error names its kind.
+fn check_words(record: &Record) -> Result<(), (&str, &'static str)> {
+    let (kind, key, layer) = match record {
+        Record::Entry(Entry::Node { id, message, .. }) => {
+            return match message.node.is_none_or(|node| node == *id) {
+                true => Ok(()),
+                false => Err(("message", "the message names another node than its record")),
+            };
+        }
+        Record::Entry(Entry::Move(_)) => return Ok(()),
+        Record::Note(note) => (&note.kind, note.key.as_ref(), &note.layer),
+        Record::Blob(blob) => (&blob.kind, None, &blob.layer),
+    };
+    let key = key.into_iter().flat_map(|key| [&key.key, &key.state]);
+    // A kind that is too long to be kept is too long to be told.
+    check_name(kind).map_err(|reason| ("kind", reason))?;
+    [layer]
+        .into_iter()
+        .chain(key)
+        .try_for_each(|name| check_name(name))
+        .map_err(|reason| (kind.as_str(), reason))
+}
+
 /// Checks that a name can be kept by every store: PostgreSQL has no place for the character NUL.
 pub(crate) fn check_name(name: &str) -> Result<(), &'static str> {
+    if name.len() > NAME_LIMIT {
+        return Err("a name is longer than 64 KiB");
+    }
     match name.contains('\0') {
         true => Err("a name has a NUL character"),
         false => Ok(()),

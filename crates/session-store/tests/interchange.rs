@@ -171,6 +171,101 @@ async fn a_file_that_was_cut_between_lines_is_noticed() {
     check(&lines[..3].join("\n"), expect!["the file was cut off: 2 of 7 records"]).await;
 }
 
+/// Two sessions in one file, and where the second begins.
+async fn library() -> (String, usize) {
+    let store = sample().await;
+    store.create(new_session(2)).await.unwrap();
+    let first = exported(&store).await;
+    let mut bytes = Vec::new();
+    export(&store, &session(2), &mut bytes).await.unwrap();
+    let second = first.len();
+    (first + std::str::from_utf8(&bytes).unwrap(), second)
+}
+
+#[test]
+fn a_session_that_is_passed_over_and_was_cut_off_is_told_and_passed_over() {
+    let (text, second) = block_on(library());
+    let (header, _) = text.split_once('\n').unwrap();
+    for rest in ["", "\n", &text[second..]] {
+        let file = format!("{header}\n{rest}");
+        let mut import = Import::new(file.as_bytes());
+        import.next_session().unwrap().unwrap();
+        let cut = import.next_session().unwrap_err();
+        assert!(matches!(cut, ImportError::CutOff { found: 0, expected: 7 }), "{cut:?}");
+        let next = import.next_session().unwrap().map(|header| header.id);
+        assert_eq!(next, (rest.len() > 1).then(|| session(2)));
+    }
+}
+
+#[test]
+fn whatever_is_left_of_a_file_its_sessions_come_to_an_end() {
+    let (text, _) = block_on(library());
+    for end in 0..=text.len() {
+        // With none, some or all of its records read before the next one is asked for.
+        for read in [0, 3, usize::MAX] {
+            let mut import = Import::new(&text.as_bytes()[..end]);
+            let mut steps = 0;
+            // A file without a session says so as often as it is asked.
+            let mut empty = false;
+            while !empty {
+                steps += 1;
+                assert!(steps < 20, "{end} bytes do not end");
+                match import.next_session() {
+                    Ok(None) => break,
+                    Ok(Some(_)) => drop(import.rows().take(read).take_while(Result::is_ok).count()),
+                    Err(error) => empty = matches!(error, ImportError::NotOurs { line: 1 }),
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_whole_whatever_stands_behind_it() {
+    let (text, second) = library().await;
+    let header = second + text[second..].find('\n').unwrap();
+    let mut files: Vec<Vec<u8>> = (second + 1..=header).map(|end| text.as_bytes()[..end].to_vec()).collect();
+    let rest = &text[header + 1..];
+    for garbage in [
+        "garbage\n",
+        "{}\n",
+        "{\"seq\":8}\n",
+        "\0\n",
+        rest,
+        &text[..second].replace("\"seq\":7", "\"seq\":9"),
+    ] {
+        files.push(format!("{}{garbage}{rest}", &text[..second]).into_bytes());
+    }
+    let mut bytes = text.as_bytes()[..second].to_vec();
+    bytes.extend(b"\xff\xfe\n");
+    files.push(bytes);
+    for file in files {
+        let store = MemoryStore::new();
+        let shown = String::from_utf8_lossy(&file[second..]).into_owned();
+        import(&store, file.as_slice()).await.expect_err(&shown);
+        assert_eq!(store.sessions().await.unwrap().len(), 1, "{shown}");
+        assert_eq!(exported(&store).await, text[..second]);
+    }
+}
+
+#[tokio::test]
+async fn a_record_more_than_promised_refuses_its_session() {
+    let (text, second) = library().await;
+    let more = r#"{"seq":8,"entry":"note","layer":"l","kind":"k","at":1,"body":1,"digest":"5880f7a50c4e4d2f3f14d402ef1f447719f4b1b959c852205b14c0d64cb6fa18"}"#;
+    let text = format!("{}{more}\n{}", &text[..second], &text[second..]);
+    check(&text, expect![[r#"the session cannot be taken in: record 8 of session 00000000-0000-7000-8000-000000000001 is damaged: the header promises 7 records"#]]).await;
+}
+
+#[tokio::test]
+async fn a_digest_in_a_file_of_a_version_without_digests_is_refused() {
+    let text = exported(&sample().await).await.replace("\"version\":2", "\"version\":1");
+    check(&text, expect!["line 1, column 1: version 1 has no digests, and here is one"]).await;
+    let (header, rest) = text.split_once('\n').unwrap();
+    let (header, _) = header.split_once(",\"digest\"").unwrap();
+    let text = format!("{header}}}}}\n{rest}");
+    check(&text, expect!["line 2, column 1: version 1 has no digests, and here is one"]).await;
+}
+
 #[tokio::test]
 async fn a_file_that_was_cut_inside_a_line_names_it() {
     let text = exported(&sample().await).await;

@@ -5,12 +5,15 @@
 #[cfg(feature = "sqlite")]
 mod damage;
 #[cfg(feature = "sqlite")]
+mod ends;
+#[cfg(feature = "sqlite")]
 mod files;
 mod find;
 mod interchange;
 #[cfg(feature = "kit")]
 mod kit;
 mod material;
+mod memory;
 #[cfg(feature = "sqlite")]
 mod seed;
 

@@ -193,7 +193,7 @@ impl Disk {
     pub fn cut(&self, cut: Cut, chance: &mut Chance) -> Files {
         match cut {
             Cut::Killed => self.seen(),
-            Cut::KilledWriting => self.killed_writing(chance),
+            Cut::KilledWriting => self.killed(cut, chance).seen(),
             Cut::Nothing => self.left(chance, false, |_, _| Fate::Lost),
             Cut::First => {
                 let mut moments: Vec<u64> = self.renamed.iter().map(|renamed| renamed.0).collect();
@@ -215,19 +215,37 @@ impl Disk {
         }
     }
 
-    /// What programs see, without some of the end of the write that was the last thing to happen.
-    fn killed_writing(&self, chance: &mut Chance) -> Files {
-        let mut files = self.seen();
-        if let Some(last) = &self.last_write
-            && let Some((name, _)) = self.names.iter().find(|(_, file)| **file == last.file)
-            && let Some(bytes) = files.get_mut(name)
-        {
-            let begun = last.bytes.get(..chance.below(last.bytes.len())).unwrap_or_default();
-            put(bytes, last.offset, &last.overwritten, Room::Zeros);
-            bytes.truncate(last.length);
-            put(bytes, last.offset, begun, Room::Zeros);
+    /// Returns the disk on which somebody else goes on after the process died: what was pending still is. Its files have the
+    /// numbers that [`Disk::holding`] would give those that are seen.
+    pub fn killed(&self, cut: Cut, chance: &mut Chance) -> Disk {
+        let mut disk = self.clone();
+        if cut == Cut::KilledWriting {
+            disk.unwrite(chance);
         }
-        files
+        // Files that have lost their names keep out of the way of those that will be made.
+        let taken: BTreeMap<FileId, FileId> =
+            (0..).zip(disk.names.values()).map(|(new, old)| (*old, FileId(new))).collect();
+        let renumbered = |old: FileId| taken.get(&old).copied().unwrap_or(FileId(u32::MAX - old.0));
+        disk.files =
+            std::mem::take(&mut disk.files).into_iter().map(|(old, file)| (renumbered(old), file)).collect();
+        let names = disk.names.values_mut().chain(disk.synced_names.values_mut());
+        let renamed = disk.renamed.iter_mut().filter_map(|renamed| renamed.2.as_mut());
+        names.chain(renamed).for_each(|file| *file = renumbered(*file));
+        disk.last_write = None;
+        disk
+    }
+
+    /// Takes back some of the end of the write that was the last thing to happen.
+    fn unwrite(&mut self, chance: &mut Chance) {
+        let Some(last) = self.last_write.take() else { return };
+        let Some(file) = self.files.get_mut(&last.file) else { return };
+        let begun = last.bytes.get(..chance.below(last.bytes.len())).unwrap_or_default();
+        put(&mut file.cached, last.offset, &last.overwritten, Room::Zeros);
+        file.cached.truncate(last.length);
+        put(&mut file.cached, last.offset, begun, Room::Zeros);
+        if let Some((moment, _)) = file.pending.pop() {
+            file.pending.push((moment, Change::Write { offset: last.offset, bytes: begun.into() }));
+        }
     }
 
     /// What is on the disk for sure, with what is pending as `fate` has it.

@@ -16,6 +16,8 @@ pub struct Life {
     pub events: Vec<Event>,
     /// What was promised, in any order.
     pub promises: Vec<Promise>,
+    /// Whether a fault struck in it.
+    pub struck: bool,
 }
 
 /// That records survive.
@@ -42,6 +44,8 @@ pub struct Wreck {
     pub cut: Cut,
     /// The files.
     pub files: Files,
+    /// The disk on which it goes on: one that has lost its power has nothing pending.
+    disk: Disk,
 }
 
 impl Promise {
@@ -51,14 +55,35 @@ impl Promise {
     }
 }
 
+impl Wreck {
+    /// Returns how many events there were whose promises count: what was under way was not yet answered.
+    fn moment(&self) -> usize {
+        self.at.saturating_sub(usize::from(self.cut == Cut::KilledWriting))
+    }
+}
+
 impl Life {
     /// Returns what cuts leave, `percent` states for a hundred moments, of all kinds; and what is left of what is not synced
     /// at those of the moments that come before a sync or after a promise. What an earlier moment left under the same
     /// promises is left out.
     pub fn wrecks(&self, percent: usize, mut chance: Chance) -> impl Iterator<Item = Wreck> + '_ {
-        let mut promised: Vec<usize> = self.promises.iter().map(|promise| promise.at).collect();
-        promised.sort_unstable();
-        let mut disk = Disk::holding(&self.start, chance.fork());
+        let disk = Disk::holding(&self.start, chance.fork());
+        self.wrecks_of(disk, percent, chance)
+    }
+
+    /// Returns the same of a life that began on this disk.
+    fn wrecks_of(
+        &self,
+        mut disk: Disk,
+        percent: usize,
+        mut chance: Chance,
+    ) -> impl Iterator<Item = Wreck> + '_ {
+        let sorted = |moment: fn(&Promise) -> usize| {
+            let mut moments: Vec<usize> = self.promises.iter().map(moment).collect();
+            moments.sort_unstable();
+            moments
+        };
+        let (promised, ended) = (sorted(|promise| promise.at), sorted(|promise| promise.until));
         let mut seen = HashSet::new();
         (0..=self.events.len()).flat_map(move |at| {
             if let Some(event) = at.checked_sub(1).and_then(|last| self.events.get(last)) {
@@ -71,12 +96,22 @@ impl Life {
             if count > 0 && (syncs || promised.binary_search(&at).is_ok()) {
                 cuts.push(Cut::Nothing);
             }
-            let told = promised.partition_point(|moment| *moment <= at);
             let mut wrecks = Vec::new();
             for cut in cuts {
-                let files = disk.cut(cut, &mut chance);
-                if seen.insert((told, cut.keeps_the_cache(), digest(&files))) {
-                    wrecks.push(Wreck { at, cut, files });
+                let (files, disk) = if cut.keeps_the_cache() {
+                    let disk = disk.killed(cut, &mut chance);
+                    (disk.seen(), disk)
+                } else {
+                    let files = disk.cut(cut, &mut chance);
+                    let disk = Disk::holding(&files, chance.fork());
+                    (files, disk)
+                };
+                let wreck = Wreck { at, cut, files, disk };
+                let moment = wreck.moment();
+                let told = promised.partition_point(|promised| *promised <= moment);
+                let ended = ended.partition_point(|ended| *ended < moment);
+                if seen.insert((told, ended, cut.keeps_the_cache(), digest(&wreck.files))) {
+                    wrecks.push(wreck);
                 }
             }
             wrecks
@@ -85,8 +120,7 @@ impl Life {
 
     /// Returns the numbers of the promises that must hold.
     pub fn expected(&self, wreck: &Wreck) -> BTreeSet<u64> {
-        // What was under way was not yet answered.
-        let at = wreck.at.saturating_sub(usize::from(wreck.cut == Cut::KilledWriting));
+        let at = wreck.moment();
         let holds = |promise: &&Promise| {
             (promise.at..=promise.until).contains(&at) && (wreck.cut.keeps_the_cache() || !promise.only_death)
         };
@@ -126,6 +160,8 @@ impl Life {
     ) -> Result<Figures, String> {
         let mut figures = Figures {
             acknowledged: self.promises.iter().map(|promise| promise.records).sum(),
+            lives: 1,
+            struck: usize::from(self.struck),
             ..Figures::default()
         };
         for wreck in self.wrecks(percent, chance.fork()) {
@@ -134,9 +170,18 @@ impl Life {
             let again = found.is_clean() && chance.comes(1, 10);
             figures.tried(self, &wreck, found);
             if again {
-                let life = Life { start: wreck.files, events: recovery, promises: Vec::new() };
-                for mut second in life.wrecks(20, chance.fork()) {
-                    let (found, _) = look(&second.files, &expected).await?;
+                let death = wreck.cut.keeps_the_cache();
+                let lasting = |number: &u64| {
+                    self.promises.iter().any(|promise| promise.number == *number && !promise.only_death)
+                };
+                let lasting: BTreeSet<u64> = expected.iter().copied().filter(lasting).collect();
+                let life = Life { events: recovery, ..Life::default() };
+                for mut second in life.wrecks_of(wreck.disk, 20, chance.fork()) {
+                    // A process was killed, another one began, and now the power is cut.
+                    let power = death && !second.cut.keeps_the_cache();
+                    let expected = if power { &lasting } else { &expected };
+                    let (found, _) = look(&second.files, expected).await?;
+                    figures.killed_and_cut += usize::from(power);
                     second.at = wreck.at;
                     figures.tried(self, &second, found);
                 }
@@ -175,6 +220,12 @@ pub struct Figures {
     pub lost: usize,
     /// Disks on which something else was wrong.
     pub broken: usize,
+    /// Disks that lost power after a process had died and another one had begun.
+    pub killed_and_cut: usize,
+    /// Lives, and those of them in which a fault struck.
+    pub lives: usize,
+    /// See above.
+    pub struck: usize,
     /// What the first loss and the first other wrong were.
     pub first: Vec<String>,
     broken_promises: BTreeSet<u64>,
@@ -194,6 +245,9 @@ impl Figures {
         self.acknowledged += other.acknowledged;
         self.lost += other.lost;
         self.broken += other.broken;
+        self.killed_and_cut += other.killed_and_cut;
+        self.lives += other.lives;
+        self.struck += other.struck;
         self.first.extend(other.first);
         self.first.truncate(10);
     }
@@ -218,9 +272,12 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Figures { cuts, states, acknowledged, lost, broken, first, .. } = self;
+        let Figures { cuts, states, acknowledged, lost, broken, first, lives, struck, .. } = self;
         write!(f, "{cuts} cut points tried, {states} states rebuilt, {acknowledged} records acknowledged, ")?;
         write!(f, "{lost} lost, {broken} states broken")?;
+        if *struck > 0 {
+            write!(f, ", faults struck in {struck} of {lives} lives")?;
+        }
         first.iter().try_for_each(|words| write!(f, "\n  {words}"))
     }
 }

@@ -155,6 +155,8 @@ struct Journal {
     count: u64,
     hits: u64,
     trouble: Option<String>,
+    /// Whether nobody will ask what happened.
+    forgets: bool,
 }
 
 impl Recorder {
@@ -187,6 +189,16 @@ impl Recorder {
             state.adopt(name);
         }
         Ok(())
+    }
+
+    /// Watches no folder any more and gives the notes' room back, which would be taken as long as the process lives.
+    pub fn forget(&self) {
+        *self.state() = Journal::default();
+    }
+
+    /// Notes nothing from now on; faults still strike. For who only wants those.
+    pub fn only_fail(&self) {
+        self.state().forgets = true;
     }
 
     /// Returns how many events there are so far.
@@ -253,7 +265,7 @@ impl Recorder {
             state.trouble.get_or_insert(format!("{name} has {length} bytes that nobody wrote"));
         }
         let file = state.adopt(&name);
-        state.events.push(Event::Create { file, name });
+        state.note(Event::Create { file, name });
         Ok(Some(file))
     }
 
@@ -267,7 +279,7 @@ impl Recorder {
         let code = delete();
         if code == sqlite::SQLITE_OK {
             state.names.remove(&name);
-            state.events.push(Event::Delete { name, folder });
+            state.note(Event::Delete { name, folder });
         }
         code
     }
@@ -304,7 +316,7 @@ impl Recorder {
             if !state.real(real, "write") {
                 return real;
             }
-            state.events.push(Event::Write { file, offset, bytes: arrives.into() });
+            state.note(Event::Write { file, offset, bytes: arrives.into() });
         }
         code
     }
@@ -317,7 +329,7 @@ impl Recorder {
         }
         let real = resize();
         if state.real(real, "truncate") {
-            state.events.push(Event::Resize { file, length });
+            state.note(Event::Resize { file, length });
         }
         real
     }
@@ -327,12 +339,12 @@ impl Recorder {
         let mut state = self.state();
         match state.fails(Operation::Sync) {
             None => {
-                state.events.push(Event::Sync { file, folder });
+                state.note(Event::Sync { file, folder });
                 sqlite::SQLITE_OK
             }
             failure => {
                 if failure == Some(Failure::Drops) {
-                    state.events.push(Event::FailedSync { file });
+                    state.note(Event::FailedSync { file });
                 }
                 sqlite::SQLITE_IOERR_FSYNC
             }
@@ -345,6 +357,12 @@ impl Journal {
     fn watched(&self, path: &Path) -> Option<String> {
         let inside = path.parent() == Some(&self.folder);
         inside.then(|| path.file_name().map(|name| name.to_string_lossy().into_owned())).flatten()
+    }
+
+    fn note(&mut self, event: Event) {
+        if !self.forgets {
+            self.events.push(event);
+        }
     }
 
     fn adopt(&mut self, name: &str) -> FileId {

@@ -64,7 +64,7 @@ pub async fn live_in_turns(
     let mut connections: Vec<SqliteConnection> = Vec::new();
     let mut reader: Option<SqliteConnection> = None;
     recorder.order(fault);
-    let mut struck = 0;
+    let (mut struck, mut ever) = (0, false);
     while promises.len() < usize::try_from(transactions).map_err(words)? {
         let written = match &mut connections[..] {
             [one, other] => write(if chance.comes(1, 2) { one } else { other }, chance.clone()).await,
@@ -76,6 +76,7 @@ pub async fn live_in_turns(
                 Err(error) => Err(error),
             },
         };
+        ever |= recorder.hits() > 0;
         match written {
             Ok(record) => promises.push(Promise::of(record, bodies(record).len(), recorder.position())),
             Err(error) if recorder.hits() == struck => return Err(words(error)),
@@ -115,9 +116,10 @@ pub async fn live_in_turns(
         }
     }
     // Taken before they are closed: a cut does not wait for that.
-    let life = Life { start: Files::new(), events: recorder.events()?, promises };
+    let life = Life { events: recorder.events()?, promises, struck: ever, ..Life::default() };
     close(connections).await;
     close(reader).await;
+    recorder.forget();
     Ok(life)
 }
 
@@ -156,12 +158,13 @@ pub async fn live_in_a_crowd(setup: Setup, transactions: u64, chance: &mut Chanc
         written = writers => written?,
         () = checkpoints => return Err("the checkpoints ended".to_owned()),
     };
-    let mut life = Life { start: Files::new(), events: recorder.events()?, promises: Vec::new() };
+    let mut life = Life { events: recorder.events()?, ..Life::default() };
     for (connection, promises) in written {
         life.promises.extend(promises);
         close([connection]).await;
     }
     close([checkpointer]).await;
+    recorder.forget();
     Ok(life)
 }
 
@@ -212,8 +215,11 @@ fn bodies(transaction: u64) -> Vec<Vec<u8>> {
 /// The real disk failed.
 pub async fn cut_power(life: &Life, percent: usize, chance: Chance) -> Result<Figures, String> {
     let recorder = Recorder::register()?;
-    let recorder = &recorder;
-    life.cut_power(percent, chance, async |files, expected| look(recorder, files, expected).await).await
+    let recorder = &*recorder;
+    let cut =
+        life.cut_power(percent, chance, async |files, expected| look(recorder, files, expected).await).await;
+    recorder.forget();
+    cut
 }
 
 /// Opens what is left, tells what is wrong with it, and what opening it did.

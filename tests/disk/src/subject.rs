@@ -7,7 +7,7 @@ use std::process::Command;
 use async_trait::async_trait;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use trunkline_session_store::kit::{self, Handle, Place, Subject};
+use trunkline_session_store::kit::{self, Handle, Options, Place, Report, Subject};
 use trunkline_session_store::{SqliteOptions, SqliteStore, StoreError};
 
 use crate::disk::Files;
@@ -93,8 +93,22 @@ impl Place for Folder {
 fn failing(folder: &Path, fault: Fault) -> Result<String, String> {
     let recorder = Recorder::register()?;
     recorder.watch(folder, &Files::new()).map_err(|error| error.to_string())?;
+    recorder.only_fail();
     recorder.order(Some(fault));
     Ok(recorder.vfs().to_owned())
+}
+
+/// Runs the kit from the program that is running, which must take `writer` as its first word.
+///
+/// # Errors
+///
+/// The program cannot be found, or there is no room for a runtime.
+pub fn try_everything(seed: u64) -> Result<Report, String> {
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let subject = SqliteOnDisk::new(program).map_err(|error| error.to_string())?;
+    let mut options = Options::new(seed);
+    options.writes = 400;
+    Ok(kit::run(&subject, &options))
 }
 
 /// Does what a writer does that the kit starts: `SEED DIES_AFTER PATH`.

@@ -6,7 +6,7 @@ use trunkline_disk::stories::{self, Story};
 use crate::told;
 
 async fn check(story: Story, expected: Expect) {
-    let end = told(story, 1).await;
+    let end = told(story, 1).await.end();
     assert_eq!(Some(end), story.end);
     expected.assert_eq(&end.to_string());
 }

@@ -11,7 +11,7 @@ use trunkline_resolve_queue::{
     Actor, ActorKind, CallRef, Change, Effect, Event as QueueEvent, Preview, ProposalId, Queue, QueueError,
     State as At, Supersession, resolve_tool,
 };
-use trunkline_session_store::{Note, NoteKey, Record};
+use trunkline_session_store::{InboxId, Note, NoteKey, Record};
 
 use crate::turn::Step;
 use crate::{CallPlace, Event, Gate, Proposal, RuntimeError, Tool, contained, journal};
@@ -21,8 +21,9 @@ pub(crate) const EVENT: &str = "event";
 /// The state of proposals that wait for a decision.
 pub(crate) const PENDING: &str = "pending";
 const GATED: &str = "gated";
+const DISTRUSTED: &str = "distrusted";
 
-/// What put aside what an import brought along. It never comes back.
+/// What put aside what an import brought along.
 pub(crate) const IMPORT: &str = "an import";
 
 /// How often an apply that fails is offered again.
@@ -112,6 +113,8 @@ pub(crate) struct Part {
     gated_calls: HashMap<Id, CallPlace>,
     /// Where in the log each applied proposal was.
     applied: HashMap<Id, u64>,
+    /// The newest proposal that was not made here. Neither it nor any before it comes back.
+    foreign: Option<Id>,
 }
 
 impl Part {
@@ -130,6 +133,8 @@ impl Part {
                 self.gates.insert((gated.call.node, gated.call.index), gated.proposal);
                 self.gated_calls.insert(gated.proposal, gated.call);
             }
+            // Not what the note says but where it stands tells how far this goes: it may have come along as well.
+            DISTRUSTED => self.foreign = self.queue.iter().next_back().map(|entry| entry.id),
             _ => {}
         }
         Ok(())
@@ -345,10 +350,17 @@ pub(crate) fn supersede_left(part: &Part, left: &[NodeId], by: &str, at: Timesta
     records
 }
 
+/// Returns the record after which nothing that was staged before it comes back.
+pub(crate) fn distrusted(letter: InboxId, at: Timestamp) -> Record {
+    journal::note(LAYER, DISTRUSTED, at, &json!({ "letter": letter.0 }))
+}
+
 /// Brings back, as stale, what was put aside only because its branch was left, now that the branch is back.
 pub(crate) fn restore_back(part: &Part, back: &[NodeId], at: Timestamp) -> Vec<Record> {
     let mut records = Vec::new();
-    for entry in part.queue.iter().filter(|entry| entry.state == At::Superseded) {
+    let made_here = part.queue.iter().filter(|entry| part.foreign.is_none_or(|foreign| entry.id > foreign));
+    for entry in made_here.filter(|entry| entry.state == At::Superseded) {
+        // The cause is what logs of earlier versions have.
         let left = matches!(&entry.superseded, Some(Supersession::BranchLeft { by }) if by != IMPORT);
         let node = entry.proposal.call.as_ref().and_then(|call| call.node.parse::<NodeId>().ok());
         // The call of a gate has its result by now, so there is nothing left to decide.

@@ -4,18 +4,18 @@
 //! A killed process tests the death of processes only: what the loss of power leaves behind is another matter.
 
 use std::convert::Infallible;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use trunkline_message_tree::{Entry, Timestamp};
 
 use super::chance::Chance;
 use super::contract::soon;
 use super::made::*;
-use super::verdict::{Broken, Verdict, guard, words};
+use super::verdict::{Broken, Verdict, brief, guard, words};
 use super::{Figures, Options, Place, Promise, Report, Subject};
 use crate::{
     Batch, Claim, Digest, Durability, InboxId, LetterState, Receipt, Record, SessionStore, StoreError,
@@ -87,11 +87,14 @@ fn size(id: u32) -> u32 {
 struct Said {
     receipts: Vec<Receipt>,
     letters: Vec<InboxId>,
+    /// Whether it said anything at all.
+    spoke: bool,
 }
 
 impl Said {
-    fn hear(&mut self, line: &str) -> Verdict {
-        let Some((_, line)) = line.split_once(MARK) else { return Ok(()) };
+    fn hear(&mut self, line: &str) {
+        let Some((_, line)) = line.split_once(MARK) else { return };
+        self.spoke = true;
         let words: Vec<&str> = line.split_whitespace().collect();
         let read = || match words.as_slice() {
             ["kept", seq, digest, level] => {
@@ -111,7 +114,6 @@ impl Said {
             // The last line of one that was killed may be cut.
             None => {}
         }
-        Ok(())
     }
 }
 
@@ -127,49 +129,94 @@ pub(super) fn check(subject: &dyn Subject, options: &Options, report: &mut Repor
     if let Err(broken) = prepare(subject, options, place) {
         return report.check(Promise::Killed, Some(broken.to_string()));
     }
-    let mut posted = Vec::new();
+    let mut deaths =
+        Deaths { subject, options, place, kept: Kept::default(), unsure: 0, struck: false, report };
     let mut chance = Chance::new(options.seed, 5_000);
+    let mut tried = false;
     for kill in 0..options.kills {
         let seed = options.seed.wrapping_add(u64::from(kill));
         let Some(command) = place.writer(seed, None) else { break };
         let (lines, pause) = (chance.below(12), Duration::from_micros(chance.below(3_000)));
-        let said = run(command, options.patience, Some((lines as usize, pause)));
         let how = format!("killed {pause:?} after {lines} lines (seed {seed})");
-        if !one(subject, options, place, said, &mut posted, &how, report) {
+        if !deaths.one(command, Some((lines as usize, pause)), &how) {
             return;
         }
+        tried = true;
     }
     for write in 0..u64::from(options.writes) {
         let Some(command) = place.writer(options.seed, Some(write)) else { break };
-        let said = run(command, options.patience, None);
         let how = format!("dead before write {write} (seed {})", options.seed);
-        if !one(subject, options, place, said, &mut posted, &how, report) {
+        if !deaths.one(command, None, &how) {
             return;
         }
+        tried = true;
+    }
+    // Whatever the last one left, another writer goes on with it. It has to come so far that it was promised something.
+    if let Some(command) = place.writer(options.seed, None).filter(|_| tried) {
+        deaths.one(command, Some((8, Duration::ZERO)), &format!("killed at last (seed {})", options.seed));
     }
 }
 
-/// Judges what one death left behind; returns whether to go on.
-fn one(
-    subject: &dyn Subject,
-    options: &Options,
-    place: &dyn Place,
-    said: Result<Said, Broken>,
-    posted: &mut Vec<InboxId>,
-    how: &str,
-    report: &mut Report,
-) -> bool {
-    let figures = &mut report.figures;
-    figures.cut_points += 1;
-    let verdict = said.and_then(|said| {
+/// What all writers were promised. What was found after one death has to be there after all later ones.
+#[derive(Default)]
+struct Kept {
+    receipts: Vec<Receipt>,
+    letters: Vec<InboxId>,
+    /// Where the log ended when it was last looked at. It had been read up to there, acknowledged or not.
+    end: Option<Receipt>,
+}
+
+/// Writers that die in one place, one after the other.
+struct Deaths<'a> {
+    subject: &'a dyn Subject,
+    options: &'a Options,
+    place: &'a dyn Place,
+    report: &'a mut Report,
+    kept: Kept,
+    /// Whether a writer that was to die before one of its writes came so far that it said something.
+    struck: bool,
+    /// How many died without a word before. Until one does speak, they may as well be programs that do not run.
+    unsure: u64,
+}
+
+impl Deaths<'_> {
+    /// Runs a writer and judges what its death left behind; returns whether to go on.
+    fn one(&mut self, command: Command, until: Option<(usize, Duration)>, how: &str) -> bool {
+        match self.run_and_judge(command, until) {
+            Err(broken) => {
+                self.report.check(Promise::Killed, Some(format!("{how}: {broken}")));
+                return false;
+            }
+            Ok(spoke) if until.is_none() => {
+                self.struck |= spoke;
+                self.unsure += 1;
+                if self.struck {
+                    let deaths = std::mem::take(&mut self.unsure);
+                    self.count(deaths);
+                }
+            }
+            Ok(_) => self.count(1),
+        }
+        true
+    }
+
+    fn count(&mut self, deaths: u64) {
+        self.report.figures.cut_points += deaths;
+        for _ in 0..deaths {
+            self.report.check(Promise::Killed, None);
+        }
+    }
+
+    /// Returns whether the writer said anything.
+    fn run_and_judge(&mut self, command: Command, until: Option<(usize, Duration)>) -> Result<bool, Broken> {
+        let said = run(command, self.options.patience, until)?;
+        let figures = &mut self.report.figures;
         figures.acknowledged += said.receipts.len() as u64;
-        posted.extend(&said.letters);
-        super::run_within(subject, options.patience, judge(subject, options, place, &said, posted, figures))?
-    });
-    let broken = verdict.err().map(|broken| format!("{how}: {broken}"));
-    let goes_on = broken.is_none();
-    report.check(Promise::Killed, broken);
-    goes_on
+        self.kept.letters.extend(&said.letters);
+        let judged = judge(self.subject, self.options, self.place, &said, &mut self.kept, figures);
+        super::run_within(self.subject, self.options.patience, judged)??;
+        Ok(said.spoke)
+    }
 }
 
 fn prepare(subject: &dyn Subject, options: &Options, place: &dyn Place) -> Verdict {
@@ -183,9 +230,9 @@ fn prepare(subject: &dyn Subject, options: &Options, place: &dyn Place) -> Verdi
 
 /// Runs a writer until it has said so many lines and some time has passed, or until it dies by itself.
 fn run(mut command: Command, patience: Duration, until: Option<(usize, Duration)>) -> Result<Said, Broken> {
-    let child = command.stdin(Stdio::null()).stderr(Stdio::null()).stdout(Stdio::piped()).spawn();
+    let child = command.stdin(Stdio::null()).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn();
     let mut child = child.map_err(|error| Broken(format!("the writer cannot be started: {error}")))?;
-    let lines = lines_of(&mut child);
+    let (lines, complaint) = (lines_of(&mut child), complaint_of(&mut child));
     let mut said = Said::default();
     let result = hear(&lines, &mut said, patience, until.map(|(lines, _)| lines));
     if let (Ok(()), Some((_, pause))) = (&result, until) {
@@ -194,14 +241,20 @@ fn run(mut command: Command, patience: Duration, until: Option<(usize, Duration)
     // It may be dead already.
     let _ = child.kill();
     let status = child.wait().map_err(|error| Broken(format!("the writer cannot be waited for: {error}")))?;
-    for line in lines.iter() {
-        said.hear(&line)?;
+    lines.iter().for_each(|line| said.hear(&line));
+    if !was_killed(status) {
+        let complaint = complaint.and_then(|complaint| complaint.join().ok()).unwrap_or_default();
+        fail!(
+            "the writer ended by itself with {status} and was not killed; it said: {}",
+            brief(complaint.trim())
+        );
     }
-    result?;
-    if until.is_some() && status.code().is_some() {
-        fail!("the writer ended by itself with {status}");
-    }
-    Ok(said)
+    result.map(|()| said)
+}
+
+/// Elsewhere than on Unix nobody can tell, and all that ends counts as killed.
+fn was_killed(status: ExitStatus) -> bool {
+    !cfg!(unix) || status.code().is_none()
 }
 
 /// Reads lines on a thread, because a writer may say nothing for ever.
@@ -216,18 +269,36 @@ fn lines_of(child: &mut Child) -> Receiver<String> {
     lines
 }
 
+/// Reads what goes to its standard error: all of it, so that nothing waits there, and keeps how that began.
+fn complaint_of(child: &mut Child) -> Option<JoinHandle<String>> {
+    let mut errors = child.stderr.take()?;
+    Some(thread::spawn(move || {
+        let mut begin = Vec::new();
+        // What cannot be read is only missing in a message.
+        let _ = errors.by_ref().take(4_096).read_to_end(&mut begin);
+        let _ = std::io::copy(&mut errors, &mut std::io::sink());
+        String::from_utf8_lossy(&begin).into_owned()
+    }))
+}
+
 /// Hears so many lines that are for the kit, or all until the writer dies.
 fn hear(lines: &Receiver<String>, said: &mut Said, patience: Duration, many: Option<usize>) -> Verdict {
+    let until = Instant::now() + patience;
     let mut heard = 0;
     while many.is_none_or(|many| heard < many) {
-        match lines.recv_timeout(patience) {
-            Ok(line) => {
+        match (lines.recv_timeout(until.saturating_duration_since(Instant::now())), many) {
+            // One that goes on talking is never waited for, and would go on for ever.
+            (Ok(_), None) if Instant::now() > until => fail!("the writer still lives after {patience:?}"),
+            (Ok(line), _) => {
                 heard += usize::from(line.contains(MARK));
-                said.hear(&line)?;
+                said.hear(&line);
             }
-            Err(RecvTimeoutError::Disconnected) if many.is_none() => return Ok(()),
-            Err(RecvTimeoutError::Disconnected) => fail!("the writer ended by itself"),
-            Err(RecvTimeoutError::Timeout) => fail!("the writer said nothing for {patience:?}"),
+            (Err(RecvTimeoutError::Disconnected), None) => return Ok(()),
+            (Err(RecvTimeoutError::Disconnected), Some(_)) => fail!("the writer died by itself"),
+            (Err(RecvTimeoutError::Timeout), None) => fail!("the writer still lives after {patience:?}"),
+            (Err(RecvTimeoutError::Timeout), Some(many)) => {
+                fail!("the writer said {heard} of {many} lines within {patience:?}")
+            }
         }
     }
     Ok(())
@@ -238,17 +309,31 @@ async fn judge(
     options: &Options,
     place: &dyn Place,
     said: &Said,
-    posted: &[InboxId],
+    kept: &mut Kept,
     figures: &mut Figures,
 ) -> Verdict {
     let handle = place.open().await?;
     let store = handle.store();
     let verified = store.verify(&session(1)).await?;
-    for receipt in &said.receipts {
+    let gone = |receipt: &&Receipt| !verified.holds(receipt);
+    let earlier = kept.receipts.iter().filter(gone).count() as u64;
+    figures.lost += earlier;
+    ensure!(
+        earlier == 0,
+        "{earlier} of {} batches that were there after earlier deaths are gone; {} records are there",
+        kept.receipts.len(),
+        verified.records
+    );
+    if let Some(end) = kept.end.as_ref().filter(gone) {
+        let (before, now) = (end.seq, verified.records);
+        fail!(
+            "{before} records were read after the death before this one; now {now} are there, or other ones"
+        );
+    }
+    for receipt in said.receipts.iter() {
         if verified.holds(receipt) {
-            continue;
-        }
-        if receipt.durability == Durability::Buffered && receipt.seq > verified.records {
+            kept.receipts.push(*receipt);
+        } else if receipt.durability == Durability::Buffered && receipt.seq > verified.records {
             figures.buffered_lost += 1;
         } else {
             figures.lost += 1;
@@ -261,6 +346,7 @@ async fn judge(
         said.receipts.len(),
         verified.records
     );
+    kept.end = Some(Receipt::new(verified.records, verified.digest, Durability::Flushed));
     let log = store.load(&session(1)).await?;
     let mut rest = log.records.iter().skip(1).map(|(_, record)| record).peekable();
     while let Some(record) = rest.next() {
@@ -286,7 +372,7 @@ async fn judge(
         }
     }
     let waiting = store.inbox(&session(1)).await?;
-    for letter in posted {
+    for letter in &kept.letters {
         if let Err(error) = store.letter(&session(1), *letter).await {
             fail!("letter {letter} was posted and is gone: {}", words(&error));
         }

@@ -63,7 +63,8 @@ pub trait Place: Send + Sync {
     /// What the store says.
     async fn open(&self) -> Result<Handle, StoreError>;
 
-    /// Opens it on a medium that fails as `fault` says, for this handle only; `None` if that cannot be arranged.
+    /// Opens it on a medium that fails as `fault` says, for this handle only; `None` if that cannot be arranged. If it
+    /// does not fail even where no write may succeed, the kit has not checked anything, and says so.
     ///
     /// # Errors
     ///
@@ -75,7 +76,8 @@ pub trait Place: Send + Sync {
 
     /// Returns a command that opens the place in a process of its own and runs [`write_for_ever`](super::write_for_ever)
     /// with that seed, or `None`. With `dies_after` the process must end itself, as if it were killed, instead of the
-    /// write to its medium that follows so many; `None` if that cannot be arranged.
+    /// write to its medium that follows so many; `None` if that cannot be arranged. On Unix it has to be a signal that
+    /// ends it, as [`abort`](std::process::abort) sends one: a writer with an exit code has failed, and is a finding.
     fn writer(&self, seed: u64, dies_after: Option<u64>) -> Option<Command> {
         let _ = (seed, dies_after);
         None

@@ -41,14 +41,66 @@ pub(super) async fn pause(duration: Duration) {
     Alarm::after(duration).await;
 }
 
-/// Polls once; what was not ready then is dropped.
-pub(super) async fn poll_once<T>(what: impl Future<Output = T>) -> Option<T> {
-    let mut what = pin!(what);
-    std::future::poll_fn(|context| match what.as_mut().poll(context) {
-        Poll::Ready(value) => Poll::Ready(Some(value)),
-        Poll::Pending => Poll::Ready(None),
+/// Runs two futures at once; where both can go on, the first does.
+pub(super) async fn both<A, B>(one: impl Future<Output = A>, two: impl Future<Output = B>) -> (A, B) {
+    let (mut one, mut two) = (pin!(one), pin!(two));
+    let (mut first, mut second) = (None, None);
+    std::future::poll_fn(move |context| {
+        if first.is_none()
+            && let Poll::Ready(value) = one.as_mut().poll(context)
+        {
+            first = Some(value);
+        }
+        if second.is_none()
+            && let Poll::Ready(value) = two.as_mut().poll(context)
+        {
+            second = Some(value);
+        }
+        match (first.take(), second.take()) {
+            (Some(first), Some(second)) => Poll::Ready((first, second)),
+            (none, some) => {
+                (first, second) = (none, some);
+                Poll::Pending
+            }
+        }
     })
     .await
+}
+
+/// Polls once; what was not ready then is dropped.
+pub(super) async fn poll_once<T>(what: impl Future<Output = T>) -> Option<T> {
+    poll_times(1, pin!(what)).await
+}
+
+/// Polls so many times, whenever it is woken, and returns what it gives, if it is ready by then.
+pub(super) async fn poll_times<T>(times: u32, mut what: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    let mut left = times;
+    std::future::poll_fn(|context| {
+        let Some(less) = left.checked_sub(1) else { return Poll::Ready(None) };
+        left = less;
+        match what.as_mut().poll(context) {
+            Poll::Ready(value) => Poll::Ready(Some(value)),
+            Poll::Pending if left == 0 => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
+
+/// Polls all of them in turn until each has ended, and returns what they gave, in their order.
+pub(super) async fn at_once<T>(what: Vec<Pin<Box<dyn Future<Output = T> + Send + '_>>>) -> Vec<T> {
+    let mut rest: Vec<_> = what.into_iter().map(Some).collect();
+    let mut ended: Vec<Option<T>> = rest.iter().map(|_| None).collect();
+    std::future::poll_fn(|context| {
+        for (what, end) in rest.iter_mut().zip(&mut ended) {
+            if let Some(Poll::Ready(value)) = what.as_mut().map(|what| what.as_mut().poll(context)) {
+                (*what, *end) = (None, Some(value));
+            }
+        }
+        if rest.iter().all(Option::is_none) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    ended.into_iter().flatten().collect()
 }
 
 /// Becomes ready after a while; its thread ends when it is dropped.

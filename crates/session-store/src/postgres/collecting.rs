@@ -8,7 +8,7 @@ use super::links::{Link, attempt};
 use super::reading::remove;
 use super::rows::{self, Bind, get};
 use super::{Inner, unknown};
-use crate::{Collected, SessionId, StoreError};
+use crate::{Collected, SessionId, SessionInfo, StoreError};
 
 /// Parts of a session that none of its bodies names: `$1` is the session.
 const UNNAMED: &str = "FROM @parts p WHERE p.session = $1::uuid AND NOT EXISTS (
@@ -16,9 +16,14 @@ const UNNAMED: &str = "FROM @parts p WHERE p.session = $1::uuid AND NOT EXISTS (
     WHERE b.session = p.session AND b.cuts IS NOT NULL AND substring(b.cuts FROM i * 40 + 9 FOR 32) = p.digest)";
 
 impl Inner {
-    pub(super) async fn delete(self: &Arc<Self>, session: &SessionId) -> Result<(), StoreError> {
+    /// Removes a session that nobody holds, if it still is as it was seen.
+    pub(super) async fn delete(
+        self: &Arc<Self>,
+        session: &SessionId,
+        seen: Option<&SessionInfo>,
+    ) -> Result<(), StoreError> {
         self.settle(session).await;
-        attempt!(self.links, |link| delete_in(&mut link, &self.channel, session))
+        attempt!(self.links, |link, again| delete_in(&mut link, &self.channel, session, seen, again))
     }
 
     /// Removes an import that nobody goes on with; returns whether there was one.
@@ -33,7 +38,7 @@ impl Inner {
         let mut collected = Collected::default();
         for session in self.imports().await? {
             let freed = match dry_run {
-                true => Some(attempt!(self.links, |link| count_parts(&mut link, &session))?),
+                true => Some(attempt!(reading self.links, |link| count_parts(&mut link, &session))?),
                 false => self.remove_import(&session).await?,
             };
             if let Some(freed) = freed {
@@ -90,18 +95,31 @@ fn parse(session: String) -> Result<SessionId, String> {
     SessionId::parse(&session).map_err(|error| error.to_string())
 }
 
+/// Removes a session. `again` tells whether an earlier try may have done it.
 async fn delete_in(
     link: &mut Link,
     channel: &str,
     session: &SessionId,
+    seen: Option<&SessionInfo>,
+    again: bool,
 ) -> Result<Result<(), StoreError>, Fault> {
     begin_with(link, session).await?;
     let Some(standing) = standing_in(link, session, true).await? else {
-        return link.end(Err(unknown(session))).await;
+        return link.end(if again { Ok(()) } else { Err(unknown(session)) }).await;
     };
     if let Some(holder) = standing.holder() {
         let error = StoreError::Locked { session: session.clone(), holder: holder.name };
         return link.end(Err(error)).await;
+    }
+    if let Some(seen) = seen {
+        let sql = format!("SELECT {} FROM @sessions s WHERE s.session = $1::uuid", rows::SESSION);
+        let row = link.row(&sql, Bind::new().session(session)).await?;
+        let count = |column| get(&row, column).map(rows::read);
+        let read = || Ok((rows::info(&row)?, count("letters")?.saturating_sub(count("consumed")?)));
+        let (info, waiting) = read().map_err(|reason: String| Fault::corrupt(link.place(), reason))?;
+        if let Err(error) = info.check_idle(seen, waiting) {
+            return link.end(Err(error)).await;
+        }
     }
     remove(link, session).await?;
     link.rows("SELECT pg_notify($1, $2)", Bind::new().with(channel).session(session)).await?;

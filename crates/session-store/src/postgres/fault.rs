@@ -46,6 +46,13 @@ impl Fault {
                     (_, "57P01" | "57P02" | "57P05" | "25P03") | ("08", _) => {
                         fault(StoreError::Io { place, reason }, FaultKind::Lost)
                     }
+                    // Its own words name the user.
+                    ("28", _) => {
+                        let reason = "the server does not let us in: look at user and password of the URL and at \
+                                      what pg_hba.conf allows";
+                        let reason = reason.to_owned();
+                        fault(StoreError::Database { place, reason }, FaultKind::Refused)
+                    }
                     (_, "25006" | "3D000") | ("58", _) => {
                         fault(StoreError::Io { place, reason }, FaultKind::Refused)
                     }

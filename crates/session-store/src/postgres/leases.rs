@@ -6,8 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use sqlx::postgres::PgRow;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::fault::Fault;
 use super::line::Held;
@@ -70,13 +73,22 @@ fn owners() -> MutexGuard<'static, BTreeMap<String, Weak<Claims>>> {
     OWNERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What a lease was given. All of it must still stand in the session's row: a server that failed over to a standby that
+/// was behind may give a token for the second time.
+#[derive(Clone, Debug)]
+pub(super) struct Grant {
+    pub(super) token: u64,
+    pub(super) owner: String,
+    pub(super) claim: i64,
+}
+
 /// What stands in a session's row about its lease.
 pub(super) struct Standing {
     owner: Option<String>,
     claim: Option<i64>,
     name: Option<String>,
     alive: bool,
-    pub(super) token: u64,
+    token: u64,
 }
 
 /// What [`Standing::of`] reads, from `sessions s` and `owners o`.
@@ -111,6 +123,11 @@ impl Standing {
         }
     }
 
+    /// Whether a lease still holds.
+    pub(super) fn is_under(&self, grant: &Grant) -> bool {
+        self.token == grant.token && self.is_of(&grant.owner, grant.claim)
+    }
+
     fn is_of(&self, owner: &str, claim: i64) -> bool {
         self.owner.as_deref() == Some(owner) && self.claim == Some(claim)
     }
@@ -125,7 +142,8 @@ impl Inner {
         self.settle(session).await;
         let owner = self.owner().await?;
         let claim = self.claims.begin();
-        let claimed = attempt!(self.links, |link| claim_in(&mut link, session, how, &owner, claim));
+        let claimed =
+            attempt!(self.links, |link| claim_in(&mut link, &self.channel, session, how, (&owner, claim)));
         let (token, place) = match claimed {
             Ok(claimed) => claimed,
             Err(error) => {
@@ -142,7 +160,7 @@ impl Inner {
                 return Err(error);
             }
         };
-        let held = Held::new(Arc::clone(self), session.clone(), token, claim, place);
+        let held = Held::new(Arc::clone(self), session.clone(), Grant { token, owner, claim }, place);
         let lease = Lease::new(session.clone(), token, held);
         if let Some(held) = lease.guard::<Held>() {
             self.seats().insert(session.clone(), Arc::downgrade(&held));
@@ -185,8 +203,9 @@ impl Inner {
         let owner = self.owner.get_or_try_init(|| async {
             let owner = attempt!(self.links, |link| register(&mut link, self))?;
             owners().insert(owner.clone(), Arc::downgrade(&self.claims));
-            let beating = beat(Arc::downgrade(self), self.lease_ttl / 3);
-            self.runtime.spawn(beating);
+            let beating = self.runtime.spawn(beat(Arc::downgrade(self), self.lease_ttl / 3)).abort_handle();
+            // The owner is made once, and so is this.
+            let _ = self.beating.set(beating);
             Ok(owner)
         });
         owner.await.cloned()
@@ -194,8 +213,15 @@ impl Inner {
 
     /// Says that we will claim nothing more.
     pub(super) async fn retire(self: &Arc<Self>) {
+        self.end_beats();
         if let Some(owner) = self.owner.get() {
             retire(&self.links, owner).await;
+        }
+    }
+
+    pub(super) fn end_beats(&self) {
+        if let Some(beating) = self.beating.get() {
+            beating.abort();
         }
     }
 }
@@ -222,33 +248,55 @@ async fn register(link: &mut Link, store: &Inner) -> Result<Result<String, Store
     get(&row, "owner").map(Ok).map_err(|reason| Fault::corrupt(link.place(), reason))
 }
 
-/// Shows signs of life until the store is gone.
-async fn beat(store: Weak<Inner>, pause: std::time::Duration) {
+/// A sign of life that takes longer than its turn is given up, but not before this.
+const TURN: Duration = Duration::from_millis(500);
+
+/// Shows signs of life until the store is gone. Nothing that others do is waited for: neither for a connection that they
+/// may have broken, nor for a row that somebody holds.
+async fn beat(store: Weak<Inner>, pause: Duration) {
+    let mut link = None;
+    let mut releasing: Option<JoinHandle<_>> = None;
+    let mut next = Instant::now() + pause;
     loop {
-        tokio::time::sleep(pause).await;
+        tokio::time::sleep_until(next).await;
+        next = Instant::now() + pause;
         let Some(store) = store.upgrade() else { return };
         if store.is_closed() {
             return;
         }
+        let turn = pause.max(TURN);
+        link = match store.show_life(link.take(), turn).await {
+            Some(link) => Some(link),
+            // One that died in silence has taken a turn of three; there is time to try another before the lease ends.
+            None => store.show_life(None, turn).await,
+        };
         // What fails is tried again at the next beat; the lease may be lost by then, and the token tells.
-        if store.show_life().await.is_ok() {
-            let _ = store.release().await;
+        if link.is_some() && releasing.as_ref().is_none_or(JoinHandle::is_finished) {
+            let store = Arc::clone(&store);
+            releasing = Some(store.runtime.clone().spawn(async move { store.release().await }));
         }
     }
 }
 
 impl Inner {
-    async fn show_life(self: &Arc<Self>) -> Result<(), Fault> {
-        let Some(owner) = self.owner.get() else { return Ok(()) };
-        // Must not wait behind what others do.
-        let mut link = self.links.take_extra().await?;
+    /// Shows a sign of life on a connection, or on a new one; returns it if that was done in time.
+    async fn show_life(self: &Arc<Self>, link: Option<Link>, turn: Duration) -> Option<Link> {
+        let owner = self.owner.get()?;
+        // Nor for the disk or a standby: if the server forgets it, the next one comes soon.
         let query = "INSERT INTO @owners (owner, name, alive_until)
                      VALUES ($1::uuid, $2, clock_timestamp() + $3 * interval '1 millisecond')
-                     ON CONFLICT (owner) DO UPDATE SET alive_until = excluded.alive_until";
+                     ON CONFLICT (owner) DO UPDATE SET alive_until = excluded.alive_until
+                     RETURNING set_config('synchronous_commit', 'off', true)";
         let bind = Bind::new().with(owner).with(&self.name).with(self.lease_ttl.as_millis() as f64);
-        link.rows(query, bind).await?;
-        link.keep();
-        Ok(())
+        let shown = async {
+            let mut link = match link {
+                Some(link) => link,
+                None => self.links.make(turn).await?,
+            };
+            link.rows(query, bind).await?;
+            Ok::<Link, Fault>(link)
+        };
+        tokio::time::timeout(turn, shown).await.ok()?.ok()
     }
 }
 
@@ -260,10 +308,10 @@ pub(super) async fn begin_with(link: &mut Link, session: &SessionId) -> Result<(
 
 async fn claim_in(
     link: &mut Link,
+    channel: &str,
     session: &SessionId,
     how: Claim,
-    owner: &str,
-    claim: i64,
+    (owner, claim): (&str, i64),
 ) -> Result<Result<(u64, Place), StoreError>, Fault> {
     begin_with(link, session).await?;
     let query = format!(
@@ -288,8 +336,8 @@ async fn claim_in(
     }
     let query =
         "UPDATE @sessions SET token = greatest(token + 1, nextval('@tokens')), owner = $2::uuid, claim = $3
-                 WHERE session = $1::uuid RETURNING token";
-    let row = link.row(query, Bind::new().session(session).with(owner).with(claim)).await?;
+                 WHERE session = $1::uuid RETURNING token, pg_notify($4, session::text)::text";
+    let row = link.row(query, Bind::new().session(session).with(owner).with(claim).with(channel)).await?;
     let token: i64 = get(&row, "token").map_err(|reason| Fault::corrupt(link.place(), reason))?;
     let claimed = link.end(Ok((rows::read(token), place))).await?;
     standing.end_here();

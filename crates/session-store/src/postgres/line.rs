@@ -12,10 +12,11 @@ use tokio::sync::{oneshot, watch};
 use super::Inner;
 use super::fault::same;
 use super::keys::Keys;
+use super::leases::Grant;
 use super::rows::Place;
 use crate::{Batch, Durability, InboxId, Kept, Position, Receipt, SessionId, StoreError};
 
-/// So many batches or bytes may stand in line before a buffered one waits like the others.
+/// So many batches or bytes may be on their way before a buffered one waits like the others.
 const LINE_JOBS: usize = 4096;
 const LINE_BYTES: usize = 8 * 1024 * 1024;
 
@@ -23,8 +24,7 @@ const LINE_BYTES: usize = 8 * 1024 * 1024;
 pub(super) struct Held {
     pub(super) store: Arc<Inner>,
     pub(super) session: SessionId,
-    pub(super) token: u64,
-    claim: i64,
+    pub(super) grant: Grant,
     line: Mutex<Line>,
     /// How many batches have left the line.
     left: watch::Sender<u64>,
@@ -34,6 +34,8 @@ struct Line {
     /// Where the session is when all in line are written; nothing if it has to be read.
     end: Option<Place>,
     jobs: VecDeque<Job>,
+    /// How many batches and bytes are not written yet: those in line, and those that were taken from it.
+    under_way: usize,
     bytes: usize,
     /// Whether some are being written, or are about to be.
     moving: bool,
@@ -92,10 +94,11 @@ enum Joined {
 }
 
 impl Held {
-    pub(super) fn new(store: Arc<Inner>, session: SessionId, token: u64, claim: i64, place: Place) -> Self {
+    pub(super) fn new(store: Arc<Inner>, session: SessionId, grant: Grant, place: Place) -> Self {
         let line = Line {
             end: Some(place),
             jobs: VecDeque::new(),
+            under_way: 0,
             bytes: 0,
             moving: false,
             joined: 0,
@@ -103,14 +106,14 @@ impl Held {
             lost: None,
         };
         let left = watch::Sender::new(0);
-        Held { store, session, token, claim, line: Mutex::new(line), left }
+        Held { store, session, grant, line: Mutex::new(line), left }
     }
 
     /// Writes a batch after all that stand in line.
     pub(super) async fn append(self: Arc<Self>, batch: Batch) -> Result<Receipt, StoreError> {
         let mut batch = batch;
         let mut looked = false;
-        if !self.store.claims.lives(self.claim) {
+        if !self.store.claims.lives(self.grant.claim) {
             self.forget_place();
         }
         loop {
@@ -168,8 +171,8 @@ impl Held {
         };
         let after = Place { tally, consumed: base.consumed + letters.len() as u64 };
         let keys = Keys::of(&kept);
-        let bytes = kept.iter().map(|kept| kept.body.len() + 256).sum();
-        let room = line.jobs.len() < LINE_JOBS && line.bytes + bytes <= LINE_BYTES;
+        let bytes = kept.iter().map(Kept::size).sum();
+        let room = line.under_way < LINE_JOBS && line.bytes + bytes <= LINE_BYTES;
         // What the database could refuse is not acknowledged before it has agreed.
         let at_once = durability == Durability::Buffered && room && letters.is_empty() && !keys.has_once();
         let (answer, waits) = match at_once {
@@ -183,6 +186,7 @@ impl Held {
         if at_once {
             line.buffered = line.joined;
         }
+        line.under_way += 1;
         line.bytes += bytes;
         line.end = Some(after);
         line.jobs.push_back(Job { base, after, kept, letters, keys, durability, bytes, answer });
@@ -214,7 +218,6 @@ impl Held {
             bytes += next.bytes;
             taken.extend(line.jobs.pop_front());
         }
-        line.bytes = line.bytes.saturating_sub(bytes);
         taken
     }
 
@@ -224,6 +227,8 @@ impl Held {
         let count = landed.len() as u64;
         let mut answers = Vec::new();
         for (job, result) in landed {
+            line.under_way = line.under_way.saturating_sub(1);
+            line.bytes = line.bytes.saturating_sub(job.bytes);
             let Job { base, after, answer, .. } = job;
             if let (Err(error), None) = (&result, &answer) {
                 let lost = line.lost.get_or_insert_with(|| Lost {
@@ -265,12 +270,6 @@ impl Held {
         self.wait_for(buffered).await;
     }
 
-    /// Waits until all that stand in line now have left it.
-    pub(super) async fn wait_for_all(&self) {
-        let joined = self.line().joined;
-        self.wait_for(joined).await;
-    }
-
     async fn wait_for(&self, number: u64) {
         // The sender is ours: it cannot be gone.
         let _ = self.left.subscribe().wait_for(|left| *left >= number).await;
@@ -283,11 +282,12 @@ impl Held {
     /// Reads where the session is, after all in line have left it.
     async fn look_up(&self) -> Result<Place, StoreError> {
         loop {
-            self.wait_for_all().await;
-            let found = self.store.look_up(&self.session, self.token).await;
+            let joined = self.line().joined;
+            self.wait_for(joined).await;
+            let found = self.store.look_up(self).await;
             let mut line = self.line();
-            if !line.jobs.is_empty() || line.moving {
-                // Somebody else has looked and stood in line.
+            if line.joined != joined {
+                // Somebody else has looked and stood in line; what they wrote may have come after what we found.
                 if let Some(end) = line.end {
                     return Ok(end);
                 }
@@ -317,6 +317,6 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         // Jobs in line hold on to it, so nothing is being written any more.
-        self.store.give_back(&self.session, self.claim);
+        self.store.give_back(&self.session, self.grant.claim);
     }
 }

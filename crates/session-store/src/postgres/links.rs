@@ -96,12 +96,18 @@ impl Links {
         let deadline = Instant::now() + self.patience;
         let seat = tokio::time::timeout_at(deadline, Arc::clone(&self.seats).acquire_owned()).await;
         let Ok(Ok(seat)) = seat else { return Err(self.unreachable()) };
-        self.seated(Some(seat), deadline).await
+        let rested = self.idle().rested.pop();
+        if let Some((since, open)) = rested {
+            return Ok(self.link(open, since.elapsed(), Some(seat)));
+        }
+        let (open, _) = self.connect(deadline, true).await?;
+        Ok(self.link(open, Duration::ZERO, Some(seat)))
     }
 
-    /// Takes a connection beyond the number, for what must not wait behind others.
-    pub(super) async fn take_extra(self: &Arc<Self>) -> Result<Link, Fault> {
-        self.seated(None, Instant::now() + self.patience).await
+    /// Makes a connection beyond the number, for what must neither wait behind others nor trust what they left.
+    pub(super) async fn make(self: &Arc<Self>, within: Duration) -> Result<Link, Fault> {
+        let (open, _) = self.connect(Instant::now() + within, true).await?;
+        Ok(self.link(open, Duration::ZERO, None))
     }
 
     /// Takes a connection that is alive, for what cannot be sent twice.
@@ -136,19 +142,6 @@ impl Links {
             // It is gone whether it says so or not.
             let _ = open.connection.close().await;
         }
-    }
-
-    async fn seated(
-        self: &Arc<Self>,
-        seat: Option<OwnedSemaphorePermit>,
-        deadline: Instant,
-    ) -> Result<Link, Fault> {
-        let rested = self.idle().rested.pop();
-        if let Some((since, open)) = rested {
-            return Ok(self.link(open, since.elapsed(), seat));
-        }
-        let (open, _) = self.connect(deadline, true).await?;
-        Ok(self.link(open, Duration::ZERO, seat))
     }
 
     fn link(self: &Arc<Self>, open: Open, rested: Duration, seat: Option<OwnedSemaphorePermit>) -> Link {
@@ -287,43 +280,98 @@ fn silent(home: &Links) -> Fault {
     Fault { error: StoreError::Io { place: home.place.clone(), reason }, kind: FaultKind::Silent }
 }
 
-/// How often something was tried.
+/// How often something was tried, and what is known of that.
 #[derive(Debug, Default)]
 pub(super) struct Tries {
     lost: u8,
     collisions: u8,
+    /// It changes nothing, so it does not matter whether a try that got no answer was done.
+    reads: bool,
+    /// Why a try that may have been done got no answer.
+    open: Option<StoreError>,
 }
 
 impl Tries {
-    /// Returns the tries of what is not sent again if it may have been done.
-    pub(super) fn once() -> Self {
-        Tries { lost: u8::MAX, collisions: 0 }
+    /// Returns the tries of what changes nothing.
+    pub(super) fn reading() -> Self {
+        Tries { reads: true, ..Tries::default() }
     }
 
-    /// Agrees to try again after a fault, or returns its error.
+    /// Returns the tries of what is not sent again if it may have been done.
+    pub(super) fn once() -> Self {
+        Tries { lost: u8::MAX, ..Tries::default() }
+    }
+
+    /// Returns the tries of what may have been done before, if that try got an error instead of an answer.
+    pub(super) fn going_on(open: Option<StoreError>) -> Self {
+        Tries { open, ..Tries::default() }
+    }
+
+    /// Whether an earlier try may have been done.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Agrees to try again after a fault, or returns the error to end with.
     pub(super) fn after(&mut self, fault: Fault, links: &Links) -> Result<(), StoreError> {
-        if fault.kind == FaultKind::Lost {
-            links.distrust();
-        }
-        match fault.kind {
-            FaultKind::Lost if self.lost < 4 => self.lost += 1,
+        let Fault { error, kind } = fault;
+        match kind {
+            FaultKind::Lost => {
+                links.distrust();
+                if self.lost >= 4 {
+                    return Err(self.end(error));
+                }
+                self.lost += 1;
+                if !self.reads {
+                    self.open.get_or_insert(error);
+                }
+            }
             FaultKind::Collision if self.collisions < 5 => self.collisions += 1,
-            _ => return Err(fault.error),
+            _ => return Err(self.end(error)),
         }
         Ok(())
+    }
+
+    /// Returns the error to end with. One that promises that nothing was changed is not told of what may have been done.
+    pub(super) fn end(&mut self, error: StoreError) -> StoreError {
+        match (self.open.take(), error) {
+            (Some(StoreError::Io { place, reason }), StoreError::Busy { .. }) => {
+                let reason =
+                    format!("{reason}; since then the server could not be asked whether it was done");
+                StoreError::Io { place, reason }
+            }
+            (Some(StoreError::Io { place, reason }), StoreError::Full { .. }) => {
+                StoreError::Io { place, reason: format!("{reason}; then there was no room left") }
+            }
+            (Some(StoreError::Io { place, reason }), StoreError::Database { reason: then, .. }) => {
+                StoreError::Io { place, reason: format!("{reason}; then: {then}") }
+            }
+            (_, error) => error,
+        }
     }
 }
 
 /// Tries something that may be done twice, each time on a connection of its own. `$work` is
-/// `Result<Result<T, StoreError>, Fault>`: refusals of ours leave the connection in order, faults do not.
+/// `Result<Result<T, StoreError>, Fault>`: refusals of ours leave the connection in order, faults do not. `$again` tells
+/// it whether an earlier try may have been done; `reading` says that it changes nothing.
 macro_rules! attempt {
-    ($links:expr, |$link:ident| $work:expr) => {{
-        let mut tries = $crate::postgres::links::Tries::default();
+    (reading $links:expr, |$link:ident| $work:expr) => {
+        attempt!($links, $crate::postgres::links::Tries::reading(), |$link, _again| $work)
+    };
+    ($links:expr, |$link:ident| $work:expr) => {
+        attempt!($links, $crate::postgres::links::Tries::default(), |$link, _again| $work)
+    };
+    ($links:expr, |$link:ident, $again:ident| $work:expr) => {
+        attempt!($links, $crate::postgres::links::Tries::default(), |$link, $again| $work)
+    };
+    ($links:expr, $tries:expr, |$link:ident, $again:ident| $work:expr) => {{
+        let mut tries = $tries;
         loop {
             let mut $link = match $links.take().await {
                 Ok(link) => link,
-                Err(fault) => break Err(fault.error),
+                Err(fault) => break Err(tries.end(fault.error)),
             };
+            let $again = tries.is_open();
             match $work.await {
                 Ok(result) => {
                     $link.keep();

@@ -20,12 +20,13 @@ mod writing;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::runtime::Handle;
 use tokio::sync::OnceCell;
+use tokio::task::AbortHandle;
 use trunkline_message_tree::{Message, NodeId, Timestamp};
 
 use self::leases::Claims;
@@ -67,6 +68,8 @@ struct Inner {
     runtime: Handle,
     /// Who we are in the table of owners, once something was claimed.
     owner: OnceCell<String>,
+    /// What shows that it lives.
+    beating: OnceLock<AbortHandle>,
     claims: Arc<Claims>,
     name: String,
     lease_ttl: Duration,
@@ -108,6 +111,7 @@ impl PostgresStore {
             links,
             runtime,
             owner: OnceCell::new(),
+            beating: OnceLock::new(),
             claims: Arc::default(),
             name: options.name,
             lease_ttl: options.lease_ttl,
@@ -190,6 +194,7 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.waiting.close();
+        self.end_beats();
         let Some(owner) = self.owner.take() else { return };
         leases::forget(&owner);
         if !self.is_closed() {
@@ -266,7 +271,12 @@ impl SessionStore for PostgresStore {
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
         let (inner, session) = (Arc::clone(&self.inner), session.clone());
-        self.spawned(async move { inner.delete(&session).await }).await
+        self.spawned(async move { inner.delete(&session, None).await }).await
+    }
+
+    async fn delete_idle(&self, seen: &SessionInfo) -> Result<(), StoreError> {
+        let (inner, seen) = (Arc::clone(&self.inner), seen.clone());
+        self.spawned(async move { inner.delete(&seen.id, Some(&seen)).await }).await
     }
 
     async fn post(

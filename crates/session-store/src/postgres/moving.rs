@@ -44,11 +44,11 @@ pub(super) async fn move_in_steps(
         let mut step = Columns::default();
         let mut bytes = 0;
         for kept in &job.kept {
-            if bytes > 0 && bytes + kept.body.len() > BYTES {
+            if bytes > 0 && bytes + kept.size() > BYTES {
                 insert(link, &held.session, std::mem::take(&mut step)).await?;
                 bytes = 0;
             }
-            bytes += kept.body.len() + 256;
+            bytes += kept.size();
             step.push(&held.session, kept);
         }
         insert(link, &held.session, step).await?;
@@ -142,8 +142,8 @@ const MOVED: &str = "moved AS (
     UPDATE @sessions s SET records = w.records, consumed = w.consumed, nodes = w.nodes, head = w.head,
         updated_at = w.updated_at, bytes = w.bytes, digest = w.digest
     FROM wanted w
-    WHERE s.session = w.session AND s.complete AND s.token = w.token AND s.records = w.at_records
-        AND s.consumed = w.at_consumed AND s.digest = w.at_digest";
+    WHERE s.session = w.session AND s.complete AND s.token = w.token AND s.owner = w.owner AND s.claim = w.claim
+        AND s.records = w.at_records AND s.consumed = w.at_consumed AND s.digest = w.at_digest";
 
 const LETTERS_WAIT: &str = " AND w.consumed - w.at_consumed = (
     SELECT count(*) FROM given_letters g JOIN @letters l USING (session, letter)
@@ -161,6 +161,8 @@ const KEYS_ARE_NEW: &str = " AND NOT EXISTS (
 struct Moves {
     session: Vec<String>,
     token: Vec<i64>,
+    owner: Vec<String>,
+    claim: Vec<i64>,
     at_records: Vec<i64>,
     at_consumed: Vec<i64>,
     at_digest: Vec<Vec<u8>>,
@@ -173,12 +175,14 @@ struct Moves {
     digest: Vec<Vec<u8>>,
 }
 
-const MOVE_ARGUMENTS: usize = 12;
+const MOVE_ARGUMENTS: usize = 14;
 
 impl Moves {
     fn push(&mut self, held: &Held, base: Place, after: Place) {
         self.session.push(held.session.to_string());
-        self.token.push(stored(held.token));
+        self.token.push(stored(held.grant.token));
+        self.owner.push(held.grant.owner.clone());
+        self.claim.push(held.grant.claim);
         self.at_records.push(stored(base.tally.seq));
         self.at_consumed.push(stored(base.consumed));
         self.at_digest.push(base.tally.digest.as_bytes().to_vec());
@@ -194,6 +198,8 @@ impl Moves {
     fn bind(self, bind: Bind) -> Bind {
         bind.with(self.session)
             .with(self.token)
+            .with(self.owner)
+            .with(self.claim)
             .with(self.at_records)
             .with(self.at_consumed)
             .with(self.at_digest)
@@ -211,12 +217,13 @@ fn wanted(first: usize) -> String {
     let n = |offset: usize| first + offset;
     format!(
         "wanted AS (
-            SELECT * FROM unnest(${}::text[]::uuid[], ${}::bigint[], ${}::bigint[], ${}::bigint[], ${}::bytea[],
-                ${}::bigint[], ${}::bigint[], ${}::bigint[], ${}::bigint[], ${}::bigint[], ${}::bigint[], ${}::bytea[])
-            AS w (session, token, at_records, at_consumed, at_digest, records, consumed, nodes, head, updated_at, bytes,
+            SELECT * FROM unnest(${}::text[]::uuid[], ${}::bigint[], ${}::text[]::uuid[], ${}::bigint[], ${}::bigint[],
+                ${}::bigint[], ${}::bytea[], ${}::bigint[], ${}::bigint[], ${}::bigint[], ${}::bigint[], ${}::bigint[],
+                ${}::bigint[], ${}::bytea[])
+            AS w (session, token, owner, claim, at_records, at_consumed, at_digest, records, consumed, nodes, head, updated_at, bytes,
                 digest)
         )",
-        n(0), n(1), n(2), n(3), n(4), n(5), n(6), n(7), n(8), n(9), n(10), n(11)
+        n(0), n(1), n(2), n(3), n(4), n(5), n(6), n(7), n(8), n(9), n(10), n(11), n(12), n(13)
     )
 }
 

@@ -1,6 +1,6 @@
 //! What is read, and the small writes that need no lease.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sqlx::postgres::PgRow;
@@ -20,13 +20,13 @@ use crate::{
 const PAGE_BYTES: i64 = 8 * 1024 * 1024;
 
 impl Inner {
-    /// Runs a query that may be run again.
+    /// Runs a query that may be run again and changes nothing that matters.
     pub(super) async fn query(
         self: &Arc<Self>,
         sql: &str,
         bind: impl Fn() -> Bind,
     ) -> Result<Vec<PgRow>, StoreError> {
-        attempt!(self.links, |link| async { link.rows(sql, bind()).await.map(Ok) })
+        attempt!(reading self.links, |link| async { link.rows(sql, bind()).await.map(Ok) })
     }
 
     /// Returns the only row about a session.
@@ -175,12 +175,21 @@ impl Inner {
     }
 
     pub(super) async fn amend(self: &Arc<Self>, session: &SessionId, amend: Amend) -> Result<(), StoreError> {
-        let sql = "UPDATE @sessions SET title = coalesce($2, title), tags = coalesce($3, tags),
-                       archived = coalesce($4, archived)
+        // Whoever waited for another change of the row computes on what that one has left.
+        let sql = "UPDATE @sessions SET title = coalesce($2, title), archived = coalesce($4, archived), tags = ARRAY(
+                       SELECT tag FROM unnest(coalesce($3, tags)) AS tag WHERE tag <> ALL ($5::text[])
+                       UNION SELECT unnest($6::text[]))
                    WHERE session = $1::uuid AND complete RETURNING 1";
-        let tags: Option<Vec<&String>> = amend.tags.as_ref().map(|tags| tags.iter().collect());
-        let bind = || Bind::new().session(session).with(&amend.title).with(tags.clone()).with(amend.archived);
-        let found = self.query(sql, bind).await?;
+        let list = |tags: &BTreeSet<String>| tags.iter().cloned().collect::<Vec<String>>();
+        let tags = amend.tags.as_ref().map(list);
+        let (removed, added) = (list(&amend.remove_tags), list(&amend.add_tags));
+        let bind = || {
+            let bind =
+                Bind::new().session(session).with(&amend.title).with(tags.clone()).with(amend.archived);
+            bind.with(removed.clone()).with(added.clone())
+        };
+        let found =
+            attempt!(self.links, |link| async { link.rows(sql, bind()).await.map(Ok::<_, StoreError>) })?;
         found.first().map(drop).ok_or_else(|| unknown(session))
     }
 
@@ -201,7 +210,7 @@ impl Inner {
                    SELECT letters, pg_notify($5, session::text)::text FROM moved";
         let mut tries = Tries::once();
         loop {
-            let mut link = self.links.take_alive().await.map_err(|fault| fault.error)?;
+            let mut link = self.links.take_alive().await.map_err(|fault| tries.end(fault.error))?;
             let bind = Bind::new().session(session).with(stored(at.0)).with(kind).with(body);
             match link.rows(sql, bind.with(&self.channel)).await {
                 Ok(found) => {
@@ -298,10 +307,12 @@ impl Inner {
 
     pub(super) async fn activity(self: &Arc<Self>, session: &SessionId) -> Result<Activity, StoreError> {
         self.settle(session).await;
-        let sql = "SELECT records, letters, consumed FROM @sessions WHERE session = $1::uuid AND complete";
+        let sql =
+            "SELECT records, letters, consumed, token FROM @sessions WHERE session = $1::uuid AND complete";
         let row = self.row_of(session, sql).await?;
         let number = |column| get::<i64>(&row, column).map(rows::read).map_err(|reason| self.corrupt(reason));
-        Ok(Activity::new(number("records")?, number("letters")?, number("consumed")?))
+        let now = Activity::new(number("records")?, number("letters")?, number("consumed")?);
+        Ok(now.under(number("token")?))
     }
 }
 

@@ -15,7 +15,7 @@ use super::links::{Link, attempt};
 use super::moving::add_records;
 use super::rows::{self, Bind, Columns, SESSION, get, stored};
 use crate::tally::check_name;
-use crate::{ImportError, Kept, Restoring, SessionId, SessionInfo, StoreError};
+use crate::{ImportError, Kept, Letter, Restoring, SessionId, SessionInfo, StoreError};
 
 impl Inner {
     pub(super) async fn restore(
@@ -30,12 +30,13 @@ impl Inner {
         let following = Chunk::next(&mut restoring, &mut known)?;
         if following.kept.is_empty() {
             let (store, info) = (Arc::clone(self), restoring.info());
-            return Ok(self.spawned(async move { store.insert_whole(info, &chunk).await }).await?);
+            let letters = Letters::of(restoring.take_letters()?);
+            return Ok(self.spawned(async move { store.insert_whole(info, &chunk, &letters).await }).await?);
         }
         let importing = self.begin_import(&restoring.info()).await?;
         match import_chunks(&importing, &mut restoring, &mut known, chunk, following).await {
-            Ok(info) => {
-                importing.show(&info).await?;
+            Ok((info, letters)) => {
+                importing.show(&info, letters).await?;
                 Ok(info)
             }
             Err(error) => {
@@ -69,10 +70,10 @@ impl Inner {
         self: &Arc<Self>,
         info: SessionInfo,
         chunk: &Chunk,
+        letters: &Letters,
     ) -> Result<SessionInfo, StoreError> {
-        let mut again = false;
-        let inserted = attempt!(self.links, |link| {
-            insert_whole(&mut link, &self.channel, &info, chunk, std::mem::replace(&mut again, true))
+        let inserted = attempt!(self.links, |link, again| {
+            insert_whole(&mut link, &self.channel, &info, (chunk, letters), again)
         })?;
         match inserted {
             true => Ok(info),
@@ -103,14 +104,56 @@ async fn import_chunks(
     known: &mut BTreeMap<Vec<u8>, u64>,
     first: Chunk,
     second: Chunk,
-) -> Result<SessionInfo, ImportError> {
+) -> Result<(SessionInfo, Letters), ImportError> {
     importing.add(first).await?;
     let mut chunk = second;
     while !chunk.kept.is_empty() {
         importing.add(chunk).await?;
         chunk = Chunk::next(restoring, known)?;
     }
-    Ok(restoring.info())
+    Ok((restoring.info(), Letters::of(restoring.take_letters()?)))
+}
+
+/// The letters that a session comes with, as columns.
+#[derive(Default)]
+struct Letters {
+    letter: Vec<i64>,
+    at: Vec<i64>,
+    kind: Vec<String>,
+    body: Vec<String>,
+}
+
+impl Letters {
+    fn of(letters: Vec<Letter>) -> Self {
+        let mut columns = Letters::default();
+        for letter in letters {
+            columns.letter.push(stored(letter.id.0));
+            columns.at.push(stored(letter.at.0));
+            columns.kind.push(letter.kind);
+            columns.body.push(letter.body);
+        }
+        columns
+    }
+
+    /// The part of a statement that posts them to the session that `moved` names, with arguments from `$first` on.
+    fn posted(first: usize) -> String {
+        format!(
+            "posted AS (
+                 INSERT INTO @letters (session, letter, at, kind, body)
+                 SELECT session, letter, at, kind, body FROM moved, unnest(${}::bigint[], ${}::bigint[], ${}::text[],
+                     ${}::text[]) AS l (letter, at, kind, body)
+             )",
+            first,
+            first + 1,
+            first + 2,
+            first + 3
+        )
+    }
+
+    fn bind(&self, bind: Bind) -> Bind {
+        let bind = bind.with(self.letter.clone()).with(self.at.clone());
+        bind.with(self.kind.clone()).with(self.body.clone())
+    }
 }
 
 /// Some records of an import.
@@ -176,10 +219,12 @@ impl Importing {
         self.store.spawned(added).await
     }
 
-    async fn show(mut self, info: &SessionInfo) -> Result<(), StoreError> {
+    async fn show(mut self, info: &SessionInfo, letters: Letters) -> Result<(), StoreError> {
         let (store, import, info) = (Arc::clone(&self.store), Arc::clone(&self.import), info.clone());
         let channel = store.channel.clone();
-        let shown = async move { attempt!(store.links, |link| show(&mut link, &channel, &import, &info)) };
+        let shown = async move {
+            attempt!(store.links, |link| show(&mut link, &channel, &import, (&info, &letters)))
+        };
         self.store.spawned(shown).await?;
         self.shown = true;
         Ok(())
@@ -246,16 +291,18 @@ async fn insert_whole(
     link: &mut Link,
     channel: &str,
     info: &SessionInfo,
-    chunk: &Chunk,
+    (chunk, letters): (&Chunk, &Letters),
     again: bool,
 ) -> Result<Result<bool, StoreError>, Fault> {
     let mut query = format!(
         "WITH moved AS (
-             INSERT INTO @sessions ({ROW}, complete) VALUES ({VALUES}, true) ON CONFLICT DO NOTHING RETURNING session
-         )"
+             INSERT INTO @sessions ({ROW}, complete, letters) VALUES ({VALUES}, true, $14) ON CONFLICT DO NOTHING
+             RETURNING session
+         ), {}",
+        Letters::posted(15)
     );
-    let bind = bind_row(info, info.records).with(channel);
-    let bind = chunk.add_to(&info.id, &mut query, bind, 14);
+    let bind = bind_row(info, info.records).with(channel).with(letters.letter.len() as i64);
+    let bind = chunk.add_to(&info.id, &mut query, letters.bind(bind), 19);
     query += " SELECT pg_notify($13, session::text)::text FROM moved";
     let inserted = link.rows(&query, bind).await?;
     if !inserted.is_empty() || !again {
@@ -307,16 +354,21 @@ async fn show(
     link: &mut Link,
     channel: &str,
     import: &Import,
-    info: &SessionInfo,
+    (info, letters): (&SessionInfo, &Letters),
 ) -> Result<Result<(), StoreError>, Fault> {
     let sql = format!(
-        "UPDATE @sessions SET complete = true, owner = NULL, claim = NULL, updated_at = $4, head = $5, nodes = $6,
-             bytes = $7, digest = $8
-         WHERE {OURS} AND records = $9 RETURNING pg_notify($10, session::text)::text"
+        "WITH moved AS (
+             UPDATE @sessions SET complete = true, owner = NULL, claim = NULL, updated_at = $4, head = $5, nodes = $6,
+                 bytes = $7, digest = $8, letters = $11
+             WHERE {OURS} AND records = $9 RETURNING session
+         ), {}
+         SELECT pg_notify($10, session::text)::text FROM moved",
+        Letters::posted(12)
     );
     let bind = import.bind().with(stored(info.updated_at.0)).with(info.head.index() as i64);
     let bind = bind.with(stored(info.nodes)).with(stored(info.bytes)).with(info.digest.as_bytes().as_slice());
-    let bind = bind.with(stored(info.records)).with(channel);
+    let bind = bind.with(stored(info.records)).with(channel).with(letters.letter.len() as i64);
+    let bind = letters.bind(bind);
     if !link.rows(&sql, bind).await?.is_empty() {
         return Ok(Ok(()));
     }

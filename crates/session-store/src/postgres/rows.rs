@@ -7,6 +7,7 @@ use sqlx::{Arguments, Decode, Encode, Postgres, Row, Type};
 use trunkline_message_tree::{NodeId, Timestamp};
 
 use super::fault::Fault;
+use super::links::Link;
 use crate::cut::{self, Cut};
 use crate::record::{link_of, nodes_of};
 use crate::{Digest, InboxId, Kept, Letter, NoteKey, SessionId, SessionInfo, Spine, StoreError, Tally};
@@ -317,6 +318,14 @@ pub(super) struct Place {
 /// Returns where a session is.
 pub(super) fn place(row: &PgRow) -> Result<Place, String> {
     Ok(Place { tally: Tally::of(&info(row)?), consumed: read(get(row, "consumed")?) })
+}
+
+/// Waits until what is found in a session's row is as safe as if its commit had been answered; returns whether there is
+/// such a row. A commit that waits for a standby can be seen once its connection is cut, although no standby has it; what
+/// is written after it, to no effect, is acknowledged after it.
+pub(super) async fn flush_after(link: &mut Link, session: &SessionId) -> Result<bool, Fault> {
+    let sql = "UPDATE @sessions SET token = token WHERE session = $1::uuid RETURNING 1";
+    link.rows(sql, Bind::new().session(session)).await.map(|rows| !rows.is_empty())
 }
 
 /// Returns a letter.

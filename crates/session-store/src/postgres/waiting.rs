@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use sqlx::postgres::{PgListener, PgPoolOptions};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::Inner;
 use super::links::Links;
@@ -195,10 +196,18 @@ async fn connect(waiting: &Waiting) -> Option<PgListener> {
 /// Passes on what the server tells, until the connection breaks (`false`) or nobody waits any more (`true`).
 async fn hear(waiting: &Weak<Waiting>, mut listener: PgListener, idle: &mut bool) -> bool {
     let mut silent = 0;
+    let mut looked = Instant::now();
     loop {
         // A call that is given up takes nothing out of the stream that is not a whole message.
         let told = tokio::time::timeout(PING, listener.try_recv()).await;
         let Some(here) = waiting.upgrade() else { return true };
+        // Others may never cease to talk, so silence is not waited for.
+        if looked.elapsed() >= PING {
+            looked = Instant::now();
+            if here.ends(idle) {
+                return true;
+            }
+        }
         match told {
             Ok(Ok(Some(notification))) => {
                 silent = 0;
@@ -210,9 +219,6 @@ async fn hear(waiting: &Weak<Waiting>, mut listener: PgListener, idle: &mut bool
             Err(_) if silent >= 2 => return false,
             Err(_) => {
                 silent += 1;
-                if here.ends(idle) {
-                    return true;
-                }
                 ping(&here).await;
             }
         }

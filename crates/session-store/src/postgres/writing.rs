@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::fault::{Fault, FaultKind, same};
-use super::leases::{STANDING, Standing};
+use super::leases::{Grant, STANDING, Standing};
 use super::line::{Held, Job};
 use super::links::{Link, Tries, attempt};
 use super::moving::{BYTES, move_in_steps, move_sessions};
@@ -34,6 +34,8 @@ pub(super) struct Ready {
 struct Flight {
     held: Arc<Held>,
     jobs: Vec<Job>,
+    /// Why there was no answer when they were sent, if they were: they may all be written.
+    open: Option<StoreError>,
 }
 
 impl Flight {
@@ -67,7 +69,7 @@ impl Inner {
         let mut bytes = 0;
         while flights.len() < SESSIONS && bytes < BYTES {
             let Some(held) = ready.waiting.pop_front() else { break };
-            let flight = Flight { jobs: held.take(BYTES - bytes), held };
+            let flight = Flight { jobs: held.take(BYTES - bytes), held, open: None };
             bytes += flight.bytes();
             flights.push(flight);
         }
@@ -101,18 +103,18 @@ impl Inner {
                         flight.held.land_all(flight.jobs, &error);
                     }
                 }
-                Err(fault) => {
-                    if fault.kind == FaultKind::Lost {
-                        self.links.distrust();
-                    }
-                    failed.extend(together);
+                Err(Fault { error, kind: FaultKind::Lost }) => {
+                    self.links.distrust();
+                    let open = |flight| Flight { open: Some(same(&error)), ..flight };
+                    failed.extend(together.into_iter().map(open));
                 }
+                Err(_) => failed.extend(together),
             }
         }
         let mut away = None;
         for flight in failed {
             match &away {
-                Some(error) => flight.held.land_all(flight.jobs, error),
+                Some(error) => flight.held.land_all(flight.jobs, flight.open.as_ref().unwrap_or(error)),
                 None => away = self.write_alone(flight).await,
             }
         }
@@ -133,34 +135,45 @@ impl Inner {
 
     /// Writes the batches of one session one after the other; returns the error that will hit the others too.
     async fn write_alone(self: &Arc<Self>, flight: Flight) -> Option<StoreError> {
-        let Flight { held, jobs } = flight;
-        let mut landed = Vec::with_capacity(jobs.len());
+        let Flight { held, jobs, mut open } = flight;
+        let mut results = Vec::with_capacity(jobs.len());
         let mut away: Option<StoreError> = None;
-        for job in jobs {
-            let result = match &away {
+        while let Some((job, more)) = jobs.get(results.len()..).and_then(<[Job]>::split_first) {
+            let written = match &away {
                 Some(error) => Err(same(error)),
-                None => self.write_one(&held, &job).await,
+                None => self.write_one(&held, job, more, open.take()).await,
             };
-            if let Err(error @ (StoreError::Busy { .. } | StoreError::Io { .. })) = &result {
+            if let Err(error @ (StoreError::Busy { .. } | StoreError::Io { .. })) = &written {
                 away.get_or_insert_with(|| same(error));
             }
-            landed.push((job, result));
+            match written {
+                Ok((with_it, level)) => results.extend((0..=with_it).map(|_| Ok(level))),
+                Err(error) => results.push(Err(error)),
+            }
         }
-        held.land(landed);
+        held.land(jobs.into_iter().zip(results).collect());
         away
     }
 
-    async fn write_one(self: &Arc<Self>, held: &Held, job: &Job) -> Result<Durability, StoreError> {
-        let mut tries = Tries::default();
+    /// Writes a job. Returns also how many of those that follow it are found to be written with it: they may have been
+    /// sent together, and the answer was lost.
+    async fn write_one(
+        self: &Arc<Self>,
+        held: &Held,
+        job: &Job,
+        more: &[Job],
+        open: Option<StoreError>,
+    ) -> Result<(usize, Durability), StoreError> {
+        let mut tries = Tries::going_on(open);
         // A row that was moved by nobody we know of between two looks at it.
         let mut puzzles = 0;
         loop {
-            let mut link = self.links.take().await.map_err(|fault| fault.error)?;
-            match write_once(&mut link, &self.channel, held, job).await {
-                Ok(Verdict::Written) => {
-                    let level = level(&link, std::iter::once(job));
+            let mut link = self.links.take().await.map_err(|fault| tries.end(fault.error))?;
+            match write_once(&mut link, &self.channel, held, job, more).await {
+                Ok(Verdict::Written(with_it)) => {
+                    let level = level(&link, kept_jobs(job, more, with_it));
                     link.keep();
-                    return Ok(level);
+                    return Ok((with_it, level));
                 }
                 Ok(Verdict::Refused(error)) => {
                     link.keep();
@@ -170,25 +183,26 @@ impl Inner {
                     puzzles += 1;
                     link.keep();
                 }
-                Ok(Verdict::Puzzle) => return Err(StoreError::Busy { place: link.place().to_owned() }),
+                Ok(Verdict::Puzzle) => {
+                    return Err(tries.end(StoreError::Busy { place: link.place().to_owned() }));
+                }
                 Err(fault) => tries.after(fault, &self.links)?,
             }
         }
     }
 
     /// Reads where a session is, if the lease with that token still holds.
-    pub(super) async fn look_up(
-        self: &Arc<Self>,
-        session: &SessionId,
-        token: u64,
-    ) -> Result<Place, StoreError> {
-        let (store, session) = (Arc::clone(self), session.clone());
-        self.spawned(async move { attempt!(store.links, |link| look(&mut link, &session, token)) }).await
+    pub(super) async fn look_up(self: &Arc<Self>, held: &Held) -> Result<Place, StoreError> {
+        let (store, session) = (Arc::clone(self), held.session.clone());
+        let grant = held.grant.clone();
+        self.spawned(async move { attempt!(reading store.links, |link| look(&mut link, &session, &grant)) })
+            .await
     }
 }
 
 enum Verdict {
-    Written,
+    /// It is, and so are as many of those that follow it.
+    Written(usize),
     Refused(StoreError),
     /// Nothing speaks against it: it should have been written.
     Puzzle,
@@ -206,7 +220,17 @@ pub(super) fn flushed<'a>(mut jobs: impl Iterator<Item = &'a Job>) -> bool {
     jobs.any(|job| job.durability == Durability::Flushed)
 }
 
-async fn write_once(link: &mut Link, channel: &str, held: &Held, job: &Job) -> Result<Verdict, Fault> {
+fn kept_jobs<'a>(job: &'a Job, more: &'a [Job], with_it: usize) -> impl Iterator<Item = &'a Job> {
+    std::iter::once(job).chain(more.iter().take(with_it))
+}
+
+async fn write_once(
+    link: &mut Link,
+    channel: &str,
+    held: &Held,
+    job: &Job,
+    more: &[Job],
+) -> Result<Verdict, Fault> {
     if !job.is_doomed() {
         let jobs = std::slice::from_ref(job);
         let moved = match job.bytes > BYTES {
@@ -214,21 +238,28 @@ async fn write_once(link: &mut Link, channel: &str, held: &Held, job: &Job) -> R
             false => !move_sessions(link, channel, &[(held, jobs)]).await?.is_empty(),
         };
         if moved {
-            return Ok(Verdict::Written);
+            return Ok(Verdict::Written(0));
         }
     }
     // In the order in which the reference looks.
-    let place = match look(link, &held.session, held.token).await? {
+    let place = match look(link, &held.session, &held.grant).await? {
         Ok(place) => place,
         Err(error) => return Ok(Verdict::Refused(error)),
     };
-    if place == job.after && place != job.base {
-        return Ok(Verdict::Written);
-    }
     if place != job.base {
-        let (expected, actual) = (job.base.tally.position(), place.tally.position());
-        let session = held.session.clone();
-        return Ok(Verdict::Refused(StoreError::Conflict { session, expected, actual }));
+        // The digest of where a session is says all that was ever written: it cannot be there in another way.
+        let last = more.iter().rposition(|one| one.after == place).map(|index| index + 1);
+        let Some(with_it) = last.or((job.after == place).then_some(0)) else {
+            let (expected, actual) = (job.base.tally.position(), place.tally.position());
+            let session = held.session.clone();
+            return Ok(Verdict::Refused(StoreError::Conflict { session, expected, actual }));
+        };
+        if level(link, kept_jobs(job, more, with_it)) == Durability::Flushed
+            && !rows::flush_after(link, &held.session).await?
+        {
+            return Ok(Verdict::Refused(unknown(&held.session)));
+        }
+        return Ok(Verdict::Written(with_it));
     }
     if let Some(letter) = missing_letter(link, &held.session, &job.letters).await? {
         let session = held.session.clone();
@@ -241,7 +272,11 @@ async fn write_once(link: &mut Link, channel: &str, held: &Held, job: &Job) -> R
     })
 }
 
-async fn look(link: &mut Link, session: &SessionId, token: u64) -> Result<Result<Place, StoreError>, Fault> {
+async fn look(
+    link: &mut Link,
+    session: &SessionId,
+    grant: &Grant,
+) -> Result<Result<Place, StoreError>, Fault> {
     let query = format!(
         "SELECT {}, {STANDING} FROM @sessions s LEFT JOIN @owners o USING (owner)
          WHERE s.session = $1::uuid AND s.complete",
@@ -251,9 +286,10 @@ async fn look(link: &mut Link, session: &SessionId, token: u64) -> Result<Result
     let Some(row) = found.first() else { return Ok(Err(unknown(session))) };
     let corrupt = |reason| Fault::corrupt(link.place(), reason);
     let standing = Standing::of(row).map_err(corrupt)?;
-    if standing.token != token {
+    if !standing.is_under(grant) {
+        let (session, token) = (session.clone(), grant.token);
         let holder = standing.holder().and_then(|holder| holder.name);
-        return Ok(Err(StoreError::Fenced { session: session.clone(), token, holder }));
+        return Ok(Err(StoreError::Fenced { session, token, holder }));
     }
     rows::place(row).map(Ok).map_err(corrupt)
 }

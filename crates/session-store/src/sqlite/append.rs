@@ -11,6 +11,7 @@ use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments, AssertSqlSafe, Row, SqliteConnection};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use super::doubt;
 use super::fault::store_error;
 use super::leases::{Held, Tip};
 use super::line::{Buffered, Seat};
@@ -128,9 +129,14 @@ async fn fast(seat: &mut Seat, group: Vec<Append>) {
         }
         return;
     };
-    seat.discard().await;
+    seat.failed(&error).await;
+    // Once for all: where that fails, each of them would wait as long again.
+    let settled = seat.settle(level).await;
     for append in group {
         match &error {
+            StoreError::Io { place, reason } if settled.is_err() => {
+                append.finish(Err(StoreError::Io { place: place.clone(), reason: reason.clone() }));
+            }
             // Each of them would wait as long again, and all others with it.
             StoreError::Busy { place } => append.finish(Err(StoreError::Busy { place: place.clone() })),
             // One of them is not where it should be, or the disk refuses: each hears its own reason.
@@ -232,10 +238,15 @@ fn insert_sql(records: usize, guarded: bool) -> String {
         let comma = if place == 0 { "" } else { ", " };
         let session =
             if guarded { "(SELECT session FROM sessions WHERE session = ? AND digest = ?)" } else { "?" };
-        let back = records - 1 - place;
+        // Where the greatest number is taken already, SQLite picks some: then none of those before the last is there,
+        // which the table refuses.
+        let body = match records - 1 - place {
+            0 => "last_insert_rowid()".to_owned(),
+            back => format!("(SELECT body FROM bodies WHERE body = last_insert_rowid() - {back})"),
+        };
         let rest = if guarded { "?, ?, ?, NULL, NULL, NULL" } else { "?, ?, ?, ?, ?, ?" };
         // Writing to a string cannot fail.
-        let _ = write!(sql, "{comma}({session}, ?, ?, ?, ?, ?, last_insert_rowid() - {back}, {rest}, NULL)");
+        let _ = write!(sql, "{comma}({session}, ?, ?, ?, ?, ?, {body}, {rest}, NULL)");
     }
     sql
 }
@@ -304,6 +315,9 @@ async fn check_and_write(
         What::Chained { before, after, kept } if before.digest == found.digest => (kept, *after),
         // An attempt before this one was kept although it was said to have failed.
         What::Chained { after, kept, .. } if after.digest == found.digest && !kept.is_empty() => {
+            if append.level == Durability::Flushed {
+                doubt::flush(connection, path).await?;
+            }
             return Ok(found);
         }
         What::Chained { before, .. } => {
@@ -352,6 +366,16 @@ pub(super) async fn write_records(
     kept: &[Kept],
 ) -> Result<(), StoreError> {
     let fault = |error| store_error(path, error);
+    let newest: Option<i64> = sqlx::query_scalar("SELECT max(body) FROM bodies")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(fault)?;
+    let left = i64::MAX.saturating_sub(newest.unwrap_or_default());
+    if left < kept.len() as i64 {
+        let reason =
+            format!("{left} numbers are left for bodies, and nothing can be added; export its sessions");
+        return Err(StoreError::Corrupt { place: path.display().to_string(), reason });
+    }
     let mut rest = kept;
     while !rest.is_empty() {
         // As many as one statement takes, up to the first that has to be cut.
@@ -419,7 +443,11 @@ async fn write_cuts(
         let query = "INSERT INTO cuts (body, place, part) SELECT ?, ?, part FROM parts WHERE digest = ?";
         let query = sqlx::query(query).bind(body).bind(*place as i64);
         let query = query.bind(Digest::of(part.as_bytes()).as_bytes().to_vec());
-        query.execute(&mut *connection).await.map_err(fault)?;
+        let done = query.execute(&mut *connection).await.map_err(fault)?;
+        if done.rows_affected() != 1 {
+            let reason = format!("a part of record {} cannot be found after it was written", kept.seq);
+            return Err(StoreError::Corrupt { place: path.display().to_string(), reason });
+        }
     }
     Ok(())
 }

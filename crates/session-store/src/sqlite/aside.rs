@@ -4,7 +4,7 @@
 //! a database that can be opened. Nothing here is ever removed by us.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::fault::io_error;
@@ -32,7 +32,7 @@ pub(super) fn named(database: &Path, number: u64, ending: &str) -> PathBuf {
 }
 
 /// Copies a part of a file, with the first `head` bytes of it before that, and waits until the copy is on the disk.
-pub(super) fn copy_part(from: &Path, head: u64, part: (u64, u64), to: &Path) -> Result<(), StoreError> {
+fn copy_part(from: &Path, head: u64, part: (u64, u64), to: &Path) -> Result<(), StoreError> {
     let copy = || -> io::Result<()> {
         let mut source = File::open(from)?;
         let mut target = private_file().create_new(true).open(to)?;
@@ -49,6 +49,53 @@ pub(super) fn copy_part(from: &Path, head: u64, part: (u64, u64), to: &Path) -> 
         let _ = fs::remove_file(to);
         io_error(to, &error)
     })
+}
+
+/// Copies a part of a database's log, with the first `head` bytes of it before that, under a number of its own, and returns
+/// the copy; an equal one if there is one already.
+pub(super) fn keep_part(
+    database: &Path,
+    log: &Path,
+    head: u64,
+    part: (u64, u64),
+) -> Result<PathBuf, StoreError> {
+    let free = free_number(database);
+    for number in 1..free {
+        let kept = named(database, number, "-wal");
+        // One that cannot be compared is another one.
+        if is_part(log, head, part, &kept).unwrap_or(false) {
+            return Ok(kept);
+        }
+    }
+    let to = named(database, free, "-wal");
+    copy_part(log, head, part, &to)?;
+    Ok(to)
+}
+
+/// Returns whether a file is a copy of such a part.
+fn is_part(from: &Path, head: u64, (start, end): (u64, u64), copy: &Path) -> io::Result<bool> {
+    let head = head.min(start);
+    let mut copy = BufReader::new(File::open(copy)?);
+    if copy.get_ref().metadata()?.len() != head + (end - start) {
+        return Ok(false);
+    }
+    let mut source = File::open(from)?;
+    let first = BufReader::new(Read::by_ref(&mut source).take(head));
+    if !are_equal(first, Read::by_ref(&mut copy).take(head))? {
+        return Ok(false);
+    }
+    source.seek(SeekFrom::Start(start))?;
+    are_equal(BufReader::new(source.take(end - start)), copy)
+}
+
+fn are_equal(one: impl BufRead, other: impl BufRead) -> io::Result<bool> {
+    let mut other = other.bytes();
+    for byte in one.bytes() {
+        if other.next().transpose()? != Some(byte?) {
+            return Ok(false);
+        }
+    }
+    Ok(other.next().is_none())
 }
 
 /// Waits until the names in the folder of a file are on the disk.

@@ -16,11 +16,12 @@ use sqlx::SqliteConnection;
 
 use super::append::What;
 use super::aside::sync_folder;
+use super::ended::{Ended, Ending};
 use super::fault::{io_error, store_error};
 use super::line::Line;
 use super::rows::{get, read, stored};
 use super::{presence, promises};
-use crate::{Batch, Claim, Durability, Holder, SessionId, StoreError, Tally};
+use crate::{Batch, Claim, Holder, SessionId, StoreError, Tally};
 
 /// How often a name is chosen anew because somebody tidied the file away in the moment of its making.
 const TRIES: usize = 8;
@@ -34,6 +35,8 @@ pub(super) struct Owner {
     /// The sessions that are held through this handle, with the tokens of their newest leases.
     held: Mutex<HashMap<i64, u64>>,
     places: Mutex<Places>,
+    /// What the one who writes has still to write down.
+    pub(super) ended: Arc<Ended>,
 }
 
 /// The places for promises in the owner's file.
@@ -92,7 +95,13 @@ impl Owner {
     /// Returns the owner of a store whose database's path leads through no link.
     pub(super) fn of(database: &Path) -> Self {
         let folder = presence::folder(database);
-        Owner { folder, name: Mutex::default(), held: Mutex::default(), places: Mutex::default() }
+        Owner {
+            folder,
+            name: Mutex::default(),
+            held: Mutex::default(),
+            places: Mutex::default(),
+            ended: Arc::default(),
+        }
     }
 
     /// Returns its name if it has one already.
@@ -203,15 +212,21 @@ impl Owner {
     }
 }
 
+/// A lease that a row speaks of, once that is committed.
+pub(super) struct Claimed {
+    key: i64,
+    token: u64,
+    tally: Tally,
+}
+
 /// Takes the lease of a session, in a transaction.
 pub(super) async fn claim(
     connection: &mut SqliteConnection,
     path: &Path,
-    owner: Arc<Owner>,
-    line: Weak<Line>,
+    owner: &Owner,
     session: &SessionId,
     claim: Claim,
-) -> Result<Held, StoreError> {
+) -> Result<Claimed, StoreError> {
     let fault = |error| store_error(path, error);
     let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
     let query = sqlx::query("SELECT * FROM sessions WHERE id = ? AND whole").bind(session.as_str());
@@ -224,14 +239,12 @@ pub(super) async fn claim(
         return Err(StoreError::Locked { session: session.clone(), holder });
     }
     let tally = Tally::of(&super::rows::info(&row).map_err(corrupt)?);
-    let token = read(get(&row, "token").map_err(corrupt)?) + 1;
+    let token = read(get(&row, "token").map_err(corrupt)?).checked_add(1);
+    let token = token.ok_or_else(|| corrupt(format!("session {session}: no token is left")))?;
     let query = sqlx::query("UPDATE sessions SET token = ?, owner = ? WHERE session = ?");
     let query = query.bind(stored(token)).bind(owner.name()?).bind(key);
     query.execute(connection).await.map_err(fault)?;
-    open(&owner.held).insert(key, token);
-    let state = Mutex::new(State { tip: Tip::Known(tally), lost: None });
-    let place = owner.place();
-    Ok(Held { key, token, session: session.clone(), owner, line, state, place })
+    Ok(Claimed { key, token, tally })
 }
 
 /// Returns who holds the session of a row and is alive.
@@ -252,6 +265,17 @@ pub(super) fn holder(
 pub(super) fn name_of(owner: &str) -> Option<String> {
     let process: u32 = owner.split('-').next()?.parse().ok()?;
     Some(format!("process {process}"))
+}
+
+impl Claimed {
+    /// Holds it. Only after its commit: what was rolled back would free what somebody else has.
+    pub(super) fn held(self, owner: Arc<Owner>, line: Weak<Line>, session: SessionId) -> Held {
+        let Claimed { key, token, tally } = self;
+        open(&owner.held).insert(key, token);
+        let state = Mutex::new(State { tip: Tip::Known(tally), lost: None });
+        let place = owner.place();
+        Held { key, token, session, owner, line, state, place }
+    }
 }
 
 impl Held {
@@ -332,16 +356,9 @@ impl Drop for Held {
             }
         }
         open(&self.owner.places).free.push(self.place);
-        let (key, token) = (self.key, self.token);
-        if let Some(line) = self.line.upgrade() {
-            line.write_later(Durability::Committed, move |connection, path| {
-                Box::pin(async move {
-                    let query =
-                        sqlx::query("UPDATE sessions SET owner = NULL WHERE session = ? AND token = ?");
-                    let query = query.bind(key).bind(stored(token));
-                    query.execute(connection).await.map(drop).map_err(|error| store_error(path, error))
-                })
-            });
+        if let (Some(line), Some(owner)) = (self.line.upgrade(), self.owner.given()) {
+            self.owner.ended.add(Ending::Lease { key: self.key, token: self.token, owner });
+            line.nudge();
         }
     }
 }

@@ -15,6 +15,8 @@ use sqlx::{Connection, SqliteConnection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::append::{self, Append};
+use super::doubt::{self, Doubt};
+use super::ended::Ended;
 use super::fault::store_error;
 use super::opening::Open;
 use super::presence::Presence;
@@ -67,24 +69,29 @@ pub(super) struct Seat {
     connection: Option<SqliteConnection>,
     /// What the connection's commits survive.
     level: Durability,
+    /// Whether something has failed since all that was written was on the disk for sure.
+    doubt: Option<Doubt>,
     pub(super) bell: Arc<Bell>,
+    ended: Arc<Ended>,
     /// Others see that the database is open as long as it may be written here.
     _presence: Arc<Presence>,
 }
 
 impl Line {
     /// Starts the task with an open connection that flushes; it makes others like it.
-    pub(super) fn start(open: Open, bell: Arc<Bell>) -> Self {
-        let Open { path, options, first, presence, opened } = open;
+    pub(super) fn start(open: Open, bell: Arc<Bell>, ended: Arc<Ended>) -> Self {
+        let Open { path, file, options, first, presence, opened, doubt } = open;
         let (sender, jobs) = mpsc::unbounded_channel();
         let seat = Seat {
             path: path.clone(),
-            file: FileId::of(&path),
+            file,
             read_only: opened.read_only.is_some(),
             options,
             connection: Some(first),
             level: Durability::Flushed,
+            doubt,
             bell,
+            ended,
             _presence: presence,
         };
         tokio::spawn(serve(seat, jobs));
@@ -133,33 +140,36 @@ impl Line {
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut SqliteConnection, &'a Path) -> Work<'a, T> + Send + 'static,
     {
+        self.write_and(level, work, |written| written).await
+    }
+
+    /// The same, and does something with what was written, after it was committed and before anything else is written
+    /// here. What stands for a row is made so: made before, it would undo what was never done.
+    pub(super) async fn write_and<T, U, F>(
+        &self,
+        level: Durability,
+        work: F,
+        then: impl FnOnce(T) -> U + Send + 'static,
+    ) -> Result<U, StoreError>
+    where
+        T: Send + 'static,
+        U: Send + 'static,
+        F: for<'a> FnOnce(&'a mut SqliteConnection, &'a Path) -> Work<'a, T> + Send + 'static,
+    {
         self.errand(move |seat| {
             Box::pin(async move {
                 let path = seat.path.clone();
                 let connection = seat.begin(level).await?;
                 let result = work(connection, &path).await;
-                seat.end(result).await
+                seat.end(result).await.map(then)
             })
         })
         .await
     }
 
-    /// Hands in something that nobody waits for.
-    pub(super) fn write_later<F>(&self, level: Durability, work: F)
-    where
-        F: for<'a> FnOnce(&'a mut SqliteConnection, &'a Path) -> Work<'a, ()> + Send + 'static,
-    {
-        let errand: Errand = Box::new(move |seat| {
-            Box::pin(async move {
-                let path = seat.path.clone();
-                if let Ok(connection) = seat.begin(level).await {
-                    let result = work(connection, &path).await;
-                    // Nobody is there to be told.
-                    let _ = seat.end(result).await;
-                }
-            })
-        });
-        let _ = self.jobs.send(Job::Errand(errand));
+    /// Makes sure that what has [ended](Ended) is looked at soon.
+    pub(super) fn nudge(&self) {
+        let _ = self.jobs.send(Job::Errand(Box::new(|_| Box::pin(async {}))));
     }
 
     /// Changes how large the database may become, with a new connection.
@@ -232,6 +242,14 @@ impl Seat {
                 SqliteConnection::connect_with(&self.options).await.map_err(fault)?
             }
         };
+        if let Some(found) = &self.doubt {
+            if let Err(error) = doubt::settle(&mut connection, &self.path, found).await {
+                // It is gone whether it says so or not.
+                let _ = connection.close().await;
+                return Err(error);
+            }
+            self.doubt = None;
+        }
         // SQLite does not buffer; what is only buffered needs no more than a commit.
         let level = level.max(Durability::Committed);
         if level != self.level {
@@ -252,8 +270,9 @@ impl Seat {
         match sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await {
             Ok(_) => {}
             Err(error) => {
-                self.discard().await;
-                return Err(store_error(&path, error));
+                let fault = store_error(&path, error);
+                self.failed(&fault).await;
+                return Err(fault);
             }
         }
         self.connection.as_mut().ok_or_else(|| StoreError::Database {
@@ -264,21 +283,57 @@ impl Seat {
 
     /// Commits what succeeded and rolls back what did not.
     pub(super) async fn end<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(error) = &result {
+            doubt::after(error, &mut self.doubt);
+        }
         let statement = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
         let Some(connection) = &mut self.connection else { return result };
-        match sqlx::query(statement).execute(connection).await {
+        match sqlx::query(statement).execute(&mut *connection).await {
             Ok(_) => {
-                if result.is_ok() {
-                    self.bell.ring();
+                match &result {
+                    Ok(_) => self.bell.ring(),
+                    Err(error) if doubt::is_there(error) && self.level == Durability::Flushed => {
+                        if let Err(error) = doubt::flush(connection, &self.path).await {
+                            self.failed(&error).await;
+                            return Err(error);
+                        }
+                    }
+                    Err(_) => {}
                 }
                 result
             }
             Err(error) => {
                 let fault = store_error(&self.path, error);
-                self.discard().await;
+                self.failed(&fault).await;
                 // A failed rollback says nothing new: the transaction is gone, with its connection if not before.
                 Err(result.err().unwrap_or(fault))
             }
+        }
+    }
+
+    /// Makes sure of what was written before, if that is in doubt.
+    pub(super) async fn settle(&mut self, level: Durability) -> Result<(), StoreError> {
+        if self.doubt.is_some() { self.connection(level).await.map(drop) } else { Ok(()) }
+    }
+
+    /// Throws the connection away after a fault.
+    pub(super) async fn failed(&mut self, error: &StoreError) {
+        doubt::after(error, &mut self.doubt);
+        self.discard().await;
+    }
+
+    /// Writes down what has ended. Nobody is there to be told where that fails; it is tried again.
+    async fn write_ended(&mut self) {
+        let (ended, path) = (Arc::clone(&self.ended), self.path.clone());
+        while let Some(ending) = ended.next() {
+            let result = match self.begin(Durability::Committed).await {
+                Ok(connection) => {
+                    let result = ending.write(connection, &path).await;
+                    self.end(result).await
+                }
+                Err(error) => Err(error),
+            };
+            ended.tried(ending, &result);
         }
     }
 
@@ -297,7 +352,13 @@ async fn serve(mut seat: Seat, mut jobs: mpsc::UnboundedReceiver<Job>) {
     loop {
         let job = match put_back.take() {
             Some(job) => Some(job),
-            None => jobs.recv().await,
+            None => match seat.ended.wait() {
+                Some(wait) => match tokio::time::timeout(wait, jobs.recv()).await {
+                    Ok(job) => job,
+                    Err(_) => Some(Job::Errand(Box::new(|_| Box::pin(async {})))),
+                },
+                None => jobs.recv().await,
+            },
         };
         match job {
             Some(Job::Append(first)) => {
@@ -325,6 +386,8 @@ async fn serve(mut seat: Seat, mut jobs: mpsc::UnboundedReceiver<Job>) {
             Some(Job::Errand(errand)) => errand(&mut seat).await,
             Some(Job::Close(done)) => {
                 seat.discard().await;
+                // Whoever opens the database next finds nobody there.
+                drop(seat);
                 let _ = done.send(());
                 return;
             }
@@ -333,26 +396,27 @@ async fn serve(mut seat: Seat, mut jobs: mpsc::UnboundedReceiver<Job>) {
                 return;
             }
         }
+        seat.write_ended().await;
     }
 }
 
 /// What tells one file from another of the same name; nothing where the platform does not say.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-struct FileId {
+pub(super) struct FileId {
     device: u64,
     number: u64,
 }
 
 impl FileId {
     #[cfg(unix)]
-    fn of(path: &Path) -> Option<Self> {
+    pub(super) fn of(path: &Path) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
         let found = std::fs::metadata(path).ok()?;
         Some(FileId { device: found.dev(), number: found.ino() })
     }
 
     #[cfg(not(unix))]
-    fn of(_: &Path) -> Option<Self> {
+    pub(super) fn of(_: &Path) -> Option<Self> {
         None
     }
 }

@@ -47,13 +47,15 @@ pub(super) async fn from_1(connection: &mut SqliteConnection, path: &Path) -> Re
     let fault = |error| store_error(path, error);
     sqlx::raw_sql(COPY_1).execute(&mut *connection).await.map_err(fault)?;
     let sessions =
-        sqlx::query("SELECT session, id FROM sessions").fetch_all(&mut *connection).await.map_err(fault)?;
+        sqlx::query("SELECT session, id, created_at FROM sessions").fetch_all(&mut *connection).await;
+    let sessions = sessions.map_err(fault)?;
     for row in sessions {
         let key: i64 = row.try_get(0).map_err(fault)?;
         let id: String = row.try_get(1).map_err(fault)?;
         let corrupt = |reason: String| StoreError::Corrupt { place: path.display().to_string(), reason };
         let id = SessionId::parse(&id).map_err(|error| corrupt(error.to_string()))?;
-        chain(connection, path, key, &id).await?;
+        let created_at: i64 = row.try_get(2).map_err(fault)?;
+        chain(connection, path, key, Tally::new(&id, Timestamp(rows::read(created_at))), &id).await?;
     }
     sqlx::raw_sql(DROP_1).execute(&mut *connection).await.map_err(fault)?;
     Ok(())
@@ -64,13 +66,13 @@ async fn chain(
     connection: &mut SqliteConnection,
     path: &Path,
     key: i64,
+    mut tally: Tally,
     id: &SessionId,
 ) -> Result<(), StoreError> {
     let fault = |error| store_error(path, error);
     let query = "SELECT seq, kind, node, parent, at, layer, name, body, json
                  FROM records_1 LEFT JOIN bodies_1 USING (body)
                  WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?";
-    let mut tally = Tally::new(id, Timestamp(0));
     loop {
         let page = sqlx::query(query).bind(key).bind(stored(tally.seq)).bind(PAGE);
         let page = page.fetch_all(&mut *connection).await.map_err(fault)?;
@@ -84,10 +86,7 @@ async fn chain(
             let body: i64 = get(row, "body").map_err(bad)?;
             let kept = Kept::chained(seq, spine, json, tally.digest);
             // A chain must not prove what was damaged before it was made.
-            tally.add_kept(id, &kept).map_err(|error| match error {
-                StoreError::Body { reason, .. } => bad(reason.to_owned()),
-                error => error,
-            })?;
+            tally.add_kept(id, &kept)?;
             let row = RecordRow::of(&kept);
             sqlx::query(
                 "INSERT INTO records (session, seq, kind, node, parent, at, body, digest, layer, name)
@@ -108,9 +107,10 @@ async fn chain(
             .map_err(fault)?;
         }
     }
-    let query = "UPDATE sessions SET bytes = ?, digest = ? WHERE session = ? RETURNING records, nodes, head";
-    let query =
-        sqlx::query(query).bind(stored(tally.bytes)).bind(tally.digest.as_bytes().as_slice()).bind(key);
+    let query = "UPDATE sessions SET bytes = ?, digest = ?, updated_at = ? WHERE session = ?
+                 RETURNING records, nodes, head";
+    let query = sqlx::query(query).bind(stored(tally.bytes)).bind(tally.digest.as_bytes().as_slice());
+    let query = query.bind(stored(tally.updated_at.0)).bind(key);
     let row = query.fetch_one(&mut *connection).await.map_err(fault)?;
     let (records, nodes): (i64, i64) = (row.try_get(0).map_err(fault)?, row.try_get(1).map_err(fault)?);
     let head: i64 = row.try_get(2).map_err(fault)?;

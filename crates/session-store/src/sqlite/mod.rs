@@ -6,6 +6,8 @@
 mod append;
 mod aside;
 pub mod doctor;
+mod doubt;
+mod ended;
 mod fault;
 mod leases;
 mod line;
@@ -42,6 +44,9 @@ use crate::{SessionId, SessionInfo, StoreError};
 /// How long we wait for other processes before we say that the database is busy.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How many read at once.
+const READERS: u32 = 3;
+
 /// Sessions in one SQLite database, shared between processes.
 ///
 /// Needs a tokio runtime, the one that opened it. Beside the database lie its write-ahead log (`-wal`, `-shm`) and the
@@ -51,6 +56,8 @@ pub struct SqliteStore {
     path: PathBuf,
     line: Arc<Line>,
     readers: SqlitePool,
+    /// For what is cut out of the bodies that a reader is at: it waits for these with its own connection in its hand.
+    part_readers: SqlitePool,
     owner: Arc<Owner>,
     bell: Arc<Bell>,
     watch: Watch,
@@ -92,8 +99,9 @@ impl SqliteStore {
     /// Opens a database and makes it if it does not exist, readable for its owner only.
     ///
     /// An older database is brought to the current schema. What a cut-off write has left in the write-ahead log is set
-    /// aside; [`opened`](SqliteStore::opened) tells of it, and of acknowledged records that are missing. Nothing else is
-    /// repaired: what is damaged is reported when it is read, and [`doctor`] mends it.
+    /// aside; [`opened`](SqliteStore::opened) tells of it, and of acknowledged records that are missing. If they may stand
+    /// in a part of the log that cannot be read, the database is not opened. Nothing else is repaired: what is damaged is
+    /// reported when it is read, and [`doctor`] mends it.
     ///
     /// Where nothing can be written the database can still be read, if it was closed before it came there.
     ///
@@ -124,22 +132,28 @@ impl SqliteStore {
         if let Some(pages) = wanted.checkpoint_pages {
             options = options.pragma("wal_autocheckpoint", pages.to_string());
         }
-        let open = opening::open(path.as_ref(), options).await?;
+        let mut open = opening::open(path.as_ref(), options).await?;
         let (path, opened, presence) =
             (open.path.clone(), Arc::clone(&open.opened), Arc::clone(&open.presence));
+        open.options = presence.kept_by(open.options);
+        presence.kept_by_open(&mut open.first).await.map_err(|error| store_error(&path, error))?;
         let reading = open.options.clone().pragma("query_only", "ON");
-        let readers = SqlitePoolOptions::new()
-            .max_connections(3)
-            // A connection is a thread: whoever does not read has none.
-            .min_connections(0)
-            .idle_timeout(Duration::from_secs(30))
-            .test_before_acquire(false)
-            .connect_lazy_with(reading.clone());
+        let pool = || {
+            SqlitePoolOptions::new()
+                .max_connections(READERS)
+                // A connection is a thread: whoever does not read has none.
+                .min_connections(0)
+                .idle_timeout(Duration::from_secs(30))
+                .test_before_acquire(false)
+        };
+        let readers = pool().connect_lazy_with(reading.clone());
+        // Parts are large, so few of them are read ahead.
+        let part_readers = pool().connect_lazy_with(reading.clone().row_buffer_size(2));
         let bell = Arc::new(Bell::default());
-        let line = Arc::new(Line::start(open, Arc::clone(&bell)));
-        let watch = Watch::new(reading, Arc::clone(&bell));
         let owner = Arc::new(Owner::of(&path));
-        Ok(SqliteStore { path, line, readers, owner, bell, watch, opened, _presence: presence })
+        let line = Arc::new(Line::start(open, Arc::clone(&bell), Arc::clone(&owner.ended)));
+        let watch = Watch::new(reading, Arc::clone(&bell));
+        Ok(SqliteStore { path, line, readers, part_readers, owner, bell, watch, opened, _presence: presence })
     }
 
     /// Returns where the database is, without links.
@@ -169,6 +183,7 @@ impl SqliteStore {
     /// Dropping the store is safe too; this also moves the write-ahead log into the database if nobody else has it open.
     pub async fn close(self) {
         self.readers.close().await;
+        self.part_readers.close().await;
         self.watch.close().await;
         if let Some(owner) = self.owner.given() {
             let free = self.line.write(crate::Durability::Committed, move |connection, path| {

@@ -13,42 +13,71 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, SqliteConnection};
 
 use super::doctor::{Finding, Remedy, Severity};
+use super::doubt::Doubt;
 use super::fault::{io_error, store_error};
+use super::line::FileId;
 use super::presence::{self, Presence, can_write};
 use super::wal::{self, Ignored, IgnoredKind};
-use super::{Opened, PATIENCE, aside, doctor, leases, promises, schema};
+use super::{Opened, PATIENCE, aside, doctor, doubt, leases, promises, schema};
 use crate::StoreError;
 
 /// An open database.
 pub(super) struct Open {
     pub(super) path: PathBuf,
+    /// Which file it is, seen while nobody could replace it.
+    pub(super) file: Option<FileId>,
     pub(super) options: SqliteConnectOptions,
     pub(super) first: SqliteConnection,
     pub(super) presence: Arc<Presence>,
     pub(super) opened: Arc<Opened>,
+    /// Whether it is not known what of its write-ahead log is on the disk.
+    pub(super) doubt: Option<Doubt>,
 }
 
 /// Opens a database and brings it to the current schema.
-pub(super) async fn open(path: &Path, mut options: SqliteConnectOptions) -> Result<Open, StoreError> {
+pub(super) async fn open(path: &Path, options: SqliteConnectOptions) -> Result<Open, StoreError> {
+    let mut before = Opened::default();
+    loop {
+        let open = attempt(path, options.clone(), std::mem::take(&mut before)).await?;
+        if FileId::of(&open.path) == open.file {
+            return Ok(open);
+        }
+        // Whoever lets others in has no lock for a moment, and somebody used it to mend the database: the connection is one
+        // to the old file.
+        before = Opened { read_only: None, ..Opened::clone(&open.opened) };
+        // Not closed: SQLite would remove the log of that name, and by now it is somebody else's.
+        std::mem::forget(open.first);
+    }
+}
+
+async fn attempt(
+    path: &Path,
+    mut options: SqliteConnectOptions,
+    mut opened: Opened,
+) -> Result<Open, StoreError> {
     let (path, made) = leases::private_database(path)?;
     let was_open_before = presence::was_entered(&path);
     options = options.filename(&path);
     let mut presence = Presence::enter(&path).await?;
-    let mut opened = Opened::default();
+    // Whoever closes a database leaves no log.
+    let mut doubt = (presence.is_alone() && has_log(&path)).then_some(Doubt::Inherited);
     if presence.is_alone() {
         let set_aside = doctor::finish(&path)?;
-        if !set_aside.is_empty() {
+        let mended = !set_aside.is_empty();
+        if mended {
             opened.findings.push(Finding::notice("a mending that was cut off was ended"));
             opened.set_aside.extend(set_aside);
-        } else if made {
-            promises::forget(&path);
-        } else if was_open_before && fs::metadata(&path).is_ok_and(|found| found.len() == 0) {
+        } else if !made && was_open_before && fs::metadata(&path).is_ok_and(|found| found.len() == 0) {
             let what = "the file is empty and becomes a new database: it was cut off, or its making was";
             opened.findings.push(Finding::notice(what));
         }
-        look(&path, &mut opened)?;
+        look(&path, &mut opened).await?;
+        if made && !mended && !has_log(&path) {
+            promises::forget(&path);
+        }
         tidy(&path);
     }
+    let file = FileId::of(&path);
     let (mut first, migrated_from) = match prepared(&path, &options).await {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -57,32 +86,35 @@ pub(super) async fn open(path: &Path, mut options: SqliteConnectOptions) -> Resu
             (first, None)
         }
     };
-    opened.migrated_from = migrated_from;
+    opened.migrated_from = migrated_from.or(opened.migrated_from);
     if opened.read_only.is_none() {
         let files = ["", "-wal", "-shm"].map(|ending| aside::beside(&path, ending));
         let locked = files.iter().find(|file| file.exists() && !can_write(file));
         opened.read_only = locked.map(|file| format!("{} may not be written", file.display()));
     }
     if presence.is_alone() && opened.read_only.is_none() {
-        if !opened.set_aside.is_empty() {
-            // It was copied; left where it is, it would be found again.
-            sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-                .execute(&mut first)
-                .await
-                .map_err(|error| store_error(&path, error))?;
-        }
         for left in promises::left(&path) {
-            let broken = promises::broken(&mut first, &left).await;
-            left.settle(!broken.is_empty());
-            opened.findings.extend(broken);
+            let compared = promises::compare(&mut first, &left).await;
+            left.settle(compared.is_kept());
+            opened.findings.extend(compared.findings);
+        }
+        if let Some(found) = &doubt {
+            // What was set aside was copied; left where it is, it would be found again. Where this fails, nothing is
+            // written before it succeeds.
+            match doubt::settle(&mut first, &path, found).await {
+                Ok(()) => doubt = None,
+                Err(error) if !opened.set_aside.is_empty() => return Err(error),
+                Err(_) => {}
+            }
         }
     }
     presence.share().await;
-    Ok(Open { path, options, first, presence: Arc::new(presence), opened: Arc::new(opened) })
+    let (presence, opened) = (Arc::new(presence), Arc::new(opened));
+    Ok(Open { path, file, options, first, presence, opened, doubt })
 }
 
 /// Looks at the files before SQLite does. Nobody else has them open.
-fn look(path: &Path, opened: &mut Opened) -> Result<(), StoreError> {
+async fn look(path: &Path, opened: &mut Opened) -> Result<(), StoreError> {
     let log = aside::beside(path, "-wal");
     let Some(scan) = wal::scan(&log).map_err(|error| io_error(&log, &error))? else { return Ok(()) };
     let header = first_bytes(path).map_err(|error| io_error(path, &error))?;
@@ -90,10 +122,10 @@ fn look(path: &Path, opened: &mut Opened) -> Result<(), StoreError> {
     if !first_page.is_empty() {
         schema::version_in(first_page, path)?;
     }
+    let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
     if header.is_empty() && scan.frames > 0 {
         // SQLite would take the log for a rest and remove it.
-        let reason = format!("it is empty, but its write-ahead log has {} frames", scan.frames);
-        return Err(StoreError::Corrupt { place: path.display().to_string(), reason });
+        return Err(corrupt(format!("it is empty, but its write-ahead log has {} frames", scan.frames)));
     }
     let Some(ignored) = scan.ignored else { return Ok(()) };
     if !can_write(path) {
@@ -104,12 +136,31 @@ fn look(path: &Path, opened: &mut Opened) -> Result<(), StoreError> {
         // A connection of ours that is still being closed has moved it into the database since it was read.
         return Ok(());
     }
-    let number = aside::free_number(path);
-    let to = aside::named(path, number, "-wal");
-    aside::copy_part(&log, 32, ignored.place, &to)?;
-    opened.findings.push(passed_over(&scan, &ignored));
-    opened.set_aside.push(to);
+    let finding = passed_over(path, &scan, &ignored);
+    if finding.severity == Severity::Loss || ignored.commits > 0 && breaks_promises(path).await {
+        // Once SQLite may write, the log is gone, and with it what a salvage would take over.
+        return Err(corrupt(finding.what));
+    }
+    opened.set_aside.push(aside::keep_part(path, &log, wal::HEADER as u64, ignored.place)?);
+    opened.findings.push(finding);
     Ok(())
+}
+
+/// Returns whether records that were acknowledged are missing in what SQLite reads. Nothing is written.
+async fn breaks_promises(path: &Path) -> bool {
+    let left = promises::left(path);
+    if !left.iter().any(promises::Left::promises_any) {
+        return false;
+    }
+    // One that writes would remove the log when it is closed.
+    let Ok(mut connection) = doctor::reader(path, true).await else { return true };
+    let mut kept = true;
+    for left in &left {
+        kept &= promises::compare(&mut connection, left).await.is_kept();
+    }
+    // Nothing was written.
+    let _ = connection.close().await;
+    !kept
 }
 
 /// Removes what reading a database that could not be written has left beside it: files as little writable, without which
@@ -128,7 +179,7 @@ fn tidy(path: &Path) {
 }
 
 /// Returns what people are told about the part of a write-ahead log that SQLite does not read.
-pub(super) fn passed_over(scan: &wal::Scan, ignored: &Ignored) -> Finding {
+pub(super) fn passed_over(path: &Path, scan: &wal::Scan, ignored: &Ignored) -> Finding {
     let Ignored { frames, commits, .. } = ignored;
     let after = scan.frames;
     match ignored.kind {
@@ -139,6 +190,12 @@ pub(super) fn passed_over(scan: &wal::Scan, ignored: &Ignored) -> Finding {
             "the write-ahead log breaks off after frame {after}: {frames} frames that follow, with {commits} commits, are not \
              read; a write was cut off, or the file is damaged"
         )),
+        // So is that of a log whose beginning was cut off. Then all that it held before is in the database.
+        IgnoredKind::Header if wal::is_moved(&aside::beside(path, "-wal"), path).unwrap_or(false) => {
+            Finding::notice(format!(
+                "the write-ahead log's header is damaged: {frames} frames are not read, but all of them are in the database"
+            ))
+        }
         IgnoredKind::Header => Finding::new(
             Severity::Loss,
             Remedy::Salvage,

@@ -3,10 +3,15 @@
 //! It is a file of our own beside the database. The database's own files are never opened here while others may have
 //! them open: on Unix, closing a file ends every lock that its process has on it, also those that SQLite relies on.
 
+use std::cmp::Ordering;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use sqlx::SqliteConnection;
+use sqlx::sqlite::SqliteConnectOptions;
 
 use super::PATIENCE;
 use super::fault::io_error;
@@ -17,7 +22,10 @@ use crate::StoreError;
 const CLOSING: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The lock of one handle. It lasts as long as this does.
+/// The name of the collation that keeps the lock; nothing is compared by it.
+const KEEPER: &str = "trunkline_presence";
+
+/// The lock of one handle. It lasts as long as this does, and as any connection that keeps it.
 #[derive(Debug)]
 pub(super) struct Presence {
     /// Nothing where no lock can be made, as on a medium that can only be read.
@@ -63,6 +71,30 @@ impl Presence {
                 }
                 Err(TryLockError::Error(error)) => return Err(io_error(&path, &error)),
             }
+        }
+    }
+
+    /// Returns options whose connections keep this until they have closed the files of the database.
+    ///
+    /// A connection may be closed long after it was dropped, by a thread of its own. Only SQLite knows when: what it was
+    /// given for a collation it lets go after it has closed the files.
+    pub(super) fn kept_by(self: &Arc<Self>, options: SqliteConnectOptions) -> SqliteConnectOptions {
+        options.collation(KEEPER, self.keeper())
+    }
+
+    /// Lets an open connection keep this too.
+    pub(super) async fn kept_by_open(
+        self: &Arc<Self>,
+        connection: &mut SqliteConnection,
+    ) -> sqlx::Result<()> {
+        connection.lock_handle().await?.create_collation(KEEPER, self.keeper())
+    }
+
+    fn keeper(self: &Arc<Self>) -> impl Fn(&str, &str) -> Ordering + Send + Sync + 'static {
+        let kept = Arc::clone(self);
+        move |one, other| {
+            let _ = &kept;
+            one.cmp(other)
         }
     }
 

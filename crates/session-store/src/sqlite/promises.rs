@@ -22,7 +22,7 @@ const LINE: usize = 153;
 const LIMIT: u64 = 16 * 1024 * 1024;
 /// Files of owners.
 const OWNER: &str = "lock";
-/// Files of dead owners whose promises were found broken.
+/// Files of dead owners whose promises were found broken, or could not be compared.
 const BROKEN: &str = "broken";
 
 /// The last receipt of a session.
@@ -106,15 +106,35 @@ pub(super) fn left(database: &Path) -> Vec<Left> {
     found
 }
 
-/// Compares what was promised with what is there. What cannot be read proves nothing.
-pub(super) async fn broken(connection: &mut SqliteConnection, left: &Left) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for promise in &left.promises {
-        if let Ok(Some(what)) = is_broken(connection, promise).await {
-            findings.push(Finding::loss(what).of(&promise.session, Some(promise.seq)));
-        }
+/// What a comparison of promises with a database came to.
+#[derive(Debug, Default)]
+pub(super) struct Compared {
+    /// What is missing, and what could not be compared.
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Compared {
+    /// Returns whether all is there that was promised, for sure.
+    pub(super) fn is_kept(&self) -> bool {
+        self.findings.is_empty()
     }
-    findings
+}
+
+/// Compares what was promised with what is there. What cannot be read proves nothing, neither that it is lost nor that it
+/// is there.
+pub(super) async fn compare(connection: &mut SqliteConnection, left: &Left) -> Compared {
+    let mut compared = Compared::default();
+    for promise in &left.promises {
+        let finding = match is_broken(connection, promise).await {
+            Ok(None) => continue,
+            Ok(Some(what)) => Finding::loss(what),
+            Err(error) => Finding::notice(format!(
+                "was acknowledged, and whether it is still there cannot be read: {error}"
+            )),
+        };
+        compared.findings.push(finding.of(&promise.session, Some(promise.seq)));
+    }
+    compared
 }
 
 async fn is_broken(
@@ -153,12 +173,12 @@ impl Left {
         !self.promises.is_empty()
     }
 
-    /// Tidies it away: kept promises need not be remembered, broken ones are kept for whoever looks later.
-    pub(super) fn settle(&self, broken: bool) {
+    /// Tidies it away: kept promises need not be remembered, all others are there for whoever looks later.
+    pub(super) fn settle(&self, kept: bool) {
         // Where that fails it is only done again.
-        let _ = match broken {
-            true => fs::rename(&self.path, self.path.with_extension(BROKEN)),
-            false => fs::remove_file(&self.path),
+        let _ = match kept {
+            true => fs::remove_file(&self.path),
+            false => fs::rename(&self.path, self.path.with_extension(BROKEN)),
         };
     }
 }
@@ -166,6 +186,6 @@ impl Left {
 /// Forgets all promises: what they were about is gone on purpose.
 pub(super) fn forget(database: &Path) {
     for left in left(database) {
-        left.settle(false);
+        left.settle(true);
     }
 }

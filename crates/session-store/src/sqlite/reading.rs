@@ -5,15 +5,15 @@
 //! body, which is JSON and so has no line breaks.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::ops::ControlFlow;
 
 use futures_util::TryStreamExt;
+use futures_util::stream::BoxStream;
+use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Row, SqlitePool};
 use trunkline_message_tree::NodeId;
 
 use super::SqliteStore;
-use super::fault::store_error;
 use super::rows::{RecordRow, get, read, stored};
 use crate::cut::join;
 use crate::{Digest, SessionId, Spine, StoreError};
@@ -45,9 +45,15 @@ pub(super) struct Joined<'a> {
     pub(super) spine: Spine,
     pub(super) digest: Option<Digest>,
     pub(super) body: &'a str,
-    /// Whether large strings were cut out of the body.
-    pub(super) is_cut: bool,
+    /// How many large strings were cut out of the body; nothing if it is whole.
+    pub(super) cuts: Option<i64>,
 }
+
+/// What a visitor says: whether it wants more.
+pub(super) type Visited = Result<ControlFlow<()>, StoreError>;
+
+/// It does.
+pub(super) const MORE: ControlFlow<()> = ControlFlow::Continue(());
 
 /// Takes a joined row apart. An error has the number of the record, as far as that can be read.
 pub(super) fn take_apart(text: &str) -> impl Iterator<Item = Result<Joined<'_>, (Option<u64>, String)>> {
@@ -83,60 +89,68 @@ fn one<'a>(line: &str, body: &'a str) -> Result<Joined<'a>, (Option<u64>, String
         if body.is_empty() {
             return Err("its body is missing".to_owned());
         }
-        Ok(Joined { seq, spine, digest, body, is_cut: cuts.is_some() })
+        Ok(Joined { seq, spine, digest, body, cuts })
     };
     inner().map_err(|reason| (Some(seq), reason))
 }
 
 type Names = (Option<String>, Option<String>, Option<String>, Option<String>, Option<i64>);
 
-/// What was cut out of the bodies of some records, by their numbers.
-#[derive(Default)]
-pub(super) struct Cuts(HashMap<u64, Vec<(usize, String)>>);
+/// What was cut out of the bodies of some records, as the database gives it: in the order of records.
+struct Parts<'a> {
+    rows: BoxStream<'a, sqlx::Result<SqliteRow>>,
+    /// The first of another record than the last that was asked for.
+    ahead: Option<Part>,
+}
 
-impl Cuts {
-    /// Reads what was cut out of the records `after < seq <= until`.
-    pub(super) async fn read(
-        readers: &SqlitePool,
-        path: &Path,
-        session: i64,
-        after: u64,
-        until: u64,
-    ) -> Result<Self, StoreError> {
-        let query = "SELECT seq, place, text FROM records JOIN cuts USING (body) JOIN parts USING (part)
-                     WHERE session = ? AND seq > ? AND seq <= ? AND records.cuts IS NOT NULL ORDER BY seq, place";
-        let query = sqlx::query(query).bind(session).bind(stored(after)).bind(stored(until));
-        let found = query.fetch_all(readers).await.map_err(|error| store_error(path, error))?;
-        let mut cuts = Cuts::default();
-        for row in &found {
-            cuts.add(row)
-                .map_err(|reason| StoreError::Corrupt { place: path.display().to_string(), reason })?;
+struct Part {
+    seq: u64,
+    place: usize,
+    text: String,
+}
+
+impl Parts<'_> {
+    /// Returns those of a record, which comes after those that were asked for before.
+    async fn of(&mut self, seq: u64, store: &SqliteStore) -> Result<Vec<Part>, StoreError> {
+        let mut parts = Vec::new();
+        loop {
+            let part = match self.ahead.take() {
+                Some(part) => part,
+                None => match self.rows.try_next().await.map_err(|error| store.fault(error))? {
+                    Some(row) => part(&row).map_err(|reason| store.corrupt(reason))?,
+                    None => return Ok(parts),
+                },
+            };
+            if part.seq > seq {
+                self.ahead = Some(part);
+                return Ok(parts);
+            }
+            if part.seq == seq {
+                parts.push(part);
+            }
         }
-        Ok(cuts)
-    }
-
-    fn add(&mut self, row: &SqliteRow) -> Result<(), String> {
-        let place: i64 = get(row, "place")?;
-        let place = usize::try_from(place).map_err(|_| format!("a part stands at {place}"))?;
-        let seq = read(get(row, "seq")?);
-        let text: String = row.try_get("text").map_err(|error| error.to_string())?;
-        self.0.entry(seq).or_default().push((place, text));
-        Ok(())
-    }
-
-    /// Puts the body of a record together again.
-    pub(super) fn join(&self, seq: u64, rest: &str) -> Result<String, String> {
-        let parts = self.0.get(&seq).map(Vec::as_slice).unwrap_or_default();
-        let parts: Vec<(usize, &str)> = parts.iter().map(|(place, text)| (*place, text.as_str())).collect();
-        if parts.is_empty() {
-            return Err("a part of its body is missing".to_owned());
-        }
-        join(rest, &parts).ok_or_else(|| "a part of its body has no place".to_owned())
     }
 }
 
+fn part(row: &SqliteRow) -> Result<Part, String> {
+    let place: i64 = get(row, "place")?;
+    let place = usize::try_from(place).map_err(|_| format!("a part stands at {place}"))?;
+    let text: String = row.try_get("text").map_err(|error| error.to_string())?;
+    Ok(Part { seq: read(get(row, "seq")?), place, text })
+}
+
+/// Puts a body together again, of which so many strings were cut out.
+fn whole(rest: &str, cuts: i64, parts: &[Part]) -> Result<String, String> {
+    if usize::try_from(cuts) != Ok(parts.len()) {
+        return Err(format!("{cuts} parts were cut out of its body, and {} are there", parts.len()));
+    }
+    let parts: Vec<(usize, &str)> = parts.iter().map(|part| (part.place, part.text.as_str())).collect();
+    join(rest, &parts).ok_or_else(|| "a part of its body has no place".to_owned())
+}
+
 impl SqliteStore {
-    /// Reads the records `after < seq <= until` in order, with their digests if they are wanted. The database joins the next ones while these are visited.
+    /// Reads the records `after < seq <= until` in order, with their digests if they are wanted, as long as the visitor
+    /// wants more. The database joins the next ones while these are visited.
     ///
     /// A log only grows, so what it was at one moment is a prefix of what it is, and no transaction is needed.
     pub(super) async fn visit(
@@ -145,18 +159,29 @@ impl SqliteStore {
         key: i64,
         (after, until): (u64, u64),
         digests: bool,
-        mut visit: impl FnMut(u64, Spine, Option<Digest>, &str) -> Result<(), StoreError> + Send,
+        mut visit: impl FnMut(u64, Spine, Option<Digest>, &str) -> Visited + Send,
     ) -> Result<(), StoreError> {
-        let mut expected = after + 1;
-        let mut result = self.visit_joined(session, key, (&mut expected, until), digests, &mut visit).await;
-        // Together they were too large for one value. Alone none is, or it could not have been written.
-        while matches!(&result, Err(StoreError::Database { reason, .. }) if reason.contains(TOO_BIG)) {
-            let before = expected;
-            let next = (&mut expected, before);
-            self.visit_joined(session, key, next, digests, &mut visit).await?;
-            result = self.visit_joined(session, key, (&mut expected, until), digests, &mut visit).await;
+        if i64::try_from(until).is_err() {
+            let reason = "no record has that number".to_owned();
+            return Err(StoreError::BadRecord { session: session.clone(), seq: until, reason });
         }
-        result
+        let mut expected = after.saturating_add(1);
+        loop {
+            let all = (&mut expected, until);
+            match self.visit_joined(session, key, all, digests, &mut visit).await {
+                // Together they were too large for one value. Alone none is, or it could not have been written.
+                Err(StoreError::Database { reason, .. }) if reason.contains(TOO_BIG) => {}
+                result => return result.map(drop),
+            }
+            let last = until.min(expected.saturating_add(PER_ROW - 1));
+            while expected <= last {
+                let until = expected;
+                let next = (&mut expected, until);
+                if self.visit_joined(session, key, next, digests, &mut visit).await?.is_break() {
+                    return Ok(());
+                }
+            }
+        }
     }
 
     async fn visit_joined(
@@ -165,11 +190,11 @@ impl SqliteStore {
         key: i64,
         (expected, until): (&mut u64, u64),
         digests: bool,
-        visit: &mut (impl FnMut(u64, Spine, Option<Digest>, &str) -> Result<(), StoreError> + Send),
-    ) -> Result<(), StoreError> {
+        visit: &mut (impl FnMut(u64, Spine, Option<Digest>, &str) -> Visited + Send),
+    ) -> Visited {
         let bad = |seq, reason| StoreError::BadRecord { session: session.clone(), seq, reason };
         if *expected > until {
-            return Ok(());
+            return Ok(MORE);
         }
         let after = *expected - 1;
         let query = sqlx::query(JOINED).bind(key).bind(stored(after)).bind(stored(until)).bind(digests);
@@ -178,7 +203,7 @@ impl SqliteStore {
             let text: Option<&str> = row.try_get(0).map_err(|error| self.fault(error))?;
             // All of them are gone; what that means is told below.
             let Some(text) = text else { break };
-            let mut cuts = None;
+            let mut parts = None;
             for joined in take_apart(text) {
                 let joined = joined.map_err(|(seq, reason)| bad(seq.unwrap_or(*expected), reason))?;
                 let seq = joined.seq;
@@ -186,25 +211,37 @@ impl SqliteStore {
                     return Err(bad(*expected, format!("record {seq} stands in its place")));
                 }
                 *expected += 1;
-                if !joined.is_cut {
-                    visit(seq, joined.spine, joined.digest, joined.body)?;
-                    continue;
+                let visited = match joined.cuts {
+                    None => visit(seq, joined.spine, joined.digest, joined.body)?,
+                    Some(cuts) => {
+                        let last = until.min(seq + PER_ROW);
+                        let parts = parts.get_or_insert_with(|| self.parts(key, (seq - 1, last)));
+                        let parts = parts.of(seq, self).await?;
+                        let body = whole(joined.body, cuts, &parts).map_err(|reason| bad(seq, reason))?;
+                        visit(seq, joined.spine, joined.digest, &body)?
+                    }
+                };
+                if visited.is_break() {
+                    return Ok(visited);
                 }
-                if cuts.is_none() {
-                    let last = until.min(seq + PER_ROW);
-                    cuts = Some(Cuts::read(&self.readers, &self.path, key, seq - 1, last).await?);
-                }
-                let body = cuts.as_ref().map(|cuts| cuts.join(seq, joined.body));
-                let body = body.unwrap_or_else(|| Ok(String::new())).map_err(|reason| bad(seq, reason))?;
-                visit(seq, joined.spine, joined.digest, &body)?;
             }
         }
+        // What comes next needs a connection, and nobody waits for one with another in his hand.
+        drop(found);
         if *expected <= until {
             // It was deleted while we read, or the record is gone.
             self.row(session).await?;
             return Err(bad(*expected, "it is missing".to_owned()));
         }
-        Ok(())
+        Ok(MORE)
+    }
+
+    /// Reads what was cut out of the records `after < seq <= until`.
+    fn parts(&self, key: i64, (after, until): (u64, u64)) -> Parts<'_> {
+        let query = "SELECT seq, place, text FROM records JOIN cuts USING (body) JOIN parts USING (part)
+                     WHERE session = ? AND seq > ? AND seq <= ? AND records.cuts IS NOT NULL ORDER BY seq, place";
+        let query = sqlx::query(query).bind(key).bind(stored(after)).bind(stored(until));
+        Parts { rows: query.fetch(&self.part_readers), ahead: None }
     }
 
     /// Returns the numbers of the records that are these nodes. A node is never earlier in the log than its own number, so

@@ -9,23 +9,26 @@ use std::sync::{Arc, Weak};
 use sqlx::{Row, SqliteConnection};
 
 use super::append::write_records;
+use super::ended::Ending;
 use super::fault::store_error;
 use super::leases::Owner;
 use super::line::Line;
 use super::rows::{get, stored};
-use crate::{Collected, Durability, Kept, SessionId, SessionInfo, StoreError};
+use crate::{Collected, Kept, Letter, SessionId, SessionInfo, StoreError};
 
-/// An import that is under way. Dropped before its end, it removes what it wrote.
+/// An import whose row is committed, and not whole. Dropped before its end, it removes what it wrote.
 pub(super) struct Importing {
     pub(super) key: i64,
+    session: SessionId,
     owner: Arc<Owner>,
     line: Weak<Line>,
     done: bool,
 }
 
 impl Importing {
-    pub(super) fn new(key: i64, owner: Arc<Owner>, line: Weak<Line>) -> Self {
-        Importing { key, owner, line, done: false }
+    pub(super) fn new(key: i64, session: SessionId, owner: Arc<Owner>, line: Weak<Line>) -> Self {
+        owner.begin(key);
+        Importing { key, session, owner, line, done: false }
     }
 
     pub(super) fn done(mut self) {
@@ -35,13 +38,14 @@ impl Importing {
 
 impl Drop for Importing {
     fn drop(&mut self) {
-        if let Some(line) = self.line.upgrade().filter(|_| !self.done) {
-            let key = self.key;
-            line.write_later(Durability::Committed, move |connection, path| {
-                Box::pin(async move { remove(connection, path, key).await })
-            });
-        }
         self.owner.end(self.key);
+        if let Some(line) = self.line.upgrade().filter(|_| !self.done)
+            && let Some(owner) = self.owner.given()
+        {
+            let (key, session) = (self.key, self.session.clone());
+            self.owner.ended.add(Ending::Import { key, session, owner });
+            line.nudge();
+        }
     }
 }
 
@@ -88,11 +92,21 @@ pub(super) async fn begin(
         .fetch_one(connection)
         .await
         .map_err(fault)?;
-    let key: i64 = row.try_get(0).map_err(fault)?;
-    if !whole {
-        owner.begin(key);
-    }
-    Ok(key)
+    row.try_get(0).map_err(fault)
+}
+
+/// Returns whether a session is still being taken in by that owner, and is the one that is meant.
+pub(super) async fn is_under_way(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    key: i64,
+    session: &SessionId,
+    owner: &str,
+) -> Result<bool, StoreError> {
+    let query = "SELECT 1 FROM sessions WHERE session = ? AND id = ? AND owner = ? AND NOT whole";
+    let query = sqlx::query(query).bind(key).bind(session.as_str()).bind(owner);
+    let found = query.fetch_optional(connection).await.map_err(|error| store_error(path, error))?;
+    Ok(found.is_some())
 }
 
 /// Writes a chunk of a session that is taken in.
@@ -106,15 +120,47 @@ pub(super) async fn add(
     write_records(connection, path, session, key, chunk).await
 }
 
-/// Shows a session that was taken in.
-pub(super) async fn finish(
+/// Puts the letters that a session comes with into its inbox.
+pub(super) async fn post(
     connection: &mut SqliteConnection,
     path: &Path,
     key: i64,
+    letters: &[Letter],
+) -> Result<(), StoreError> {
+    let fault = |error| store_error(path, error);
+    for letter in letters {
+        let query = "INSERT INTO letters (session, letter, at, kind, body) VALUES (?, ?, ?, ?, ?)";
+        let query = sqlx::query(query).bind(key).bind(stored(letter.id.0)).bind(stored(letter.at.0));
+        query.bind(&letter.kind).bind(&letter.body).execute(&mut *connection).await.map_err(fault)?;
+        let query = sqlx::query("UPDATE sessions SET letters = ? WHERE session = ?");
+        query.bind(stored(letter.id.0)).bind(key).execute(&mut *connection).await.map_err(fault)?;
+    }
+    Ok(())
+}
+
+/// The same in a transaction of its own, if that owner is still taking it in.
+pub(super) async fn go_on(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    session: &SessionId,
+    (key, owner): (i64, &Owner),
+    chunk: &[Kept],
+) -> Result<(), StoreError> {
+    if !is_under_way(connection, path, key, session, &owner.own_name()?).await? {
+        return Err(removed(path, session));
+    }
+    add(connection, path, session, key, chunk).await
+}
+
+/// Shows a session that was taken in by that owner.
+pub(super) async fn finish(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    (key, owner): (i64, &Owner),
     info: &SessionInfo,
 ) -> Result<(), StoreError> {
     let query = "UPDATE sessions SET whole = 1, owner = NULL, updated_at = ?, head = ?, records = ?, nodes = ?, bytes = ?,
-                     digest = ? WHERE session = ?";
+                     digest = ? WHERE session = ? AND id = ? AND owner = ? AND NOT whole";
     let query = sqlx::query(query)
         .bind(stored(info.updated_at.0))
         .bind(info.head.index() as i64)
@@ -122,8 +168,16 @@ pub(super) async fn finish(
         .bind(stored(info.nodes))
         .bind(stored(info.bytes))
         .bind(info.digest.as_bytes().as_slice())
-        .bind(key);
-    query.execute(connection).await.map(drop).map_err(|error| store_error(path, error))
+        .bind(key)
+        .bind(info.id.as_str())
+        .bind(owner.own_name()?);
+    let done = query.execute(connection).await.map_err(|error| store_error(path, error))?;
+    if done.rows_affected() == 1 { Ok(()) } else { Err(removed(path, &info.id)) }
+}
+
+fn removed(path: &Path, session: &SessionId) -> StoreError {
+    let reason = format!("session {session} was removed while it was imported; import it again");
+    StoreError::Database { place: path.display().to_string(), reason }
 }
 
 /// Removes all rows of a session, but for parts that others may have.

@@ -123,9 +123,9 @@ pub(super) fn info(row: &SqliteRow) -> Result<SessionInfo, String> {
             created_at: Timestamp(read(get(row, "created_at")?)),
             updated_at: Timestamp(read(get(row, "updated_at")?)),
             head: node("head", get(row, "head")?)?,
-            records: read(get(row, "records")?),
-            nodes: read(get(row, "nodes")?),
-            bytes: read(get(row, "bytes")?),
+            records: count(row, "records")?,
+            nodes: count(row, "nodes")?,
+            bytes: count(row, "bytes")?,
             digest: digest(get(row, "digest")?)?,
         })
     };
@@ -140,6 +140,12 @@ pub(super) fn stored(number: u64) -> i64 {
 /// Returns a number as it was before [`stored`].
 pub(super) fn read(number: i64) -> u64 {
     number.cast_unsigned()
+}
+
+/// Reads how many there are of something, which is never more than the database has numbers for.
+fn count(row: &SqliteRow, column: &str) -> Result<u64, String> {
+    let count: i64 = get(row, column)?;
+    u64::try_from(count).map_err(|_| format!("its {column} are {count}"))
 }
 
 /// Reads one column; the error is a reason in words.

@@ -1,6 +1,7 @@
 //! The store's operations on SQLite.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -10,6 +11,7 @@ use trunkline_message_tree::{Entry, Message, NodeId, Timestamp, TreeError};
 
 use super::leases::{self, Held};
 use super::line::Line;
+use super::reading::MORE;
 use super::rows::{self, get, read, stored};
 use super::{SqliteStore, append, restore};
 use crate::record::check_body;
@@ -20,6 +22,12 @@ use crate::{
     SessionId, SessionInfo, SessionStore, StoreError,
 };
 
+/// A page ends with the record that brings it to so many bytes.
+const PAGE_BYTES: usize = 8 * 1024 * 1024;
+
+/// A node needs at least so many bytes of the database: its digest alone has 32.
+const NODE_BYTES: u64 = 32;
+
 #[async_trait]
 impl SessionStore for SqliteStore {
     async fn restore(&self, mut restoring: Restoring<'_>) -> Result<SessionInfo, ImportError> {
@@ -29,23 +37,26 @@ impl SessionStore for SqliteStore {
         let (owner, line) = (Arc::clone(&self.owner), Arc::downgrade(&self.line));
         let info = restoring.info();
         if second.is_empty() {
-            let shown = info.clone();
+            let (shown, letters) = (info.clone(), restoring.take_letters()?);
             let write = self.line.write(Durability::Flushed, move |connection, path| {
                 Box::pin(async move {
                     let key = restore::begin(connection, path, &owner, &shown, true).await?;
-                    restore::add(connection, path, &shown.id, key, &first).await
+                    restore::add(connection, path, &shown.id, key, &first).await?;
+                    restore::post(connection, path, key, &letters).await
                 })
             });
             write.await?;
             return Ok(info);
         }
         let session = info.id.clone();
-        let begin = self.line.write(Durability::Committed, move |connection, path| {
-            Box::pin(async move {
-                let key = restore::begin(connection, path, &owner, &info, false).await?;
-                Ok(restore::Importing::new(key, owner, line))
-            })
-        });
+        let (beginning, id) = (Arc::clone(&owner), session.clone());
+        let begin = self.line.write_and(
+            Durability::Committed,
+            move |connection, path| {
+                Box::pin(async move { restore::begin(connection, path, &beginning, &info, false).await })
+            },
+            move |key| restore::Importing::new(key, id, owner, line),
+        );
         let importing = begin.await?;
         let key = importing.key;
         let mut chunks = [first, second].into_iter();
@@ -57,16 +68,21 @@ impl SessionStore for SqliteStore {
             if chunk.is_empty() {
                 break;
             }
-            let session = session.clone();
+            let (session, owner) = (session.clone(), Arc::clone(&self.owner));
             let add = self.line.write(Durability::Committed, move |connection, path| {
-                Box::pin(async move { restore::add(connection, path, &session, key, &chunk).await })
+                Box::pin(
+                    async move { restore::go_on(connection, path, &session, (key, &owner), &chunk).await },
+                )
             });
             add.await?;
         }
-        let info = restoring.info();
-        let shown = info.clone();
+        let (info, letters) = (restoring.info(), restoring.take_letters()?);
+        let (shown, owner) = (info.clone(), Arc::clone(&self.owner));
         let finish = self.line.write(Durability::Flushed, move |connection, path| {
-            Box::pin(async move { restore::finish(connection, path, key, &shown).await })
+            Box::pin(async move {
+                restore::post(connection, path, key, &letters).await?;
+                restore::finish(connection, path, (key, &owner), &shown).await
+            })
         });
         finish.await?;
         importing.done();
@@ -75,10 +91,14 @@ impl SessionStore for SqliteStore {
 
     async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError> {
         let (owner, line) = (Arc::clone(&self.owner), Arc::downgrade(&self.line));
-        let wanted = session.clone();
-        let taken = self.line.write(Durability::Committed, move |connection, path| {
-            Box::pin(async move { leases::claim(connection, path, owner, line, &wanted, claim).await })
-        });
+        let (wanted, claiming, id) = (session.clone(), Arc::clone(&owner), session.clone());
+        let taken = self.line.write_and(
+            Durability::Committed,
+            move |connection, path| {
+                Box::pin(async move { leases::claim(connection, path, &claiming, &wanted, claim).await })
+            },
+            move |claimed| claimed.held(owner, line, id),
+        );
         let held = taken.await?;
         Ok(Lease::new(session.clone(), held.token, held))
     }
@@ -125,7 +145,7 @@ impl SessionStore for SqliteStore {
         let (key, info) = self.found(session).await?;
         let after = after.min(info.records);
         let until = info.records.min(after.saturating_add(limit as u64));
-        let mut page = Vec::new();
+        let (mut page, mut bytes) = (Vec::new(), 0);
         self.visit(session, key, (after, until), true, |seq, spine, digest, body| {
             let missing = || StoreError::BadRecord {
                 session: session.clone(),
@@ -133,7 +153,8 @@ impl SessionStore for SqliteStore {
                 reason: "its digest is missing".to_owned(),
             };
             page.push(Kept { seq, spine, body: body.to_owned(), digest: digest.ok_or_else(missing)? });
-            Ok(())
+            bytes += body.len();
+            Ok(if bytes < PAGE_BYTES { MORE } else { ControlFlow::Break(()) })
         })
         .await?;
         Ok(page)
@@ -142,13 +163,20 @@ impl SessionStore for SqliteStore {
     async fn outline(&self, session: &SessionId) -> Result<Outline, StoreError> {
         let (key, info) = self.found(session).await?;
         // One text for all of them; see `reading`.
-        let query = "SELECT group_concat(node || ' ' || parent, ' ') FROM records INDEXED BY branches
+        let query = "SELECT group_concat(node || ' ' || parent, ' '),
+                            (SELECT page_count FROM pragma_page_count), (SELECT page_size FROM pragma_page_size)
+                     FROM records INDEXED BY branches
                      WHERE session = ? AND kind < 2 AND parent <> node - 1 AND node < ?";
         let query = sqlx::query(query).bind(key).bind(stored(info.nodes));
         let row = query.fetch_one(&self.readers).await.map_err(|error| self.fault(error))?;
         let joined: Option<String> = row.try_get(0).map_err(|error| self.fault(error))?;
         let joined = joined.unwrap_or_default();
         let bad = |reason| self.corrupt(format!("the tree of session {session}: {reason}"));
+        let size = |column| row.try_get::<i64, _>(column).map(read).map_err(|error| self.fault(error));
+        // An outline has room for every node, so a row is not believed that says more than there can be.
+        if info.nodes > size(1)?.saturating_mul(size(2)?) / NODE_BYTES {
+            return Err(bad(format!("its row says {} nodes, for which the file is too small", info.nodes)));
+        }
         let mut numbers = joined.split(' ').filter(|word| !word.is_empty()).map(|word| {
             let number = word.parse().map_err(|_| format!("{word:?} is not a node"))?;
             rows::node("branch", number)
@@ -173,7 +201,7 @@ impl SessionStore for SqliteStore {
                 {
                     found.insert(id, Some(message));
                 }
-                Ok(())
+                Ok(MORE)
             })
             .await?;
         }
@@ -200,7 +228,7 @@ impl SessionStore for SqliteStore {
             if let Record::Blob(blob) = record? {
                 bytes = Some(blob.bytes);
             }
-            Ok(())
+            Ok(MORE)
         })
         .await?;
         Ok(bytes)
@@ -225,10 +253,17 @@ impl SessionStore for SqliteStore {
         let session = session.clone();
         let write = self.line.write(Durability::Flushed, move |connection, path| {
             Box::pin(async move {
-                let query = "UPDATE sessions SET title = ifnull(?, title), tags = ifnull(?, tags),
-                                 archived = ifnull(?, archived) WHERE id = ? AND whole";
-                let tags = amend.tags.map(|tags| serde_json::to_string(&tags).expect("words are JSON"));
-                let query = sqlx::query(query).bind(amend.title).bind(tags).bind(amend.archived);
+                let json = |tags: &BTreeSet<String>| serde_json::to_string(tags).expect("words are JSON");
+                let query = "UPDATE sessions SET title = ifnull(?1, title), archived = ifnull(?2, archived),
+                                 tags = CASE WHEN ?4 = '[]' AND ?5 = '[]' THEN ifnull(?3, tags) ELSE (
+                                     SELECT json_group_array(value) FROM (
+                                         SELECT value FROM json_each(ifnull(?3, tags))
+                                         WHERE value NOT IN (SELECT value FROM json_each(?4))
+                                         UNION SELECT value FROM json_each(?5))) END
+                             WHERE id = ?6 AND whole";
+                let query = sqlx::query(query).bind(amend.title).bind(amend.archived);
+                let query = query.bind(amend.tags.as_ref().map(json));
+                let query = query.bind(json(&amend.remove_tags)).bind(json(&amend.add_tags));
                 let done = query.bind(session.as_str()).execute(connection).await;
                 match done.map_err(|error| super::store_error(path, error))?.rows_affected() {
                     0 => Err(StoreError::UnknownSession { session }),
@@ -240,23 +275,11 @@ impl SessionStore for SqliteStore {
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
-        let (owner, session) = (Arc::clone(&self.owner), session.clone());
-        let write = self.line.write(Durability::Flushed, move |connection, path| {
-            Box::pin(async move {
-                let query =
-                    sqlx::query("SELECT * FROM sessions WHERE id = ? AND whole").bind(session.as_str());
-                let row = query.fetch_optional(&mut *connection).await;
-                let row = row.map_err(|error| super::store_error(path, error))?;
-                let row = row.ok_or_else(|| StoreError::UnknownSession { session: session.clone() })?;
-                if let Some(holder) = leases::holder(&row, &owner, path)? {
-                    return Err(StoreError::Locked { session, holder: holder.name });
-                }
-                let key: i64 = get(&row, "session")
-                    .map_err(|reason| StoreError::Corrupt { place: path.display().to_string(), reason })?;
-                restore::remove(connection, path, key).await
-            })
-        });
-        write.await
+        self.remove(session, None).await
+    }
+
+    async fn delete_idle(&self, seen: &SessionInfo) -> Result<(), StoreError> {
+        self.remove(&seen.id, Some(seen.clone())).await
     }
 
     async fn post(
@@ -343,7 +366,7 @@ impl SessionStore for SqliteStore {
             let session = found.session.clone();
             self.visit(&session, key, (found.seq.saturating_sub(1), found.seq), false, |_, _, _, body| {
                 body.clone_into(&mut found.body);
-                Ok(())
+                Ok(MORE)
             })
             .await?;
             list.push(found);
@@ -357,7 +380,8 @@ impl SessionStore for SqliteStore {
             let rings = self.bell.listen();
             let row = self.row(session).await?;
             let count = |column| get(&row, column).map(read).map_err(|reason| self.corrupt(reason));
-            let now = Activity::new(count("records")?, count("letters")?, count("consumed")?);
+            let now = Activity::new(count("records")?, count("letters")?, count("consumed")?)
+                .under(count("token")?);
             if now != seen {
                 return Ok(now);
             }
@@ -394,10 +418,37 @@ impl SessionStore for SqliteStore {
             let record = spine.record(body);
             let bad = |reason| StoreError::BadRecord { session: session.clone(), seq, reason };
             records.push((seq, record.map_err(bad)?));
-            Ok(())
+            Ok(MORE)
         })
         .await?;
         Ok(Log::new(info, records))
+    }
+}
+
+impl SqliteStore {
+    /// Removes a session that nobody holds, if it still is as it was seen.
+    async fn remove(&self, session: &SessionId, seen: Option<SessionInfo>) -> Result<(), StoreError> {
+        let (owner, session) = (Arc::clone(&self.owner), session.clone());
+        let write = self.line.write(Durability::Flushed, move |connection, path| {
+            Box::pin(async move {
+                let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
+                let query =
+                    sqlx::query("SELECT * FROM sessions WHERE id = ? AND whole").bind(session.as_str());
+                let row = query.fetch_optional(&mut *connection).await;
+                let row = row.map_err(|error| super::store_error(path, error))?;
+                let row = row.ok_or_else(|| StoreError::UnknownSession { session: session.clone() })?;
+                if let Some(holder) = leases::holder(&row, &owner, path)? {
+                    return Err(StoreError::Locked { session, holder: holder.name });
+                }
+                if let Some(seen) = seen {
+                    let count = |column| get(&row, column).map(read).map_err(corrupt);
+                    let waiting = count("letters")?.saturating_sub(count("consumed")?);
+                    rows::info(&row).map_err(corrupt)?.check_idle(&seen, waiting)?;
+                }
+                restore::remove(connection, path, get(&row, "session").map_err(corrupt)?).await
+            })
+        });
+        write.await
     }
 }
 

@@ -4,12 +4,15 @@
 //! after that is mostly what was being written when the machine or the process died, and nobody was told that it is kept.
 //! But a damaged byte in the middle looks the same, and takes everything after it along.
 
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::Digest;
+
 // sqlite.org/fileformat2.html#walformat, read 2026-11.
-const HEADER: usize = 32;
+pub(super) const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 const MAGIC: u32 = 0x377f_0682;
 /// How much of a database's first page says whose it is: its header, and the start of the list of tables.
@@ -49,7 +52,8 @@ pub(super) enum IgnoredKind {
     CutOff,
     /// It does not follow from what is before it.
     Broken,
-    /// The header of the log is not as it was written, so nothing of the log is read.
+    /// The header of the log is not as it was written, so nothing of the log is read. Frames are those whose checksums follow
+    /// from the frame before: what else lies in room that was never written to is none.
     Header,
 }
 
@@ -60,6 +64,8 @@ pub(super) struct Frame<'a> {
     pub(super) page: u32,
     /// The pages of the database after the commit that it ends; 0 if it ends none.
     pub(super) commit: u32,
+    /// What the frames of one log have in common.
+    pub(super) salts: [u8; 8],
     /// Whether it belongs to the log as its header says, and not to an earlier one in the same file.
     pub(super) same_log: bool,
     /// Whether it follows from the frames before it, all of which do.
@@ -106,6 +112,8 @@ impl Frames {
         let fits = magic & !1 == MAGIC && page_size.is_power_of_two() && (512..=65536).contains(&page_size);
         let has_header = fits && sums == stored;
         let page_size = if has_header { page_size } else { PAGE_SIZE };
+        // SQLite writes checksums in the order of the machine.
+        let big_endian = if has_header { big_endian } else { cfg!(target_endian = "big") };
         let mut salts = [0; 8];
         salts.copy_from_slice(header.get(16..24).unwrap_or(&[0; 8]));
         let buffer = vec![0; FRAME_HEADER + page_size];
@@ -130,14 +138,15 @@ impl Frames {
         }
         let Some((header, data)) = self.buffer.split_at_checked(FRAME_HEADER) else { return Ok(None) };
         let (page, commit) = (word(header, 0), word(header, 4));
-        let same_log = header.get(8..16) == Some(&self.salts);
+        let salts = header.get(8..).and_then(|rest| rest.first_chunk::<8>()).copied().unwrap_or_default();
+        let same_log = salts == self.salts;
         let sums = checksum(self.big_endian, header.get(..8).unwrap_or_default(), self.sums);
         self.sums = (word(header, 16), word(header, 20));
         let sound = read == FRAME_HEADER + self.page_size
             && page > 0
             && checksum(self.big_endian, data, sums) == self.sums;
         self.follow &= sound && same_log;
-        Ok(Some(Frame { page, commit, same_log, follows: self.follow, sound, data }))
+        Ok(Some(Frame { page, commit, salts, same_log, follows: self.follow, sound, data }))
     }
 
     /// Returns the bytes of one page.
@@ -156,6 +165,7 @@ pub(super) fn scan(path: &Path) -> io::Result<Option<Scan>> {
     let (mut number, mut following, mut ignored, mut commits, mut last) = (0_u64, 0_u64, 0_u64, 0_u64, 0_u64);
     while let Some(frame) = log.next()? {
         number += 1;
+        let belongs = if has_header { frame.same_log } else { frame.sound };
         if frame.follows && frame.page == 1 {
             first_page = frame.data.get(..FIRST_BYTES as usize).map(<[u8]>::to_vec);
         }
@@ -163,7 +173,7 @@ pub(super) fn scan(path: &Path) -> io::Result<Option<Scan>> {
             scan.frames = number;
             scan.first_page = first_page.clone().or(scan.first_page);
             (following, ignored, last) = (0, 0, 0);
-        } else if frame.same_log || !has_header {
+        } else if belongs {
             following += u64::from(frame.follows);
             ignored += 1;
             commits += u64::from(frame.commit > 0);
@@ -181,6 +191,38 @@ pub(super) fn scan(path: &Path) -> io::Result<Option<Scan>> {
         scan.ignored = Some(Ignored { place, frames: ignored, commits, kind });
     }
     Ok(Some(scan))
+}
+
+/// Returns whether the newest version of each page in a log stands in the database as well. What is left of an earlier log,
+/// behind the frames that are of one kind with the first, does not count, and neither does the header.
+pub(super) fn is_moved(log: &Path, database: &Path) -> io::Result<bool> {
+    let Some(mut frames) = Frames::open(log)? else { return Ok(true) };
+    let page_size = frames.page_size();
+    let mut first = None;
+    // Pages since the last commit, and up to it.
+    let (mut open, mut newest) = (BTreeMap::new(), BTreeMap::new());
+    while let Some(frame) = frames.next()? {
+        let same = first.get_or_insert(frame.salts) == &frame.salts;
+        if !same || frame.page == 0 {
+            break;
+        }
+        open.insert(frame.page, Digest::of(frame.data));
+        if frame.commit > 0 {
+            newest.append(&mut open);
+        }
+    }
+    if newest.is_empty() {
+        return Ok(false);
+    }
+    let mut file = File::open(database)?;
+    let mut page = vec![0; page_size];
+    for (number, digest) in newest {
+        file.seek(SeekFrom::Start(u64::from(number - 1) * page_size as u64))?;
+        if read_full(&mut file, &mut page)? < page_size || Digest::of(&page) != digest {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Reads until a buffer is full or the file ends; what is not read is zero.

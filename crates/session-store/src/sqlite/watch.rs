@@ -3,8 +3,7 @@
 //! SQLite counts changes of a database for each connection, and looking at the counter costs next to nothing. It is looked
 //! at only while somebody waits.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sqlx::sqlite::SqliteConnectOptions;
@@ -22,61 +21,95 @@ const EVERY: Duration = Duration::from_millis(20);
 pub(super) struct Watch {
     options: SqliteConnectOptions,
     bell: Arc<Bell>,
-    waiters: Arc<AtomicUsize>,
-    closing: Arc<Notify>,
-    task: Arc<Mutex<Option<JoinHandle<()>>>>,
+    watching: Arc<Watching>,
+}
+
+#[derive(Debug, Default)]
+struct Watching {
+    state: Mutex<State>,
+    closing: Notify,
+}
+
+/// Whether somebody waits and whether somebody watches are decided together, so that there is one who watches.
+#[derive(Debug, Default)]
+struct State {
+    waiters: usize,
+    /// Whether the task has not decided to end.
+    watched: bool,
+    closed: bool,
+    task: Option<JoinHandle<()>>,
 }
 
 /// Somebody who waits.
-pub(super) struct Waiter(Arc<AtomicUsize>);
+pub(super) struct Waiter(Arc<Watching>);
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        self.0.open().waiters -= 1;
     }
 }
 
 impl Watch {
     pub(super) fn new(options: SqliteConnectOptions, bell: Arc<Bell>) -> Self {
-        Watch { options, bell, waiters: Arc::default(), closing: Arc::default(), task: Arc::default() }
+        Watch { options, bell, watching: Arc::default() }
     }
 
     /// Watches until the waiter is dropped.
     pub(super) fn wait(&self) -> Waiter {
-        let waiter = Waiter(Arc::clone(&self.waiters));
-        // The first one starts the watching, and it ends with the last.
-        if self.waiters.fetch_add(1, Ordering::AcqRel) == 0 {
-            let watching = watch(
-                self.options.clone(),
-                Arc::clone(&self.bell),
-                Arc::clone(&self.waiters),
-                Arc::clone(&self.closing),
-            );
-            *self.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(tokio::spawn(watching));
+        let mut state = self.watching.open();
+        state.waiters += 1;
+        // The first one starts the watching, and it ends with the last; or with its runtime.
+        let is_watched = state.watched && state.task.as_ref().is_some_and(|task| !task.is_finished());
+        if !is_watched && !state.closed {
+            state.watched = true;
+            let before = state.task.take();
+            let (options, bell) = (self.options.clone(), Arc::clone(&self.bell));
+            let watching = Arc::clone(&self.watching);
+            state.task = Some(tokio::spawn(async move {
+                if let Some(before) = before {
+                    // It has still to close its connection.
+                    let _ = before.await;
+                }
+                watch(options, &bell, &watching).await;
+            }));
         }
-        waiter
+        Waiter(Arc::clone(&self.watching))
     }
 
-    /// Ends the watching. While its connection is open nobody is the last to close the database, and so its write-ahead
-    /// log would stay beside it.
+    /// Ends the watching, and tells those who wait. While its connection is open nobody is the last to close the
+    /// database, and so its write-ahead log would stay beside it.
     pub(super) async fn close(&self) {
-        self.closing.notify_one();
-        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let task = {
+            let mut state = self.watching.open();
+            state.closed = true;
+            state.task.take()
+        };
+        self.watching.closing.notify_one();
         if let Some(task) = task {
             let _ = task.await;
         }
+        self.bell.ring();
     }
 }
 
-async fn watch(
-    options: SqliteConnectOptions,
-    bell: Arc<Bell>,
-    waiters: Arc<AtomicUsize>,
-    closing: Arc<Notify>,
-) {
+impl Watching {
+    /// Returns whether watching goes on.
+    fn goes_on(&self) -> bool {
+        let mut state = self.open();
+        state.watched = state.waiters > 0 && !state.closed;
+        state.watched
+    }
+
+    // Nothing here panics while holding the mutex, so a poisoned value is still whole.
+    fn open(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn watch(options: SqliteConnectOptions, bell: &Bell, watching: &Watching) {
     let mut connection: Option<SqliteConnection> = None;
     let mut seen = None;
-    while waiters.load(Ordering::Acquire) > 0 {
+    while watching.goes_on() {
         let found = match &mut connection {
             Some(connection) => {
                 let version = sqlx::query_scalar::<_, i64>("PRAGMA data_version");
@@ -94,7 +127,7 @@ async fn watch(
         }
         tokio::select! {
             () = tokio::time::sleep(EVERY) => {}
-            () = closing.notified() => break,
+            () = watching.closing.notified() => {}
         }
     }
     if let Some(connection) = connection {

@@ -3,8 +3,10 @@
 mod doctor;
 mod flips;
 mod media;
+mod numbers;
 pub(crate) mod older;
 mod opening;
+mod unread;
 
 use std::collections::BTreeMap;
 use std::fs;

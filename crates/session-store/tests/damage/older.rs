@@ -52,14 +52,14 @@ async fn a_damaged_database_of_version_1_stays_as_it_is_until_it_is_mended() {
         .await;
     let before = fs::read(&path).unwrap();
     let error = SqliteStore::open(&path).await.unwrap_err();
-    expect!["record 6 of session 00000000-0000-7000-8000-000000000001 is damaged: it is not JSON"]
+    expect!["record 6 of session 00000000-0000-7000-8000-000000000001 is damaged: its body cannot be read: it is not JSON"]
         .assert_eq(&words(&error, &path));
     assert!(fs::read(&path).unwrap() == before);
     let mended = mend(&path).await.unwrap();
     expect![[r#"
-        loss: session 00000000-0000-7000-8000-000000000001, record 6: its body cannot be kept: it is not JSON
+        loss: session 00000000-0000-7000-8000-000000000001, record 6: its body cannot be read: it is not JSON
         notice: it has schema version 1; opening it brings it up to date and chains its records
-        session 00000000-0000-7000-8000-000000000001: kept 5 of 7 records: record 6: its body cannot be kept: it is not JSON
+        session 00000000-0000-7000-8000-000000000001: kept 5 of 7 records: record 6: its body cannot be read: it is not JSON
         kept as it was: sessions.db.set-aside-1
         a new database has taken over what was whole: 2 sessions, 6 verified records"#]].assert_eq(&plain(&mended.to_string(), &path));
     assert!(fs::read(path.with_file_name("sessions.db.set-aside-1")).unwrap() == before);

@@ -21,6 +21,11 @@ pub(crate) enum Flaw {
     ForgetsLongBatches,
     KeepsTheFirstOfARefusedBatch,
     StopsWithItsCaller,
+    StopsOnItsWay,
+    KeepsAbandonedLeases,
+    RestoresInSteps,
+    DeletesInSteps,
+    PostsForEver,
     AcceptsStaleBatches,
     AcceptsAnEmptyStaleBatch,
     TrimsBodies,
@@ -59,19 +64,28 @@ pub(crate) enum Flaw {
     BlobsOfOthers,
     UnknownIsEmpty,
     SortsByName,
+    ListsWhatIsGone,
+    MiscountsBytes,
+    ForgetsTheLastUpdate,
     ForgetsTags,
+    LosesTagsOfOthers,
     DeletesNothing,
     DeletesWhatIsWritten,
     DeletesTheNextToo,
+    DeletesWhatChanged,
+    DeletesInTwoSteps,
     CollectsTwice,
     RestoresWhatCame,
     RestoresOver,
     RestoresWithoutTitle,
+    RestoresWithoutLetters,
     ForgetsTitlesWhenOpened,
     MissesOneKey,
     LosesWhatCollides,
     Panics,
 }
+
+use super::steps;
 
 use Flaw::*;
 
@@ -86,6 +100,7 @@ pub(crate) struct Flawed {
 #[derive(Default)]
 pub(crate) struct Shared {
     appending: AtomicBool,
+    posting: AtomicBool,
     counter: AtomicU64,
 }
 
@@ -123,6 +138,19 @@ pub(crate) fn at_once<T>(what: impl Future<Output = T>) -> T {
     }
 }
 
+/// Lets everybody else go on.
+async fn others_first() {
+    let mut yielded = false;
+    future::poll_fn(|context| {
+        context.waker().wake_by_ref();
+        match std::mem::replace(&mut yielded, true) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
+    .await;
+}
+
 fn note(record: &mut Record, change: impl Fn(&mut trunkline_session_store::Note)) {
     if let Record::Note(note) = record {
         change(note);
@@ -134,6 +162,7 @@ impl SessionStore for Flawed {
     async fn restore(&self, mut restoring: Restoring<'_>) -> Result<SessionInfo, ImportError> {
         let id = restoring.session().clone();
         match self.flaw {
+            RestoresInSteps => return steps::restore(&self.inner, restoring).await,
             RestoresOver => {
                 let _ = self.inner.delete(&id).await;
             }
@@ -161,6 +190,18 @@ impl SessionStore for Flawed {
                 let info = self.inner.restore(Restoring::new(header, &mut rows)).await?;
                 return failure.map_or(Ok(info), Err);
             }
+            RestoresWithoutLetters => {
+                let mut rows = Vec::new();
+                loop {
+                    let chunk = restoring.next_chunk()?;
+                    if chunk.is_empty() {
+                        break;
+                    }
+                    rows.extend(chunk);
+                }
+                let header = Header::of(&restoring.info());
+                return self.inner.restore(Restoring::new(header, &mut rows.into_iter().map(Ok))).await;
+            }
             _ => {}
         }
         self.inner.restore(restoring).await
@@ -168,7 +209,10 @@ impl SessionStore for Flawed {
 
     async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError> {
         let claim = if self.has(TwoWriters) { Claim::TakeOver } else { claim };
-        let lease = self.inner.claim(session, claim).await;
+        let lease = match self.flaw {
+            KeepsAbandonedLeases => steps::claim(&self.inner, session, claim).await,
+            _ => self.inner.claim(session, claim).await,
+        };
         match self.flaw {
             TokensStay => lease.map(|lease| Lease::new(session.clone(), 1, lease)),
             // The lease outlives what the caller holds, until somebody asks whether it is free.
@@ -237,21 +281,12 @@ impl SessionStore for Flawed {
                     .await?;
             }
             StopsWithItsCaller if batch.records.len() == 2 => {
-                let second = batch.records.pop();
-                let first = self.inner.append(lease, batch.clone()).await?;
-                let mut yielded = false;
-                future::poll_fn(|context| {
-                    context.waker().wake_by_ref();
-                    match std::mem::replace(&mut yielded, true) {
-                        true => Poll::Ready(()),
-                        false => Poll::Pending,
-                    }
-                })
-                .await;
-                let info = self.inner.info(session).await?;
-                batch.records = second.into_iter().collect();
-                batch.consumed.clear();
-                (batch.expected_seq, batch.expected_head) = (first.seq, info.head);
+                return steps::append(&self.inner, lease, batch).await;
+            }
+            StopsOnItsWay if batch.records.len() == 2 => {
+                // As for a connection, before it does anything.
+                steps::a_moment().await;
+                return steps::append(&self.inner, lease, batch).await;
             }
             LosesWhatCollides => {
                 if self.shared.appending.swap(true, Ordering::SeqCst) {
@@ -341,13 +376,24 @@ impl SessionStore for Flawed {
     }
 
     async fn info(&self, session: &SessionId) -> Result<SessionInfo, StoreError> {
-        self.inner.info(session).await
+        let mut info = self.inner.info(session).await?;
+        match self.flaw {
+            MiscountsBytes => info.bytes += 1,
+            ForgetsTheLastUpdate => info.updated_at = Timestamp(0),
+            _ => {}
+        }
+        Ok(info)
     }
 
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
         let mut list = self.inner.sessions().await?;
         if self.has(SortsByName) {
             list.sort_by(|one, other| one.id.cmp(&other.id));
+        }
+        if let Some(mut gone) = list.first().cloned().filter(|_| self.has(ListsWhatIsGone)) {
+            gone.id = SessionId::parse("00000000-0000-7000-8000-ffffffffffff").unwrap();
+            (gone.bytes, gone.updated_at) = (1 << 40, Timestamp(0));
+            list.push(gone);
         }
         Ok(list)
     }
@@ -356,11 +402,19 @@ impl SessionStore for Flawed {
         if self.has(ForgetsTags) {
             amend.tags = None;
         }
+        if self.has(LosesTagsOfOthers) {
+            let mut info = self.inner.info(session).await?;
+            others_first().await;
+            amend.check(session)?;
+            amend.clone().apply(&mut info);
+            (amend.tags, amend.remove_tags, amend.add_tags) = (Some(info.tags), [].into(), [].into());
+        }
         self.inner.amend(session, amend).await
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
         match self.flaw {
+            DeletesInSteps => steps::delete(&self.inner, session).await,
             DeletesNothing => self.inner.info(session).await.map(drop),
             DeletesWhatIsWritten => {
                 if self.inner.holder(session).await?.is_some() {
@@ -379,6 +433,19 @@ impl SessionStore for Flawed {
         }
     }
 
+    async fn delete_idle(&self, seen: &SessionInfo) -> Result<(), StoreError> {
+        match self.flaw {
+            DeletesWhatChanged => self.inner.delete(&seen.id).await,
+            DeletesInTwoSteps => {
+                let waiting = self.inner.inbox(&seen.id).await?.len() as u64;
+                self.inner.info(&seen.id).await?.check_idle(seen, waiting)?;
+                others_first().await;
+                self.inner.delete(&seen.id).await
+            }
+            _ => self.inner.delete_idle(seen).await,
+        }
+    }
+
     async fn post(
         &self,
         session: &SessionId,
@@ -386,7 +453,12 @@ impl SessionStore for Flawed {
         body: &str,
         at: Timestamp,
     ) -> Result<InboxId, StoreError> {
-        let id = self.inner.post(session, kind, body, at).await?;
+        if self.has(PostsForEver) {
+            steps::turn(&self.shared.posting).await;
+        }
+        let id = self.inner.post(session, kind, body, at).await;
+        self.shared.posting.store(false, Ordering::SeqCst);
+        let id = id?;
         Ok(if self.has(NamesLettersTwice) { InboxId(1) } else { id })
     }
 

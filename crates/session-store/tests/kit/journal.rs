@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -34,11 +34,21 @@ pub(crate) enum Flaw {
     ForgetsLetters,
     /// What another version wrote is read with other titles.
     ReadsOtherTitles,
+    /// Whenever it is opened the file is written anew, batch by batch.
+    RewritesItself,
+    /// After a writer died in the middle of a write, no other writer gets in.
+    LocksOutTheNext,
+    /// The medium that should fail does not.
+    NeverFails,
+    /// The writer that should die before a write does not.
+    NeverDies,
+    /// It dies before it does anything.
+    DiesAtOnce,
 }
 
 impl Flaw {
     /// All of them, by their numbers.
-    pub(crate) const ALL: [Flaw; 8] = [
+    pub(crate) const ALL: [Flaw; 13] = [
         Flaw::Nothing,
         Flaw::SaysMoreThanItDoes,
         Flaw::WritesInParts,
@@ -47,6 +57,11 @@ impl Flaw {
         Flaw::TellsOtherwise,
         Flaw::ForgetsLetters,
         Flaw::ReadsOtherTitles,
+        Flaw::RewritesItself,
+        Flaw::LocksOutTheNext,
+        Flaw::NeverFails,
+        Flaw::NeverDies,
+        Flaw::DiesAtOnce,
     ];
 }
 
@@ -70,6 +85,8 @@ struct Medium {
     /// How many writes there were.
     writes: u64,
     dies_after: Option<u64>,
+    /// A file that is there after a death in the middle of a write.
+    died: PathBuf,
     flaw: Flaw,
 }
 
@@ -80,7 +97,17 @@ fn io(error: impl std::fmt::Display) -> StoreError {
 impl Medium {
     fn open(path: &Path, flaw: Flaw) -> Result<Self, StoreError> {
         let file = OpenOptions::new().read(true).append(true).create(true).open(path).map_err(io)?;
-        Ok(Medium { file, line: String::new(), fault: None, writes: 0, dies_after: None, flaw })
+        let died = path.with_extension("died");
+        Ok(Medium { file, line: String::new(), fault: None, writes: 0, dies_after: None, died, flaw })
+    }
+
+    /// Puts batches behind everything else, one after the other.
+    fn rewrite(&mut self, entries: &[Value]) -> Result<(), StoreError> {
+        let (batches, others): (Vec<&Value>, _) = entries.iter().partition(|entry| entry["call"] == "append");
+        let others: String = others.iter().map(|entry: &&Value| format!("{entry}\n")).collect();
+        self.file.set_len(0).map_err(io)?;
+        self.file.write_all(others.as_bytes()).map_err(io)?;
+        batches.into_iter().try_for_each(|batch| self.write(batch, Durability::Committed))
     }
 
     /// Reads what is whole and cuts off the rest.
@@ -111,6 +138,7 @@ impl Medium {
         let half = line.as_bytes().split_at(line.len() / 2).0;
         if self.dies_after == Some(writes) {
             self.file.write_all(half).map_err(io)?;
+            File::create(&self.died).map_err(io)?;
             std::process::abort();
         }
         let failure = match (self.fault, self.flaw) {
@@ -148,7 +176,13 @@ async fn replay(entries: &[Value]) -> Result<MemoryStore, StoreError> {
     for entry in entries {
         let id = || SessionId::parse(&text(entry, "session")).map_err(io);
         match text(entry, "call").as_str() {
-            "restore" => drop(import(&memory, text(entry, "rows").as_bytes()).await.map_err(io)?),
+            "restore" => {
+                let restored = import(&memory, text(entry, "rows").as_bytes()).await.map_err(io)?;
+                for letter in entry["letters"].as_array().into_iter().flatten() {
+                    let at = Timestamp(letter["at"].as_u64().unwrap());
+                    memory.post(&restored[0].id, &text(letter, "kind"), &text(letter, "body"), at).await?;
+                }
+            }
             "claim" => drop(memory.claim(&id()?, Claim::TakeOver).await?),
             "append" => {
                 let rows = text(entry, "rows");
@@ -168,6 +202,8 @@ async fn replay(entries: &[Value]) -> Result<MemoryStore, StoreError> {
                 amend.title = entry["title"].as_str().map(str::to_owned);
                 amend.tags = serde_json::from_value(entry["tags"].clone()).unwrap();
                 amend.archived = entry["archived"].as_bool();
+                amend.add_tags = serde_json::from_value(entry["added"].clone()).unwrap();
+                amend.remove_tags = serde_json::from_value(entry["removed"].clone()).unwrap();
                 memory.amend(&id()?, amend).await?;
             }
             "delete" => memory.delete(&id()?).await?,
@@ -189,8 +225,19 @@ impl Journal {
         dies_after: Option<u64>,
     ) -> Result<Self, StoreError> {
         let mut file = Medium::open(path, flaw)?;
-        let memory = at_once(replay(&file.read()?))?;
+        let entries = file.read()?;
+        let memory = at_once(replay(&entries))?;
         (file.fault, file.dies_after) = (fault, dies_after);
+        match flaw {
+            Flaw::RewritesItself => file.rewrite(&entries)?,
+            Flaw::LocksOutTheNext if dies_after.is_some() && file.died.exists() => {
+                return Err(io("somebody else has it open"));
+            }
+            Flaw::NeverFails => file.fault = None,
+            Flaw::NeverDies => file.dies_after = None,
+            Flaw::DiesAtOnce if dies_after.is_some() => std::process::abort(),
+            _ => {}
+        }
         Ok(Journal { inner: Mutex::new(Inner { memory, file }), flaw })
     }
 
@@ -237,11 +284,16 @@ impl SessionStore for Journaling {
             }
             rows.extend(chunk);
         }
+        let letters = restoring.take_letters()?;
+        let posted =
+            letters.iter().map(|letter| json!({"kind": letter.kind, "body": letter.body, "at": letter.at}));
+        let posted: Vec<Value> = posted.collect();
         let header = Header::of(&restoring.info());
-        let entry = json!({"call": "restore", "rows": lines(&header, &rows)});
+        let entry = json!({"call": "restore", "rows": lines(&header, &rows), "letters": posted});
         let mut rows = rows.into_iter().map(Ok);
         let call = |memory: &MemoryStore| {
-            let info = at_once(memory.restore(Restoring::new(header, &mut rows)))?;
+            let mut letters = || letters.clone();
+            let info = at_once(memory.restore(Restoring::new(header, &mut rows).with_letters(&mut letters)))?;
             Ok((info, vec![entry]))
         };
         self.0.call(call, Durability::Flushed)
@@ -304,9 +356,10 @@ impl SessionStore for Journaling {
     }
 
     async fn amend(&self, session: &SessionId, amend: Amend) -> Result<(), StoreError> {
-        let Amend { title, tags, archived, .. } = amend.clone();
+        let Amend { title, tags, archived, add_tags, remove_tags, .. } = amend.clone();
         let entry = json!({
             "call": "amend", "session": session, "title": title, "tags": tags, "archived": archived,
+            "added": add_tags, "removed": remove_tags,
         });
         let call = |memory: &MemoryStore| Ok((at_once(memory.amend(session, amend))?, vec![entry]));
         self.0.call(call, Durability::Flushed)
@@ -315,6 +368,12 @@ impl SessionStore for Journaling {
     async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
         let entry = json!({"call": "delete", "session": session});
         let call = |memory: &MemoryStore| Ok((at_once(memory.delete(session))?, vec![entry]));
+        self.0.call(call, Durability::Flushed)
+    }
+
+    async fn delete_idle(&self, seen: &SessionInfo) -> Result<(), StoreError> {
+        let entry = json!({"call": "delete", "session": seen.id});
+        let call = |memory: &MemoryStore| Ok((at_once(memory.delete_idle(seen))?, vec![entry]));
         self.0.call(call, Durability::Flushed)
     }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use tempfile::TempDir;
 use trunkline_message_tree::{MessageTree, Timestamp};
@@ -133,11 +134,18 @@ fn a_journal_keeps_every_promise() {
     assert!(figures.buffered_lost > 0, "nothing was ever in line when a writer died: {report}");
 }
 
-fn report(flaw: Flaw) -> Report {
+/// How many writers are killed at random.
+const KILLS: u32 = 6;
+
+fn few() -> Options {
     let mut options = Options::new(1);
-    (options.cases, options.kills, options.writes, options.batches) = (0, 6, 20, 5);
-    options.patience = std::time::Duration::from_secs(20);
-    kit::run(&Journals(flaw), &options)
+    (options.cases, options.kills, options.writes, options.batches) = (0, KILLS, 20, 5);
+    options.patience = Duration::from_secs(20);
+    options
+}
+
+fn report(flaw: Flaw) -> Report {
+    kit::run(&Journals(flaw), &few())
 }
 
 macro_rules! mutants {
@@ -159,4 +167,30 @@ mutants! {
     a_full_disk_in_other_words_is_noticed: TellsOtherwise breaks Full
     a_failing_disk_that_is_not_told_is_noticed: TellsNothing breaks Broken
     a_past_version_that_is_read_otherwise_is_seen: ReadsOtherTitles breaks Older
+    what_goes_only_when_a_later_writer_dies_is_missed: RewritesItself breaks Killed
+    a_place_that_no_later_writer_can_open_is_noticed: LocksOutTheNext breaks Killed
+}
+
+#[test]
+fn a_medium_that_never_fails_has_tried_nothing() {
+    let report = report(Flaw::NeverFails);
+    let unchecked: Vec<Promise> = report.unchecked().collect();
+    assert_eq!(unchecked, [Promise::SameAsMemory, Promise::Full, Promise::Broken], "{report}");
+}
+
+#[test]
+fn a_writer_that_does_not_die_where_it_should_is_noticed() {
+    let mut options = few();
+    (options.kills, options.patience) = (0, Duration::from_secs(3));
+    let report = kit::run(&Journals(Flaw::NeverDies), &options);
+    let mut killed = report.findings().filter(|finding| finding.promise == Promise::Killed);
+    let detail = killed.next().map(|finding| finding.detail.as_str());
+    assert_eq!(detail, Some("dead before write 0 (seed 1): the writer still lives after 3s"), "{report}");
+}
+
+#[test]
+fn a_writer_that_dies_before_it_does_anything_was_not_killed_at_a_write() {
+    let report = report(Flaw::DiesAtOnce);
+    let killed = KILLS as usize + 1;
+    assert_eq!(report.checks(Promise::Killed), killed, "{report}");
 }

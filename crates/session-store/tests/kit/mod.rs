@@ -1,9 +1,11 @@
 //! The kit: what it says of the stores here, and that each of its checks can fail.
 
+mod claims;
 mod flawed;
 mod journal;
 mod killed;
 mod mutants;
+mod steps;
 
 use trunkline_session_store::kit::{self, Handle, Options, Place, Promise, Subject};
 use trunkline_session_store::{Durability, MemoryStore, SessionStore, StoreError};

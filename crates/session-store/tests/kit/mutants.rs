@@ -41,6 +41,11 @@ mutants! {
     a_batch_that_is_forgotten_is_missed: ForgetsLongBatches breaks Kept
     half_of_a_refused_batch_is_seen: KeepsTheFirstOfARefusedBatch breaks Whole
     half_of_an_abandoned_batch_is_seen: StopsWithItsCaller breaks Whole
+    half_of_a_batch_that_was_abandoned_late_is_seen: StopsOnItsWay breaks Whole
+    a_lease_that_nobody_was_given_is_seen: KeepsAbandonedLeases breaks OneWriter
+    half_of_an_abandoned_restore_is_seen: RestoresInSteps breaks Restored
+    half_of_an_abandoned_deletion_is_seen: DeletesInSteps breaks Deleted
+    an_abandoned_letter_that_blocks_all_others_is_noticed: PostsForEver breaks Inbox
     a_stale_batch_that_is_kept_is_seen: AcceptsStaleBatches breaks Expected
     an_empty_stale_batch_that_is_accepted_is_seen: AcceptsAnEmptyStaleBatch breaks Expected
     white_space_that_is_cut_off_is_seen: TrimsBodies breaks Fits
@@ -79,13 +84,20 @@ mutants! {
     a_blob_of_another_session_is_seen: BlobsOfOthers breaks Blobs
     a_session_that_is_not_named_is_seen: UnknownIsEmpty breaks Named
     a_list_in_another_order_is_seen: SortsByName breaks Listed
+    a_list_with_what_is_gone_is_seen: ListsWhatIsGone breaks Listed
+    a_wrong_number_of_bytes_is_seen: MiscountsBytes breaks Listed
+    a_last_update_that_is_forgotten_is_missed: ForgetsTheLastUpdate breaks Listed
     tags_that_are_forgotten_are_missed: ForgetsTags breaks Listed
+    tags_that_two_add_at_once_and_one_loses_are_missed: LosesTagsOfOthers breaks Listed
     a_session_that_stays_is_seen: DeletesNothing breaks Deleted
     a_session_that_was_deleted_under_its_writer_is_missed: DeletesWhatIsWritten breaks Deleted
     a_session_that_was_deleted_too_is_missed: DeletesTheNextToo breaks Deleted
+    a_session_that_somebody_came_back_to_is_missed: DeletesWhatChanged breaks Deleted
+    a_letter_that_went_with_its_session_is_missed: DeletesInTwoSteps breaks Deleted
     collecting_what_is_not_there_is_seen: CollectsTwice breaks Deleted
     half_an_import_is_seen: RestoresWhatCame breaks Restored
     an_import_over_another_session_is_seen: RestoresOver breaks Restored
+    a_letter_that_does_not_come_along_is_missed: RestoresWithoutLetters breaks Restored
     a_title_that_does_not_move_is_missed: RestoresWithoutTitle breaks Moved
     a_title_that_is_forgotten_is_missed: ForgetsTitlesWhenOpened breaks Reopened
     a_key_that_only_chance_tries_is_missed: MissesOneKey breaks SameAsMemory

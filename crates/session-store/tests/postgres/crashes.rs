@@ -4,6 +4,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::{AssertSqlSafe, Connection, Row};
 use trunkline_session_store::{
     Activity, Claim, Durability, Lease, PostgresOptions, PostgresStore, Receipt, SessionStore, StoreError,
 };
@@ -212,4 +214,55 @@ async fn a_session_given_back_while_the_server_was_away_is_free_afterwards() {
     // Here it is known at once; the server is told with the next sign of life, which others wait for.
     two.lease(&session(1)).await.unwrap();
     append_notes(&one, &second, 1, 1).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_cut_off_while_it_waited_for_a_standby_is_flushed_only_when_the_standby_has_it() {
+    let Some(cluster) = Cluster::start() else { return };
+    let options = cluster.options().patience(Duration::from_secs(60));
+    let store = PostgresStore::open(options).await.unwrap();
+    store.create(new_session(1)).await.unwrap();
+    let lease = store.lease(&session(1)).await.unwrap();
+    // A standby that never comes. We ourselves do not wait for it.
+    let mut admin = PgConnection::connect(&cluster.url).await.unwrap();
+    run(&mut admin, "SET synchronous_commit = local").await;
+    run(&mut admin, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'").await;
+    run(&mut admin, "SELECT pg_reload_conf()").await;
+    while run(
+        &mut admin,
+        "SELECT 1 FROM pg_settings WHERE name = 'synchronous_standby_names' AND setting = ''",
+    )
+    .await
+    .len()
+        == 1
+    {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let append = tokio::spawn(async move { store.append(&lease, batch(1, vec![note("1")])).await });
+    let mut cut: Vec<i32> = Vec::new();
+    // It is cut off twice: what is written to find out may be cut off as well.
+    for _ in 0..3 {
+        loop {
+            assert!(!append.is_finished(), "it is acknowledged, and no standby has it");
+            let waits = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+            let waits = run(&mut admin, waits).await;
+            let waits: Option<i32> = waits.first().map(|row| row.get("pid"));
+            if let Some(pid) = waits.filter(|pid| !cut.contains(pid)) {
+                cut.push(pid);
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        if let ([.., pid], true) = (cut.as_slice(), cut.len() < 3) {
+            run(&mut admin, &format!("SELECT pg_terminate_backend({pid})")).await;
+        }
+    }
+    run(&mut admin, "ALTER SYSTEM RESET synchronous_standby_names").await;
+    run(&mut admin, "SELECT pg_reload_conf()").await;
+    let receipt = append.await.unwrap().unwrap();
+    assert_eq!((receipt.seq, receipt.durability), (2, Durability::Flushed));
+}
+
+async fn run(connection: &mut PgConnection, sql: &str) -> Vec<PgRow> {
+    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).fetch_all(connection).await.unwrap()
 }

@@ -4,15 +4,39 @@
 
 use std::time::Duration;
 
-use sqlx::Row;
-use trunkline_session_store::{Claim, PostgresStore, SessionStore, StoreError};
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Connection, Row};
+use trunkline_session_store::{Claim, PostgresOptions, PostgresStore, SessionStore, StoreError};
 
 use super::made::{append_notes, batch, bodies, new_session, note, session};
+use super::wire::Wire;
 use super::{Schema, runtime, server};
 
 /// A process that can be made to hang: its runtime moves only while something is run on it.
 fn hanging() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
+}
+
+/// Until when the only store with leases is known to be alive, in seconds, and what time it is; both by the server.
+async fn signs_of_life(schema: &Schema) -> (f64, f64) {
+    let sql = "SELECT extract(epoch FROM alive_until)::float8 AS until,
+                   extract(epoch FROM clock_timestamp())::float8 AS now FROM @owners";
+    let rows = schema.rows(sql).await;
+    let row = rows.first().unwrap();
+    (row.get("until"), row.get("now"))
+}
+
+/// Sees to it that a store is known to be alive without a gap for more than as long as its leases last.
+async fn assert_lives_on(schema: &Schema, ttl: Duration) {
+    let (_, begin) = signs_of_life(schema).await;
+    loop {
+        let (until, now) = signs_of_life(schema).await;
+        assert!(until > now, "no sign of life for {ttl:?}");
+        if now > begin + ttl.as_secs_f64() * 1.5 {
+            return;
+        }
+        tokio::time::sleep(ttl / 30).await;
+    }
 }
 
 async fn claim_when_free(store: &PostgresStore) -> trunkline_session_store::Lease {
@@ -81,14 +105,68 @@ async fn signs_of_life_keep_a_lease_for_longer_than_it_lasts() {
     let one = PostgresStore::open(schema.options().lease_ttl(ttl)).await.unwrap();
     one.create(new_session(1)).await.unwrap();
     let _lease = one.lease(&session(1)).await.unwrap();
-    let alive_until = async || -> f64 {
-        let rows = schema.rows("SELECT extract(epoch FROM alive_until)::float8 AS at FROM @owners").await;
-        rows.first().unwrap().get("at")
-    };
-    let first = alive_until().await;
-    while alive_until().await < first + ttl.as_secs_f64() * 2.0 {
+    let (first, _) = signs_of_life(&schema).await;
+    while signs_of_life(&schema).await.0 < first + ttl.as_secs_f64() * 2.0 {
         tokio::time::sleep(ttl / 10).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signs_of_life_go_on_although_all_connections_died_in_silence() {
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    let wire = Wire::to(&url);
+    let ttl = Duration::from_secs(4);
+    let options = PostgresOptions::new(&wire.url).schema(&schema.name).lease_ttl(ttl);
+    let store = PostgresStore::open(options).await.unwrap();
+    store.create(new_session(1)).await.unwrap();
+    let _lease = store.lease(&session(1)).await.unwrap();
+    let (first, _) = signs_of_life(&schema).await;
+    while signs_of_life(&schema).await.0 <= first {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    wire.silence();
+    assert_lives_on(&schema, ttl).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signs_of_life_do_not_wait_until_a_session_could_be_given_back() {
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    let ttl = Duration::from_secs(2);
+    let store = PostgresStore::open(schema.options().lease_ttl(ttl)).await.unwrap();
+    store.create(new_session(1)).await.unwrap();
+    store.create(new_session(2)).await.unwrap();
+    let _lease = store.lease(&session(1)).await.unwrap();
+    let freed = store.lease(&session(2)).await.unwrap();
+    // Somebody holds its row.
+    let mut holds = PgConnection::connect(&url).await.unwrap();
+    let row = format!("SELECT FROM {}.sessions WHERE session = '{}' FOR UPDATE", schema.name, session(2));
+    sqlx::raw_sql(AssertSqlSafe(format!("BEGIN; {row}"))).execute(&mut holds).await.unwrap();
+    drop(freed);
+    assert_lives_on(&schema, ttl).await;
+    sqlx::raw_sql("ROLLBACK").execute(&mut holds).await.unwrap();
+    // Now it could be.
+    while schema.rows("SELECT FROM @sessions WHERE owner IS NOT NULL").await.len() > 1 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_was_given_twice_lets_only_the_later_one_write() {
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    let (one, two) = (schema.open().await, schema.open().await);
+    one.create(new_session(1)).await.unwrap();
+    let first = one.lease(&session(1)).await.unwrap();
+    let second = two.claim(&session(1), Claim::TakeOver).await.unwrap();
+    // As after a fail-over to a standby that had not heard of the first one.
+    schema.run(&format!("UPDATE @sessions SET token = {}", first.token())).await;
+    let fenced = one.append(&first, batch(1, vec![note("1")])).await.unwrap_err();
+    assert!(matches!(fenced, StoreError::Fenced { .. }), "{fenced}");
+    assert!(bodies(&two, 1).await.is_empty());
+    schema.run(&format!("UPDATE @sessions SET token = {}", second.token())).await;
+    append_notes(&two, &second, 1, 1).await.unwrap();
 }
 
 #[tokio::test]

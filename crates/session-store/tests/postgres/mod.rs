@@ -3,11 +3,13 @@
 //! `TRUNKLINE_TEST_POSTGRES` is the URL of a server where each test makes a schema of its own.
 //! `TRUNKLINE_TEST_POSTGRES_CLUSTER` is the script that gives a server to a test that wants to stop it.
 
+mod answers;
 mod crashes;
 mod damage;
 mod leases;
 mod made;
 mod schema;
+mod wire;
 mod writing;
 
 use std::pin::Pin;

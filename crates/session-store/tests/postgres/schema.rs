@@ -135,6 +135,18 @@ async fn nothing_secret_is_printed() {
 }
 
 #[tokio::test]
+async fn who_is_not_let_in_is_not_named() {
+    let Some(url) = server() else { return };
+    let (scheme, rest) = url.split_once("://").unwrap();
+    let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+    let url = format!("{scheme}://somebody_unknown:hunter2@{place}");
+    let refused = PostgresStore::open(PostgresOptions::new(url)).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Database { .. }), "{refused}");
+    let said = format!("{refused} {refused:?}");
+    assert!(!said.contains("somebody_unknown") && !said.contains("hunter2"), "{said}");
+}
+
+#[tokio::test]
 async fn names_that_are_no_schemas_are_refused() {
     for name in ["", "1st", "Upper", "a b", "pg_toast", "x\0", &"x".repeat(64)] {
         let error =

@@ -1,6 +1,7 @@
 //! Writing: callers that go away, stores that fight, levels, large bodies, and who is told.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use sqlx::Row;
 use trunkline_session_store::{
@@ -295,6 +296,30 @@ async fn who_waits_is_told_after_its_connection_was_cut() {
     run(&url, &format!("SELECT pg_terminate_backend(pid) {listening}")).await;
     one.post(&session(1), "prompt", "1", trunkline_message_tree::Timestamp(1)).await.unwrap();
     assert_eq!(waits.await.unwrap().unwrap().posted, 1);
+}
+
+#[tokio::test]
+async fn nobody_listens_for_those_who_went_away_however_much_others_have_to_tell() {
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    let store = schema.open().await;
+    store.create(new_session(1)).await.unwrap();
+    let seen = store.changed(&session(1), Activity::default()).await.unwrap();
+    let listening =
+        format!("SELECT 1 FROM pg_stat_activity WHERE query = 'LISTEN \"trunkline.{}\"'", schema.name);
+    let waiting = store.clone();
+    let waits = tokio::spawn(async move { waiting.changed(&session(1), seen).await });
+    while schema.rows(&listening).await.is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    waits.abort();
+    // It is looked each ten seconds, and the second time in a row ends it.
+    let begin = Instant::now();
+    while !schema.rows(&listening).await.is_empty() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "it still listens");
+        schema.run(&format!("NOTIFY \"trunkline.{}\", 'something else'", schema.name)).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! Cuts the power under SQLite and under the store: `power-loss [--seed N] [--minutes N]`.
 //!
-//! Each round lives another life of each kind. Ends with status 1 if something that was acknowledged is lost, or if a life
-//! that must lose something does not: then the simulation is blind.
+//! Each round lives another life of each kind, and runs the kit on a disk that fails or kills at any write. Ends with
+//! status 1 if something that was acknowledged is lost, or if a life that must lose something does not: then the
+//! simulation is blind.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
 
@@ -36,13 +37,24 @@ fn main() -> ExitCode {
         let mut wrong = 0;
         for (story, sum) in stories::ALL.iter().zip(&mut sums) {
             let lived = runtime.block_on(story.live(seed, 3));
-            let figures = match lived {
-                Ok(figures) => figures,
-                Err(words) => return problem(&format!("{story}: {words}")),
-            };
-            println!("{story}: {figures}");
-            wrong += usize::from(!story.ends_well(&figures));
-            sum.add(figures);
+            match lived {
+                Ok(figures) => {
+                    println!("{story}: {figures}");
+                    wrong += usize::from(!story.ends_well(&figures));
+                    sum.add(figures);
+                }
+                Err(words) => {
+                    println!("{story}: {words}");
+                    wrong += 1;
+                }
+            }
+        }
+        match subject::try_everything(seed) {
+            Ok(report) => {
+                print!("{report}");
+                wrong += usize::from(!report.is_ok());
+            }
+            Err(words) => return problem(&words),
         }
         if wrong > 0 {
             println!("{wrong} stories did not end as they should; --seed {seed} lives these lives again");

@@ -1,5 +1,5 @@
-//! A life of the store: sessions, appends of every durability, letters, branches, deletions, two handles that take over
-//! from each other, and faults.
+//! A life of the store: sessions, appends of every durability, letters, branches, deletions, handles that take over from
+//! each other, and faults.
 //!
 //! What a fault strikes is tried again until it is kept, with the same bytes. So there is one history, whatever failed.
 
@@ -7,12 +7,13 @@ use std::cell::{Cell, RefCell};
 
 use futures_util::future::join_all;
 use tempfile::TempDir;
-use trunkline_message_tree::{Entry, HeadMove, Link, Message, MoveKind, NodeId};
+use trunkline_message_tree::{Entry, Link, Message, NodeId};
 use trunkline_session_store::{
-    Amend, Batch, Blob, Claim, Durability, InboxId, Kept, Lease, MemoryStore, NewSession, Note, Position,
-    Record, SessionId, SessionStore, SqliteStore, StoreError, export, import,
+    Amend, Batch, Claim, Durability, InboxId, Kept, Lease, MemoryStore, NewSession, Note, Position, Record,
+    SessionId, SessionStore, SqliteStore, StoreError, export, import,
 };
 
+use super::turns::{after, is_node, records, text};
 use super::{AT, History, Lived, NAME, Plan, Post, Told, options, words};
 use crate::chance::Chance;
 use crate::disk::Files;
@@ -31,6 +32,7 @@ pub(super) async fn live(plan: Plan, chance: &mut Chance) -> Result<Lived, Strin
         recorder: &recorder,
         folder,
         handles: Vec::new(),
+        wanted: plan.handles,
         struck: Cell::new(0),
         step_struck: Cell::new(false),
         lived: RefCell::default(),
@@ -39,11 +41,12 @@ pub(super) async fn live(plan: Plan, chance: &mut Chance) -> Result<Lived, Strin
     world.open().await?;
     let mut sessions: Vec<Session> = Vec::new();
     for _ in 0..plan.steps {
-        step(&mut world, &mut sessions, chance).await?;
+        step(&mut world, &mut sessions, plan.reopens, chance).await?;
     }
     // Now, and not after everything was closed: a cut does not wait for that.
     let events = recorder.events()?;
     // What comes from here on is not in the journal any more, so nothing fails and nothing is promised.
+    world.lived.borrow_mut().life.struck |= recorder.hits() > 0;
     recorder.order(None);
     world.struck.set(0);
     for session in &mut sessions {
@@ -52,6 +55,7 @@ pub(super) async fn live(plan: Plan, chance: &mut Chance) -> Result<Lived, Strin
     }
     drop(sessions);
     world.close().await;
+    recorder.forget();
     let mut lived = world.lived.into_inner();
     lived.life.events = events;
     let end = lived.life.events.len();
@@ -59,11 +63,13 @@ pub(super) async fn live(plan: Plan, chance: &mut Chance) -> Result<Lived, Strin
     Ok(lived)
 }
 
-/// The store with two handles on it, as two processes would have.
+/// The store with the handles on it, as so many processes would have.
 struct World<'a> {
     recorder: &'a Recorder,
     folder: TempDir,
     handles: Vec<SqliteStore>,
+    /// How many there are while it is open.
+    wanted: usize,
     /// How often the fault had struck when we last looked.
     struck: Cell<u64>,
     /// Whether it has in this step of the life.
@@ -74,10 +80,10 @@ struct World<'a> {
 }
 
 /// A session as its writer knows it.
-struct Session {
+pub(super) struct Session {
     id: SessionId,
-    at: Position,
-    nodes: u32,
+    pub(super) at: Position,
+    pub(super) nodes: u32,
     /// The handle that holds it, and its lease.
     lease: Option<(usize, Lease)>,
     waiting: Vec<InboxId>,
@@ -85,8 +91,18 @@ struct Session {
     buffered: Vec<Batch>,
 }
 
-async fn step(world: &mut World<'_>, sessions: &mut Vec<Session>, chance: &mut Chance) -> Result<(), String> {
+async fn step(
+    world: &mut World<'_>,
+    sessions: &mut Vec<Session>,
+    reopens: usize,
+    chance: &mut Chance,
+) -> Result<(), String> {
     world.step_struck.set(false);
+    if chance.comes(1, reopens) {
+        sessions.iter_mut().for_each(|session| session.lease = None);
+        world.close().await;
+        return world.open().await;
+    }
     let few = sessions.len() < 3;
     let lot = if few { 0 } else { chance.below(100) };
     match lot {
@@ -95,11 +111,6 @@ async fn step(world: &mut World<'_>, sessions: &mut Vec<Session>, chance: &mut C
         5 => {
             let gone = sessions.swap_remove(chance.below(sessions.len()));
             world.delete(gone).await?;
-        }
-        6 | 7 => {
-            sessions.iter_mut().for_each(|session| session.lease = None);
-            world.close().await;
-            world.open().await?;
         }
         // Several at once, which are committed as a group.
         8..20 => {
@@ -141,81 +152,10 @@ async fn step(world: &mut World<'_>, sessions: &mut Vec<Session>, chance: &mut C
     Ok(())
 }
 
-/// What a turn may write: nodes, notes, branches, bytes.
-fn records(session: &Session, chance: &mut Chance) -> Vec<Record> {
-    let (mut head, mut nodes) = (session.at.head, session.nodes);
-    let mut records = Vec::new();
-    for _ in 0..1 + chance.below(4) {
-        let most = [60, 60, 60, 60, 60, 500, 500, 12_000][chance.below(8)];
-        let text = text(chance, most);
-        match chance.below(12) {
-            0 => records.push(Record::Note(Note::new("disk", "plain", AT, format!("\"{text}\"")))),
-            1 => {
-                let key = format!("key {}", chance.below(5));
-                let note = Note::new("disk", "keyed", AT, format!("\"{text}\""));
-                records.push(Record::Note(note.about(key, ["open", "done"][chance.below(2)])));
-            }
-            2 => {
-                let bytes = chance.bytes(most / 3);
-                records.push(Record::Blob(Blob { layer: "disk".into(), kind: "file".into(), at: AT, bytes }));
-            }
-            3 if nodes > 1 => {
-                let to = NodeId::new(u32::try_from(chance.below(nodes as usize - 1)).unwrap_or_default());
-                if to != head {
-                    let kind = MoveKind::PersonRevert;
-                    records.push(Record::Entry(Entry::Move(HeadMove { from: head, to, kind, at: AT })));
-                    head = to;
-                }
-            }
-            _ => {
-                let id = NodeId::new(nodes);
-                let mut message = Message::user(text);
-                message.node = Some(id);
-                records.push(Record::Entry(Entry::Node {
-                    id,
-                    parent: Some(head),
-                    at: AT,
-                    link: Link::Next,
-                    message,
-                }));
-                (head, nodes) = (id, nodes + 1);
-            }
-        }
-    }
-    if records.is_empty() {
-        records.push(Record::Note(Note::new("disk", "plain", AT, "null")));
-    }
-    records
-}
-
-/// Letters and digits. Now and then a large text that is the same again, which the store keeps once.
-fn text(chance: &mut Chance, most: usize) -> String {
-    let mut of = if most > 10_000 && chance.comes(1, 2) { Chance::new(7) } else { chance.fork() };
-    let length = 1 + of.below(most);
-    of.bytes(length.div_ceil(2)).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Where a session is after a batch, and how many nodes it has.
-fn after(session: &Session, records: &[Record]) -> (Position, u32) {
-    let (mut at, mut nodes) = (session.at, session.nodes);
-    for record in records {
-        at.seq += 1;
-        match record {
-            Record::Entry(Entry::Node { id, link, .. }) => {
-                nodes += 1;
-                at.head = if link.is_filed() { at.head } else { *id };
-            }
-            Record::Entry(Entry::Move(head_move)) => at.head = head_move.to,
-            Record::Note(_) | Record::Blob(_) => {}
-        }
-    }
-    (at, nodes)
-}
-
 impl World<'_> {
     async fn open(&mut self) -> Result<(), String> {
         let path = self.folder.path().join(NAME);
-        while self.handles.len() < 2 {
+        while self.handles.len() < self.wanted {
             let opened = SqliteStore::open_with(&path, options(self.recorder)).await;
             if let Some(handle) = self.answer(opened)? {
                 self.handles.push(handle);
@@ -234,12 +174,18 @@ impl World<'_> {
         self.handles.get(number).ok_or_else(|| "the store is closed".to_owned())
     }
 
+    /// Returns another handle than this one, if there is one.
+    fn other(&self, number: usize) -> usize {
+        (number + 1) % self.wanted
+    }
+
     /// Returns what the store answered, or nothing if a fault struck and it said so.
     fn answer<T>(&self, answer: Result<T, StoreError>) -> Result<Option<T>, String> {
         let hits = self.recorder.hits();
         // One fault strikes all who append together, and each of them is told.
         let struck = self.step_struck.get() | (hits > self.struck.replace(hits));
         self.step_struck.set(struck);
+        self.lived.borrow_mut().life.struck |= hits > 0;
         if hits >= STRIKES {
             self.recorder.order(None);
             self.struck.set(0);
@@ -295,7 +241,7 @@ impl World<'_> {
         let new = self.new_session();
         let id = new.id.clone();
         self.history(&id, |history| history.ends.insert(1));
-        let handle = self.handle(chance.below(2))?;
+        let handle = self.handle(chance.below(self.wanted))?;
         loop {
             let created = match handle.create(new.clone()).await {
                 // The attempt before was kept although it failed.
@@ -381,7 +327,7 @@ impl World<'_> {
             history.titles.push(format!("title {version}"));
             version
         });
-        let handle = self.handle(chance.below(2))?;
+        let handle = self.handle(chance.below(self.wanted))?;
         loop {
             let amend = Amend::title(format!("title {version}"));
             if self.answer(handle.amend(&session.id, amend).await)?.is_some() {
@@ -392,9 +338,9 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Posts a letter through the handle that does not hold the session.
+    /// Posts a letter through a handle that does not hold the session, if there is one.
     async fn post(&self, session: &mut Session, chance: &mut Chance) -> Result<(), String> {
-        let by = session.lease.as_ref().map_or(0, |(by, _)| 1 - by);
+        let by = session.lease.as_ref().map_or(0, |(by, _)| self.other(*by));
         let body = format!("\"{}\"", text(chance, 300));
         let letter = loop {
             // Whatever fails: each attempt may come back, and the next one has the next number then.
@@ -413,11 +359,11 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Lets the other handle take the session from its holder, who can write nothing more.
+    /// Lets another handle, or the same, take the session from its holder, who can write nothing more.
     async fn take_over(&self, session: &mut Session) -> Result<(), String> {
         self.catch_up(session).await?;
         let old = session.lease.take();
-        let by = old.as_ref().map_or(0, |(by, _)| 1 - by);
+        let by = old.as_ref().map_or(0, |(by, _)| self.other(*by));
         let lease = loop {
             if let Some(lease) = self.answer(self.handle(by)?.claim(&session.id, Claim::TakeOver).await)? {
                 break lease;
@@ -506,6 +452,10 @@ impl World<'_> {
 
     /// Makes sure that what was buffered is there, also if its store was closed or its process died.
     async fn catch_up(&self, session: &mut Session) -> Result<(), String> {
+        // Otherwise all of it was written, and not to read leaves the writer the only one who has the files open.
+        if session.buffered.is_empty() {
+            return Ok(());
+        }
         let by = session.lease.as_ref().map_or(0, |(by, _)| *by);
         let records = self.written(session, by).await?;
         self.write_again(session, records).await
@@ -554,10 +504,6 @@ impl World<'_> {
         self.history(&session.id, |history| history.records = records);
         Ok(())
     }
-}
-
-fn is_node(record: &Record) -> bool {
-    matches!(record, Record::Entry(Entry::Node { .. }))
 }
 
 impl Session {

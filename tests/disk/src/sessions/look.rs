@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tempfile::TempDir;
 use trunkline_session_store::{
-    Batch, Claim, InboxId, LetterState, Note, Position, Record, SessionId, SessionInfo, SessionStore,
-    SqliteStore, StoreError,
+    Batch, Claim, Digest, InboxId, LetterState, Note, NoteQuery, Position, Record, SessionId, SessionInfo,
+    SessionStore, Spine, SqliteStore, StoreError,
 };
 
 use super::{AT, History, Lived, NAME, Told, options, words};
@@ -128,6 +128,7 @@ async fn check(store: &SqliteStore, info: &SessionInfo, history: &History) -> Re
     if outline.nodes() as u64 != info.nodes || outline.head() != info.head {
         return Err(wrong(format!("the outline has {} nodes and head {}", outline.nodes(), outline.head())));
     }
+    check_keys_and_blobs(store, session, history, info.records).await.map_err(wrong)?;
     let inbox = store.inbox(session).await.map_err(words)?;
     for letter in &inbox {
         match history.letters.get(&letter.id) {
@@ -139,6 +140,33 @@ async fn check(store: &SqliteStore, info: &SessionInfo, history: &History) -> Re
         check_letter(store, session, info.records, *letter, post.consumed).await.map_err(wrong)?;
     }
     Ok(())
+}
+
+/// Whether keys and blobs are found as the log has them.
+async fn check_keys_and_blobs(
+    store: &SqliteStore,
+    session: &SessionId,
+    history: &History,
+    records: u64,
+) -> Result<(), String> {
+    let mut written = BTreeMap::new();
+    for kept in history.records.iter().take_while(|kept| kept.seq <= records) {
+        match &kept.spine {
+            Spine::Note { key: Some(key), .. } => drop(written.insert(&key.key, (kept.seq, &key.state))),
+            Spine::Blob { content, .. } => {
+                let blob = store.blob(session, content).await.map_err(words)?;
+                if blob.is_none_or(|bytes| Digest::of(&bytes) != *content) {
+                    return Err(format!("the blob of record {} is not found", kept.seq));
+                }
+            }
+            _ => {}
+        }
+    }
+    let query = NoteQuery::default().in_session(session.clone());
+    let found = store.notes(&query).await.map_err(words)?;
+    let found: BTreeMap<_, _> =
+        found.iter().map(|note| (&note.key.key, (note.seq, &note.key.state))).collect();
+    if found == written { Ok(()) } else { Err(format!("its keys are {found:?} and not {written:?}")) }
 }
 
 /// Whether a letter is consumed exactly if the batch is there that consumed it.

@@ -5,6 +5,8 @@
 
 mod life;
 mod look;
+mod reading;
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,6 +15,7 @@ use trunkline_message_tree::Timestamp;
 use trunkline_session_store::{InboxId, Kept, SessionId, SqliteOptions};
 
 use crate::chance::Chance;
+use crate::disk::Files;
 use crate::power::{Figures, Life};
 use crate::recorder::{Fault, Recorder};
 
@@ -23,6 +26,10 @@ const NAME: &str = "sessions.db";
 pub struct Plan {
     /// How many steps are taken, of which most append.
     pub steps: usize,
+    /// How many handles are open. With one alone the log is recovered from whenever its connection is lost.
+    pub handles: usize,
+    /// Of how many steps one closes the store and opens it again, about.
+    pub reopens: usize,
     /// What fails.
     pub fault: Option<Fault>,
 }
@@ -110,10 +117,11 @@ impl Lived {
     /// The real disk failed.
     pub async fn cut_power(&self, percent: usize, chance: Chance) -> Result<Figures, String> {
         let recorder = Recorder::register()?;
-        let recorder = &recorder;
-        self.life
-            .cut_power(percent, chance, async |files, expected| self.look(recorder, files, expected).await)
-            .await
+        let recorder = &*recorder;
+        let look = async |files: &Files, expected: &BTreeSet<u64>| self.look(recorder, files, expected).await;
+        let cut = self.life.cut_power(percent, chance, look).await;
+        recorder.forget();
+        cut
     }
 
     /// Makes it a life on a disk that lies: it says that it synced, and did not.

@@ -1,12 +1,13 @@
 //! What could not be read again, or not by every store, is refused.
 
-use trunkline_message_tree::Timestamp;
+use trunkline_message_tree::{Entry, NodeId, Timestamp};
 
 use super::super::made::*;
 use super::super::verdict::{Verdict, outcome};
 use super::{Bench, checks};
 use crate::{
-    Blob, Header, ImportError, MemoryStore, NewSession, Note, Record, Restoring, SessionStore, StoreError,
+    Amend, Blob, Header, ImportError, MemoryStore, NewSession, Note, Record, Restoring, SessionStore,
+    StoreError,
 };
 
 checks! {
@@ -14,6 +15,8 @@ checks! {
     Fits a_session_begins_with_a_root
     Fits a_body_must_be_json_on_one_line
     Fits a_name_has_no_nul
+    Fits a_name_has_at_most_64_kib
+    Fits a_message_names_no_other_node
     Fits a_session_is_not_called_by_a_name_with_a_nul
 }
 
@@ -108,6 +111,77 @@ async fn a_name_has_no_nul(bench: &mut Bench) -> Verdict {
     let posted = two.post(&session(1), nul, "1", Timestamp(1)).await;
     refused!("the kind of a letter with a NUL", posted, StoreError::Body { .. });
     same!("how many records there are", one.info(&session(1)).await?.records, 1);
+    Ok(())
+}
+
+async fn a_name_has_at_most_64_kib(bench: &mut Bench) -> Verdict {
+    const LIMIT: usize = 64 * 1024;
+    let (one, two) = bench.stores()?;
+    // Two bytes a letter: it is bytes that count.
+    let (most, more) = ("\u{e9}".repeat(LIMIT / 2), "\u{e9}".repeat(LIMIT / 2) + "x");
+    let called = |name: &str| NewSession {
+        title: name.to_owned(),
+        workspace: Some(name.to_owned()),
+        ..new_session(1)
+    };
+    for new in [
+        NewSession { title: more.clone(), ..new_session(1) },
+        NewSession { workspace: Some(more.clone()), ..new_session(1) },
+    ] {
+        refused!("a new session", one.create(new).await, StoreError::Body { .. });
+    }
+    one.create(called(&most)).await?;
+    same!("the folder", two.info(&session(1)).await?.workspace, Some(most.clone()));
+    for amend in [Amend::title(more.clone()), Amend::tags([more.clone()]), Amend::add_tags([more.clone()])] {
+        refused!("another name", two.amend(&session(1), amend).await, StoreError::Body { .. });
+    }
+    two.amend(&session(1), Amend::tags([most.clone()])).await?;
+    let lease = one.lease(&session(1)).await?;
+    let blob = |layer: &str, kind: &str| {
+        let (layer, kind) = (layer.to_owned(), kind.to_owned());
+        Record::Blob(Blob { layer, kind, at: Timestamp(1), bytes: vec![0] })
+    };
+    let of = |layer: &str, kind: &str, key: &str, state: &str| {
+        Record::Note(Note::new(layer, kind, Timestamp(1), "1").about(key, state))
+    };
+    for record in [
+        of(&more, "k", "", ""),
+        of("l", &more, "", ""),
+        of("l", "k", &more, ""),
+        of("l", "k", "", &more),
+        blob(&more, "k"),
+        blob("l", &more),
+    ] {
+        let result = one.append(&lease, batch(1, 0, vec![record])).await;
+        refused!("a name that is too long", result, StoreError::Body { .. });
+    }
+    let posted = two.post(&session(1), &more, "1", Timestamp(1)).await;
+    refused!("the kind of a letter", posted, StoreError::Body { .. });
+    two.post(&session(1), &most, "1", Timestamp(1)).await?;
+    one.append(&lease, batch(1, 0, vec![of(&most, &most, &most, &most), blob(&most, &most)])).await?;
+    let found = two.notes(&crate::NoteQuery::of(&most, &most).about(&most).in_state(&most)).await?;
+    same!("how many keys there are", found.len(), 1);
+    same!("what verifies", two.verify(&session(1)).await?.records, 3);
+    Ok(())
+}
+
+async fn a_message_names_no_other_node(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let lease = one.lease(&session(1)).await?;
+    let named = |node: Option<u32>| match self::node(1, 0, "x") {
+        Record::Entry(Entry::Node { id, parent, at, link, mut message }) => {
+            message.node = node.map(NodeId::new);
+            Record::Entry(Entry::Node { id, parent, at, link, message })
+        }
+        other => other,
+    };
+    for other in [0, 2] {
+        let result = one.append(&lease, batch(1, 0, vec![named(Some(other))])).await;
+        refused!("a message of another node", result, StoreError::Body { .. });
+    }
+    same!("how many records there are", two.info(&session(1)).await?.records, 1);
+    one.append(&lease, batch(1, 0, vec![named(None)])).await?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use super::super::made::*;
 use super::super::verdict::{Broken, Verdict};
 use super::super::waiting::{pause, poll_once, within};
 use super::{Bench, Store, checks};
-use crate::{Activity, Amend, Follower, InboxId, Letter, LetterState, StoreError, consumed};
+use crate::{Activity, Amend, Claim, Follower, InboxId, Letter, LetterState, StoreError, consumed};
 
 checks! {
     Inbox a_letter_waits_until_a_batch_consumes_it
@@ -18,10 +18,12 @@ checks! {
     Inbox letters_wait_for_the_next_writer
     Waiting activity_counts_records_letters_and_what_was_consumed
     Waiting who_waits_is_woken_through_any_handle
+    Waiting who_waits_is_told_of_a_take_over
     Waiting a_sender_waits_until_its_letter_has_taken_effect
     Waiting nobody_waits_for_a_session_that_is_gone
     Followed a_follower_sees_each_record_once_and_in_order
     Followed a_follower_that_was_dropped_while_waiting_misses_nothing
+    Followed a_follower_of_a_log_that_was_replaced_says_so
 }
 
 async fn a_letter_waits_until_a_batch_consumes_it(bench: &mut Bench) -> Verdict {
@@ -131,7 +133,9 @@ async fn activity_counts_records_letters_and_what_was_consumed(bench: &mut Bench
     let (one, two) = bench.stores()?;
     one.create(new_session(1)).await?;
     let id = session(1);
-    let now = || two.changed(&id, Activity::default());
+    // Tokens are the store's own business, but for their order.
+    let counted = |now: Activity| Activity::new(now.records, now.posted, now.consumed);
+    let now = async || two.changed(&id, Activity::default()).await.map(counted);
     same!("a new session", now().await?, Activity::new(1, 0, 0));
     let lease = one.lease(&session(1)).await?;
     one.append(&lease, batch(1, 0, vec![node(1, 0, "x"), note("1")])).await?;
@@ -148,7 +152,7 @@ async fn activity_counts_records_letters_and_what_was_consumed(bench: &mut Bench
     drop((one, two, lease));
     let (one, _) = bench.reopen().await?;
     let again = one.changed(&session(1), Activity::default()).await?;
-    same!("after opening again", again, Activity::new(3, 3, 2));
+    same!("after opening again", counted(again), Activity::new(3, 3, 2));
     Ok(())
 }
 
@@ -211,6 +215,29 @@ async fn who_waits_is_woken_through_any_handle(bench: &mut Bench) -> Verdict {
     one.amend(&session(1), Amend::title("x")).await?;
     let early = within(Duration::from_millis(20), two.changed(&session(1), seen)).await;
     ensure!(early.is_none(), "waiting ended though nothing had happened in that session: {early:?}");
+    Ok(())
+}
+
+async fn who_waits_is_told_of_a_take_over(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let mut lease = one.lease(&session(1)).await?;
+    for (waits, takes) in [(&one, &two), (&two, &one), (&one, &one)] {
+        let seen = waits.changed(&session(1), Activity::default()).await?;
+        same!("the token", seen.token, lease.token());
+        let mut taken = None;
+        let woken = woken(waits, seen, bench.patience / 2, async {
+            taken = Some(takes.claim(&session(1), Claim::TakeOver).await?);
+            Ok(())
+        });
+        let told = woken.await?.token;
+        lease = taken.ok_or_else(|| Broken("nobody took it over".to_owned()))?;
+        same!("the token after it", told, lease.token());
+    }
+    // Also when nobody holds it any more.
+    let last = lease.token();
+    drop(lease);
+    same!("the token at the end", two.changed(&session(1), Activity::default()).await?.token, last);
     Ok(())
 }
 
@@ -299,6 +326,58 @@ async fn a_follower_that_was_dropped_while_waiting_misses_nothing(bench: &mut Be
             fail!("the follower never saw record {}", seq + 1);
         };
         same!("what it saw", seen?, [(seq + 1, note(&seq.to_string()))]);
+    }
+    Ok(())
+}
+
+/// A session with some notes.
+async fn written(store: &Store, notes: &[&str], patience: Duration) -> Result<(), Broken> {
+    store.create(new_session(1)).await?;
+    let lease = super::soon(&**store, &session(1), patience).await?;
+    let notes = notes.iter().map(|body| note(body)).collect();
+    store.append(&lease, batch(1, 0, notes)).await?;
+    Ok(())
+}
+
+async fn a_follower_of_a_log_that_was_replaced_says_so(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    for others in
+        [&["0"] as &[&str], &["0", "1", "9"], &["0", "9", "2"], &["9", "1", "2", "3"], &["0", "1", "2", "3"]]
+    {
+        written(&one, &["0", "1", "2"], bench.patience).await?;
+        let mut followers = [
+            Follower::new(Arc::clone(&one), session(1), 0),
+            Follower::new(Arc::clone(&two), session(1), 2),
+            Follower::new(Arc::clone(&two), session(1), 3),
+        ];
+        for follower in &mut followers {
+            let seen = within(bench.patience, follower.next()).await;
+            let last = seen.transpose()?.and_then(|seen| seen.last().map(|one| one.0));
+            same!("the last record that it sees", last, Some(4));
+        }
+        while let Err(StoreError::Locked { .. }) = one.delete(&session(1)).await {
+            drop(bench.soon(&one, &session(1)).await?);
+        }
+        written(&one, others, bench.patience).await?;
+        // The same records again are the same log.
+        let same = others.starts_with(&["0", "1", "2"]);
+        for mut follower in followers {
+            if others.len() == 3 {
+                let lease = bench.soon(&one, &session(1)).await?;
+                let more = next(&*one, &session(1), vec![note("4")]).await?;
+                one.append(&lease, more).await?;
+            }
+            match (same, within(bench.patience, follower.next()).await) {
+                (true, Some(Ok(found))) => same!("what it sees", found.first().map(|one| one.0), Some(5)),
+                (false, Some(Err(StoreError::Replaced { session: named, seq: 4 }))) => {
+                    same!("the session", named, session(1));
+                }
+                (_, other) => fail!("{others:?} in the place of [0, 1, 2]: found {other:?}"),
+            }
+        }
+        while let Err(StoreError::Locked { .. }) = one.delete(&session(1)).await {
+            drop(bench.soon(&one, &session(1)).await?);
+        }
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use trunkline_message_tree::Timestamp;
 
 use super::super::made::*;
 use super::super::verdict::Verdict;
+use super::super::waiting::{at_once, both};
 use super::{Bench, checks};
 use crate::{Amend, Collected, NoteQuery, Record, StoreError};
 
@@ -13,9 +14,12 @@ checks! {
     Listed the_session_updated_last_is_listed_first
     Listed a_session_is_called_what_it_was_amended_to
     Listed info_counts_what_the_log_has
+    Listed tags_that_many_add_at_once_are_all_there
     Named a_session_is_made_once
     Deleted a_deleted_session_is_gone_with_all_that_it_had
     Deleted a_session_that_is_being_written_is_not_deleted
+    Deleted a_session_that_somebody_came_back_to_is_not_deleted_as_idle
+    Deleted a_letter_and_an_end_are_never_both_told_to_be_so
     Deleted what_is_collected_is_needed_by_nobody
     Reopened all_is_there_after_opening_again
 }
@@ -68,7 +72,23 @@ async fn a_session_is_called_what_it_was_amended_to(bench: &mut Bench) -> Verdic
     same!("the list", one.sessions().await?, [expected.clone()]);
     two.amend(&session(1), Amend::default()).await?;
     same!("no change", one.info(&session(1)).await?, expected);
-    for amend in [Amend::title("a\0b"), Amend::tags(["good", "\0"])] {
+    two.amend(&session(1), Amend::add_tags(["c", "a"])).await?;
+    two.amend(&session(1), Amend::remove_tags(["b", "never there"])).await?;
+    expected.tags.insert("c".to_owned());
+    expected.tags.remove("b");
+    same!("one more tag and one less", one.info(&session(1)).await?, expected);
+    let mut all = Amend::tags(["x", "y"]);
+    (all.remove_tags, all.add_tags) = (["x", "z"].map(str::to_owned).into(), ["z".to_owned()].into());
+    two.amend(&session(1), all).await?;
+    expected.tags = BTreeSet::from(["y", "z"].map(str::to_owned));
+    same!("all tags, without one and with another", one.info(&session(1)).await?, expected);
+    let words = [
+        Amend::title("a\0b"),
+        Amend::tags(["good", "\0"]),
+        Amend::add_tags(["\0"]),
+        Amend::remove_tags(["\0"]),
+    ];
+    for amend in words {
         refused!("a NUL", two.amend(&session(1), amend).await, StoreError::Body { .. });
     }
     same!("after refusals", one.info(&session(1)).await?, expected);
@@ -77,6 +97,27 @@ async fn a_session_is_called_what_it_was_amended_to(bench: &mut Bench) -> Verdic
     two.amend(&session(1), Amend::title("")).await?;
     (expected.title, expected.tags, expected.archived) = (String::new(), BTreeSet::new(), false);
     same!("nothing left", one.info(&session(1)).await?, expected);
+    Ok(())
+}
+
+async fn tags_that_many_add_at_once_are_all_there(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    one.amend(&session(1), Amend::tags(["old", "gone"])).await?;
+    let names: Vec<String> = (0..16).map(|number| format!("tag {number}")).collect();
+    let id = session(1);
+    let mut changes: Vec<_> = names
+        .iter()
+        .zip([&one, &two].into_iter().cycle())
+        .map(|(name, store)| store.amend(&id, Amend::add_tags([name])))
+        .collect();
+    changes.push(two.amend(&id, Amend::remove_tags(["gone"])));
+    for done in at_once(changes).await {
+        done?;
+    }
+    let mut expected: BTreeSet<String> = names.into_iter().collect();
+    expected.insert("old".to_owned());
+    same!("the tags", one.info(&session(1)).await?.tags, expected);
     Ok(())
 }
 
@@ -159,6 +200,69 @@ async fn a_session_that_is_being_written_is_not_deleted(bench: &mut Bench) -> Ve
     }
     same!("the session afterwards", state(&*two, &session(1)).await?, before);
     one.append(&lease, batch(1, 0, vec![note("1")])).await?;
+    Ok(())
+}
+
+async fn a_session_that_somebody_came_back_to_is_not_deleted_as_idle(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    one.create(new_session(1)).await?;
+    let seen = one.info(&session(1)).await?;
+    let refused = |result| match result {
+        Err(StoreError::Changed { session: named, .. }) if named == session(1) => Ok(()),
+        other => fail!("expected that the session has changed, found {other:?}"),
+    };
+    let lease = one.lease(&session(1)).await?;
+    let answer = two.delete_idle(&seen).await;
+    refused!("a session that is written", answer, StoreError::Locked { .. });
+    one.append(&lease, batch(1, 0, vec![note("1")])).await?;
+    drop(lease);
+    drop(bench.soon(&one, &session(1)).await?);
+    let idle = |store: super::Store, seen: crate::SessionInfo, patience| async move {
+        loop {
+            match store.delete_idle(&seen).await {
+                // A lease that was given up a moment ago.
+                Err(StoreError::Locked { .. }) => drop(super::soon(&*store, &seen.id, patience).await?),
+                answer => return Ok::<_, super::Broken>(answer),
+            }
+        }
+    };
+    let patience = bench.patience;
+    refused(idle(two.clone(), seen, patience).await?)?;
+    let seen = one.info(&session(1)).await?;
+    two.amend(&session(1), Amend::tags(["keep"])).await?;
+    refused(idle(one.clone(), seen, patience).await?)?;
+    let seen = one.info(&session(1)).await?;
+    let letter = one.post(&session(1), "prompt", "1", Timestamp(1)).await?;
+    refused(idle(two.clone(), seen.clone(), patience).await?)?;
+    same!("the inbox", one.inbox(&session(1)).await?.len(), 1);
+    same!("the session", two.info(&session(1)).await?, seen);
+    let lease = bench.soon(&two, &session(1)).await?;
+    two.append(&lease, batch(2, 0, Vec::new()).consuming([letter])).await?;
+    drop(lease);
+    idle(two.clone(), seen.clone(), patience).await??;
+    same!("the list", one.sessions().await?, []);
+    refused!("a second time", one.delete_idle(&seen).await, StoreError::UnknownSession { .. });
+    Ok(())
+}
+
+async fn a_letter_and_an_end_are_never_both_told_to_be_so(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    for number in 1..=12 {
+        one.create(new_session(number)).await?;
+        let seen = one.info(&session(number)).await?;
+        let (ends, posts) = if number % 2 == 0 { (&one, &two) } else { (&one, &one) };
+        let id = session(number);
+        let post = posts.post(&id, "prompt", "1", Timestamp(1));
+        match both(ends.delete_idle(&seen), post).await {
+            (Ok(()), Err(StoreError::UnknownSession { .. })) => {
+                refused!("its info", two.info(&id).await, StoreError::UnknownSession { .. });
+            }
+            (Err(StoreError::Changed { .. }), Ok(_)) => {
+                same!("the inbox", two.inbox(&id).await?.len(), 1);
+            }
+            other => fail!("expected either a letter or an end, found {other:?}"),
+        }
+    }
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! The contract: every method and every error that it names, through two handles on one place.
 
+mod abandoned;
 mod fitting;
 mod inbox;
 mod leases;
@@ -99,6 +100,7 @@ pub(super) fn check(subject: &dyn Subject, options: &Options, report: &mut Repor
         reading::CHECKS,
         listing::CHECKS,
         moving::CHECKS,
+        abandoned::CHECKS,
     ];
     for check in groups.into_iter().flatten() {
         let sentence = check.name.replace('_', " ");

@@ -1,19 +1,20 @@
 //! Sessions that come from elsewhere and go there.
 
-use trunkline_message_tree::NodeId;
+use trunkline_message_tree::{NodeId, Timestamp};
 
-use super::super::made::*;
+use super::super::made::{letters as letters_of, *};
 use super::super::verdict::Verdict;
 use super::{Bench, Store, checks};
 use crate::{
-    Amend, Claim, Digest, Header, Import, ImportError, Kept, MemoryStore, Record, Restoring, SessionStore,
-    StoreError,
+    Activity, Amend, Claim, Digest, Header, Import, ImportError, InboxId, Kept, Letter, MemoryStore, Record,
+    Restoring, SessionStore, Spine, StoreError,
 };
 
 checks! {
     Restored a_restored_session_is_as_it_was_and_can_be_gone_on_with
     Restored what_cannot_be_restored_leaves_nothing
     Restored a_session_is_restored_once
+    Restored the_letters_that_a_session_comes_with_are_there_when_it_is
     Moved a_session_moves_to_and_fro_byte_for_byte
     Moved what_an_older_form_says_is_taken_in
 }
@@ -35,7 +36,7 @@ async fn origin() -> Result<(MemoryStore, Vec<u8>), super::Broken> {
         Record::Blob(crate::Blob {
             layer: "files".to_owned(),
             kind: "before".to_owned(),
-            at: trunkline_message_tree::Timestamp(4),
+            at: Timestamp(4),
             bytes: large.into_bytes(),
         }),
     ];
@@ -108,6 +109,34 @@ async fn what_cannot_be_restored_leaves_nothing(bench: &mut Bench) -> Verdict {
         same!("the list", one.sessions().await?, []);
         same!("the keys", one.notes(&crate::NoteQuery::default()).await?, []);
     }
+    let line_end = |body: &str| body.replacen(',', ",\n", 1);
+    let misfits: [Misfit<'_>; 8] = [
+        ("a message on two lines", 2, &|kept| kept.body = line_end(&kept.body)),
+        ("a message with white space behind it", 2, &|kept| kept.body.push(' ')),
+        ("a message of another node", 2, &|kept| kept.body = kept.body.replace("\"n1\"", "\"n2\"")),
+        ("a note on two lines", 3, &|kept| kept.body = kept.body.replace(' ', "\n")),
+        ("a note with a name that is too long", 3, &|kept| rename(&mut kept.spine)),
+        ("a move with white space before it", 4, &|kept| kept.body.insert(0, '\r')),
+        ("a blob with a line end", 9, &|kept| kept.body.push('\n')),
+        ("a blob with a name that is too long", 9, &|kept| rename(&mut kept.spine)),
+    ];
+    // All digests are right.
+    for (how, wrong, change) in misfits {
+        let mut kept = kept.clone();
+        at(&mut kept, wrong as usize, change);
+        let mut digest = Digest::genesis(&header.id);
+        for one in &mut kept {
+            *one = Kept::chained(one.seq, one.spine.clone(), one.body.clone(), digest);
+            digest = one.digest;
+        }
+        let header = Header { digest: Some(digest), ..header.clone() };
+        match two.restore(Restoring::new(header, &mut rows(&kept))).await {
+            Err(ImportError::Store { source }) if matches!(*source, StoreError::BadRecord { seq, .. } if seq == wrong) =>
+                {}
+            other => fail!("{how}: expected that record {wrong} is refused, found {other:?}"),
+        }
+        same!("the list", one.sessions().await?, []);
+    }
     // A reader that breaks off in the middle, long after the first megabytes.
     let mut rows = many().chain([Err(ImportError::NotOurs { line: 7 })]);
     let long = Header { records: 1_100, nodes: 1, digest: None, head: NodeId::ROOT, ..header.clone() };
@@ -118,6 +147,15 @@ async fn what_cannot_be_restored_leaves_nothing(bench: &mut Bench) -> Verdict {
     one.restore(Restoring::new(header, &mut self::rows(&kept))).await?;
     same!("the session", state(&*two, &session(1)).await?, state(&origin, &session(1)).await?);
     Ok(())
+}
+
+/// What is wrong, with which record, and how it comes to be so.
+type Misfit<'a> = (&'static str, u64, &'a dyn Fn(&mut Kept));
+
+fn rename(spine: &mut Spine) {
+    if let Spine::Note { kind, .. } | Spine::Blob { kind, .. } = spine {
+        *kind = "x".repeat(64 * 1024 + 1);
+    }
 }
 
 /// The same with a note at the end that has to be the first of its key and is not.
@@ -158,6 +196,54 @@ async fn a_session_is_restored_once(bench: &mut Bench) -> Verdict {
         same!("the session afterwards", state(&*two, &session(1)).await?, before);
         drop(lease.take());
         drop(bench.soon(&one, &session(1)).await?);
+    }
+    Ok(())
+}
+
+async fn the_letters_that_a_session_comes_with_are_there_when_it_is(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    let (origin, _) = origin().await?;
+    let header = Header::of(&origin.info(&session(1)).await?);
+    let kept = all(&origin, &session(1)).await?;
+    let letter = |number: u64, body: &str| Letter {
+        id: InboxId(number),
+        at: Timestamp(u64::MAX - number),
+        kind: format!("kind \u{e9} {number}"),
+        body: body.to_owned(),
+    };
+    let refused = one
+        .restore(Restoring::new(header.clone(), &mut rows(&kept)).with_letters(&mut || vec![letter(1, "{")]))
+        .await;
+    match refused {
+        Err(ImportError::Store { source }) if matches!(*source, StoreError::Body { .. }) => {}
+        other => fail!("expected that the letter is refused, found {other:?}"),
+    }
+    same!("the list", two.sessions().await?, []);
+    // In one step, and after many chunks. Whatever they are called, they are counted from 1.
+    let long = Header { records: 1_099, nodes: 1, digest: None, head: NodeId::ROOT, ..header.clone() };
+    for long in [None, Some(long)] {
+        let mut letters =
+            || vec![letter(1, "\"go on\""), Letter { id: InboxId(9), ..letter(2, "{\"b\" : 1.50}") }];
+        let info = match long {
+            Some(long) => one.restore(Restoring::new(long, &mut many()).with_letters(&mut letters)).await?,
+            None => {
+                one.restore(Restoring::new(header.clone(), &mut rows(&kept)).with_letters(&mut letters))
+                    .await?
+            }
+        };
+        for store in [&one, &two] {
+            let waiting = [letter(1, "\"go on\""), letter(2, "{\"b\" : 1.50}")];
+            same!("the inbox", store.inbox(&session(1)).await?, waiting);
+        }
+        let now = two.changed(&session(1), Activity::default()).await?;
+        same!("what happened in it", now, Activity::new(info.records, 2, 0).under(now.token));
+        same!("the next letter", two.post(&session(1), "prompt", "1", Timestamp(1)).await?, InboxId(3));
+        let lease = two.lease(&session(1)).await?;
+        let head = info.head.index() as u32;
+        two.append(&lease, batch(info.records, head, vec![note("1")]).consuming(letters_of([2, 3]))).await?;
+        same!("the inbox", one.inbox(&session(1)).await?, [letter(1, "\"go on\"")]);
+        drop(lease);
+        delete(bench, &one, &session(1)).await?;
     }
     Ok(())
 }

@@ -175,6 +175,8 @@ async fn a_session_that_does_not_exist_is_named_by_every_method(bench: &mut Benc
     let (one, _) = bench.stores()?;
     one.create(new_session(1)).await?;
     let id = session(9);
+    let mut unknown = one.info(&session(1)).await?;
+    unknown.id = id.clone();
     let mut export = Vec::new();
     let answers = [
         ("claim", one.claim(&id, Claim::IfFree).await.map(drop)),
@@ -192,6 +194,7 @@ async fn a_session_that_does_not_exist_is_named_by_every_method(bench: &mut Benc
         ("amend", one.amend(&id, Amend::title("x")).await),
         ("amend", one.amend(&id, Amend::default()).await),
         ("delete", one.delete(&id).await),
+        ("delete_idle", one.delete_idle(&unknown).await),
         ("post", one.post(&id, "prompt", "1", Timestamp(1)).await.map(drop)),
         ("inbox", one.inbox(&id).await.map(drop)),
         ("letter", one.letter(&id, InboxId(1)).await.map(drop)),

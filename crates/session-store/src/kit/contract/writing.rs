@@ -6,7 +6,6 @@ use trunkline_message_tree::{
 
 use super::super::made::*;
 use super::super::verdict::{Verdict, outcome};
-use super::super::waiting::poll_once;
 use super::{Bench, checks};
 use crate::{Batch, Blob, Digest, Durability, Kept, Note, Record, Spine, StoreError};
 
@@ -18,7 +17,6 @@ checks! {
     Kept more_records_than_one_statement_takes_arrive_in_order
     Kept a_log_replays_to_the_tree_it_came_from
     Whole a_refused_batch_changes_nothing
-    Whole an_abandoned_append_is_there_whole_or_not_at_all
     Expected a_batch_with_old_expectations_changes_nothing
     Expected repeated_and_reordered_batches_are_refused
     Expected an_empty_batch_only_checks
@@ -225,46 +223,6 @@ async fn a_refused_batch_changes_nothing(bench: &mut Bench) -> Verdict {
         same!("the letter afterwards", two.inbox(&session(1)).await?.len(), 1);
     }
     one.append(&lease, batch(2, 0, good()).consuming([letter])).await?;
-    Ok(())
-}
-
-async fn an_abandoned_append_is_there_whole_or_not_at_all(bench: &mut Bench) -> Verdict {
-    let (one, two) = bench.stores()?;
-    one.create(new_session(1)).await?;
-    let lease = one.lease(&session(1)).await?;
-    for round in 0..8_u32 {
-        let before = one.info(&session(1)).await?;
-        let id = before.nodes as u32;
-        let pair = || vec![node(id, id - 1, "a"), node(id + 1, id, "b")];
-        let level = if round % 2 == 0 { Durability::Flushed } else { Durability::Buffered };
-        // One step, then nobody waits for it any more.
-        poll_once(one.append(&lease, batch(before.records, id - 1, pair()).with(level))).await;
-        let mut tries = 0;
-        loop {
-            let info = one.info(&session(1)).await?;
-            let more = info.records.wrapping_sub(before.records);
-            ensure!(more == 0 || more == 2, "{more} of 2 records of an abandoned batch are there");
-            let id = info.nodes as u32;
-            let after = vec![node(id, id - 1, "after it")];
-            match one.append(&lease, batch(info.records, id - 1, after)).await {
-                Ok(_) => break,
-                // It was on its way and came in between.
-                Err(StoreError::Conflict { .. }) if tries < 3 => tries += 1,
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-    let texts: Vec<String> =
-        two.load(&session(1)).await?.entries().skip(1).filter_map(message).map(Message::text).collect();
-    let mut rest = texts.as_slice();
-    while let Some((first, tail)) = rest.split_first() {
-        rest = match (first.as_str(), tail) {
-            ("after it", tail) => tail,
-            ("a", [b, tail @ ..]) if b == "b" => tail,
-            _ => fail!("batches are not whole: {texts:?}"),
-        };
-    }
-    two.verify(&session(1)).await?;
     Ok(())
 }
 

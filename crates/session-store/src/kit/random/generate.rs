@@ -39,7 +39,7 @@ fn op(chance: &mut Chance, ops: &mut Vec<Op>) {
         }
         52..56 => Op::Repeat { session, slot },
         56..64 => Op::Post { session, door, body: body(chance) },
-        64..67 => Op::Amend { session, door, how: chance.below(8) },
+        64..67 => Op::Amend { session, door, how: chance.below(10) },
         67..70 => Op::Delete { session, door },
         70..72 => Op::Collect { door, dry: chance.one_in(2) },
         72..74 => Op::Move { session, door },

@@ -324,6 +324,8 @@ fn amend(how: u64) -> Amend {
         4 => Amend::tags([""; 0]),
         5 => Amend::archived(true),
         6 => Amend::archived(false),
+        7 => Amend::add_tags(["c", "a", ""]),
+        8 => Amend::remove_tags(["a", "c"]),
         _ => Amend::default(),
     }
 }
@@ -380,7 +382,10 @@ async fn ask(
         }
         Question::Inbox => format!("{:?}", store.inbox(id).await?),
         Question::Letter(letter) => format!("{:?}", store.letter(id, InboxId(*letter)).await?),
-        Question::Activity => format!("{:?}", store.changed(id, Activity::default()).await?),
+        Question::Activity => {
+            let Activity { records, posted, consumed, .. } = store.changed(id, Activity::default()).await?;
+            format!("{records} {posted} {consumed}")
+        }
         Question::Holder => match store.holder(id).await? {
             None => "free".to_owned(),
             Some(holder) if Some(&holder.token) == token => "held by the newest lease".to_owned(),

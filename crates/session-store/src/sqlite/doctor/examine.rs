@@ -58,7 +58,7 @@ pub(super) async fn current(
     }
     rests(connection, findings).await;
     for left in left {
-        findings.extend(promises::broken(connection, left).await);
+        findings.extend(promises::compare(connection, left).await.findings);
     }
     let _ = sqlx::query("COMMIT").execute(&mut *connection).await;
 }

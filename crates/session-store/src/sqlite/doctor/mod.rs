@@ -61,6 +61,18 @@ pub async fn mend(path: impl AsRef<Path>) -> Result<Mended, StoreError> {
     let before = look(&path, ours, &mut presence, true).await?;
     let mut remedy = before.remedy();
     let mut saved = Vec::new();
+    if remedy == Remedy::InPlace {
+        // Whoever writes removes the log, with what SQLite does not read of it.
+        match unread(&path)? {
+            // It may be what is missing elsewhere.
+            Some(ignored) if ignored.commits > 0 => remedy = Remedy::Salvage,
+            Some(ignored) => {
+                let log = aside::beside(&path, "-wal");
+                set_aside.push(aside::keep_part(&path, &log, wal::HEADER as u64, ignored.place)?);
+            }
+            None => {}
+        }
+    }
     if remedy == Remedy::InPlace && in_place(&path).await.is_err() {
         // What should follow from the logs cannot be written where it belongs.
         remedy = Remedy::Salvage;
@@ -146,9 +158,16 @@ fn files(path: &Path, examination: &mut Examination) -> Result<bool, StoreError>
         examination.findings.push(Finding::loss(what));
     }
     if let Some((scan, ignored)) = scan.as_ref().and_then(|scan| Some((scan, scan.ignored.as_ref()?))) {
-        examination.findings.push(opening::passed_over(scan, ignored));
+        examination.findings.push(opening::passed_over(path, scan, ignored));
     }
     Ok(only_log)
+}
+
+/// Returns the part of the write-ahead log that SQLite does not read.
+fn unread(path: &Path) -> Result<Option<wal::Ignored>, StoreError> {
+    let log = aside::beside(path, "-wal");
+    let scan = wal::scan(&log).map_err(|error| io_error(&log, &error))?;
+    Ok(scan.and_then(|scan| scan.ignored))
 }
 
 /// Examines what SQLite can read.
@@ -188,7 +207,7 @@ async fn tables(
 }
 
 /// Opens a database to be read only.
-async fn reader(path: &Path, alone: bool) -> Result<SqliteConnection, StoreError> {
+pub(super) async fn reader(path: &Path, alone: bool) -> Result<SqliteConnection, StoreError> {
     let options = SqliteConnectOptions::new()
         .filename(path)
         .read_only(true)

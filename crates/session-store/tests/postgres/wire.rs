@@ -1,0 +1,269 @@
+//! A wire between a store and its server, which loses or holds exactly the answers that a test names.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Where stores connect to; the connections end with it.
+pub(super) struct Wire {
+    pub(super) url: String,
+    state: Arc<State>,
+}
+
+struct State {
+    server: String,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    rules: Vec<(Vec<u8>, Fate)>,
+    /// Both ends of each connection, by its number.
+    connections: Vec<[TcpStream; 2]>,
+    /// Connections with smaller numbers pass nothing on.
+    silent_below: usize,
+    refuses: bool,
+    ended: bool,
+}
+
+/// What happens to the answer to one statement.
+#[derive(Clone)]
+enum Fate {
+    /// The server has done it when the connection is cut; `true` if no other gets through from then on.
+    Lost(bool),
+    Held(Arc<Gate>),
+}
+
+#[derive(Default)]
+struct Gate {
+    reached: AtomicBool,
+    open: Mutex<bool>,
+    opened: Condvar,
+}
+
+/// An answer that waits until it is let go.
+pub(super) struct Hold(Arc<Gate>);
+
+impl Hold {
+    /// Waits until the statement was sent.
+    pub(super) async fn reached(&self) {
+        while !self.0.reached.load(Ordering::Acquire) {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    pub(super) fn let_go(&self) {
+        *self.0.open.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.0.opened.notify_all();
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.let_go();
+    }
+}
+
+impl Wire {
+    /// Lays one to the server of a URL.
+    pub(super) fn to(url: &str) -> Self {
+        let (scheme, rest) = url.split_once("://").expect("it is a URL");
+        let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let (user, server) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let server = if server.contains(':') { server.to_owned() } else { format!("{server}:5432") };
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let port = listener.local_addr().expect("it is bound").port();
+        // What is encrypted could not be recognized.
+        let mark = if path.contains('?') { '&' } else { '?' };
+        let url = format!("{scheme}://{user}@127.0.0.1:{port}{path}{mark}sslmode=disable");
+        let state = Arc::new(State { server, inner: Mutex::default() });
+        let accepting = Arc::clone(&state);
+        std::thread::spawn(move || accept(&accepting, &listener));
+        Wire { url, state }
+    }
+
+    /// Loses the answer to the next statement that has these words in it, after the server has given it.
+    pub(super) fn lose(&self, words: &str) {
+        self.rule(words, Fate::Lost(false));
+    }
+
+    /// The same, and nobody gets through to the server any more.
+    pub(super) fn lose_for_good(&self, words: &str) {
+        self.rule(words, Fate::Lost(true));
+    }
+
+    /// Lets everybody through again.
+    pub(super) fn mend(&self) {
+        self.state.open().refuses = false;
+    }
+
+    /// Holds the answer to the next statement that has these words in it.
+    pub(super) fn hold(&self, words: &str) -> Hold {
+        let gate = Arc::new(Gate::default());
+        self.rule(words, Fate::Held(Arc::clone(&gate)));
+        Hold(gate)
+    }
+
+    /// Lets all connections that there are die without a sign. New ones work.
+    pub(super) fn silence(&self) {
+        let mut inner = self.state.open();
+        inner.silent_below = inner.connections.len();
+    }
+
+    /// Whether all rules were applied.
+    pub(super) fn is_done(&self) -> bool {
+        self.state.open().rules.is_empty()
+    }
+
+    fn rule(&self, words: &str, fate: Fate) {
+        self.state.open().rules.push((words.as_bytes().to_vec(), fate));
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        let mut inner = self.state.open();
+        inner.ended = true;
+        for end in inner.connections.iter().flatten() {
+            let _ = end.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl State {
+    fn open(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_silent(&self, number: usize) -> bool {
+        number < self.open().silent_below
+    }
+}
+
+fn accept(state: &Arc<State>, listener: &TcpListener) {
+    for client in listener.incoming() {
+        let mut inner = state.open();
+        if inner.ended {
+            return;
+        }
+        let Ok(client) = client else { continue };
+        if inner.refuses {
+            continue;
+        }
+        let Ok(server) = TcpStream::connect(&state.server) else { continue };
+        // A statement is several small writes.
+        let _ = (client.set_nodelay(true), server.set_nodelay(true));
+        let copy = |stream: &TcpStream| stream.try_clone().expect("it can be shared");
+        let number = inner.connections.len();
+        inner.connections.push([copy(&client), copy(&server)]);
+        let fate = Arc::new(Mutex::new(None));
+        let (from, to, its) = (copy(&client), copy(&server), Arc::clone(&fate));
+        let sending = Arc::clone(state);
+        std::thread::spawn(move || send(&sending, number, from, to, &its));
+        let answering = Arc::clone(state);
+        std::thread::spawn(move || answer(&answering, number, server, client, &fate));
+    }
+}
+
+/// Passes on what a client says.
+fn send(
+    state: &State,
+    number: usize,
+    mut from: TcpStream,
+    mut to: TcpStream,
+    fate: &Mutex<Option<Fate>>,
+) -> Option<()> {
+    let mut said = vec![0; 64 * 1024];
+    // Words may begin in one piece and end in the next.
+    let mut seen: Vec<u8> = Vec::new();
+    loop {
+        let count = from.read(&mut said).ok().filter(|count| *count > 0);
+        let Some(piece) = count.and_then(|count| said.get(..count)) else {
+            let _ = to.shutdown(Shutdown::Both);
+            return None;
+        };
+        if state.is_silent(number) {
+            continue;
+        }
+        let before = seen.len();
+        seen.extend(piece);
+        let mut inner = state.open();
+        // What ended before was said before the rule was made.
+        let found = inner.rules.iter().position(|(words, _)| {
+            let new = seen.get((before + 1).saturating_sub(words.len())..).unwrap_or_default();
+            new.windows(words.len()).any(|window| window == words.as_slice())
+        });
+        if let Some(found) = found {
+            // Before the server can answer.
+            *fate.lock().unwrap_or_else(PoisonError::into_inner) = Some(inner.rules.remove(found).1);
+            seen.clear();
+        }
+        drop(inner);
+        let old = seen.len().saturating_sub(64);
+        seen.drain(..old);
+        to.write_all(piece).ok()?;
+    }
+}
+
+/// Passes on what the server answers.
+fn answer(
+    state: &State,
+    number: usize,
+    mut from: TcpStream,
+    mut to: TcpStream,
+    fate: &Mutex<Option<Fate>>,
+) -> Option<()> {
+    let mut said = vec![0; 64 * 1024];
+    let mut lost: Vec<u8> = Vec::new();
+    loop {
+        let count = from.read(&mut said).ok().filter(|count| *count > 0);
+        let Some(piece) = count.and_then(|count| said.get(..count)) else {
+            let _ = to.shutdown(Shutdown::Both);
+            return None;
+        };
+        if state.is_silent(number) {
+            continue;
+        }
+        let its = fate.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match its {
+            None => {}
+            Some(Fate::Held(gate)) => {
+                gate.reached.store(true, Ordering::Release);
+                let open = gate.open.lock().unwrap_or_else(PoisonError::into_inner);
+                drop(gate.opened.wait_while(open, |open| !*open));
+                *fate.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            }
+            Some(Fate::Lost(for_good)) => {
+                lost.extend(piece);
+                if !is_ready(&lost) {
+                    continue;
+                }
+                let mut inner = state.open();
+                inner.refuses |= for_good;
+                for (at, end) in inner.connections.iter().enumerate() {
+                    if at == number || for_good {
+                        let _ = end.each_ref().map(|end| end.shutdown(Shutdown::Both));
+                    }
+                }
+                return None;
+            }
+        }
+        to.write_all(piece).ok()?;
+    }
+}
+
+/// Whether the server says that it has done all, and waits for the next statement. Its messages begin with a letter and
+/// their length.
+fn is_ready(said: &[u8]) -> bool {
+    let mut rest = said;
+    while let [kind, a, b, c, d, ..] = rest {
+        if *kind == b'Z' {
+            return true;
+        }
+        let length = u32::from_be_bytes([*a, *b, *c, *d]) as usize;
+        rest = rest.get(1 + length..).unwrap_or_default();
+    }
+    false
+}
