@@ -15,9 +15,11 @@ mod tool;
 pub use mark::mark;
 pub use note::{Note, NoteKind};
 pub use plan::{Mover, Plan, Prompts, drain, plan};
-pub use record::{Outcome, Record};
+pub use record::{Outcome, Rebased, Record};
 pub use refusal::{Reason, Refusal};
-pub use render::{NoteState, RenderPolicy, note_states, render, turn};
+pub use render::{
+    Break, Clock, Decay, NoteState, RenderPolicy, Rendered, note_states, render, render_at, turn,
+};
 pub use request::{ArgumentError, CallPlace, Category, Request, requests};
 pub use targets::{Target, targets};
 pub use tool::{TOOL_DESCRIPTION, TOOL_LABEL, TOOL_NAME, tool_spec};

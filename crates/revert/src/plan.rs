@@ -38,6 +38,18 @@ pub enum Prompts {
     Refuse,
     /// They leave with the rest.
     Leave,
+    /// They leave with the rest, and copies of them follow after the target, in order: nothing that a person asked for is
+    /// forgotten.
+    Rebase,
+    /// The revert is refused for now, with [`Reason::NeedsPerson`]: the caller asks whose words they are.
+    Ask,
+}
+
+impl Prompts {
+    /// Returns whether words of a person may leave the trunk.
+    pub(crate) const fn may_leave(self) -> bool {
+        matches!(self, Prompts::Leave | Prompts::Rebase)
+    }
 }
 
 /// What a revert would do. Nothing has happened yet.
@@ -56,6 +68,8 @@ pub struct Plan {
     pub leaving: Vec<NodeId>,
     /// Those of them that are words of a person.
     pub prompts: Vec<NodeId>,
+    /// Whether copies of those words follow after the target.
+    pub rebases: bool,
     /// The names of the tools that were called there, each once, without `revert_to_state`.
     pub tools: Vec<String>,
     /// The name that the head move will have.
@@ -72,9 +86,14 @@ impl Plan {
         } else {
             format!(" ({} belongs to a group of calls that ends there)", request.target)
         };
+        let rebased = match (self.rebases, self.prompts.len()) {
+            (false, _) | (_, 0) => String::new(),
+            (true, 1) => ", followed by a copy of the user message that was left".to_owned(),
+            (true, count) => format!(", followed by copies of the {count} user messages that were left"),
+        };
         format!(
             "revert applied ({}): the conversation goes on from {target}{snapped}; what came after it was left, \
-             and a note ({note}) stands there",
+             and a note ({note}) stands there{rebased}",
             request.category
         )
     }
@@ -126,9 +145,18 @@ pub fn plan(tree: &MessageTree, request: &Request, mover: Mover) -> Result<Plan,
         .filter(|depth| message_at(tree, *depth).is_some_and(is_prompt))
         .map(|depth| ids[depth])
         .collect();
-    if mover.prompts == Prompts::Refuse && !prompts.is_empty() {
-        return Err(refuse(Reason::CrossesPrompt { target, prompts }));
+    match mover.prompts {
+        Prompts::Refuse if !prompts.is_empty() => {
+            return Err(refuse(Reason::CrossesPrompt { target, prompts }));
+        }
+        Prompts::Ask if !prompts.is_empty() => return Err(refuse(Reason::NeedsPerson { target, prompts })),
+        // All of it would come back.
+        Prompts::Rebase if prompts.len() == leaving.len() => {
+            return Err(refuse(Reason::NothingToLeave { target }));
+        }
+        _ => {}
     }
+    let rebases = mover.prompts == Prompts::Rebase && !prompts.is_empty();
     Ok(Plan {
         request: request.clone(),
         author: mover.author,
@@ -136,6 +164,7 @@ pub fn plan(tree: &MessageTree, request: &Request, mover: Mover) -> Result<Plan,
         head: tree.head(),
         leaving: leaving.to_vec(),
         prompts,
+        rebases,
         tools: tool_names(tree, leaving),
         move_id: next_move(tree),
     })

@@ -38,6 +38,18 @@ pub struct Record {
     /// The head move that was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub move_id: Option<MoveId>,
+    /// The words of a person that were copied after the target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rebased: Vec<Rebased>,
+}
+
+/// Words of a person that left the trunk and follow on the new branch.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rebased {
+    /// The message that left.
+    pub original: NodeId,
+    /// Its copy.
+    pub copy: NodeId,
 }
 
 impl Record {
@@ -54,6 +66,7 @@ impl Record {
             author: mover.author,
             call: request.call.clone(),
             move_id: None,
+            rebased: Vec::new(),
         }
     }
 }
@@ -68,6 +81,22 @@ pub struct Outcome {
     pub note: Note,
     /// The record of the request.
     pub record: Record,
+    /// The words of a person to append after the move, in order; see [`Outcome::with_copies`].
+    pub copies: Vec<NodeId>,
+}
+
+impl Outcome {
+    /// Returns it with the names that the copies have got, in order, so that the record links them to the originals.
+    ///
+    /// A copy is the message as it stands in the tree, appended after the move with
+    /// [`Draft::append`](trunkline_message_tree::Draft::append).
+    #[must_use]
+    pub fn with_copies(mut self, copies: &[NodeId]) -> Self {
+        let links = self.copies.iter().zip(copies);
+        self.record.rebased =
+            links.map(|(original, copy)| Rebased { original: *original, copy: *copy }).collect();
+        self
+    }
 }
 
 impl Plan {
@@ -103,7 +132,9 @@ impl Plan {
             author: self.author,
             call,
             move_id: Some(self.move_id),
+            rebased: Vec::new(),
         };
-        Outcome { head_move: HeadMove { from, to: self.target, kind, at }, note, record }
+        let copies = if self.rebases { self.prompts } else { Vec::new() };
+        Outcome { copies, head_move: HeadMove { from, to: self.target, kind, at }, note, record }
     }
 }

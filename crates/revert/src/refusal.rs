@@ -52,6 +52,13 @@ pub enum Reason {
         /// The messages in the way, oldest first.
         prompts: Vec<NodeId>,
     },
+    /// Words of a person would be left behind, and that person has to be asked first.
+    NeedsPerson {
+        /// The node that was named.
+        target: NodeId,
+        /// The messages in the way, oldest first.
+        prompts: Vec<NodeId>,
+    },
     /// The call that asked is no longer on the trunk, so what it asked for is out of date.
     CallLeft {
         /// The message that holds the call.
@@ -75,6 +82,13 @@ impl fmt::Display for Reason {
             Reason::NothingToLeave { target } => write!(f, "revert refused: nothing comes after {target}"),
             Reason::CrossesPrompt { prompts, .. } => {
                 write!(f, "revert refused: abandoned span contains a user message ({})", listed(prompts))
+            }
+            Reason::NeedsPerson { target, prompts } => {
+                let words = listed(prompts);
+                write!(
+                    f,
+                    "revert to {target} not made yet: it would leave words of the user ({words}), who is asked first"
+                )
             }
             Reason::CallLeft { call } => {
                 write!(f, "revert refused: {call}, whose call asked for it, is not on the current branch")

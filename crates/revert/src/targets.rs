@@ -7,7 +7,7 @@ use trunkline_message_tree::{Author, MessageTree, NodeId, Role};
 
 use crate::boundary::{is_boundary, is_prompt, message_at};
 use crate::one_line::one_line;
-use crate::{CallPlace, Mover, Prompts};
+use crate::{CallPlace, Mover};
 
 /// A node that a revert could go back to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -70,9 +70,8 @@ fn working_depths(tree: &MessageTree, mover: Mover, call: Option<&CallPlace>) ->
         Some(_) => 0,
         None => head,
     };
-    let may_leave = move |depth: &usize| {
-        mover.prompts == Prompts::Leave || !message_at(tree, depth + 1).is_some_and(is_prompt)
-    };
+    let may_leave =
+        move |depth: &usize| mover.prompts.may_leave() || !message_at(tree, depth + 1).is_some_and(is_prompt);
     (0..head)
         .rev()
         .take_while(may_leave)

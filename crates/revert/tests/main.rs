@@ -8,6 +8,7 @@ mod laws;
 mod marks;
 mod notes;
 mod records;
+mod rendering;
 mod reverting;
 mod story;
 mod targets;

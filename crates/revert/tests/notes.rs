@@ -243,6 +243,6 @@ fn a_policy_is_stored_as_json_and_missing_fields_take_their_defaults() {
     let policy: trunkline_revert::RenderPolicy =
         serde_json::from_str(r#"{"lesson_window_turns":9}"#).unwrap();
     assert_eq!((policy.lesson_window_turns, policy.lesson_window_count), (9, 3));
-    expect![[r#"{"lesson_window_turns":5,"lesson_window_count":3}"#]]
+    expect![[r#"{"lesson_window_turns":5,"lesson_window_count":3,"finding_window_turns":5,"finding_window_count":3,"decay":"exact"}"#]]
         .assert_eq(&serde_json::to_string(&trunkline_revert::RenderPolicy::default()).unwrap());
 }

@@ -1,10 +1,10 @@
 //! What a revert does, and when it is refused.
 
 use expect_test::expect;
-use trunkline_message_tree::notation;
-use trunkline_revert::{Mover, Prompts, Request, plan};
+use trunkline_message_tree::{NodeId, notation};
+use trunkline_revert::{Category, Mover, Prompts, Reason, RenderPolicy, Request, plan, render, turn};
 
-use crate::story::{arguments, check};
+use crate::story::{AT, arguments, check};
 
 /// A prompt, one look at a file, one command that failed.
 const DEAD_END: &str = r#"
@@ -335,4 +335,56 @@ fn results_in_a_user_message_are_no_prompt() {
             harness: [revert-checkpoint] seen — left 3 messages\nThat step is done and need not be repeated; go on from here with the next step.
         "#]],
     );
+}
+
+#[test]
+fn words_of_a_person_follow_onto_the_new_branch() {
+    let mut tree = notation::parse_tree(
+        "n0 system: s\nn1 user: a\nn2 assistant: b\nn3 user: and c too\nn4 assistant: d\nn5 user: e\nn6 assistant: f",
+    )
+    .unwrap();
+    let mover = Mover { prompts: Prompts::Rebase, ..Mover::MODEL };
+    let plan = plan(&tree, &Request::new(Category::Failure, NodeId::new(1), Some("no")), mover).unwrap();
+    expect!["revert applied (failure): the conversation goes on from n1; what came after it was left, and a note (lesson) stands there, followed by copies of the 2 user messages that were left"]
+        .assert_eq(&plan.result_text());
+    let outcome = plan.outcome(&[], AT, turn(&tree));
+    let mut draft = tree.draft();
+    draft.move_head(outcome.head_move.clone()).unwrap();
+    let mut copies = Vec::new();
+    for original in &outcome.copies {
+        copies.push(draft.append(tree.node(*original).unwrap().message().clone(), AT).unwrap());
+    }
+    let entries = draft.into_entries();
+    entries.into_iter().for_each(|entry| tree.record(entry).unwrap());
+    let outcome = outcome.with_copies(&copies);
+    let links: Vec<String> =
+        outcome.record.rebased.iter().map(|link| format!("{}→{}", link.original, link.copy)).collect();
+    assert_eq!(links, ["n3→n7", "n5→n8"]);
+    let sent = render(&tree, &[outcome.note], &RenderPolicy::default(), turn(&tree));
+    expect![[r#"
+        system: s
+        user: a
+        harness: [revert-lesson] no — left 5 messages\nThis step back is complete; go on from here by another way.
+        user: and c too
+        user: e
+    "#]]
+    .assert_eq(&notation::print(&sent));
+}
+
+#[test]
+fn a_person_is_asked_where_the_policy_says_so() {
+    let tree = notation::parse_tree("n0 system: s\nn1 user: a\nn2 assistant: b\nn3 user: c\nn4 assistant: d")
+        .unwrap();
+    let mover = Mover { prompts: Prompts::Ask, ..Mover::MODEL };
+    let refusal = plan(&tree, &Request::new(Category::Tangent, NodeId::new(1), None), mover).unwrap_err();
+    expect!["revert to n1 not made yet: it would leave words of the user (n3), who is asked first; targets that would work: n3 (newest last)"]
+        .assert_eq(&refusal.to_string());
+}
+
+#[test]
+fn a_rebase_that_would_bring_everything_back_is_refused() {
+    let tree = notation::parse_tree("n0 system: s\nn1 user: a\nn2 assistant: b\nn3 user: c").unwrap();
+    let mover = Mover { prompts: Prompts::Rebase, ..Mover::PERSON };
+    let refusal = plan(&tree, &Request::new(Category::Tangent, NodeId::new(2), None), mover).unwrap_err();
+    assert_eq!(refusal.reason, Reason::NothingToLeave { target: NodeId::new(2) });
 }
