@@ -21,5 +21,5 @@ pub use render::{
     Break, Clock, Decay, NoteState, RenderPolicy, Rendered, note_states, render, render_at, turn,
 };
 pub use request::{ArgumentError, CallPlace, Category, Request, requests};
-pub use targets::{Target, targets};
-pub use tool::{TOOL_DESCRIPTION, TOOL_LABEL, TOOL_NAME, tool_spec};
+pub use targets::{Target, outline, targets};
+pub use tool::{OUTLINE_TOOL_NAME, TOOL_DESCRIPTION, TOOL_LABEL, TOOL_NAME, outline_tool_spec, tool_spec};

@@ -6,6 +6,7 @@ use serde::Serialize;
 use trunkline_message_tree::{Author, MessageTree, NodeId, Role};
 
 use crate::boundary::{is_boundary, is_prompt, message_at};
+use crate::mark::disarm;
 use crate::one_line::one_line;
 use crate::{CallPlace, Mover};
 
@@ -76,6 +77,38 @@ fn working_depths(tree: &MessageTree, mover: Mover, call: Option<&CallPlace>) ->
         .rev()
         .take_while(may_leave)
         .filter(move |depth| *depth < oldest_unfit && is_boundary(tree, *depth))
+}
+
+/// How many targets an outline lists at most.
+const OUTLINED: usize = 40;
+
+/// Returns what a model reads that asks where it could go back to: one line for each of the newest 40 targets, oldest first,
+/// with its node, who speaks there, how its text begins, and how many messages a revert to it would leave.
+///
+/// The texts are quoted from the conversation, so what looks like a mark or a note in them is made harmless.
+pub fn outline(tree: &MessageTree, mover: Mover, call: Option<&CallPlace>) -> String {
+    let targets = targets(tree, mover, call);
+    if targets.is_empty() {
+        return "there is no node to go back to now".to_owned();
+    }
+    let older = targets.len().saturating_sub(OUTLINED);
+    let mut lines = vec!["nodes that you can go back to, with what each would leave:".to_owned()];
+    if older > 0 {
+        lines.push(format!("… {older} older ones"));
+    }
+    for target in &targets[older..] {
+        let who = match (target.role, target.author) {
+            (Role::System, _) => "instructions",
+            (Role::Tool, _) => "results",
+            (Role::Assistant, _) => "you",
+            (Role::User, Author::Person) => "user",
+            (Role::User, _) => "harness",
+        };
+        let left =
+            if target.leaves == 1 { "1 message".to_owned() } else { format!("{} messages", target.leaves) };
+        lines.push(format!("{} {who}: {} (leaves {left})", target.node, disarm(&target.preview)));
+    }
+    lines.join("\n")
 }
 
 fn preview(message: &trunkline_message_tree::Message) -> String {

@@ -54,3 +54,19 @@ pub fn tool_spec() -> ToolSpec {
         strict: None,
     }
 }
+
+/// The name under which a model asks where it could go back to.
+pub const OUTLINE_TOOL_NAME: &str = "list_revert_targets";
+
+/// Returns the tool with which a model asks where it could go back to; [`outline`](crate::outline) is its answer.
+pub fn outline_tool_spec() -> ToolSpec {
+    ToolSpec {
+        name: OUTLINE_TOOL_NAME.to_owned(),
+        description: format!(
+            "List the nodes of this conversation that {TOOL_NAME} can go back to now, each with the beginning of its text \
+             and how many messages a revert to it would leave. Changes nothing."
+        ),
+        input_schema: json!({ "type": "object", "properties": {} }),
+        strict: None,
+    }
+}

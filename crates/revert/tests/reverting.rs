@@ -307,7 +307,7 @@ fn a_plan_made_after_the_results_were_appended_comes_to_the_same() {
             trunkline_revert::requests(node, tree.node(node).unwrap().message()).next().unwrap();
         let plan = plan(&tree, &request.unwrap(), Mover::MODEL).unwrap();
         let appended: Vec<_> = appended.iter().map(|id| id.parse().unwrap()).collect();
-        plan.outcome(&appended, crate::story::AT, 1)
+        plan.outcome(&appended, AT, 1)
     };
     assert_eq!(outcome(before, &["n3", "n4"]), outcome(&after, &[]));
 }
