@@ -9,6 +9,7 @@ mod marks;
 mod notes;
 mod records;
 mod reverting;
+mod stall;
 mod story;
 mod targets;
 mod tool;
