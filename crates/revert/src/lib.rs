@@ -1,21 +1,28 @@
 #![doc = include_str!("../README.md")]
 
 mod boundary;
+mod digest;
 mod mark;
 mod note;
+mod observation;
 mod one_line;
 mod plan;
+mod proposal;
 mod record;
 mod refusal;
 mod render;
 mod request;
+mod stall;
 mod targets;
 mod tool;
 
+pub use digest::Digest;
 pub use mark::mark;
 pub use note::{Note, NoteKind};
+pub use observation::{Observation, Seen, StallEvent, Tests};
 pub use plan::{Mover, Plan, Prompts, drain, plan};
 pub use record::{Outcome, Rebased, Record};
+pub use proposal::{Answer, Proposal, ProposalError, ProposalEvent, ProposalId, Proposals};
 pub use refusal::{Reason, Refusal};
 pub use render::{
     Break, Clock, Decay, NoteState, RenderPolicy, Rendered, note_states, render, render_at, turn,
@@ -23,3 +30,4 @@ pub use render::{
 pub use request::{ArgumentError, CallPlace, Category, Request, requests};
 pub use targets::{Target, outline, targets};
 pub use tool::{OUTLINE_TOOL_NAME, TOOL_DESCRIPTION, TOOL_LABEL, TOOL_NAME, outline_tool_spec, tool_spec};
+pub use stall::{Stall, StallPolicy, Watch, Why};

@@ -10,6 +10,7 @@ mod notes;
 mod records;
 mod rendering;
 mod reverting;
+mod stall;
 mod story;
 mod targets;
 mod tool;

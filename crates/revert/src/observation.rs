@@ -1,0 +1,145 @@
+//! What a watch is told of a turn, in a form that is small enough to be stored with it.
+
+use serde::{Deserialize, Serialize};
+use trunkline_message_tree::{MediaSource, NodeId, Part, ToolCall, ToolResult};
+
+use crate::mark::disarm;
+use crate::one_line::one_line;
+use crate::{Digest, TOOL_NAME};
+
+/// How many calls of one turn are told apart; the rest count as one.
+pub(crate) const MOST_CALLS: usize = 64;
+
+/// How long the name of a tool may be.
+pub(crate) const MAX_NAME_CHARS: usize = 64;
+
+/// One call of a turn and how it ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Seen {
+    /// The tool's name, on one line of at most 64 characters.
+    pub tool: String,
+    /// [`Digest::of_arguments`].
+    pub arguments: Digest,
+    /// [`Digest::of_outcome`].
+    pub outcome: Digest,
+    /// Whether the tool reports a failure.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+}
+
+impl Seen {
+    /// Returns what a watch needs of a call and its result; a call without one has failed.
+    pub fn of(call: &ToolCall, result: Option<&ToolResult>) -> Self {
+        let parts = result.map_or(&[][..], |result| &result.content);
+        let outcome = Digest::of_all(parts.iter().map(|part| match part {
+            Part::Text { text } => Digest::of_outcome(text),
+            Part::Image(media) | Part::Document(media) => match &media.source {
+                MediaSource::Base64(data) | MediaSource::Url(data) => Digest::of(data),
+            },
+            Part::Opaque { json, .. } => Digest::of_outcome(json),
+        }));
+        let failed = result.is_none_or(|result| result.is_error);
+        Seen::new(&call.name, Digest::of_arguments(&call.arguments), outcome, failed)
+    }
+
+    /// Returns a call from digests.
+    pub fn new(tool: &str, arguments: Digest, outcome: Digest, failed: bool) -> Self {
+        Seen { tool: disarm(&one_line(tool, MAX_NAME_CHARS)).into_owned(), arguments, outcome, failed }
+    }
+
+    /// The call with its outcome; a failure of the same words is another outcome.
+    pub(crate) fn whole(&self) -> Digest {
+        let failed = Digest(u64::from(self.failed));
+        Digest::of_all([Digest::of(&self.tool), self.arguments, self.outcome, failed])
+    }
+
+    /// The failure, whatever the arguments were.
+    pub(crate) fn failure(&self) -> Digest {
+        Digest::of_all([Digest::of(&self.tool), self.outcome])
+    }
+}
+
+/// How many tests passed and failed when they were last run.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::exhaustive_structs, reason = "a pair of numbers")]
+pub struct Tests {
+    /// How many passed.
+    pub passed: u32,
+    /// How many failed.
+    pub failed: u32,
+}
+
+impl Tests {
+    /// Returns whether one number is better and the other no worse.
+    pub(crate) fn is_better_than(self, best: Tests) -> bool {
+        self != best && self.passed >= best.passed && self.failed <= best.failed
+    }
+}
+
+/// One turn: a model's message and what its tools answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Observation {
+    /// The head after the results of the turn.
+    pub node: NodeId,
+    /// The calls, at most 64.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Seen>,
+    /// The state of the workspace, as far as the runtime knows it. Leave out what changes by itself, such as logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Digest>,
+    /// The tests, if they ran in this turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Tests>,
+}
+
+impl Observation {
+    /// Returns a turn of these calls. Those of `revert_to_state` are left out, and from the 64th on all count as one.
+    pub fn new(node: NodeId, calls: impl IntoIterator<Item = Seen>) -> Self {
+        let mut calls: Vec<Seen> = calls.into_iter().filter(|call| call.tool != TOOL_NAME).collect();
+        if calls.len() > MOST_CALLS {
+            let rest = calls.split_off(MOST_CALLS - 1);
+            let all = |part: fn(&Seen) -> Digest| Digest::of_all(rest.iter().map(part));
+            let failed = rest.iter().all(|call| call.failed);
+            let arguments = Digest::of_all([all(|call| Digest::of(&call.tool)), all(|call| call.arguments)]);
+            calls.push(Seen::new("…", arguments, all(|call| call.outcome), failed));
+        }
+        Observation { node, calls, files: None, tests: None }
+    }
+
+    /// Adds the state of the files.
+    #[must_use]
+    pub fn with_files(self, files: Digest) -> Self {
+        Observation { files: Some(files), ..self }
+    }
+
+    /// Adds what the tests gave.
+    #[must_use]
+    pub fn with_tests(self, tests: Tests) -> Self {
+        Observation { tests: Some(tests), ..self }
+    }
+}
+
+/// Something that a watch must know, in the order in which it happened. What to store, to fold it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StallEvent {
+    /// A turn ended.
+    Turn(Observation),
+    /// A model's revert, or one that it was proposed, was carried out.
+    Reverted {
+        /// The head from then on.
+        to: NodeId,
+        /// [`Digest::of_lesson`] of its summary, for failures and tangents. What is done may be said in the same words
+        /// each time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lesson: Option<Digest>,
+    },
+    /// A person wrote, or moved the head: they know of something that the watch does not, so it starts over.
+    Person {
+        /// The head from then on.
+        node: NodeId,
+    },
+}
