@@ -423,6 +423,22 @@ fn going_back_into_a_compaction_reads_again_what_it_covered() {
     let inside = price(&tree, 3, 100, &Rates::uncached());
     // n2 and n3 at 4 bytes a token, for no two counts of now stand on this trunk; and the prompt before them.
     assert_eq!((inside.kept + inside.leaving, inside.recached), (5_002, inside.kept + 1_500 + 100));
+    // A trunk that ends where the covered span ends shows the nodes too.
+    let end = price(&tree, 9, 100, &Rates::uncached());
+    assert_eq!((end.kept, end.leaving, end.recached), (inside.kept, inside.leaving, end.kept + 6_000 + 100));
+}
+
+#[test]
+fn between_two_counts_the_sum_is_shared_out_by_bytes() {
+    let mut tree = MessageTree::new(Message::system("be brief"), AT);
+    append(&mut tree, asks(&letters(996), Some(usage(1_000, 0))));
+    append(&mut tree, Message::tool_result("c", letters(1_000), false));
+    append(&mut tree, asks(&letters(1_996), None));
+    append(&mut tree, Message::tool_result("c", letters(4_000), false));
+    append(&mut tree, asks("", Some(usage(5_000, 0))));
+    let ends = rates(0, CacheGrain::RequestEnds);
+    let price = price(&tree, 2, 100, &ends);
+    assert_eq!((price.kept, price.kept_estimated, price.kept + price.leaving), (2_000, true, 5_002));
 }
 
 #[test]
