@@ -8,6 +8,7 @@ mod observation;
 mod one_line;
 mod plan;
 mod proposal;
+mod price;
 mod record;
 mod refusal;
 mod render;
@@ -23,6 +24,8 @@ pub use observation::{Observation, Seen, StallEvent, Tests};
 pub use plan::{Mover, Plan, Prompts, drain, plan};
 pub use record::{Outcome, Rebased, Record};
 pub use proposal::{Answer, Proposal, ProposalError, ProposalEvent, ProposalId, Proposals};
+pub use price::{CacheGrain, CacheMiss, Expected, Price, Rates, estimate_tokens};
+pub use record::{Outcome, Record};
 pub use refusal::{Reason, Refusal};
 pub use render::{
     Break, Clock, Decay, NoteState, RenderPolicy, Rendered, note_states, render, render_at, turn,

@@ -7,6 +7,7 @@ mod faults;
 mod laws;
 mod marks;
 mod notes;
+mod price;
 mod records;
 mod rendering;
 mod reverting;
