@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod boundary;
+mod ledger;
 mod mark;
 mod note;
 mod one_line;
@@ -12,6 +13,7 @@ mod request;
 mod targets;
 mod tool;
 
+pub use ledger::{EffectClass, Effects, LastError, Ledger, LedgerEntry, Listed, Told, mechanical};
 pub use mark::mark;
 pub use note::{Note, NoteKind};
 pub use plan::{Mover, Plan, Prompts, drain, plan};
