@@ -234,9 +234,10 @@ pub struct Ledger {
 impl Ledger {
     /// Returns what was done in these nodes of a tree, given oldest first.
     ///
-    /// `effects` is asked once for every call that may have run; its arguments need not be readable. A call and its result belong together by place: results answer
-    /// the turn before them, and end where a model speaks again or where the span leaves out a node. A result that was
-    /// filed under its call counts if its node is in the span, after the others. Unknown nodes are passed over.
+    /// `effects` is asked once for every call that may have run, in order; the arguments need not be readable. A call and
+    /// its result belong together by place: results answer the turn before them, up to where a model speaks again or the
+    /// span leaves out a node. A result that was filed under its call counts if its node is in the span. Unknown nodes are
+    /// passed over.
     pub fn of(tree: &MessageTree, span: &[NodeId], effects: impl FnMut(&ToolCall) -> Effects) -> Ledger {
         let mut pairs = Pairs::default();
         let mut late: Vec<(NodeId, &Message)> = Vec::new();
