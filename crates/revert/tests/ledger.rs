@@ -239,6 +239,22 @@ fn a_result_that_was_filed_under_its_call_counts() {
 }
 
 #[test]
+fn only_words_of_a_model_were_told_and_a_compaction_says_nothing_new() {
+    check(
+        r#"
+        n2 assistant: from the model
+        n3 assistant: from the harness
+           + author harness
+        n4 # n2..n3 assistant: the model spoke
+        "#,
+        expect![[r#"
+            Told the user: “from the model”
+            -- told the user “from the model”
+        "#]],
+    );
+}
+
+#[test]
 fn a_call_that_was_cut_never_ran() {
     check(
         r#"
