@@ -2,6 +2,7 @@
 
 mod boundary;
 mod digest;
+mod ledger;
 mod mark;
 mod note;
 mod observation;
@@ -18,6 +19,7 @@ mod targets;
 mod tool;
 
 pub use digest::Digest;
+pub use ledger::{EffectClass, Effects, LastError, Ledger, LedgerEntry, Listed, Told, mechanical};
 pub use mark::mark;
 pub use note::{Note, NoteKind};
 pub use observation::{Observation, Seen, StallEvent, Tests};

@@ -5,6 +5,7 @@
 mod arguments;
 mod faults;
 mod laws;
+mod ledger;
 mod marks;
 mod notes;
 mod price;
