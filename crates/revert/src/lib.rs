@@ -8,8 +8,8 @@ mod note;
 mod observation;
 mod one_line;
 mod plan;
-mod proposal;
 mod price;
+mod proposal;
 mod record;
 mod refusal;
 mod render;
@@ -24,15 +24,14 @@ pub use mark::mark;
 pub use note::{Note, NoteKind};
 pub use observation::{Observation, Seen, StallEvent, Tests};
 pub use plan::{Mover, Plan, Prompts, drain, plan};
-pub use record::{Outcome, Rebased, Record};
-pub use proposal::{Answer, Proposal, ProposalError, ProposalEvent, ProposalId, Proposals};
 pub use price::{CacheGrain, CacheMiss, Expected, Price, Rates, estimate_tokens};
-pub use record::{Outcome, Record};
+pub use proposal::{Answer, Proposal, ProposalError, ProposalEvent, ProposalId, Proposals};
+pub use record::{Outcome, Rebased, Record};
 pub use refusal::{Reason, Refusal};
 pub use render::{
     Break, Clock, Decay, NoteState, RenderPolicy, Rendered, note_states, render, render_at, turn,
 };
 pub use request::{ArgumentError, CallPlace, Category, Request, requests};
+pub use stall::{Stall, StallPolicy, Watch, Why};
 pub use targets::{Target, outline, targets};
 pub use tool::{OUTLINE_TOOL_NAME, TOOL_DESCRIPTION, TOOL_LABEL, TOOL_NAME, outline_tool_spec, tool_spec};
-pub use stall::{Stall, StallPolicy, Watch, Why};
