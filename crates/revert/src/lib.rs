@@ -2,6 +2,8 @@
 
 mod boundary;
 mod mark;
+mod merge;
+mod merge_refusal;
 mod note;
 mod one_line;
 mod plan;
@@ -9,10 +11,13 @@ mod record;
 mod refusal;
 mod render;
 mod request;
+mod sentences;
 mod targets;
 mod tool;
 
 pub use mark::mark;
+pub use merge::{Merge, MergeOutcome, MergeRecord, Sentence, merge};
+pub use merge_refusal::{MergeReason, MergeRefusal};
 pub use note::{Note, NoteKind};
 pub use plan::{Mover, Plan, Prompts, drain, plan};
 pub use record::{Outcome, Record};

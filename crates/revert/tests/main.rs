@@ -6,6 +6,7 @@ mod arguments;
 mod faults;
 mod laws;
 mod marks;
+mod merge;
 mod notes;
 mod records;
 mod reverting;
