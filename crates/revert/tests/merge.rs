@@ -470,6 +470,32 @@ fn a_revert_that_was_undone_says_nothing_of_the_branch_that_was_back() {
 }
 
 #[test]
+fn a_note_inside_of_a_branch_tells_of_the_part_that_was_left() {
+    let left = "assistant so\ntools a\nrevert failure n2 a mutex deadlocks";
+    check(
+        START,
+        left,
+        1,
+        &[6],
+        expect![[r#"
+        Merged from a branch of this conversation: n6. Each line ends in the nodes that it comes from.
+        - lesson: a mutex deadlocks (n5)
+        - so (n2)
+        What tools changed there, files included, was neither undone nor done again."#]],
+    );
+    check(
+        START,
+        &format!("{left}\nundo"),
+        1,
+        &[6],
+        expect![[r#"
+        Merged from a branch of this conversation: n6. Each line ends in the nodes that it comes from.
+        - so (n2)
+        What tools changed there, files included, was neither undone nor done again."#]],
+    );
+}
+
+#[test]
 fn what_tools_and_the_harness_said_stays_where_it_is() {
     check(
         "n0 system: s
