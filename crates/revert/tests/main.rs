@@ -7,6 +7,7 @@ mod faults;
 mod laws;
 mod ledger;
 mod marks;
+mod merge;
 mod notes;
 mod price;
 mod records;
