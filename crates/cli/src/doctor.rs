@@ -60,7 +60,7 @@ fn tell_examined(args: &Doctor, examination: &Examination, place: &Place) -> Res
 }
 
 fn tell_mended(args: &Doctor, mended: &Mended) -> Result<Exit, Fault> {
-    let lost = !mended.saved.is_empty() || !mended.after.is_sound();
+    let lost = !mended.is_whole();
     if args.json {
         let saved: Vec<Value> = mended
             .saved
@@ -96,6 +96,9 @@ fn tell_mended(args: &Doctor, mended: &Mended) -> Result<Exit, Fault> {
         (_, false) => "not everything could be mended",
         (Remedy::Nothing, true) => "nothing had to be mended",
         (Remedy::InPlace, true) => "made anew from the logs; nothing was lost",
+        (_, true) if lost && mended.saved.is_empty() => {
+            "a new database has what proved to be as it was written, and nothing tells if there was more; the old one is set aside"
+        }
         (_, true) if lost => {
             "a new database has what proved to be as it was written; the old one is set aside"
         }

@@ -130,7 +130,11 @@ impl Place {
         match &self.kind {
             // A dangling link or a folder without permission is not "nothing": opening it says what is wrong.
             Kind::File(path) => {
-                !matches!(path.symlink_metadata(), Err(error) if error.kind() == std::io::ErrorKind::NotFound)
+                let is_there = |path: &Path| !matches!(path.symlink_metadata(), Err(error) if error.kind() == std::io::ErrorKind::NotFound);
+                let mut log = path.clone().into_os_string();
+                log.push("-wal");
+                // A log without its database may have all that was acknowledged: opening it says so.
+                is_there(path) || is_there(Path::new(&log))
             }
             // Whoever names a database has made it; its tables come with the first opening.
             Kind::Server(_) => true,
@@ -165,11 +169,16 @@ impl Kind {
     /// Tells files from servers. What is refused is not repeated: there may be a password in it.
     fn of(named: &OsStr) -> Result<Self, Fault> {
         let text = named.to_string_lossy();
+        if text.is_empty() {
+            return Err(Fault::usage("the place of the store is empty").hint(PLACES));
+        }
         if url::is_url(&text) {
             let whole = named.to_str().ok_or(Unusable::NotEncoded);
             return whole.and_then(Url::parse).map(Kind::Server).map_err(unusable);
         }
-        if url::is_nearly_url(&text) {
+        // What may hold a password is not repeated, unless it is the name of a file.
+        let has_login = text.split_once('@').is_some_and(|(login, _)| login.contains(':'));
+        if url::is_nearly_url(&text) || has_login && !Path::new(named).exists() {
             let fault = Fault::usage("the place of the store is given like that of a server, and is no URL");
             return Err(fault.hint(format!("{PLACES}; the file postgres:x is ./postgres:x")));
         }

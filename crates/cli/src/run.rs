@@ -208,7 +208,14 @@ impl<'a> Drive<'a> {
             // What the recording does not have, a service may answer.
             let tape = if ended { None } else { self.tape.flag() };
             let next = self.place.command(&format!("resume {name}{}{}", self.again(), flag(tape)));
-            Fault::from(fault).hint(format!("the session is kept; go on with: {next}"))
+            let fault = Fault::from(fault);
+            // Where the store itself has gone, nothing of it is certain.
+            if !self.place.exists() {
+                return fault.hint(
+                    "the store is no longer where it was; nothing that it acknowledged was written elsewhere",
+                );
+            }
+            fault.hint(format!("the session is kept; go on with: {next}"))
         })?;
         if !self.terms.json && matches!(stop, Stop::Answered | Stop::Decided(_)) {
             self.answer(&session)?;

@@ -130,3 +130,33 @@ fn a_store_that_is_in_use_is_examined_but_not_mended() {
     child.wait_with_output().expect("it ends");
     assert_eq!(scene.run(&["doctor", "--fix"]).exit, Some(0));
 }
+
+#[test]
+fn a_file_of_another_program_is_refused_however_often_it_is_tried() {
+    let scene = Scene::new();
+    std::fs::create_dir_all(scene.store().parent().expect("a folder")).expect("made");
+    for text in ["Dear Sir or Madam,\n".repeat(400), "SQLite format 3\0 of somebody else".to_owned()] {
+        std::fs::write(scene.store(), &text).expect("written");
+        for arguments in [&["sessions"][..], &["doctor"], &["doctor", "--fix"], &["doctor", "--fix"]] {
+            let said = scene.run(arguments);
+            assert_eq!(said.exit, Some(1), "{arguments:?}: {}{}", said.out, said.err);
+        }
+        assert_eq!(std::fs::read(scene.store()).expect("there"), text.as_bytes(), "not a byte was changed");
+    }
+}
+
+#[test]
+fn mending_says_what_is_lost_although_nothing_is_found_of_it() {
+    // The list of sessions cannot be read: nobody can tell what stood in it.
+    let lost = scene();
+    let mut bytes = std::fs::read(lost.store()).expect("there");
+    bytes[..4 * 4096].fill(0);
+    std::fs::write(lost.store(), bytes).expect("written");
+    let fixed = lost.run(&["doctor", "--fix"]);
+    assert_eq!(fixed.exit, Some(3), "{}", fixed.out);
+    assert!(
+        fixed.out.contains("✗ ") && fixed.out.contains("nothing tells if there was more"),
+        "{}",
+        fixed.out
+    );
+}

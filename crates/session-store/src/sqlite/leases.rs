@@ -148,6 +148,7 @@ impl Owner {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         for path in entries.flatten().map(|entry| entry.path()) {
             if path.extension().is_some_and(|ending| ending == "lock")
+                && path.is_file()
                 && let Ok(file) = File::open(&path)
                 && file.try_lock().is_ok()
             {

@@ -49,7 +49,7 @@ const READERS: u32 = 3;
 
 /// Sessions in one SQLite database, shared between processes.
 ///
-/// Needs a tokio runtime, the one that opened it. Beside the database lie its write-ahead log (`-wal`, `-shm`) and the
+/// Needs a tokio runtime with time, the one that opened it. Beside the database lie its write-ahead log (`-wal`, `-shm`) and the
 /// folder of its locks (`.locks`); all of them belong together. Clones are the same handle.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
@@ -96,7 +96,7 @@ impl SqliteOptions {
 }
 
 impl SqliteStore {
-    /// Opens a database and makes it if it does not exist, readable for its owner only.
+    /// Opens a database and makes it if it does not exist, with the folders that it is in, readable for its owner only.
     ///
     /// An older database is brought to the current schema. What a cut-off write has left in the write-ahead log is set
     /// aside; [`opened`](SqliteStore::opened) tells of it, and of acknowledged records that are missing. If they may stand

@@ -56,7 +56,7 @@ async fn attempt(
     mut opened: Opened,
 ) -> Result<Open, StoreError> {
     let (path, made) = leases::private_database(path)?;
-    let was_open_before = presence::was_entered(&path);
+    let was_open_before = presence::was_ours(&path);
     options = options.filename(&path);
     let mut presence = Presence::enter(&path).await?;
     // Whoever closes a database leaves no log.
@@ -108,6 +108,7 @@ async fn attempt(
             }
         }
     }
+    presence.is_ours();
     presence.share().await;
     let (presence, opened) = (Arc::new(presence), Arc::new(opened));
     Ok(Open { path, file, options, first, presence, opened, doubt })

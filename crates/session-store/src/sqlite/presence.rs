@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -98,6 +98,16 @@ impl Presence {
         }
     }
 
+    /// Remembers that the file is a database of sessions. Whoever was refused has left a lock file too.
+    pub(super) fn is_ours(&self) {
+        if let Some(file) = &self.file
+            && file.metadata().is_ok_and(|found| found.len() == 0)
+        {
+            // Where that fails, a damaged header is taken for another program's.
+            let _ = (&*file).write_all(b"sessions\n");
+        }
+    }
+
     /// Returns whether nobody else has the database open.
     pub(super) fn is_alone(&self) -> bool {
         self.alone
@@ -128,9 +138,9 @@ pub(super) fn folder(database: &Path) -> PathBuf {
     super::aside::beside(database, ".locks")
 }
 
-/// Returns whether somebody has opened the file as a database of sessions, now or at any time.
-pub(super) fn was_entered(database: &Path) -> bool {
-    folder(database).join("open").is_file()
+/// Returns whether the file was a database of sessions when somebody opened it, at any time.
+pub(super) fn was_ours(database: &Path) -> bool {
+    std::fs::metadata(folder(database).join("open")).is_ok_and(|found| found.is_file() && found.len() > 0)
 }
 
 fn lock_file(database: &Path) -> Result<Option<(File, PathBuf)>, StoreError> {

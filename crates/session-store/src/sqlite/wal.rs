@@ -93,7 +93,11 @@ pub(super) struct Frames {
 impl Frames {
     /// Opens a log; nothing if there is none, or nothing in it.
     pub(super) fn open(path: &Path) -> io::Result<Option<Self>> {
-        let file = match File::open(path) {
+        let file = match std::fs::metadata(path).and_then(|found| match found.is_file() {
+            true => File::open(path),
+            // To open a pipe is to wait for somebody.
+            false => Err(io::Error::other("it is not a file")),
+        }) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),

@@ -23,6 +23,7 @@ pub(super) use salvage::finish;
 
 use super::fault::{io_error, store_error};
 use super::presence::{self, Presence};
+use super::rows::read;
 use super::{PATIENCE, aside, opening, promises, schema, wal};
 use crate::StoreError;
 
@@ -38,7 +39,7 @@ use crate::StoreError;
 pub async fn examine(path: impl AsRef<Path>) -> Result<Examination, StoreError> {
     let path = existing(path.as_ref())?;
     // Then it is a database of sessions, whatever its bytes now say.
-    let ours = presence::was_entered(&path);
+    let ours = presence::was_ours(&path);
     let mut presence = Presence::enter(&path).await?;
     look(&path, ours, &mut presence, false).await
 }
@@ -55,7 +56,7 @@ pub async fn examine(path: impl AsRef<Path>) -> Result<Examination, StoreError> 
 pub async fn mend(path: impl AsRef<Path>) -> Result<Mended, StoreError> {
     let path = existing(path.as_ref())?;
     // Then it is a database of sessions, whatever its bytes now say.
-    let ours = presence::was_entered(&path);
+    let ours = presence::was_ours(&path);
     let mut presence = Presence::alone(&path).await?;
     let mut set_aside = finish(&path)?;
     let before = look(&path, ours, &mut presence, true).await?;
@@ -88,9 +89,30 @@ pub async fn mend(path: impl AsRef<Path>) -> Result<Mended, StoreError> {
         let salvaged = salvage::salvage(&path).await?;
         saved = salvaged.saved;
         set_aside.extend(salvaged.set_aside);
-        after = look(&path, ours, &mut presence, true).await?;
+        after = look(&path, true, &mut presence, true).await?;
+        missing(&path, &before.findings, &mut saved).await;
     }
     Ok(Mended { before, remedy, saved, set_aside, after })
+}
+
+/// Adds the sessions that are known to have had a record that the new database has not, though nothing was found of them.
+async fn missing(path: &Path, findings: &[Finding], saved: &mut Vec<Saved>) {
+    let Ok(mut connection) = reader(path, true).await else { return };
+    for finding in findings.iter().filter(|finding| finding.severity == Severity::Loss) {
+        let Some(session) = finding.session.as_ref() else { continue };
+        if saved.iter().any(|told| told.session == *session) {
+            continue;
+        }
+        let query = sqlx::query_scalar("SELECT records FROM sessions WHERE id = ?").bind(session.as_str());
+        let found: Result<Option<i64>, _> = query.fetch_optional(&mut connection).await;
+        let kept = found.ok().flatten().map_or(0, read);
+        if kept < finding.seq.unwrap_or(1) {
+            let (session, reason) = (session.clone(), finding.what.clone());
+            saved.push(Saved { session, kept, expected: finding.seq, reason });
+        }
+    }
+    // Nothing was written.
+    let _ = connection.close().await;
 }
 
 /// Returns the path of a file that exists, without links.

@@ -61,7 +61,7 @@ pub struct Mended {
     pub before: Examination,
     /// What was done.
     pub remedy: Remedy,
-    /// The sessions that are not whole; only a salvage has any.
+    /// The sessions that are not whole, and those of which nothing was found; only a salvage has any.
     pub saved: Vec<Saved>,
     /// The files that were kept of the old database.
     pub set_aside: Vec<PathBuf>,
@@ -91,6 +91,16 @@ impl fmt::Display for Saved {
             write!(f, "of {expected} ")?;
         }
         write!(f, "records: {reason}")
+    }
+}
+
+impl Mended {
+    /// Returns whether it is sure that nothing was lost. After a salvage it is not if what was damaged could have held
+    /// sessions of which nothing is known, such as the list of sessions.
+    pub fn is_whole(&self) -> bool {
+        let unknown = |finding: &Finding| finding.severity == Severity::Loss && finding.session.is_none();
+        let certain = self.remedy != Remedy::Salvage || !self.before.findings.iter().any(unknown);
+        self.saved.is_empty() && self.after.is_sound() && certain
     }
 }
 

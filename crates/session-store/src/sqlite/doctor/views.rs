@@ -2,7 +2,8 @@
 //!
 //! A copy is one plain file: the database with the pages of its write-ahead log laid over it. The first is what SQLite
 //! reads. The second takes the whole log but for damaged frames, also what comes after them; whether that is what was
-//! written is for the digests to say. The others have a new first page, for when the old one cannot be read.
+//! written is for the digests to say. The third takes nothing of the log, which may be that of another database. The others
+//! have a new first page, for when the old one cannot be read.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -22,18 +23,30 @@ use crate::sqlite::wal::{Frames, PAGE_SIZE};
 /// How a copy is made.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct View {
-    /// Whether the write-ahead log is taken beyond the place where SQLite stops.
-    pub(super) whole_log: bool,
+    /// How much of the write-ahead log is taken.
+    log: Log,
     /// Whether it gets the first page of a new database.
-    pub(super) new_first_page: bool,
+    new_first_page: bool,
+}
+
+/// How much of the write-ahead log is taken.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Log {
+    /// What SQLite reads.
+    Read,
+    /// All of it but for damaged frames.
+    Whole,
+    /// Nothing: it may be that of another database.
+    None,
 }
 
 /// In the order in which they are believed.
-pub(super) const VIEWS: [View; 4] = [
-    View { whole_log: false, new_first_page: false },
-    View { whole_log: true, new_first_page: false },
-    View { whole_log: false, new_first_page: true },
-    View { whole_log: true, new_first_page: true },
+pub(super) const VIEWS: [View; 5] = [
+    View { log: Log::Read, new_first_page: false },
+    View { log: Log::Whole, new_first_page: false },
+    View { log: Log::None, new_first_page: false },
+    View { log: Log::Read, new_first_page: true },
+    View { log: Log::Whole, new_first_page: true },
 ];
 
 /// A copy that is open.
@@ -44,7 +57,7 @@ pub(super) struct Copy {
 impl View {
     /// Makes the copy and opens it; nothing if it is no database of sessions.
     pub(super) async fn open(self, database: &Path, folder: &Path) -> Result<Option<Copy>, StoreError> {
-        let name = format!("view-{}-{}.db", u8::from(self.whole_log), u8::from(self.new_first_page));
+        let name = format!("view-{}-{}.db", self.log as u8, u8::from(self.new_first_page));
         let copy = folder.join(name);
         let first_page = if self.new_first_page { Some(new_first_page(folder).await?) } else { None };
         self.copy(database, &copy, first_page).map_err(|error| io_error(&copy, &error))?;
@@ -77,7 +90,7 @@ impl View {
                 && let Some(frame) = frames.next()?
             {
                 number += 1;
-                if frame.follows || self.whole_log && frame.sound {
+                if frame.follows || self.log == Log::Whole && frame.sound {
                     file.seek(SeekFrom::Start(u64::from(frame.page - 1) * page_size))?;
                     file.write_all(frame.data)?;
                     if frame.commit > 0 {
@@ -85,7 +98,7 @@ impl View {
                     }
                 }
             }
-            if let Some(pages) = pages.filter(|_| !self.whole_log) {
+            if let Some(pages) = pages.filter(|_| self.log == Log::Read) {
                 file.set_len(u64::from(pages) * page_size)?;
             }
         }
@@ -108,14 +121,14 @@ impl View {
 
     /// Returns how many frames of a log are taken.
     fn until(self, log: &Path) -> io::Result<u64> {
-        let Some(mut frames) = Frames::open(log)? else { return Ok(0) };
+        let Some(mut frames) = Frames::open(log)?.filter(|_| self.log != Log::None) else { return Ok(0) };
         let (mut number, mut until) = (0, 0);
         let has_header = frames.has_header;
         while let Some(frame) = frames.next()? {
             number += 1;
-            let taken = match self.whole_log {
-                true => frame.same_log || !has_header,
-                false => frame.follows,
+            let taken = match self.log {
+                Log::Whole => frame.same_log || !has_header,
+                Log::Read | Log::None => frame.follows,
             };
             if taken && frame.commit > 0 {
                 until = number;
