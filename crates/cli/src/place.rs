@@ -176,8 +176,9 @@ impl Kind {
             let whole = named.to_str().ok_or(Unusable::NotEncoded);
             return whole.and_then(Url::parse).map(Kind::Server).map_err(unusable);
         }
-        // What may hold a password is not repeated, unless it is the name of a file.
-        let has_login = text.split_once('@').is_some_and(|(login, _)| login.contains(':'));
+        // What may hold a password is not repeated, unless it is the name of a file. Another scheme is told below.
+        let has_login =
+            !text.contains("://") && text.split_once('@').is_some_and(|(login, _)| login.contains(':'));
         if url::is_nearly_url(&text) || has_login && !Path::new(named).exists() {
             let fault = Fault::usage("the place of the store is given like that of a server, and is no URL");
             return Err(fault.hint(format!("{PLACES}; the file postgres:x is ./postgres:x")));

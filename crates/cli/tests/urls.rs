@@ -135,6 +135,9 @@ fn a_place_that_is_nearly_a_url_is_neither_repeated_nor_made() {
         b"postgres://ann:\xffs3cret@127.0.0.1:1/x",
         b"jdbc:postgresql://127.0.0.1:1/x?user=ann&password=s3cret",
         b"ann:s3cret@db://x",
+        b"ann:s3cret@127.0.0.1/x",
+        b"postgres//ann:s3cret@db/x",
+        b"mysql://ann:s3cret@db/x",
         b"postgres://ann:s3cret",
         b"postgres://ann:s3cret/x@127.0.0.1:1/x",
     ] {
@@ -155,4 +158,7 @@ fn a_place_that_is_nearly_a_url_is_neither_repeated_nor_made() {
         let made = std::fs::read_dir(scene.work()).expect("a folder").count();
         assert_eq!(made, 0, "{named:?}");
     }
+    assert_eq!(scene.run(&["sessions", "--store", ""]).exit, Some(2));
+    let other = scene.run(&["sessions", "--store", "mysql://ann:s3cret@db/x"]);
+    assert!(other.err.contains("no store can be opened by mysql://…"), "{}", other.err);
 }

@@ -108,7 +108,7 @@ async fn attempt(
             }
         }
     }
-    presence.is_ours();
+    presence.mark_ours();
     presence.share().await;
     let (presence, opened) = (Arc::new(presence), Arc::new(opened));
     Ok(Open { path, file, options, first, presence, opened, doubt })

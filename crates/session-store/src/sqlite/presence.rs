@@ -99,7 +99,7 @@ impl Presence {
     }
 
     /// Remembers that the file is a database of sessions. Whoever was refused has left a lock file too.
-    pub(super) fn is_ours(&self) {
+    pub(super) fn mark_ours(&self) {
         if let Some(file) = &self.file
             && file.metadata().is_ok_and(|found| found.len() == 0)
         {

@@ -191,14 +191,7 @@ impl SessionStore for Flawed {
                 return failure.map_or(Ok(info), Err);
             }
             RestoresWithoutLetters => {
-                let mut rows = Vec::new();
-                loop {
-                    let chunk = restoring.next_chunk()?;
-                    if chunk.is_empty() {
-                        break;
-                    }
-                    rows.extend(chunk);
-                }
+                let rows = steps::rows(&mut restoring)?;
                 let header = Header::of(&restoring.info());
                 return self.inner.restore(Restoring::new(header, &mut rows.into_iter().map(Ok))).await;
             }

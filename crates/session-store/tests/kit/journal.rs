@@ -15,6 +15,7 @@ use trunkline_session_store::{
 };
 
 use super::flawed::at_once;
+use super::steps;
 
 /// What is wrong with the file.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -276,14 +277,7 @@ pub(crate) struct Journaling(pub(crate) Arc<Journal>);
 #[async_trait::async_trait]
 impl SessionStore for Journaling {
     async fn restore(&self, mut restoring: Restoring<'_>) -> Result<SessionInfo, ImportError> {
-        let mut rows = Vec::new();
-        loop {
-            let chunk = restoring.next_chunk()?;
-            if chunk.is_empty() {
-                break;
-            }
-            rows.extend(chunk);
-        }
+        let rows = steps::rows(&mut restoring)?;
         let letters = restoring.take_letters()?;
         let posted =
             letters.iter().map(|letter| json!({"kind": letter.kind, "body": letter.body, "at": letter.at}));

@@ -23,6 +23,18 @@ pub(crate) async fn a_moment() {
     .await;
 }
 
+/// Takes all records out of what is brought.
+pub(crate) fn rows(restoring: &mut Restoring<'_>) -> Result<Vec<Kept>, ImportError> {
+    let mut rows = Vec::new();
+    loop {
+        let chunk = restoring.next_chunk()?;
+        if chunk.is_empty() {
+            return Ok(rows);
+        }
+        rows.extend(chunk);
+    }
+}
+
 /// Appends the first record, waits, and appends the other.
 pub(crate) async fn append(
     store: &MemoryStore,
@@ -55,14 +67,7 @@ pub(crate) async fn restore(
     store: &MemoryStore,
     mut restoring: Restoring<'_>,
 ) -> Result<SessionInfo, ImportError> {
-    let mut rows = Vec::new();
-    loop {
-        let chunk = restoring.next_chunk()?;
-        if chunk.is_empty() {
-            break;
-        }
-        rows.extend(chunk);
-    }
+    let rows = rows(&mut restoring)?;
     let header = Header::of(&restoring.info());
     let id = header.id.clone();
     // What is wrong is told as ever.
