@@ -453,23 +453,23 @@ fn read_record(line: u64, text: &str, unchained: Option<Digest>) -> Result<Kept,
     };
     let body = body.get().to_owned();
     Ok(match link(line, digest, unchained)? {
-        Link::Given(digest) => Kept { seq, spine, body, digest },
-        Link::Made(prev) => Kept::chained(seq, spine, body, prev),
+        Linked::Given(digest) => Kept { seq, spine, body, digest },
+        Linked::Made(prev) => Kept::chained(seq, spine, body, prev),
     })
 }
 
 /// How a line hangs on those before it.
-enum Link {
+enum Linked {
     /// By the digest that it carries.
     Given(Digest),
     /// By one that is made, from that of the record before it.
     Made(Digest),
 }
 
-fn link(line: u64, digest: Option<Digest>, unchained: Option<Digest>) -> Result<Link, ImportError> {
+fn link(line: u64, digest: Option<Digest>, unchained: Option<Digest>) -> Result<Linked, ImportError> {
     let reason = match (digest, unchained) {
-        (Some(digest), None) => return Ok(Link::Given(digest)),
-        (None, Some(prev)) => return Ok(Link::Made(prev)),
+        (Some(digest), None) => return Ok(Linked::Given(digest)),
+        (None, Some(prev)) => return Ok(Linked::Made(prev)),
         (None, None) => "missing field `digest`",
         // If it were passed over, whoever changes the version could change everything else too.
         (Some(_), Some(_)) => "version 1 has no digests, and here is one",
