@@ -16,8 +16,8 @@ mod record;
 mod refusal;
 mod render;
 mod request;
-mod stall;
 mod sentences;
+mod stall;
 mod targets;
 mod tool;
 

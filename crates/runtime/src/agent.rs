@@ -182,14 +182,14 @@ impl AgentBuilder {
     #[cfg(feature = "revert")]
     #[must_use]
     pub fn with_revert(self) -> Self {
-        self.with_revert_policy(trunkline_revert::RenderPolicy::default())
+        self.with_reverts(crate::Reverts::default())
     }
 
-    /// Like [`with_revert`](Self::with_revert), with other rules for how long notes are shown.
+    /// Like [`with_revert`](Self::with_revert), with other rules.
     #[cfg(feature = "revert")]
     #[must_use]
-    pub fn with_revert_policy(mut self, policy: trunkline_revert::RenderPolicy) -> Self {
-        self.settings.setup.revert = Some(policy);
+    pub fn with_reverts(mut self, reverts: crate::Reverts) -> Self {
+        self.settings.setup.revert = Some(Box::new(reverts));
         self
     }
 

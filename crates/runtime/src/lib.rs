@@ -16,6 +16,8 @@ pub mod letters;
 mod prompt;
 #[cfg_attr(not(feature = "resolve-queue"), path = "proposals_absent.rs")]
 mod proposals;
+#[cfg(feature = "revert")]
+mod reverts;
 mod session;
 mod state;
 mod tool;
@@ -32,6 +34,8 @@ pub use event::Event;
 pub use layers::resolve::Approval;
 #[cfg(feature = "resolve-queue")]
 pub use proposals::{Decider, distrust};
+#[cfg(feature = "revert")]
+pub use reverts::Reverts;
 pub use session::{Limit, Session, Stop};
 #[cfg(feature = "decision-objects")]
 pub use tool::Finding;

@@ -3,8 +3,8 @@
 //! Requests are not run like other calls. They are read again from the stored message when the turn is settled, so a
 //! kill between the two loses none.
 
-use trunkline_message_tree::{Message, MessageTree, NodeId, Timestamp, ToolSpec};
-use trunkline_revert::{Mover, Note, Outcome, Plan, RenderPolicy};
+use trunkline_message_tree::{Author, Message, MessageTree, NodeId, Timestamp, ToolSpec};
+use trunkline_revert::{Mover, Note, Outcome, Plan};
 use trunkline_session_store::{Note as StoredNote, Record};
 
 use crate::{Event, RuntimeError, journal};
@@ -14,7 +14,7 @@ const NOTE: &str = "note";
 const DRAINED: &str = "drained";
 
 /// Whether and how an agent's model may revert.
-pub(crate) type Setting = Option<RenderPolicy>;
+pub(crate) type Setting = Option<Box<crate::Reverts>>;
 
 /// What the log holds of this layer.
 #[derive(Default)]
@@ -59,9 +59,9 @@ pub(crate) fn spec(setting: &Setting) -> Option<ToolSpec> {
 /// Returns the trunk with notes and marks, as a model is sent it; the bare trunk if the model may not revert.
 pub(crate) fn rendered(setting: &Setting, tree: &MessageTree, part: &Part) -> Vec<Message> {
     match setting {
-        Some(policy) => {
+        Some(reverts) => {
             let turn = trunkline_revert::turn(tree);
-            trunkline_revert::mark(trunkline_revert::render(tree, &part.notes, policy, turn))
+            trunkline_revert::mark(trunkline_revert::render(tree, &part.notes, &reverts.render, turn))
         }
         None => tree.trunk().messages().cloned().collect(),
     }
@@ -76,9 +76,8 @@ pub(crate) fn drain(
     finished: impl Fn(u32) -> bool,
 ) -> Drained {
     let mut drained = Drained::default();
-    if setting.is_none() {
-        return drained;
-    }
+    let Some(reverts) = setting else { return drained };
+    let mover = Mover { author: Author::Model, prompts: reverts.prompts };
     let mut requests = Vec::new();
     for (place, request) in trunkline_revert::requests(node, message) {
         if finished(place.index as u32) {
@@ -89,7 +88,7 @@ pub(crate) fn drain(
             Err(fault) => drained.answers.push((place.index as u32, fault.to_string(), true)),
         }
     }
-    let answers = trunkline_revert::drain(tree, &requests, Mover::MODEL);
+    let answers = trunkline_revert::drain(tree, &requests, mover);
     for (request, answer) in requests.iter().zip(answers) {
         let index = request.call.as_ref().map_or(0, |call| call.index as u32);
         match answer {
@@ -99,7 +98,7 @@ pub(crate) fn drain(
             }
             Err(refusal) => {
                 drained.answers.push((index, refusal.to_string(), true));
-                drained.refused.push(trunkline_revert::Record::refused(request, &refusal, Mover::MODEL));
+                drained.refused.push(trunkline_revert::Record::refused(request, &refusal, mover));
             }
         }
     }
