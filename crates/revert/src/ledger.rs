@@ -238,7 +238,7 @@ impl Ledger {
     /// its result belong together by place: results answer the turn before them, up to where a model speaks again or the
     /// span leaves out a node. A result that was filed under its call counts if its node is in the span. Unknown nodes are
     /// passed over.
-    pub fn of(tree: &MessageTree, span: &[NodeId], effects: impl FnMut(&ToolCall) -> Effects) -> Ledger {
+    pub fn of(tree: &MessageTree, span: &[NodeId], mut effects: impl FnMut(&ToolCall) -> Effects) -> Ledger {
         let mut pairs = Pairs::default();
         let mut late: Vec<(NodeId, &Message)> = Vec::new();
         let mut before = None;
@@ -262,20 +262,60 @@ impl Ledger {
         }
         pairs.end_turn();
         pairs.take_late(&late);
-        counted(pairs, effects)
+        counted(pairs, |_, call| Some(effects(call)))
     }
 
     /// Returns what was done in messages that follow each other, with the names that they have or will have.
     ///
     /// For a batch that is not in the tree yet: the results of the turn that asks to go back leave with its calls.
+    /// `effects` gets the message of a call too, because ids of calls repeat, and returns `None` for a call that never
+    /// ran: then there is no word of it.
     pub fn of_messages<'a>(
         messages: impl IntoIterator<Item = (NodeId, &'a Message)>,
-        effects: impl FnMut(&ToolCall) -> Effects,
+        effects: impl FnMut(NodeId, &ToolCall) -> Option<Effects>,
     ) -> Ledger {
         let mut pairs = Pairs::default();
         messages.into_iter().for_each(|(node, message)| pairs.take(node, message));
         pairs.end_turn();
         counted(pairs, effects)
+    }
+
+    /// Adds a file that was written there although no call of these messages wrote it, as when a person approves later what
+    /// an earlier call proposed. `node` is the message to look at.
+    #[must_use]
+    pub fn wrote(mut self, file: &str, node: NodeId, class: EffectClass) -> Ledger {
+        let what = harmless(file, WHAT_CHARS);
+        let written = &mut self.written;
+        if what.is_empty() || written.newest.iter().any(|entry| entry.what == what && entry.failed == 0) {
+            return self;
+        }
+        written.newest.retain(|entry| entry.what != what);
+        written.newest.push(LedgerEntry {
+            what,
+            node,
+            class,
+            calls: 1,
+            failed: 0,
+            unanswered: 0,
+            last_failed: false,
+        });
+        if written.newest.len() > MOST_ENTRIES {
+            written.newest.remove(0);
+            written.earlier += 1;
+        }
+        self
+    }
+
+    /// Returns whether something was done that may still stand: more than reading and talking.
+    pub(crate) fn may_last(&self) -> bool {
+        let others = self.others.earlier > 0
+            || self.others.newest.iter().any(|entry| entry.class != EffectClass::Pure);
+        others || !self.lasting.is_empty() || !self.written.is_empty() || !self.ran.is_empty()
+    }
+
+    /// Returns it without what its own lines say, for a summary that stands right above them.
+    pub(crate) fn without_lines(&self) -> Ledger {
+        Ledger { tools: self.tools.clone(), last_error: self.last_error.clone(), ..Ledger::default() }
     }
 
     /// Returns whether nothing happened that a model could repeat or contradict.
@@ -285,7 +325,7 @@ impl Ledger {
 }
 
 /// Sorts calls into the lists of a ledger.
-fn counted(pairs: Pairs<'_>, mut effects: impl FnMut(&ToolCall) -> Effects) -> Ledger {
+fn counted(pairs: Pairs<'_>, mut effects: impl FnMut(NodeId, &ToolCall) -> Option<Effects>) -> Ledger {
     let [mut lasting, mut written, mut ran, mut read, mut others, mut tools] =
         std::array::from_fn(|_| Tally::default());
     let mut last_error = None;
@@ -296,6 +336,8 @@ fn counted(pairs: Pairs<'_>, mut effects: impl FnMut(&ToolCall) -> Effects) -> L
         if call.name == TOOL_NAME || (!has_run && failed.is_none()) {
             continue;
         }
+        let declared = if has_run { effects(node, call) } else { Some(Effects::new(EffectClass::Pure)) };
+        let Some(Effects { reads, writes, runs, class }) = declared else { continue };
         let tool = tool_name(call);
         if let Some(result) = answer.filter(|result| result.is_error) {
             let text = result.text();
@@ -303,8 +345,6 @@ fn counted(pairs: Pairs<'_>, mut effects: impl FnMut(&ToolCall) -> Effects) -> L
             let line = said.find(|line| !line.is_empty()).unwrap_or_default();
             last_error = Some(LastError { node, tool: tool.clone(), line });
         }
-        let Effects { reads, writes, runs, class } =
-            if has_run { effects(call) } else { Effects::new(EffectClass::Pure) };
         let done = Done { node, class, failed };
         tools.add(&tool, done);
         let (reads, writes) = (files(reads), files(writes));

@@ -26,7 +26,7 @@ pub use ledger::{EffectClass, Effects, LastError, Ledger, LedgerEntry, Listed, T
 pub use mark::mark;
 pub use merge::{Merge, MergeOutcome, MergeRecord, Sentence, merge};
 pub use merge_refusal::{MergeReason, MergeRefusal};
-pub use note::{Note, NoteKind};
+pub use note::{Note, NoteKind, SummaryBy};
 pub use observation::{Observation, Seen, StallEvent, Tests};
 pub use plan::{Mover, Plan, Prompts, drain, plan};
 pub use price::{CacheGrain, CacheMiss, Expected, Price, Rates, estimate_tokens};

@@ -17,7 +17,7 @@ use crate::one_line::one_line;
 use crate::plan::{next_move, tool_names};
 use crate::refusal::LISTED;
 use crate::sentences::sentences;
-use crate::{MergeReason, MergeRefusal, Note, NoteKind};
+use crate::{MergeReason, MergeRefusal, Note, NoteKind, SummaryBy};
 
 /// The longest sentence, in characters; the rest is cut and ends in `…`.
 const MAX_SENTENCE_CHARS: usize = 500;
@@ -255,7 +255,9 @@ struct View<'a> {
 
 impl<'a> View<'a> {
     fn new(tree: &'a MessageTree, notes: &'a [Note]) -> Self {
-        let pinned = notes.iter().filter(|note| note.kind.is_pinned() && note.is_in_force(tree));
+        let pinned = notes
+            .iter()
+            .filter(|note| note.kind.is_pinned() && note.by == SummaryBy::Mover && note.is_in_force(tree));
         let said =
             pinned.filter_map(|note| Some((harmless(note.summary.as_deref()?), note.anchor))).collect();
         let mut merged = HashMap::new();
@@ -292,7 +294,8 @@ impl<'a> View<'a> {
             .notes
             .iter()
             .rev()
-            .filter(|note| note.kind != NoteKind::Undone)
+            // What was made of calls and results quotes tools: nobody came to it.
+            .filter(|note| note.kind != NoteKind::Undone && note.by == SummaryBy::Mover)
             .filter_map(|note| {
                 let text = harmless(note.summary.as_deref()?);
                 let from = if self.is_within(span, note.anchor)

@@ -11,7 +11,7 @@ use crate::boundary::{group_end, is_prompt, message_at};
 use crate::one_line::one_line;
 use crate::refusal::LISTED;
 use crate::targets::newest_working;
-use crate::{CallPlace, Reason, Refusal, Request, TOOL_NAME};
+use crate::{CallPlace, Price, Reason, Refusal, Request, TOOL_NAME};
 
 /// Who moves the head, and what that may take along.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -74,6 +74,8 @@ pub struct Plan {
     pub tools: Vec<String>,
     /// The name that the head move will have.
     pub move_id: MoveId,
+    /// What it costs, to be stated in the call's own result; not stated unless set.
+    pub price: Option<Price>,
 }
 
 impl Plan {
@@ -91,9 +93,10 @@ impl Plan {
             (true, 1) => ", followed by a copy of the user message that was left".to_owned(),
             (true, count) => format!(", followed by copies of the {count} user messages that were left"),
         };
+        let price = self.price.as_ref().map(|price| format!("; {}", price.text())).unwrap_or_default();
         format!(
             "revert applied ({}): the conversation goes on from {target}{snapped}; what came after it was left, \
-             and a note ({note}) stands there{rebased}",
+             and a note ({note}) stands there{rebased}{price}",
             request.category
         )
     }
@@ -167,6 +170,7 @@ pub fn plan(tree: &MessageTree, request: &Request, mover: Mover) -> Result<Plan,
         rebases,
         tools: tool_names(tree, leaving),
         move_id: next_move(tree),
+        price: None,
     })
 }
 

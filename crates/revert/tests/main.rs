@@ -9,6 +9,7 @@ mod ledger;
 mod marks;
 mod merge;
 mod notes;
+mod notes_ledger;
 mod price;
 mod records;
 mod rendering;
