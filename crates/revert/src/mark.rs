@@ -7,12 +7,16 @@ use std::borrow::Cow;
 
 use trunkline_message_tree::{Author, Content, Message, NodeId, Part, Role};
 
+/// What the words of a proposal begin with.
+pub(crate) const PROPOSAL_LABEL: &str = "[revert-proposal]";
+
 /// Puts a mark such as `[n12]` in front of every stored user message and tool result, and makes false marks harmless.
 ///
 /// For a copy that goes into one request; what is stored stays as it is. In tool results and user messages whatever
 /// looks like a mark or a note loses its square brackets: `[n3]` becomes `(n3)`, `[revert-…` becomes `(revert-…`.
 /// `[n3]` counts only where it stands apart: in `row[n3]` it is an index, and a model that edits a file must see what
-/// is there. Untouched are the notes that [`render`](crate::render) made, assistant and system messages, and with them
+/// is there. Untouched are the notes that [`render`](crate::render) made, the label with which a stored proposal of the harness begins,
+/// assistant and system messages, and with them
 /// what a provider's own tools returned.
 pub fn mark(mut messages: Vec<Message>) -> Vec<Message> {
     for message in &mut messages {
@@ -43,9 +47,14 @@ fn mark_message(message: &mut Message, node: NodeId) {
 }
 
 fn disarm_message(message: &mut Message) {
+    // Who wrote a message is never read from its text, so only the harness can begin one with this.
+    let by_harness = message.author == Author::Harness;
     for block in &mut message.content {
         match block {
-            Content::Text { text } => disarm_in_place(text),
+            Content::Text { text } => match text.strip_prefix(PROPOSAL_LABEL) {
+                Some(rest) if by_harness => *text = format!("{PROPOSAL_LABEL}{}", disarm(rest)),
+                _ => disarm_in_place(text),
+            },
             Content::ToolResult(result) => {
                 for part in &mut result.content {
                     if let Part::Text { text } = part {

@@ -1,14 +1,18 @@
 //! What a watch is told of a turn, in a form that is small enough to be stored with it.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use trunkline_message_tree::{MediaSource, NodeId, Part, ToolCall, ToolResult};
 
 use crate::mark::disarm;
 use crate::one_line::one_line;
-use crate::{Digest, TOOL_NAME};
+use crate::{Digest, OUTLINE_TOOL_NAME, TOOL_NAME};
 
 /// How many calls of one turn are told apart; the rest count as one.
 pub(crate) const MOST_CALLS: usize = 64;
+
+/// The longest outcome that is looked at for words of its arguments, in bytes.
+const MAX_ECHO_BYTES: usize = 4 * 1024;
 
 /// How long the name of a tool may be.
 pub(crate) const MAX_NAME_CHARS: usize = 64;
@@ -26,6 +30,9 @@ pub struct Seen {
     /// Whether the tool reports a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
+    /// Whether the outcome only says a piece of the arguments again, as that of `echo` does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub echoes: bool,
 }
 
 impl Seen {
@@ -40,12 +47,14 @@ impl Seen {
             Part::Opaque { json, .. } => Digest::of_outcome(json),
         }));
         let failed = result.is_none_or(|result| result.is_error);
-        Seen::new(&call.name, Digest::of_arguments(&call.arguments), outcome, failed)
+        let echoes = !failed && result.is_some_and(|result| echoes(&call.arguments, result));
+        Seen { echoes, ..Seen::new(&call.name, Digest::of_arguments(&call.arguments), outcome, failed) }
     }
 
     /// Returns a call from digests.
     pub fn new(tool: &str, arguments: Digest, outcome: Digest, failed: bool) -> Self {
-        Seen { tool: disarm(&one_line(tool, MAX_NAME_CHARS)).into_owned(), arguments, outcome, failed }
+        let tool = disarm(&one_line(tool, MAX_NAME_CHARS)).into_owned();
+        Seen { tool, arguments, outcome, failed, echoes: false }
     }
 
     /// The call with its outcome; a failure of the same words is another outcome.
@@ -58,6 +67,26 @@ impl Seen {
     pub(crate) fn failure(&self) -> Digest {
         Digest::of_all([Digest::of(&self.tool), self.outcome])
     }
+}
+
+/// Returns whether a result is nothing but a piece of one text in the arguments, as that of `echo` is.
+///
+/// A result without words is no echo: a command that says nothing may have done its work. Nor is what says more than was
+/// asked, such as the number of a page beside its name.
+fn echoes(arguments: &str, result: &ToolResult) -> bool {
+    let [Part::Text { text }] = result.content.as_slice() else { return false };
+    let text = text.trim();
+    // More than this is no echo that anybody would go on asking for.
+    if text.is_empty() || text.len() > MAX_ECHO_BYTES {
+        return false;
+    }
+    let Ok(Value::Object(fields)) = serde_json::from_str(arguments) else { return false };
+    fields.values().filter_map(Value::as_str).any(|asked| {
+        asked.match_indices(text).any(|(at, _)| {
+            let glued = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+            !glued(asked[..at].chars().next_back()) && !glued(asked[at + text.len()..].chars().next())
+        })
+    })
 }
 
 /// How many tests passed and failed when they were last run.
@@ -95,9 +124,11 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Returns a turn of these calls. Those of `revert_to_state` are left out, and from the 64th on all count as one.
+    /// Returns a turn of these calls. Those of `revert_to_state` and `list_revert_targets` are left out: what they answer
+    /// grows with the conversation and says nothing of the work. From the 64th on all count as one.
     pub fn new(node: NodeId, calls: impl IntoIterator<Item = Seen>) -> Self {
-        let mut calls: Vec<Seen> = calls.into_iter().filter(|call| call.tool != TOOL_NAME).collect();
+        let work = |call: &Seen| ![TOOL_NAME, OUTLINE_TOOL_NAME].contains(&call.tool.as_str());
+        let mut calls: Vec<Seen> = calls.into_iter().filter(work).collect();
         if calls.len() > MOST_CALLS {
             let rest = calls.split_off(MOST_CALLS - 1);
             let all = |part: fn(&Seen) -> Digest| Digest::of_all(rest.iter().map(part));

@@ -11,7 +11,7 @@ use crate::boundary::{group_end, is_prompt, message_at};
 use crate::one_line::one_line;
 use crate::refusal::LISTED;
 use crate::targets::newest_working;
-use crate::{CallPlace, Price, Reason, Refusal, Request, TOOL_NAME};
+use crate::{CallPlace, OUTLINE_TOOL_NAME, Price, Reason, Refusal, Request, TOOL_NAME};
 
 /// Who moves the head, and what that may take along.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub struct Plan {
     pub prompts: Vec<NodeId>,
     /// Whether copies of those words follow after the target.
     pub rebases: bool,
-    /// The names of the tools that were called there, each once, without `revert_to_state`.
+    /// The names of the tools that were called there, each once, without those for reverts.
     pub tools: Vec<String>,
     /// The name that the head move will have.
     pub move_id: MoveId,
@@ -210,7 +210,7 @@ pub(crate) fn tool_names(tree: &MessageTree, nodes: &[NodeId]) -> Vec<String> {
     let messages = nodes.iter().filter_map(|id| tree.node(*id).ok()).map(|node| node.message());
     let names = messages.flat_map(|message| message.calls()).map(|call| call.name.as_str());
     names
-        .filter(|name| *name != TOOL_NAME && seen.insert(*name))
+        .filter(|name| ![TOOL_NAME, OUTLINE_TOOL_NAME].contains(name) && seen.insert(*name))
         .map(|name| one_line(name, 64))
         .filter(|name| !name.is_empty())
         .collect()

@@ -297,6 +297,20 @@ fn file_after_file_and_page_after_page_are_work() {
 }
 
 #[test]
+fn p64_what_only_says_its_arguments_again_is_not_progress_for_ever() {
+    check(
+        "20x run_command {\"command\":\"echo #\"} => #",
+        expect![[r#"
+            8: 8 turns in a row brought only what was known (run_command), since n1
+            16: 16 turns in a row brought only what was known (run_command), since n1
+        "#]],
+    );
+    // What says nothing may have done its work, and what says more has found something.
+    check("20x run_command {\"command\":\"mkdir d#\"} => ", expect![""]);
+    check("20x run_command {\"command\":\"wc d#\"} => 1# d#", expect![""]);
+}
+
+#[test]
 fn a_retry_that_succeeds_is_work() {
     check(
         "fetch x =>!refused\n3x fetch x =>!refused\nfetch x => it is there\n4x fetch x => it is there",
