@@ -22,6 +22,23 @@ const GLOBAL: &str = "Global";
 /// Said of every move of the head.
 const ABOUT_FILES: &str = "Files are not changed by this: what was written stays written.";
 
+const AFTER_MERGE: &str = "\
+What is carried over are the notes of a branch and the last words of its model, each with the nodes that it comes from.
+Files are not changed by this. `trunkline undo` takes it back.
+
+Examples:
+  trunkline merge n12 --dry-run                    what the model would read
+  trunkline merge parser n31                       two branches, one of them by its name";
+
+const AFTER_NAME: &str = "\
+A branch follows the head as long as the head is on that line, and stays where the head leaves it. A bookmark stays at its
+node. A name that is taken moves. Wherever a node is named, its name is understood as well.
+
+Examples:
+  trunkline name parser                            the line that goes on here
+  trunkline name before-tests n12 --bookmark
+  trunkline name parser --delete";
+
 const AFTER: &str = "\
 Sessions are named by their id, by the beginning of one, or `last`, which is also meant when none is named.
 
@@ -147,6 +164,17 @@ pub(crate) enum SessionCommand {
     /// Go back to a node, what came after it stays in the tree; `undo` takes that back, `redo` makes it again
     #[command(after_help = ABOUT_FILES)]
     Revert(Revert),
+    /// Put the head on any node or name, also on a branch that was left
+    #[command(after_help = ABOUT_FILES)]
+    Go(Go),
+    /// Carry what came of other branches into this one
+    #[command(after_help = AFTER_MERGE)]
+    Merge(Merge),
+    /// Give a branch or a node a name, or list the names
+    #[command(after_help = AFTER_NAME)]
+    Name(Name),
+    /// List every move of the head, newest first
+    Reflog(Reflog),
     /// Take back the latest move of the head
     #[command(after_help = ABOUT_FILES, hide = true)]
     Undo(Sent),
@@ -362,7 +390,7 @@ pub(crate) struct Show {
     /// Also what stands on branches that were left
     #[arg(long, short)]
     pub(crate) all: bool,
-    /// One node, fully
+    /// One node, by its name or as n5, fully
     #[arg(long, short, value_name = "NODE")]
     pub(crate) node: Option<String>,
     /// Don't shorten results
@@ -419,7 +447,7 @@ pub(crate) enum Action {
 
 #[derive(Debug, Args)]
 pub(crate) struct Revert {
-    /// The last node to keep, such as n5
+    /// The last node to keep, such as n5, or its name
     pub(crate) node: String,
     /// What the model is told of the branch that is left
     #[arg(long, short, value_name = "TEXT")]
@@ -430,6 +458,67 @@ pub(crate) struct Revert {
     /// If another process writes the session, wait until it has done so
     #[arg(long)]
     pub(crate) wait: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Go {
+    /// The node, such as n5, or a name; inside a group of calls their last result is meant
+    pub(crate) node: String,
+    /// Id, the beginning of one, or `last` [default: last]
+    #[arg(long, short, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// If another process writes the session, wait until it has done so
+    #[arg(long)]
+    pub(crate) wait: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Merge {
+    /// The ends of the branches: nodes, such as n5, or names
+    #[arg(required = true, value_name = "NODE")]
+    pub(crate) nodes: Vec<String>,
+    /// Only show what the model would read
+    #[arg(long, short = 'n')]
+    pub(crate) dry_run: bool,
+    /// Id, the beginning of one, or `last` [default: last]
+    #[arg(long, short, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// If another process writes the session, wait until it has done so
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) wait: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Name {
+    /// The name; without one, all are listed
+    pub(crate) name: Option<String>,
+    /// What it names: a node, such as n5, or what has another name [default: the head]
+    #[arg(conflicts_with = "delete")]
+    pub(crate) node: Option<String>,
+    /// Name the node for ever, and not the line that goes through it
+    #[arg(long, short, requires = "name")]
+    pub(crate) bookmark: bool,
+    /// Take the name away
+    #[arg(long, short, requires = "name", conflicts_with = "bookmark")]
+    pub(crate) delete: bool,
+    /// Id, the beginning of one, or `last` [default: last]
+    #[arg(long, short, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// If another process writes the session, wait until it has done so
+    #[arg(long, requires = "name")]
+    pub(crate) wait: bool,
+    /// Print the list as JSON
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Reflog {
+    /// Id, the beginning of one, or `last` [default: last]
+    pub(crate) session: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -19,14 +19,17 @@ mod interrupt;
 mod labels;
 mod letters;
 mod limits;
+mod links;
 mod listing;
 mod model;
 mod moves;
+mod names;
 mod new_file;
 mod paint;
 mod place;
 mod progress;
 mod reading;
+mod reflog;
 mod removal;
 mod repair;
 mod resolve;
@@ -40,6 +43,7 @@ mod standing;
 mod store;
 mod text;
 mod transfer;
+mod tree_json;
 mod tree_view;
 
 use std::process::ExitCode;
@@ -103,6 +107,10 @@ async fn carry_out(command: &SessionCommand, place: &Place) -> Result<Exit, Faul
         SessionCommand::Tree(args) => tree_view::run(args, place).await,
         SessionCommand::Resolve(args) => resolve::run(args, place).await,
         SessionCommand::Revert(args) => moves::revert(args, place).await,
+        SessionCommand::Go(args) => moves::go(args, place).await,
+        SessionCommand::Merge(args) => moves::merge(args, place).await,
+        SessionCommand::Name(args) => names::run(args, place).await,
+        SessionCommand::Reflog(args) => reflog::run(args, place).await,
         SessionCommand::Undo(args) => moves::undo(args, place).await,
         SessionCommand::Redo(args) => moves::redo(args, place).await,
         SessionCommand::Cancel(args) => letters::cancel(args, place).await,

@@ -141,7 +141,8 @@ impl Progress {
             Event::HeadMoved(moved) => match moved.kind {
                 MoveKind::Undo { .. } => self.line(&moved_line("undone", moved.from, moved.to)),
                 MoveKind::Redo { .. } => self.line(&moved_line("done again", moved.from, moved.to)),
-                // Told with its reason, as a revert.
+                MoveKind::Fork => self.line(&moved_line("gone", moved.from, moved.to)),
+                // Told with its reason as a revert, or by what follows as a merge.
                 _ => {}
             },
             Event::Decided(decision) => self.line(&verdict(decision)),

@@ -68,6 +68,22 @@ pub(crate) fn cut(line: &str, limit: usize) -> Cow<'_, str> {
     Cow::Owned(kept + "…")
 }
 
+/// Breaks one line at its spaces into lines of at most `limit` characters.
+pub(crate) fn wrapped(text: &str, limit: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let word = cut(word, limit);
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= limit => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word.into_owned()),
+        }
+    }
+    lines
+}
+
 /// Returns the first `limit` lines, and how many more there are.
 pub(crate) fn first_lines(text: &str, limit: usize) -> (Vec<&str>, usize) {
     let mut lines: Vec<&str> = text.lines().collect();

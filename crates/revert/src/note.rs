@@ -136,7 +136,7 @@ impl Note {
     /// Give the move before it is recorded, as [`MessageTree::plan_undo`] returned it. A redo needs no note: the one
     /// that the revert left is in force again.
     pub fn undone(tree: &MessageTree, undo: &HeadMove, turn: u32) -> Option<Note> {
-        let MoveKind::Undo { .. } = undo.kind else { return None };
+        let MoveKind::Undo { of } = undo.kind else { return None };
         let mut shared = undo.to;
         while !tree.is_on_trunk(shared) {
             shared = tree.node(shared).ok()?.parent()?;
@@ -145,7 +145,7 @@ impl Note {
         let abandoned = tree.trunk().ids().get(first_left..).unwrap_or_default();
         Some(Note {
             kind: NoteKind::Undone,
-            summary: None,
+            summary: undone_words(tree, of).map(str::to_owned),
             by: SummaryBy::Mover,
             anchor: undo.to,
             made_by: next_move(tree),
@@ -265,4 +265,20 @@ impl Note {
 /// Folds text to one line that holds neither mark nor note.
 fn harmless(text: &str) -> String {
     disarm(&one_line(text, usize::MAX)).into_owned()
+}
+
+/// Says what was undone if that is no step back.
+fn undone_words(tree: &MessageTree, mut of: MoveId) -> Option<&'static str> {
+    while let Some(MoveKind::Redo { of: undo } | MoveKind::Undo { of: undo }) =
+        tree.moves().get(of.index()).map(|made| made.kind)
+    {
+        of = undo;
+    }
+    match tree.moves().get(of.index())?.kind {
+        MoveKind::Merge => Some("the merge that was made here was undone: what it brought is gone"),
+        MoveKind::Fork | MoveKind::Import => {
+            Some("an earlier move to another place was undone: the messages above stand again")
+        }
+        _ => None,
+    }
 }

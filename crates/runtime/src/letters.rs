@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Draft, HeadMove, NodeId, Timestamp};
+use trunkline_message_tree::{Draft, HeadMove, Naming, NodeId, Timestamp};
 use trunkline_session_store::{
     Activity, Holder, InboxId, Letter, Record, SessionId, SessionStore, StoreError, consumed,
 };
@@ -22,6 +22,7 @@ const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
 pub(crate) const PROMPT: &str = "prompt";
 const CANCEL: &str = "cancel";
 const MOVE: &str = "move";
+const NAME: &str = "name";
 #[cfg(feature = "resolve-queue")]
 pub(crate) const VERDICT: &str = "verdict";
 #[cfg(feature = "resolve-queue")]
@@ -59,6 +60,11 @@ pub enum Request {
         /// Where the sender saw the head; if it has moved since, nothing is done.
         expected_head: NodeId,
     },
+    /// Give a name to a node or a branch, or take it away. Where the head is does not matter for it.
+    Name {
+        /// Which name, and to what.
+        naming: Naming,
+    },
 }
 
 /// How the head is to be moved.
@@ -72,6 +78,16 @@ pub enum MoveAct {
         to: NodeId,
         /// What the model is told about the branch that is left.
         lesson: Option<String>,
+    },
+    /// To any node, with nothing to say about what is left.
+    Go {
+        /// The node; the head is put at the end of the calls that it belongs to.
+        to: NodeId,
+    },
+    /// Nowhere: what came of branches is brought here.
+    Merge {
+        /// The ends of the branches.
+        tips: Vec<NodeId>,
     },
     /// Take back the latest move.
     Undo,
@@ -125,6 +141,7 @@ pub async fn post(
             let body = MoveBody { act: act.clone(), expected_head: *expected_head };
             (MOVE, json(serde_json::to_string(&body)))
         }
+        Request::Name { naming } => (NAME, json(serde_json::to_string(naming))),
     };
     Ok(store.post(session, kind, &body, at).await?)
 }
@@ -308,10 +325,13 @@ impl Session {
                     MoveAct::Revert { to, lesson } => {
                         self.revert_for(to, lesson.as_deref(), Some(letter.id)).await
                     }
+                    MoveAct::Go { to } => self.go_for(to, Some(letter.id)).await.map(drop),
+                    MoveAct::Merge { tips } => self.merge_for(&tips, Some(letter.id)).await.map(drop),
                     MoveAct::Undo => self.undo_for(Some(letter.id)).await,
                     MoveAct::Redo => self.redo_for(Some(letter.id)).await,
                 }
             }
+            NAME => self.name_for(body(letter)?, Some(letter.id)).await,
             #[cfg(feature = "resolve-queue")]
             VERDICT => {
                 let body: VerdictBody = body(letter)?;
@@ -377,7 +397,7 @@ impl Session {
         self.go_elsewhere(redo, "a redo", letter).await
     }
 
-    async fn go_elsewhere(
+    pub(crate) async fn go_elsewhere(
         &mut self,
         head_move: HeadMove,
         name: &str,

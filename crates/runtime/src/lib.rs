@@ -13,6 +13,7 @@ mod event;
 mod journal;
 mod layers;
 pub mod letters;
+mod moves;
 mod prompt;
 #[cfg_attr(not(feature = "resolve-queue"), path = "proposals_absent.rs")]
 mod proposals;

@@ -6,19 +6,20 @@
 use std::collections::HashMap;
 
 use trunkline_message_tree::{
-    Entry, Message, MessageTree, NodeId, Role, StopReason, ToolCall, ToolResult, TreeError,
+    Entry, Message, MessageTree, Names, NodeId, Role, StopReason, ToolCall, ToolResult, TreeError,
 };
 use trunkline_session_store::{Log, Note, Position, Record};
 
 use crate::journal::{self, CallFinished, CallStarted};
 use crate::layers::{decision, resolve, revert};
-use crate::{CallPlace, RuntimeError};
+use crate::{CallPlace, RuntimeError, moves};
 
 /// A session's state.
 pub(crate) struct State {
     pub(crate) tree: MessageTree,
     pub(crate) seq: u64,
     calls: HashMap<(NodeId, u32), CallStatus>,
+    pub(crate) names: Names,
     pub(crate) revert: revert::Part,
     pub(crate) resolve: resolve::Part,
     pub(crate) decision: decision::Part,
@@ -66,6 +67,7 @@ impl State {
             tree: MessageTree::new(message.clone(), *at),
             seq: 1,
             calls: HashMap::new(),
+            names: Names::default(),
             revert: revert::Part::default(),
             resolve: resolve::Part::default(),
             decision: decision::Part::default(),
@@ -105,6 +107,7 @@ impl State {
                 let CallFinished { result, ran, .. } = finished;
                 self.calls.insert(place, CallStatus::Finished { result, ran });
             }
+            (moves::LAYER, moves::NAME) => self.names.record(journal::read(note)?),
             (revert::LAYER, _) => self.revert.record(note)?,
             (resolve::LAYER, _) => self.resolve.record(note, self.seq)?,
             (decision::LAYER, _) => self.decision.record(note, self.seq, self.tree.newest())?,

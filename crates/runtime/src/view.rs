@@ -3,7 +3,7 @@
 //! The same fold as that of the writer, so what people are shown and what happens next cannot disagree. Needs no lease and
 //! works while another process writes.
 
-use trunkline_message_tree::MessageTree;
+use trunkline_message_tree::{MessageTree, Names};
 use trunkline_session_store::Log;
 
 use crate::RuntimeError;
@@ -27,6 +27,17 @@ impl View {
     /// Returns everything that was said, wherever it stands.
     pub fn tree(&self) -> &MessageTree {
         &self.state.tree
+    }
+
+    /// Returns the names that nodes and branches were given.
+    pub fn names(&self) -> &Names {
+        &self.state.names
+    }
+
+    /// Returns every merge, oldest first, also those that were undone.
+    #[cfg(feature = "revert")]
+    pub fn merges(&self) -> &[trunkline_revert::MergeRecord] {
+        &self.state.revert.merges
     }
 
     /// Returns the notes that reverts have left, oldest first.

@@ -12,6 +12,7 @@ use crate::{Event, RuntimeError, journal};
 pub(crate) const LAYER: &str = "revert";
 const NOTE: &str = "note";
 const DRAINED: &str = "drained";
+pub(crate) const MERGE: &str = "merge";
 
 /// Whether and how an agent's model may revert.
 pub(crate) type Setting = Option<Box<crate::Reverts>>;
@@ -21,6 +22,7 @@ pub(crate) type Setting = Option<Box<crate::Reverts>>;
 pub(crate) struct Part {
     pub(crate) notes: Vec<Note>,
     pub(crate) drained: Vec<trunkline_revert::Record>,
+    pub(crate) merges: Vec<trunkline_revert::MergeRecord>,
 }
 
 impl Part {
@@ -28,6 +30,7 @@ impl Part {
         match note.kind.as_str() {
             NOTE => self.notes.push(journal::read(note)?),
             DRAINED => self.drained.push(journal::read(note)?),
+            MERGE => self.merges.push(journal::read(note)?),
             _ => {}
         }
         Ok(())
