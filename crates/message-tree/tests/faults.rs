@@ -95,7 +95,8 @@ fn p07_a_head_that_does_not_exist_is_refused_and_never_means_all_messages() {
         assert!(tree.draft().move_head(lost).is_err());
         assert_eq!((tree.head(), tree.trunk().ids()), (from, before.as_slice()));
     }
-    let log = format!("{}\n{}", stored(&tree), r#"{"entry":"move","from":"n4","to":"n77","kind":"fork","at":0}"#);
+    let log =
+        format!("{}\n{}", stored(&tree), r#"{"entry":"move","from":"n4","to":"n77","kind":"fork","at":0}"#);
     expect!["n77 does not exist; the newest node is n4"].assert_eq(&refusal(&log));
 }
 
@@ -144,7 +145,8 @@ fn p60_p62_the_trunk_is_borrowed_and_nothing_is_held_twice() {
         assert!(std::ptr::eq(node, tree.node(id).unwrap()), "{id}");
     }
     assert!(std::ptr::eq(tree.trunk().ids(), tree.trunk().ids()), "it is kept and not made for each reader");
-    let kept: Vec<*const Message> = tree.nodes().map(|(_, node)| std::ptr::from_ref(node.message())).collect();
+    let kept: Vec<*const Message> =
+        tree.nodes().map(|(_, node)| std::ptr::from_ref(node.message())).collect();
     assert!(tree.trunk().items().all(|item| kept.contains(&std::ptr::from_ref(item.message()))));
 }
 
@@ -171,7 +173,11 @@ fn p63_every_move_is_told_and_can_be_taken_back_and_made_again() {
         .reflog()
         .map(|entry| {
             let HeadMove { from, to, kind, .. } = entry.head_move;
-            format!("{} {from} -> {to} {kind:?} {}", entry.id, if entry.in_force { "stands" } else { "taken back" })
+            format!(
+                "{} {from} -> {to} {kind:?} {}",
+                entry.id,
+                if entry.in_force { "stands" } else { "taken back" }
+            )
         })
         .collect();
     expect![[r#"
