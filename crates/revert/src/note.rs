@@ -204,18 +204,12 @@ impl Note {
 
     /// Returns whether the note says something true of the trunk as it is.
     ///
-    /// Its anchor is on the trunk, nothing that its move took off is, and the move was not taken back.
+    /// Its anchor is on the trunk, nothing that its move took off is, and the move was not taken back. Costs the same
+    /// however many moves there were.
     pub fn is_in_force(&self, tree: &MessageTree) -> bool {
-        let stands = match tree.moves().get(self.made_by.index()).map(|made| made.kind) {
-            None => false,
-            // An undo is taken back by a redo, which can happen to it once.
-            Some(MoveKind::Undo { .. }) => {
-                let redo = MoveKind::Redo { of: self.made_by };
-                !tree.moves().iter().any(|later| later.kind == redo)
-            }
-            Some(_) => tree.is_in_force(self.made_by),
-        };
-        stands && tree.is_on_trunk(self.anchor) && !self.abandoned.iter().any(|node| tree.is_on_trunk(*node))
+        // What was left is one line, oldest first: if its first node is off the trunk, all are.
+        let is_back = self.abandoned.first().is_some_and(|first| tree.is_on_trunk(*first));
+        tree.is_in_force(self.made_by) && tree.is_on_trunk(self.anchor) && !is_back
     }
 
     /// Returns the note as the model reads it: a line, the ledger if there is one, and a line that points forward. Never
