@@ -6,19 +6,20 @@
 use std::collections::{BTreeSet, HashMap};
 
 use anstyle::Style;
-use trunkline_message_tree::{Author, Link, Message, MessageTree, MoveKind, Node, NodeId, Role, StopReason};
+use trunkline_message_tree::{Link, MessageTree, MoveKind, Node, NodeId, Role};
 use trunkline_runtime::revert::{Note, NoteKind};
 
 use crate::args::Tree;
 use crate::fault::{Exit, Fault};
-use crate::links::{Links, listed, name_style};
-use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW, paint};
+use crate::links::{Links, name_style};
+use crate::paint::{self, BOLD, DIM, GREEN, MAGENTA, PLAIN, YELLOW, paint};
 use crate::place::Place;
-use crate::progress::{main_argument, span, verdict};
+use crate::progress::{span, verdict};
 use crate::reading::Reading;
 use crate::store;
 use crate::text::{count, one_line, wrapped};
 use crate::tree_json::as_json;
+use crate::tree_words::{role_style, words};
 
 /// More lanes than this are not drawn; what is nested deeper stands in the last one.
 const LANES: usize = 12;
@@ -177,7 +178,11 @@ impl<'a> Drawing<'a> {
             (if is_head { GREEN.bold() } else { fade(role_style(message)) }, format!("{glyph} ")),
             (DIM, format!("{:<width$} ", id.to_string(), width = self.id_width)),
         ];
-        segments.extend(self.words(id, message).into_iter().map(|(style, words)| (fade(style), words)));
+        segments.extend(
+            words(self.reading, id, message, self.width)
+                .into_iter()
+                .map(|(style, words)| (fade(style), words)),
+        );
         let mut tail: Vec<(Style, String)> = Vec::new();
         tail.extend(self.links.merged_by(id).map(|merged| (MAGENTA, format!("  {merged}"))));
         if *node.link() == Link::Filed {
@@ -239,68 +244,6 @@ impl<'a> Drawing<'a> {
         let tail = if fits_in_row(&self.names(id), self.width) { self.names(id) } else { Vec::new() };
         self.rows.push(Row { segments, tail, fold: Fold::Never });
         self.long_names(id, lanes, goes_on);
-    }
-
-    /// Tells in a few words what a node is.
-    fn words(&self, id: NodeId, message: &Message) -> Vec<(Style, String)> {
-        let limit = self.width;
-        if let Some(words) = self.merge_words(id) {
-            return words;
-        }
-        if let Some(result) = message.results().next() {
-            let call = self.reading.call_of(id, &result.call_id);
-            let name = call.map_or("a result", |call| call.name.as_str());
-            let about = call.map(|call| main_argument(&call.arguments, 40)).unwrap_or_default();
-            let mark = if result.is_error { (RED, "✗ ") } else { (GREEN, "✓ ") };
-            let text = result.text();
-            let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            let about = if about.is_empty() { about } else { format!(" {about}") };
-            return vec![
-                (mark.0, format!("  {}", mark.1)),
-                (PLAIN, one_line(name, 40)),
-                (DIM, about),
-                (DIM, format!("  {}", one_line(first, limit))),
-            ];
-        }
-        let mut words = vec![(role_style(message), format!("{:<8}", speaker(message)))];
-        let text = one_line(&message.text(), limit);
-        let calls: Vec<String> = message
-            .calls()
-            .map(|call| {
-                format!("{} {}", one_line(&call.name, 40), main_argument(&call.arguments, 40))
-                    .trim_end()
-                    .to_owned()
-            })
-            .collect();
-        // With calls the words are only the way to them.
-        let text = if calls.is_empty() { text } else { one_line(&text, 40) };
-        if !text.is_empty() {
-            let style =
-                if message.role == Role::System || message.author == Author::Harness { DIM } else { PLAIN };
-            words.push((style, text));
-        }
-        if !calls.is_empty() {
-            words.push((CYAN, format!("{}→ {}", if words.len() > 1 { " " } else { "" }, calls.join(", "))));
-        }
-        if words.len() == 1 {
-            words.push((DIM, "(no words)".to_owned()));
-        }
-        if matches!(message.stop, Some(StopReason::Cancelled | StopReason::Cut)) {
-            words.push((YELLOW, "  cut off".to_owned()));
-        }
-        words
-    }
-
-    /// Tells what a merging node brought here.
-    fn merge_words(&self, id: NodeId) -> Option<Vec<(Style, String)>> {
-        let Link::Merge { with } = self.reading.tree().node(id).ok()?.link() else { return None };
-        let mut words = vec![(MAGENTA.bold(), "merge   ".to_owned()), (MAGENTA, listed(with))];
-        if let Some(record) = self.reading.merges().iter().find(|record| record.node == id) {
-            let said: Vec<String> =
-                record.sentences.iter().map(|sentence| one_line(&sentence.text, self.width)).collect();
-            words.push((PLAIN, format!("  {}", said.join(" "))));
-        }
-        Some(words)
     }
 
     /// Draws the notes that the moves away from a branch have left, at its end.
@@ -501,23 +444,4 @@ pub(crate) fn redone(note: &Note, tree: &MessageTree) -> bool {
 /// Names what a note is, for people: an undo by the command that makes one.
 pub(crate) fn note_word(kind: NoteKind) -> String {
     if kind == NoteKind::Undone { "undo".to_owned() } else { kind.to_string() }
-}
-
-/// Names who wrote a message, for people.
-pub(crate) fn speaker(message: &Message) -> &'static str {
-    match (message.role, message.author) {
-        (Role::System, _) => "system",
-        (Role::User, Author::Person) => "you",
-        (Role::User, _) => "harness",
-        (Role::Assistant, _) => "model",
-        (Role::Tool, _) => "tool",
-    }
-}
-
-pub(crate) fn role_style(message: &Message) -> Style {
-    match (message.role, message.author) {
-        (Role::User, Author::Person) => CYAN.bold(),
-        (Role::Assistant, _) => BOLD,
-        _ => DIM,
-    }
 }

@@ -11,6 +11,7 @@ mod kills;
 mod laws;
 mod letters;
 mod logs;
+mod moves;
 mod proposals;
 mod replies;
 mod reverts;
