@@ -8,7 +8,7 @@ use serde_json::json;
 use trunkline_runtime::letters::{MoveAct, Request, Settled, post, settled};
 use trunkline_runtime::message_tree::{NameKind, Naming, NodeId, Timestamp, notation};
 use trunkline_runtime::providers::Turn;
-use trunkline_runtime::session_store::{MemoryStore, SessionStore};
+use trunkline_runtime::session_store::MemoryStore;
 use trunkline_runtime::{Approval, Cancel, RuntimeError, Session, View};
 
 use crate::story::{Story, World, replies, stop_line};
@@ -72,7 +72,7 @@ async fn a_person_goes_to_a_branch_that_was_left_and_back() {
         + call c1 read {"path":"a"}
         n3 result c1: old
         n4 assistant: The parser is slow. It needs 300 lines.
-        head n1 by fork
+        head n1 as fork
         n5 assistant: A generated one is fast.
     "#]]
     .assert_eq(&story.tree());
