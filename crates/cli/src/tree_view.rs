@@ -132,7 +132,7 @@ impl<'a> Drawing<'a> {
         let Ok(node) = self.reading.tree().node(id) else { return };
         let row = self.node_row(id, node, &lanes);
         self.rows.push(row);
-        self.long_names(id, &lanes, next.is_some());
+        self.long_labels(id, &lanes, next.is_some());
         if let Some(next) = next {
             let after = if lanes.is_empty() { self.trunk_after(next) } else { self.last_child(next) };
             stack.push(Work::Node { id: next, lanes: lanes.clone(), next: after });
@@ -183,39 +183,46 @@ impl<'a> Drawing<'a> {
                 .into_iter()
                 .map(|(style, words)| (fade(style), words)),
         );
-        let mut tail: Vec<(Style, String)> = Vec::new();
-        tail.extend(self.links.merged_by(id).map(|merged| (MAGENTA, format!("  {merged}"))));
+        let labels = self.labels(id);
+        let mut tail = Vec::new();
         if *node.link() == Link::Filed {
             tail.push((YELLOW, "  came late".to_owned()));
         }
-        let names = self.names(id);
-        if fits_in_row(&names, self.width) {
-            tail.extend(names);
+        let is_plain = labels.is_empty() && tail.is_empty();
+        if fits_in_row(&labels, self.width) {
+            tail.extend(labels);
         }
         if is_head {
             tail.push((GREEN.bold(), "  ← head".to_owned()));
         }
         let fold = match self.links.covered_by(id) {
             Some(by) if on_trunk => Fold::Covered(by),
-            _ if tail.is_empty() && self.links.names(id).is_empty() => Fold::Straight(lanes.clone()),
+            _ if is_plain && !is_head => Fold::Straight(lanes.clone()),
             _ => Fold::Never,
         };
         Row { segments, tail, fold }
     }
 
-    fn names(&self, id: NodeId) -> Vec<(Style, String)> {
-        self.links.names(id).into_iter().map(|name| (name_style(), format!("  {name}"))).collect()
+    /// Returns what a node is bound to beside its parent, and what it is called.
+    fn labels(&self, id: NodeId) -> Vec<(Style, String)> {
+        let merges = self.links.merges(id).map(|merges| (MAGENTA, format!("  {merges}")));
+        let merged = self.links.merged_by(id).map(|merged| (MAGENTA, format!("  {merged}")));
+        let names = self.links.names(id).into_iter().map(|name| (name_style(), format!("  {name}")));
+        merges.into_iter().chain(merged).chain(names).collect()
     }
 
-    /// Draws the names of a node below it that would take the place of what it says.
-    fn long_names(&mut self, id: NodeId, lanes: &Lanes, goes_on: bool) {
-        let names = self.names(id);
-        if fits_in_row(&names, self.width) {
+    /// Draws the labels of a node below it that would take the place of what it says.
+    fn long_labels(&mut self, id: NodeId, lanes: &Lanes, goes_on: bool) {
+        let labels = self.labels(id);
+        if fits_in_row(&labels, self.width) {
             return;
         }
-        for (style, name) in names {
-            let lane = if goes_on { "│ " } else { "  " };
-            self.rows.push(Row::firm(vec![(DIM, format!("{}{lane}", gutter(lanes))), (style, name)]));
+        let gutter = format!("{}{}", gutter(lanes), if goes_on { "│   " } else { "    " });
+        let room = self.width.saturating_sub(gutter.chars().count()).max(20);
+        for (style, label) in labels {
+            for line in wrapped(label.trim_start(), room) {
+                self.rows.push(Row::firm(vec![(DIM, gutter.clone()), (style, line)]));
+            }
         }
     }
 
@@ -241,9 +248,9 @@ impl<'a> Drawing<'a> {
             (style, format!("{:<width$} {what}", id.to_string(), width = self.id_width)),
             (DIM, format!("  {}", one_line(&node.message().text(), self.width))),
         ];
-        let tail = if fits_in_row(&self.names(id), self.width) { self.names(id) } else { Vec::new() };
+        let tail = if fits_in_row(&self.labels(id), self.width) { self.labels(id) } else { Vec::new() };
         self.rows.push(Row { segments, tail, fold: Fold::Never });
-        self.long_names(id, lanes, goes_on);
+        self.long_labels(id, lanes, goes_on);
     }
 
     /// Draws the notes that the moves away from a branch have left, at its end.
@@ -289,7 +296,13 @@ impl<'a> Drawing<'a> {
         }
         let in_force = note.is_in_force(self.reading.tree());
         let style = if in_force { MAGENTA } else { DIM };
-        let void = if in_force { "" } else { ", taken back" };
+        let tree = self.reading.tree();
+        let is_undo = note.kind == NoteKind::Undone;
+        let void = match in_force {
+            false if !is_undo && !tree.is_in_force(note.made_by) => ", taken back",
+            false if note.abandoned.iter().any(|left| tree.is_on_trunk(*left)) => ", which is back",
+            _ => "",
+        };
         let left = match note.abandoned.as_slice() {
             [] => void.to_owned(),
             abandoned => format!("  left {}{void}", span(abandoned)),

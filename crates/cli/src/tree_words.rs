@@ -3,7 +3,6 @@
 use anstyle::Style;
 use trunkline_message_tree::{Author, Link, Message, NodeId, Role, StopReason};
 
-use crate::links::listed;
 use crate::paint::{BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW};
 use crate::progress::main_argument;
 use crate::reading::Reading;
@@ -61,12 +60,12 @@ pub(crate) fn words(reading: &Reading, id: NodeId, message: &Message, width: usi
 
 /// Tells what a merging node brought here.
 fn merge_words(reading: &Reading, id: NodeId, width: usize) -> Option<Vec<(Style, String)>> {
-    let Link::Merge { with } = reading.tree().node(id).ok()?.link() else { return None };
-    let mut words = vec![(MAGENTA.bold(), "merge   ".to_owned()), (MAGENTA, listed(with))];
+    let Link::Merge { .. } = reading.tree().node(id).ok()?.link() else { return None };
+    let mut words = vec![(MAGENTA.bold(), "merge   ".to_owned())];
     if let Some(record) = reading.merges().iter().find(|record| record.node == id) {
         let said: Vec<String> =
             record.sentences.iter().map(|sentence| one_line(&sentence.text, width)).collect();
-        words.push((PLAIN, format!("  {}", said.join(" "))));
+        words.push((PLAIN, said.join(" ")));
     }
     Some(words)
 }
