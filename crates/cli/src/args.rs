@@ -143,23 +143,24 @@ pub(crate) enum SessionCommand {
     Show(Show),
     /// Show what happens in a session while it happens
     Follow(Follow),
-    /// Draw a session's tree, with the branches that were left
+    /// Draw a session's tree, with the branches that were left; `name` names one of them
     Tree(Tree),
     /// List what waits for a decision, look at it, decide on it
     Resolve(Resolve),
     /// Go back to a node, what came after it stays in the tree; `undo` takes that back, `redo` makes it again
     #[command(after_help = ABOUT_FILES)]
     Revert(Revert),
-    /// Put the head on any node or name, also on a branch that was left
+    /// Put the head on any node, also on a branch that was left; `merge` brings one here, `reflog` lists the moves
     #[command(after_help = ABOUT_FILES)]
     Go(Go),
     /// Carry what came of other branches into this one
-    #[command(after_help = AFTER_MERGE)]
+    #[command(after_help = AFTER_MERGE, hide = true)]
     Merge(Merge),
     /// Give a branch or a node a name, or list the names
-    #[command(after_help = AFTER_NAME)]
+    #[command(after_help = AFTER_NAME, hide = true)]
     Name(Name),
     /// List every move of the head, newest first
+    #[command(hide = true)]
     Reflog(Reflog),
     /// Take back the latest move of the head
     #[command(after_help = ABOUT_FILES, hide = true)]
@@ -179,10 +180,10 @@ pub(crate) enum SessionCommand {
     /// Put archived sessions back on the list
     #[command(hide = true)]
     Unarchive(Several),
-    /// Delete sessions for good
+    /// Delete sessions for good; `prune` deletes those that have had their time
     Delete(Delete),
     /// Delete the sessions that have had their time
-    #[command(after_help = AFTER_PRUNE)]
+    #[command(after_help = AFTER_PRUNE, hide = true)]
     Prune(Prune),
     /// Write sessions as lines of JSON; `import` reads them
     Export(Export),

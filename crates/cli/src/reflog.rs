@@ -51,7 +51,7 @@ pub(crate) async fn run(args: &Reflog, place: &Place) -> Result<Exit, Fault> {
     Ok(Exit::Done)
 }
 
-fn latest(planned: Option<trunkline_message_tree::HeadMove>) -> Option<MoveId> {
+fn latest(planned: Option<HeadMove>) -> Option<MoveId> {
     match planned?.kind {
         MoveKind::Undo { of } | MoveKind::Redo { of } => Some(of),
         _ => None,
