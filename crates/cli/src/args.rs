@@ -3,6 +3,7 @@
 //! The doc comments here are the help that people read. One screen for the whole command, one for each part of it.
 
 mod foreign;
+mod moves;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,6 +12,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use trunkline_session_store::Digest;
 
 pub(crate) use self::foreign::{ALL_WIRES, Audit, End, ListFormat, Repair, Sanitize, Thinking};
+use self::moves::{AFTER_MERGE, AFTER_NAME};
+pub(crate) use self::moves::{Go, Merge, Name, Reflog};
 use crate::limits;
 
 /// What a reply may cost unless told, in tokens.
@@ -21,23 +24,6 @@ const GLOBAL: &str = "Global";
 
 /// Said of every move of the head.
 const ABOUT_FILES: &str = "Files are not changed by this: what was written stays written.";
-
-const AFTER_MERGE: &str = "\
-What is carried over are the notes of a branch and the last words of its model, each with the nodes that it comes from.
-Files are not changed by this. `trunkline undo` takes it back.
-
-Examples:
-  trunkline merge n12 --dry-run                    what the model would read
-  trunkline merge parser n31                       two branches, one of them by its name";
-
-const AFTER_NAME: &str = "\
-A branch follows the head as long as the head is on that line, and stays where the head leaves it. A bookmark stays at its
-node. A name that is taken moves. Wherever a node is named, its name is understood as well.
-
-Examples:
-  trunkline name parser                            the line that goes on here
-  trunkline name before-tests n12 --bookmark
-  trunkline name parser --delete";
 
 const AFTER: &str = "\
 Sessions are named by their id, by the beginning of one, or `last`, which is also meant when none is named.
@@ -157,23 +143,24 @@ pub(crate) enum SessionCommand {
     Show(Show),
     /// Show what happens in a session while it happens
     Follow(Follow),
-    /// Draw a session's tree, with the branches that were left
+    /// Draw a session's tree, with the branches that were left; `name` names one of them
     Tree(Tree),
     /// List what waits for a decision, look at it, decide on it
     Resolve(Resolve),
     /// Go back to a node, what came after it stays in the tree; `undo` takes that back, `redo` makes it again
     #[command(after_help = ABOUT_FILES)]
     Revert(Revert),
-    /// Put the head on any node or name, also on a branch that was left
+    /// Put the head on any node, also on a branch that was left; `merge` brings one here, `reflog` lists the moves
     #[command(after_help = ABOUT_FILES)]
     Go(Go),
     /// Carry what came of other branches into this one
-    #[command(after_help = AFTER_MERGE)]
+    #[command(after_help = AFTER_MERGE, hide = true)]
     Merge(Merge),
     /// Give a branch or a node a name, or list the names
-    #[command(after_help = AFTER_NAME)]
+    #[command(after_help = AFTER_NAME, hide = true)]
     Name(Name),
     /// List every move of the head, newest first
+    #[command(hide = true)]
     Reflog(Reflog),
     /// Take back the latest move of the head
     #[command(after_help = ABOUT_FILES, hide = true)]
@@ -193,10 +180,10 @@ pub(crate) enum SessionCommand {
     /// Put archived sessions back on the list
     #[command(hide = true)]
     Unarchive(Several),
-    /// Delete sessions for good
+    /// Delete sessions for good; `prune` deletes those that have had their time
     Delete(Delete),
     /// Delete the sessions that have had their time
-    #[command(after_help = AFTER_PRUNE)]
+    #[command(after_help = AFTER_PRUNE, hide = true)]
     Prune(Prune),
     /// Write sessions as lines of JSON; `import` reads them
     Export(Export),
@@ -458,67 +445,6 @@ pub(crate) struct Revert {
     /// If another process writes the session, wait until it has done so
     #[arg(long)]
     pub(crate) wait: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Go {
-    /// The node, such as n5, or a name; inside a group of calls their last result is meant
-    pub(crate) node: String,
-    /// Id, the beginning of one, or `last` [default: last]
-    #[arg(long, short, value_name = "ID")]
-    pub(crate) session: Option<String>,
-    /// If another process writes the session, wait until it has done so
-    #[arg(long)]
-    pub(crate) wait: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Merge {
-    /// The ends of the branches: nodes, such as n5, or names
-    #[arg(required = true, value_name = "NODE")]
-    pub(crate) nodes: Vec<String>,
-    /// Only show what the model would read
-    #[arg(long, short = 'n')]
-    pub(crate) dry_run: bool,
-    /// Id, the beginning of one, or `last` [default: last]
-    #[arg(long, short, value_name = "ID")]
-    pub(crate) session: Option<String>,
-    /// If another process writes the session, wait until it has done so
-    #[arg(long, conflicts_with = "dry_run")]
-    pub(crate) wait: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Name {
-    /// The name; without one, all are listed
-    pub(crate) name: Option<String>,
-    /// What it names: a node, such as n5, or what has another name [default: the head]
-    #[arg(conflicts_with = "delete")]
-    pub(crate) node: Option<String>,
-    /// Name the node for ever, and not the line that goes through it
-    #[arg(long, short, requires = "name")]
-    pub(crate) bookmark: bool,
-    /// Take the name away
-    #[arg(long, short, requires = "name", conflicts_with = "bookmark")]
-    pub(crate) delete: bool,
-    /// Id, the beginning of one, or `last` [default: last]
-    #[arg(long, short, value_name = "ID")]
-    pub(crate) session: Option<String>,
-    /// If another process writes the session, wait until it has done so
-    #[arg(long, requires = "name")]
-    pub(crate) wait: bool,
-    /// Print the list as JSON
-    #[arg(long, conflicts_with = "name")]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Reflog {
-    /// Id, the beginning of one, or `last` [default: last]
-    pub(crate) session: Option<String>,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,8 @@ use crate::text::count;
 
 /// The links of a session, looked up by node.
 pub(crate) struct Links {
+    /// What nodes merge.
+    merges: HashMap<NodeId, Vec<NodeId>>,
     /// Where branches end that were merged, and the nodes that did.
     merged_by: HashMap<NodeId, Vec<NodeId>>,
     /// The nodes of the trunk that are shown covered, and the node that stands for each.
@@ -21,9 +23,16 @@ pub(crate) struct Links {
 impl Links {
     pub(crate) fn of(reading: &Reading) -> Self {
         let tree = reading.tree();
-        let mut links =
-            Links { merged_by: HashMap::new(), covered_by: HashMap::new(), names: HashMap::new() };
+        let mut links = Links {
+            merges: HashMap::new(),
+            merged_by: HashMap::new(),
+            covered_by: HashMap::new(),
+            names: HashMap::new(),
+        };
         for (id, node) in tree.nodes() {
+            if let Link::Merge { with } = node.link() {
+                links.merges.insert(id, with.clone());
+            }
             for tip in node.link().further_parents() {
                 links.merged_by.entry(*tip).or_default().push(id);
             }
@@ -57,6 +66,11 @@ impl Links {
         names.map(|(kind, name)| format!("{} {name}", mark(*kind))).collect()
     }
 
+    /// Says which branches a node merges.
+    pub(crate) fn merges(&self, id: NodeId) -> Option<String> {
+        self.merges.get(&id).map(|with| format!("merges {}", listed(with)))
+    }
+
     /// Says by which nodes the branch was merged that ends here.
     pub(crate) fn merged_by(&self, id: NodeId) -> Option<String> {
         self.merged_by.get(&id).map(|by| format!("merged by {}", listed(by)))
@@ -70,7 +84,7 @@ impl Links {
         match node.link() {
             Link::Next => {}
             Link::Filed => lines.push((YELLOW, format!("came late, filed under {under}"))),
-            Link::Merge { with } => lines.push((MAGENTA, format!("merges {}", listed(with)))),
+            Link::Merge { .. } => lines.extend(self.merges(id).map(|merges| (MAGENTA, merges))),
             Link::Cover { from } => {
                 let depth = |id| reading.tree().node(id).map_or(0, Node::depth);
                 let messages = count(depth(under) + 1 - depth(*from), "message");

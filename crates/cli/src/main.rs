@@ -45,6 +45,7 @@ mod text;
 mod transfer;
 mod tree_json;
 mod tree_view;
+mod tree_words;
 
 use std::process::ExitCode;
 

@@ -81,8 +81,12 @@ pub(crate) async fn run(args: &Name, place: &Place) -> Result<Exit, Fault> {
         Some(node) => {
             let was = was.map(|was| paint(DIM, &format!("; {was}"))).unwrap_or_default();
             paint::print(&format!("{} is a {kind} at {node} now{was}\n", paint(BOLD, name.as_str())))?;
-            let next = place.command(&format!("go {name} -s {short}"));
-            tell(&paint(DIM, &format!("  {:<17}{next}\n", "go there")));
+            let there = node == reading.tree().head();
+            let (what, next) = match there {
+                true => ("see it", format!("tree {short}")),
+                false => ("go there", format!("go {name} -s {short}")),
+            };
+            tell(&paint(DIM, &format!("  {what:<17}{}\n", place.command(&next))));
         }
         None => {
             let was = was.unwrap_or_default();
@@ -112,11 +116,11 @@ fn list(args: &Name, reading: &Reading) -> Result<Exit, Fault> {
             (off > 0).then(|| format!("  beside the trunk, {} after {fork}", count(off, "node")))
         });
         listed.push_str(&format!(
-            "{} {}  {} {:<6}{head}{}\n",
+            "{} {}  {} {}{head}{}\n",
             name_mark(kind),
             paint(BOLD, &format!("{:<width$}", name.as_str())),
             paint(DIM, &format!("{kind:<8}")),
-            node.to_string(),
+            node,
             paint(DIM, &after.unwrap_or_default()),
         ));
     }

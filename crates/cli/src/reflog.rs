@@ -1,10 +1,11 @@
 //! `trunkline reflog`: every move of the head, and how it is taken back.
 
 use serde_json::{Value, json};
-use trunkline_message_tree::{MessageTree, MoveId, MoveKind};
+use trunkline_message_tree::{HeadMove, MessageTree, MoveId, MoveKind};
 
 use crate::args::Reflog;
 use crate::fault::{Exit, Fault};
+use crate::links::listed;
 use crate::paint::{self, BOLD, DIM, MAGENTA, paint, tell};
 use crate::place::Place;
 use crate::reading::Reading;
@@ -26,8 +27,8 @@ pub(crate) async fn run(args: &Reflog, place: &Place) -> Result<Exit, Fault> {
             let made = entry.head_move;
             [
                 entry.id.to_string(),
-                word(made.kind),
-                format!("{} → {}", made.from, made.to),
+                word(tree, made.kind),
+                ends(&reading, entry.id, made),
                 ago(made.at, now()),
                 standing(tree, entry.id, entry.in_force),
             ]
@@ -43,14 +44,14 @@ pub(crate) async fn run(args: &Reflog, place: &Place) -> Result<Exit, Fault> {
     let next = [("undo", latest(tree.plan_undo(now()))), ("redo", latest(tree.plan_redo(now())))];
     for (command, of) in next {
         let Some(of) = of else { continue };
-        let what =
-            if command == "undo" { format!("take back {of}") } else { format!("take back {of}, an undo") };
-        tell(&paint(DIM, &format!("  {what:<23}{}\n", place.command(&format!("{command} {name}")))));
+        let of = original(tree, of);
+        let what = if command == "undo" { format!("take back {of}") } else { format!("make {of} again") };
+        tell(&paint(DIM, &format!("  {what:<17}{}\n", place.command(&format!("{command} {name}")))));
     }
     Ok(Exit::Done)
 }
 
-fn latest(planned: Option<trunkline_message_tree::HeadMove>) -> Option<MoveId> {
+fn latest(planned: Option<HeadMove>) -> Option<MoveId> {
     match planned?.kind {
         MoveKind::Undo { of } | MoveKind::Redo { of } => Some(of),
         _ => None,
@@ -76,16 +77,34 @@ fn table(rows: &[[String; 5]]) -> String {
     table
 }
 
+/// Follows undos and redos to the move that was first made.
+fn original(tree: &MessageTree, mut id: MoveId) -> MoveId {
+    while let Some(MoveKind::Undo { of } | MoveKind::Redo { of }) =
+        tree.moves().get(id.index()).map(|made| made.kind)
+    {
+        id = of;
+    }
+    id
+}
+
+/// Says where a move led; a merge brings other branches to where the head is.
+fn ends(reading: &Reading, id: MoveId, made: &HeadMove) -> String {
+    match reading.merges().iter().find(|merge| merge.move_id == id && made.kind == MoveKind::Merge) {
+        Some(merge) => format!("{} → {}", listed(&merge.with), merge.node),
+        None => format!("{} → {}", made.from, made.to),
+    }
+}
+
 /// Says what kind of move it is.
-fn word(kind: MoveKind) -> String {
+fn word(tree: &MessageTree, kind: MoveKind) -> String {
     match kind {
         MoveKind::ModelRevert => "model revert".to_owned(),
         MoveKind::PersonRevert => "revert".to_owned(),
         MoveKind::Fork => "go".to_owned(),
         MoveKind::Import => "import".to_owned(),
         MoveKind::Merge => "merge".to_owned(),
-        MoveKind::Undo { of } => format!("undo of {of}"),
-        MoveKind::Redo { of } => format!("redo of {of}"),
+        MoveKind::Undo { of } => format!("undo of {}", original(tree, of)),
+        MoveKind::Redo { of } => format!("redo of {}", original(tree, of)),
         other => format!("{other:?}").to_lowercase(),
     }
 }

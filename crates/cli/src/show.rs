@@ -15,7 +15,8 @@ use crate::reading::Reading;
 use crate::store::{self, ago, now};
 use crate::text::{first_lines, one_line, safe};
 use crate::tree_json::verdicts_json;
-use crate::tree_view::{REDONE, note_word, redone, role_style, speaker};
+use crate::tree_view::{REDONE, note_word, redone};
+use crate::tree_words::{role_style, speaker};
 
 /// How much of a result or of the instructions is shown unasked.
 const RESULT_LINES: usize = 12;

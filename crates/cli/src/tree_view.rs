@@ -6,19 +6,20 @@
 use std::collections::{BTreeSet, HashMap};
 
 use anstyle::Style;
-use trunkline_message_tree::{Author, Link, Message, MessageTree, MoveKind, Node, NodeId, Role, StopReason};
+use trunkline_message_tree::{Link, MessageTree, MoveKind, Node, NodeId, Role};
 use trunkline_runtime::revert::{Note, NoteKind};
 
 use crate::args::Tree;
 use crate::fault::{Exit, Fault};
-use crate::links::{Links, listed, name_style};
-use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW, paint};
+use crate::links::{Links, name_style};
+use crate::paint::{self, BOLD, DIM, GREEN, MAGENTA, PLAIN, YELLOW, paint};
 use crate::place::Place;
-use crate::progress::{main_argument, span, verdict};
+use crate::progress::{span, verdict};
 use crate::reading::Reading;
 use crate::store;
 use crate::text::{count, one_line, wrapped};
 use crate::tree_json::as_json;
+use crate::tree_words::{role_style, words};
 
 /// More lanes than this are not drawn; what is nested deeper stands in the last one.
 const LANES: usize = 12;
@@ -131,7 +132,7 @@ impl<'a> Drawing<'a> {
         let Ok(node) = self.reading.tree().node(id) else { return };
         let row = self.node_row(id, node, &lanes);
         self.rows.push(row);
-        self.long_names(id, &lanes, next.is_some());
+        self.long_labels(id, &lanes, next.is_some());
         if let Some(next) = next {
             let after = if lanes.is_empty() { self.trunk_after(next) } else { self.last_child(next) };
             stack.push(Work::Node { id: next, lanes: lanes.clone(), next: after });
@@ -177,40 +178,51 @@ impl<'a> Drawing<'a> {
             (if is_head { GREEN.bold() } else { fade(role_style(message)) }, format!("{glyph} ")),
             (DIM, format!("{:<width$} ", id.to_string(), width = self.id_width)),
         ];
-        segments.extend(self.words(id, message).into_iter().map(|(style, words)| (fade(style), words)));
-        let mut tail: Vec<(Style, String)> = Vec::new();
-        tail.extend(self.links.merged_by(id).map(|merged| (MAGENTA, format!("  {merged}"))));
+        segments.extend(
+            words(self.reading, id, message, self.width)
+                .into_iter()
+                .map(|(style, words)| (fade(style), words)),
+        );
+        let labels = self.labels(id);
+        let mut tail = Vec::new();
         if *node.link() == Link::Filed {
             tail.push((YELLOW, "  came late".to_owned()));
         }
-        let names = self.names(id);
-        if fits_in_row(&names, self.width) {
-            tail.extend(names);
+        let is_plain = labels.is_empty() && tail.is_empty();
+        if fits_in_row(&labels, self.width) {
+            tail.extend(labels);
         }
         if is_head {
             tail.push((GREEN.bold(), "  ← head".to_owned()));
         }
         let fold = match self.links.covered_by(id) {
             Some(by) if on_trunk => Fold::Covered(by),
-            _ if tail.is_empty() && self.links.names(id).is_empty() => Fold::Straight(lanes.clone()),
+            _ if is_plain && !is_head => Fold::Straight(lanes.clone()),
             _ => Fold::Never,
         };
         Row { segments, tail, fold }
     }
 
-    fn names(&self, id: NodeId) -> Vec<(Style, String)> {
-        self.links.names(id).into_iter().map(|name| (name_style(), format!("  {name}"))).collect()
+    /// Returns what a node is bound to beside its parent, and what it is called.
+    fn labels(&self, id: NodeId) -> Vec<(Style, String)> {
+        let merges = self.links.merges(id).map(|merges| (MAGENTA, format!("  {merges}")));
+        let merged = self.links.merged_by(id).map(|merged| (MAGENTA, format!("  {merged}")));
+        let names = self.links.names(id).into_iter().map(|name| (name_style(), format!("  {name}")));
+        merges.into_iter().chain(merged).chain(names).collect()
     }
 
-    /// Draws the names of a node below it that would take the place of what it says.
-    fn long_names(&mut self, id: NodeId, lanes: &Lanes, goes_on: bool) {
-        let names = self.names(id);
-        if fits_in_row(&names, self.width) {
+    /// Draws the labels of a node below it that would take the place of what it says.
+    fn long_labels(&mut self, id: NodeId, lanes: &Lanes, goes_on: bool) {
+        let labels = self.labels(id);
+        if fits_in_row(&labels, self.width) {
             return;
         }
-        for (style, name) in names {
-            let lane = if goes_on { "│ " } else { "  " };
-            self.rows.push(Row::firm(vec![(DIM, format!("{}{lane}", gutter(lanes))), (style, name)]));
+        let gutter = format!("{}{}", gutter(lanes), if goes_on { "│   " } else { "    " });
+        let room = self.width.saturating_sub(gutter.chars().count()).max(20);
+        for (style, label) in labels {
+            for line in wrapped(label.trim_start(), room) {
+                self.rows.push(Row::firm(vec![(DIM, gutter.clone()), (style, line)]));
+            }
         }
     }
 
@@ -236,71 +248,9 @@ impl<'a> Drawing<'a> {
             (style, format!("{:<width$} {what}", id.to_string(), width = self.id_width)),
             (DIM, format!("  {}", one_line(&node.message().text(), self.width))),
         ];
-        let tail = if fits_in_row(&self.names(id), self.width) { self.names(id) } else { Vec::new() };
+        let tail = if fits_in_row(&self.labels(id), self.width) { self.labels(id) } else { Vec::new() };
         self.rows.push(Row { segments, tail, fold: Fold::Never });
-        self.long_names(id, lanes, goes_on);
-    }
-
-    /// Tells in a few words what a node is.
-    fn words(&self, id: NodeId, message: &Message) -> Vec<(Style, String)> {
-        let limit = self.width;
-        if let Some(words) = self.merge_words(id) {
-            return words;
-        }
-        if let Some(result) = message.results().next() {
-            let call = self.reading.call_of(id, &result.call_id);
-            let name = call.map_or("a result", |call| call.name.as_str());
-            let about = call.map(|call| main_argument(&call.arguments, 40)).unwrap_or_default();
-            let mark = if result.is_error { (RED, "✗ ") } else { (GREEN, "✓ ") };
-            let text = result.text();
-            let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            let about = if about.is_empty() { about } else { format!(" {about}") };
-            return vec![
-                (mark.0, format!("  {}", mark.1)),
-                (PLAIN, one_line(name, 40)),
-                (DIM, about),
-                (DIM, format!("  {}", one_line(first, limit))),
-            ];
-        }
-        let mut words = vec![(role_style(message), format!("{:<8}", speaker(message)))];
-        let text = one_line(&message.text(), limit);
-        let calls: Vec<String> = message
-            .calls()
-            .map(|call| {
-                format!("{} {}", one_line(&call.name, 40), main_argument(&call.arguments, 40))
-                    .trim_end()
-                    .to_owned()
-            })
-            .collect();
-        // With calls the words are only the way to them.
-        let text = if calls.is_empty() { text } else { one_line(&text, 40) };
-        if !text.is_empty() {
-            let style =
-                if message.role == Role::System || message.author == Author::Harness { DIM } else { PLAIN };
-            words.push((style, text));
-        }
-        if !calls.is_empty() {
-            words.push((CYAN, format!("{}→ {}", if words.len() > 1 { " " } else { "" }, calls.join(", "))));
-        }
-        if words.len() == 1 {
-            words.push((DIM, "(no words)".to_owned()));
-        }
-        if matches!(message.stop, Some(StopReason::Cancelled | StopReason::Cut)) {
-            words.push((YELLOW, "  cut off".to_owned()));
-        }
-        words
-    }
-
-    /// Tells what a merging node brought here.
-    fn merge_words(&self, id: NodeId) -> Option<Vec<(Style, String)>> {
-        let Link::Merge { with } = self.reading.tree().node(id).ok()?.link() else { return None };
-        let mut words = vec![(MAGENTA.bold(), "merge   ".to_owned()), (MAGENTA, listed(with))];
-        if let Some(record) = self.reading.merges().iter().find(|record| record.node == id) {
-            let said: Vec<String> =
-                record.sentences.iter().map(|sentence| one_line(&sentence.text, self.width)).collect();
-            words.push((PLAIN, format!("  {}", said.join(" "))));
-        }
-        Some(words)
+        self.long_labels(id, lanes, goes_on);
     }
 
     /// Draws the notes that the moves away from a branch have left, at its end.
@@ -346,7 +296,13 @@ impl<'a> Drawing<'a> {
         }
         let in_force = note.is_in_force(self.reading.tree());
         let style = if in_force { MAGENTA } else { DIM };
-        let void = if in_force { "" } else { ", taken back" };
+        let tree = self.reading.tree();
+        let is_undo = note.kind == NoteKind::Undone;
+        let void = match in_force {
+            false if !is_undo && !tree.is_in_force(note.made_by) => ", taken back",
+            false if note.abandoned.iter().any(|left| tree.is_on_trunk(*left)) => ", which is back",
+            _ => "",
+        };
         let left = match note.abandoned.as_slice() {
             [] => void.to_owned(),
             abandoned => format!("  left {}{void}", span(abandoned)),
@@ -501,23 +457,4 @@ pub(crate) fn redone(note: &Note, tree: &MessageTree) -> bool {
 /// Names what a note is, for people: an undo by the command that makes one.
 pub(crate) fn note_word(kind: NoteKind) -> String {
     if kind == NoteKind::Undone { "undo".to_owned() } else { kind.to_string() }
-}
-
-/// Names who wrote a message, for people.
-pub(crate) fn speaker(message: &Message) -> &'static str {
-    match (message.role, message.author) {
-        (Role::System, _) => "system",
-        (Role::User, Author::Person) => "you",
-        (Role::User, _) => "harness",
-        (Role::Assistant, _) => "model",
-        (Role::Tool, _) => "tool",
-    }
-}
-
-pub(crate) fn role_style(message: &Message) -> Style {
-    match (message.role, message.author) {
-        (Role::User, Author::Person) => CYAN.bold(),
-        (Role::Assistant, _) => BOLD,
-        _ => DIM,
-    }
 }

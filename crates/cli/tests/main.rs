@@ -22,3 +22,4 @@ mod server;
 mod speaking;
 mod taping;
 mod urls;
+mod walking;

@@ -74,25 +74,27 @@ fn disarm_in_place(text: &mut String) {
 }
 
 /// Replaces the square brackets of what looks like a mark or a note by round ones; the length stays the same.
+///
+/// Full-width signs count as well: a model reads `［ｎ３］` as it reads `[n3]`.
 pub(crate) fn disarm(text: &str) -> Cow<'_, str> {
     let mut brackets = Vec::new();
     // Where the last false mark ended: another one directly after it is just as false.
     let mut disarmed_to = 0;
-    for (open, _) in text.match_indices('[') {
-        let (before, inside) = (&text[..open], &text[open + 1..]);
-        // Any word after `[revert-`: a label that we add later must not change what older requests said.
-        let length = if starts_with_label(inside) {
-            "revert-".len() + inside["revert-".len()..].bytes().take_while(u8::is_ascii_alphabetic).count()
-        } else if (disarmed_to == open || stands_apart(before)) && mark_length(inside).is_some() {
-            mark_length(inside).unwrap_or_default()
-        } else {
-            continue;
+    for (open, bracket) in text.match_indices(['[', '［']) {
+        let (before, inside) = (&text[..open], &text[open + bracket.len()..]);
+        let length = match label_length(inside) {
+            Some(length) => length,
+            None if disarmed_to == open || stands_apart(before) => match mark_length(inside) {
+                Some(length) => length,
+                None => continue,
+            },
+            None => continue,
         };
         brackets.push(open);
-        let close = open + 1 + length;
-        if text[close..].starts_with(']') {
+        let close = open + bracket.len() + length;
+        if let Some(bracket) = text[close..].chars().next().filter(|c| plain(*c) == ']') {
             brackets.push(close);
-            disarmed_to = close + 1;
+            disarmed_to = close + bracket.len_utf8();
         }
     }
     if brackets.is_empty() {
@@ -100,25 +102,47 @@ pub(crate) fn disarm(text: &str) -> Cow<'_, str> {
     }
     let mut brackets = brackets.into_iter().peekable();
     let swapped = text.char_indices().map(|(at, c)| match (brackets.next_if_eq(&at), c) {
-        (Some(_), '[') => '(',
-        (Some(_), _) => ')',
         (None, _) => c,
+        (Some(_), '[') => '(',
+        (Some(_), '［') => '（',
+        (Some(_), '］') => '）',
+        (Some(_), _) => ')',
     });
     Cow::Owned(swapped.collect())
 }
 
-fn starts_with_label(inside: &str) -> bool {
-    inside.get(.."revert-".len()).is_some_and(|head| head.eq_ignore_ascii_case("revert-"))
+/// Returns the ASCII sign that a full-width one looks like, and every other character as it is.
+pub(crate) fn plain(c: char) -> char {
+    match c {
+        // U+FF01 to U+FF5E are ASCII `!` to `~`, in order.
+        '！'..='～' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        other => other,
+    }
+}
+
+/// Returns the length of `revert-…` with which a note begins; `None` if that is not how it goes on. Any word after
+/// `revert-` counts: a label that we add later must not change what older requests said.
+fn label_length(inside: &str) -> Option<usize> {
+    let word = "revert-";
+    let head: String = inside.chars().take(word.len()).map(plain).collect();
+    if !head.eq_ignore_ascii_case(word) {
+        return None;
+    }
+    let begins = word.len();
+    let label =
+        inside.chars().enumerate().take_while(|(at, c)| *at < begins || plain(*c).is_ascii_alphabetic());
+    Some(label.map(|(_, c)| c.len_utf8()).sum())
 }
 
 /// Returns the length of `n12` in `n12]…`; `None` if that is not how a mark goes on.
 fn mark_length(inside: &str) -> Option<usize> {
-    let digits = inside.strip_prefix(['n', 'N'])?;
-    let count = digits.bytes().take_while(u8::is_ascii_digit).count();
-    (count > 0 && digits[count..].starts_with(']')).then_some(count + 1)
+    let digits = inside.strip_prefix(['n', 'N', 'ｎ', 'Ｎ'])?;
+    let after = digits.trim_start_matches(|c| plain(c).is_ascii_digit());
+    let closes = after.starts_with([']', '］']);
+    (after.len() < digits.len() && closes).then_some(inside.len() - after.len())
 }
 
 /// Returns whether what follows is not glued to a word or a sign. Invisible characters do not glue.
 fn stands_apart(before: &str) -> bool {
-    !before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c.is_ascii_punctuation())
+    !before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || plain(c).is_ascii_punctuation())
 }

@@ -20,6 +20,7 @@ mod laws;
 mod letters;
 #[cfg(feature = "default")]
 mod logs;
+mod moves;
 mod opt_in;
 #[cfg(feature = "default")]
 mod proposals;
