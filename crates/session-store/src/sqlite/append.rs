@@ -17,6 +17,7 @@ use super::leases::{Held, Tip};
 use super::line::{Buffered, Seat};
 use super::rows::{self, RecordRow, get, stored};
 use crate::cut::Cut;
+use crate::record::nodes_of;
 use crate::{Batch, Digest, Durability, InboxId, Kept, Receipt, SessionId, Spine, StoreError, Tally};
 
 /// How many rows one statement writes. Each number is a statement of its own in the connection's cache.
@@ -52,8 +53,14 @@ impl Append {
     fn fast(&self) -> Option<(&Tally, &Tally, &[Kept])> {
         let What::Chained { before, after, kept } = &self.what else { return None };
         let plain = |kept: &Kept| {
-            let indexed = matches!(kept.spine, Spine::Note { key: Some(_), .. } | Spine::Blob { .. });
-            kept.body.len() < crate::cut::CUT_FROM && !indexed
+            // These have something in the column that the short statement leaves empty.
+            let named = match &kept.spine {
+                Spine::Note { key, .. } => key.is_some(),
+                Spine::Node { link, .. } => nodes_of(link).is_some(),
+                Spine::Blob { .. } => true,
+                Spine::Move { .. } => false,
+            };
+            kept.body.len() < crate::cut::CUT_FROM && !named
         };
         let fits = self.consumed.is_empty() && !kept.is_empty() && kept.len() <= FAST_RECORDS;
         (fits && kept.iter().all(plain)).then_some((before, after, kept.as_slice()))
