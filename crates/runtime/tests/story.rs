@@ -10,8 +10,8 @@ use trunkline_runtime::providers::{Request, Scripted, Turn};
 use trunkline_runtime::resolve_queue::{Effect, Fingerprint, Outcome};
 use trunkline_runtime::session_store::{MemoryStore, SessionId, SessionStore};
 use trunkline_runtime::{
-    Access, Agent, AgentBuilder, Cancel, Event, Finding, Gate, Proposal, RuntimeError, Session, Stop, Tool,
-    ToolContext, ToolOutput,
+    Access, Agent, AgentBuilder, Cancel, EffectClass, Effects, Event, Finding, Gate, Proposal, RuntimeError,
+    Session, Stop, Tool, ToolContext, ToolOutput,
 };
 
 /// The files and what was done to them.
@@ -113,6 +113,17 @@ impl Tool for TestTool {
         let path = arguments.get("path")?.as_str()?;
         matches!(self.name, "shell" | "stubborn")
             .then(|| Gate { label: format!("run {path}"), preview: path.to_owned() })
+    }
+
+    fn effects(&self, arguments: &Map<String, Value>) -> Effects {
+        let path = arguments.get("path").and_then(Value::as_str).unwrap_or_default();
+        match self.name {
+            "read" => Effects::new(EffectClass::Pure).reading(path),
+            "edit" => Effects::new(EffectClass::Reversible).writing(path),
+            "shell" => Effects::default().running(path),
+            "panic" => panic!("a tool that crashes when it is asked"),
+            _ => Effects::default(),
+        }
     }
 
     async fn run(&self, arguments: Map<String, Value>, context: &ToolContext) -> ToolOutput {
