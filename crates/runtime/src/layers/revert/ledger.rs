@@ -17,22 +17,27 @@ pub(crate) fn of(state: &State, setup: &Setup, draft: &Draft<'_>, target: NodeId
     let messages = messages(state, draft, left);
     let by_node: HashMap<NodeId, &Message> = messages.iter().copied().collect();
     let open = state.open_turn().map(|turn| turn.node);
+    // A proposal may be staged by a call that stays, and written by a decision that leaves.
+    let since = state.tree.node(target).map(|node| node.at()).unwrap_or_default();
+    let mut written = resolve::written_since(&state.resolve, since);
+    // What was staged on branches that were left before is told by their notes.
+    written.retain(|written| state.tree.is_on_trunk(written.staged_by));
     let effects = |node: NodeId, call: &ToolCall| {
         let place = place(node, by_node.get(&node)?, call)?;
         match state.call(&place) {
             Some(CallStatus::Finished { result, ran: false }) if never_began(&result.text()) => None,
             // A move that a person makes closes the turn, and what had not begun never will.
             None if open == Some(node) => None,
-            _ => Some(declared(setup, call)),
+            // What a decision led to is told of the files.
+            _ if call.name == OUTLINE_TOOL_NAME || resolve::is_call(&setup.resolve, &call.name) => None,
+            _ => {
+                let ours = written.iter().filter(|written| written.known && written.staged_by == node);
+                Some(declared(setup, call, ours.map(|written| written.subject.clone())))
+            }
         }
     };
     let mut ledger = Ledger::of_messages(messages.iter().copied(), effects);
-    // A proposal may be staged by a call that stays, and written by a decision that leaves.
-    let since = state.tree.node(target).map(|node| node.at()).unwrap_or_default();
-    for written in resolve::written_since(&state.resolve, since) {
-        if !state.tree.is_on_trunk(written.staged_by) {
-            continue;
-        }
+    for written in written {
         let class = if written.reversible { EffectClass::Reversible } else { EffectClass::Unknown };
         ledger = match written.known {
             true => ledger.wrote(&written.subject, written.staged_by, class),
@@ -72,18 +77,15 @@ fn never_began(answer: &str) -> bool {
     answer.starts_with("not run") || answer.starts_with("not done")
 }
 
-/// Returns what a tool says of a call. One that is not there any more may have done anything.
-fn declared(setup: &Setup, call: &ToolCall) -> Effects {
-    if call.name == OUTLINE_TOOL_NAME || resolve::is_call(&setup.resolve, &call.name) {
-        // What a decision led to is told of the files.
-        return Effects::new(EffectClass::Pure);
-    }
+/// Returns what a tool says of a call; of one that proposes, `written` is what came of it. One that is not there any more
+/// may have done anything.
+fn declared(setup: &Setup, call: &ToolCall, written: impl Iterator<Item = String>) -> Effects {
     let Some(tool) = setup.catalogue.tool(&call.name) else { return Effects::default() };
     let Ok(arguments) = call.parse_arguments() else { return Effects::default() };
     let mut effects = contained::effects(tool.as_ref(), &arguments);
     if contained::access(tool.as_ref()) == Access::Proposes {
-        // Staging only looks. What was applied of it is added from the queue.
-        effects.writes.clear();
+        // Staging only looks.
+        effects.writes = written.collect();
         effects.runs = None;
         effects.class = EffectClass::Pure;
     }
