@@ -158,6 +158,21 @@ pub struct LedgerEntry {
     pub last_failed: bool,
 }
 
+impl LedgerEntry {
+    fn new(what: String, Done { node, class, .. }: Done) -> Self {
+        LedgerEntry { what, node, class, calls: 0, failed: 0, unanswered: 0, last_failed: false }
+    }
+
+    fn count(&mut self, done: Done) {
+        self.node = done.node;
+        self.class = done.class;
+        self.calls = self.calls.saturating_add(1);
+        self.failed = self.failed.saturating_add(u32::from(done.failed == Some(true)));
+        self.unanswered = self.unanswered.saturating_add(u32::from(done.failed.is_none()));
+        self.last_failed = done.failed == Some(true);
+    }
+}
+
 /// The last failure of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -283,22 +298,29 @@ impl Ledger {
     /// Adds a file that was written there although no call of these messages wrote it, as when a person approves later what
     /// an earlier call proposed. `node` is the message to look at.
     #[must_use]
-    pub fn wrote(mut self, file: &str, node: NodeId, class: EffectClass) -> Ledger {
+    pub fn wrote(self, file: &str, node: NodeId, class: EffectClass) -> Ledger {
+        self.with_write(file, Done { node, class, failed: Some(false) })
+    }
+
+    /// Like [`wrote`](Self::wrote), where nobody knows whether it was written.
+    #[must_use]
+    pub fn perhaps_wrote(self, file: &str, node: NodeId, class: EffectClass) -> Ledger {
+        self.with_write(file, Done { node, class, failed: None })
+    }
+
+    fn with_write(mut self, file: &str, done: Done) -> Ledger {
         let what = harmless(file, WHAT_CHARS);
-        let written = &mut self.written;
-        if what.is_empty() || written.newest.iter().any(|entry| entry.what == what && entry.failed == 0) {
+        if what.is_empty() {
             return self;
         }
-        written.newest.retain(|entry| entry.what != what);
-        written.newest.push(LedgerEntry {
-            what,
-            node,
-            class,
-            calls: 1,
-            failed: 0,
-            unanswered: 0,
-            last_failed: false,
-        });
+        let written = &mut self.written;
+        let known = written.newest.iter().position(|entry| entry.what == what);
+        let mut entry = match known {
+            Some(known) => written.newest.remove(known),
+            None => LedgerEntry::new(what, done),
+        };
+        entry.count(done);
+        written.newest.push(entry);
         if written.newest.len() > MOST_ENTRIES {
             written.newest.remove(0);
             written.earlier += 1;
@@ -410,26 +432,11 @@ impl Tally {
     fn count(&mut self, what: &str, class: Option<EffectClass>, done: Done) {
         let (last, entry) = self.entries.entry((what.to_owned(), class)).or_insert_with(|| {
             // Told apart by the whole text, and shortened only here.
-            let what = one_line(what, WHAT_CHARS);
-            let entry = LedgerEntry {
-                what,
-                node: done.node,
-                class: done.class,
-                calls: 0,
-                failed: 0,
-                unanswered: 0,
-                last_failed: false,
-            };
-            (0, entry)
+            (0, LedgerEntry::new(one_line(what, WHAT_CHARS), done))
         });
         self.added += 1;
         *last = self.added;
-        entry.node = done.node;
-        entry.class = done.class;
-        entry.calls = entry.calls.saturating_add(1);
-        entry.failed = entry.failed.saturating_add(u32::from(done.failed == Some(true)));
-        entry.unanswered = entry.unanswered.saturating_add(u32::from(done.failed.is_none()));
-        entry.last_failed = done.failed == Some(true);
+        entry.count(done);
     }
 
     /// Returns the entries whose last calls are the newest.

@@ -239,7 +239,7 @@ impl Note {
     fn late_line(&self) -> String {
         let count = self.abandoned.len();
         let messages = if count == 1 { "message" } else { "messages" };
-        format!("a later summary of the {count} {messages} that were left: {}", self.text())
+        format!("a later summary of what was left ({count} {messages}): {}", self.text())
     }
 
     /// Returns how much was left, with the names of the first tools.

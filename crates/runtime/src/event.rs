@@ -59,6 +59,25 @@ pub enum Event {
     /// A revert was asked for, and applied or refused.
     #[cfg(feature = "revert")]
     Reverted(trunkline_revert::Record),
+    /// The first reply after a revert read less from the provider's cache than an unchanged prefix should have given.
+    #[cfg(feature = "revert")]
+    CacheMissed {
+        /// The revert.
+        head_move: trunkline_message_tree::MoveId,
+        /// How much was expected, and what came.
+        miss: trunkline_revert::CacheMiss,
+    },
+    /// What a branch came to was said after it was left, by the summarizer.
+    #[cfg(feature = "revert")]
+    LateSummary(Box<trunkline_revert::Note>),
+    /// The summarizer had nothing to say. Nothing else comes of that.
+    #[cfg(feature = "revert")]
+    SummaryFailed {
+        /// The revert.
+        head_move: trunkline_message_tree::MoveId,
+        /// Why.
+        reason: String,
+    },
     /// A run was opened.
     #[cfg(feature = "decision-objects")]
     RunOpened,

@@ -375,10 +375,13 @@ impl Session {
         let mut draft = self.state.tree.draft();
         let results = self.close_turn(&mut draft, "not run: a person left this branch first", at)?;
         let leaving = planned.leaving(&self.state.tree, &results, at);
-        let notes = leaving.records(at).into();
+        let leaving = leaving.told(&self.state, &self.settings().setup, &draft);
+        let notes = leaving.records(at);
         let moving = (leaving.head_move(), leaving.move_name());
         let records = self.moving(draft, notes, moving, &results, at)?;
-        self.commit(records, letter).await
+        self.commit(records, letter).await?;
+        self.start_summaries();
+        Ok(())
     }
 
     pub(crate) async fn undo_for(&mut self, letter: Option<InboxId>) -> Result<(), RuntimeError> {
@@ -406,7 +409,8 @@ impl Session {
         let at = head_move.at;
         let mut draft = self.state.tree.draft();
         let results = self.close_turn(&mut draft, "not run: a person went to another branch first", at)?;
-        let notes = revert::undone(&self.state.tree, &head_move, at).into_iter().collect();
+        let note = revert::undone(&self.state, &self.settings().setup, &head_move, &draft, at);
+        let notes = note.into_iter().collect();
         let head_move = HeadMove { from: draft.head(), ..head_move };
         let records = self.moving(draft, notes, (head_move, name.to_owned()), &results, at)?;
         self.commit(records, letter).await

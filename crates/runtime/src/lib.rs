@@ -21,6 +21,8 @@ mod proposals;
 mod reverts;
 mod session;
 mod state;
+#[cfg(feature = "revert")]
+mod summaries;
 mod tool;
 mod turn;
 mod view;
@@ -38,6 +40,8 @@ pub use proposals::{Decider, distrust};
 #[cfg(feature = "revert")]
 pub use reverts::Reverts;
 pub use session::{Limit, Session, Stop};
+#[cfg(feature = "revert")]
+pub use summaries::{LeftBranch, ModelSummarizer, Summarizer, SummaryError};
 #[cfg(feature = "decision-objects")]
 pub use tool::Finding;
 pub use tool::{Access, CallPlace, Tool, ToolContext, ToolOutput};
@@ -51,6 +55,8 @@ pub use trunkline_providers as providers;
 pub use trunkline_resolve_queue as resolve_queue;
 #[cfg(feature = "revert")]
 pub use trunkline_revert as revert;
+#[cfg(feature = "revert")]
+pub use trunkline_revert::{EffectClass, Effects};
 pub use trunkline_sanitize as sanitize;
 pub use trunkline_session_store as session_store;
 pub use view::View;

@@ -1,6 +1,11 @@
 //! How an agent's model may leave a branch.
 
-use trunkline_revert::{Prompts, RenderPolicy};
+use std::fmt;
+use std::sync::Arc;
+
+use trunkline_revert::{Prompts, Rates, RenderPolicy};
+
+use crate::Summarizer;
 
 /// How a model may leave a branch, and what it is told. The default is [`AgentBuilder::with_revert`](crate::AgentBuilder::with_revert).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,11 +15,32 @@ pub struct Reverts {
     pub render: RenderPolicy,
     /// What happens if the model wants to leave words of a person behind. It is refused unless told.
     pub prompts: Prompts,
+    /// What cached tokens cost at the provider. Nothing is cached unless told; see [`Reverts::rates`].
+    pub rates: Option<Rates>,
+    pub(crate) summarizer: Option<Shared>,
 }
+
+/// A summarizer that is compared by which one it is.
+#[derive(Clone)]
+pub(crate) struct Shared(pub(crate) Arc<dyn Summarizer>);
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Summarizer")
+    }
+}
+
+impl PartialEq for Shared {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Shared {}
 
 impl Default for Reverts {
     fn default() -> Self {
-        Reverts { render: RenderPolicy::default(), prompts: Prompts::Refuse }
+        Reverts { render: RenderPolicy::default(), prompts: Prompts::Refuse, rates: None, summarizer: None }
     }
 }
 
@@ -30,6 +56,27 @@ impl Reverts {
     #[must_use]
     pub fn prompts(mut self, prompts: Prompts) -> Self {
         self.prompts = prompts;
+        self
+    }
+
+    /// Sets what cached tokens cost at the provider that is asked.
+    ///
+    /// Then the result of an applied revert states its price, and the first reply after it is compared with what should
+    /// have come from the cache. Without, every record of a revert has a price all the same, reckoned with
+    /// [`Rates::uncached`], and nothing is expected of any cache.
+    #[must_use]
+    pub fn rates(mut self, rates: Rates) -> Self {
+        self.rates = Some(rates);
+        self
+    }
+
+    /// Sets whom to ask what a branch came to, when whoever left it did not say.
+    ///
+    /// It is asked after the revert, which never waits for it. What it answers becomes a note of its own at the head of
+    /// that moment, between two turns.
+    #[must_use]
+    pub fn summarizer(mut self, summarizer: impl Summarizer + 'static) -> Self {
+        self.summarizer = Some(Shared(Arc::new(summarizer)));
         self
     }
 }

@@ -27,6 +27,8 @@ pub struct Session {
     behind: bool,
     /// The newest letter that was there when this became the writer, or when its latest drive ended.
     pub(crate) old: Option<InboxId>,
+    /// What is being asked about branches that were left.
+    pub(crate) summaries: revert::Summaries,
     /// Who has taken the session over; nothing is begun or written any more.
     taken_by: Option<String>,
 }
@@ -116,8 +118,17 @@ impl Session {
             not(feature = "resolve-queue"),
             expect(unused_mut, reason = "only staged actions are recovered")
         )]
-        let mut session =
-            Session { agent, store, lease, state, sent: Vec::new(), behind: false, old, taken_by: None };
+        let mut session = Session {
+            agent,
+            store,
+            lease,
+            summaries: revert::Summaries::new(&state.revert),
+            state,
+            sent: Vec::new(),
+            behind: false,
+            old,
+            taken_by: None,
+        };
         #[cfg(feature = "resolve-queue")]
         session.recover().await?;
         #[cfg(feature = "resolve-queue")]

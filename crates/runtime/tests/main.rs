@@ -20,8 +20,13 @@ mod laws;
 mod letters;
 #[cfg(feature = "default")]
 mod logs;
+#[cfg(feature = "default")]
 mod moves;
+#[cfg(feature = "default")]
+mod notes_ledger;
 mod opt_in;
+#[cfg(feature = "default")]
+mod prices;
 #[cfg(feature = "default")]
 mod proposals;
 #[cfg(feature = "default")]
@@ -38,6 +43,8 @@ mod seed_requests;
 mod sends;
 #[cfg(feature = "default")]
 mod story;
+#[cfg(feature = "default")]
+mod summaries;
 #[cfg(feature = "default")]
 mod takeovers;
 #[cfg(feature = "default")]

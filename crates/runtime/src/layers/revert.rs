@@ -3,16 +3,31 @@
 //! Requests are not run like other calls. They are read again from the stored message when the turn is settled, so a
 //! kill between the two loses none.
 
-use trunkline_message_tree::{Author, Message, MessageTree, NodeId, Timestamp, ToolSpec};
-use trunkline_revert::{Mover, Note, Outcome, Plan};
+mod ledger;
+mod price;
+
+use std::collections::HashMap;
+
+use trunkline_message_tree::{
+    Author, Draft, HeadMove, Message, MessageTree, MoveId, NodeId, Timestamp, ToolSpec,
+};
+use trunkline_revert::{Mover, Note, Outcome, Plan, Rates, SummaryBy};
 use trunkline_session_store::{Note as StoredNote, Record};
 
+pub(crate) use self::price::missed;
+use crate::state::State;
+pub(crate) use crate::summaries::Summaries;
+use crate::summaries::SummaryAsked;
+use crate::turn::Setup;
 use crate::{Event, RuntimeError, journal};
 
 pub(crate) const LAYER: &str = "revert";
-const NOTE: &str = "note";
+pub(crate) const NOTE: &str = "note";
 const DRAINED: &str = "drained";
 pub(crate) const MERGE: &str = "merge";
+const CACHE_MISS: &str = "cache_miss";
+/// A summary was asked for, of a revert that had none.
+pub(crate) const SUMMARY_ASKED: &str = "summary_asked";
 
 /// Whether and how an agent's model may revert.
 pub(crate) type Setting = Option<Box<crate::Reverts>>;
@@ -23,6 +38,8 @@ pub(crate) struct Part {
     pub(crate) notes: Vec<Note>,
     pub(crate) drained: Vec<trunkline_revert::Record>,
     pub(crate) merges: Vec<trunkline_revert::MergeRecord>,
+    /// How often a summary was asked for, by the move that has none.
+    pub(crate) asked: HashMap<MoveId, u32>,
 }
 
 impl Part {
@@ -31,6 +48,10 @@ impl Part {
             NOTE => self.notes.push(journal::read(note)?),
             DRAINED => self.drained.push(journal::read(note)?),
             MERGE => self.merges.push(journal::read(note)?),
+            SUMMARY_ASKED => {
+                let SummaryAsked { head_move } = journal::read(note)?;
+                *self.asked.entry(head_move).or_default() += 1;
+            }
             _ => {}
         }
         Ok(())
@@ -49,6 +70,8 @@ pub(crate) struct Drained {
 /// The move that a turn ends in, ready to be recorded after its result nodes.
 pub(crate) struct Leaving {
     outcome: Outcome,
+    /// Whether somebody is to be asked what the branch came to.
+    asks: bool,
 }
 
 pub(crate) fn is_call(setting: &Setting, name: &str) -> bool {
@@ -114,6 +137,21 @@ impl Drained {
         self.plan.is_some()
     }
 
+    /// Lets the call's own result state the price, if it is known what tokens cost.
+    pub(crate) fn priced(mut self, state: &State, setup: &Setup) -> Self {
+        let rates = setup.revert.as_ref().and_then(|reverts| reverts.rates.as_ref());
+        let (Some(plan), Some(rates)) = (&mut self.plan, rates) else { return self };
+        let draft = state.tree.draft();
+        let ledger = ledger::of(state, setup, &draft, plan.target, &plan.leaving);
+        let outcome = plan.clone().outcome(&[], Timestamp(0), 0).with_ledger(ledger);
+        plan.price = outcome.with_price(&state.tree, [], rates).record.price;
+        let text = plan.result_text();
+        // One request of a turn at most is granted.
+        let granted = self.answers.iter_mut().filter(|(.., is_error)| !is_error);
+        granted.for_each(|(_, answer, _)| answer.clone_from(&text));
+        self
+    }
+
     /// Returns the records of refusals, and the move if there is one.
     pub(crate) fn finish(
         self,
@@ -123,12 +161,27 @@ impl Drained {
     ) -> (Vec<Record>, Option<Leaving>) {
         let refused = self.refused.iter().map(|record| journal::note(LAYER, DRAINED, at, record)).collect();
         let turn = trunkline_revert::turn(tree);
-        (refused, self.plan.map(|plan| Leaving { outcome: plan.outcome(results, at, turn) }))
+        (refused, self.plan.map(|plan| Leaving { outcome: plan.outcome(results, at, turn), asks: false }))
     }
 }
 
 impl Leaving {
-    pub(crate) fn head_move(&self) -> trunkline_message_tree::HeadMove {
+    /// Adds what was already done on the branch and what leaving it costs. The draft holds what else leaves with it.
+    pub(crate) fn told(mut self, state: &State, setup: &Setup, draft: &Draft<'_>) -> Self {
+        let left = &self.outcome.record.abandoned;
+        let ledger = ledger::of(state, setup, draft, self.outcome.head_move.to, left);
+        let drafted = ledger::drafted(draft);
+        let appended: Vec<&Message> = left.iter().filter_map(|id| drafted.get(id).copied()).collect();
+        let reverts = setup.revert.as_deref();
+        let rates = reverts.and_then(|reverts| reverts.rates.clone()).unwrap_or_else(Rates::uncached);
+        self.outcome = self.outcome.with_ledger(ledger).with_price(&state.tree, appended, &rates);
+        let note = &self.outcome.note;
+        let unsaid = note.summary.is_none() || note.by == SummaryBy::Mechanical;
+        self.asks = unsaid && reverts.is_some_and(|reverts| reverts.summarizer.is_some());
+        self
+    }
+
+    pub(crate) fn head_move(&self) -> HeadMove {
         self.outcome.head_move.clone()
     }
 
@@ -142,19 +195,33 @@ impl Leaving {
         &self.outcome.record.abandoned
     }
 
-    pub(crate) fn records(&self, at: Timestamp) -> [Record; 2] {
-        [
+    pub(crate) fn records(&self, at: Timestamp) -> Vec<Record> {
+        let mut records = vec![
             journal::note(LAYER, NOTE, at, &self.outcome.note),
             journal::note(LAYER, DRAINED, at, &self.outcome.record),
-        ]
+        ];
+        if self.asks {
+            let asked = SummaryAsked { head_move: self.outcome.note.made_by };
+            records.push(journal::note(LAYER, SUMMARY_ASKED, at, &asked));
+        }
+        records
     }
 }
 
 /// Returns what observers are told of a recorded note.
 pub(crate) fn event(note: &StoredNote) -> Option<Event> {
-    let drained =
-        (note.layer == LAYER && note.kind == DRAINED).then(|| serde_json::from_str(&note.body).ok());
-    drained.flatten().map(Event::Reverted)
+    if note.layer != LAYER {
+        return None;
+    }
+    match note.kind.as_str() {
+        DRAINED => serde_json::from_str(&note.body).ok().map(Event::Reverted),
+        CACHE_MISS => price::event(note),
+        NOTE => {
+            let note: Note = serde_json::from_str(&note.body).ok()?;
+            (note.by == SummaryBy::Model).then(|| Event::LateSummary(Box::new(note)))
+        }
+        _ => None,
+    }
 }
 
 /// Plans a person's own revert, which may cross prompts.
@@ -176,18 +243,26 @@ pub(crate) struct Planned {
 
 impl Planned {
     pub(crate) fn leaving(self, tree: &MessageTree, results: &[NodeId], at: Timestamp) -> Leaving {
-        Leaving { outcome: self.plan.outcome(results, at, trunkline_revert::turn(tree)) }
+        Leaving { outcome: self.plan.outcome(results, at, trunkline_revert::turn(tree)), asks: false }
     }
 }
 
-/// Returns the note that an undo leaves at the head that it restores.
+/// Returns the note that an undo leaves at the head that it restores. The draft holds what else leaves with the move.
 pub(crate) fn undone(
-    tree: &MessageTree,
-    undo: &trunkline_message_tree::HeadMove,
+    state: &State,
+    setup: &Setup,
+    undo: &HeadMove,
+    draft: &Draft<'_>,
     at: Timestamp,
 ) -> Option<Record> {
-    let note = Note::undone(tree, undo, trunkline_revert::turn(tree))?;
-    Some(journal::note(LAYER, NOTE, at, &note))
+    let tree = &state.tree;
+    let mut note = Note::undone(tree, undo, trunkline_revert::turn(tree))?;
+    let shared = tree.fork_of(undo.to).ok()?;
+    let mut appended: Vec<NodeId> = ledger::drafted(draft).into_keys().collect();
+    appended.sort_unstable();
+    note.abandoned.extend(appended);
+    let ledger = ledger::of(state, setup, draft, shared, &note.abandoned);
+    Some(journal::note(LAYER, NOTE, at, &note.with_ledger(ledger)))
 }
 
 /// Returns one line for each branch that was left after `since` and is still left.

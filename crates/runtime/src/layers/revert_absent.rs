@@ -1,9 +1,11 @@
 //! A runtime without reverts: no tool, no marks, no notes. What other builds wrote stays in the log.
 
-use trunkline_message_tree::{HeadMove, Message, MessageTree, NodeId, Timestamp, ToolSpec};
+use trunkline_message_tree::{Draft, HeadMove, Message, MessageTree, NodeId, Timestamp, ToolSpec};
 use trunkline_session_store::{Note as StoredNote, Record};
 
-use crate::{Event, RuntimeError};
+use crate::state::State;
+use crate::turn::Setup;
+use crate::{Event, RuntimeError, Session};
 
 pub(crate) const LAYER: &str = "revert";
 
@@ -25,6 +27,28 @@ pub(crate) struct Drained {
 }
 
 pub(crate) enum Leaving {}
+
+pub(crate) struct Summaries {}
+
+impl Summaries {
+    pub(crate) fn new(_: &Part) -> Self {
+        Summaries {}
+    }
+}
+
+impl Session {
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn start_summaries(&mut self) {}
+
+    #[expect(clippy::unused_self, clippy::unused_async, reason = "the layer that is there needs both")]
+    pub(crate) async fn tend_summaries(&mut self) -> Result<(), RuntimeError> {
+        Ok(())
+    }
+}
+
+pub(crate) fn missed(_: &State, _: &Message, _: NodeId, _: Timestamp) -> Option<Record> {
+    None
+}
 
 pub(crate) fn is_call(_: &Setting, _: &str) -> bool {
     false
@@ -54,6 +78,10 @@ impl Drained {
         false
     }
 
+    pub(crate) fn priced(self, _: &State, _: &Setup) -> Self {
+        self
+    }
+
     #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
     pub(crate) fn finish(
         self,
@@ -66,6 +94,10 @@ impl Drained {
 }
 
 impl Leaving {
+    pub(crate) fn told(self, _: &State, _: &Setup, _: &Draft<'_>) -> Self {
+        match self {}
+    }
+
     pub(crate) fn head_move(&self) -> HeadMove {
         match *self {}
     }
@@ -78,7 +110,7 @@ impl Leaving {
         match *self {}
     }
 
-    pub(crate) fn records(&self, _: Timestamp) -> [Record; 2] {
+    pub(crate) fn records(&self, _: Timestamp) -> Vec<Record> {
         match *self {}
     }
 }
@@ -99,7 +131,7 @@ impl Planned {
     }
 }
 
-pub(crate) fn undone(_: &MessageTree, _: &HeadMove, _: Timestamp) -> Option<Record> {
+pub(crate) fn undone(_: &State, _: &Setup, _: &HeadMove, _: &Draft<'_>, _: Timestamp) -> Option<Record> {
     None
 }
 
