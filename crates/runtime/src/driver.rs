@@ -201,12 +201,12 @@ impl Session {
     pub(crate) async fn settle(&mut self) -> Result<(), RuntimeError> {
         let at = self.settings().now();
         let Some(turn) = self.state.open_turn() else { return Ok(()) };
-        let drained = turn::drain(&self.state, &self.settings().setup.revert, &turn);
+        let mut drained = turn::drain(&self.state, &self.settings().setup.revert, &turn);
         let mut draft = self.state.tree.draft();
         let results = self.append_results(&mut draft, &drained.answers, at)?;
-        let (mut notes, leaving) = drained.finish(&self.state.tree, &results, at);
-        if let Some(leaving) = &leaving {
-            draft.move_head(leaving.head_move())?;
+        let (mut notes, mut leaving) = drained.finish(&self.state.tree, &results, at);
+        if let Some(leaving) = &mut leaving {
+            leaving.move_head(&self.state.tree, &mut draft, at)?;
             self.say_after_assistant(&mut draft, at)?;
             notes.extend(leaving.records(at));
             let name = leaving.move_name();
@@ -214,6 +214,7 @@ impl Session {
         }
         let mut records: Vec<Record> = entries(draft);
         records.extend(notes);
+        self.watch_turn(&turn, &drained, leaving.as_ref(), &mut records, at)?;
         self.commit(records, None).await
     }
 
@@ -270,7 +271,9 @@ impl Session {
         draft: &mut Draft<'_>,
         at: Timestamp,
     ) -> Result<(), RuntimeError> {
-        let head = self.state.tree.node(draft.head())?.message();
+        // What the draft itself has added is never words of the model.
+        let Ok(head) = self.state.tree.node(draft.head()) else { return Ok(()) };
+        let head = head.message();
         if head.role == Role::Assistant && head.calls().next().is_none() && self.state.decision.is_open() {
             draft.append(Message::harness(GO_ON_FROM_HERE), at)?;
         }

@@ -59,6 +59,9 @@ pub enum Event {
     /// A revert was asked for, and applied or refused.
     #[cfg(feature = "revert")]
     Reverted(trunkline_revert::Record),
+    /// A step back was proposed, or a proposal of one was answered.
+    #[cfg(feature = "revert")]
+    StepBack(trunkline_revert::ProposalEvent),
     /// A run was opened.
     #[cfg(feature = "decision-objects")]
     RunOpened,

@@ -3,8 +3,10 @@
 //! Requests are not run like other calls. They are read again from the stored message when the turn is settled, so a
 //! kill between the two loses none.
 
-use trunkline_message_tree::{Author, Message, MessageTree, NodeId, Timestamp, ToolSpec};
-use trunkline_revert::{Mover, Note, Outcome, Plan};
+pub(crate) mod stall;
+
+use trunkline_message_tree::{Author, Draft, Entry, Message, MessageTree, NodeId, Timestamp, ToolSpec};
+use trunkline_revert::{Mover, Note, Outcome, Plan, Reason};
 use trunkline_session_store::{Note as StoredNote, Record};
 
 use crate::{Event, RuntimeError, journal};
@@ -21,16 +23,41 @@ pub(crate) type Setting = Option<Box<crate::Reverts>>;
 pub(crate) struct Part {
     pub(crate) notes: Vec<Note>,
     pub(crate) drained: Vec<trunkline_revert::Record>,
+    pub(crate) steps: stall::Steps,
 }
 
 impl Part {
     pub(crate) fn record(&mut self, note: &StoredNote) -> Result<(), RuntimeError> {
         match note.kind.as_str() {
             NOTE => self.notes.push(journal::read(note)?),
-            DRAINED => self.drained.push(journal::read(note)?),
+            DRAINED => {
+                let record: trunkline_revert::Record = journal::read(note)?;
+                self.steps.reverted(&record);
+                self.drained.push(record);
+            }
+            stall::TURN | stall::PROPOSAL => self.steps.record(note)?,
             _ => {}
         }
         Ok(())
+    }
+
+    /// Takes in what the tree does.
+    pub(crate) fn entry(&mut self, entry: &Entry) {
+        self.steps.entry(entry);
+    }
+
+    /// Begins to watch by these rules, after the log was read.
+    pub(crate) fn watch(&mut self, setting: &Setting) {
+        if let Some(reverts) = setting {
+            self.steps.watch(reverts.stall.clone());
+        }
+    }
+
+    /// Returns the copies that the revert in this note has made of words of a person, with their originals.
+    pub(crate) fn copies(&self, note: &StoredNote) -> Vec<(NodeId, NodeId)> {
+        let last = self.drained.last().filter(|_| note.kind == DRAINED);
+        let links = last.map(|record| record.rebased.as_slice()).unwrap_or_default();
+        links.iter().map(|link| (link.original, link.copy)).collect()
     }
 }
 
@@ -41,19 +68,26 @@ pub(crate) struct Drained {
     pub(crate) answers: Vec<(u32, String, bool)>,
     plan: Option<Plan>,
     refused: Vec<trunkline_revert::Record>,
+    /// What needs a person, with their words that would leave.
+    asked: Option<(trunkline_revert::Request, Vec<NodeId>)>,
 }
 
 /// The move that a turn ends in, ready to be recorded after its result nodes.
 pub(crate) struct Leaving {
-    outcome: Outcome,
+    pub(crate) outcome: Outcome,
 }
 
+/// Returns whether a call is answered here and never run.
 pub(crate) fn is_call(setting: &Setting, name: &str) -> bool {
-    setting.is_some() && name == trunkline_revert::TOOL_NAME
+    setting.is_some() && [trunkline_revert::TOOL_NAME, trunkline_revert::OUTLINE_TOOL_NAME].contains(&name)
 }
 
-pub(crate) fn spec(setting: &Setting) -> Option<ToolSpec> {
-    setting.as_ref().map(|_| trunkline_revert::tool_spec())
+/// Returns the tools that the model is offered.
+pub(crate) fn specs(setting: &Setting) -> Vec<ToolSpec> {
+    let specs = setting.as_ref().map(|reverts| {
+        vec![trunkline_revert::tool_spec_for(reverts.prompts), trunkline_revert::outline_tool_spec()]
+    });
+    specs.unwrap_or_default()
 }
 
 /// Returns the trunk with notes and marks, as a model is sent it; the bare trunk if the model may not revert.
@@ -78,6 +112,14 @@ pub(crate) fn drain(
     let mut drained = Drained::default();
     let Some(reverts) = setting else { return drained };
     let mover = Mover { author: Author::Model, prompts: reverts.prompts };
+    for (index, call) in message.calls().enumerate() {
+        if call.name == trunkline_revert::OUTLINE_TOOL_NAME && !finished(index as u32) {
+            // Of the tree as it is: what a request of the same turn does comes after.
+            let place = trunkline_revert::CallPlace { node, index, call_id: call.id.clone() };
+            let outline = trunkline_revert::outline(tree, mover, Some(&place));
+            drained.answers.push((index as u32, outline, false));
+        }
+    }
     let mut requests = Vec::new();
     for (place, request) in trunkline_revert::requests(node, message) {
         if finished(place.index as u32) {
@@ -98,6 +140,9 @@ pub(crate) fn drain(
             }
             Err(refusal) => {
                 drained.answers.push((index, refusal.to_string(), true));
+                if let Reason::NeedsPerson { prompts, .. } = &refusal.reason {
+                    drained.asked.get_or_insert((request.clone(), prompts.clone()));
+                }
                 drained.refused.push(trunkline_revert::Record::refused(request, &refusal, mover));
             }
         }
@@ -111,20 +156,41 @@ impl Drained {
         self.plan.is_some()
     }
 
+    /// Returns the first request that needs a person, with their words that would leave.
+    pub(crate) fn asked(&self) -> Option<(&trunkline_revert::Request, &[NodeId])> {
+        self.asked.as_ref().map(|(request, prompts)| (request, prompts.as_slice()))
+    }
+
     /// Returns the records of refusals, and the move if there is one.
     pub(crate) fn finish(
-        self,
+        &mut self,
         tree: &MessageTree,
         results: &[NodeId],
         at: Timestamp,
     ) -> (Vec<Record>, Option<Leaving>) {
         let refused = self.refused.iter().map(|record| journal::note(LAYER, DRAINED, at, record)).collect();
         let turn = trunkline_revert::turn(tree);
-        (refused, self.plan.map(|plan| Leaving { outcome: plan.outcome(results, at, turn) }))
+        (refused, self.plan.take().map(|plan| Leaving { outcome: plan.outcome(results, at, turn) }))
     }
 }
 
 impl Leaving {
+    /// Makes the move, and copies words of a person after it.
+    pub(crate) fn move_head(
+        &mut self,
+        tree: &MessageTree,
+        draft: &mut Draft<'_>,
+        at: Timestamp,
+    ) -> Result<(), RuntimeError> {
+        draft.move_head(self.head_move())?;
+        let mut copies = Vec::new();
+        for original in &self.outcome.copies {
+            copies.push(draft.append(tree.node(*original)?.message().clone(), at)?);
+        }
+        self.outcome = self.outcome.clone().with_copies(&copies);
+        Ok(())
+    }
+
     pub(crate) fn head_move(&self) -> trunkline_message_tree::HeadMove {
         self.outcome.head_move.clone()
     }
@@ -149,9 +215,11 @@ impl Leaving {
 
 /// Returns what observers are told of a recorded note.
 pub(crate) fn event(note: &StoredNote) -> Option<Event> {
-    let drained =
-        (note.layer == LAYER && note.kind == DRAINED).then(|| serde_json::from_str(&note.body).ok());
-    drained.flatten().map(Event::Reverted)
+    match (note.layer.as_str(), note.kind.as_str()) {
+        (LAYER, DRAINED) => serde_json::from_str(&note.body).ok().map(Event::Reverted),
+        (LAYER, stall::PROPOSAL) => serde_json::from_str(&note.body).ok().map(Event::StepBack),
+        _ => None,
+    }
 }
 
 /// Plans a person's own revert, which may cross prompts.
@@ -160,8 +228,15 @@ pub(crate) fn plan_by_person(
     to: NodeId,
     lesson: Option<&str>,
 ) -> Result<Planned, RuntimeError> {
-    let request = trunkline_revert::Request::new(trunkline_revert::Category::Failure, to, lesson);
-    trunkline_revert::plan(tree, &request, Mover::PERSON)
+    plan_request(tree, &trunkline_revert::Request::new(trunkline_revert::Category::Failure, to, lesson))
+}
+
+/// Plans what a person has agreed to.
+pub(crate) fn plan_request(
+    tree: &MessageTree,
+    request: &trunkline_revert::Request,
+) -> Result<Planned, RuntimeError> {
+    trunkline_revert::plan(tree, request, Mover::PERSON)
         .map(|plan| Planned { plan })
         .map_err(|refusal| RuntimeError::Refused { reason: refusal.to_string() })
 }
@@ -190,6 +265,10 @@ pub(crate) fn undone(
 /// Returns one line for each branch that was left after `since` and is still left.
 #[cfg(feature = "decision-objects")]
 pub(crate) fn lessons(part: &Part, tree: &MessageTree, since: NodeId) -> Vec<String> {
-    let ours = part.notes.iter().filter(|note| note.anchor >= since && note.is_in_force(tree));
+    let ours = part.notes.iter().filter(|note| {
+        // A run whose prompt was copied goes on after a target that is older than the prompt.
+        let began = note.anchor >= since || note.abandoned.contains(&since);
+        began && note.is_in_force(tree)
+    });
     ours.map(Note::text).collect()
 }
