@@ -30,9 +30,9 @@ pub struct Seen {
     /// Whether the tool reports a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
-    /// Whether the outcome only says a piece of the arguments again, as that of `echo` does.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub echoes: bool,
+    /// If lines of the outcome only say a piece of the arguments again, as that of `echo` does: what is left without them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub residue: Option<Digest>,
 }
 
 impl Seen {
@@ -47,14 +47,14 @@ impl Seen {
             Part::Opaque { json, .. } => Digest::of_outcome(json),
         }));
         let failed = result.is_none_or(|result| result.is_error);
-        let echoes = !failed && result.is_some_and(|result| echoes(&call.arguments, result));
-        Seen { echoes, ..Seen::new(&call.name, Digest::of_arguments(&call.arguments), outcome, failed) }
+        let residue = result.filter(|_| !failed).and_then(|result| residue(&call.arguments, result));
+        Seen { residue, ..Seen::new(&call.name, Digest::of_arguments(&call.arguments), outcome, failed) }
     }
 
     /// Returns a call from digests.
     pub fn new(tool: &str, arguments: Digest, outcome: Digest, failed: bool) -> Self {
         let tool = disarm(&one_line(tool, MAX_NAME_CHARS)).into_owned();
-        Seen { tool, arguments, outcome, failed, echoes: false }
+        Seen { tool, arguments, outcome, failed, residue: None }
     }
 
     /// The call with its outcome; a failure of the same words is another outcome.
@@ -63,29 +63,40 @@ impl Seen {
         Digest::of_all([Digest::of(&self.tool), self.arguments, self.outcome, failed])
     }
 
+    /// What the outcome says beside its own words, whatever the arguments were.
+    pub(crate) fn beside_echo(&self) -> Option<Digest> {
+        Some(Digest::of_all([Digest::of(&self.tool), self.residue?, Digest::of("beside an echo")]))
+    }
+
     /// The failure, whatever the arguments were.
     pub(crate) fn failure(&self) -> Digest {
         Digest::of_all([Digest::of(&self.tool), self.outcome])
     }
 }
 
-/// Returns whether a result is nothing but a piece of one text in the arguments, as that of `echo` is.
+/// Returns what a result says beside lines that are a piece of one text in the arguments; `None` if it has none of them.
 ///
-/// A result without words is no echo: a command that says nothing may have done its work. Nor is what says more than was
-/// asked, such as the number of a page beside its name.
-fn echoes(arguments: &str, result: &ToolResult) -> bool {
-    let [Part::Text { text }] = result.content.as_slice() else { return false };
-    let text = text.trim();
+/// A result without words has none: a command that says nothing may have done its work. Nor is an echo what says more than
+/// was asked, such as a number beside a name.
+fn residue(arguments: &str, result: &ToolResult) -> Option<Digest> {
+    let [Part::Text { text }] = result.content.as_slice() else { return None };
     // More than this is no echo that anybody would go on asking for.
-    if text.is_empty() || text.len() > MAX_ECHO_BYTES {
-        return false;
+    if text.len() > MAX_ECHO_BYTES {
+        return None;
     }
-    let Ok(Value::Object(fields)) = serde_json::from_str(arguments) else { return false };
-    fields.values().filter_map(Value::as_str).any(|asked| {
-        asked.match_indices(text).any(|(at, _)| {
-            let glued = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-            !glued(asked[..at].chars().next_back()) && !glued(asked[at + text.len()..].chars().next())
-        })
+    let Ok(Value::Object(fields)) = serde_json::from_str(arguments) else { return None };
+    let asked: Vec<&str> = fields.values().filter_map(Value::as_str).collect();
+    let is_echo = |line: &&str| !line.trim().is_empty() && asked.iter().any(|asked| says(asked, line.trim()));
+    let (echoes, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(is_echo);
+    (!echoes.is_empty()).then(|| Digest::of_outcome(&rest.join("\n")))
+}
+
+/// Returns whether a text holds these words, not glued to others.
+fn says(text: &str, words: &str) -> bool {
+    let glued = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let mut places = text.match_indices(words);
+    places.any(|(at, _)| {
+        !glued(text[..at].chars().next_back()) && !glued(text[at + words.len()..].chars().next())
     })
 }
 

@@ -210,6 +210,11 @@ impl Watch {
         watch
     }
 
+    /// Returns how many turns it has seen.
+    pub fn turns(&self) -> u32 {
+        self.turns
+    }
+
     /// Returns for how many turns there was no progress; 0 means that a proposal that is still open is out of date.
     pub fn turns_without_progress(&self) -> u32 {
         self.still.saturating_add(self.failing)
@@ -250,7 +255,7 @@ impl Watch {
                 self.tools.push(call.tool.clone());
             }
         }
-        self.echoed |= turn.calls.iter().any(|call| call.echoes);
+        self.echoed |= turn.calls.iter().any(|call| call.residue.is_some());
         if news.arguments {
             self.failing = self.failing.saturating_add(1);
         } else {
@@ -363,8 +368,9 @@ impl Known {
         for call in turn.calls.iter().take(MOST_CALLS) {
             let new_failure = call.failed && self.outcomes.learn(call.failure());
             let new_call = self.outcomes.learn(call.whole());
-            // An echo is new words of the model's own, so it counts as what was tried and not as what was found.
-            news.outcome |= new_failure || (new_call && !call.failed && !call.echoes);
+            // An echo is in words of the model's own: it counts as what was tried and not as what was found.
+            let found = call.beside_echo().is_none_or(|beside| self.outcomes.learn(beside));
+            news.outcome |= new_failure || (new_call && !call.failed && found);
             news.arguments |= new_call;
         }
         news.files = turn.files.is_some_and(|files| self.files.learn(files));

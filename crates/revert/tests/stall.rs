@@ -301,8 +301,8 @@ fn p64_what_only_says_its_arguments_again_is_not_progress_for_ever() {
     check(
         "20x run_command {\"command\":\"echo #\"} => #",
         expect![[r#"
-            8: 8 turns in a row brought only what was known (run_command), since n1
-            16: 16 turns in a row brought only what was known (run_command), since n1
+            9: 8 turns in a row brought only what was known (run_command), since n1
+            17: 16 turns in a row brought only what was known (run_command), since n1
         "#]],
     );
     // What says nothing may have done its work, and what says more has found something.

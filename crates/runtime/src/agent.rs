@@ -270,8 +270,9 @@ impl AgentBuilder {
             return Err(fault);
         }
         let setup = &self.settings.setup;
-        let reserved = [revert::spec(&setup.revert), resolve::spec(&setup.resolve)];
-        if let Some(spec) = reserved.iter().flatten().find(|spec| setup.catalogue.has(&spec.name)) {
+        let reserved: Vec<_> =
+            revert::specs(&setup.revert).into_iter().chain(resolve::spec(&setup.resolve)).collect();
+        if let Some(spec) = reserved.iter().find(|spec| setup.catalogue.has(&spec.name)) {
             return Err(AgentError::ReservedName { tool: spec.name.clone() });
         }
         Ok(Agent { settings: Arc::new(self.settings) })

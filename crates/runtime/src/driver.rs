@@ -211,13 +211,13 @@ impl Session {
         let at = self.settings().now();
         let Some(turn) = self.state.open_turn() else { return Ok(()) };
         let setup = &self.settings().setup;
-        let drained = turn::drain(&self.state, &setup.revert, &turn).priced(&self.state, setup);
+        let mut drained = turn::drain(&self.state, &setup.revert, &turn).priced(&self.state, setup);
         let mut draft = self.state.tree.draft();
         let results = self.append_results(&mut draft, &drained.answers, at)?;
         let (mut notes, leaving) = drained.finish(&self.state.tree, &results, at);
-        let leaving = leaving.map(|leaving| leaving.told(&self.state, setup, &draft));
-        if let Some(leaving) = &leaving {
-            draft.move_head(leaving.head_move())?;
+        let mut leaving = leaving.map(|leaving| leaving.told((&self.state, &self.state.tree), setup, &draft));
+        if let Some(leaving) = &mut leaving {
+            leaving.move_head(&self.state.tree, &mut draft, at)?;
             self.say_after_assistant(&mut draft, at)?;
             notes.extend(leaving.records(at));
             let name = leaving.move_name();
@@ -225,6 +225,7 @@ impl Session {
         }
         let mut records: Vec<Record> = entries(draft);
         records.extend(notes);
+        self.watch_turn(&turn, &drained, leaving.as_ref(), &mut records, at)?;
         self.commit(records, None).await
     }
 
@@ -281,7 +282,9 @@ impl Session {
         draft: &mut Draft<'_>,
         at: Timestamp,
     ) -> Result<(), RuntimeError> {
-        let head = self.state.tree.node(draft.head())?.message();
+        // What the draft itself has added is never words of the model.
+        let Ok(head) = self.state.tree.node(draft.head()) else { return Ok(()) };
+        let head = head.message();
         if head.role == Role::Assistant && head.calls().next().is_none() && self.state.decision.is_open() {
             draft.append(Message::harness(GO_ON_FROM_HERE), at)?;
         }

@@ -78,6 +78,9 @@ pub enum Event {
         /// Why.
         reason: String,
     },
+    /// A step back was proposed, or a proposal of one was answered.
+    #[cfg(feature = "revert")]
+    StepBack(trunkline_revert::ProposalEvent),
     /// A run was opened.
     #[cfg(feature = "decision-objects")]
     RunOpened,

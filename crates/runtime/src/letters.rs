@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Draft, HeadMove, Naming, NodeId, Timestamp};
+use trunkline_message_tree::{Draft, HeadMove, Naming, NodeId, Timestamp, ToolResult};
 use trunkline_session_store::{
     Activity, Holder, InboxId, Letter, Record, SessionId, SessionStore, StoreError, consumed,
 };
@@ -14,7 +14,7 @@ use trunkline_session_store::{
 use crate::journal::{self, LetterRefused};
 use crate::layers::{resolve, revert};
 use crate::session::entries;
-use crate::{Cancel, Event, RuntimeError, Session};
+use crate::{CallPlace, Cancel, Event, RuntimeError, Session};
 
 /// How long to wait after an inbox could not be read.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
@@ -23,6 +23,9 @@ pub(crate) const PROMPT: &str = "prompt";
 const CANCEL: &str = "cancel";
 const MOVE: &str = "move";
 const NAME: &str = "name";
+pub(crate) const LATE: &str = "late_result";
+#[cfg(feature = "revert")]
+const STEP_BACK: &str = "step_back";
 #[cfg(feature = "resolve-queue")]
 pub(crate) const VERDICT: &str = "verdict";
 #[cfg(feature = "resolve-queue")]
@@ -65,6 +68,39 @@ pub enum Request {
         /// Which name, and to what.
         naming: Naming,
     },
+    /// What a call gave that ended outside of the loop; see [`Session::late_result`].
+    LateResult {
+        /// The place of the call.
+        call: CallPlace,
+        /// What it gave.
+        result: ToolResult,
+    },
+    /// Answer a step back that is proposed.
+    #[cfg(feature = "revert")]
+    StepBack {
+        /// Which.
+        proposal: trunkline_revert::ProposalId,
+        /// What.
+        answer: StepAnswer,
+        /// Where the sender saw the head. It may have grown since, as it does while a run goes on; if it went elsewhere,
+        /// nothing is done.
+        expected_head: NodeId,
+    },
+}
+
+/// What becomes of a step back that is proposed.
+#[cfg(feature = "revert")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StepAnswer {
+    /// It is carried out.
+    Accept,
+    /// It is not.
+    Decline {
+        /// Why.
+        reason: Option<String>,
+    },
 }
 
 /// How the head is to be moved.
@@ -106,6 +142,20 @@ struct MoveBody {
     expected_head: NodeId,
 }
 
+#[derive(Serialize, Deserialize)]
+pub(crate) struct LateBody {
+    pub(crate) call: CallPlace,
+    pub(crate) result: ToolResult,
+}
+
+#[cfg(feature = "revert")]
+#[derive(Serialize, Deserialize)]
+struct StepBody {
+    proposal: trunkline_revert::ProposalId,
+    answer: StepAnswer,
+    expected_head: NodeId,
+}
+
 #[cfg(feature = "resolve-queue")]
 #[derive(Serialize, Deserialize)]
 struct VerdictBody {
@@ -142,6 +192,16 @@ pub async fn post(
             (MOVE, json(serde_json::to_string(&body)))
         }
         Request::Name { naming } => (NAME, json(serde_json::to_string(naming))),
+        Request::LateResult { call, result } => {
+            let body = LateBody { call: call.clone(), result: result.clone() };
+            (LATE, json(serde_json::to_string(&body)))
+        }
+        #[cfg(feature = "revert")]
+        Request::StepBack { proposal, answer, expected_head } => {
+            let (proposal, expected_head) = (*proposal, *expected_head);
+            let body = StepBody { proposal, answer: answer.clone(), expected_head };
+            (STEP_BACK, json(serde_json::to_string(&body)))
+        }
     };
     Ok(store.post(session, kind, &body, at).await?)
 }
@@ -332,6 +392,29 @@ impl Session {
                 }
             }
             NAME => self.name_for(body(letter)?, Some(letter.id)).await,
+            LATE => {
+                let LateBody { call, result } = body(letter)?;
+                match self.takes_late(&call) {
+                    true => self.take_late(&call, result, Some(letter.id)).await.map(drop),
+                    // As a prompt does, it stays until the open calls have their results.
+                    false => Ok(()),
+                }
+            }
+            #[cfg(feature = "revert")]
+            STEP_BACK => {
+                let StepBody { proposal, answer, expected_head } = body(letter)?;
+                if !self.state.tree.is_on_trunk(expected_head) {
+                    let reason =
+                        format!("{expected_head}, where this was asked for, is not on the trunk any more");
+                    return Err(RuntimeError::Refused { reason });
+                }
+                match answer {
+                    StepAnswer::Accept => self.accept_step(proposal, Some(letter.id)).await,
+                    StepAnswer::Decline { reason } => {
+                        self.decline_step(proposal, reason.as_deref(), Some(letter.id)).await
+                    }
+                }
+            }
             #[cfg(feature = "resolve-queue")]
             VERDICT => {
                 let body: VerdictBody = body(letter)?;
@@ -375,7 +458,7 @@ impl Session {
         let mut draft = self.state.tree.draft();
         let results = self.close_turn(&mut draft, "not run: a person left this branch first", at)?;
         let leaving = planned.leaving(&self.state.tree, &results, at);
-        let leaving = leaving.told(&self.state, &self.settings().setup, &draft);
+        let leaving = leaving.told((&self.state, &self.state.tree), &self.settings().setup, &draft);
         let notes = leaving.records(at);
         let moving = (leaving.head_move(), leaving.move_name());
         let records = self.moving(draft, notes, moving, &results, at)?;
@@ -418,7 +501,7 @@ impl Session {
 
     /// Returns the records of a person's move with everything that it carries: the end of an open turn, proposals that
     /// leave or come back, the end of a run whose prompt is left.
-    fn moving(
+    pub(crate) fn moving(
         &self,
         mut draft: Draft<'_>,
         notes: Vec<Record>,
@@ -434,7 +517,7 @@ impl Session {
         let mut back: Vec<NodeId> = line.take_while(|id| !tree.is_on_trunk(*id)).collect();
         back.reverse();
         draft.move_head(head_move)?;
-        let abandoned = self.abandoning(&left, at)?;
+        let abandoned = self.abandoning(&left, &back, at)?;
         if abandoned.is_empty() {
             self.say_after_assistant(&mut draft, at)?;
         }
@@ -447,10 +530,15 @@ impl Session {
     }
 
     #[cfg(feature = "decision-objects")]
-    fn abandoning(&self, left: &[NodeId], at: Timestamp) -> Result<Vec<Record>, RuntimeError> {
+    fn abandoning(
+        &self,
+        left: &[NodeId],
+        back: &[NodeId],
+        at: Timestamp,
+    ) -> Result<Vec<Record>, RuntimeError> {
         use crate::layers::decision;
         match &self.state.decision.run {
-            Some(run) if left.contains(&run.prompt) => decision::abandon(
+            Some(run) if run.is_left(left, back) => decision::abandon(
                 run,
                 "a person left the prompt that it started from",
                 crate::agent::new_id(),
@@ -463,7 +551,7 @@ impl Session {
 
     #[cfg(not(feature = "decision-objects"))]
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
-    fn abandoning(&self, _: &[NodeId], _: Timestamp) -> Result<Vec<Record>, RuntimeError> {
+    fn abandoning(&self, _: &[NodeId], _: &[NodeId], _: Timestamp) -> Result<Vec<Record>, RuntimeError> {
         Ok(Vec::new())
     }
 }

@@ -11,6 +11,7 @@ mod driver;
 mod error;
 mod event;
 mod journal;
+mod late;
 mod layers;
 pub mod letters;
 mod moves;
@@ -20,6 +21,8 @@ mod proposals;
 #[cfg(feature = "revert")]
 mod reverts;
 mod session;
+#[cfg_attr(not(feature = "revert"), path = "stalls_absent.rs")]
+mod stalls;
 mod state;
 #[cfg(feature = "revert")]
 mod summaries;
@@ -33,12 +36,13 @@ pub use agent::{Agent, AgentBuilder, Limits};
 pub use cancel::Cancel;
 pub use error::{AgentError, RuntimeError};
 pub use event::Event;
+pub use late::Late;
 #[cfg(feature = "resolve-queue")]
 pub use layers::resolve::Approval;
 #[cfg(feature = "resolve-queue")]
 pub use proposals::{Decider, distrust};
 #[cfg(feature = "revert")]
-pub use reverts::Reverts;
+pub use reverts::{OnStall, Reverts};
 pub use session::{Limit, Session, Stop};
 #[cfg(feature = "revert")]
 pub use summaries::{LeftBranch, ModelSummarizer, Summarizer, SummaryError};

@@ -25,7 +25,7 @@ pub(crate) fn build(state: &State, settings: &Settings, provider: &dyn Provider)
     let rendered = revert::rendered(&setup.revert, &state.tree, &state.revert);
     let mut tools: Vec<_> = setup.catalogue.specs().cloned().collect();
     tools.extend(resolve::spec(&setup.resolve));
-    tools.extend(revert::spec(&setup.revert));
+    tools.extend(revert::specs(&setup.revert));
     let (messages, repairs) = legal(rendered, provider, !tools.is_empty());
     let mut request = Request::new(provider.origin().model.clone(), messages);
     request.tools = tools;

@@ -81,7 +81,10 @@ impl State {
     /// Folds one record that the store has accepted.
     pub(crate) fn record(&mut self, record: &Record) -> Result<(), RuntimeError> {
         match record {
-            Record::Entry(entry) => self.tree.record(entry.clone())?,
+            Record::Entry(entry) => {
+                self.tree.record(entry.clone())?;
+                self.revert.entry(entry);
+            }
             Record::Note(note) => self.record_note(note)?,
             // No layer that we know keeps any; others' stay in the log, untouched.
             Record::Blob(_) => {}
@@ -108,7 +111,10 @@ impl State {
                 self.calls.insert(place, CallStatus::Finished { result, ran });
             }
             (moves::LAYER, moves::NAME) => self.names.record(journal::read(note)?),
-            (revert::LAYER, _) => self.revert.record(note)?,
+            (revert::LAYER, _) => {
+                self.revert.record(note)?;
+                self.decision.follow(&self.revert.copies(note));
+            }
             (resolve::LAYER, _) => self.resolve.record(note, self.seq)?,
             (decision::LAYER, _) => self.decision.record(note, self.seq, self.tree.newest())?,
             // Notes of layers that we do not know stay in the log, untouched.

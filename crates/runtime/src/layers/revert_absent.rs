@@ -1,6 +1,6 @@
 //! A runtime without reverts: no tool, no marks, no notes. What other builds wrote stays in the log.
 
-use trunkline_message_tree::{Draft, HeadMove, Message, MessageTree, NodeId, Timestamp, ToolSpec};
+use trunkline_message_tree::{Draft, Entry, HeadMove, Message, MessageTree, NodeId, Timestamp, ToolSpec};
 use trunkline_session_store::{Note as StoredNote, Record};
 
 use crate::state::State;
@@ -18,6 +18,17 @@ impl Part {
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
     pub(crate) fn record(&mut self, _: &StoredNote) -> Result<(), RuntimeError> {
         Ok(())
+    }
+
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn entry(&mut self, _: &Entry) {}
+
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn watch(&mut self, _: &Setting) {}
+
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn copies(&self, _: &StoredNote) -> Vec<(NodeId, NodeId)> {
+        Vec::new()
     }
 }
 
@@ -54,8 +65,8 @@ pub(crate) fn is_call(_: &Setting, _: &str) -> bool {
     false
 }
 
-pub(crate) fn spec(_: &Setting) -> Option<ToolSpec> {
-    None
+pub(crate) fn specs(_: &Setting) -> Vec<ToolSpec> {
+    Vec::new()
 }
 
 pub(crate) fn rendered(_: &Setting, tree: &MessageTree, _: &Part) -> Vec<Message> {
@@ -84,7 +95,7 @@ impl Drained {
 
     #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
     pub(crate) fn finish(
-        self,
+        &mut self,
         _: &MessageTree,
         _: &[NodeId],
         _: Timestamp,
@@ -94,8 +105,17 @@ impl Drained {
 }
 
 impl Leaving {
-    pub(crate) fn told(self, _: &State, _: &Setup, _: &Draft<'_>) -> Self {
+    pub(crate) fn told(self, _: (&State, &MessageTree), _: &Setup, _: &Draft<'_>) -> Self {
         match self {}
+    }
+
+    pub(crate) fn move_head(
+        &mut self,
+        _: &MessageTree,
+        _: &mut Draft<'_>,
+        _: Timestamp,
+    ) -> Result<(), RuntimeError> {
+        match *self {}
     }
 
     pub(crate) fn head_move(&self) -> HeadMove {

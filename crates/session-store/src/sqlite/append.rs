@@ -17,7 +17,6 @@ use super::leases::{Held, Tip};
 use super::line::{Buffered, Seat};
 use super::rows::{self, RecordRow, get, stored};
 use crate::cut::Cut;
-use crate::record::nodes_of;
 use crate::{Batch, Digest, Durability, InboxId, Kept, Receipt, SessionId, Spine, StoreError, Tally};
 
 /// How many rows one statement writes. Each number is a statement of its own in the connection's cache.
