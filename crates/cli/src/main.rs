@@ -26,6 +26,7 @@ mod new_file;
 mod paint;
 mod place;
 mod progress;
+mod proposed;
 mod reading;
 mod removal;
 mod repair;

@@ -13,6 +13,7 @@ use crate::letters::{self, Entrance};
 use crate::paint::{self, DIM, MAGENTA, paint, tell};
 use crate::place::Place;
 use crate::progress::span;
+use crate::proposed;
 use crate::reading::Reading;
 use crate::setup::{self, Folder};
 use crate::store;
@@ -20,7 +21,8 @@ use crate::text::{count, one_line};
 
 /// `trunkline revert`.
 pub(crate) async fn revert(args: &Revert, place: &Place) -> Result<Exit, Fault> {
-    let to: NodeId = args.node.parse().map_err(|error| Fault::usage(format!("{error}")))?;
+    let Some(node) = &args.node else { return proposed::run(args, place).await };
+    let to: NodeId = node.parse().map_err(|error| Fault::usage(format!("{error}")))?;
     let act = MoveAct::Revert { to, lesson: args.lesson.clone() };
     carry_out(args.session.as_deref(), act, args.wait, place).await
 }
@@ -96,7 +98,7 @@ fn staying(reading: &Reading, before: &[NodeId], tree: &MessageTree) -> String {
 }
 
 /// Tells what left the trunk and what came back.
-fn told(before: &[NodeId], tree: &MessageTree) -> String {
+pub(crate) fn told(before: &[NodeId], tree: &MessageTree) -> String {
     let after = tree.trunk().ids();
     let left: Vec<NodeId> = before.iter().copied().filter(|id| !tree.is_on_trunk(*id)).collect();
     let back: Vec<NodeId> = after.iter().copied().skip_while(|id| before.contains(id)).collect();

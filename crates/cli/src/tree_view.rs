@@ -15,6 +15,7 @@ use crate::fault::{Exit, Fault};
 use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW, paint};
 use crate::place::Place;
 use crate::progress::{main_argument, span, verdict};
+use crate::proposed;
 use crate::reading::Reading;
 use crate::store;
 use crate::text::{count, cut, one_line};
@@ -308,6 +309,9 @@ impl<'a> Drawing<'a> {
                 entry.id,
                 paint(DIM, &format!("({})", entry.state))
             ));
+        }
+        for open in reading.proposed_reverts() {
+            foot.push_str(&format!("{}\n", paint(YELLOW, &proposed::shown(open))));
         }
         if reading.has_open_run() {
             foot.push_str(&format!(

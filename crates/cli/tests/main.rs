@@ -20,5 +20,6 @@ mod removing;
 mod running;
 mod server;
 mod speaking;
+mod stuck;
 mod taping;
 mod urls;
