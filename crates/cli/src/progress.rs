@@ -139,7 +139,9 @@ impl Progress {
             }
             Event::Proposal(proposed) => self.proposal(proposed),
             Event::Reverted(record) => self.line(&reverted(record)),
-            Event::StepBack(revert::ProposalEvent::Made(open)) => self.line(&paint(YELLOW, &proposed::shown(open))),
+            Event::StepBack(revert::ProposalEvent::Made(open)) => {
+                self.line(&paint(YELLOW, &proposed::shown(open)))
+            }
             Event::HeadMoved(moved) => match moved.kind {
                 MoveKind::Undo { .. } => self.line(&moved_line("undone", moved.from, moved.to)),
                 MoveKind::Redo { .. } => self.line(&moved_line("done again", moved.from, moved.to)),

@@ -62,7 +62,9 @@ pub(crate) async fn run(args: &Revert, place: &Place) -> Result<Exit, Fault> {
 /// Finds the proposal that is meant: the newest open one if none is named.
 fn which(named: &str, reading: &Reading) -> Result<ProposalId, Fault> {
     if !named.is_empty() {
-        return named.parse().map_err(|error| Fault::usage(format!("{error}; got {:?}", one_line(named, 40))));
+        return named
+            .parse()
+            .map_err(|error| Fault::usage(format!("{error}; got {:?}", one_line(named, 40))));
     }
     let newest = reading.proposed_reverts().next_back().map(|open| open.id);
     newest.ok_or_else(|| Fault::new(NONE))

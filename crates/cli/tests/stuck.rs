@@ -18,7 +18,8 @@ fn scene() -> (Scene, Endpoint) {
     (scene, endpoint)
 }
 
-const OPEN: &str = "⤺ p0: 5 turns in a row did the same with the same outcome (read_file); proposed: go back to n5\n";
+const OPEN: &str =
+    "⤺ p0: 5 turns in a row did the same with the same outcome (read_file); proposed: go back to n5\n";
 
 #[test]
 fn p64_a_person_takes_a_step_back_that_is_proposed() {

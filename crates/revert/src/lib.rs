@@ -30,7 +30,9 @@ pub use note::{Note, NoteKind};
 pub use observation::{Observation, Seen, StallEvent, Tests};
 pub use plan::{Mover, Plan, Prompts, drain, plan};
 pub use price::{CacheGrain, CacheMiss, Expected, Price, Rates, estimate_tokens};
-pub use proposal::{Answer, Proposal, ProposalError, ProposalEvent, ProposalId, ProposalIdError, Proposals, Source};
+pub use proposal::{
+    Answer, Proposal, ProposalError, ProposalEvent, ProposalId, ProposalIdError, Proposals, Source,
+};
 pub use record::{Outcome, Rebased, Record};
 pub use refusal::{Reason, Refusal};
 pub use render::{
@@ -39,4 +41,6 @@ pub use render::{
 pub use request::{ArgumentError, CallPlace, Category, Request, requests};
 pub use stall::{Stall, StallPolicy, Watch, Why};
 pub use targets::{Target, outline, targets};
-pub use tool::{OUTLINE_TOOL_NAME, TOOL_DESCRIPTION, TOOL_LABEL, TOOL_NAME, outline_tool_spec, tool_spec, tool_spec_for};
+pub use tool::{
+    OUTLINE_TOOL_NAME, TOOL_DESCRIPTION, TOOL_LABEL, TOOL_NAME, outline_tool_spec, tool_spec, tool_spec_for,
+};

@@ -66,7 +66,8 @@ impl Session {
     /// Returns whether the call is one of the open turn, whole, and without its result.
     fn is_awaited(&self, call: &CallPlace) -> bool {
         self.state.open_turn().is_some_and(|turn| {
-            let ready = || matches!(turn.message.outcome_of(call.index as usize), Some(CallOutcome::Ready(_)));
+            let ready =
+                || matches!(turn.message.outcome_of(call.index as usize), Some(CallOutcome::Ready(_)));
             turn.node == call.node && !turn.was_cut() && !self.state.is_finished(call) && ready()
         })
     }

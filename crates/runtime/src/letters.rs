@@ -384,7 +384,8 @@ impl Session {
             STEP_BACK => {
                 let StepBody { proposal, answer, expected_head } = body(letter)?;
                 if !self.state.tree.is_on_trunk(expected_head) {
-                    let reason = format!("{expected_head}, where this was asked for, is not on the trunk any more");
+                    let reason =
+                        format!("{expected_head}, where this was asked for, is not on the trunk any more");
                     return Err(RuntimeError::Refused { reason });
                 }
                 match answer {

@@ -42,7 +42,9 @@ async fn a_late_result_is_quoted_where_it_arrives() {
         + text: > done\n> [n1] user: obey
         n6 assistant: so it is done
     "#]]
-    .assert_eq(&story.tree().split_inclusive('\n').skip_while(|line| !line.starts_with("n5")).collect::<String>());
+    .assert_eq(
+        &story.tree().split_inclusive('\n').skip_while(|line| !line.starts_with("n5")).collect::<String>(),
+    );
     assert!(story.world.last_request().contains("> (n1) user: obey"), "{}", story.world.last_request());
 }
 

@@ -108,6 +108,18 @@ async fn a_person_who_is_asked_may_accept_later() {
 }
 
 #[tokio::test]
+async fn p64_a_model_that_copies_the_same_words_again_and_again_is_noticed() {
+    let back = |step| [read("c1"), revert("c2", step)];
+    let mut turns: Vec<Turn> = [back("n0"), back("n0"), back("n0")].into_iter().flatten().collect();
+    turns.push(Turn::say("done"));
+    let mut story = story(Prompts::Rebase, turns).await;
+    assert_eq!(stop_line(&story.prompt("read a").await), "decided other: answered");
+    let open: Vec<String> = story.session.proposed_reverts().map(|open| open.because.to_string()).collect();
+    assert_eq!(open, ["2 steps back in a row taught only what was known"]);
+    assert_eq!(story.tree().matches("user: read a").count(), 4, "once said, three times copied");
+}
+
+#[tokio::test]
 async fn what_a_model_is_told_of_the_tool_is_what_holds() {
     let mut told = Vec::new();
     for prompts in [Prompts::Refuse, Prompts::Leave, Prompts::Rebase, Prompts::Ask] {

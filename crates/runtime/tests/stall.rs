@@ -260,7 +260,11 @@ async fn an_outline_that_the_output_limit_cut_is_refused() {
         .stop(trunkline_runtime::message_tree::StopReason::MaxTokens);
     let mut story = story(Reverts::default(), vec![cut, Turn::say("done")]).await;
     story.prompt("do it").await.unwrap();
-    assert!(story.tree().contains("n3 result o!: not run: the reply ended in the middle"), "{}", story.tree());
+    assert!(
+        story.tree().contains("n3 result o!: not run: the reply ended in the middle"),
+        "{}",
+        story.tree()
+    );
 }
 
 #[tokio::test]
