@@ -434,10 +434,16 @@ pub(crate) enum Action {
 
 #[derive(Debug, Args)]
 pub(crate) struct Revert {
-    /// The last node to keep, such as n5, or its name
-    pub(crate) node: String,
+    /// The last node to keep, such as n5, or its name; without one the steps back that are proposed are listed
+    pub(crate) node: Option<String>,
+    /// Take a step back that is proposed, the newest unless named
+    #[arg(long, value_name = "pN", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["node", "lesson", "decline"])]
+    pub(crate) accept: Option<String>,
+    /// Decline one, with the reason if there is one
+    #[arg(long, value_names = ["pN", "REASON"], num_args = 1..=2, conflicts_with_all = ["node", "lesson"])]
+    pub(crate) decline: Vec<String>,
     /// What the model is told of the branch that is left
-    #[arg(long, short, value_name = "TEXT")]
+    #[arg(long, short, value_name = "TEXT", requires = "node")]
     pub(crate) lesson: Option<String>,
     /// Id, the beginning of one, or `last` [default: last]
     #[arg(long, short, value_name = "ID")]

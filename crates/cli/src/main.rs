@@ -28,6 +28,7 @@ mod new_file;
 mod paint;
 mod place;
 mod progress;
+mod proposed;
 mod reading;
 mod reflog;
 mod removal;

@@ -16,6 +16,7 @@ use crate::names::target;
 use crate::paint::{self, BOLD, DIM, MAGENTA, paint, tell};
 use crate::place::Place;
 use crate::progress::span;
+use crate::proposed;
 use crate::reading::Reading;
 use crate::setup::{self, Folder};
 use crate::store;
@@ -32,7 +33,8 @@ enum Wanted<'a> {
 
 /// `trunkline revert`.
 pub(crate) async fn revert(args: &Revert, place: &Place) -> Result<Exit, Fault> {
-    let wanted = Wanted::Revert { to: &args.node, lesson: args.lesson.as_deref() };
+    let Some(node) = &args.node else { return proposed::run(args, place).await };
+    let wanted = Wanted::Revert { to: node, lesson: args.lesson.as_deref() };
     carry_out(args.session.as_deref(), wanted, args.wait, place).await
 }
 
@@ -217,7 +219,7 @@ fn staying(reading: &Reading, before: &[NodeId], tree: &MessageTree) -> String {
 }
 
 /// Tells what left the trunk, what came back and what is new there; `newest` was the newest node before.
-fn told(before: &[NodeId], newest: NodeId, tree: &MessageTree) -> String {
+pub(crate) fn told(before: &[NodeId], newest: NodeId, tree: &MessageTree) -> String {
     let after = tree.trunk().ids();
     let left: Vec<NodeId> = before.iter().copied().filter(|id| !tree.is_on_trunk(*id)).collect();
     let came = after.iter().copied().skip_while(|id| before.contains(id));

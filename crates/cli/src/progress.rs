@@ -15,6 +15,7 @@ use trunkline_runtime::resolve_queue::{Change, Event as Proposed, Outcome, Verdi
 use trunkline_runtime::{Event, revert};
 
 use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint, tell};
+use crate::proposed;
 use crate::reading::staged;
 use crate::text::{self, cut, one_line};
 
@@ -138,6 +139,9 @@ impl Progress {
             }
             Event::Proposal(proposed) => self.proposal(proposed),
             Event::Reverted(record) => self.line(&reverted(record)),
+            Event::StepBack(revert::ProposalEvent::Made(open)) => {
+                self.line(&paint(YELLOW, &proposed::shown(open)))
+            }
             Event::HeadMoved(moved) => match moved.kind {
                 MoveKind::Undo { .. } => self.line(&moved_line("undone", moved.from, moved.to)),
                 MoveKind::Redo { .. } => self.line(&moved_line("done again", moved.from, moved.to)),

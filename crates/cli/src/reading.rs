@@ -54,6 +54,11 @@ impl Reading {
         self.view.notes()
     }
 
+    /// The steps back that are proposed and that nobody has answered, oldest first.
+    pub(crate) fn proposed_reverts(&self) -> impl DoubleEndedIterator<Item = &revert::Proposal> {
+        self.view.proposed_reverts()
+    }
+
     pub(crate) fn proposals(&self) -> &Queue<Value> {
         self.view.proposals()
     }

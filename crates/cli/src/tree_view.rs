@@ -14,7 +14,8 @@ use crate::fault::{Exit, Fault};
 use crate::links::{Links, name_style};
 use crate::paint::{self, BOLD, DIM, GREEN, MAGENTA, PLAIN, YELLOW, paint};
 use crate::place::Place;
-use crate::progress::{span, verdict};
+use crate::progress::{main_argument, span, verdict};
+use crate::proposed;
 use crate::reading::Reading;
 use crate::store;
 use crate::text::{count, one_line, wrapped};
@@ -373,6 +374,9 @@ impl<'a> Drawing<'a> {
                 entry.id,
                 paint(DIM, &format!("({})", entry.state))
             ));
+        }
+        for open in reading.proposed_reverts() {
+            foot.push_str(&format!("{}\n", paint(YELLOW, &proposed::shown(open))));
         }
         if reading.has_open_run() {
             foot.push_str(&format!(

@@ -111,6 +111,20 @@ pub struct Tests {
 }
 
 impl Tests {
+    /// Reads a line such as `12 passed; 3 failed` in which some tool sums up its tests, wherever the numbers stand.
+    ///
+    /// `None` unless the line says how many passed or failed; a number that is not there is 0.
+    pub fn read(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
+        let before = |word: &str| {
+            let mut pairs = words.windows(2);
+            pairs.find(|pair| pair[1] == word).and_then(|pair| pair[0].parse::<u32>().ok())
+        };
+        let (passed, failed) = (before("passed"), before("failed"));
+        (passed.is_some() || failed.is_some())
+            .then(|| Tests { passed: passed.unwrap_or(0), failed: failed.unwrap_or(0) })
+    }
+
     /// Returns whether one number is better and the other no worse.
     pub(crate) fn is_better_than(self, best: Tests) -> bool {
         self != best && self.passed >= best.passed && self.failed <= best.failed

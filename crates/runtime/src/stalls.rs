@@ -106,7 +106,8 @@ impl Session {
         let results = result_messages(turn.node, records);
         let head = results.last().map_or(turn.node, |(node, _)| *node);
         let answers: Vec<_> = results.iter().filter_map(|(_, message)| message.results().next()).collect();
-        let observation = stall::observation(head, turn.message, &answers);
+        let observation =
+            stall::observation(head, turn.message, &answers, self.state.decision.tests(turn.node));
         let note = journal::note(revert::LAYER, TURN, at, &observation);
 
         let mut stale = watch.turns_without_progress() == 0;

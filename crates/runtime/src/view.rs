@@ -52,6 +52,18 @@ impl View {
         &self.state.revert.drained
     }
 
+    /// Returns the steps back that are proposed and that nobody has answered, oldest first.
+    #[cfg(feature = "revert")]
+    pub fn proposed_reverts(&self) -> impl DoubleEndedIterator<Item = &trunkline_revert::Proposal> {
+        self.state.revert.steps.open.open()
+    }
+
+    /// Returns everything that was recorded of proposals of steps back, oldest first.
+    #[cfg(feature = "revert")]
+    pub fn step_backs(&self) -> &[trunkline_revert::ProposalEvent] {
+        &self.state.revert.steps.told
+    }
+
     /// Returns the staged actions and what became of them.
     #[cfg(feature = "resolve-queue")]
     pub fn proposals(&self) -> &trunkline_resolve_queue::Queue<serde_json::Value> {

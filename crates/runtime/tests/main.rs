@@ -15,6 +15,8 @@ mod faults;
 #[cfg(feature = "default")]
 mod kills;
 #[cfg(feature = "default")]
+mod late;
+#[cfg(feature = "default")]
 mod laws;
 #[cfg(feature = "default")]
 mod letters;
@@ -30,6 +32,8 @@ mod prices;
 #[cfg(feature = "default")]
 mod proposals;
 #[cfg(feature = "default")]
+mod rebase;
+#[cfg(feature = "default")]
 mod replies;
 #[cfg(feature = "default")]
 mod reverts;
@@ -41,6 +45,8 @@ mod seed_answers;
 mod seed_requests;
 #[cfg(feature = "default")]
 mod sends;
+#[cfg(feature = "default")]
+mod stall;
 #[cfg(feature = "default")]
 mod story;
 #[cfg(feature = "default")]

@@ -151,6 +151,14 @@ impl Part {
         }
     }
 
+    /// Returns the lines in which the tests that ran in a turn are summed up.
+    #[cfg(feature = "revert")]
+    pub(crate) fn tests(&self, turn: NodeId) -> impl Iterator<Item = &str> {
+        let findings = self.run.iter().flat_map(|run| &run.findings);
+        let tests = findings.filter(move |note| note.call.node == turn && note.finding.kind == "test");
+        tests.map(|note| note.finding.summary.as_str())
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         self.run.is_some()
     }

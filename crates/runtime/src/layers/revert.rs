@@ -252,7 +252,7 @@ impl Leaving {
         Ok(())
     }
 
-    pub(crate) fn head_move(&self) -> trunkline_message_tree::HeadMove {
+    pub(crate) fn head_move(&self) -> HeadMove {
         self.outcome.head_move.clone()
     }
 

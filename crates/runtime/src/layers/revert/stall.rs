@@ -6,7 +6,7 @@
 use trunkline_message_tree::{Author, Entry, HeadMove, Link, Message, MoveKind, NodeId, Role, ToolResult};
 use trunkline_revert::{
     Answer, Category, Digest, Observation, Proposal, ProposalEvent, Proposals, Record, Seen, Source,
-    StallEvent, StallPolicy, Watch,
+    StallEvent, StallPolicy, Tests, Watch,
 };
 use trunkline_session_store::Note as StoredNote;
 
@@ -133,10 +133,23 @@ fn lesson(category: Category, summary: Option<&str>) -> Option<Digest> {
     summary.filter(|_| teaches).map(Digest::of_lesson)
 }
 
-/// Returns what a watch sees of a turn.
-pub(crate) fn observation(node: NodeId, message: &Message, results: &[&ToolResult]) -> Observation {
+/// Returns what a watch sees of a turn; `tests` are the lines that sum up the tests in it.
+pub(crate) fn observation<'a>(
+    node: NodeId,
+    message: &Message,
+    results: &[&ToolResult],
+    tests: impl Iterator<Item = &'a str>,
+) -> Observation {
     let calls = message.calls().enumerate();
-    Observation::new(node, calls.map(|(at, call)| Seen::of(call, results.get(at).copied())))
+    let turn = Observation::new(node, calls.map(|(at, call)| Seen::of(call, results.get(at).copied())));
+    let sum = |a: Tests, b: Tests| Tests {
+        passed: a.passed.saturating_add(b.passed),
+        failed: a.failed.saturating_add(b.failed),
+    };
+    match tests.filter_map(Tests::read).reduce(sum) {
+        Some(tests) => turn.with_tests(tests),
+        None => turn,
+    }
 }
 
 /// Returns the events that answer open proposals at the end of a turn.
