@@ -5,6 +5,7 @@
 mod arguments;
 mod faults;
 mod laws;
+mod live;
 mod ledger;
 mod marks;
 mod merge;
