@@ -108,12 +108,7 @@ impl LiveContext {
         }
         let ids = tree.trunk().ids();
         let moves = &tree.moves()[self.moves..];
-        // Whoever is on the trunk has everything above on it.
-        let shared = if moves.is_empty() {
-            self.ids.len()
-        } else {
-            self.ids.partition_point(|id| tree.is_on_trunk(*id))
-        };
+        let shared = if moves.is_empty() { self.ids.len() } else { on_trunk(tree, &self.ids) };
         self.read_nodes(tree);
         let changes = Changes { from: shared, left: &self.ids[shared..], joined: &ids[shared..], moves };
         let clock = Clock::new(self.turn).with_breaks(breaks);
@@ -231,6 +226,17 @@ impl LiveContext {
         };
         self.standing.after(notes, item.first..=item.last, item.covers, between_assistants)
     }
+}
+
+/// Returns how many nodes of a line that began at the root are on the trunk. Looks at the end first: most reverts are short.
+fn on_trunk(tree: &MessageTree, line: &[NodeId]) -> usize {
+    let mut back = 1;
+    while back < line.len() && !tree.is_on_trunk(line[line.len() - back]) {
+        back *= 2;
+    }
+    let place = line.len().saturating_sub(back);
+    // Whoever is on the trunk has everything above on it.
+    place + line[place..].partition_point(|id| tree.is_on_trunk(*id))
 }
 
 /// Returns an item's own message as it is sent.

@@ -28,12 +28,16 @@ pub(super) struct Standing {
     // For each note the depth behind which it stands, or last stood, and whether it is in force.
     depths: Vec<usize>,
     in_force: Vec<bool>,
-    // All that are in force, by depth.
+    // All that are in force, by depth, and those of them that are shown.
     placed: BTreeSet<(usize, usize)>,
+    shown: BTreeSet<(usize, usize)>,
     // Those of the kinds that decay.
     decaying: HashMap<NoteKind, Decaying>,
-    by_node: HashMap<NodeId, Vec<usize>>,
-    by_move: HashMap<MoveId, Vec<usize>>,
+    // Where to look when something happens to what a note names. Sorted, because what happens happens to what is new, and
+    // that lies together then.
+    by_anchor: BTreeSet<(NodeId, usize)>,
+    by_left: BTreeSet<(NodeId, usize)>,
+    by_move: BTreeSet<(MoveId, usize)>,
     // Notes that name what does not exist yet.
     early: Vec<usize>,
     // Whether there was a note with an older turn than the one before it, as no session makes them.
@@ -79,6 +83,7 @@ impl Standing {
             if (was, self.depths[index]) == (is, depth) {
                 continue;
             }
+            let was_shown = was && self.shown.remove(&(self.depths[index], index));
             if was {
                 self.placed.remove(&(self.depths[index], index));
                 dirty.insert(self.depths[index]);
@@ -92,6 +97,12 @@ impl Standing {
                 let kind = self.decaying.entry(note.kind).or_default();
                 if is { kind.in_force.insert(index) } else { kind.in_force.remove(&index) };
                 kinds.insert(note.kind.label());
+                // Whether it is still shown is seen below, with all of its kind.
+                if is && was_shown {
+                    self.shown.insert((depth, index));
+                }
+            } else if is {
+                self.shown.insert((depth, index));
             }
         }
         let time_came = match policy.decay {
@@ -113,7 +124,11 @@ impl Standing {
                     decaying.in_force.iter().copied().filter(|index| state(index) == NoteState::Shown).collect()
                 }
             };
-            dirty.extend(shown.symmetric_difference(&decaying.shown).map(|index| self.depths[*index]));
+            for index in shown.symmetric_difference(&decaying.shown) {
+                let place = (self.depths[*index], *index);
+                dirty.insert(place.0);
+                if shown.contains(index) { self.shown.insert(place) } else { self.shown.remove(&place) };
+            }
             decaying.shown = shown;
         }
         dirty
@@ -123,20 +138,24 @@ impl Standing {
     fn concerned(&mut self, tree: &MessageTree, changes: &Changes<'_>) -> BTreeSet<usize> {
         let mut concerned: BTreeSet<usize> = self.early.drain(..).collect();
         // What comes next can belong to the group behind which a note stands.
-        let at_end = self.placed.range((changes.from.saturating_sub(1), 0)..);
+        let end = changes.from.saturating_sub(1);
+        let grew = changes.from > 0 && group_end(tree, end) != end;
+        let at_end = self.placed.range((if grew { end } else { changes.from }, 0)..);
         concerned.extend(at_end.map(|(_, index)| *index));
         // Without a move nothing that is known came on the trunk or left it.
         if changes.moves.is_empty() {
             return concerned;
         }
-        if !self.by_node.is_empty() {
-            let nodes = changes.left.iter().chain(changes.joined);
-            concerned.extend(nodes.filter_map(|id| self.by_node.get(id)).flatten());
-        }
+        // Of the notes whose anchor left, those that were in force stand behind `from`; the others stay out of force.
+        concerned.extend(of_any(&self.by_anchor, changes.joined));
+        concerned.extend(of_any(&self.by_left, changes.joined));
+        concerned.extend(of_any(&self.by_left, changes.left));
         for head_move in changes.moves {
-            let (MoveKind::Undo { of } | MoveKind::Redo { of }) = head_move.kind else { continue };
-            let first = tree.first_made(of);
-            concerned.extend([Some(of), first].into_iter().flatten().filter_map(|id| self.by_move.get(&id)).flatten());
+            let (MoveKind::Undo { of: taken_back } | MoveKind::Redo { of: taken_back }) = head_move.kind else {
+                continue;
+            };
+            let taken_back = [Some(taken_back), tree.first_made(taken_back)].into_iter().flatten();
+            concerned.extend(taken_back.flat_map(|id| of(&self.by_move, id)));
         }
         concerned
     }
@@ -147,10 +166,9 @@ impl Standing {
         for index in new.clone() {
             let note = &notes[index];
             self.unordered |= index > 0 && notes[index - 1].turn > note.turn;
-            for id in std::iter::once(&note.anchor).chain(note.abandoned.first()) {
-                self.by_node.entry(*id).or_default().push(index);
-            }
-            self.by_move.entry(note.made_by).or_default().push(index);
+            self.by_anchor.insert((note.anchor, index));
+            self.by_left.extend(note.abandoned.first().map(|first| (*first, index)));
+            self.by_move.insert((note.made_by, index));
         }
         self.depths.resize(notes.len(), 0);
         self.in_force.resize(notes.len(), false);
@@ -165,19 +183,27 @@ impl Standing {
         covered: bool,
         between_assistants: impl FnOnce() -> bool,
     ) -> Vec<Message> {
-        let placed = self.placed.range((*depths.start(), 0)..=(*depths.end(), usize::MAX));
-        let placed = placed.map(|(_, index)| *index).filter(|index| !covered || notes[*index].kind.is_pinned());
-        let (shown, decayed): (Vec<usize>, Vec<usize>) = placed.partition(|index| self.is_shown(notes, *index));
-        if shown.is_empty() && !decayed.is_empty() && between_assistants() {
-            return vec![Message::harness(STUB)];
-        }
-        shown.into_iter().map(|index| Message::harness(notes[index].rendered())).collect()
+        let places = (*depths.start(), 0)..=(*depths.end(), usize::MAX);
+        let shown = self.shown.range(places.clone()).map(|(_, index)| &notes[*index]);
+        let shown: Vec<Message> = shown
+            .filter(|note| !covered || note.kind.is_pinned())
+            .map(|note| Message::harness(note.rendered()))
+            .collect();
+        let decayed = shown.is_empty() && !covered && self.placed.range(places).next().is_some();
+        if decayed && between_assistants() { vec![Message::harness(STUB)] } else { shown }
     }
+}
 
-    /// Returns whether a note that is in force is shown.
-    fn is_shown(&self, notes: &[Note], index: usize) -> bool {
-        self.decaying.get(&notes[index].kind).is_none_or(|kind| kind.shown.contains(&index))
-    }
+/// Returns the notes that are listed for some nodes of one line, root first.
+fn of_any<'a>(listed: &'a BTreeSet<(NodeId, usize)>, line: &'a [NodeId]) -> impl Iterator<Item = usize> {
+    // Ids grow along a line, and what nobody has named yet is the newest part of it.
+    let newest = listed.last().map(|(newest, _)| *newest);
+    line.iter().take_while(move |id| newest.is_some_and(|newest| **id <= newest)).flat_map(|id| of(listed, *id))
+}
+
+/// Returns the notes that are listed for a node or a move.
+fn of<K: Ord + Copy>(listed: &BTreeSet<(K, usize)>, key: K) -> impl Iterator<Item = usize> {
+    listed.range((key, 0)..=(key, usize::MAX)).map(|(_, index)| *index)
 }
 
 /// Returns the notes of a kind that are shown if each goes exactly when its time has come.
