@@ -69,9 +69,8 @@ fn walks(report: &mut Report) -> Outcome<()> {
         }
         sum
     };
-    let line = || -> u64 {
-        tree.ancestry(tree.head()).into_iter().flatten().map(|(id, _)| id.index() as u64).sum()
-    };
+    let line =
+        || -> u64 { tree.ancestry(tree.head()).into_iter().flatten().map(|(id, _)| id.index() as u64).sum() };
     let ids = || -> u64 { tree.trunk().ids().iter().map(|id| id.index() as u64).sum() };
     let messages = || tree.trunk().messages().filter(|message| message.role == Role::User).count();
     assert_eq!((plain(), plain()), (line(), ids()), "all walk the same line");
@@ -91,7 +90,9 @@ fn walks(report: &mut Report) -> Outcome<()> {
     }
     let [plain, line, ids, messages, warm_plain, warm_line] = times.map(least);
     let steps = tree.trunk().ids().len();
-    println!("# {steps} steps: bare parents {plain:?}, warm {warm_plain:?}; messages of the trunk {messages:?}");
+    println!(
+        "# {steps} steps: bare parents {plain:?}, warm {warm_plain:?}; messages of the trunk {messages:?}"
+    );
     report.at_most("cold walk of the trunk, head to root / bare u32 parents", ratio(line, plain), 2.0);
     report.at_most("the same, warm", ratio(warm_line, warm_plain), 2.0);
     report.at_most("cold walk of the kept trunk / bare u32 parents", ratio(ids, plain), 2.0);
@@ -213,16 +214,24 @@ fn hostile(report: &mut Report) -> Outcome<()> {
     let all = time(|| names.all(&many).count());
     let reflog = time(|| many.reflog().filter(|entry| entry.in_force).count());
     println!("# 2,000 branches of 40,000 moves: where all of them lead {all:?}; the reflog {reflog:?}");
-    report.at_most("microseconds until the end of a branch is found, 40,000 moves", micros(all) / 2_000.0, 5.0);
+    report.at_most(
+        "microseconds until the end of a branch is found, 40,000 moves",
+        micros(all) / 2_000.0,
+        5.0,
+    );
     report.at_most("nanoseconds for an entry of the reflog", 1_000.0 * micros(reflog) / 40_000.0, 100.0);
     Ok(())
 }
 
 /// What a tree adds to the process, each time in one of its own, for what a coding agent writes and for short messages.
 fn memory(report: &mut Report) -> Outcome<()> {
-    println!("# bytes of resident memory for a node, and what is left of them after 64 bytes, by the bytes of text");
+    println!(
+        "# bytes of resident memory for a node, and what is left of them after 64 bytes, by the bytes of text"
+    );
     let program = std::env::current_exe()?;
-    for (mix, bar) in [("agent", Some(1.3)), ("chat", Some(1.3)), ("1000", Some(1.3)), ("8000", Some(1.3)), ("200", None)] {
+    for (mix, bar) in
+        [("agent", Some(1.3)), ("chat", Some(1.3)), ("1000", Some(1.3)), ("8000", Some(1.3)), ("200", None)]
+    {
         for made in ["appended", "replayed"] {
             let output = Command::new(&program).args(["hold", made, mix]).output()?;
             let text = String::from_utf8(output.stdout)?;

@@ -116,7 +116,8 @@ impl LiveContext {
 
         let covers = self.covers_now(tree, shared);
         let same = covers.iter().zip(&self.covers).take_while(|(new, old)| new == old).count();
-        let other = [&covers, &self.covers].into_iter().filter_map(|covers| Some(covers.get(same)?.first)).min();
+        let other =
+            [&covers, &self.covers].into_iter().filter_map(|covers| Some(covers.get(same)?.first)).min();
         let from = other.map_or(shared, |first| first.min(shared));
         let tail = Tail {
             ids: self.ids.split_off(from),
@@ -181,7 +182,8 @@ impl LiveContext {
         let item = self.item(first);
         let (begin, end) = (self.starts[item.first] + 1, self.starts[item.last + 1]);
         let now = self.notes_after(tree, notes, item);
-        let same = self.messages[begin..end].iter().zip(&now).take_while(|(old, new)| ***old == **new).count();
+        let same =
+            self.messages[begin..end].iter().zip(&now).take_while(|(old, new)| ***old == **new).count();
         if same == now.len() && begin + same == end {
             return None;
         }
@@ -268,6 +270,7 @@ impl Tail {
             Some(cover) => (cover.by, cover.first == item.first),
             None => (*self.ids.get(place)?, true),
         };
-        (was == (item.id, true)).then(|| self.messages.get(self.starts.get(place)? - self.starts[0]).cloned())?
+        (was == (item.id, true))
+            .then(|| self.messages.get(self.starts.get(place)? - self.starts[0]).cloned())?
     }
 }

@@ -78,13 +78,7 @@ fn play(story: &mut Story, breaks: &mut Vec<Break>, step: &Step) {
 }
 
 /// Renders everything anew and compares.
-fn check(
-    live: &mut LiveContext,
-    story: &Story,
-    notes: &[Note],
-    policy: &RenderPolicy,
-    breaks: &[Break],
-) {
+fn check(live: &mut LiveContext, story: &Story, notes: &[Note], policy: &RenderPolicy, breaks: &[Break]) {
     let before = live.messages().to_vec();
     let kept = live.refresh(&story.tree, notes, breaks);
     let now = turn(&story.tree);

@@ -5,8 +5,8 @@
 mod arguments;
 mod faults;
 mod laws;
-mod live;
 mod ledger;
+mod live;
 mod marks;
 mod merge;
 mod notes;

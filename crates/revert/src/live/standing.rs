@@ -95,7 +95,11 @@ impl Standing {
             (self.in_force[index], self.depths[index]) = (is, depth);
             if policy.window(note.kind).is_some() {
                 let kind = self.decaying.entry(note.kind).or_default();
-                if is { kind.in_force.insert(index) } else { kind.in_force.remove(&index) };
+                if is {
+                    kind.in_force.insert(index)
+                } else {
+                    kind.in_force.remove(&index)
+                };
                 kinds.insert(note.kind.label());
                 // Whether it is still shown is seen below, with all of its kind.
                 if is && was_shown {
@@ -121,13 +125,22 @@ impl Standing {
                     let state = |index: &usize| {
                         state_at(notes, &self.in_force, *index, policy, clock, self.depths[*index])
                     };
-                    decaying.in_force.iter().copied().filter(|index| state(index) == NoteState::Shown).collect()
+                    decaying
+                        .in_force
+                        .iter()
+                        .copied()
+                        .filter(|index| state(index) == NoteState::Shown)
+                        .collect()
                 }
             };
             for index in shown.symmetric_difference(&decaying.shown) {
                 let place = (self.depths[*index], *index);
                 dirty.insert(place.0);
-                if shown.contains(index) { self.shown.insert(place) } else { self.shown.remove(&place) };
+                if shown.contains(index) {
+                    self.shown.insert(place)
+                } else {
+                    self.shown.remove(&place)
+                };
             }
             decaying.shown = shown;
         }
@@ -151,7 +164,8 @@ impl Standing {
         concerned.extend(of_any(&self.by_left, changes.joined));
         concerned.extend(of_any(&self.by_left, changes.left));
         for head_move in changes.moves {
-            let (MoveKind::Undo { of: taken_back } | MoveKind::Redo { of: taken_back }) = head_move.kind else {
+            let (MoveKind::Undo { of: taken_back } | MoveKind::Redo { of: taken_back }) = head_move.kind
+            else {
                 continue;
             };
             let taken_back = [Some(taken_back), tree.first_made(taken_back)].into_iter().flatten();
@@ -198,7 +212,9 @@ impl Standing {
 fn of_any<'a>(listed: &'a BTreeSet<(NodeId, usize)>, line: &'a [NodeId]) -> impl Iterator<Item = usize> {
     // Ids grow along a line, and what nobody has named yet is the newest part of it.
     let newest = listed.last().map(|(newest, _)| *newest);
-    line.iter().take_while(move |id| newest.is_some_and(|newest| **id <= newest)).flat_map(|id| of(listed, *id))
+    line.iter()
+        .take_while(move |id| newest.is_some_and(|newest| **id <= newest))
+        .flat_map(|id| of(listed, *id))
 }
 
 /// Returns the notes that are listed for a node or a move.
