@@ -3,6 +3,7 @@
 mod boundary;
 mod digest;
 mod ledger;
+mod live;
 mod mark;
 mod merge;
 mod merge_refusal;
@@ -23,6 +24,7 @@ mod tool;
 
 pub use digest::Digest;
 pub use ledger::{EffectClass, Effects, LastError, Ledger, LedgerEntry, Listed, Told, mechanical};
+pub use live::LiveContext;
 pub use mark::mark;
 pub use merge::{Merge, MergeOutcome, MergeRecord, Sentence, merge};
 pub use merge_refusal::{MergeReason, MergeRefusal};

@@ -10,7 +10,7 @@ use crate::boundary::group_end;
 use crate::{Note, NoteKind};
 
 /// What stands in place of notes that decayed between two assistant messages, so that roles still alternate.
-const STUB: &str = "[revert-note] An older note stood here.";
+pub(crate) const STUB: &str = "[revert-note] An older note stood here.";
 
 /// How long notes that decay are shown.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ impl Default for RenderPolicy {
 
 impl RenderPolicy {
     /// Returns for how many turns, and how many of the newest notes of a kind are shown; `None` for those that stay.
-    fn window(&self, kind: NoteKind) -> Option<(u32, usize)> {
+    pub(crate) fn window(&self, kind: NoteKind) -> Option<(u32, usize)> {
         match kind {
             NoteKind::Finding => Some((self.finding_window_turns, self.finding_window_count)),
             _ if kind.is_pinned() => None,
@@ -155,6 +155,23 @@ fn state(notes: &[Note], in_force: &[bool], index: usize, policy: &RenderPolicy,
     if newer.take(count).count() < count { NoteState::Shown } else { NoteState::Decayed }
 }
 
+/// Returns whether a note that stands behind this depth is shown while its going would cost more than its staying.
+pub(crate) fn state_at(
+    notes: &[Note],
+    in_force: &[bool],
+    index: usize,
+    policy: &RenderPolicy,
+    clock: &Clock<'_>,
+    depth: usize,
+) -> NoteState {
+    // What was lost before the note was made, or only behind it, is no occasion to let it go.
+    let occasion = |lost: &&Break| lost.turn >= notes[index].turn && lost.depth <= depth + 1;
+    match clock.breaks.iter().rev().find(occasion) {
+        Some(lost) => state(notes, in_force, index, policy, lost.turn),
+        None => NoteState::Shown,
+    }
+}
+
 /// The trunk as a model is sent it, and what the policy had to do with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -241,14 +258,7 @@ fn placed(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, clock: &Clo
         let depth = group_end(tree, anchor.depth());
         let state = match policy.decay {
             Decay::Exact => exact,
-            Decay::CacheMinding => {
-                // What was lost before the note was made, or only behind it, is no occasion to let it go.
-                let occasion = |lost: &&Break| lost.turn >= note.turn && lost.depth <= depth + 1;
-                match clock.breaks.iter().rev().find(occasion) {
-                    Some(lost) => state(notes, &in_force, index, policy, lost.turn),
-                    None => NoteState::Shown,
-                }
-            }
+            Decay::CacheMinding => state_at(notes, &in_force, index, policy, clock, depth),
         };
         placed.push(Placed { depth, note: index, delayed: state != exact, state });
     }

@@ -6,6 +6,7 @@ mod arguments;
 mod faults;
 mod laws;
 mod ledger;
+mod live;
 mod marks;
 mod merge;
 mod notes;
