@@ -11,7 +11,7 @@ use crate::boundary::{group_end, is_prompt, message_at};
 use crate::one_line::one_line;
 use crate::refusal::LISTED;
 use crate::targets::newest_working;
-use crate::{CallPlace, Reason, Refusal, Request, TOOL_NAME};
+use crate::{CallPlace, Reason, Refusal, Request, TOOL_NAME, Uncovered};
 
 /// Who moves the head, and what that may take along.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -74,6 +74,8 @@ pub struct Plan {
     pub tools: Vec<String>,
     /// The name that the head move will have.
     pub move_id: MoveId,
+    /// What is shown again that a compaction stood for; `None` if that is nothing.
+    pub uncovered: Option<Uncovered>,
 }
 
 impl Plan {
@@ -93,9 +95,19 @@ impl Plan {
         };
         format!(
             "revert applied ({}): the conversation goes on from {target}{snapped}; what came after it was left, \
-             and a note ({note}) stands there{rebased}",
-            request.category
+             and a note ({note}) stands there{rebased}{}",
+            request.category,
+            self.uncovered.map(|shown| format!("; {shown}")).unwrap_or_default()
         )
+    }
+
+    /// Says how many tokens a prompt may have, so that the plan tells whether what it shows again still fits.
+    #[must_use]
+    pub fn in_window(mut self, window_tokens: u64) -> Self {
+        if let Some(uncovered) = &mut self.uncovered {
+            uncovered.window_tokens = Some(window_tokens);
+        }
+        self
     }
 
     /// Returns the kind of head move that the plan makes.
@@ -167,6 +179,7 @@ pub fn plan(tree: &MessageTree, request: &Request, mover: Mover) -> Result<Plan,
         rebases,
         tools: tool_names(tree, leaving),
         move_id: next_move(tree),
+        uncovered: Uncovered::by(tree, ids[end]),
     })
 }
 

@@ -250,16 +250,16 @@ pub fn estimate_tokens(tree: &MessageTree, text: &str) -> u64 {
 }
 
 /// Where the prompt of now and the one after the revert part.
-struct Cut {
+pub(crate) struct Cut {
     /// The first item that leaves.
-    position: usize,
+    pub(crate) position: usize,
     /// Nodes up to the target that a compaction stood for and that are sent themselves again. At most: an older
     /// compaction inside may stand for some of them.
-    uncovered_bytes: u64,
+    pub(crate) uncovered_bytes: u64,
 }
 
 impl Cut {
-    fn at(tree: &MessageTree, target: NodeId) -> Cut {
+    pub(crate) fn at(tree: &MessageTree, target: NodeId) -> Cut {
         let whole = Cut { position: usize::MAX, uncovered_bytes: 0 };
         let Some(target) = tree.node(target).ok().filter(|_| tree.is_on_trunk(target)) else { return whole };
         let depth = target.depth();
@@ -282,23 +282,23 @@ impl Cut {
 }
 
 /// The newest part of the trunk as it is sent, with what is known of its size.
-struct Measure {
+pub(crate) struct Measure {
     /// The position of the first item that was walked; 0 if there is no report before it.
     from: usize,
     /// `bytes[i]` are those of the first `i` items that were walked.
     bytes: Vec<u64>,
     /// Reports: the position of an item and the tokens before it. Neither ever falls.
-    points: Vec<(usize, u64)>,
+    pub(crate) points: Vec<(usize, u64)>,
     /// Where requests of the same model ended, in order.
     request_ends: Vec<usize>,
-    ratio: Ratio,
+    pub(crate) ratio: Ratio,
     /// Whether the provider ever reported a read.
     reads: bool,
 }
 
 impl Measure {
     /// Walks from the head back to the last report at or before `boundary`.
-    fn new(tree: &MessageTree, boundary: usize) -> Measure {
+    pub(crate) fn new(tree: &MessageTree, boundary: usize) -> Measure {
         let (len, newest_first) = items(tree);
         let messages = || tree.trunk().messages().rev();
         let model = messages().find(|message| message.role == Role::Assistant);
@@ -350,7 +350,7 @@ impl Measure {
     }
 
     /// Returns the number of items of the trunk.
-    fn end(&self) -> usize {
+    pub(crate) fn end(&self) -> usize {
         self.from + self.bytes.len() - 1
     }
 
@@ -377,7 +377,7 @@ impl Measure {
     }
 
     /// Returns the tokens before an item, and whether the provider counted them. Never falls with the position.
-    fn tokens_before(&self, position: usize) -> (u64, bool) {
+    pub(crate) fn tokens_before(&self, position: usize) -> (u64, bool) {
         let position = position.min(self.end());
         let next = self.points.iter().find(|(at, _)| *at >= position);
         let last = self.points.iter().rev().find(|(at, _)| *at <= position);
@@ -450,13 +450,13 @@ impl Calibration {
 
 /// So many bytes make so many tokens.
 #[derive(Copy, Clone, Default)]
-struct Ratio {
+pub(crate) struct Ratio {
     bytes: u64,
     tokens: u64,
 }
 
 impl Ratio {
-    fn tokens(self, bytes: u64) -> u64 {
+    pub(crate) fn tokens(self, bytes: u64) -> u64 {
         saturated((u128::from(bytes) * u128::from(self.tokens)).div_ceil(u128::from(self.bytes.max(1))))
     }
 }
@@ -490,7 +490,7 @@ fn saturated(count: u128) -> u64 {
 }
 
 /// Returns a number with commas between thousands.
-fn grouped(count: u64) -> String {
+pub(crate) fn grouped(count: u64) -> String {
     if count < 1_000 {
         return count.to_string();
     }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Author, HeadMove, MoveId, NodeId, Timestamp};
 
-use crate::{CallPlace, Category, Mover, Note, Plan, Refusal, Request};
+use crate::{CallPlace, Category, Mover, Note, Plan, Refusal, Request, Uncovered};
 
 /// What became of one request, for the log and for observers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +41,9 @@ pub struct Record {
     /// The words of a person that were copied after the target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rebased: Vec<Rebased>,
+    /// What is shown again that a compaction stood for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncovered: Option<Uncovered>,
 }
 
 /// Words of a person that left the trunk and follow on the new branch.
@@ -67,6 +70,7 @@ impl Record {
             call: request.call.clone(),
             move_id: None,
             rebased: Vec::new(),
+            uncovered: None,
         }
     }
 }
@@ -133,6 +137,7 @@ impl Plan {
             call,
             move_id: Some(self.move_id),
             rebased: Vec::new(),
+            uncovered: self.uncovered,
         };
         let copies = if self.rebases { self.prompts } else { Vec::new() };
         Outcome { copies, head_move: HeadMove { from, to: self.target, kind, at }, note, record }

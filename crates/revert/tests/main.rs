@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops where it is")]
 
 mod arguments;
+mod compaction;
 mod faults;
 mod laws;
 mod ledger;
@@ -10,6 +11,7 @@ mod marks;
 mod merge;
 mod notes;
 mod price;
+mod pruning;
 mod records;
 mod rendering;
 mod reverting;
