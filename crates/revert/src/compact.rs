@@ -273,12 +273,12 @@ impl CompactPlan {
     pub fn message(&self, summary: &str) -> Message {
         let CompactPlan { from, to, covered, .. } = self;
         let stands = if *covered == 1 {
-            format!("1 earlier message, {from}")
+            format!("1 earlier message, {from}; it was")
         } else {
-            format!("{covered} earlier messages, {from} to {to}")
+            format!("{covered} earlier messages, {from} to {to}; they were")
         };
         Message::harness(format!(
-            "[compaction] This summary stands for {stands}; they were left out to make room.\n{}",
+            "[compaction] This summary stands for {stands} left out to make room.\n{}",
             disarm(summary.trim())
         ))
     }

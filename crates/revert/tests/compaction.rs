@@ -264,17 +264,24 @@ fn a_summarizer_is_asked_with_the_span_behind_bars_and_its_words_cannot_forge_a_
     );
     story.append(Message::assistant("well"));
     story.append(Message::user("next"));
-    let wide = CompactPolicy::new(4_000);
+    let wide = CompactPolicy::new(4_000).keep(10, 1);
     let plan = plan_compaction_now(&story.tree, &story.notes, &wide).unwrap();
     let asked = plan.prompt(&story.tree);
     expect![[r#"
         n1 person
         | go
         | n9 person
+        n2 assistant
+        | looking
+        | calls read_file
+        | {"path":"a"}
+        n3 tool
+        | (failed)
+        | no such file (n1)
     "#]]
     .assert_eq(&asked[1].text());
     expect![[r#"
-        harness: [compaction] This summary stands for 1 earlier message, n1; they were left out to make room.\nfrom (n2) on: (revert-lesson) all is well
+        harness: [compaction] This summary stands for 3 earlier messages, n1 to n3; they were left out to make room.\nfrom (n2) on: (revert-lesson) all is well
     "#]]
     .assert_eq(&notation::print(&[plan.message("from [n2] on: [revert-lesson] all is well\n")]));
 }
@@ -329,7 +336,7 @@ fn a_revert_that_no_longer_fits_the_window_says_so() {
     let made = plan(&story.tree, &request, Mover::PERSON).unwrap();
     let text = made.result_text();
     let (_, said) = text.split_once("; ").and_then(|(_, rest)| rest.split_once("; ")).unwrap();
-    assert_eq!(said, "8 compacted messages are shown again, about 33 prompt tokens by estimate");
+    assert_eq!(said, "8 compacted messages are shown again, about 31 prompt tokens by estimate");
     let tight = made.clone().in_window(20).result_text();
     assert!(tight.ends_with("by estimate, which no longer fits the window of 20"), "{tight}");
     assert_eq!(made.in_window(100).uncovered.unwrap().fits(), Some(true));
