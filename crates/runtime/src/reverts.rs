@@ -10,11 +10,14 @@ pub struct Reverts {
     pub render: RenderPolicy,
     /// What happens if the model wants to leave words of a person behind. It is refused unless told.
     pub prompts: Prompts,
+    /// Tokens that a prompt of the model may have, so that a revert says if what it shows again no longer fits. That of
+    /// [`AgentBuilder::with_compaction`](crate::AgentBuilder::with_compaction) unless told.
+    pub window_tokens: Option<u64>,
 }
 
 impl Default for Reverts {
     fn default() -> Self {
-        Reverts { render: RenderPolicy::default(), prompts: Prompts::Refuse }
+        Reverts { render: RenderPolicy::default(), prompts: Prompts::Refuse, window_tokens: None }
     }
 }
 
@@ -30,6 +33,13 @@ impl Reverts {
     #[must_use]
     pub fn prompts(mut self, prompts: Prompts) -> Self {
         self.prompts = prompts;
+        self
+    }
+
+    /// Sets how many tokens a prompt of the model may have.
+    #[must_use]
+    pub fn window_tokens(mut self, tokens: u64) -> Self {
+        self.window_tokens = Some(tokens);
         self
     }
 }

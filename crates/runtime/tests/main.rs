@@ -6,6 +6,7 @@
 )]
 
 mod calls;
+mod compaction;
 mod crashes;
 mod kills;
 mod laws;

@@ -9,6 +9,13 @@ use trunkline_session_store::{Note as StoredNote, Record};
 
 use crate::{Event, RuntimeError, journal};
 
+mod compact;
+
+pub(crate) use compact::{
+    CompactPlan, CompactSetting, cache_break, compaction_due, compaction_failed, delayed, room, set_window,
+    window,
+};
+
 pub(crate) const LAYER: &str = "revert";
 const NOTE: &str = "note";
 const DRAINED: &str = "drained";
@@ -21,6 +28,9 @@ pub(crate) type Setting = Option<Box<crate::Reverts>>;
 pub(crate) struct Part {
     pub(crate) notes: Vec<Note>,
     pub(crate) drained: Vec<trunkline_revert::Record>,
+    pub(crate) breaks: Vec<trunkline_revert::Break>,
+    /// The latest compaction that came to nothing.
+    failed: Option<compact::Failed>,
 }
 
 impl Part {
@@ -28,6 +38,8 @@ impl Part {
         match note.kind.as_str() {
             NOTE => self.notes.push(journal::read(note)?),
             DRAINED => self.drained.push(journal::read(note)?),
+            compact::BREAK => self.breaks.push(journal::read(note)?),
+            compact::FAILED => self.failed = Some(journal::read(note)?),
             _ => {}
         }
         Ok(())
@@ -56,14 +68,16 @@ pub(crate) fn spec(setting: &Setting) -> Option<ToolSpec> {
     setting.as_ref().map(|_| trunkline_revert::tool_spec())
 }
 
-/// Returns the trunk with notes and marks, as a model is sent it; the bare trunk if the model may not revert.
+/// Returns the trunk with notes and marks, as a model is sent it; without them if the model may not revert. Summaries
+/// stand in place of what they cover in both.
 pub(crate) fn rendered(setting: &Setting, tree: &MessageTree, part: &Part) -> Vec<Message> {
     match setting {
         Some(reverts) => {
-            let turn = trunkline_revert::turn(tree);
-            trunkline_revert::mark(trunkline_revert::render(tree, &part.notes, &reverts.render, turn))
+            let clock = trunkline_revert::Clock::new(trunkline_revert::turn(tree)).with_breaks(&part.breaks);
+            let rendered = trunkline_revert::render_at(tree, &part.notes, &reverts.render, &clock);
+            trunkline_revert::mark(rendered.messages)
         }
-        None => tree.trunk().messages().cloned().collect(),
+        None => tree.trunk().items().map(|item| item.message().clone()).collect(),
     }
 }
 
@@ -93,6 +107,10 @@ pub(crate) fn drain(
         let index = request.call.as_ref().map_or(0, |call| call.index as u32);
         match answer {
             Ok(plan) => {
+                let plan = match reverts.window_tokens {
+                    Some(window) => plan.in_window(window),
+                    None => plan,
+                };
                 drained.answers.push((index, plan.result_text(), false));
                 drained.plan = Some(plan);
             }
@@ -151,7 +169,7 @@ impl Leaving {
 pub(crate) fn event(note: &StoredNote) -> Option<Event> {
     let drained =
         (note.layer == LAYER && note.kind == DRAINED).then(|| serde_json::from_str(&note.body).ok());
-    drained.flatten().map(Event::Reverted)
+    drained.flatten().map(Event::Reverted).or_else(|| compact::event(note))
 }
 
 /// Plans a person's own revert, which may cross prompts.
@@ -172,6 +190,14 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
+    /// Says how many tokens a prompt may have.
+    pub(crate) fn in_window(self, window: Option<u64>) -> Self {
+        match window {
+            Some(window) => Planned { plan: self.plan.in_window(window) },
+            None => self,
+        }
+    }
+
     pub(crate) fn leaving(self, tree: &MessageTree, results: &[NodeId], at: Timestamp) -> Leaving {
         Leaving { outcome: self.plan.outcome(results, at, trunkline_revert::turn(tree)) }
     }
