@@ -106,18 +106,31 @@ pub(crate) fn window(_: &crate::turn::Setup) -> Option<u64> {
 pub(crate) fn set_window(_: &mut Setting, _: Option<u64>) {}
 
 impl crate::Session {
-    #[expect(clippy::unused_async, clippy::unnecessary_wraps, clippy::unused_self, reason = "the layer that is there needs them")]
+    #[expect(
+        clippy::unused_async,
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "the layer that is there needs them"
+    )]
     pub(crate) async fn note_break(&mut self) -> Result<(), RuntimeError> {
         Ok(())
     }
 
     #[expect(clippy::unused_async, clippy::unused_self, reason = "the layer that is there needs them")]
-    pub(crate) async fn make_room(&mut self, fault: RuntimeError, _: &crate::Cancel) -> Result<u64, RuntimeError> {
+    pub(crate) async fn make_room(
+        &mut self,
+        fault: RuntimeError,
+        _: &crate::Cancel,
+    ) -> Result<u64, RuntimeError> {
         Err(fault)
     }
 
     #[expect(clippy::unused_async, clippy::unused_self, reason = "the layer that is there needs them")]
-    pub(crate) async fn compact_span(&mut self, plan: CompactPlan, _: &crate::Cancel) -> Result<u64, RuntimeError> {
+    pub(crate) async fn compact_span(
+        &mut self,
+        plan: CompactPlan,
+        _: &crate::Cancel,
+    ) -> Result<u64, RuntimeError> {
         match plan {}
     }
 }

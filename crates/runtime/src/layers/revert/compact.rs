@@ -48,9 +48,8 @@ pub(crate) fn compaction_due(
         return if tried { None } else { room(setting, tree, part) };
     }
     let plan = plan_compaction(tree, &part.notes, policy)?;
-    let grown = |failed: &Failed| {
-        plan.tokens.tokens >= failed.tokens.saturating_add(policy.least_tokens().max(1))
-    };
+    let grown =
+        |failed: &Failed| plan.tokens.tokens >= failed.tokens.saturating_add(policy.least_tokens().max(1));
     failed.is_none_or(grown).then_some(plan)
 }
 
