@@ -12,9 +12,9 @@ use trunkline_runtime::message_tree::{Author, Message, NodeId, Role, StopReason,
 use trunkline_runtime::providers::{ErrorKind, ProviderError, Request, Turn};
 use trunkline_runtime::revert::{BreakCause, CompactPolicy, Decay, PrunePolicy, RenderPolicy};
 use trunkline_runtime::{
-    Agent, AgentBuilder, Cancel, Compaction, CompactionSummary, Compactor, Event, Reverts, View,
+    AgentBuilder, Cancel, Compaction, CompactionSummary, Compactor, Event, Reverts, View,
 };
-use trunkline_session_store::SessionStore;
+use trunkline_session_store::{SessionId, SessionStore};
 
 use crate::story::{Story, World, replies, stop_line};
 
@@ -269,7 +269,8 @@ async fn without_a_summary_there_is_no_boundary_and_it_is_tried_again_after_grow
             "compacted by n18",
             "compacted by n27",
         ]
-    "#]].assert_debug_eq(&failed);
+    "#]]
+    .assert_debug_eq(&failed);
     // Each of them after a request that was made all the same.
     let requests = story.world.requests.lock().unwrap().len();
     assert_eq!(requests, 13);
@@ -331,30 +332,35 @@ async fn a_kill_before_the_summary_loses_nothing_and_the_next_process_asks_for_i
     assert_eq!(session.tree().covering().first(), Some(&NodeId::new(before as u32)));
 }
 
+/// Where a compactor finds the session that it works for.
+type Place = Arc<Mutex<Option<(Arc<dyn SessionStore>, SessionId)>>>;
+
+/// Asks for a move of the head while it writes.
+struct Moves {
+    place: Place,
+}
+
+#[async_trait]
+impl Compactor for Moves {
+    async fn summarize(&self, ask: Vec<Message>) -> Result<CompactionSummary, String> {
+        let (store, session) = self.place.lock().unwrap().clone().unwrap();
+        let log = store.load(&session).await.unwrap();
+        let expected_head = View::of(&log).unwrap().tree().head();
+        let act = MoveAct::Revert { to: NodeId::new(3), lesson: None };
+        let request = letters::Request::Move { act, expected_head };
+        letters::post(store.as_ref(), &session, &request, Timestamp(0)).await.unwrap();
+        Ok(CompactionSummary::new(format!("of {}", ask.len())))
+    }
+}
+
 #[tokio::test]
 async fn a_move_that_arrives_meanwhile_comes_first() {
     let world = world();
-    let asked = Arc::new(Mutex::new(None));
-    struct Posts {
-        place: Arc<Mutex<Option<(Arc<dyn SessionStore>, trunkline_session_store::SessionId, NodeId)>>>,
-    }
-    #[async_trait]
-    impl Compactor for Posts {
-        async fn summarize(&self, ask: Vec<Message>) -> Result<CompactionSummary, String> {
-            let (store, session, _) = self.place.lock().unwrap().clone().unwrap();
-            // The head is what the log says now.
-            let log = store.load(&session).await.unwrap();
-            let expected_head = View::of(&log).unwrap().tree().head();
-            let act = MoveAct::Revert { to: NodeId::new(3), lesson: None };
-            let request = letters::Request::Move { act, expected_head };
-            letters::post(store.as_ref(), &session, &request, Timestamp(0)).await.unwrap();
-            Ok(CompactionSummary::new(format!("of {}", ask.len())))
-        }
-    }
-    let posts = Posts { place: Arc::clone(&asked) };
-    let agent = world.agent(reads(7)).with_compaction(Compaction::new(policy()).by(Arc::new(posts)));
+    let place = Place::default();
+    let moves = Moves { place: Arc::clone(&place) };
+    let agent = world.agent(reads(7)).with_compaction(Compaction::new(policy()).by(Arc::new(moves)));
     let mut story = Story::begin(world, agent).await;
-    *asked.lock().unwrap() = Some((story.store(), story.id(), NodeId::ROOT));
+    *place.lock().unwrap() = Some((story.store(), story.id()));
     story.prompt("do it").await.unwrap();
     assert_eq!(story.session.tree().covering(), [], "{}", story.tree());
     assert_eq!(story.session.tree().moves().len(), 1);
@@ -450,7 +456,8 @@ async fn p39_p40_pruned_results_leave_the_request_and_the_break_is_recorded_befo
             "broken at 3 by Pruning",
             "broken at 11 by Pruning",
         ]
-    "#]].assert_debug_eq(&told.lock().unwrap());
+    "#]]
+    .assert_debug_eq(&told.lock().unwrap());
     let request = story.world.last_request();
     assert_eq!(
         request.matches("[pruned] 1520 bytes that read returned were left out here").count(),
@@ -486,7 +493,8 @@ async fn breaks_are_told_with_their_cause_and_stand_in_the_log() {
             "broken at 4 by HeadMove",
             "broken at 4 by Decay",
         ]
-    "#]].assert_debug_eq(&told.lock().unwrap());
+    "#]]
+    .assert_debug_eq(&told.lock().unwrap());
     let view = View::of(&story.store().load(&story.id()).await.unwrap()).unwrap();
     let causes: Vec<BreakCause> = view.cache_breaks().iter().map(|lost| lost.cause).collect();
     assert_eq!(causes, [BreakCause::HeadMove, BreakCause::Decay]);
@@ -534,5 +542,4 @@ async fn an_agent_without_reverts_records_no_breaks() {
     story.prompt("do it").await.unwrap();
     let view = View::of(&story.store().load(&story.id()).await.unwrap()).unwrap();
     assert_eq!(view.cache_breaks(), []);
-    let _: &Agent = &story.agent;
 }
