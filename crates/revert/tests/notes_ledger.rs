@@ -186,8 +186,10 @@ fn a_late_summary_stands_at_the_head_of_its_arrival_and_changes_nothing_before_i
     let notes = [outcome.note, late];
     let after = sent(&tree, &notes);
     assert_eq!(after[..before.len()], before);
-    expect!["[revert-lesson] a later summary of what was left (3 messages): two locks wait for each other"]
-    .assert_eq(&after[before.len()]);
+    assert_eq!(
+        after[before.len()],
+        "[revert-lesson] a later summary of what was left (3 messages): two locks wait for each other"
+    );
     assert_eq!(notes[1].kind, NoteKind::Lesson);
 
     // In force with its move, and while its anchor is on the trunk.
@@ -248,6 +250,30 @@ fn a_file_that_was_written_later_is_named_once() {
 }
 
 #[test]
+fn two_ledgers_are_one_bounded_ledger() {
+    let mut tree = notation::parse_tree(START).unwrap();
+    let first = Ledger::of(&tree, &tree.trunk().ids()[2..], effects);
+    let content = (0..40).map(|file| {
+        let arguments = format!("{{\"path\":\"{file}.rs\"}}");
+        Content::ToolCall(ToolCall { id: file.to_string(), name: "write".into(), arguments, signature: None })
+    });
+    let node = append(&mut tree, Message { content: content.collect(), ..Message::assistant("") });
+    let second = Ledger::of(&tree, &[node], effects);
+    let both = second.clone().including(&first);
+    assert_eq!((both.written.total(), both.written.newest.len()), (41, 32));
+    assert_eq!(both.last_error, first.last_error);
+    expect![[r#"
+        Told the user: “I change a.rs.”
+        Writes: 31.rs (outcome unknown); 32.rs (outcome unknown); 33.rs (outcome unknown); 34.rs (outcome unknown); 35.rs (outcome unknown); 36.rs (outcome unknown); 37.rs (outcome unknown); 38.rs (outcome unknown); 39.rs (outcome unknown); and 32 more
+        Commands: make (failed)"#]].assert_eq(&both.text(300));
+    // The order does not matter, and nothing is nothing.
+    assert_eq!(first.clone().including(&second), both);
+    assert_eq!(first.clone().including(&Ledger::default()), first);
+    let twice = first.clone().including(&first);
+    assert_eq!((twice.ran.newest[0].calls, twice.ran.newest[0].failed), (2, 2));
+}
+
+#[test]
 fn the_price_of_an_outcome_counts_the_results_that_leave_with_it() {
     let tree = notation::parse_tree(START).unwrap();
     let result = Message::tool_result("c9", "x".repeat(400), false);
@@ -256,8 +282,10 @@ fn the_price_of_an_outcome_counts_the_results_that_leave_with_it() {
     let (without, with) = (without.record.price.unwrap(), with.record.price.unwrap());
     assert_eq!(with.leaving, without.leaving + 100);
     assert_eq!((with.kept, with.recached, with.cached), (without.kept, without.recached, 0));
-    expect!["~123 prompt tokens leave, ~5 stay (none of them cached), ~60 are read anew; pays from the first turn"]
-    .assert_eq(&with.text());
+    assert_eq!(
+        with.text(),
+        "~123 prompt tokens leave, ~5 stay (none of them cached), ~60 are read anew; pays from the first turn"
+    );
 }
 
 /// Text with everything that a note must not be taken for.

@@ -27,7 +27,8 @@ const MOST_ASKED: u32 = 2;
 
 /// Says in a sentence or two what a branch came to.
 ///
-/// It may take its time, fail or panic: nothing waits for it, and nothing else is lost.
+/// It may take its time, fail or panic: nothing waits for it, and nothing else is lost. Like any future it must not block its
+/// thread.
 #[async_trait]
 pub trait Summarizer: Send + Sync {
     /// Returns the summary, on one line; it is shortened to 600 characters.

@@ -2,7 +2,7 @@
 //!
 //! Tools say what a call does; whether it ran, and whether a staged edit was written, the log knows better.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use trunkline_message_tree::{Draft, Entry, Message, NodeId, ToolCall};
 use trunkline_revert::{EffectClass, Effects, Ledger, OUTLINE_TOOL_NAME};
@@ -13,6 +13,8 @@ use crate::turn::Setup;
 use crate::{Access, CallPlace, contained};
 
 /// Returns what was done in the nodes that leave after `target`, oldest first; the newest may be only in the draft.
+///
+/// Branches that were left from these nodes belong to it: their notes go with the nodes, and what was done there stands.
 pub(crate) fn of(state: &State, setup: &Setup, draft: &Draft<'_>, target: NodeId, left: &[NodeId]) -> Ledger {
     let messages = messages(state, draft, left);
     let by_node: HashMap<NodeId, &Message> = messages.iter().copied().collect();
@@ -37,6 +39,13 @@ pub(crate) fn of(state: &State, setup: &Setup, draft: &Draft<'_>, target: NodeId
         }
     };
     let mut ledger = Ledger::of_messages(messages.iter().copied(), effects);
+    let leaves: HashSet<NodeId> = left.iter().copied().collect();
+    let notes = state.revert.notes.iter().filter(|note| leaves.contains(&note.anchor));
+    for earlier in notes.filter(|note| note.is_in_force(&state.tree)) {
+        if let Some(earlier) = &earlier.ledger {
+            ledger = ledger.including(earlier);
+        }
+    }
     for written in written {
         let class = if written.reversible { EffectClass::Reversible } else { EffectClass::Unknown };
         ledger = match written.known {
