@@ -9,6 +9,8 @@ mod readme;
 mod recordings;
 mod refusals;
 mod services;
+mod tree_laws;
+mod tree_world;
 mod validators;
 mod walk;
 

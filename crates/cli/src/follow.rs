@@ -166,6 +166,10 @@ fn shown_move(moved: &HeadMove) -> String {
     let how = match moved.kind {
         MoveKind::ModelRevert => "the model went back",
         MoveKind::PersonRevert => "a person went back",
+        MoveKind::Fork => "a person went elsewhere",
+        MoveKind::Merge => {
+            return format!("{}\n", paint(MAGENTA, &format!("⤺ branches are merged after {}", moved.to)));
+        }
         MoveKind::Undo { .. } => "undone",
         MoveKind::Redo { .. } => "done again",
         _ => "moved",

@@ -1,5 +1,6 @@
 //! The tests of trunkline-message-tree: one binary.
 
+mod faults;
 mod ids;
 mod json;
 mod laws;

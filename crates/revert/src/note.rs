@@ -136,7 +136,7 @@ impl Note {
     /// Give the move before it is recorded, as [`MessageTree::plan_undo`] returned it. A redo needs no note: the one
     /// that the revert left is in force again.
     pub fn undone(tree: &MessageTree, undo: &HeadMove, turn: u32) -> Option<Note> {
-        let MoveKind::Undo { .. } = undo.kind else { return None };
+        let MoveKind::Undo { of } = undo.kind else { return None };
         let mut shared = undo.to;
         while !tree.is_on_trunk(shared) {
             shared = tree.node(shared).ok()?.parent()?;
@@ -145,7 +145,7 @@ impl Note {
         let abandoned = tree.trunk().ids().get(first_left..).unwrap_or_default();
         Some(Note {
             kind: NoteKind::Undone,
-            summary: None,
+            summary: undone_words(tree, of).map(str::to_owned),
             by: SummaryBy::Mover,
             anchor: undo.to,
             made_by: next_move(tree),
@@ -204,18 +204,12 @@ impl Note {
 
     /// Returns whether the note says something true of the trunk as it is.
     ///
-    /// Its anchor is on the trunk, nothing that its move took off is, and the move was not taken back.
+    /// Its anchor is on the trunk, nothing that its move took off is, and the move was not taken back. Costs the same
+    /// however many moves there were.
     pub fn is_in_force(&self, tree: &MessageTree) -> bool {
-        let stands = match tree.moves().get(self.made_by.index()).map(|made| made.kind) {
-            None => false,
-            // An undo is taken back by a redo, which can happen to it once.
-            Some(MoveKind::Undo { .. }) => {
-                let redo = MoveKind::Redo { of: self.made_by };
-                !tree.moves().iter().any(|later| later.kind == redo)
-            }
-            Some(_) => tree.is_in_force(self.made_by),
-        };
-        stands && tree.is_on_trunk(self.anchor) && !self.abandoned.iter().any(|node| tree.is_on_trunk(*node))
+        // What was left is one line, oldest first: if its first node is off the trunk, all are.
+        let is_back = self.abandoned.first().is_some_and(|first| tree.is_on_trunk(*first));
+        tree.is_in_force(self.made_by) && tree.is_on_trunk(self.anchor) && !is_back
     }
 
     /// Returns the note as the model reads it: a line, the ledger if there is one, and a line that points forward. Never
@@ -265,4 +259,20 @@ impl Note {
 /// Folds text to one line that holds neither mark nor note.
 fn harmless(text: &str) -> String {
     disarm(&one_line(text, usize::MAX)).into_owned()
+}
+
+/// Says what was undone if that is no step back.
+fn undone_words(tree: &MessageTree, mut of: MoveId) -> Option<&'static str> {
+    while let Some(MoveKind::Redo { of: undo } | MoveKind::Undo { of: undo }) =
+        tree.moves().get(of.index()).map(|made| made.kind)
+    {
+        of = undo;
+    }
+    match tree.moves().get(of.index())?.kind {
+        MoveKind::Merge => Some("the merge that was made here was undone: what it brought is gone"),
+        MoveKind::Fork | MoveKind::Import => {
+            Some("an earlier move to another place was undone: the messages above stand again")
+        }
+        _ => None,
+    }
 }

@@ -77,7 +77,17 @@ impl Session {
                         return Ok(Stop::Limit(limit));
                     }
                     spent.turns += 1;
-                    spent.tokens = spent.tokens.saturating_add(self.ask(spent.turns, cancel).await?);
+                    let tokens = match self.ask(spent.turns, cancel).await {
+                        Err(fault) => self.make_room(fault, cancel).await?,
+                        asked => asked?,
+                    };
+                    spent.tokens = spent.tokens.saturating_add(tokens);
+                }
+                Step::Compact(plan) => {
+                    if let Some(limit) = self.limit(&spent) {
+                        return Ok(Stop::Limit(limit));
+                    }
+                    spent.tokens = spent.tokens.saturating_add(self.compact_span(plan, cancel).await?);
                 }
                 Step::Conclude => return self.conclude().await,
                 Step::Rest => return Ok(self.rest(cancel)),
@@ -135,6 +145,7 @@ impl Session {
 
     /// Asks the model and records its reply, whole or as far as it came. Returns the tokens that it cost.
     async fn ask(&mut self, turn: u32, cancel: &Cancel) -> Result<u64, RuntimeError> {
+        self.note_break().await?;
         let provider = self.settings().provider.clone();
         let mut prompt = prompt::build(&self.state, self.settings(), provider.as_ref());
         prompt::share(&mut prompt.request.messages, &self.sent);
@@ -211,13 +222,13 @@ impl Session {
         let at = self.settings().now();
         let Some(turn) = self.state.open_turn() else { return Ok(()) };
         let setup = &self.settings().setup;
-        let drained = turn::drain(&self.state, &setup.revert, &turn).priced(&self.state, setup);
+        let mut drained = turn::drain(&self.state, &setup.revert, &turn).priced(&self.state, setup);
         let mut draft = self.state.tree.draft();
         let results = self.append_results(&mut draft, &drained.answers, at)?;
         let (mut notes, leaving) = drained.finish(&self.state.tree, &results, at);
-        let leaving = leaving.map(|leaving| leaving.told(&self.state, setup, &draft));
-        if let Some(leaving) = &leaving {
-            draft.move_head(leaving.head_move())?;
+        let mut leaving = leaving.map(|leaving| leaving.told((&self.state, &self.state.tree), setup, &draft));
+        if let Some(leaving) = &mut leaving {
+            leaving.move_head(&self.state.tree, &mut draft, at)?;
             self.say_after_assistant(&mut draft, at)?;
             notes.extend(leaving.records(at));
             let name = leaving.move_name();
@@ -225,6 +236,7 @@ impl Session {
         }
         let mut records: Vec<Record> = entries(draft);
         records.extend(notes);
+        self.watch_turn(&turn, &drained, leaving.as_ref(), &mut records, at)?;
         self.commit(records, None).await
     }
 
@@ -281,7 +293,9 @@ impl Session {
         draft: &mut Draft<'_>,
         at: Timestamp,
     ) -> Result<(), RuntimeError> {
-        let head = self.state.tree.node(draft.head())?.message();
+        // What the draft itself has added is never words of the model.
+        let Ok(head) = self.state.tree.node(draft.head()) else { return Ok(()) };
+        let head = head.message();
         if head.role == Role::Assistant && head.calls().next().is_none() && self.state.decision.is_open() {
             draft.append(Message::harness(GO_ON_FROM_HERE), at)?;
         }

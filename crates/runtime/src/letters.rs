@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Draft, HeadMove, NodeId, Timestamp};
+use trunkline_message_tree::{Draft, HeadMove, Naming, NodeId, Timestamp, ToolResult};
 use trunkline_session_store::{
     Activity, Holder, InboxId, Letter, Record, SessionId, SessionStore, StoreError, consumed,
 };
@@ -14,7 +14,7 @@ use trunkline_session_store::{
 use crate::journal::{self, LetterRefused};
 use crate::layers::{resolve, revert};
 use crate::session::entries;
-use crate::{Cancel, Event, RuntimeError, Session};
+use crate::{CallPlace, Cancel, Event, RuntimeError, Session};
 
 /// How long to wait after an inbox could not be read.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
@@ -22,6 +22,10 @@ const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
 pub(crate) const PROMPT: &str = "prompt";
 const CANCEL: &str = "cancel";
 const MOVE: &str = "move";
+const NAME: &str = "name";
+pub(crate) const LATE: &str = "late_result";
+#[cfg(feature = "revert")]
+const STEP_BACK: &str = "step_back";
 #[cfg(feature = "resolve-queue")]
 pub(crate) const VERDICT: &str = "verdict";
 #[cfg(feature = "resolve-queue")]
@@ -59,6 +63,44 @@ pub enum Request {
         /// Where the sender saw the head; if it has moved since, nothing is done.
         expected_head: NodeId,
     },
+    /// Give a name to a node or a branch, or take it away. Where the head is does not matter for it.
+    Name {
+        /// Which name, and to what.
+        naming: Naming,
+    },
+    /// What a call gave that ended outside of the loop; see [`Session::late_result`].
+    LateResult {
+        /// The place of the call.
+        call: CallPlace,
+        /// What it gave.
+        result: ToolResult,
+    },
+    /// Answer a step back that is proposed.
+    #[cfg(feature = "revert")]
+    StepBack {
+        /// Which.
+        proposal: trunkline_revert::ProposalId,
+        /// What.
+        answer: StepAnswer,
+        /// Where the sender saw the head. It may have grown since, as it does while a run goes on; if it went elsewhere,
+        /// nothing is done.
+        expected_head: NodeId,
+    },
+}
+
+/// What becomes of a step back that is proposed.
+#[cfg(feature = "revert")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StepAnswer {
+    /// It is carried out.
+    Accept,
+    /// It is not.
+    Decline {
+        /// Why.
+        reason: Option<String>,
+    },
 }
 
 /// How the head is to be moved.
@@ -72,6 +114,16 @@ pub enum MoveAct {
         to: NodeId,
         /// What the model is told about the branch that is left.
         lesson: Option<String>,
+    },
+    /// To any node, with nothing to say about what is left.
+    Go {
+        /// The node; the head is put at the end of the calls that it belongs to.
+        to: NodeId,
+    },
+    /// Nowhere: what came of branches is brought here.
+    Merge {
+        /// The ends of the branches.
+        tips: Vec<NodeId>,
     },
     /// Take back the latest move.
     Undo,
@@ -87,6 +139,20 @@ struct PromptBody {
 #[derive(Serialize, Deserialize)]
 struct MoveBody {
     act: MoveAct,
+    expected_head: NodeId,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct LateBody {
+    pub(crate) call: CallPlace,
+    pub(crate) result: ToolResult,
+}
+
+#[cfg(feature = "revert")]
+#[derive(Serialize, Deserialize)]
+struct StepBody {
+    proposal: trunkline_revert::ProposalId,
+    answer: StepAnswer,
     expected_head: NodeId,
 }
 
@@ -124,6 +190,17 @@ pub async fn post(
         Request::Move { act, expected_head } => {
             let body = MoveBody { act: act.clone(), expected_head: *expected_head };
             (MOVE, json(serde_json::to_string(&body)))
+        }
+        Request::Name { naming } => (NAME, json(serde_json::to_string(naming))),
+        Request::LateResult { call, result } => {
+            let body = LateBody { call: call.clone(), result: result.clone() };
+            (LATE, json(serde_json::to_string(&body)))
+        }
+        #[cfg(feature = "revert")]
+        Request::StepBack { proposal, answer, expected_head } => {
+            let (proposal, expected_head) = (*proposal, *expected_head);
+            let body = StepBody { proposal, answer: answer.clone(), expected_head };
+            (STEP_BACK, json(serde_json::to_string(&body)))
         }
     };
     Ok(store.post(session, kind, &body, at).await?)
@@ -308,8 +385,34 @@ impl Session {
                     MoveAct::Revert { to, lesson } => {
                         self.revert_for(to, lesson.as_deref(), Some(letter.id)).await
                     }
+                    MoveAct::Go { to } => self.go_for(to, Some(letter.id)).await.map(drop),
+                    MoveAct::Merge { tips } => self.merge_for(&tips, Some(letter.id)).await.map(drop),
                     MoveAct::Undo => self.undo_for(Some(letter.id)).await,
                     MoveAct::Redo => self.redo_for(Some(letter.id)).await,
+                }
+            }
+            NAME => self.name_for(body(letter)?, Some(letter.id)).await,
+            LATE => {
+                let LateBody { call, result } = body(letter)?;
+                match self.takes_late(&call) {
+                    true => self.take_late(&call, result, Some(letter.id)).await.map(drop),
+                    // As a prompt does, it stays until the open calls have their results.
+                    false => Ok(()),
+                }
+            }
+            #[cfg(feature = "revert")]
+            STEP_BACK => {
+                let StepBody { proposal, answer, expected_head } = body(letter)?;
+                if !self.state.tree.is_on_trunk(expected_head) {
+                    let reason =
+                        format!("{expected_head}, where this was asked for, is not on the trunk any more");
+                    return Err(RuntimeError::Refused { reason });
+                }
+                match answer {
+                    StepAnswer::Accept => self.accept_step(proposal, Some(letter.id)).await,
+                    StepAnswer::Decline { reason } => {
+                        self.decline_step(proposal, reason.as_deref(), Some(letter.id)).await
+                    }
                 }
             }
             #[cfg(feature = "resolve-queue")]
@@ -352,10 +455,11 @@ impl Session {
     ) -> Result<(), RuntimeError> {
         let at = self.settings().now();
         let planned = revert::plan_by_person(&self.state.tree, to, lesson)?;
+        let planned = planned.in_window(revert::window(&self.settings().setup));
         let mut draft = self.state.tree.draft();
         let results = self.close_turn(&mut draft, "not run: a person left this branch first", at)?;
         let leaving = planned.leaving(&self.state.tree, &results, at);
-        let leaving = leaving.told(&self.state, &self.settings().setup, &draft);
+        let leaving = leaving.told((&self.state, &self.state.tree), &self.settings().setup, &draft);
         let notes = leaving.records(at);
         let moving = (leaving.head_move(), leaving.move_name());
         let records = self.moving(draft, notes, moving, &results, at)?;
@@ -380,7 +484,7 @@ impl Session {
         self.go_elsewhere(redo, "a redo", letter).await
     }
 
-    async fn go_elsewhere(
+    pub(crate) async fn go_elsewhere(
         &mut self,
         head_move: HeadMove,
         name: &str,
@@ -398,7 +502,7 @@ impl Session {
 
     /// Returns the records of a person's move with everything that it carries: the end of an open turn, proposals that
     /// leave or come back, the end of a run whose prompt is left.
-    fn moving(
+    pub(crate) fn moving(
         &self,
         mut draft: Draft<'_>,
         notes: Vec<Record>,
@@ -414,7 +518,7 @@ impl Session {
         let mut back: Vec<NodeId> = line.take_while(|id| !tree.is_on_trunk(*id)).collect();
         back.reverse();
         draft.move_head(head_move)?;
-        let abandoned = self.abandoning(&left, at)?;
+        let abandoned = self.abandoning(&left, &back, at)?;
         if abandoned.is_empty() {
             self.say_after_assistant(&mut draft, at)?;
         }
@@ -427,10 +531,15 @@ impl Session {
     }
 
     #[cfg(feature = "decision-objects")]
-    fn abandoning(&self, left: &[NodeId], at: Timestamp) -> Result<Vec<Record>, RuntimeError> {
+    fn abandoning(
+        &self,
+        left: &[NodeId],
+        back: &[NodeId],
+        at: Timestamp,
+    ) -> Result<Vec<Record>, RuntimeError> {
         use crate::layers::decision;
         match &self.state.decision.run {
-            Some(run) if left.contains(&run.prompt) => decision::abandon(
+            Some(run) if run.is_left(left, back) => decision::abandon(
                 run,
                 "a person left the prompt that it started from",
                 crate::agent::new_id(),
@@ -443,7 +552,7 @@ impl Session {
 
     #[cfg(not(feature = "decision-objects"))]
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
-    fn abandoning(&self, _: &[NodeId], _: Timestamp) -> Result<Vec<Record>, RuntimeError> {
+    fn abandoning(&self, _: &[NodeId], _: &[NodeId], _: Timestamp) -> Result<Vec<Record>, RuntimeError> {
         Ok(Vec::new())
     }
 }

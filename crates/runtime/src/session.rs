@@ -109,7 +109,8 @@ impl Session {
         // Before the log is read: whoever was the writer can add nothing to it now.
         let lease = store.claim(id, claim).await?;
         let log = store.load(id).await?;
-        let state = State::replay(&log)?;
+        let mut state = State::replay(&log)?;
+        state.revert.watch(&agent.settings.setup.revert);
         #[cfg(not(feature = "resolve-queue"))]
         state.resolve.check_settled()?;
         #[cfg(not(feature = "decision-objects"))]

@@ -74,13 +74,17 @@ fn turns() -> Vec<Turn> {
 
 /// Plays with these reads; returns the story and the misses that observers were told of.
 async fn story(reverts: Reverts, reads: &[u64]) -> (Story, Arc<Mutex<Vec<String>>>) {
+    story_of(turns(), reverts, reads).await
+}
+
+async fn story_of(turns: Vec<Turn>, reverts: Reverts, reads: &[u64]) -> (Story, Arc<Mutex<Vec<String>>>) {
     let world = World::default();
     world.files.lock().unwrap().insert("a".to_owned(), "x".repeat(4_000));
     let reads = Arc::new(Mutex::new(reads.iter().rev().copied().collect()));
     let told = Arc::new(Mutex::new(Vec::new()));
     let observed = Arc::clone(&told);
     let agent = world
-        .agent_behind(replies(turns()), |inner| Box::new(Caching { inner, reads }))
+        .agent_behind(replies(turns), |inner| Box::new(Caching { inner, reads }))
         .with_reverts(reverts)
         .on_event(move |event| {
             if let Event::CacheMissed { head_move, miss } = event {
@@ -122,6 +126,22 @@ async fn the_record_of_a_revert_has_a_price_and_the_result_only_where_rates_are_
     expect![[r#"n7 result c3: revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there; ~1,076 prompt tokens leave, 2,732 stay (2,732 of them cached), ~31 are read anew; pays from the first turn"#]].assert_eq(&result_line(&rated));
     // What leaves with the results of the turn is in the record only.
     expect![[r#"~1,137 prompt tokens leave, 2,732 stay (2,732 of them cached), ~31 are read anew; pays from the first turn"#]].assert_eq(&records(&rated).await[0].price.as_ref().unwrap().text());
+}
+
+#[tokio::test]
+async fn a_price_stands_in_the_result_of_the_revert_and_in_no_other() {
+    let arguments = json!({ "category": "failure", "step": "n3", "summary": "no" });
+    let mut turns = turns();
+    turns[2] = Turn::new()
+        .call("c3", "list_revert_targets", &json!({}))
+        .call("c4", "revert_to_state", &arguments)
+        .call("c5", "revert_to_state", &arguments);
+    let (mut story, _) = story_of(turns, Reverts::default().rates(rates()), &[0, 1_000, 2_000]).await;
+    story.prompt("do it").await.unwrap();
+    let tree = story.tree();
+    let priced: Vec<&str> = tree.lines().filter(|line| line.contains("prompt tokens leave")).collect();
+    assert_eq!(priced.len(), 1, "{tree}");
+    assert!(priced[0].starts_with("n8 result c4: revert applied"), "{tree}");
 }
 
 #[tokio::test]

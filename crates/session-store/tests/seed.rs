@@ -92,7 +92,7 @@ async fn s26_signatures_pictures_and_broken_arguments_come_back_as_they_went_in(
 }
 
 /// Copies a store as a loss of power leaves it: the write-ahead log ends after `kept` bytes, and `torn` follow.
-async fn after_power_loss(path: &Path, kept: u64, torn: &[u8]) -> String {
+pub(crate) async fn after_power_loss(path: &Path, kept: u64, torn: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("sessions.db");
     fs::copy(path, &copy).unwrap();

@@ -44,6 +44,14 @@ pub(super) fn filed(id: u32, parent: u32, text: &str) -> Record {
     said(id, parent, true, 10, Message::user(text))
 }
 
+/// A message that merges branches, or stands for a span, as the link says.
+pub(super) fn linked(id: u32, parent: u32, link: Link, text: &str) -> Record {
+    let (id, parent) = (NodeId::new(id), Some(NodeId::new(parent)));
+    let mut message = Message::user(text);
+    message.node = Some(id);
+    Record::Entry(Entry::Node { id, parent, at: Timestamp(12), link, message })
+}
+
 /// A message at a node.
 pub(super) fn said(id: u32, parent: u32, filed: bool, at: u64, mut message: Message) -> Record {
     let (id, parent) = (NodeId::new(id), Some(NodeId::new(parent)));

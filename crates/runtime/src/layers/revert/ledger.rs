@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use trunkline_message_tree::{Draft, Entry, Message, NodeId, ToolCall};
+use trunkline_message_tree::{Draft, Entry, Message, MessageTree, NodeId, ToolCall};
 use trunkline_revert::{EffectClass, Effects, Ledger, OUTLINE_TOOL_NAME};
 
 use crate::layers::resolve;
@@ -15,15 +15,22 @@ use crate::{Access, CallPlace, contained};
 /// Returns what was done in the nodes that leave after `target`, oldest first; the newest may be only in the draft.
 ///
 /// Branches that were left from these nodes belong to it: their notes go with the nodes, and what was done there stands.
-pub(crate) fn of(state: &State, setup: &Setup, draft: &Draft<'_>, target: NodeId, left: &[NodeId]) -> Ledger {
-    let messages = messages(state, draft, left);
+/// The tree is that of the state, perhaps with the results of the turn already.
+pub(crate) fn of(
+    (state, tree): (&State, &MessageTree),
+    setup: &Setup,
+    draft: &Draft<'_>,
+    target: NodeId,
+    left: &[NodeId],
+) -> Ledger {
+    let messages = messages(tree, draft, left);
     let by_node: HashMap<NodeId, &Message> = messages.iter().copied().collect();
     let open = state.open_turn().map(|turn| turn.node);
     // A proposal may be staged by a call that stays, and written by a decision that leaves.
-    let since = state.tree.node(target).map(|node| node.at()).unwrap_or_default();
+    let since = tree.node(target).map(|node| node.at()).unwrap_or_default();
     let mut written = resolve::written_since(&state.resolve, since);
     // What was staged on branches that were left before is told by their notes.
-    written.retain(|written| state.tree.is_on_trunk(written.staged_by));
+    written.retain(|written| tree.is_on_trunk(written.staged_by));
     let effects = |node: NodeId, call: &ToolCall| {
         let place = place(node, by_node.get(&node)?, call)?;
         match state.call(&place) {
@@ -41,7 +48,7 @@ pub(crate) fn of(state: &State, setup: &Setup, draft: &Draft<'_>, target: NodeId
     let mut ledger = Ledger::of_messages(messages.iter().copied(), effects);
     let leaves: HashSet<NodeId> = left.iter().copied().collect();
     let notes = state.revert.notes.iter().filter(|note| leaves.contains(&note.anchor));
-    for earlier in notes.filter(|note| note.is_in_force(&state.tree)) {
+    for earlier in notes.filter(|note| note.is_in_force(tree)) {
         if let Some(earlier) = &earlier.ledger {
             ledger = ledger.including(earlier);
         }
@@ -57,10 +64,10 @@ pub(crate) fn of(state: &State, setup: &Setup, draft: &Draft<'_>, target: NodeId
 }
 
 /// Returns the messages of nodes, also of those that are only in the draft.
-fn messages<'a>(state: &'a State, draft: &'a Draft<'_>, nodes: &[NodeId]) -> Vec<(NodeId, &'a Message)> {
+fn messages<'a>(tree: &'a MessageTree, draft: &'a Draft<'_>, nodes: &[NodeId]) -> Vec<(NodeId, &'a Message)> {
     let drafted = drafted(draft);
     let found = |id: &NodeId| {
-        let node = state.tree.node(*id).ok().map(|node| node.message());
+        let node = tree.node(*id).ok().map(|node| node.message());
         node.or_else(|| drafted.get(id).copied()).map(|message| (*id, message))
     };
     nodes.iter().filter_map(found).collect()
