@@ -115,13 +115,13 @@ async fn the_record_of_a_revert_has_a_price_and_the_result_only_where_rates_are_
     let (mut plain, _) = story(Reverts::default(), &[]).await;
     plain.prompt("do it").await.unwrap();
     expect!["n7 result c3: revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there"].assert_eq(&result_line(&plain));
-    expect!["~1,109 prompt tokens leave, 2,732 stay (none of them cached), ~2,763 are read anew; pays from the first turn"].assert_eq(&records(&plain).await[0].price.as_ref().unwrap().text());
+    expect!["~1,109 prompt tokens leave, 2,801 stay (none of them cached), ~2,832 are read anew; pays from the first turn"].assert_eq(&records(&plain).await[0].price.as_ref().unwrap().text());
 
     let (mut rated, _) = story(Reverts::default().rates(rates()), &[0, 1_000, 2_000]).await;
     rated.prompt("do it").await.unwrap();
-    expect!["n7 result c3: revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there; ~1,076 prompt tokens leave, 2,732 stay (2,732 of them cached), ~31 are read anew; pays from the first turn"].assert_eq(&result_line(&rated));
+    expect!["n7 result c3: revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there; ~1,076 prompt tokens leave, 2,801 stay (2,801 of them cached), ~31 are read anew; pays from the first turn"].assert_eq(&result_line(&rated));
     // What leaves with the results of the turn is in the record only.
-    expect!["~1,137 prompt tokens leave, 2,732 stay (2,732 of them cached), ~31 are read anew; pays from the first turn"].assert_eq(&records(&rated).await[0].price.as_ref().unwrap().text());
+    expect!["~1,137 prompt tokens leave, 2,801 stay (2,801 of them cached), ~31 are read anew; pays from the first turn"].assert_eq(&records(&rated).await[0].price.as_ref().unwrap().text());
 }
 
 #[tokio::test]
@@ -129,9 +129,9 @@ async fn a_miss_is_recorded_and_told_once_for_the_first_request_after_the_revert
     let (mut story, told) = story(Reverts::default().rates(rates()), &[0, 1_000, 2_000, 3, 0]).await;
     story.prompt("do it").await.unwrap();
     story.prompt("and now?").await.unwrap();
-    expect![[r#"{"move":0,"node":"n8","expected":2732,"read":3,"lost":2729}"#]]
+    expect![[r#"{"move":0,"node":"n8","expected":2801,"read":3,"lost":2798}"#]]
         .assert_eq(&misses(&story).await.join("\n"));
-    expect!["m0 cache miss: 2,732 prompt tokens expected from the cache, 3 read, 2,729 lost"]
+    expect!["m0 cache miss: 2,801 prompt tokens expected from the cache, 3 read, 2,798 lost"]
         .assert_eq(&told.lock().unwrap().join("\n"));
 }
 

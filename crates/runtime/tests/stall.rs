@@ -167,7 +167,7 @@ async fn a_policy_takes_the_step_in_the_batch_that_notices() {
         + stop tool_use
         result c_2: [n5]
         ++ text: text of a
-        harness: [revert-lesson] no progress: 5 turns in a row did the same with the same outcome (read); go on in another way — left 8 messages (read)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way.
+        harness: [revert-lesson] no progress: 5 turns in a row did the same with the same outcome (read); go on in another way — left 8 messages (read)\nReads: a\nThis step back is complete; go on from here by another way.
     "#]]
     .assert_eq(&story.world.last_request());
 }
@@ -251,6 +251,20 @@ async fn outlines_are_answered_by_the_harness_and_are_of_the_tree_before() {
     let author = story.session.tree().node(NodeId::new(7)).unwrap().message().author;
     assert_eq!(author, Author::Harness, "no tool ran");
     assert!(story.session.notes()[0].tools == ["read"], "what was listed is no work");
+}
+
+#[tokio::test]
+async fn an_outline_stays_one_where_the_revert_beside_it_states_its_price() {
+    let both = Turn::new().call("o", "list_revert_targets", &json!({})).call(
+        "r",
+        "revert_to_state",
+        &json!({ "category": "failure", "step": "n3", "summary": "no" }),
+    );
+    let rates = trunkline_runtime::revert::Rates::uncached();
+    let reverts = Reverts::default().rates(rates);
+    let mut story = story(reverts, vec![read("a"), read("b"), both, Turn::say("done")]).await;
+    story.prompt("do it").await.unwrap();
+    assert!(story.tree().contains("n7 result o: nodes that you can go back to"), "{}", story.tree());
 }
 
 #[tokio::test]

@@ -190,8 +190,8 @@ impl Drained {
         let outcome = plan.clone().outcome(&[], Timestamp(0), 0).with_ledger(ledger);
         plan.price = outcome.with_price(&state.tree, [], rates).record.price;
         let text = plan.result_text();
-        // One request of a turn at most is granted.
-        let granted = self.answers.iter_mut().filter(|(.., is_error)| !is_error);
+        let call = plan.request.call.as_ref().map(|call| call.index as u32);
+        let granted = self.answers.iter_mut().filter(|(index, ..)| Some(*index) == call);
         granted.for_each(|(_, answer, _)| answer.clone_from(&text));
         self
     }
