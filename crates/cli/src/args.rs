@@ -168,6 +168,8 @@ pub(crate) enum SessionCommand {
     /// Make the move again that `undo` took back
     #[command(after_help = ABOUT_FILES, hide = true)]
     Redo(Sent),
+    /// Let a summary take the place of older messages; they stay in the tree
+    Compact(Compact),
     /// Stop the turn of a session that another process runs
     Cancel(Sent),
     /// Put tags on a session, or take them off; `title` gives it another title
@@ -257,6 +259,20 @@ pub(crate) struct Resume {
     pub(crate) terms: Terms,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Compact {
+    /// Id, the beginning of one, or `last` [default: last]
+    pub(crate) session: Option<String>,
+    /// Only say what would be summed up
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// How many tokens a prompt of the model may have; a quarter of it at most stays as it is [default: as now]
+    #[arg(long, value_name = "N")]
+    pub(crate) window: Option<u64>,
+    #[command(flatten)]
+    pub(crate) model: Model,
+}
+
 /// Which model to use.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Model")]
@@ -313,6 +329,9 @@ pub(crate) struct Terms {
     /// Don't let the model go back to an earlier state
     #[arg(long)]
     pub(crate) no_revert: bool,
+    /// How many tokens a prompt of the model may have: older messages are summed up before it is full
+    #[arg(long, value_name = "N")]
+    pub(crate) window: Option<u64>,
     /// Stop after N requests to the model [default: 50]
     #[arg(long, value_name = "N")]
     pub(crate) max_turns: Option<u32>,

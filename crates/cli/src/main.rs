@@ -7,6 +7,7 @@ mod args;
 mod asked;
 mod audit;
 mod cassette;
+mod compact;
 mod counter;
 mod demo;
 mod doctor;
@@ -115,6 +116,7 @@ async fn carry_out(command: &SessionCommand, place: &Place) -> Result<Exit, Faul
         SessionCommand::Reflog(args) => reflog::run(args, place).await,
         SessionCommand::Undo(args) => moves::undo(args, place).await,
         SessionCommand::Redo(args) => moves::redo(args, place).await,
+        SessionCommand::Compact(args) => compact::run(args, place).await,
         SessionCommand::Cancel(args) => letters::cancel(args, place).await,
         SessionCommand::Title(args) => labels::title(args, place).await,
         SessionCommand::Tag(args) => labels::tag(args, place).await,

@@ -142,6 +142,15 @@ impl Progress {
             Event::StepBack(revert::ProposalEvent::Made(open)) => {
                 self.line(&paint(YELLOW, &proposed::shown(open)))
             }
+            Event::Compacted(made) => {
+                let (from, to) = (made.plan.from, made.plan.to);
+                let count = made.plan.covered;
+                let told = format!("⤓ {} stands for {from} to {to} ({count} messages)", made.node);
+                self.line(&paint(MAGENTA, &told));
+            }
+            Event::CompactionFailed { reason } => {
+                self.line(&paint(YELLOW, &format!("⤓ not summed up: {}", one_line(reason, 200))));
+            }
             Event::HeadMoved(moved) => match moved.kind {
                 MoveKind::Undo { .. } => self.line(&moved_line("undone", moved.from, moved.to)),
                 MoveKind::Redo { .. } => self.line(&moved_line("done again", moved.from, moved.to)),
@@ -322,7 +331,9 @@ fn reverted(record: &revert::Record) -> String {
         record.summary.as_deref().map(|summary| format!(": {}", one_line(summary, 300))).unwrap_or_default();
     match (record.landed, record.abandoned.as_slice()) {
         (Some(landed), abandoned) => {
-            let told = format!("⤺ left {}, back at {landed} ({}){words}", span(abandoned), record.category);
+            let shown = record.uncovered.map(|shown| format!("; {shown}")).unwrap_or_default();
+            let told =
+                format!("⤺ left {}, back at {landed} ({}){words}{shown}", span(abandoned), record.category);
             paint(MAGENTA, &told)
         }
         (None, _) => {

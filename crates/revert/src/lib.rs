@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod boundary;
+mod cache;
+mod compact;
 mod digest;
 mod ledger;
 mod live;
@@ -13,6 +15,8 @@ mod one_line;
 mod plan;
 mod price;
 mod proposal;
+mod prune;
+mod quote;
 mod record;
 mod refusal;
 mod render;
@@ -22,6 +26,10 @@ mod stall;
 mod targets;
 mod tool;
 
+pub use cache::{Break, BreakCause, cache_break};
+pub use compact::{
+    CompactPlan, CompactPolicy, PromptTokens, Uncovered, plan_compaction, plan_compaction_now, prompt_tokens,
+};
 pub use digest::Digest;
 pub use ledger::{EffectClass, Effects, LastError, Ledger, LedgerEntry, Listed, Told, mechanical};
 pub use live::LiveContext;
@@ -35,11 +43,10 @@ pub use price::{CacheGrain, CacheMiss, Expected, Price, Rates, estimate_tokens};
 pub use proposal::{
     Answer, Proposal, ProposalError, ProposalEvent, ProposalId, ProposalIdError, Proposals, Source,
 };
+pub use prune::{PrunePolicy, Pruned};
 pub use record::{Outcome, Rebased, Record};
 pub use refusal::{Reason, Refusal};
-pub use render::{
-    Break, Clock, Decay, NoteState, RenderPolicy, Rendered, note_states, render, render_at, turn,
-};
+pub use render::{Clock, Decay, NoteState, RenderPolicy, Rendered, note_states, render, render_at, turn};
 pub use request::{ArgumentError, CallPlace, Category, Request, requests};
 pub use stall::{Stall, StallPolicy, Watch, Why};
 pub use targets::{Target, outline, targets};

@@ -11,7 +11,7 @@ use crate::boundary::{group_end, is_prompt, message_at};
 use crate::one_line::one_line;
 use crate::refusal::LISTED;
 use crate::targets::newest_working;
-use crate::{CallPlace, OUTLINE_TOOL_NAME, Price, Reason, Refusal, Request, TOOL_NAME};
+use crate::{CallPlace, OUTLINE_TOOL_NAME, Price, Reason, Refusal, Request, TOOL_NAME, Uncovered};
 
 /// Who moves the head, and what that may take along.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -76,6 +76,8 @@ pub struct Plan {
     pub move_id: MoveId,
     /// What it costs, to be stated in the call's own result; not stated unless set.
     pub price: Option<Price>,
+    /// What is shown again that a compaction stood for; `None` if that is nothing.
+    pub uncovered: Option<Uncovered>,
 }
 
 impl Plan {
@@ -96,9 +98,19 @@ impl Plan {
         let price = self.price.as_ref().map(|price| format!("; {}", price.text())).unwrap_or_default();
         format!(
             "revert applied ({}): the conversation goes on from {target}{snapped}; what came after it was left, \
-             and a note ({note}) stands there{rebased}{price}",
-            request.category
+             and a note ({note}) stands there{rebased}{}{price}",
+            request.category,
+            self.uncovered.map(|shown| format!("; {shown}")).unwrap_or_default()
         )
+    }
+
+    /// Says how many tokens a prompt may have, so that the plan tells whether what it shows again still fits.
+    #[must_use]
+    pub fn in_window(mut self, window_tokens: u64) -> Self {
+        if let Some(uncovered) = &mut self.uncovered {
+            uncovered.window_tokens = Some(window_tokens);
+        }
+        self
     }
 
     /// Returns the kind of head move that the plan makes.
@@ -171,6 +183,7 @@ pub fn plan(tree: &MessageTree, request: &Request, mover: Mover) -> Result<Plan,
         tools: tool_names(tree, leaving),
         move_id: next_move(tree),
         price: None,
+        uncovered: Uncovered::by(tree, ids[end]),
     })
 }
 

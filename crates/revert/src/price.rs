@@ -13,7 +13,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Message, MessageTree, NodeId, Usage};
 
-use self::measure::{Cut, Measure, bytes_of};
+use self::measure::bytes_of;
+pub(crate) use self::measure::{Cut, Measure};
 use crate::Plan;
 
 /// Where a provider's cache can end.
@@ -264,7 +265,7 @@ pub fn estimate_tokens(tree: &MessageTree, text: &str) -> u64 {
 }
 
 /// Returns a number with commas between thousands.
-fn grouped(count: u64) -> String {
+pub(crate) fn grouped(count: u64) -> String {
     if count < 1_000 {
         return count.to_string();
     }

@@ -6,7 +6,9 @@
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Author, HeadMove, Message, MessageTree, MoveId, NodeId, Timestamp};
 
-use crate::{CallPlace, Category, Ledger, Mover, Note, Plan, Price, Rates, Refusal, Request, SummaryBy};
+use crate::{
+    CallPlace, Category, Ledger, Mover, Note, Plan, Price, Rates, Refusal, Request, SummaryBy, Uncovered,
+};
 
 /// What became of one request, for the log and for observers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +46,9 @@ pub struct Record {
     /// What it costs and saves in prompt tokens, and what the next request should read from the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// What is shown again that a compaction stood for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncovered: Option<Uncovered>,
 }
 
 /// Words of a person that left the trunk and follow on the new branch.
@@ -71,6 +76,7 @@ impl Record {
             move_id: None,
             rebased: Vec::new(),
             price: None,
+            uncovered: None,
         }
     }
 }
@@ -166,6 +172,7 @@ impl Plan {
             move_id: Some(self.move_id),
             rebased: Vec::new(),
             price: None,
+            uncovered: self.uncovered,
         };
         let copies = if self.rebases { self.prompts } else { Vec::new() };
         Outcome { copies, head_move: HeadMove { from, to: self.target, kind, at }, note, record }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops where it is")]
 
 mod arguments;
+mod compaction;
 mod faults;
 mod laws;
 mod ledger;
@@ -12,6 +13,7 @@ mod merge;
 mod notes;
 mod notes_ledger;
 mod price;
+mod pruning;
 mod records;
 mod rendering;
 mod reverting;

@@ -77,7 +77,17 @@ impl Session {
                         return Ok(Stop::Limit(limit));
                     }
                     spent.turns += 1;
-                    spent.tokens = spent.tokens.saturating_add(self.ask(spent.turns, cancel).await?);
+                    let tokens = match self.ask(spent.turns, cancel).await {
+                        Err(fault) => self.make_room(fault, cancel).await?,
+                        asked => asked?,
+                    };
+                    spent.tokens = spent.tokens.saturating_add(tokens);
+                }
+                Step::Compact(plan) => {
+                    if let Some(limit) = self.limit(&spent) {
+                        return Ok(Stop::Limit(limit));
+                    }
+                    spent.tokens = spent.tokens.saturating_add(self.compact_span(plan, cancel).await?);
                 }
                 Step::Conclude => return self.conclude().await,
                 Step::Rest => return Ok(self.rest(cancel)),
@@ -135,6 +145,7 @@ impl Session {
 
     /// Asks the model and records its reply, whole or as far as it came. Returns the tokens that it cost.
     async fn ask(&mut self, turn: u32, cancel: &Cancel) -> Result<u64, RuntimeError> {
+        self.note_break().await?;
         let provider = self.settings().provider.clone();
         let mut prompt = prompt::build(&self.state, self.settings(), provider.as_ref());
         prompt::share(&mut prompt.request.messages, &self.sent);

@@ -81,6 +81,29 @@ pub enum Event {
     /// A step back was proposed, or a proposal of one was answered.
     #[cfg(feature = "revert")]
     StepBack(trunkline_revert::ProposalEvent),
+    /// A summary is asked for that will stand for a span of the trunk.
+    #[cfg(feature = "revert")]
+    Compacting(trunkline_revert::CompactPlan),
+    /// A summary stands for a span of the trunk.
+    #[cfg(feature = "revert")]
+    Compacted(crate::Compacted),
+    /// A summary could not be made; nothing has changed, and it is tried again when the prompt has grown.
+    #[cfg(feature = "revert")]
+    CompactionFailed {
+        /// Why not.
+        reason: String,
+    },
+    /// The next request does not continue the one before it: the provider's cache is lost from there on.
+    #[cfg(feature = "revert")]
+    CacheBroken(trunkline_revert::Break),
+    /// Notes that have had their time are shown all the same, because their going would lose the cache behind them.
+    #[cfg(feature = "revert")]
+    DecayDelayed {
+        /// How many notes.
+        notes: usize,
+        /// How many messages behind the first of them stay in the cache for that.
+        messages: usize,
+    },
     /// A run was opened.
     #[cfg(feature = "decision-objects")]
     RunOpened,

@@ -385,6 +385,7 @@ impl Session {
     ) -> Result<(), RuntimeError> {
         let at = self.settings().now();
         let planned = revert::plan_by_person(&self.state.tree, to, lesson)?;
+        let planned = planned.in_window(revert::window(&self.settings().setup));
         let mut draft = self.state.tree.draft();
         let results = self.close_turn(&mut draft, "not run: a person left this branch first", at)?;
         let leaving = planned.leaving(&self.state.tree, &results, at);

@@ -6,6 +6,8 @@ mod agent;
 mod calls;
 mod cancel;
 mod catalogue;
+#[cfg(feature = "revert")]
+mod compaction;
 mod contained;
 mod driver;
 mod error;
@@ -34,6 +36,8 @@ mod workspace;
 
 pub use agent::{Agent, AgentBuilder, Limits};
 pub use cancel::Cancel;
+#[cfg(feature = "revert")]
+pub use compaction::{Compacted, Compaction, CompactionSummary, Compactor};
 pub use error::{AgentError, RuntimeError};
 pub use event::Event;
 pub use late::Late;

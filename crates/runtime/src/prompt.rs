@@ -45,7 +45,11 @@ pub(crate) fn share(messages: &mut [Arc<Message>], sent: &[Arc<Message>]) {
 }
 
 /// Makes a list legal for the provider's wire. `tools` tells whether any is offered beside it.
-fn legal(rendered: Vec<Message>, provider: &dyn Provider, tools: bool) -> (Vec<Message>, Vec<Repair>) {
+pub(crate) fn legal(
+    rendered: Vec<Message>,
+    provider: &dyn Provider,
+    tools: bool,
+) -> (Vec<Message>, Vec<Repair>) {
     let mut facts = RequestFacts::default();
     facts.origin = Some(provider.origin().clone());
     facts.tools_offered = Some(tools);

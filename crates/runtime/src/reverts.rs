@@ -22,6 +22,9 @@ pub struct Reverts {
     pub stall: StallPolicy,
     /// Who is asked then.
     pub on_stall: OnStall,
+    /// Tokens that a prompt of the model may have, so that a revert says if what it shows again no longer fits. That of
+    /// [`AgentBuilder::with_compaction`](crate::AgentBuilder::with_compaction) unless told.
+    pub window_tokens: Option<u64>,
 }
 
 /// Who decides on a step back that is proposed because a run gets nowhere. In no case is anything stopped.
@@ -65,6 +68,7 @@ impl Default for Reverts {
             summarizer: None,
             stall: StallPolicy::default(),
             on_stall: OnStall::default(),
+            window_tokens: None,
         }
     }
 }
@@ -116,6 +120,13 @@ impl Reverts {
     #[must_use]
     pub fn on_stall(mut self, who: OnStall) -> Self {
         self.on_stall = who;
+        self
+    }
+
+    /// Sets how many tokens a prompt of the model may have.
+    #[must_use]
+    pub fn window_tokens(mut self, tokens: u64) -> Self {
+        self.window_tokens = Some(tokens);
         self
     }
 }

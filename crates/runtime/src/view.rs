@@ -64,6 +64,12 @@ impl View {
         &self.state.revert.steps.told
     }
 
+    /// Returns when and where the provider's cache was lost, and why, oldest first.
+    #[cfg(feature = "revert")]
+    pub fn cache_breaks(&self) -> &[trunkline_revert::Break] {
+        &self.state.revert.breaks
+    }
+
     /// Returns the staged actions and what became of them.
     #[cfg(feature = "resolve-queue")]
     pub fn proposals(&self) -> &trunkline_resolve_queue::Queue<serde_json::Value> {

@@ -16,16 +16,16 @@ const MOST_BYTES_PER_TOKEN: u64 = 16;
 const CALIBRATED_ITEMS: usize = 256;
 
 /// Where the prompt of now and the one after the revert part.
-pub(super) struct Cut {
+pub(crate) struct Cut {
     /// The first item that leaves.
-    pub(super) position: usize,
+    pub(crate) position: usize,
     /// Nodes up to the target that a compaction stood for and that are sent themselves again. At most: an older
     /// compaction inside may stand for some of them.
-    pub(super) uncovered_bytes: u64,
+    pub(crate) uncovered_bytes: u64,
 }
 
 impl Cut {
-    pub(super) fn at(tree: &MessageTree, target: NodeId) -> Cut {
+    pub(crate) fn at(tree: &MessageTree, target: NodeId) -> Cut {
         let whole = Cut { position: usize::MAX, uncovered_bytes: 0 };
         let Some(target) = tree.node(target).ok().filter(|_| tree.is_on_trunk(target)) else { return whole };
         let depth = target.depth();
@@ -48,7 +48,7 @@ impl Cut {
 }
 
 /// The newest part of the trunk as it is sent, with what is known of its size.
-pub(super) struct Measure {
+pub(crate) struct Measure {
     /// The position of the first item that was walked; 0 if there is no report before it.
     from: usize,
     /// `bytes[i]` are those of the first `i` items that were walked.
@@ -59,12 +59,12 @@ pub(super) struct Measure {
     request_ends: Vec<usize>,
     ratio: Ratio,
     /// Whether the provider ever reported a read.
-    pub(super) reads: bool,
+    pub(crate) reads: bool,
 }
 
 impl Measure {
     /// Walks from the head back to the last report at or before `boundary`.
-    pub(super) fn new(tree: &MessageTree, boundary: usize) -> Measure {
+    pub(crate) fn new(tree: &MessageTree, boundary: usize) -> Measure {
         let (len, newest_first) = items(tree);
         let messages = || tree.trunk().messages().rev();
         let model = messages().find(|message| message.role == Role::Assistant);
@@ -116,22 +116,22 @@ impl Measure {
     }
 
     /// Estimates the tokens of so many bytes.
-    pub(super) fn tokens(&self, bytes: u64) -> u64 {
+    pub(crate) fn tokens(&self, bytes: u64) -> u64 {
         self.ratio.tokens(bytes)
     }
 
     /// Returns the prompt of the last report.
-    pub(super) fn counted(&self) -> u64 {
+    pub(crate) fn counted(&self) -> u64 {
         self.points.last().map_or(0, |(_, tokens)| *tokens)
     }
 
     /// Returns the number of items of the trunk.
-    pub(super) fn end(&self) -> usize {
+    pub(crate) fn end(&self) -> usize {
         self.from + self.bytes.len() - 1
     }
 
     /// Returns how many tokens before an item are in the cache, and whether the provider counted them.
-    pub(super) fn cached_before(&self, position: usize, rates: &Rates) -> (u64, bool) {
+    pub(crate) fn cached_before(&self, position: usize, rates: &Rates) -> (u64, bool) {
         let position = position.min(self.end());
         let sent = self.request_ends.iter().rev().find(|end| **end <= position);
         let sent = sent.map_or((0, true), |end| self.tokens_before(*end));
@@ -153,7 +153,7 @@ impl Measure {
     }
 
     /// Returns the tokens before an item, and whether the provider counted them. Never falls with the position.
-    pub(super) fn tokens_before(&self, position: usize) -> (u64, bool) {
+    pub(crate) fn tokens_before(&self, position: usize) -> (u64, bool) {
         let position = position.min(self.end());
         let next = self.points.iter().find(|(at, _)| *at >= position);
         let last = self.points.iter().rev().find(|(at, _)| *at <= position);
@@ -239,7 +239,7 @@ impl Ratio {
 
 /// Returns the bytes of a message that become tokens: no ids and signatures, and no pictures and documents, whose
 /// tokens do not follow from their bytes.
-pub(super) fn bytes_of(message: &Message) -> u64 {
+pub(crate) fn bytes_of(message: &Message) -> u64 {
     let blocks = message.content.iter().map(|block| match block {
         Content::Text { text } | Content::Thinking { text, .. } => text.len(),
         Content::RedactedThinking { data } => data.len(),

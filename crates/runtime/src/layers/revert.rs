@@ -22,6 +22,13 @@ use crate::summaries::SummaryAsked;
 use crate::turn::Setup;
 use crate::{Event, RuntimeError, journal};
 
+mod compact;
+
+pub(crate) use compact::{
+    CompactPlan, CompactSetting, cache_break, compaction_due, compaction_failed, delayed, room, set_window,
+    window,
+};
+
 pub(crate) const LAYER: &str = "revert";
 pub(crate) const NOTE: &str = "note";
 const DRAINED: &str = "drained";
@@ -42,6 +49,9 @@ pub(crate) struct Part {
     /// How often a summary was asked for, by the move that has none.
     pub(crate) asked: HashMap<MoveId, u32>,
     pub(crate) steps: stall::Steps,
+    pub(crate) breaks: Vec<trunkline_revert::Break>,
+    /// The latest compaction that came to nothing.
+    failed: Option<compact::Failed>,
 }
 
 impl Part {
@@ -59,6 +69,8 @@ impl Part {
                 let SummaryAsked { head_move } = journal::read(note)?;
                 *self.asked.entry(head_move).or_default() += 1;
             }
+            compact::BREAK => self.breaks.push(journal::read(note)?),
+            compact::FAILED => self.failed = Some(journal::read(note)?),
             _ => {}
         }
         Ok(())
@@ -115,14 +127,16 @@ pub(crate) fn specs(setting: &Setting) -> Vec<ToolSpec> {
     specs.unwrap_or_default()
 }
 
-/// Returns the trunk with notes and marks, as a model is sent it; the bare trunk if the model may not revert.
+/// Returns the trunk with notes and marks, as a model is sent it; without them if the model may not revert. Summaries
+/// stand in place of what they cover in both.
 pub(crate) fn rendered(setting: &Setting, tree: &MessageTree, part: &Part) -> Vec<Message> {
     match setting {
         Some(reverts) => {
-            let turn = trunkline_revert::turn(tree);
-            trunkline_revert::mark(trunkline_revert::render(tree, &part.notes, &reverts.render, turn))
+            let clock = trunkline_revert::Clock::new(trunkline_revert::turn(tree)).with_breaks(&part.breaks);
+            let rendered = trunkline_revert::render_at(tree, &part.notes, &reverts.render, &clock);
+            trunkline_revert::mark(rendered.messages)
         }
-        None => tree.trunk().messages().cloned().collect(),
+        None => tree.trunk().items().map(|item| item.message().clone()).collect(),
     }
 }
 
@@ -160,6 +174,10 @@ pub(crate) fn drain(
         let index = request.call.as_ref().map_or(0, |call| call.index as u32);
         match answer {
             Ok(plan) => {
+                let plan = match reverts.window_tokens {
+                    Some(window) => plan.in_window(window),
+                    None => plan,
+                };
                 drained.answers.push((index, plan.result_text(), false));
                 drained.plan = Some(plan);
             }
@@ -292,7 +310,7 @@ pub(crate) fn event(note: &StoredNote) -> Option<Event> {
             let note: Note = serde_json::from_str(&note.body).ok()?;
             (note.by == SummaryBy::Model).then(|| Event::LateSummary(Box::new(note)))
         }
-        _ => None,
+        _ => compact::event(note),
     }
 }
 
@@ -321,6 +339,14 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
+    /// Says how many tokens a prompt may have.
+    pub(crate) fn in_window(self, window: Option<u64>) -> Self {
+        match window {
+            Some(window) => Planned { plan: self.plan.in_window(window) },
+            None => self,
+        }
+    }
+
     pub(crate) fn leaving(self, tree: &MessageTree, results: &[NodeId], at: Timestamp) -> Leaving {
         Leaving { outcome: self.plan.outcome(results, at, trunkline_revert::turn(tree)), asks: false }
     }

@@ -70,7 +70,7 @@ pub(crate) fn specs(_: &Setting) -> Vec<ToolSpec> {
 }
 
 pub(crate) fn rendered(_: &Setting, tree: &MessageTree, _: &Part) -> Vec<Message> {
-    tree.trunk().messages().cloned().collect()
+    tree.trunk().items().map(|item| item.message().clone()).collect()
 }
 
 pub(crate) fn drain(
@@ -143,9 +143,57 @@ pub(crate) fn plan_by_person(_: &MessageTree, _: NodeId, _: Option<&str>) -> Res
     Err(RuntimeError::LayerMissing { feature: "revert" })
 }
 
+pub(crate) type CompactSetting = Option<std::convert::Infallible>;
+
+pub(crate) enum CompactPlan {}
+
+pub(crate) fn compaction_due(_: &CompactSetting, _: &MessageTree, _: &Part) -> Option<CompactPlan> {
+    None
+}
+
+pub(crate) fn window(_: &crate::turn::Setup) -> Option<u64> {
+    None
+}
+
+pub(crate) fn set_window(_: &mut Setting, _: Option<u64>) {}
+
+impl crate::Session {
+    #[expect(
+        clippy::unused_async,
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "the layer that is there needs them"
+    )]
+    pub(crate) async fn note_break(&mut self) -> Result<(), RuntimeError> {
+        Ok(())
+    }
+
+    #[expect(clippy::unused_async, clippy::unused_self, reason = "the layer that is there needs them")]
+    pub(crate) async fn make_room(
+        &mut self,
+        fault: RuntimeError,
+        _: &crate::Cancel,
+    ) -> Result<u64, RuntimeError> {
+        Err(fault)
+    }
+
+    #[expect(clippy::unused_async, clippy::unused_self, reason = "the layer that is there needs them")]
+    pub(crate) async fn compact_span(
+        &mut self,
+        plan: CompactPlan,
+        _: &crate::Cancel,
+    ) -> Result<u64, RuntimeError> {
+        match plan {}
+    }
+}
+
 pub(crate) enum Planned {}
 
 impl Planned {
+    pub(crate) fn in_window(self, _: Option<u64>) -> Self {
+        match self {}
+    }
+
     pub(crate) fn leaving(self, _: &MessageTree, _: &[NodeId], _: Timestamp) -> Leaving {
         match self {}
     }
