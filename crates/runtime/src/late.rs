@@ -3,15 +3,16 @@
 //! A result enters the trunk only if its call is on it. Otherwise it is filed under its call: whoever looks at the branch
 //! that was left sees it, and no prompt ever holds it.
 
+use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{
     Author, CallOutcome, Content, Message, MessageTree, NodeId, Part, Role, ToolCall, ToolResult,
 };
-use trunkline_session_store::InboxId;
+use trunkline_session_store::{InboxId, Letter};
 
 use crate::calls::finished;
 use crate::journal;
 use crate::layers::resolve;
-use crate::letters::{self, LateBody};
+use crate::letters;
 use crate::session::entries;
 use crate::{CallPlace, Event, RuntimeError, Session};
 
@@ -35,6 +36,13 @@ pub enum Late {
     Waiting,
 }
 
+/// What a letter brings.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct LateBody {
+    pub(crate) call: CallPlace,
+    pub(crate) result: ToolResult,
+}
+
 impl Session {
     /// Takes in what a call gave that ended outside of the loop, as of a tool that goes on in the background.
     ///
@@ -54,6 +62,15 @@ impl Session {
             return Ok(Late::Waiting);
         }
         self.take_late(call, result, None).await
+    }
+
+    pub(crate) async fn take_late_letter(&mut self, letter: &Letter) -> Result<(), RuntimeError> {
+        let LateBody { call, result } = letters::body(letter)?;
+        match self.takes_late(&call) {
+            true => self.take_late(&call, result, Some(letter.id)).await.map(drop),
+            // As a prompt does, it stays until the open calls have their results.
+            false => Ok(()),
+        }
     }
 
     /// Returns whether there is a place for this result now.

@@ -12,9 +12,16 @@ use trunkline_session_store::{
 };
 
 use crate::journal::{self, LetterRefused};
+use crate::late::LateBody;
 use crate::layers::{resolve, revert};
 use crate::session::entries;
 use crate::{CallPlace, Cancel, Event, RuntimeError, Session};
+
+pub use crate::moves::MoveAct;
+#[cfg(feature = "revert")]
+pub use crate::stalls::StepAnswer;
+#[cfg(feature = "revert")]
+use crate::stalls::StepBody;
 
 /// How long to wait after an inbox could not be read.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
@@ -88,49 +95,6 @@ pub enum Request {
     },
 }
 
-/// What becomes of a step back that is proposed.
-#[cfg(feature = "revert")]
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum StepAnswer {
-    /// It is carried out.
-    Accept,
-    /// It is not.
-    Decline {
-        /// Why.
-        reason: Option<String>,
-    },
-}
-
-/// How the head is to be moved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum MoveAct {
-    /// Back to a node.
-    Revert {
-        /// The last node to keep.
-        to: NodeId,
-        /// What the model is told about the branch that is left.
-        lesson: Option<String>,
-    },
-    /// To any node, with nothing to say about what is left.
-    Go {
-        /// The node; the head is put at the end of the calls that it belongs to.
-        to: NodeId,
-    },
-    /// Nowhere: what came of branches is brought here.
-    Merge {
-        /// The ends of the branches.
-        tips: Vec<NodeId>,
-    },
-    /// Take back the latest move.
-    Undo,
-    /// Make it again.
-    Redo,
-}
-
 #[derive(Serialize, Deserialize)]
 struct PromptBody {
     text: String,
@@ -139,20 +103,6 @@ struct PromptBody {
 #[derive(Serialize, Deserialize)]
 struct MoveBody {
     act: MoveAct,
-    expected_head: NodeId,
-}
-
-#[derive(Serialize, Deserialize)]
-pub(crate) struct LateBody {
-    pub(crate) call: CallPlace,
-    pub(crate) result: ToolResult,
-}
-
-#[cfg(feature = "revert")]
-#[derive(Serialize, Deserialize)]
-struct StepBody {
-    proposal: trunkline_revert::ProposalId,
-    answer: StepAnswer,
     expected_head: NodeId,
 }
 
@@ -392,29 +342,9 @@ impl Session {
                 }
             }
             NAME => self.name_for(body(letter)?, Some(letter.id)).await,
-            LATE => {
-                let LateBody { call, result } = body(letter)?;
-                match self.takes_late(&call) {
-                    true => self.take_late(&call, result, Some(letter.id)).await.map(drop),
-                    // As a prompt does, it stays until the open calls have their results.
-                    false => Ok(()),
-                }
-            }
+            LATE => self.take_late_letter(letter).await,
             #[cfg(feature = "revert")]
-            STEP_BACK => {
-                let StepBody { proposal, answer, expected_head } = body(letter)?;
-                if !self.state.tree.is_on_trunk(expected_head) {
-                    let reason =
-                        format!("{expected_head}, where this was asked for, is not on the trunk any more");
-                    return Err(RuntimeError::Refused { reason });
-                }
-                match answer {
-                    StepAnswer::Accept => self.accept_step(proposal, Some(letter.id)).await,
-                    StepAnswer::Decline { reason } => {
-                        self.decline_step(proposal, reason.as_deref(), Some(letter.id)).await
-                    }
-                }
-            }
+            STEP_BACK => self.take_step_back(letter).await,
             #[cfg(feature = "resolve-queue")]
             VERDICT => {
                 let body: VerdictBody = body(letter)?;
@@ -557,7 +487,7 @@ impl Session {
     }
 }
 
-fn body<T: serde::de::DeserializeOwned>(letter: &Letter) -> Result<T, RuntimeError> {
+pub(crate) fn body<T: serde::de::DeserializeOwned>(letter: &Letter) -> Result<T, RuntimeError> {
     serde_json::from_str(&letter.body)
         .map_err(|fault| RuntimeError::Refused { reason: format!("the letter cannot be read: {fault}") })
 }

@@ -3,6 +3,7 @@
 //! Each is one batch, so a kill leaves all of it or nothing. What leaves or comes back on the way is treated as by a
 //! revert, see [`letters`](crate::letters): proposals, the run whose prompt is left, the turn that is open.
 
+use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{
     HeadMove, Link, Message, MessageTree, MoveKind, Name, NameKind, Names, Naming, NodeId, Role,
 };
@@ -16,6 +17,34 @@ pub(crate) const NAME: &str = "name";
 
 /// The state of a name that was taken away.
 const GONE: &str = "gone";
+
+/// How the head is to be moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum MoveAct {
+    /// Back to a node.
+    Revert {
+        /// The last node to keep.
+        to: NodeId,
+        /// What the model is told about the branch that is left.
+        lesson: Option<String>,
+    },
+    /// To any node, with nothing to say about what is left.
+    Go {
+        /// The node; the head is put at the end of the calls that it belongs to.
+        to: NodeId,
+    },
+    /// Nowhere: what came of branches is brought here.
+    Merge {
+        /// The ends of the branches.
+        tips: Vec<NodeId>,
+    },
+    /// Take back the latest move.
+    Undo,
+    /// Make it again.
+    Redo,
+}
 
 impl Session {
     /// Puts the head on any node that stands in a conversation, as a person, with nothing to say about what is left.

@@ -2,17 +2,41 @@
 //!
 //! A turn is watched in the batch that holds its results, so a kill can neither lose what was noticed nor tell it twice.
 
+use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Author, Entry, Message, MessageTree, NodeId, Timestamp};
 use trunkline_revert::{Answer, Mover, Proposal, ProposalEvent, ProposalId, Proposals, Stall, StallEvent};
-use trunkline_session_store::{InboxId, Record};
+use trunkline_session_store::{InboxId, Letter, Record};
 
 use crate::journal;
 use crate::layers::resolve;
 use crate::layers::revert::stall::{self, PROPOSAL, TURN};
 use crate::layers::revert::{self, Drained, Leaving};
+use crate::letters;
 use crate::session::entries;
 use crate::state::OpenTurn;
 use crate::{OnStall, Reverts, RuntimeError, Session};
+
+/// What becomes of a step back that is proposed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StepAnswer {
+    /// It is carried out.
+    Accept,
+    /// It is not.
+    Decline {
+        /// Why.
+        reason: Option<String>,
+    },
+}
+
+/// What a letter asks for.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StepBody {
+    pub(crate) proposal: ProposalId,
+    pub(crate) answer: StepAnswer,
+    pub(crate) expected_head: NodeId,
+}
 
 impl Session {
     /// Returns the steps back that are proposed and that nobody has answered, oldest first.
@@ -67,7 +91,9 @@ impl Session {
         }
         let moving = (leaving.head_move(), leaving.move_name());
         let records = self.moving(draft, notes, moving, &results, at)?;
-        self.commit(records, letter).await
+        self.commit(records, letter).await?;
+        self.start_summaries();
+        Ok(())
     }
 
     pub(crate) async fn decline_step(
@@ -79,6 +105,20 @@ impl Session {
         self.open_step(id)?;
         let at = self.settings().now();
         self.commit(vec![answered(id, Answer::declined(reason), at)], letter).await
+    }
+
+    pub(crate) async fn take_step_back(&mut self, letter: &Letter) -> Result<(), RuntimeError> {
+        let StepBody { proposal, answer, expected_head } = letters::body(letter)?;
+        if !self.state.tree.is_on_trunk(expected_head) {
+            let reason = format!("{expected_head}, where this was asked for, is not on the trunk any more");
+            return Err(RuntimeError::Refused { reason });
+        }
+        match answer {
+            StepAnswer::Accept => self.accept_step(proposal, Some(letter.id)).await,
+            StepAnswer::Decline { reason } => {
+                self.decline_step(proposal, reason.as_deref(), Some(letter.id)).await
+            }
+        }
     }
 
     fn open_step(&self, id: ProposalId) -> Result<&Proposal, RuntimeError> {

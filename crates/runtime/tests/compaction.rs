@@ -148,7 +148,7 @@ async fn p42_p43_a_revert_to_a_compacted_result_works_and_says_what_is_shown_aga
     let agent = world
         .agent(move |request| {
             let last = request.messages.last().map(|last| last.text()).unwrap_or_default();
-            match last.contains("go back") {
+            match last.ends_with("go back") {
                 true => Turn::new().call(
                     "back",
                     "revert_to_state",

@@ -254,6 +254,20 @@ async fn outlines_are_answered_by_the_harness_and_are_of_the_tree_before() {
 }
 
 #[tokio::test]
+async fn an_outline_stays_one_where_the_revert_beside_it_states_its_price() {
+    let both = Turn::new().call("o", "list_revert_targets", &json!({})).call(
+        "r",
+        "revert_to_state",
+        &json!({ "category": "failure", "step": "n3", "summary": "no" }),
+    );
+    let rates = trunkline_runtime::revert::Rates::uncached();
+    let reverts = Reverts::default().rates(rates);
+    let mut story = story(reverts, vec![read("a"), read("b"), both, Turn::say("done")]).await;
+    story.prompt("do it").await.unwrap();
+    assert!(story.tree().contains("n7 result o: nodes that you can go back to"), "{}", story.tree());
+}
+
+#[tokio::test]
 async fn an_outline_that_the_output_limit_cut_is_refused() {
     let cut = Turn::new()
         .call("o", "list_revert_targets", &json!({}))
