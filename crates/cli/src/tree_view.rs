@@ -196,7 +196,7 @@ impl<'a> Drawing<'a> {
             tail.push((GREEN.bold(), "  ← head".to_owned()));
         }
         let fold = match self.links.covered_by(id) {
-            Some(by) if on_trunk => Fold::Covered(by),
+            Some(by) if is_plain => Fold::Covered(by),
             _ if is_plain && !is_head => Fold::Straight(lanes.clone()),
             _ => Fold::Never,
         };
