@@ -52,7 +52,7 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
                 true => format!("⤺ {REDONE}"),
                 false => format!(
                     "⤺ {} “{}”  left {}",
-                    note_word(note.kind),
+                    note_word(note, reading.tree()),
                     one_line(&note.text(), 400),
                     span(&note.abandoned)
                 ),

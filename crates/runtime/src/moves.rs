@@ -20,6 +20,8 @@ const GONE: &str = "gone";
 impl Session {
     /// Puts the head on any node that stands in a conversation, as a person, with nothing to say about what is left.
     ///
+    /// Where that is on a branch that was left, the model is told that the branch is back, as after an undo.
+    ///
     /// Returns where the head was put: `to`, or the last result of the calls that `to` belongs to, because a conversation
     /// cannot go on between a call and its result. [`undo`](Session::undo) takes it back. While a run is open, a head that
     /// ends in words of the model is followed by words of the harness, so that the model can be asked.
