@@ -173,10 +173,11 @@ proptest! {
         prop_assert_eq!(world.tree.trunk().ids(), &ids[..]);
         prop_assert_eq!(trunk(&world)?, before);
         if later.is_empty() {
-            // The notes are those of before, but for the one that tells of the undo.
+            // The notes are those of before, but for the one that tells of the undo, and older ones of its kind that go for it.
             let undone = format!("[{}]", NoteKind::Undone.label());
+            let of_undos = |text: &str| text.starts_with(&undone) || text.starts_with("[revert-note]");
             let without = |list: Vec<Message>| -> Vec<Message> {
-                list.into_iter().filter(|message| !message.text().starts_with(&undone)).collect()
+                list.into_iter().filter(|message| !of_undos(&message.text())).collect()
             };
             prop_assert_eq!(without(world.rendered()), without(rendered));
             world.play(&Act::Redo);
