@@ -4,6 +4,7 @@
 //!
 //! `TRUNKLINE_TREE_CASES` asks for more cases than usual, `PROPTEST_RNG_SEED` for those of another seed.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -19,13 +20,17 @@ use crate::encodes::services;
 use crate::tree_world::{Act, Told, World, acts, moves, origin};
 
 /// How many cases each law has: the last word is the environment's. On disk a case costs more.
+#[expect(clippy::print_stderr, reason = "whoever sees a law fail has to know the seed")]
 fn enough(usual: u32) -> ProptestConfig {
     let asked = std::env::var("TRUNKLINE_TREE_CASES").ok().and_then(|cases| cases.parse().ok());
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    if let RngSeed::Fixed(seed) = config.rng_seed {
-        eprintln!("seed {seed}");
-    }
-    ProptestConfig { cases: asked.unwrap_or(usual), ..config }
+    let seed = match config.rng_seed {
+        RngSeed::Fixed(seed) => seed,
+        // Nothing else here is random.
+        RngSeed::Random => RandomState::new().hash_one(usual),
+    };
+    eprintln!("PROPTEST_RNG_SEED={seed}");
+    ProptestConfig { cases: asked.unwrap_or(usual), rng_seed: RngSeed::Fixed(seed), ..config }
 }
 
 fn tokio() -> Runtime {
