@@ -336,13 +336,14 @@ async fn a_kill_before_the_summary_loses_nothing_and_the_next_process_asks_for_i
 async fn a_move_that_arrives_meanwhile_comes_first() {
     let world = world();
     let asked = Arc::new(Mutex::new(None));
+    type Place = (Arc<dyn SessionStore>, trunkline_session_store::SessionId);
     struct Posts {
-        place: Arc<Mutex<Option<(Arc<dyn SessionStore>, trunkline_session_store::SessionId, NodeId)>>>,
+        place: Arc<Mutex<Option<Place>>>,
     }
     #[async_trait]
     impl Compactor for Posts {
         async fn summarize(&self, ask: Vec<Message>) -> Result<CompactionSummary, String> {
-            let (store, session, _) = self.place.lock().unwrap().clone().unwrap();
+            let (store, session) = self.place.lock().unwrap().clone().unwrap();
             // The head is what the log says now.
             let log = store.load(&session).await.unwrap();
             let expected_head = View::of(&log).unwrap().tree().head();
@@ -355,7 +356,7 @@ async fn a_move_that_arrives_meanwhile_comes_first() {
     let posts = Posts { place: Arc::clone(&asked) };
     let agent = world.agent(reads(7)).with_compaction(Compaction::new(policy()).by(Arc::new(posts)));
     let mut story = Story::begin(world, agent).await;
-    *asked.lock().unwrap() = Some((story.store(), story.id(), NodeId::ROOT));
+    *asked.lock().unwrap() = Some((story.store(), story.id()));
     story.prompt("do it").await.unwrap();
     assert_eq!(story.session.tree().covering(), [], "{}", story.tree());
     assert_eq!(story.session.tree().moves().len(), 1);

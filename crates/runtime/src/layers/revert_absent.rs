@@ -151,13 +151,13 @@ pub(crate) fn compaction_due(_: &CompactSetting, _: &MessageTree, _: &Part) -> O
     None
 }
 
-pub(crate) fn window(_: &crate::turn::Setup) -> Option<u64> {
+pub(crate) fn window(_: &Setup) -> Option<u64> {
     None
 }
 
 pub(crate) fn set_window(_: &mut Setting, _: Option<u64>) {}
 
-impl crate::Session {
+impl Session {
     #[expect(
         clippy::unused_async,
         clippy::unnecessary_wraps,
