@@ -11,6 +11,7 @@ use trunkline_runtime::letters::{self, MoveAct};
 use trunkline_runtime::message_tree::{Author, Message, NodeId, Role, StopReason, Timestamp, TrunkItem};
 use trunkline_runtime::providers::{ErrorKind, ProviderError, Request, Turn};
 use trunkline_runtime::revert::{BreakCause, CompactPolicy, Decay, PrunePolicy, RenderPolicy};
+use trunkline_runtime::sanitize::{RepairKind, RequestFacts, WireRules, sanitize, violations};
 use trunkline_runtime::{
     Agent, AgentBuilder, Cancel, Compaction, CompactionSummary, Compactor, Event, Reverts, View,
 };
@@ -539,4 +540,36 @@ async fn an_agent_without_reverts_records_no_breaks() {
     let view = View::of(&story.store().load(&story.id()).await.unwrap()).unwrap();
     assert_eq!(view.cache_breaks(), []);
     let _: &Agent = &story.agent;
+}
+
+#[tokio::test]
+async fn what_is_rendered_after_compactions_and_reverts_is_legal_on_every_wire() {
+    let world = world();
+    let mut render = RenderPolicy::default();
+    render.prune = Some(PrunePolicy::new(2, 2, 200));
+    let agent = world
+        .agent(reads(20))
+        .with_reverts(Reverts::default().render(render))
+        .with_compaction(Compaction::new(policy()));
+    let mut story = Story::begin(world, agent).await;
+    story.prompt("do it").await.unwrap();
+    let (end, nodes) = (story.session.tree().head(), story.session.tree().len() as u32);
+    for node in 1..nodes {
+        let _ = story.session.revert(NodeId::new(node), Some("look elsewhere")).await;
+        let rendered = story.session.rendered();
+        for name in WireRules::NAMES {
+            let rules = WireRules::named(name).unwrap();
+            let facts = RequestFacts::default();
+            let sent = sanitize(rendered.clone(), &rules, &facts);
+            assert_eq!(violations(&sent.messages, &rules, &facts), [], "{name} after n{node}");
+            // No call had lost its result, and no result its call.
+            let lost = |repair: &RepairKind| {
+                matches!(repair, RepairKind::Answered { .. } | RepairKind::Quoted { .. })
+            };
+            assert!(!sent.repairs.iter().any(|repair| lost(&repair.kind)), "{name} after n{node}");
+        }
+        while story.session.tree().head() != end {
+            story.session.undo().await.unwrap();
+        }
+    }
 }
