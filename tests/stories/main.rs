@@ -8,6 +8,7 @@ mod format;
 mod readme;
 mod recordings;
 mod refusals;
+mod seed_table;
 mod services;
 mod tree_laws;
 mod tree_world;

@@ -4,6 +4,7 @@
 //!
 //! `TRUNKLINE_TREE_CASES` asks for more cases than usual, `PROPTEST_RNG_SEED` for those of another seed.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -19,13 +20,17 @@ use crate::encodes::services;
 use crate::tree_world::{Act, Told, World, acts, moves, origin};
 
 /// How many cases each law has: the last word is the environment's. On disk a case costs more.
+#[expect(clippy::print_stderr, reason = "whoever sees a law fail has to know the seed")]
 fn enough(usual: u32) -> ProptestConfig {
     let asked = std::env::var("TRUNKLINE_TREE_CASES").ok().and_then(|cases| cases.parse().ok());
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    if let RngSeed::Fixed(seed) = config.rng_seed {
-        eprintln!("seed {seed}");
-    }
-    ProptestConfig { cases: asked.unwrap_or(usual), ..config }
+    let seed = match config.rng_seed {
+        RngSeed::Fixed(seed) => seed,
+        // Nothing else here is random.
+        RngSeed::Random => RandomState::new().hash_one(usual),
+    };
+    eprintln!("PROPTEST_RNG_SEED={seed}");
+    ProptestConfig { cases: asked.unwrap_or(usual), rng_seed: RngSeed::Fixed(seed), ..config }
 }
 
 fn tokio() -> Runtime {
@@ -173,10 +178,11 @@ proptest! {
         prop_assert_eq!(world.tree.trunk().ids(), &ids[..]);
         prop_assert_eq!(trunk(&world)?, before);
         if later.is_empty() {
-            // The notes are those of before, but for the one that tells of the undo.
+            // The notes are those of before, but for the one that tells of the undo, and older ones of its kind that go for it.
             let undone = format!("[{}]", NoteKind::Undone.label());
+            let of_undos = |text: &str| text.starts_with(&undone) || text.starts_with("[revert-note]");
             let without = |list: Vec<Message>| -> Vec<Message> {
-                list.into_iter().filter(|message| !message.text().starts_with(&undone)).collect()
+                list.into_iter().filter(|message| !of_undos(&message.text())).collect()
             };
             prop_assert_eq!(without(world.rendered()), without(rendered));
             world.play(&Act::Redo);

@@ -1,7 +1,7 @@
 //! `trunkline revert`, `go`, `merge`, `undo` and `redo`: a person moves the head.
 
 use serde_json::Value;
-use trunkline_message_tree::{MessageTree, NodeId};
+use trunkline_message_tree::{MessageTree, NodeId, Role};
 use trunkline_runtime::letters::{MoveAct, Request};
 use trunkline_runtime::resolve_queue::{Entry, State};
 use trunkline_runtime::revert::{self, Sentence};
@@ -96,7 +96,8 @@ async fn carry_out(
     let info = store::find(store.as_ref(), named).await?;
     let reading = Reading::load(store.as_ref(), &info).await?;
     let act = wanted.act(&reading)?;
-    let request = Request::Move { act: act.clone(), expected_head: reading.tree().head() };
+    let expected_head = reading.tree().head();
+    let request = Request::Move { act: act.clone(), expected_head };
     if let Some(holder) = letters::writer(store.as_ref(), &info).await? {
         return letters::leave(store.as_ref(), &info, &holder, &request, wait).await;
     }
@@ -108,6 +109,11 @@ async fn carry_out(
             return letters::leave(store.as_ref(), &info, &holder, &request, wait).await;
         }
     };
+    if session.tree().head() != expected_head {
+        let now = session.tree().head();
+        let fault = Fault::new(format!("the head was at {expected_head} a moment ago and is at {now} now"));
+        return Err(fault.hint("nothing was moved; look again, `trunkline tree` draws it"));
+    }
     let before = session.tree().trunk().ids().to_vec();
     let newest = session.tree().newest();
     let said = match moved(&mut session, &act).await {
@@ -123,7 +129,8 @@ async fn carry_out(
     let back = if matches!(act, MoveAct::Undo) { "redo" } else { "undo" };
     let next = [(back, "take it back"), ("tree", "see it"), ("resume", "go on from here")];
     for (command, what) in next {
-        tell(&paint(DIM, &format!("  {what:<17}{}\n", place.command(&format!("{command} {name}")))));
+        let words = if command == "resume" && is_answered(&session) { " -p \"…\"" } else { "" };
+        tell(&paint(DIM, &format!("  {what:<17}{}{words}\n", place.command(&format!("{command} {name}")))));
     }
     Ok(Exit::Done)
 }
@@ -148,6 +155,13 @@ async fn moved(session: &mut Session, act: &MoveAct) -> Result<String, RuntimeEr
         _ => session.redo().await?,
     }
     Ok(String::new())
+}
+
+/// Returns whether the model has nothing to do where the head is: it goes on when somebody says more.
+fn is_answered(session: &Session) -> bool {
+    let last = session.tree().trunk().messages().next_back();
+    let answers = last.is_some_and(|last| last.role == Role::Assistant && last.calls().next().is_none());
+    answers && !session.has_open_run()
 }
 
 /// Says why a move was not made: a node that is not there was typed wrongly.

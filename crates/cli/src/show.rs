@@ -14,7 +14,7 @@ use crate::progress::{main_argument, span, verdict};
 use crate::reading::Reading;
 use crate::store::{self, ago, now};
 use crate::text::{first_lines, one_line, safe};
-use crate::tree_json::verdicts_json;
+use crate::tree_json::{add_link, verdicts_json};
 use crate::tree_view::{REDONE, note_word, redone};
 use crate::tree_words::{role_style, speaker};
 
@@ -52,7 +52,7 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
                 true => format!("⤺ {REDONE}"),
                 false => format!(
                     "⤺ {} “{}”  left {}",
-                    note_word(note.kind),
+                    note_word(note, reading.tree()),
                     one_line(&note.text(), 400),
                     span(&note.abandoned)
                 ),
@@ -179,13 +179,15 @@ fn shown_media(word: &str, media: &Media) -> String {
 fn as_json(reading: &Reading, ids: &[NodeId]) -> Value {
     let nodes = ids.iter().filter_map(|id| {
         let node = reading.tree().node(*id).ok()?;
-        Some(json!({
+        let mut shown = json!({
             "id": id,
             "parent": node.parent(),
             "at": node.at(),
             "on_trunk": reading.tree().is_on_trunk(*id),
             "message": node.message(),
-        }))
+        });
+        add_link(&mut shown, node.link());
+        Some(shown)
     });
     json!({
         "version": 1,

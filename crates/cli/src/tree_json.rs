@@ -26,12 +26,7 @@ pub(crate) fn as_json(reading: &Reading) -> Value {
                 "calls": message.calls().map(|call| call.name.as_str()).collect::<Vec<_>>(),
                 "error": message.results().any(|result| result.is_error),
             });
-            match node.link() {
-                Link::Next => {}
-                Link::Filed => shown["filed"] = json!(true),
-                Link::Merge { with } => shown["merges"] = json!(with),
-                Link::Cover { from } => shown["covers"] = json!(from),
-            }
+            add_link(&mut shown, node.link());
             shown
         })
         .collect();
@@ -47,6 +42,16 @@ pub(crate) fn as_json(reading: &Reading) -> Value {
         "verdicts": verdicts_json(reading),
         "open_run": reading.has_open_run(),
     })
+}
+
+/// Says how a node hangs on its parent, in the fields of the store's own lines.
+pub(crate) fn add_link(node: &mut Value, link: &Link) {
+    match link {
+        Link::Next => {}
+        Link::Filed => node["filed"] = json!(true),
+        Link::Merge { with } => node["merges"] = json!(with),
+        Link::Cover { from } => node["covers"] = json!(from),
+    }
 }
 
 /// Returns the verdicts in their own canonical form.

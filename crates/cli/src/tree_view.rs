@@ -197,7 +197,7 @@ impl<'a> Drawing<'a> {
             tail.push((GREEN.bold(), "  ← head".to_owned()));
         }
         let fold = match self.links.covered_by(id) {
-            Some(by) if on_trunk => Fold::Covered(by),
+            Some(by) if is_plain => Fold::Covered(by),
             _ if is_plain && !is_head => Fold::Straight(lanes.clone()),
             _ => Fold::Never,
         };
@@ -295,6 +295,10 @@ impl<'a> Drawing<'a> {
             self.rows.push(Row::firm(segments));
             return;
         }
+        // Where a person went is told where they left.
+        if went(note, self.reading.tree()) {
+            return;
+        }
         let in_force = note.is_in_force(self.reading.tree());
         let style = if in_force { MAGENTA } else { DIM };
         let tree = self.reading.tree();
@@ -309,14 +313,14 @@ impl<'a> Drawing<'a> {
             abandoned => format!("  left {}{void}", span(abandoned)),
         };
         let text = format!("“{}”", one_line(&note.text(), NOTE_CHARS));
-        let kind = note_word(note.kind);
+        let kind = note_word(note, tree);
         let gutter = gutter(lanes);
         let taken = gutter.chars().count() + kind.chars().count() + left.chars().count() + 3;
         let fits = taken + text.chars().count() <= self.width;
-        let mut segments =
-            vec![(DIM, gutter.clone()), (style, "⤺ ".to_owned()), (style.bold(), format!("{kind} "))];
-        segments.extend(fits.then(|| (style, text.clone())));
-        segments.push((DIM, if fits { left } else { left.trim_start().to_owned() }));
+        let mut segments = vec![(DIM, gutter.clone()), (style, "⤺ ".to_owned()), (style.bold(), kind)];
+        segments.extend(fits.then(|| (style, format!(" {text}"))));
+        let left = if fits || left.is_empty() { left } else { format!(" {}", left.trim_start()) };
+        segments.push((DIM, left));
         self.rows.push(Row::firm(segments));
         if fits {
             return;
@@ -459,6 +463,15 @@ pub(crate) fn redone(note: &Note, tree: &MessageTree) -> bool {
 }
 
 /// Names what a note is, for people: an undo by the command that makes one.
-pub(crate) fn note_word(kind: NoteKind) -> String {
-    if kind == NoteKind::Undone { "undo".to_owned() } else { kind.to_string() }
+pub(crate) fn note_word(note: &Note, tree: &MessageTree) -> String {
+    match note.kind {
+        NoteKind::Undone if went(note, tree) => "go".to_owned(),
+        NoteKind::Undone => "undo".to_owned(),
+        kind => kind.to_string(),
+    }
+}
+
+/// Returns whether a note stands where a person went back to.
+fn went(note: &Note, tree: &MessageTree) -> bool {
+    tree.moves().get(note.made_by.index()).is_some_and(|made| made.kind == MoveKind::Fork)
 }

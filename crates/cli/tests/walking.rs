@@ -303,3 +303,31 @@ fn names_and_merges_are_whole_in_a_narrow_terminal() {
     "#]]
     .assert_eq(&scene.ok(&["tree"]));
 }
+
+#[test]
+fn nobody_goes_where_no_conversation_can_go_on() {
+    let scene = Scene::new();
+    let tree = "n0 system: Speak of the weather.
+        n1 user: rain?
+        n2 assistant:
+        + call c1 look {}
+        head n1
+        n3 assistant: no
+        n4 * n2 result c1: a little";
+    scene.import(&made::of_tree(1, "the weather", 5, tree));
+    let late = scene.run(&["go", "n4"]);
+    assert_eq!(
+        (late.exit, late.err.as_str()),
+        (Some(1), "error: n4 was only filed under n2, and nothing follows it; go to n1\n")
+    );
+    let open = scene.run(&["go", "n2"]);
+    assert_eq!(
+        (open.exit, open.err.as_str()),
+        (Some(1), "error: the calls of n2 never got their results; go to n1\n")
+    );
+    let named = scene.run(&["name", "late", "n4"]);
+    assert_eq!(named.exit, Some(1));
+    assert!(named.err.contains("a bookmark can name it"), "{}", named.err);
+    scene.ok(&["name", "late", "n4", "--bookmark"]);
+    assert!(scene.ok(&["tree"]).contains("came late  ⚑ late\n"), "{}", scene.ok(&["tree"]));
+}

@@ -4,6 +4,7 @@
 //! A ledger claims no more than calls and results show: a write that failed is not a write, and a call without a result
 //! has an unknown outcome. It has no word on how the work was meant.
 
+mod join;
 mod pairs;
 mod text;
 

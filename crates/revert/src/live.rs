@@ -9,9 +9,10 @@ mod standing;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use trunkline_message_tree::{Covered, Message, MessageTree, Node, NodeId, Role};
+use trunkline_message_tree::{Covered, Message, MessageTree, Node, NodeId, Role, ToolCall};
 
 use self::standing::{Changes, Standing};
+use crate::render::shown_cover;
 use crate::{Break, Clock, Note, RenderPolicy, mark};
 
 /// What [`render_at`](crate::render_at) and [`mark`] give for one session, kept up to date.
@@ -37,7 +38,9 @@ use crate::{Break, Clock, Note, RenderPolicy, mark};
 pub struct LiveContext {
     policy: RenderPolicy,
     standing: Standing,
-    turn: u32,
+    // What models wrote, which is what the turn clock counts, and the first node whose results stay whatever their size.
+    replies: Vec<NodeId>,
+    cut: Option<NodeId>,
     // How much of the tree was read.
     nodes: usize,
     moves: usize,
@@ -68,7 +71,8 @@ impl LiveContext {
         LiveContext {
             policy,
             standing: Standing::default(),
-            turn: 0,
+            replies: Vec::new(),
+            cut: None,
             nodes: 0,
             moves: 0,
             covering: 0,
@@ -87,7 +91,7 @@ impl LiveContext {
 
     /// Returns the session's turn clock as it was then: what [`turn`](crate::turn) counts.
     pub fn turn(&self) -> u32 {
-        self.turn
+        self.replies.len() as u32
     }
 
     /// Brings the messages up to date and returns how many of them, from the first, are what they were.
@@ -99,8 +103,9 @@ impl LiveContext {
     ///
     /// Costs one step per node that came, that left the trunk or that joined it, and per note that these concern or that
     /// decays, plus one very small step per message behind a note that comes or goes. After a compaction everything
-    /// behind its beginning is put together again. With [`Decay::CacheMinding`](crate::Decay::CacheMinding) every note in
-    /// force is looked at when the head moves, a note comes or the cache breaks.
+    /// behind its beginning is put together again. Each step of pruning looks at the nodes that it is about. With
+    /// [`Decay::CacheMinding`](crate::Decay::CacheMinding) every note in force is looked at when the head moves, a note
+    /// comes or the cache breaks.
     pub fn refresh(&mut self, tree: &MessageTree, notes: &[Note], breaks: &[Break]) -> usize {
         let shrank = tree.len() < self.nodes || tree.moves().len() < self.moves;
         if shrank || notes.len() < self.standing.len() {
@@ -111,7 +116,7 @@ impl LiveContext {
         let shared = if moves.is_empty() { self.ids.len() } else { on_trunk(tree, &self.ids) };
         self.read_nodes(tree);
         let changes = Changes { from: shared, left: &self.ids[shared..], joined: &ids[shared..], moves };
-        let clock = Clock::new(self.turn).with_breaks(breaks);
+        let clock = Clock::new(self.turn()).with_breaks(breaks);
         let dirty = self.standing.refresh(tree, notes, &self.policy, &clock, &changes);
 
         let covers = self.covers_now(tree, shared);
@@ -130,19 +135,21 @@ impl LiveContext {
         self.ids.extend_from_slice(&ids[from..]);
         self.moves = tree.moves().len();
 
+        let pruned = self.prune(tree, from);
         let mut changed = None;
         for first in self.items_before(from, &dirty) {
             // The last of them comes first, so a later one is further ahead.
             changed = self.redraw_notes(tree, notes, first, from).or(changed);
         }
         let kept = self.draw(tree, notes, &tail);
-        changed.unwrap_or(kept)
+        changed.into_iter().chain(pruned).min().unwrap_or(kept)
     }
 
     /// Takes in the nodes that came, for the turn clock and for what they stand for.
     fn read_nodes(&mut self, tree: &MessageTree) {
         let came = (self.nodes..tree.len()).filter_map(|index| tree.node(NodeId::new(index as u32)).ok());
-        self.turn += came.filter(|node| node.message().role == Role::Assistant).count() as u32;
+        let replies = came.filter(|node| node.message().role == Role::Assistant);
+        self.replies.extend(replies.filter_map(|node| node.message().node));
         self.nodes = tree.len();
     }
 
@@ -201,7 +208,14 @@ impl LiveContext {
         let mut depth = tail.from;
         while depth < self.ids.len() {
             let item = self.item(depth);
-            self.messages.push(tail.message(item).unwrap_or_else(|| shown(tree, item)));
+            let before = tail.message(item);
+            let message = match (self.pruned(tree, item), before) {
+                (Some(pruned), Some(before)) if *before == pruned => before,
+                (Some(pruned), _) => Arc::new(pruned),
+                (None, Some(before)) => before,
+                (None, None) => shown(tree, item),
+            };
+            self.messages.push(message);
             let notes = self.notes_after(tree, notes, item);
             self.messages.extend(notes.into_iter().map(Arc::new));
             depth = item.last + 1;
@@ -209,6 +223,48 @@ impl LiveContext {
         }
         let pairs = self.messages[begin..].iter().zip(&tail.messages);
         begin + pairs.take_while(|(new, old)| new == old).count()
+    }
+
+    /// Leaves out the results before `from` whose time came, and returns the place of the first message that is another one
+    /// now.
+    fn prune(&mut self, tree: &MessageTree, from: usize) -> Option<usize> {
+        let turns = self.policy.prune.and_then(|prune| prune.pruned_turns(self.turn()));
+        let cut = turns.and_then(|turns| self.replies.get(turns).copied());
+        let was = std::mem::replace(&mut self.cut, cut);
+        if cut == was {
+            return None;
+        }
+        let before = |cut: NodeId| self.ids[..from].partition_point(|id| *id < cut);
+        let depths = was.map_or(0, before)..cut.map_or(0, before);
+        let mut changed = None;
+        for depth in depths {
+            let item = self.item(depth);
+            // Whoever is covered is not shown, and neither is its result.
+            let pruned = if item.covers { None } else { self.pruned(tree, item) };
+            if let Some(pruned) = pruned {
+                let place = self.starts[depth];
+                self.messages[place] = Arc::new(pruned);
+                changed.get_or_insert(place);
+            }
+        }
+        changed
+    }
+
+    /// Returns an item's own message as it is sent, if a result of it is left out.
+    fn pruned(&self, tree: &MessageTree, item: Item) -> Option<Message> {
+        let prune =
+            self.policy.prune.filter(|_| !item.covers && self.cut.is_some_and(|cut| item.id < cut))?;
+        let message = tree.node(item.id).ok()?.message();
+        message.results().next()?;
+        let mut at = item.first;
+        let earlier = std::iter::from_fn(|| {
+            let item = self.item(at.checked_sub(1)?);
+            at = item.first;
+            tree.node(item.id).ok().map(Node::message)
+        });
+        let asked = std::iter::once(message).chain(earlier).find(|message| message.role == Role::Assistant);
+        let calls: Vec<&ToolCall> = asked.into_iter().flat_map(Message::calls).collect();
+        mark(vec![prune.pruned(message, &calls)?.0]).pop()
     }
 
     /// Returns what stands at a depth.
@@ -243,8 +299,9 @@ fn on_trunk(tree: &MessageTree, line: &[NodeId]) -> usize {
 
 /// Returns an item's own message as it is sent.
 fn shown(tree: &MessageTree, item: Item) -> Arc<Message> {
-    let message = tree.node(item.id).map(|node| node.message().clone());
-    let marked = message.ok().and_then(|message| mark(vec![message]).pop());
+    let message = tree.node(item.id).map(Node::message).ok();
+    let message = message.map(|message| if item.covers { shown_cover(message) } else { message.clone() });
+    let marked = message.and_then(|message| mark(vec![message]).pop());
     Arc::new(marked.expect("an item is a node, and marking keeps every message"))
 }
 

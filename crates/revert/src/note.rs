@@ -131,12 +131,18 @@ pub struct Note {
 }
 
 impl Note {
-    /// Returns the note that an undo leaves at the head that it restores; `None` if the move is not an undo.
+    /// Returns the note that an undo leaves at the head that it restores, or a person who goes back to a branch that was
+    /// left; `None` for any other move.
     ///
     /// Give the move before it is recorded, as [`MessageTree::plan_undo`] returned it. A redo needs no note: the one
     /// that the revert left is in force again.
     pub fn undone(tree: &MessageTree, undo: &HeadMove, turn: u32) -> Option<Note> {
-        let MoveKind::Undo { of } = undo.kind else { return None };
+        let said = match undo.kind {
+            MoveKind::Undo { of } => undone_words(tree, of),
+            // What stands there may end in a result that says that it was left.
+            MoveKind::Fork if !tree.is_on_trunk(undo.to) => Some(BACK),
+            _ => return None,
+        };
         let mut shared = undo.to;
         while !tree.is_on_trunk(shared) {
             shared = tree.node(shared).ok()?.parent()?;
@@ -145,7 +151,7 @@ impl Note {
         let abandoned = tree.trunk().ids().get(first_left..).unwrap_or_default();
         Some(Note {
             kind: NoteKind::Undone,
-            summary: undone_words(tree, of).map(str::to_owned),
+            summary: said.map(str::to_owned),
             by: SummaryBy::Mover,
             anchor: undo.to,
             made_by: next_move(tree),
@@ -260,6 +266,8 @@ impl Note {
 fn harmless(text: &str) -> String {
     disarm(&one_line(text, usize::MAX)).into_owned()
 }
+/// What a model reads where a person went back to.
+const BACK: &str = "a person put the conversation back here: the messages above stand";
 
 /// Says what was undone if that is no step back.
 fn undone_words(tree: &MessageTree, mut of: MoveId) -> Option<&'static str> {

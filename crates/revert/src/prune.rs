@@ -38,13 +38,17 @@ impl PrunePolicy {
 
     /// Returns the first node whose result stays whatever its size; `None` if all do. Only the clock decides.
     pub(crate) fn cut(&self, tree: &MessageTree, now_turn: u32) -> Option<NodeId> {
+        let pruned_turns = self.pruned_turns(now_turn)?;
+        let mut replies = tree.nodes().filter(|(_, node)| node.message().role == Role::Assistant);
+        replies.nth(pruned_turns).map(|(id, _)| id)
+    }
+
+    /// Returns the number of turns whose results are looked at, which is that of the reply that comes after them; `None` if
+    /// there are none.
+    pub(crate) fn pruned_turns(&self, now_turn: u32) -> Option<usize> {
         let old = now_turn.saturating_sub(self.after_turns.max(1));
         let pruned_turns = old - old % self.every_turns.max(1);
-        if pruned_turns == 0 {
-            return None;
-        }
-        let mut replies = tree.nodes().filter(|(_, node)| node.message().role == Role::Assistant);
-        replies.nth(pruned_turns as usize).map(|(id, _)| id)
+        (pruned_turns > 0).then_some(pruned_turns as usize)
     }
 
     /// Returns the message with each result that is too long left out, and what that was; `None` if none is.

@@ -250,7 +250,7 @@ pub fn render_at(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, cloc
 }
 
 /// Returns a covering node as it is sent: without its name, which is on no trunk and so no place to go back to.
-fn shown_cover(message: &Message) -> Message {
+pub(crate) fn shown_cover(message: &Message) -> Message {
     let mut shown = message.clone();
     shown.node = None;
     // The harness made it harmless; what an import brought along was made by somebody else.

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use trunkline_message_tree::{Message, NodeId};
-use trunkline_revert::{Break, Clock, Decay, LiveContext, Note, RenderPolicy, mark, render_at, turn};
+use trunkline_revert::{
+    Break, Clock, Decay, LiveContext, Note, PrunePolicy, RenderPolicy, mark, render_at, turn,
+};
 
 use crate::laws::{self, Act};
 use crate::story::{AT, Story};
@@ -35,11 +37,13 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn policies() -> impl Strategy<Value = RenderPolicy> {
-    (0..4u32, 0..3usize, any::<bool>()).prop_map(|(turns, count, exact)| {
+    let prune = prop::option::of((0..4u32, 0..4u32, 0..24usize));
+    (0..4u32, 0..3usize, any::<bool>(), prune).prop_map(|(turns, count, exact, prune)| {
         let mut policy = RenderPolicy::default();
         (policy.lesson_window_turns, policy.lesson_window_count) = (turns, count);
         (policy.finding_window_turns, policy.finding_window_count) = (turns + 1, count);
         policy.decay = if exact { Decay::Exact } else { Decay::CacheMinding };
+        policy.prune = prune.map(|(after, every, bytes)| PrunePolicy::new(after, every, bytes));
         policy
     })
 }
@@ -93,6 +97,7 @@ fn check(live: &mut LiveContext, story: &Story, notes: &[Note], policy: &RenderP
     }
     for message in live.messages().iter().filter(|message| message.node.is_some()) {
         let same = before.iter().find(|old| old.node == message.node);
+        let same = same.filter(|old| *old == message);
         assert!(same.is_none_or(|old| Arc::ptr_eq(old, message)), "what stays is the same allocation");
     }
 }

@@ -1,7 +1,10 @@
 //! What notes say of what was already done, who wrote their summaries, and what comes later.
 
 use expect_test::{Expect, expect};
-use trunkline_message_tree::{HeadMove, Message, MessageTree, NodeId, Timestamp, ToolCall, notation};
+use proptest::prelude::*;
+use trunkline_message_tree::{
+    Content, HeadMove, Message, MessageTree, NodeId, Timestamp, ToolCall, notation,
+};
 use trunkline_revert::{
     Category, EffectClass, Effects, Ledger, Mover, Note, NoteKind, Outcome, Rates, RenderPolicy, Request,
     SummaryBy, merge, plan, render, turn,
@@ -183,10 +186,10 @@ fn a_late_summary_stands_at_the_head_of_its_arrival_and_changes_nothing_before_i
     let notes = [outcome.note, late];
     let after = sent(&tree, &notes);
     assert_eq!(after[..before.len()], before);
-    expect![
-        "[revert-lesson] a later summary of the 3 messages that were left: two locks wait for each other"
-    ]
-    .assert_eq(&after[before.len()]);
+    assert_eq!(
+        after[before.len()],
+        "[revert-lesson] a later summary of what was left (3 messages): two locks wait for each other"
+    );
     assert_eq!(notes[1].kind, NoteKind::Lesson);
 
     // In force with its move, and while its anchor is on the trunk.
@@ -229,7 +232,7 @@ fn what_the_harness_answers_in_a_tools_place_is_no_outcome() {
     let messages = tree.trunk().nodes().map(|(id, node)| (id, node.message()));
     let never_ran = "c2";
     let ledger = Ledger::of_messages(messages, |_, call| (call.id != never_ran).then(|| effects(call)));
-    expect!["Commands: make (outcome unknown)"].assert_eq(&ledger.text(600));
+    expect![[r#"Commands: make (outcome unknown)"#]].assert_eq(&ledger.text(600));
 }
 
 #[test]
@@ -247,6 +250,30 @@ fn a_file_that_was_written_later_is_named_once() {
 }
 
 #[test]
+fn two_ledgers_are_one_bounded_ledger() {
+    let mut tree = notation::parse_tree(START).unwrap();
+    let first = Ledger::of(&tree, &tree.trunk().ids()[2..], effects);
+    let content = (0..40).map(|file| {
+        let arguments = format!("{{\"path\":\"{file}.rs\"}}");
+        Content::ToolCall(ToolCall { id: file.to_string(), name: "write".into(), arguments, signature: None })
+    });
+    let node = append(&mut tree, Message { content: content.collect(), ..Message::assistant("") });
+    let second = Ledger::of(&tree, &[node], effects);
+    let both = second.clone().including(&first);
+    assert_eq!((both.written.total(), both.written.newest.len()), (41, 32));
+    assert_eq!(both.last_error, first.last_error);
+    expect![[r#"
+        Told the user: “I change a.rs.”
+        Writes: 31.rs (outcome unknown); 32.rs (outcome unknown); 33.rs (outcome unknown); 34.rs (outcome unknown); 35.rs (outcome unknown); 36.rs (outcome unknown); 37.rs (outcome unknown); 38.rs (outcome unknown); 39.rs (outcome unknown); and 32 more
+        Commands: make (failed)"#]].assert_eq(&both.text(300));
+    // The order does not matter, and nothing is nothing.
+    assert_eq!(first.clone().including(&second), both);
+    assert_eq!(first.clone().including(&Ledger::default()), first);
+    let twice = first.clone().including(&first);
+    assert_eq!((twice.ran.newest[0].calls, twice.ran.newest[0].failed), (2, 2));
+}
+
+#[test]
 fn the_price_of_an_outcome_counts_the_results_that_leave_with_it() {
     let tree = notation::parse_tree(START).unwrap();
     let result = Message::tool_result("c9", "x".repeat(400), false);
@@ -255,8 +282,63 @@ fn the_price_of_an_outcome_counts_the_results_that_leave_with_it() {
     let (without, with) = (without.record.price.unwrap(), with.record.price.unwrap());
     assert_eq!(with.leaving, without.leaving + 100);
     assert_eq!((with.kept, with.recached, with.cached), (without.kept, without.recached, 0));
-    expect![
-        "~123 prompt tokens leave, ~5 stay (none of them cached), ~58 are read anew; pays from the first turn"
-    ]
-    .assert_eq(&with.text());
+    assert_eq!(
+        with.text(),
+        "~123 prompt tokens leave, ~5 stay (none of them cached), ~60 are read anew; pays from the first turn"
+    );
+}
+
+/// Text with everything that a note must not be taken for.
+fn hostile() -> impl Strategy<Value = String> {
+    let pieces = prop_oneof![
+        Just("[n1] "),
+        Just("[revert-lesson] done"),
+        Just("\n"),
+        Just("\r\n"),
+        Just("\u{2028}"),
+        Just("Writes: b.rs"),
+        Just("; "),
+        Just("”"),
+        Just("a.rs"),
+        Just("\u{200b}[N12]"),
+    ];
+    proptest::collection::vec(pieces, 0..6).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn p33_nothing_that_was_written_there_forges_a_mark_a_note_or_a_line(
+        (path, command, said, told) in (hostile(), hostile(), hostile(), hostile()),
+        summary in proptest::option::of(hostile()),
+        late in hostile(),
+    ) {
+        let mut tree = notation::parse_tree("n0 system: s\nn1 user: go").unwrap();
+        let call = |id: &str, name: &str, path: &str| {
+            let arguments = format!("{{\"path\":{}}}", serde_json::Value::from(path));
+            Content::ToolCall(ToolCall { id: id.into(), name: name.into(), arguments, signature: None })
+        };
+        let content = vec![Content::text(told), call("c1", "write", &path), call("c2", "run", &command)];
+        append(&mut tree, Message { content, ..Message::assistant("") });
+        append(&mut tree, Message::tool_result("c1", "ok", false));
+        append(&mut tree, Message::tool_result("c2", said, true));
+        let outcome = leaves(&tree, summary.as_deref());
+        let late = Note::late(&outcome.note, &late, NodeId::new(1), 1);
+        carry_out(&mut tree, outcome.head_move);
+        for text in &sent(&tree, &[outcome.note, late])[2..] {
+            let rest = text.strip_prefix("[revert-lesson] ").unwrap();
+            let folded = rest.to_lowercase();
+            prop_assert!(!folded.contains("[revert-"), "{text}");
+            for (at, _) in folded.match_indices("[n1") {
+                // Glued to a word it is an index, and no mark.
+                let before = folded[..at].chars().next_back();
+                prop_assert!(before.is_some_and(|c| c.is_alphanumeric() || c.is_ascii_punctuation()), "{text}");
+            }
+            prop_assert!(text.lines().count() <= 6 && !text.contains(['\r', '\u{2028}']), "{text}");
+            let headings = rest.lines().skip(1).filter(|line| line.starts_with("Writes: ")).count();
+            prop_assert!(headings <= 1, "{text}");
+            prop_assert!(rest.chars().count() <= 2_000, "{text}");
+        }
+    }
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{
-    HeadMove, Link, Message, MessageTree, MoveKind, Name, NameKind, Names, Naming, NodeId, Role,
+    HeadMove, Link, Message, MessageTree, MoveKind, Name, NameKind, Names, Naming, Node, NodeId, Role,
 };
 use trunkline_session_store::{InboxId, Note as StoredNote, Record};
 
@@ -48,6 +48,8 @@ pub enum MoveAct {
 
 impl Session {
     /// Puts the head on any node that stands in a conversation, as a person, with nothing to say about what is left.
+    ///
+    /// Where that is on a branch that was left, the model is told that the branch is back, as after an undo.
     ///
     /// Returns where the head was put: `to`, or the last result of the calls that `to` belongs to, because a conversation
     /// cannot go on between a call and its result. [`undo`](Session::undo) takes it back. While a run is open, a head that
@@ -207,37 +209,44 @@ fn checked(name: &str) -> Result<Name, RuntimeError> {
     Name::parse(name).map_err(|fault| refused(fault.to_string()))
 }
 
-/// Returns where a head has to be put that is to stand on a node: at the end of the calls and results around it.
+/// Returns where a head has to be put that is to stand on a node, or says why not and what is next to it.
 fn landing(tree: &MessageTree, to: NodeId) -> Result<NodeId, RuntimeError> {
-    let node = tree.node(to).map_err(|fault| refused(fault.to_string()))?;
+    let line = tree.ancestry(to).map_err(|fault| refused(fault.to_string()))?;
+    let mut reason = None;
+    for (id, node) in line {
+        match (end_at(tree, id, node), reason) {
+            (Ok(end), None) => return Ok(end),
+            (Ok(_), Some(why)) => return Err(refused(format!("{why}; go to {id}"))),
+            (Err(why), first) => reason = first.or(Some(why)),
+        }
+    }
+    Err(refused(reason.unwrap_or_else(|| format!("the head cannot stand on {to}"))))
+}
+
+/// Returns the end of the calls and results around a node, where a head can stand; otherwise says why it cannot.
+fn end_at(tree: &MessageTree, id: NodeId, node: &Node) -> Result<NodeId, String> {
     let under = node.parent().unwrap_or(NodeId::ROOT);
     match node.link() {
         Link::Next | Link::Merge { .. } => {}
-        Link::Filed => {
-            return Err(refused(format!(
-                "{to} was only filed under {under}, and nothing follows it; go to {under}"
-            )));
-        }
+        Link::Filed => return Err(format!("{id} was only filed under {under}, and nothing follows it")),
         Link::Cover { from } => {
-            return Err(refused(format!(
-                "{to} stands for {from} to {under}, and nothing follows it; go to {under}"
-            )));
+            return Err(format!("{id} stands for {from} to {under}, and nothing follows it"));
         }
     }
-    let mut end = to;
+    let mut end = id;
     if asks(node.message()) || answers(node.message()) {
         // Children are younger, so one look at each finds the whole group. The trunk knows which of several goes on.
-        let on_trunk = tree.is_on_trunk(to);
-        for (id, later) in tree.nodes().skip(to.index() + 1) {
+        let on_trunk = tree.is_on_trunk(id);
+        for (younger, later) in tree.nodes().skip(id.index() + 1) {
             let follows = later.parent() == Some(end) && !later.is_filed() && answers(later.message());
-            if follows && (!on_trunk || tree.is_on_trunk(id)) {
-                end = id;
+            if follows && (!on_trunk || tree.is_on_trunk(younger)) {
+                end = younger;
             }
         }
     }
     // A head on open calls would have them run: nobody asked for that.
     if end != tree.head() && tree.node(end).is_ok_and(|node| asks(node.message())) {
-        return Err(refused(format!("the calls of {end} never got their results; go to {under}")));
+        return Err(format!("the calls of {end} never got their results"));
     }
     Ok(end)
 }

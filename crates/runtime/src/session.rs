@@ -15,7 +15,8 @@ use crate::{Cancel, Event, RuntimeError, journal, letters};
 /// this one can write nothing more, and says so with [`RuntimeError::TakenOver`].
 ///
 /// Stop a drive with its [`Cancel`], which keeps what was streamed. A future that is dropped instead loses nothing that
-/// was recorded, but the session has to be opened again.
+/// was recorded, and the session goes on from there; what was being written may need a second call, after
+/// [`RuntimeError::Store`].
 pub struct Session {
     pub(crate) agent: Agent,
     pub(crate) store: Arc<dyn SessionStore>,
@@ -23,7 +24,7 @@ pub struct Session {
     pub(crate) state: State,
     /// What was sent last: what is sent again is known by its address, and not encoded again.
     pub(crate) sent: Vec<Arc<Message>>,
-    /// Whether the last write failed in a way that leaves open what the store has kept.
+    /// Whether the last write failed, or was dropped, in a way that leaves open what the store has kept.
     behind: bool,
     /// The newest letter that was there when this became the writer, or when its latest drive ended.
     pub(crate) old: Option<InboxId>,
@@ -274,13 +275,15 @@ impl Session {
         }
         self.state.resolve.complete(&mut records)?;
         let batch = Batch::new(self.state.position(), records.clone()).consuming(letter);
+        // Until the answer is here nobody knows what was kept, and whoever waits for it may be dropped before that.
+        self.behind = true;
         if let Err(fault) = self.store.append(&self.lease, batch).await {
-            self.behind = true;
             return Err(self.not_written(fault).await);
         }
         for record in &records {
             self.state.record(record)?;
         }
+        self.behind = false;
         for record in &records {
             self.tell_of(record);
         }

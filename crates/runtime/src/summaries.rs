@@ -5,7 +5,7 @@
 
 mod model;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +27,8 @@ const MOST_ASKED: u32 = 2;
 
 /// Says in a sentence or two what a branch came to.
 ///
-/// It may take its time, fail or panic: nothing waits for it, and nothing else is lost.
+/// It may take its time, fail or panic: nothing waits for it, and nothing else is lost. Like any future it must not block its
+/// thread.
 #[async_trait]
 pub trait Summarizer: Send + Sync {
     /// Returns the summary, on one line; it is shortened to 600 characters.
@@ -90,7 +91,7 @@ pub(crate) struct Summaries {
     tasks: JoinSet<Result<String, SummaryError>>,
     by_task: HashMap<TaskId, MoveId>,
     /// What has come and waits for the end of a turn.
-    came: Vec<(MoveId, Result<String, String>)>,
+    came: VecDeque<(MoveId, Result<String, String>)>,
     /// What this process has asked.
     started: HashSet<MoveId>,
     /// The notes before this one were made by other processes.
@@ -102,7 +103,7 @@ impl Summaries {
         Summaries {
             tasks: JoinSet::new(),
             by_task: HashMap::new(),
-            came: Vec::new(),
+            came: VecDeque::new(),
             started: HashSet::new(),
             ours_from: part.notes.len(),
         }
@@ -114,7 +115,7 @@ impl Summaries {
             Err(fault) => (fault.id(), Err("the summarizer crashed".to_owned())),
         };
         if let Some(head_move) = self.by_task.remove(&task) {
-            self.came.push((head_move, answer));
+            self.came.push_back((head_move, answer));
         }
     }
 }
@@ -143,7 +144,7 @@ impl Session {
             self.summaries.take(joined);
         }
         if self.state.open_turn().is_none() {
-            while let Some((head_move, answer)) = self.summaries.came.pop() {
+            while let Some((head_move, answer)) = self.summaries.came.pop_front() {
                 match answer {
                     Ok(text) => self.write_summary(head_move, &text).await?,
                     Err(reason) => self.settings().tell(&Event::SummaryFailed { head_move, reason }),
@@ -167,7 +168,8 @@ impl Session {
 
     /// Records that this process asks for what another one did not live to see.
     async fn ask_again(&mut self) -> Result<(), RuntimeError> {
-        if self.settings().setup.revert.as_ref().is_none_or(|reverts| reverts.summarizer.is_none()) {
+        let reverts = self.settings().setup.revert.as_ref();
+        if self.summaries.ours_from == 0 || reverts.is_none_or(|reverts| reverts.summarizer.is_none()) {
             return Ok(());
         }
         let part = &self.state.revert;

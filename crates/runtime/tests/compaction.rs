@@ -11,10 +11,11 @@ use trunkline_runtime::letters::{self, MoveAct};
 use trunkline_runtime::message_tree::{Author, Message, NodeId, Role, StopReason, Timestamp, TrunkItem};
 use trunkline_runtime::providers::{ErrorKind, ProviderError, Request, Turn};
 use trunkline_runtime::revert::{BreakCause, CompactPolicy, Decay, PrunePolicy, RenderPolicy};
+use trunkline_runtime::sanitize::{RequestFacts, WireRules, sanitize, violations};
 use trunkline_runtime::{
-    Agent, AgentBuilder, Cancel, Compaction, CompactionSummary, Compactor, Event, Reverts, View,
+    AgentBuilder, Cancel, Compaction, CompactionSummary, Compactor, Event, Reverts, View,
 };
-use trunkline_session_store::SessionStore;
+use trunkline_session_store::{SessionId, SessionStore};
 
 use crate::story::{Story, World, replies, stop_line};
 
@@ -332,31 +333,35 @@ async fn a_kill_before_the_summary_loses_nothing_and_the_next_process_asks_for_i
     assert_eq!(session.tree().covering().first(), Some(&NodeId::new(before as u32)));
 }
 
+/// Where a compactor finds the session that it works for.
+type Place = Arc<Mutex<Option<(Arc<dyn SessionStore>, SessionId)>>>;
+
+/// Asks for a move of the head while it writes.
+struct Moves {
+    place: Place,
+}
+
+#[async_trait]
+impl Compactor for Moves {
+    async fn summarize(&self, ask: Vec<Message>) -> Result<CompactionSummary, String> {
+        let (store, session) = self.place.lock().unwrap().clone().unwrap();
+        let log = store.load(&session).await.unwrap();
+        let expected_head = View::of(&log).unwrap().tree().head();
+        let act = MoveAct::Revert { to: NodeId::new(3), lesson: None };
+        let request = letters::Request::Move { act, expected_head };
+        letters::post(store.as_ref(), &session, &request, Timestamp(0)).await.unwrap();
+        Ok(CompactionSummary::new(format!("of {}", ask.len())))
+    }
+}
+
 #[tokio::test]
 async fn a_move_that_arrives_meanwhile_comes_first() {
     let world = world();
-    let asked = Arc::new(Mutex::new(None));
-    type Place = (Arc<dyn SessionStore>, trunkline_session_store::SessionId);
-    struct Posts {
-        place: Arc<Mutex<Option<Place>>>,
-    }
-    #[async_trait]
-    impl Compactor for Posts {
-        async fn summarize(&self, ask: Vec<Message>) -> Result<CompactionSummary, String> {
-            let (store, session) = self.place.lock().unwrap().clone().unwrap();
-            // The head is what the log says now.
-            let log = store.load(&session).await.unwrap();
-            let expected_head = View::of(&log).unwrap().tree().head();
-            let act = MoveAct::Revert { to: NodeId::new(3), lesson: None };
-            let request = letters::Request::Move { act, expected_head };
-            letters::post(store.as_ref(), &session, &request, Timestamp(0)).await.unwrap();
-            Ok(CompactionSummary::new(format!("of {}", ask.len())))
-        }
-    }
-    let posts = Posts { place: Arc::clone(&asked) };
-    let agent = world.agent(reads(7)).with_compaction(Compaction::new(policy()).by(Arc::new(posts)));
+    let place = Place::default();
+    let moves = Moves { place: Arc::clone(&place) };
+    let agent = world.agent(reads(7)).with_compaction(Compaction::new(policy()).by(Arc::new(moves)));
     let mut story = Story::begin(world, agent).await;
-    *asked.lock().unwrap() = Some((story.store(), story.id()));
+    *place.lock().unwrap() = Some((story.store(), story.id()));
     story.prompt("do it").await.unwrap();
     assert_eq!(story.session.tree().covering(), [], "{}", story.tree());
     assert_eq!(story.session.tree().moves().len(), 1);
@@ -538,5 +543,33 @@ async fn an_agent_without_reverts_records_no_breaks() {
     story.prompt("do it").await.unwrap();
     let view = View::of(&story.store().load(&story.id()).await.unwrap()).unwrap();
     assert_eq!(view.cache_breaks(), []);
-    let _: &Agent = &story.agent;
+}
+
+#[tokio::test]
+async fn what_is_rendered_after_compactions_and_reverts_is_legal_on_every_wire() {
+    let world = world();
+    let mut render = RenderPolicy::default();
+    render.prune = Some(PrunePolicy::new(2, 2, 200));
+    let agent = world
+        .agent(reads(20))
+        .with_reverts(Reverts::default().render(render))
+        .with_compaction(Compaction::new(policy()));
+    let mut story = Story::begin(world, agent).await;
+    story.prompt("do it").await.unwrap();
+    let (end, nodes) = (story.session.tree().head(), story.session.tree().len() as u32);
+    for node in 1..nodes {
+        let _ = story.session.revert(NodeId::new(node), Some("look elsewhere")).await;
+        let rendered = story.session.rendered();
+        for name in WireRules::NAMES {
+            let rules = WireRules::named(name).unwrap();
+            let facts = RequestFacts::default();
+            let sent = sanitize(rendered.clone(), &rules, &facts);
+            assert_eq!(violations(&sent.messages, &rules, &facts), [], "{name} after n{node}");
+            let orphans = sent.repairs.iter().filter(|repair| format!("{repair:?}").contains("Orphan"));
+            assert_eq!(orphans.count(), 0, "{name} after n{node}");
+        }
+        while story.session.tree().head() != end {
+            story.session.undo().await.unwrap();
+        }
+    }
 }

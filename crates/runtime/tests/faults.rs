@@ -6,11 +6,12 @@ use std::time::Duration;
 use expect_test::expect;
 use serde_json::json;
 use trunkline_runtime::letters::{self, Request};
-use trunkline_runtime::message_tree::{MoveKind, NodeId, Timestamp};
+use trunkline_runtime::message_tree::{MoveKind, NodeId, Timestamp, notation};
 use trunkline_runtime::providers::{Event as StreamEvent, Scripted, Turn};
-use trunkline_runtime::session_store::{MemoryStore, Record, export};
+use trunkline_runtime::session_store::{MemoryStore, Record, SessionStore, export};
 use trunkline_runtime::{Agent, Approval, Cancel, Event, RuntimeError, Stop, Tool, View};
 
+use crate::kills::{Death, Mortal};
 use crate::story::{Story, World, replies, stop_line, tools};
 
 fn read(id: &str) -> Turn {
@@ -168,6 +169,26 @@ async fn p57_a_drive_that_is_dropped_leaves_a_session_that_goes_on() {
     "#]]
     .assert_eq(&tree);
     assert_eq!(story.restart().await.tree(), tree);
+}
+
+#[tokio::test]
+async fn p57_a_drive_that_is_dropped_in_the_middle_of_a_write_goes_on_from_what_was_kept() {
+    for left in 0..7 {
+        let world = World::default();
+        let turns = vec![read("c1"), revert("c2", "failure", "n1", "no"), Turn::say("done")];
+        let agent = world.agent(replies(turns)).with_revert().build().unwrap();
+        let inner: Arc<dyn SessionStore> = Arc::new(MemoryStore::new());
+        let store = Arc::new(Mortal::new(Arc::clone(&inner), left, Death::Silent));
+        let mut session = agent.start(store, "t", None).await.unwrap();
+        let cancel = Cancel::new();
+        let drive = session.prompt("go", &cancel);
+        assert!(tokio::time::timeout(Duration::from_millis(60), drive).await.is_err(), "{left}");
+        let stop = tokio::time::timeout(Duration::from_secs(20), session.resume(&cancel)).await;
+        assert!(stop.expect("it ends").is_ok(), "{left}");
+        assert_eq!(session.answer(), "done", "{left}");
+        let view = View::of(&inner.load(session.id()).await.unwrap()).unwrap();
+        assert_eq!(notation::print_tree(view.tree()), notation::print_tree(session.tree()), "{left}");
+    }
 }
 
 #[tokio::test]

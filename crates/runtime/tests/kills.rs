@@ -29,6 +29,8 @@ pub(crate) enum Death {
     Kept,
     /// Another process takes the session over right before it.
     Fenced,
+    /// The batch is kept and nobody ever hears so: whoever waits has to be dropped. The store lives on.
+    Silent,
 }
 
 /// A store that dies at its n-th append.
@@ -55,6 +57,11 @@ impl SessionStore for Mortal {
                 Death::Fenced => {
                     self.inner.claim(lease.session(), Claim::TakeOver).await?;
                     return self.inner.append(lease, batch).await;
+                }
+                Death::Silent => {
+                    self.left.store(usize::MAX, Ordering::SeqCst);
+                    self.inner.append(lease, batch).await?;
+                    std::future::pending::<()>().await;
                 }
             }
             return Err(StoreError::UnknownSession { session: lease.session().clone() });

@@ -158,6 +158,44 @@ async fn a_person_who_leaves_an_open_turn_ran_nothing_of_it() {
 }
 
 #[tokio::test]
+async fn what_was_done_on_a_branch_of_the_branch_is_not_forgotten_with_its_note() {
+    let turns = vec![
+        call("c1", "read", "a"),
+        call("c2", "edit", "inner"),
+        call("c3", "shell", "make inner"),
+        revert("n3", "inner"),
+        call("c4", "shell", "make outer"),
+        revert("n1", "outer"),
+        Turn::say("well"),
+    ];
+    let mut story = story(turns, Approval::Always).await;
+    story.prompt("do it").await.unwrap();
+    let notes = notes(&story);
+    assert_eq!(notes.len(), 1);
+    expect![[r#"
+        [revert-lesson] outer — left 6 messages (read, shell)
+        Writes: inner
+        Commands: “make inner”; “make outer”
+        Reads: a
+        Nothing in this list was undone. This step back is complete; go on from here by another way."#]]
+    .assert_eq(&notes[0]);
+}
+
+#[tokio::test]
+async fn of_a_call_that_had_begun_when_the_program_ended_nobody_knows_what_it_did() {
+    let mut story = story(vec![call("c1", "sleep", "a"), Turn::say("well")], Approval::Always).await;
+    let began = std::time::Duration::from_millis(50);
+    assert!(tokio::time::timeout(began, story.prompt("do it")).await.is_err());
+    let mut story = story.restart().await;
+    story.session.revert(NodeId::new(1), None).await.unwrap();
+    expect![[r#"
+        [revert-lesson] called sleep (outcome unknown) — left 2 messages
+        Effects unknown: sleep (outcome unknown)
+        Nothing in this list was undone. This step back is complete; go on from here by another way."#]]
+    .assert_eq(&notes(&story)[0]);
+}
+
+#[tokio::test]
 async fn an_undo_says_what_was_done_where_it_comes_from() {
     let mut turns = turns();
     turns.insert(4, call("c5", "shell", "ls"));

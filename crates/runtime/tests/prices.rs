@@ -23,6 +23,8 @@ struct Caching {
 struct CachingReply {
     inner: Box<dyn Reply>,
     read: u64,
+    /// The same whatever tools and instructions weigh.
+    input_tokens: u64,
 }
 
 #[async_trait]
@@ -37,7 +39,8 @@ impl Provider for Caching {
 
     async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {
         let read = self.reads.lock().unwrap().pop().unwrap_or_default();
-        Ok(Box::new(CachingReply { inner: self.inner.send(request).await?, read }))
+        let input_tokens = 1_000 + 500 * request.messages.len() as u64;
+        Ok(Box::new(CachingReply { inner: self.inner.send(request).await?, read, input_tokens }))
     }
 }
 
@@ -47,9 +50,8 @@ impl Reply for CachingReply {
         let event = self.inner.next().await?;
         Ok(event.map(|event| match event {
             providers::Event::Usage(usage) => {
-                // The same at every run of the tests, whatever tools weigh.
-                let input_tokens = 1_000 + usage.input_tokens;
-                providers::Event::Usage(Usage { input_tokens, cache_read_tokens: self.read, ..usage })
+                let Self { read: cache_read_tokens, input_tokens, .. } = *self;
+                providers::Event::Usage(Usage { input_tokens, cache_read_tokens, ..usage })
             }
             event => event,
         }))
@@ -74,13 +76,17 @@ fn turns() -> Vec<Turn> {
 
 /// Plays with these reads; returns the story and the misses that observers were told of.
 async fn story(reverts: Reverts, reads: &[u64]) -> (Story, Arc<Mutex<Vec<String>>>) {
+    story_of(turns(), reverts, reads).await
+}
+
+async fn story_of(turns: Vec<Turn>, reverts: Reverts, reads: &[u64]) -> (Story, Arc<Mutex<Vec<String>>>) {
     let world = World::default();
     world.files.lock().unwrap().insert("a".to_owned(), "x".repeat(4_000));
     let reads = Arc::new(Mutex::new(reads.iter().rev().copied().collect()));
     let told = Arc::new(Mutex::new(Vec::new()));
     let observed = Arc::clone(&told);
     let agent = world
-        .agent_behind(replies(turns()), |inner| Box::new(Caching { inner, reads }))
+        .agent_behind(replies(turns), |inner| Box::new(Caching { inner, reads }))
         .with_reverts(reverts)
         .on_event(move |event| {
             if let Event::CacheMissed { head_move, miss } = event {
@@ -114,14 +120,30 @@ fn result_line(story: &Story) -> String {
 async fn the_record_of_a_revert_has_a_price_and_the_result_only_where_rates_are_known() {
     let (mut plain, _) = story(Reverts::default(), &[]).await;
     plain.prompt("do it").await.unwrap();
-    expect!["n7 result c3: revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there"].assert_eq(&result_line(&plain));
-    expect!["~1,109 prompt tokens leave, 2,801 stay (none of them cached), ~2,832 are read anew; pays from the first turn"].assert_eq(&records(&plain).await[0].price.as_ref().unwrap().text());
+    expect![[r#"n7 result c3: revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there"#]].assert_eq(&result_line(&plain));
+    expect!["~1,047 prompt tokens leave, 3,000 stay (none of them cached), ~3,029 are read anew; pays from the first turn"].assert_eq(&records(&plain).await[0].price.as_ref().unwrap().text());
 
     let (mut rated, _) = story(Reverts::default().rates(rates()), &[0, 1_000, 2_000]).await;
     rated.prompt("do it").await.unwrap();
-    expect!["n7 result c3: revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there; ~1,076 prompt tokens leave, 2,801 stay (2,801 of them cached), ~31 are read anew; pays from the first turn"].assert_eq(&result_line(&rated));
+    expect!["n7 result c3: revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there; ~1,016 prompt tokens leave, 3,000 stay (3,000 of them cached), ~29 are read anew; pays from the first turn"].assert_eq(&result_line(&rated));
     // What leaves with the results of the turn is in the record only.
-    expect!["~1,137 prompt tokens leave, 2,801 stay (2,801 of them cached), ~31 are read anew; pays from the first turn"].assert_eq(&records(&rated).await[0].price.as_ref().unwrap().text());
+    expect!["~1,074 prompt tokens leave, 3,000 stay (3,000 of them cached), ~29 are read anew; pays from the first turn"].assert_eq(&records(&rated).await[0].price.as_ref().unwrap().text());
+}
+
+#[tokio::test]
+async fn a_price_stands_in_the_result_of_the_revert_and_in_no_other() {
+    let arguments = json!({ "category": "failure", "step": "n3", "summary": "no" });
+    let mut turns = turns();
+    turns[2] = Turn::new()
+        .call("c3", "list_revert_targets", &json!({}))
+        .call("c4", "revert_to_state", &arguments)
+        .call("c5", "revert_to_state", &arguments);
+    let (mut story, _) = story_of(turns, Reverts::default().rates(rates()), &[0, 1_000, 2_000]).await;
+    story.prompt("do it").await.unwrap();
+    let tree = story.tree();
+    let priced: Vec<&str> = tree.lines().filter(|line| line.contains("prompt tokens leave")).collect();
+    assert_eq!(priced.len(), 1, "{tree}");
+    assert!(priced[0].starts_with("n8 result c4: revert applied"), "{tree}");
 }
 
 #[tokio::test]
@@ -129,9 +151,9 @@ async fn a_miss_is_recorded_and_told_once_for_the_first_request_after_the_revert
     let (mut story, told) = story(Reverts::default().rates(rates()), &[0, 1_000, 2_000, 3, 0]).await;
     story.prompt("do it").await.unwrap();
     story.prompt("and now?").await.unwrap();
-    expect![[r#"{"move":0,"node":"n8","expected":2801,"read":3,"lost":2798}"#]]
+    expect![[r#"{"move":0,"node":"n8","expected":3000,"read":3,"lost":2997}"#]]
         .assert_eq(&misses(&story).await.join("\n"));
-    expect!["m0 cache miss: 2,801 prompt tokens expected from the cache, 3 read, 2,798 lost"]
+    expect!["m0 cache miss: 3,000 prompt tokens expected from the cache, 3 read, 2,997 lost"]
         .assert_eq(&told.lock().unwrap().join("\n"));
 }
 

@@ -172,12 +172,12 @@ async fn after_a_revert_behind_the_note_of_an_earlier_one() {
     check(turns, [expect![[r#"
         {"model":"script","max_tokens":8192,"system":[{"type":"text","text":"You work on files.","cache_control":{"type":"ephemeral"}}],"tools":[…],"tool_choice":{"type":"auto"},"stream":true,"messages":[
         {"role":"user","content":[{"type":"text","text":"[n1]"},{"type":"text","text":"which file is it?","cache_control":{"type":"ephemeral"}}]},
-        {"role":"user","content":[{"type":"text","text":"[revert-lesson] none of the files is it — left 6 messages (read)\nReads: a; c (failed)\nThis step back is complete; go on from here by another way.","cache_control":{"type":"ephemeral"}}]}]}
+        {"role":"user","content":[{"type":"text","text":"[revert-lesson] none of the files is it — left 6 messages (read)\nReads: a; b; c (failed)\nThis step back is complete; go on from here by another way.","cache_control":{"type":"ephemeral"}}]}]}
     "#]], expect![[r#"
         {"model":"script","tools":[…],"max_tokens":8192,"stream":true,"stream_options":{"include_usage":true},"messages":[
         {"role":"system","content":"You work on files."},
         {"role":"user","content":"[n1]\nwhich file is it?"},
-        {"role":"user","content":"[revert-lesson] none of the files is it — left 6 messages (read)\nReads: a; c (failed)\nThis step back is complete; go on from here by another way."}]}
+        {"role":"user","content":"[revert-lesson] none of the files is it — left 6 messages (read)\nReads: a; b; c (failed)\nThis step back is complete; go on from here by another way."}]}
     "#]]]).await;
 }
 

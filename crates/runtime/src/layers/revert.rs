@@ -203,14 +203,16 @@ impl Drained {
     pub(crate) fn priced(mut self, state: &State, setup: &Setup) -> Self {
         let rates = setup.revert.as_ref().and_then(|reverts| reverts.rates.as_ref());
         let (Some(plan), Some(rates)) = (&mut self.plan, rates) else { return self };
+        let unpriced = plan.result_text();
         let draft = state.tree.draft();
         let ledger = ledger::of((state, &state.tree), setup, &draft, plan.target, &plan.leaving);
         let outcome = plan.clone().outcome(&[], Timestamp(0), 0).with_ledger(ledger);
         plan.price = outcome.with_price(&state.tree, [], rates).record.price;
-        let text = plan.result_text();
-        let call = plan.request.call.as_ref().map(|call| call.index as u32);
-        let granted = self.answers.iter_mut().filter(|(index, ..)| Some(*index) == call);
-        granted.for_each(|(_, answer, _)| answer.clone_from(&text));
+        // One request of a turn at most is granted; what else is no error is an outline.
+        let granted = self.answers.iter_mut().find(|(_, answer, is_error)| !is_error && *answer == unpriced);
+        if let Some((_, answer, _)) = granted {
+            *answer = plan.result_text();
+        }
         self
     }
 

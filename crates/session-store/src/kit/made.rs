@@ -44,19 +44,19 @@ pub(super) fn filed(id: u32, parent: u32, text: &str) -> Record {
     said(id, parent, true, 10, Message::user(text))
 }
 
-/// A message that merges branches, or stands for a span, as the link says.
+/// A message of the harness that merges branches, or stands for a span, as the link says.
 pub(super) fn linked(id: u32, parent: u32, link: Link, text: &str) -> Record {
-    let (id, parent) = (NodeId::new(id), Some(NodeId::new(parent)));
-    let mut message = Message::user(text);
-    message.node = Some(id);
-    Record::Entry(Entry::Node { id, parent, at: Timestamp(12), link, message })
+    put(id, parent, link, 10, Message::harness(text))
 }
 
 /// A message at a node.
-pub(super) fn said(id: u32, parent: u32, filed: bool, at: u64, mut message: Message) -> Record {
+pub(super) fn said(id: u32, parent: u32, filed: bool, at: u64, message: Message) -> Record {
+    put(id, parent, if filed { Link::Filed } else { Link::Next }, at, message)
+}
+
+fn put(id: u32, parent: u32, link: Link, at: u64, mut message: Message) -> Record {
     let (id, parent) = (NodeId::new(id), Some(NodeId::new(parent)));
     message.node = Some(id);
-    let link = if filed { Link::Filed } else { Link::Next };
     Record::Entry(Entry::Node { id, parent, at: Timestamp(at), link, message })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Tools say what a call does; whether it ran, and whether a staged edit was written, the log knows better.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use trunkline_message_tree::{Draft, Entry, Message, MessageTree, NodeId, ToolCall};
 use trunkline_revert::{EffectClass, Effects, Ledger, OUTLINE_TOOL_NAME};
@@ -14,6 +14,7 @@ use crate::{Access, CallPlace, contained};
 
 /// Returns what was done in the nodes that leave after `target`, oldest first; the newest may be only in the draft.
 ///
+/// Branches that were left from these nodes belong to it: their notes go with the nodes, and what was done there stands.
 /// The tree is that of the state, perhaps with the results of the turn already.
 pub(crate) fn of(
     (state, tree): (&State, &MessageTree),
@@ -45,6 +46,13 @@ pub(crate) fn of(
         }
     };
     let mut ledger = Ledger::of_messages(messages.iter().copied(), effects);
+    let leaves: HashSet<NodeId> = left.iter().copied().collect();
+    let notes = state.revert.notes.iter().filter(|note| leaves.contains(&note.anchor));
+    for earlier in notes.filter(|note| note.is_in_force(tree)) {
+        if let Some(earlier) = &earlier.ledger {
+            ledger = ledger.including(earlier);
+        }
+    }
     for written in written {
         let class = if written.reversible { EffectClass::Reversible } else { EffectClass::Unknown };
         ledger = match written.known {

@@ -48,6 +48,11 @@ fn awaited(state: &State, reply: &Message) -> Option<(MoveId, Expected)> {
     if tree.trunk().messages().skip(depth + 1).any(|message| message.role == Role::Assistant) {
         return None;
     }
+    // A compaction or a decay since then has cost the cache already, and is recorded as that.
+    let now = trunkline_revert::turn(tree);
+    if state.revert.breaks.iter().rev().any(|lost| lost.turn == now && lost.depth <= depth) {
+        return None;
+    }
     let left = record.abandoned.iter().rev().filter_map(|id| tree.node(*id).ok()).map(|node| node.message());
     let stays = tree.trunk().messages().rev();
     let before = left.chain(stays).find(|message| message.role == Role::Assistant);
