@@ -336,28 +336,11 @@ async fn a_kill_before_the_summary_loses_nothing_and_the_next_process_asks_for_i
 #[tokio::test]
 async fn a_move_that_arrives_meanwhile_comes_first() {
     let world = world();
-    let asked = Arc::new(Mutex::new(None));
-    type Place = (Arc<dyn SessionStore>, trunkline_session_store::SessionId);
-    struct Posts {
-        place: Arc<Mutex<Option<Place>>>,
-    }
-    #[async_trait]
-    impl Compactor for Posts {
-        async fn summarize(&self, ask: Vec<Message>) -> Result<CompactionSummary, String> {
-            let (store, session) = self.place.lock().unwrap().clone().unwrap();
-            // The head is what the log says now.
-            let log = store.load(&session).await.unwrap();
-            let expected_head = View::of(&log).unwrap().tree().head();
-            let act = MoveAct::Revert { to: NodeId::new(3), lesson: None };
-            let request = letters::Request::Move { act, expected_head };
-            letters::post(store.as_ref(), &session, &request, Timestamp(0)).await.unwrap();
-            Ok(CompactionSummary::new(format!("of {}", ask.len())))
-        }
-    }
-    let posts = Posts { place: Arc::clone(&asked) };
-    let agent = world.agent(reads(7)).with_compaction(Compaction::new(policy()).by(Arc::new(posts)));
+    let place = Place::default();
+    let moves = Moves { place: Arc::clone(&place) };
+    let agent = world.agent(reads(7)).with_compaction(Compaction::new(policy()).by(Arc::new(moves)));
     let mut story = Story::begin(world, agent).await;
-    *asked.lock().unwrap() = Some((story.store(), story.id()));
+    *place.lock().unwrap() = Some((story.store(), story.id()));
     story.prompt("do it").await.unwrap();
     assert_eq!(story.session.tree().covering(), [], "{}", story.tree());
     assert_eq!(story.session.tree().moves().len(), 1);
