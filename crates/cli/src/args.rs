@@ -3,6 +3,7 @@
 //! The doc comments here are the help that people read. One screen for the whole command, one for each part of it.
 
 mod foreign;
+mod moves;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,6 +12,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use trunkline_session_store::Digest;
 
 pub(crate) use self::foreign::{ALL_WIRES, Audit, End, ListFormat, Repair, Sanitize, Thinking};
+use self::moves::{AFTER_MERGE, AFTER_NAME};
+pub(crate) use self::moves::{Go, Merge, Name, Reflog};
 use crate::limits;
 
 /// What a reply may cost unless told, in tokens.
@@ -140,19 +143,33 @@ pub(crate) enum SessionCommand {
     Show(Show),
     /// Show what happens in a session while it happens
     Follow(Follow),
-    /// Draw a session's tree, with the branches that were left
+    /// Draw a session's tree, with the branches that were left; `name` names one of them
     Tree(Tree),
     /// List what waits for a decision, look at it, decide on it
     Resolve(Resolve),
     /// Go back to a node, what came after it stays in the tree; `undo` takes that back, `redo` makes it again
     #[command(after_help = ABOUT_FILES)]
     Revert(Revert),
+    /// Put the head on any node, also on a branch that was left; `merge` brings one here, `reflog` lists the moves
+    #[command(after_help = ABOUT_FILES)]
+    Go(Go),
+    /// Carry what came of other branches into this one
+    #[command(after_help = AFTER_MERGE, hide = true)]
+    Merge(Merge),
+    /// Give a branch or a node a name, or list the names
+    #[command(after_help = AFTER_NAME, hide = true)]
+    Name(Name),
+    /// List every move of the head, newest first
+    #[command(hide = true)]
+    Reflog(Reflog),
     /// Take back the latest move of the head
     #[command(after_help = ABOUT_FILES, hide = true)]
     Undo(Sent),
     /// Make the move again that `undo` took back
     #[command(after_help = ABOUT_FILES, hide = true)]
     Redo(Sent),
+    /// Let a summary take the place of older messages; they stay in the tree
+    Compact(Compact),
     /// Stop the turn of a session that another process runs
     Cancel(Sent),
     /// Put tags on a session, or take them off; `title` gives it another title
@@ -165,10 +182,10 @@ pub(crate) enum SessionCommand {
     /// Put archived sessions back on the list
     #[command(hide = true)]
     Unarchive(Several),
-    /// Delete sessions for good
+    /// Delete sessions for good; `prune` deletes those that have had their time
     Delete(Delete),
     /// Delete the sessions that have had their time
-    #[command(after_help = AFTER_PRUNE)]
+    #[command(after_help = AFTER_PRUNE, hide = true)]
     Prune(Prune),
     /// Write sessions as lines of JSON; `import` reads them
     Export(Export),
@@ -242,6 +259,20 @@ pub(crate) struct Resume {
     pub(crate) terms: Terms,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Compact {
+    /// Id, the beginning of one, or `last` [default: last]
+    pub(crate) session: Option<String>,
+    /// Only say what would be summed up
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// How many tokens a prompt of the model may have; a quarter of it at most stays as it is [default: as now]
+    #[arg(long, value_name = "N")]
+    pub(crate) window: Option<u64>,
+    #[command(flatten)]
+    pub(crate) model: Model,
+}
+
 /// Which model to use.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Model")]
@@ -298,6 +329,9 @@ pub(crate) struct Terms {
     /// Don't let the model go back to an earlier state
     #[arg(long)]
     pub(crate) no_revert: bool,
+    /// How many tokens a prompt of the model may have: older messages are summed up before it is full
+    #[arg(long, value_name = "N")]
+    pub(crate) window: Option<u64>,
     /// Stop after N requests to the model [default: 50]
     #[arg(long, value_name = "N")]
     pub(crate) max_turns: Option<u32>,
@@ -362,7 +396,7 @@ pub(crate) struct Show {
     /// Also what stands on branches that were left
     #[arg(long, short)]
     pub(crate) all: bool,
-    /// One node, fully
+    /// One node, by its name or as n5, fully
     #[arg(long, short, value_name = "NODE")]
     pub(crate) node: Option<String>,
     /// Don't shorten results
@@ -419,10 +453,16 @@ pub(crate) enum Action {
 
 #[derive(Debug, Args)]
 pub(crate) struct Revert {
-    /// The last node to keep, such as n5
-    pub(crate) node: String,
+    /// The last node to keep, such as n5, or its name; without one the steps back that are proposed are listed
+    pub(crate) node: Option<String>,
+    /// Take a step back that is proposed, the newest unless named
+    #[arg(long, value_name = "pN", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["node", "lesson", "decline"])]
+    pub(crate) accept: Option<String>,
+    /// Decline one, with the reason if there is one
+    #[arg(long, value_names = ["pN", "REASON"], num_args = 1..=2, conflicts_with_all = ["node", "lesson"])]
+    pub(crate) decline: Vec<String>,
     /// What the model is told of the branch that is left
-    #[arg(long, short, value_name = "TEXT")]
+    #[arg(long, short, value_name = "TEXT", requires = "node")]
     pub(crate) lesson: Option<String>,
     /// Id, the beginning of one, or `last` [default: last]
     #[arg(long, short, value_name = "ID")]

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 use trunkline_providers::{ErrorKind, Provider, ProviderError, Reply, Request};
-use trunkline_runtime::{Agent, AgentBuilder, Approval, Limits};
+use trunkline_runtime::revert::CompactPolicy;
+use trunkline_runtime::{Agent, AgentBuilder, Approval, Compaction, Limits};
 use trunkline_session_store::SessionInfo;
 use trunkline_tools::{CodingTools, workspace_for};
 
@@ -133,6 +134,10 @@ pub(crate) fn with_terms(builder: AgentBuilder, terms: &Terms, policy: Policy) -
         Policy::Model => Approval::Model,
         Policy::Always => Approval::Always,
     });
+    let builder = match terms.window {
+        Some(window) => builder.with_compaction(Compaction::new(CompactPolicy::new(window))),
+        None => builder,
+    };
     if terms.no_revert { builder } else { builder.with_revert() }
 }
 

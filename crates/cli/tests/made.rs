@@ -58,6 +58,13 @@ pub(crate) fn with_note(number: u32, at: u64, note: Note) -> String {
     with(number, "with a note", at, std::iter::once(Record::Note(note)))
 }
 
+/// A session with the tree that a text in notation describes, its root included.
+pub(crate) fn of_tree(number: u32, title: &str, at: u64, tree: &str) -> String {
+    let tree = trunkline_message_tree::notation::parse_tree(tree).expect("it is a tree");
+    // The root is that of every session here.
+    with(number, title, at, tree.entries().skip(1).map(Record::Entry))
+}
+
 fn with(number: u32, title: &str, at: u64, records: impl Iterator<Item = Record>) -> String {
     let id = SessionId::parse(&id(number)).expect("it is a UUID");
     let mut tally = Tally::new(&id, Timestamp(at));

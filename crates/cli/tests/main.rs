@@ -20,5 +20,7 @@ mod removing;
 mod running;
 mod server;
 mod speaking;
+mod stuck;
 mod taping;
 mod urls;
+mod walking;

@@ -107,6 +107,11 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
+    /// Returns the entries so far.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
     /// Returns the entries, in the order in which they must be recorded.
     pub fn into_entries(self) -> Vec<Entry> {
         self.entries

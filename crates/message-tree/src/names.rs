@@ -3,6 +3,7 @@
 //! A bookmark names a node for ever. A branch names a line of the conversation: it grows with the head as long as the
 //! head is on that line, and stays where the head left it.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -59,6 +60,12 @@ impl Name {
 
     /// Returns it as text.
     pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for Name {
+    fn borrow(&self) -> &str {
         &self.0
     }
 }
@@ -122,7 +129,7 @@ impl Names {
 
     /// Returns what a name is for, and the node that it was given to.
     pub fn get(&self, name: &str) -> Option<(NameKind, NodeId)> {
-        self.named.iter().find(|(known, _)| known.as_str() == name).map(|(_, named)| *named)
+        self.named.get(name).copied()
     }
 
     /// Returns where a name leads now: the node of a bookmark, the end of a branch. `None` if nothing is called so.

@@ -7,8 +7,6 @@ use crate::{HeadMove, MessageTree, MoveId, MoveKind, NodeId};
 pub struct Reflog<'a> {
     tree: &'a MessageTree,
     moved_at: &'a [u32],
-    // Sorted.
-    in_force: Vec<MoveId>,
     next: usize,
 }
 
@@ -28,7 +26,7 @@ pub struct ReflogEntry<'a> {
 
 impl<'a> Reflog<'a> {
     pub(crate) fn new(tree: &'a MessageTree, moved_at: &'a [u32]) -> Self {
-        Reflog { tree, moved_at, in_force: tree.in_force(), next: 0 }
+        Reflog { tree, moved_at, next: 0 }
     }
 }
 
@@ -41,7 +39,7 @@ impl<'a> Iterator for Reflog<'a> {
         let id = MoveId(self.next as u32);
         self.next += 1;
         let takes_back = matches!(head_move.kind, MoveKind::Undo { .. } | MoveKind::Redo { .. });
-        let in_force = takes_back || self.in_force.binary_search(&id).is_ok();
+        let in_force = takes_back || self.tree.is_in_force(id);
         Some(ReflogEntry { id, head_move, newest: NodeId::new(nodes.saturating_sub(1)), in_force })
     }
 

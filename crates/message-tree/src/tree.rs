@@ -5,52 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::line::Lines;
 use crate::{
-    Draft, HeadMove, Link, Message, MoveId, MoveKind, NodeId, Reflog, Timestamp, Trunk, link::MOST_MERGED,
+    Draft, HeadMove, Link, Message, MoveId, MoveKind, Node, NodeId, Reflog, Timestamp, Trunk,
+    link::MOST_MERGED,
 };
-
-/// A message in its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
-    // Invariant: `parent` is older than the node itself, so walks end and cycles cannot exist.
-    parent: Option<NodeId>,
-    depth: u32,
-    at: Timestamp,
-    link: Link,
-    message: Message,
-}
-
-impl Node {
-    /// Returns the node that this one continues; `None` only for the root.
-    pub fn parent(&self) -> Option<NodeId> {
-        self.parent
-    }
-
-    /// Returns the number of steps to the root.
-    pub fn depth(&self) -> usize {
-        self.depth as usize
-    }
-
-    /// Returns when the message arrived. Order comes from ids, never from this.
-    pub fn at(&self) -> Timestamp {
-        self.at
-    }
-
-    /// Returns how it hangs on its parent, and its further parents if it merges branches.
-    pub fn link(&self) -> &Link {
-        &self.link
-    }
-
-    /// Returns whether it was only filed under its parent when it came, without becoming the head.
-    pub fn is_filed(&self) -> bool {
-        self.link.is_filed()
-    }
-
-    /// Returns the message; its `node` is always set.
-    pub fn message(&self) -> &Message {
-        &self.message
-    }
-}
 
 /// One thing that happened to a tree: a node came or the head moved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,7 +103,12 @@ pub enum TreeError {
 #[derive(Clone, Debug)]
 pub struct MessageTree {
     nodes: Vec<Node>,
+    // What walks need of each node, apart from the messages: a walk then reads a few bytes a step, next to each other.
+    lines: Lines,
     moves: Vec<HeadMove>,
+    // For each move the one that it first was, and whether it still holds.
+    first_made: Vec<MoveId>,
+    holds: Vec<bool>,
     // For each move the number of nodes there were, so that the order of everything can be told.
     moved_at: Vec<u32>,
     // Invariant: the path from the root to the head; `trunk[depth(n)] == n` exactly for nodes on it.
@@ -164,8 +128,11 @@ impl MessageTree {
     pub fn new(mut root: Message, at: Timestamp) -> Self {
         root.node = Some(NodeId::ROOT);
         MessageTree {
-            nodes: vec![Node { parent: None, depth: 0, at, link: Link::Next, message: root }],
+            lines: Lines::with_root(),
+            nodes: vec![Node::new(None, 0, at, Link::Next, root)],
             moves: Vec::new(),
+            first_made: Vec::new(),
+            holds: Vec::new(),
             moved_at: Vec::new(),
             trunk: vec![NodeId::ROOT],
             covering: Vec::new(),
@@ -214,9 +181,14 @@ impl MessageTree {
     }
 
     fn entry(&self, index: usize) -> Entry {
-        let Node { parent, at, ref link, ref message, .. } = self.nodes[index];
-        let id = NodeId::new(index as u32);
-        Entry::Node { id, parent, at, link: link.clone(), message: message.clone() }
+        let node = &self.nodes[index];
+        Entry::Node {
+            id: NodeId::new(index as u32),
+            parent: node.parent(),
+            at: node.at(),
+            link: node.link().clone(),
+            message: node.message().clone(),
+        }
     }
 
     /// Adds what a [`Draft`] or a store gave.
@@ -245,7 +217,7 @@ impl MessageTree {
         }
         // Only the root has no parent, and it is there already.
         let parent = parent.ok_or(TreeError::OutOfOrder { found: id, expected })?;
-        let depth = self.node(parent)?.depth + 1;
+        let depth = self.depth(parent)? + 1;
         if !link.is_filed() && parent != self.head() {
             return Err(TreeError::HeadMoved { expected: parent, actual: self.head() });
         }
@@ -261,7 +233,8 @@ impl MessageTree {
             self.trunk.push(id);
         }
         message.node = Some(id);
-        self.nodes.push(Node { parent: Some(parent), depth, at, link, message });
+        self.lines.push(parent, depth);
+        self.nodes.push(Node::new(Some(parent), depth, at, link, message));
         Ok(())
     }
 
@@ -280,7 +253,7 @@ impl MessageTree {
 
     /// Checks that `from` lies between the root and `to`, or is `to`.
     fn check_span(&self, from: NodeId, to: NodeId) -> Result<(), TreeError> {
-        let first = self.node(from)?.depth;
+        let first = self.depth(from)?;
         if from == NodeId::ROOT || !self.is_within(from, first, to) {
             return Err(TreeError::NotASpan { from, to });
         }
@@ -290,19 +263,16 @@ impl MessageTree {
     /// Returns whether `node`, which is that deep, lies on the line from the root to `end`. Costs nothing on the trunk,
     /// elsewhere one step per node between.
     fn is_within(&self, node: NodeId, depth: u32, end: NodeId) -> bool {
-        let mut at = end;
-        loop {
-            if self.is_on_trunk(at) {
-                return depth <= self.at(at).depth && self.trunk.get(depth as usize) == Some(&node);
+        for at in self.lines.up_from(end) {
+            let Some(at_depth) = self.lines.depth(at) else { return false };
+            if self.trunk.get(at_depth as usize) == Some(&at) {
+                return depth <= at_depth && self.trunk.get(depth as usize) == Some(&node);
             }
-            if at == node {
-                return true;
-            }
-            match self.at(at).parent {
-                Some(parent) if self.at(at).depth > depth => at = parent,
-                _ => return false,
+            if at == node || at_depth <= depth {
+                return at == node;
             }
         }
+        false
     }
 
     fn record_move(&mut self, head_move: HeadMove) -> Result<(), TreeError> {
@@ -311,18 +281,20 @@ impl MessageTree {
         }
         self.node(head_move.to)?;
         let id = MoveId(self.moves.len() as u32);
-        match head_move.kind {
+        let first = match head_move.kind {
             MoveKind::Undo { of } => {
                 let undoes = self.done.last() == Some(&of) && self.moves[of.index()].from == head_move.to;
                 undoes.then_some(()).ok_or(TreeError::NotTheLatest { of })?;
                 self.done.pop();
                 self.undone.push(id);
+                self.take_back(of, false)
             }
             MoveKind::Redo { of } => {
                 let redoes = self.undone.last() == Some(&of) && self.moves[of.index()].from == head_move.to;
                 redoes.then_some(()).ok_or(TreeError::NotTheLatest { of })?;
                 self.undone.pop();
                 self.done.push(id);
+                self.take_back(of, true)
             }
             MoveKind::ModelRevert
             | MoveKind::PersonRevert
@@ -331,29 +303,38 @@ impl MessageTree {
             | MoveKind::Merge => {
                 self.done.push(id);
                 self.undone.clear();
+                id
             }
-        }
-        if self.move_trunk(head_move.to) > 0 {
+        };
+        if self.move_trunk(head_move.to, id) > 0 {
             self.epoch += 1;
         }
+        self.first_made.push(first);
+        self.holds.push(true);
         self.moved_at.push(self.nodes.len() as u32);
         self.moves.push(head_move);
         Ok(())
     }
 
+    /// Notes that a move no longer holds, and whether the one that it first was does now. Returns that one.
+    fn take_back(&mut self, of: MoveId, first_holds: bool) -> MoveId {
+        let first = self.first_made[of.index()];
+        self.holds[of.index()] = false;
+        self.holds[first.index()] = first_holds;
+        first
+    }
+
     /// Puts the head on an existing node and returns how many nodes left the trunk. Costs one step per node that differs.
-    fn move_trunk(&mut self, to: NodeId) -> usize {
-        let mut joining = Vec::new();
-        let mut at = to;
-        while !self.is_on_trunk(at) {
-            joining.push(at);
-            at = self.at(at).parent.expect("the root is always on the trunk");
-        }
-        let shared = self.at(at).depth as usize + 1;
-        let left = self.trunk.len() - shared;
-        self.trunk.truncate(shared);
-        self.trunk.extend(joining.into_iter().rev());
-        left
+    fn move_trunk(&mut self, to: NodeId, by: MoveId) -> usize {
+        let line = self.lines.up_from(to);
+        let mut joining: Vec<NodeId> = line.take_while(|at| !self.is_on_trunk(*at)).collect();
+        joining.reverse();
+        let depth = self.lines.depth(to).map_or(0, |depth| depth as usize);
+        let shared = depth + 1 - joining.len();
+        let left = self.trunk.split_off(shared);
+        left.iter().for_each(|id| self.lines.set_left(*id, by));
+        self.trunk.append(&mut joining);
+        left.len()
     }
 
     /// Returns the end of the trunk, where the next message goes.
@@ -395,7 +376,7 @@ impl MessageTree {
     /// Returns the children of a node in order of arrival. Costs one step per node that came after it.
     pub fn children(&self, of: NodeId) -> impl Iterator<Item = NodeId> {
         let younger = self.nodes.iter().enumerate().skip(of.index() + 1);
-        younger.filter(move |(_, node)| node.parent == Some(of)).map(|(index, _)| NodeId::new(index as u32))
+        younger.filter(move |(_, node)| node.parent() == Some(of)).map(|(index, _)| NodeId::new(index as u32))
     }
 
     /// Returns the line from the root to the head. Costs nothing; nothing is copied.
@@ -405,7 +386,7 @@ impl MessageTree {
 
     /// Returns whether the node lies between root and head. Costs one step.
     pub fn is_on_trunk(&self, node: NodeId) -> bool {
-        self.nodes.get(node.index()).is_some_and(|found| self.trunk.get(found.depth as usize) == Some(&node))
+        self.lines.depth(node).is_some_and(|depth| self.trunk.get(depth as usize) == Some(&node))
     }
 
     /// Returns the line from `node` up to the root, node first: the path to it, read backwards. Nothing is copied.
@@ -414,9 +395,8 @@ impl MessageTree {
     ///
     /// [`TreeError::UnknownNode`] if there is none of that name.
     pub fn ancestry(&self, node: NodeId) -> Result<impl Iterator<Item = (NodeId, &Node)>, TreeError> {
-        let first = self.node(node)?;
-        let up = |(_, node): &(NodeId, &Node)| node.parent.map(|id| (id, self.at(id)));
-        Ok(std::iter::successors(Some((node, first)), up))
+        self.depth(node)?;
+        Ok(self.lines.up_from(node).map(|id| (id, self.at(id))))
     }
 
     /// Returns the last node that the trunk and the line to `node` have in common. Costs one step per node of that line
@@ -431,16 +411,14 @@ impl MessageTree {
     }
 
     /// Returns the end of the line that goes through `node`: the head if it is on the trunk, otherwise the place where the
-    /// head was when it last left that line, and the node itself if the head never was there.
-    ///
-    /// Costs one step per move, and per node of the branches that they left.
+    /// head was when it last left that line, and the node itself if the head never was there. Costs one step.
     pub fn tip(&self, node: NodeId) -> NodeId {
         if self.is_on_trunk(node) {
             return self.head();
         }
-        let Ok(found) = self.node(node) else { return node };
-        let left = self.moves.iter().rev().map(|head_move| head_move.from);
-        left.into_iter().find(|from| self.is_within(node, found.depth, *from)).unwrap_or(node)
+        // The head was below a node for the last time when the node left the trunk for the last time.
+        let left = self.lines.left_by(node);
+        left.and_then(|by| self.moves.get(by.index())).map_or(node, |head_move| head_move.from)
     }
 
     /// Returns whether a result of a call of `node` belongs on the trunk when it comes: only if the call itself is there.
@@ -452,6 +430,10 @@ impl MessageTree {
     /// Returns the nodes that stand for others, in order of arrival.
     pub fn covering(&self) -> &[NodeId] {
         &self.covering
+    }
+
+    fn depth(&self, node: NodeId) -> Result<u32, TreeError> {
+        self.lines.depth(node).ok_or_else(|| TreeError::UnknownNode { node, newest: self.newest() })
     }
 
     /// Returns a node that is known to exist.
@@ -469,27 +451,16 @@ impl MessageTree {
         Reflog::new(self, &self.moved_at)
     }
 
-    /// Returns whether a revert is in force: made, and not taken back by an undo. For an undo or redo itself it is not asked.
+    /// Returns whether a move still holds. One that was taken back does not; of a revert that was made again, the revert
+    /// holds and not the undo. Costs one step.
     pub fn is_in_force(&self, id: MoveId) -> bool {
-        // A redo stands in `done` for the move that it made again.
-        self.done.iter().any(|done| self.original(*done) == id)
+        self.holds.get(id.index()).is_some_and(|holds| *holds)
     }
 
-    /// Returns the moves that are in force, sorted; undos and redos are not among them.
-    pub(crate) fn in_force(&self) -> Vec<MoveId> {
-        let mut ids: Vec<MoveId> = self.done.iter().map(|done| self.original(*done)).collect();
-        ids.sort_unstable();
-        ids
-    }
-
-    /// Follows a redo to the undo that it took back and on to the move that was first made.
-    fn original(&self, mut id: MoveId) -> MoveId {
-        while let Some(HeadMove { kind: MoveKind::Redo { of } | MoveKind::Undo { of }, .. }) =
-            self.moves.get(id.index())
-        {
-            id = *of;
-        }
-        id
+    /// Returns the move that was first made: what an undo or redo takes back, in the end, and for any other the move itself.
+    /// Costs one step, however often it was taken back. `None` if there is no such move.
+    pub fn first_made(&self, id: MoveId) -> Option<MoveId> {
+        self.first_made.get(id.index()).copied()
     }
 
     /// Returns how often nodes have left the trunk. A result of an older epoch may no longer belong to it.

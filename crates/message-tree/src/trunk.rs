@@ -1,5 +1,7 @@
 //! The trunk, borrowed: as it is, and as compactions make it read.
 
+use std::collections::BTreeMap;
+
 use crate::{Link, Message, MessageTree, Node, NodeId};
 
 /// The line from the root to the head, borrowed.
@@ -75,30 +77,44 @@ impl<'a> Trunk<'a> {
         let mut depth = 0;
         std::iter::from_fn(move || {
             let id = *self.ids.get(depth)?;
-            if let Some((first, last, id)) = covers.next_if(|(first, ..)| *first == depth) {
-                depth = last + 1;
-                return Some(TrunkItem::Cover { id, node: self.tree.at(id), span: (first, last) });
+            if let Some(cover) = covers.next_if(|cover| cover.first == depth) {
+                depth = cover.last + 1;
+                let (id, span) = (cover.by, (cover.first, cover.last));
+                return Some(TrunkItem::Cover { id, node: self.tree.at(id), span });
             }
             depth += 1;
             Some(TrunkItem::Node(id, self.tree.at(id)))
         })
     }
 
-    /// Returns the spans that are shown covered, in the order of the trunk: depths of the first and last node, and who
-    /// stands for them.
-    fn covers(self) -> Vec<(usize, usize, NodeId)> {
-        let mut shown: Vec<(usize, usize, NodeId)> = Vec::new();
-        for id in self.tree.covering().iter().rev() {
-            let node = self.tree.at(*id);
+    /// Returns the spans that are shown covered, in the order of the trunk; no two have a node in common.
+    ///
+    /// Costs one step per covering node of the tree.
+    pub fn covers(self) -> Vec<Covered> {
+        let mut shown: BTreeMap<usize, Covered> = BTreeMap::new();
+        for by in self.tree.covering().iter().rev() {
+            let node = self.tree.at(*by);
             let (Link::Cover { from }, Some(end)) = (node.link(), node.parent()) else { continue };
             let (first, last) = (self.tree.at(*from).depth(), self.tree.at(end).depth());
             // Whoever put the head on the covering node itself sees it there, after the span.
-            let passed = self.ids.get(last + 1).is_some_and(|next| next != id) && self.ids[last] == end;
-            if passed && !shown.iter().any(|(from, to, _)| first <= *to && *from <= last) {
-                shown.push((first, last, *id));
+            let passed = self.ids.get(last + 1).is_some_and(|next| next != by) && self.ids[last] == end;
+            let before = shown.range(..=last).next_back();
+            if passed && before.is_none_or(|(_, before)| before.last < first) {
+                shown.insert(first, Covered { first, last, by: *by });
             }
         }
-        shown.sort_unstable();
-        shown
+        shown.into_values().collect()
     }
+}
+
+/// A span of the trunk that is shown covered.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Covered {
+    /// The depth of its first node.
+    pub first: usize,
+    /// The depth of its last node.
+    pub last: usize,
+    /// The node that stands for it.
+    pub by: NodeId,
 }

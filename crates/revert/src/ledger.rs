@@ -4,6 +4,7 @@
 //! A ledger claims no more than calls and results show: a write that failed is not a write, and a call without a result
 //! has an unknown outcome. It has no word on how the work was meant.
 
+mod join;
 mod pairs;
 mod text;
 
@@ -158,6 +159,21 @@ pub struct LedgerEntry {
     pub last_failed: bool,
 }
 
+impl LedgerEntry {
+    fn new(what: String, Done { node, class, .. }: Done) -> Self {
+        LedgerEntry { what, node, class, calls: 0, failed: 0, unanswered: 0, last_failed: false }
+    }
+
+    fn count(&mut self, done: Done) {
+        self.node = done.node;
+        self.class = done.class;
+        self.calls = self.calls.saturating_add(1);
+        self.failed = self.failed.saturating_add(u32::from(done.failed == Some(true)));
+        self.unanswered = self.unanswered.saturating_add(u32::from(done.failed.is_none()));
+        self.last_failed = done.failed == Some(true);
+    }
+}
+
 /// The last failure of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -238,7 +254,7 @@ impl Ledger {
     /// its result belong together by place: results answer the turn before them, up to where a model speaks again or the
     /// span leaves out a node. A result that was filed under its call counts if its node is in the span. Unknown nodes are
     /// passed over.
-    pub fn of(tree: &MessageTree, span: &[NodeId], effects: impl FnMut(&ToolCall) -> Effects) -> Ledger {
+    pub fn of(tree: &MessageTree, span: &[NodeId], mut effects: impl FnMut(&ToolCall) -> Effects) -> Ledger {
         let mut pairs = Pairs::default();
         let mut late: Vec<(NodeId, &Message)> = Vec::new();
         let mut before = None;
@@ -262,20 +278,67 @@ impl Ledger {
         }
         pairs.end_turn();
         pairs.take_late(&late);
-        counted(pairs, effects)
+        counted(pairs, |_, call| Some(effects(call)))
     }
 
     /// Returns what was done in messages that follow each other, with the names that they have or will have.
     ///
     /// For a batch that is not in the tree yet: the results of the turn that asks to go back leave with its calls.
+    /// `effects` gets the message of a call too, because ids of calls repeat, and returns `None` for a call that never
+    /// ran: then there is no word of it.
     pub fn of_messages<'a>(
         messages: impl IntoIterator<Item = (NodeId, &'a Message)>,
-        effects: impl FnMut(&ToolCall) -> Effects,
+        effects: impl FnMut(NodeId, &ToolCall) -> Option<Effects>,
     ) -> Ledger {
         let mut pairs = Pairs::default();
         messages.into_iter().for_each(|(node, message)| pairs.take(node, message));
         pairs.end_turn();
         counted(pairs, effects)
+    }
+
+    /// Adds a file that was written there although no call of these messages wrote it, as when a person approves later what
+    /// an earlier call proposed. `node` is the message to look at.
+    #[must_use]
+    pub fn wrote(self, file: &str, node: NodeId, class: EffectClass) -> Ledger {
+        self.with_write(file, Done { node, class, failed: Some(false) })
+    }
+
+    /// Like [`wrote`](Self::wrote), where nobody knows whether it was written.
+    #[must_use]
+    pub fn perhaps_wrote(self, file: &str, node: NodeId, class: EffectClass) -> Ledger {
+        self.with_write(file, Done { node, class, failed: None })
+    }
+
+    fn with_write(mut self, file: &str, done: Done) -> Ledger {
+        let what = harmless(file, WHAT_CHARS);
+        if what.is_empty() {
+            return self;
+        }
+        let written = &mut self.written;
+        let known = written.newest.iter().position(|entry| entry.what == what);
+        let mut entry = match known {
+            Some(known) => written.newest.remove(known),
+            None => LedgerEntry::new(what, done),
+        };
+        entry.count(done);
+        written.newest.push(entry);
+        if written.newest.len() > MOST_ENTRIES {
+            written.newest.remove(0);
+            written.earlier += 1;
+        }
+        self
+    }
+
+    /// Returns whether something was done that may still stand: more than reading and talking.
+    pub(crate) fn may_last(&self) -> bool {
+        let others = self.others.earlier > 0
+            || self.others.newest.iter().any(|entry| entry.class != EffectClass::Pure);
+        others || !self.lasting.is_empty() || !self.written.is_empty() || !self.ran.is_empty()
+    }
+
+    /// Returns it without what its own lines say, for a summary that stands right above them.
+    pub(crate) fn without_lines(&self) -> Ledger {
+        Ledger { tools: self.tools.clone(), last_error: self.last_error.clone(), ..Ledger::default() }
     }
 
     /// Returns whether nothing happened that a model could repeat or contradict.
@@ -285,7 +348,7 @@ impl Ledger {
 }
 
 /// Sorts calls into the lists of a ledger.
-fn counted(pairs: Pairs<'_>, mut effects: impl FnMut(&ToolCall) -> Effects) -> Ledger {
+fn counted(pairs: Pairs<'_>, mut effects: impl FnMut(NodeId, &ToolCall) -> Option<Effects>) -> Ledger {
     let [mut lasting, mut written, mut ran, mut read, mut others, mut tools] =
         std::array::from_fn(|_| Tally::default());
     let mut last_error = None;
@@ -296,6 +359,8 @@ fn counted(pairs: Pairs<'_>, mut effects: impl FnMut(&ToolCall) -> Effects) -> L
         if call.name == TOOL_NAME || (!has_run && failed.is_none()) {
             continue;
         }
+        let declared = if has_run { effects(node, call) } else { Some(Effects::new(EffectClass::Pure)) };
+        let Some(Effects { reads, writes, runs, class }) = declared else { continue };
         let tool = tool_name(call);
         if let Some(result) = answer.filter(|result| result.is_error) {
             let text = result.text();
@@ -303,8 +368,6 @@ fn counted(pairs: Pairs<'_>, mut effects: impl FnMut(&ToolCall) -> Effects) -> L
             let line = said.find(|line| !line.is_empty()).unwrap_or_default();
             last_error = Some(LastError { node, tool: tool.clone(), line });
         }
-        let Effects { reads, writes, runs, class } =
-            if has_run { effects(call) } else { Effects::new(EffectClass::Pure) };
         let done = Done { node, class, failed };
         tools.add(&tool, done);
         let (reads, writes) = (files(reads), files(writes));
@@ -370,26 +433,11 @@ impl Tally {
     fn count(&mut self, what: &str, class: Option<EffectClass>, done: Done) {
         let (last, entry) = self.entries.entry((what.to_owned(), class)).or_insert_with(|| {
             // Told apart by the whole text, and shortened only here.
-            let what = one_line(what, WHAT_CHARS);
-            let entry = LedgerEntry {
-                what,
-                node: done.node,
-                class: done.class,
-                calls: 0,
-                failed: 0,
-                unanswered: 0,
-                last_failed: false,
-            };
-            (0, entry)
+            (0, LedgerEntry::new(one_line(what, WHAT_CHARS), done))
         });
         self.added += 1;
         *last = self.added;
-        entry.node = done.node;
-        entry.class = done.class;
-        entry.calls = entry.calls.saturating_add(1);
-        entry.failed = entry.failed.saturating_add(u32::from(done.failed == Some(true)));
-        entry.unanswered = entry.unanswered.saturating_add(u32::from(done.failed.is_none()));
-        entry.last_failed = done.failed == Some(true);
+        entry.count(done);
     }
 
     /// Returns the entries whose last calls are the newest.

@@ -11,13 +11,13 @@ use trunkline_message_tree::{
     Author, HeadMove, Link, MOST_MERGED, Message, MessageTree, MoveId, MoveKind, NodeId, Role, Timestamp,
 };
 
-use crate::mark::disarm;
+use crate::mark::{disarm, plain};
 use crate::merge_refusal::names;
 use crate::one_line::one_line;
 use crate::plan::{next_move, tool_names};
 use crate::refusal::LISTED;
 use crate::sentences::sentences;
-use crate::{MergeReason, MergeRefusal, Note, NoteKind};
+use crate::{MergeReason, MergeRefusal, Note, NoteKind, SummaryBy};
 
 /// The longest sentence, in characters; the rest is cut and ends in `…`.
 const MAX_SENTENCE_CHARS: usize = 500;
@@ -255,7 +255,9 @@ struct View<'a> {
 
 impl<'a> View<'a> {
     fn new(tree: &'a MessageTree, notes: &'a [Note]) -> Self {
-        let pinned = notes.iter().filter(|note| note.kind.is_pinned() && note.is_in_force(tree));
+        let pinned = notes
+            .iter()
+            .filter(|note| note.kind.is_pinned() && note.by == SummaryBy::Mover && note.is_in_force(tree));
         let said =
             pinned.filter_map(|note| Some((harmless(note.summary.as_deref()?), note.anchor))).collect();
         let mut merged = HashMap::new();
@@ -292,7 +294,8 @@ impl<'a> View<'a> {
             .notes
             .iter()
             .rev()
-            .filter(|note| note.kind != NoteKind::Undone)
+            // What was made of calls and results quotes tools: nobody came to it.
+            .filter(|note| note.kind != NoteKind::Undone && note.by == SummaryBy::Mover)
             .filter_map(|note| {
                 let text = harmless(note.summary.as_deref()?);
                 let from = if self.is_within(span, note.anchor)
@@ -447,21 +450,24 @@ fn harmless(text: &str) -> String {
     let line = disarm(&line);
     let mut text = String::with_capacity(line.len());
     let mut rest = &*line;
-    while let Some(open) = rest.find('(') {
-        let (before, inside) = (&rest[..open], &rest[open + 1..]);
+    while let Some(open) = rest.find(['(', '（']) {
+        let (before, from) = rest.split_at(open);
         text.push_str(before);
+        let bracket = from.chars().next().unwrap_or('(');
+        let inside = &from[bracket.len_utf8()..];
         // In `f(n1)` it is code, which a model must be able to read.
         let glued = text.chars().next_back().is_some_and(|sign| sign.is_alphanumeric() || sign == '_');
-        let close = inside.find([')', '(']).filter(|close| inside[*close..].starts_with(')'));
+        let close =
+            inside.find([')', '(', '）', '（']).filter(|close| inside[*close..].starts_with([')', '）']));
         match close.filter(|close| !glued && names_nodes(&inside[..*close])) {
             Some(close) => {
                 text.push('{');
                 text.push_str(&inside[..close]);
                 text.push('}');
-                rest = &inside[close + 1..];
+                rest = inside[close..].strip_prefix([')', '）']).unwrap_or_default();
             }
             None => {
-                text.push('(');
+                text.push(bracket);
                 rest = inside;
             }
         }
@@ -470,10 +476,10 @@ fn harmless(text: &str) -> String {
     text
 }
 
-/// Returns whether the text is a list of nodes, as in `n12, n15`.
+/// Returns whether the text is a list of nodes, as in `n12, n15`, also in full-width signs.
 fn names_nodes(text: &str) -> bool {
-    text.split(',').all(|name| {
-        let digits = name.trim().strip_prefix(['n', 'N']);
-        digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+    text.split([',', '，', '、']).all(|name| {
+        let digits = name.trim().strip_prefix(['n', 'N', 'ｎ', 'Ｎ']);
+        digits.is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| plain(c).is_ascii_digit()))
     })
 }

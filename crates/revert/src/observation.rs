@@ -1,14 +1,18 @@
 //! What a watch is told of a turn, in a form that is small enough to be stored with it.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use trunkline_message_tree::{MediaSource, NodeId, Part, ToolCall, ToolResult};
 
 use crate::mark::disarm;
 use crate::one_line::one_line;
-use crate::{Digest, TOOL_NAME};
+use crate::{Digest, OUTLINE_TOOL_NAME, TOOL_NAME};
 
 /// How many calls of one turn are told apart; the rest count as one.
 pub(crate) const MOST_CALLS: usize = 64;
+
+/// The longest outcome that is looked at for words of its arguments, in bytes.
+const MAX_ECHO_BYTES: usize = 4 * 1024;
 
 /// How long the name of a tool may be.
 pub(crate) const MAX_NAME_CHARS: usize = 64;
@@ -26,6 +30,9 @@ pub struct Seen {
     /// Whether the tool reports a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
+    /// If lines of the outcome only say a piece of the arguments again, as that of `echo` does: what is left without them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub residue: Option<Digest>,
 }
 
 impl Seen {
@@ -40,12 +47,14 @@ impl Seen {
             Part::Opaque { json, .. } => Digest::of_outcome(json),
         }));
         let failed = result.is_none_or(|result| result.is_error);
-        Seen::new(&call.name, Digest::of_arguments(&call.arguments), outcome, failed)
+        let residue = result.filter(|_| !failed).and_then(|result| residue(&call.arguments, result));
+        Seen { residue, ..Seen::new(&call.name, Digest::of_arguments(&call.arguments), outcome, failed) }
     }
 
     /// Returns a call from digests.
     pub fn new(tool: &str, arguments: Digest, outcome: Digest, failed: bool) -> Self {
-        Seen { tool: disarm(&one_line(tool, MAX_NAME_CHARS)).into_owned(), arguments, outcome, failed }
+        let tool = disarm(&one_line(tool, MAX_NAME_CHARS)).into_owned();
+        Seen { tool, arguments, outcome, failed, residue: None }
     }
 
     /// The call with its outcome; a failure of the same words is another outcome.
@@ -54,10 +63,41 @@ impl Seen {
         Digest::of_all([Digest::of(&self.tool), self.arguments, self.outcome, failed])
     }
 
+    /// What the outcome says beside its own words, whatever the arguments were.
+    pub(crate) fn beside_echo(&self) -> Option<Digest> {
+        Some(Digest::of_all([Digest::of(&self.tool), self.residue?, Digest::of("beside an echo")]))
+    }
+
     /// The failure, whatever the arguments were.
     pub(crate) fn failure(&self) -> Digest {
         Digest::of_all([Digest::of(&self.tool), self.outcome])
     }
+}
+
+/// Returns what a result says beside lines that are a piece of one text in the arguments; `None` if it has none of them.
+///
+/// A result without words has none: a command that says nothing may have done its work. Nor is an echo what says more than
+/// was asked, such as a number beside a name.
+fn residue(arguments: &str, result: &ToolResult) -> Option<Digest> {
+    let [Part::Text { text }] = result.content.as_slice() else { return None };
+    // More than this is no echo that anybody would go on asking for.
+    if text.len() > MAX_ECHO_BYTES {
+        return None;
+    }
+    let Ok(Value::Object(fields)) = serde_json::from_str(arguments) else { return None };
+    let asked: Vec<&str> = fields.values().filter_map(Value::as_str).collect();
+    let is_echo = |line: &&str| !line.trim().is_empty() && asked.iter().any(|asked| says(asked, line.trim()));
+    let (echoes, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(is_echo);
+    (!echoes.is_empty()).then(|| Digest::of_outcome(&rest.join("\n")))
+}
+
+/// Returns whether a text holds these words, not glued to others.
+fn says(text: &str, words: &str) -> bool {
+    let glued = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let mut places = text.match_indices(words);
+    places.any(|(at, _)| {
+        !glued(text[..at].chars().next_back()) && !glued(text[at + words.len()..].chars().next())
+    })
 }
 
 /// How many tests passed and failed when they were last run.
@@ -71,6 +111,20 @@ pub struct Tests {
 }
 
 impl Tests {
+    /// Reads a line such as `12 passed; 3 failed` in which some tool sums up its tests, wherever the numbers stand.
+    ///
+    /// `None` unless the line says how many passed or failed; a number that is not there is 0.
+    pub fn read(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
+        let before = |word: &str| {
+            let mut pairs = words.windows(2);
+            pairs.find(|pair| pair[1] == word).and_then(|pair| pair[0].parse::<u32>().ok())
+        };
+        let (passed, failed) = (before("passed"), before("failed"));
+        (passed.is_some() || failed.is_some())
+            .then(|| Tests { passed: passed.unwrap_or(0), failed: failed.unwrap_or(0) })
+    }
+
     /// Returns whether one number is better and the other no worse.
     pub(crate) fn is_better_than(self, best: Tests) -> bool {
         self != best && self.passed >= best.passed && self.failed <= best.failed
@@ -95,9 +149,11 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Returns a turn of these calls. Those of `revert_to_state` are left out, and from the 64th on all count as one.
+    /// Returns a turn of these calls. Those of `revert_to_state` and `list_revert_targets` are left out: what they answer
+    /// grows with the conversation and says nothing of the work. From the 64th on all count as one.
     pub fn new(node: NodeId, calls: impl IntoIterator<Item = Seen>) -> Self {
-        let mut calls: Vec<Seen> = calls.into_iter().filter(|call| call.tool != TOOL_NAME).collect();
+        let work = |call: &Seen| ![TOOL_NAME, OUTLINE_TOOL_NAME].contains(&call.tool.as_str());
+        let mut calls: Vec<Seen> = calls.into_iter().filter(work).collect();
         if calls.len() > MOST_CALLS {
             let rest = calls.split_off(MOST_CALLS - 1);
             let all = |part: fn(&Seen) -> Digest| Digest::of_all(rest.iter().map(part));

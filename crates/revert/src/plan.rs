@@ -11,7 +11,7 @@ use crate::boundary::{group_end, is_prompt, message_at};
 use crate::one_line::one_line;
 use crate::refusal::LISTED;
 use crate::targets::newest_working;
-use crate::{CallPlace, Reason, Refusal, Request, TOOL_NAME};
+use crate::{CallPlace, OUTLINE_TOOL_NAME, Price, Reason, Refusal, Request, TOOL_NAME, Uncovered};
 
 /// Who moves the head, and what that may take along.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -70,10 +70,14 @@ pub struct Plan {
     pub prompts: Vec<NodeId>,
     /// Whether copies of those words follow after the target.
     pub rebases: bool,
-    /// The names of the tools that were called there, each once, without `revert_to_state`.
+    /// The names of the tools that were called there, each once, without those for reverts.
     pub tools: Vec<String>,
     /// The name that the head move will have.
     pub move_id: MoveId,
+    /// What it costs, to be stated in the call's own result; not stated unless set.
+    pub price: Option<Price>,
+    /// What is shown again that a compaction stood for; `None` if that is nothing.
+    pub uncovered: Option<Uncovered>,
 }
 
 impl Plan {
@@ -91,11 +95,22 @@ impl Plan {
             (true, 1) => ", followed by a copy of the user message that was left".to_owned(),
             (true, count) => format!(", followed by copies of the {count} user messages that were left"),
         };
+        let price = self.price.as_ref().map(|price| format!("; {}", price.text())).unwrap_or_default();
         format!(
             "revert applied ({}): the conversation goes on from {target}{snapped}; what came after it was left, \
-             and a note ({note}) stands there{rebased}",
-            request.category
+             and a note ({note}) stands there{rebased}{}{price}",
+            request.category,
+            self.uncovered.map(|shown| format!("; {shown}")).unwrap_or_default()
         )
+    }
+
+    /// Says how many tokens a prompt may have, so that the plan tells whether what it shows again still fits.
+    #[must_use]
+    pub fn in_window(mut self, window_tokens: u64) -> Self {
+        if let Some(uncovered) = &mut self.uncovered {
+            uncovered.window_tokens = Some(window_tokens);
+        }
+        self
     }
 
     /// Returns the kind of head move that the plan makes.
@@ -167,6 +182,8 @@ pub fn plan(tree: &MessageTree, request: &Request, mover: Mover) -> Result<Plan,
         rebases,
         tools: tool_names(tree, leaving),
         move_id: next_move(tree),
+        price: None,
+        uncovered: Uncovered::by(tree, ids[end]),
     })
 }
 
@@ -206,7 +223,7 @@ pub(crate) fn tool_names(tree: &MessageTree, nodes: &[NodeId]) -> Vec<String> {
     let messages = nodes.iter().filter_map(|id| tree.node(*id).ok()).map(|node| node.message());
     let names = messages.flat_map(|message| message.calls()).map(|call| call.name.as_str());
     names
-        .filter(|name| *name != TOOL_NAME && seen.insert(*name))
+        .filter(|name| ![TOOL_NAME, OUTLINE_TOOL_NAME].contains(name) && seen.insert(*name))
         .map(|name| one_line(name, 64))
         .filter(|name| !name.is_empty())
         .collect()

@@ -6,23 +6,16 @@
 //!
 //! Prices and minimum sizes change with every model and are arguments, see [`Rates`].
 
+mod measure;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{
-    Content, Message, MessageTree, NodeId, Part, Role, ToolResult, TrunkItem, Usage,
-};
+use trunkline_message_tree::{Message, MessageTree, NodeId, Usage};
 
+use self::measure::bytes_of;
+pub(crate) use self::measure::{Cut, Measure};
 use crate::Plan;
-
-/// Bytes of UTF-8 per token where nothing better is known: the usual rule of thumb for English and code.
-const BYTES_PER_TOKEN: u64 = 4;
-
-/// A ratio that was measured on a trunk is believed from 1 byte per token up to this many.
-const MOST_BYTES_PER_TOKEN: u64 = 16;
-
-/// The newest items, in which the ratio is measured whatever the target, so that prices of two targets compare.
-const CALIBRATED_ITEMS: usize = 256;
 
 /// Where a provider's cache can end.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,7 +118,8 @@ impl Price {
     /// Returns the price of a plan on the tree for which it was made.
     ///
     /// `note_tokens` is everything that the revert puts after its target: the note, and messages that are copied there;
-    /// [`estimate_tokens`] gives it. What the turn appends after the plan is not counted.
+    /// [`estimate_tokens`] gives it. What the turn appends after the plan is not counted; in the price that
+    /// [`Outcome::with_price`](crate::Outcome::with_price) gives, it is.
     ///
     /// It is assumed that the cache is warm, that every request was sent with caching as `rates` say, and that both
     /// ways go on with the same messages. What no request has held yet is not cached, whether it stays or leaves. Two
@@ -138,14 +132,35 @@ impl Price {
     pub fn of(tree: &MessageTree, plan: &Plan, note_tokens: u64, rates: &Rates) -> Price {
         let cut = Cut::at(tree, plan.target);
         let measure = Measure::new(tree, cut.position);
+        Price::measured(&cut, &measure, (note_tokens, 0), rates)
+    }
+
+    /// Returns the price of going to a node: `stays` is what will stand after it, `appended` what leaves although the tree
+    /// does not have it yet.
+    pub(crate) fn at<'a, 'b>(
+        tree: &MessageTree,
+        target: NodeId,
+        (note, copies): (&str, impl Iterator<Item = &'b Message>),
+        appended: impl IntoIterator<Item = &'a Message>,
+        rates: &Rates,
+    ) -> Price {
+        let cut = Cut::at(tree, target);
+        let measure = Measure::new(tree, cut.position);
+        let stays = measure.tokens(note.len() as u64 + copies.map(bytes_of).sum::<u64>());
+        let leaves = measure.tokens(appended.into_iter().map(bytes_of).sum());
+        Price::measured(&cut, &measure, (stays, leaves), rates)
+    }
+
+    /// `stays` and `leaves` are tokens that no request has held yet.
+    fn measured(cut: &Cut, measure: &Measure, (stays, leaves): (u64, u64), rates: &Rates) -> Price {
         let (kept, kept_exact) = measure.tokens_before(cut.position);
         let (whole, whole_exact) = measure.tokens_before(measure.end());
-        let whole = whole.max(kept);
+        let whole = whole.max(kept).saturating_add(leaves);
 
         let (cached, cached_exact) = measure.cached_before(cut.position, rates);
         let (cached_now, _) = measure.cached_before(measure.end(), rates);
-        let uncovered = measure.ratio.tokens(cut.uncovered_bytes);
-        let recached = (kept - cached).saturating_add(uncovered).saturating_add(note_tokens);
+        let uncovered = measure.tokens(cut.uncovered_bytes);
+        let recached = (kept - cached).saturating_add(uncovered).saturating_add(stays);
 
         Price {
             leaving: whole - kept,
@@ -153,9 +168,9 @@ impl Price {
             cached,
             recached,
             pays_after_turns: rates.pays_after((cached_now, whole - cached_now), (cached, recached)),
-            estimated: !(kept_exact && whole_exact),
+            estimated: !(kept_exact && whole_exact && leaves == 0),
             kept_estimated: !kept_exact,
-            counted: measure.points.last().map_or(0, |(_, tokens)| *tokens),
+            counted: measure.counted(),
             expected: Expected::new(cached, cached_exact, rates.grain, measure.reads),
         }
     }
@@ -246,251 +261,11 @@ impl fmt::Display for CacheMiss {
 ///
 /// Without reports 4 bytes are a token. Anything but an empty text is at least one.
 pub fn estimate_tokens(tree: &MessageTree, text: &str) -> u64 {
-    Measure::new(tree, usize::MAX).ratio.tokens(text.len() as u64)
-}
-
-/// Where the prompt of now and the one after the revert part.
-struct Cut {
-    /// The first item that leaves.
-    position: usize,
-    /// Nodes up to the target that a compaction stood for and that are sent themselves again. At most: an older
-    /// compaction inside may stand for some of them.
-    uncovered_bytes: u64,
-}
-
-impl Cut {
-    fn at(tree: &MessageTree, target: NodeId) -> Cut {
-        let whole = Cut { position: usize::MAX, uncovered_bytes: 0 };
-        let Some(target) = tree.node(target).ok().filter(|_| tree.is_on_trunk(target)) else { return whole };
-        let depth = target.depth();
-        if tree.covering().is_empty() {
-            return Cut { position: depth + 1, ..whole };
-        }
-        for (position, item) in tree.trunk().items().enumerate() {
-            match item {
-                TrunkItem::Node(_, node) if node.depth() > depth => return Cut { position, ..whole },
-                // It is shown only when the trunk goes on behind its span.
-                TrunkItem::Cover { span: (first, last), .. } if last >= depth => {
-                    let shown = tree.trunk().messages().skip(first).take((depth + 1).saturating_sub(first));
-                    return Cut { position, uncovered_bytes: shown.map(bytes_of).sum() };
-                }
-                _ => {}
-            }
-        }
-        whole
-    }
-}
-
-/// The newest part of the trunk as it is sent, with what is known of its size.
-struct Measure {
-    /// The position of the first item that was walked; 0 if there is no report before it.
-    from: usize,
-    /// `bytes[i]` are those of the first `i` items that were walked.
-    bytes: Vec<u64>,
-    /// Reports: the position of an item and the tokens before it. Neither ever falls.
-    points: Vec<(usize, u64)>,
-    /// Where requests of the same model ended, in order.
-    request_ends: Vec<usize>,
-    ratio: Ratio,
-    /// Whether the provider ever reported a read.
-    reads: bool,
-}
-
-impl Measure {
-    /// Walks from the head back to the last report at or before `boundary`.
-    fn new(tree: &MessageTree, boundary: usize) -> Measure {
-        let (len, newest_first) = items(tree);
-        let messages = || tree.trunk().messages().rev();
-        let model = messages().find(|message| message.role == Role::Assistant);
-        let same = |message: &Message| {
-            message.role == Role::Assistant && model.is_some_and(|model| model.origin == message.origin)
-        };
-
-        let (mut sizes, mut points, mut request_ends) = (Vec::new(), Vec::new(), Vec::new());
-        let mut calibration = Calibration::default();
-        let mut above = u64::MAX;
-        for (back, (message, is_current)) in newest_first.enumerate() {
-            let (position, size) = (len - back - 1, bytes_of(message));
-            sizes.push(size);
-            calibration.bytes += size;
-            if !is_current || !same(message) {
-                continue;
-            }
-            request_ends.push(position);
-            let reported = message.usage.map_or(0, |usage| usage.input_tokens);
-            // A count above a later one is of a prompt that has shrunk since, or is false: the newest is believed.
-            if (1..=above).contains(&reported) {
-                if back < CALIBRATED_ITEMS {
-                    calibration.report(reported);
-                }
-                above = reported;
-                points.push((position, reported));
-                if position <= boundary && back + 1 >= CALIBRATED_ITEMS {
-                    break;
-                }
-            }
-        }
-        points.reverse();
-        request_ends.reverse();
-        let mut bytes = vec![0];
-        bytes.extend(sizes.iter().rev().scan(0, |sum, size| {
-            *sum += size;
-            Some(*sum)
-        }));
-        Measure {
-            from: len - sizes.len(),
-            bytes,
-            points,
-            request_ends,
-            ratio: calibration.ratio(),
-            reads: messages().any(|message| {
-                same(message) && message.usage.is_some_and(|usage| usage.cache_read_tokens > 0)
-            }),
-        }
-    }
-
-    /// Returns the number of items of the trunk.
-    fn end(&self) -> usize {
-        self.from + self.bytes.len() - 1
-    }
-
-    /// Returns how many tokens before an item are in the cache, and whether the provider counted them.
-    fn cached_before(&self, position: usize, rates: &Rates) -> (u64, bool) {
-        let position = position.min(self.end());
-        let sent = self.request_ends.iter().rev().find(|end| **end <= position);
-        let sent = sent.map_or((0, true), |end| self.tokens_before(*end));
-        let (tokens, exact) = match rates.grain {
-            CacheGrain::RequestEnds => sent,
-            CacheGrain::Steps(step) => {
-                // What no request has held yet cannot be cached.
-                let all_sent = self.request_ends.last().is_some_and(|end| *end >= position);
-                let (tokens, exact) = if all_sent { self.tokens_before(position) } else { sent };
-                (tokens - tokens % step.max(1), exact)
-            }
-        };
-        (if tokens < rates.minimum_tokens { 0 } else { tokens }, exact)
-    }
-
-    fn bytes_between(&self, first: usize, end: usize) -> u64 {
-        let at = |position: usize| self.bytes.get(position.saturating_sub(self.from)).unwrap_or(&0);
-        at(end).saturating_sub(*at(first))
-    }
-
-    /// Returns the tokens before an item, and whether the provider counted them. Never falls with the position.
-    fn tokens_before(&self, position: usize) -> (u64, bool) {
-        let position = position.min(self.end());
-        let next = self.points.iter().find(|(at, _)| *at >= position);
-        let last = self.points.iter().rev().find(|(at, _)| *at <= position);
-        match (last, next) {
-            (Some((at, tokens)), _) if *at == position => (*tokens, true),
-            // Between two reports the sum is known and shared out by bytes.
-            (Some((first, before)), Some((end, after))) => {
-                let (part, all) = (self.bytes_between(*first, position), self.bytes_between(*first, *end));
-                let share = u128::from(after - before) * u128::from(part) / u128::from(all.max(1));
-                (before.saturating_add(saturated(share)), false)
-            }
-            // Tools stand at the very front and have no bytes here, so the first report is taken from its end.
-            (None, Some((end, after))) => {
-                (after.saturating_sub(self.ratio.tokens(self.bytes_between(position, *end))), false)
-            }
-            (Some((first, before)), None) => {
-                let bytes = self.bytes_between(*first, position);
-                (before.saturating_add(self.ratio.tokens(bytes)), bytes == 0)
-            }
-            (None, None) => (self.ratio.tokens(self.bytes_between(0, position)), false),
-        }
-    }
-}
-
-/// Returns how many items the trunk has, and the items, newest first, each with whether a request that ended before it
-/// had the same compactions in front as now.
-fn items(tree: &MessageTree) -> (usize, Box<dyn Iterator<Item = (&Message, bool)> + '_>) {
-    if tree.covering().is_empty() {
-        let newest_first = tree.trunk().messages().rev().map(|message| (message, true));
-        return (tree.trunk().ids().len(), Box::new(newest_first));
-    }
-    let mut youngest_cover = None;
-    let shown = tree.trunk().items().map(|item| {
-        // A covering node itself may bring a usage: of the request that made the summary, not of this trunk.
-        if let TrunkItem::Cover { id, .. } = item {
-            youngest_cover = youngest_cover.max(Some(id));
-        }
-        (item.message(), youngest_cover < Some(item.id()))
-    });
-    let shown: Vec<(&Message, bool)> = shown.collect();
-    (shown.len(), Box::new(shown.into_iter().rev()))
-}
-
-/// Collects what the spans between reports say of bytes and tokens, newest first.
-#[derive(Default)]
-struct Calibration {
-    /// Bytes since the last report.
-    bytes: u64,
-    newer: Option<u64>,
-    ratio: Ratio,
-}
-
-impl Calibration {
-    fn report(&mut self, tokens: u64) {
-        // The bytes include those of the message that brought the report: it stands in the later prompt.
-        if let Some(newer) = self.newer {
-            self.ratio.bytes = self.ratio.bytes.saturating_add(self.bytes);
-            self.ratio.tokens = self.ratio.tokens.saturating_add(newer.saturating_sub(tokens));
-        }
-        self.newer = Some(tokens);
-        self.bytes = 0;
-    }
-
-    fn ratio(self) -> Ratio {
-        let Ratio { bytes, tokens } = self.ratio;
-        let believed = tokens > 0 && tokens <= bytes && bytes / tokens <= MOST_BYTES_PER_TOKEN;
-        if believed { self.ratio } else { Ratio { bytes: BYTES_PER_TOKEN, tokens: 1 } }
-    }
-}
-
-/// So many bytes make so many tokens.
-#[derive(Copy, Clone, Default)]
-struct Ratio {
-    bytes: u64,
-    tokens: u64,
-}
-
-impl Ratio {
-    fn tokens(self, bytes: u64) -> u64 {
-        saturated((u128::from(bytes) * u128::from(self.tokens)).div_ceil(u128::from(self.bytes.max(1))))
-    }
-}
-
-/// Returns the bytes of a message that become tokens: no ids and signatures, and no pictures and documents, whose
-/// tokens do not follow from their bytes.
-fn bytes_of(message: &Message) -> u64 {
-    let blocks = message.content.iter().map(|block| match block {
-        Content::Text { text } | Content::Thinking { text, .. } => text.len(),
-        Content::RedactedThinking { data } => data.len(),
-        Content::ToolCall(call) => call.name.len() + call.arguments.len(),
-        Content::ToolResult(ToolResult { content, .. }) => content.iter().map(part_bytes).sum(),
-        Content::ServerCall { json, .. }
-        | Content::ServerResult { json, .. }
-        | Content::Opaque { json, .. } => json.len(),
-        Content::Image(_) | Content::Document(_) => 0,
-    });
-    blocks.map(|bytes| bytes as u64).sum()
-}
-
-fn part_bytes(part: &Part) -> usize {
-    match part {
-        Part::Text { text } => text.len(),
-        Part::Opaque { json, .. } => json.len(),
-        Part::Image(_) | Part::Document(_) => 0,
-    }
-}
-
-fn saturated(count: u128) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
+    Measure::new(tree, usize::MAX).tokens(text.len() as u64)
 }
 
 /// Returns a number with commas between thousands.
-fn grouped(count: u64) -> String {
+pub(crate) fn grouped(count: u64) -> String {
     if count < 1_000 {
         return count.to_string();
     }

@@ -5,16 +5,34 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Author, MessageTree, MoveId, NodeId};
 
+use crate::mark::PROPOSAL_LABEL;
 use crate::one_line::one_line;
 use crate::targets::newest_working;
 use crate::{Category, Mover, Request, Stall, Why};
 
 /// The longest reason for an answer that is kept, in characters.
 const MAX_REASON_CHARS: usize = 200;
+
+/// Why a text is not the name of a proposal.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a proposal is named like p3")]
+#[non_exhaustive]
+pub struct ProposalIdError {}
+
+impl FromStr for ProposalId {
+    type Err = ProposalIdError;
+
+    /// Reads `p3` or `3`.
+    fn from_str(text: &str) -> Result<Self, ProposalIdError> {
+        let digits = text.trim().trim_start_matches(['p', 'P']);
+        digits.parse().map(ProposalId).map_err(|_| ProposalIdError {})
+    }
+}
 
 /// The name of a proposal in one session, printed `p3`, counted from 0.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,6 +44,16 @@ impl fmt::Display for ProposalId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "p{}", self.0)
     }
+}
+
+/// Where a proposal comes from.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Source {
+    /// A watch noticed that the run gets nowhere.
+    Stall,
+    /// A model asked for a step that needs a person; see [`Prompts::Ask`](crate::Prompts::Ask).
+    Ask,
 }
 
 /// A step back that is proposed.
@@ -44,6 +72,25 @@ pub struct Proposal {
     pub head: NodeId,
     /// How many turns the watch had seen.
     pub at_turn: u32,
+}
+
+impl Proposal {
+    /// Returns what to propose to a person when a model's request was refused with
+    /// [`Reason::NeedsPerson`](crate::Reason::NeedsPerson).
+    ///
+    /// `head` is where the head is once the results of the turn stand.
+    pub fn asked(request: &Request, prompts: &[NodeId], head: NodeId, id: ProposalId, at_turn: u32) -> Self {
+        let because = Why::Asked { prompts: prompts.to_vec() };
+        Proposal { id, request: Some(request.clone()), because, head, at_turn }
+    }
+
+    /// Returns where it comes from.
+    pub fn source(&self) -> Source {
+        match self.because {
+            Why::Asked { .. } => Source::Ask,
+            _ => Source::Stall,
+        }
+    }
 }
 
 impl Stall {
@@ -95,7 +142,7 @@ impl Proposal {
                 "Take another way, say what you are missing, or go on if you expect something new.".to_owned()
             }
         };
-        format!("[revert-proposal] {}.\n{offer} Nothing was stopped.", self.because)
+        format!("{PROPOSAL_LABEL} {}.\n{offer} Nothing was stopped.", self.because)
     }
 
     /// Returns what a person is told, on one line.
@@ -201,17 +248,19 @@ impl Proposals {
 
     /// Returns what to store when everything that is open is out of date.
     pub fn overtake(&self) -> Vec<ProposalEvent> {
-        let overtaken = |id: &ProposalId| ProposalEvent::Answered {
-            id: *id,
-            answer: Answer::Overtaken,
-            by: Author::Harness,
-        };
-        self.open.keys().map(overtaken).collect()
+        self.open.keys().copied().map(overtaken).collect()
     }
 
-    /// Returns what to store when a proposal is made: it overtakes those that are open.
+    /// Returns an open one by its name.
+    pub fn get(&self, id: ProposalId) -> Option<&Proposal> {
+        self.open.get(&id)
+    }
+
+    /// Returns what to store when a proposal is made: it overtakes those from the same source that are open.
     pub fn make(&self, proposal: Proposal) -> Vec<ProposalEvent> {
-        let mut events = self.overtake();
+        let source = proposal.source();
+        let mut events: Vec<ProposalEvent> =
+            self.open().filter(|open| open.source() == source).map(|open| overtaken(open.id)).collect();
         events.push(ProposalEvent::Made(proposal));
         events
     }
@@ -241,4 +290,8 @@ impl Proposals {
         }
         Ok(())
     }
+}
+
+fn overtaken(id: ProposalId) -> ProposalEvent {
+    ProposalEvent::Answered { id, answer: Answer::Overtaken, by: Author::Harness }
 }

@@ -4,9 +4,11 @@
 //! what the model tried.
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Author, HeadMove, MoveId, NodeId, Timestamp};
+use trunkline_message_tree::{Author, HeadMove, Message, MessageTree, MoveId, NodeId, Timestamp};
 
-use crate::{CallPlace, Category, Mover, Note, Plan, Refusal, Request};
+use crate::{
+    CallPlace, Category, Ledger, Mover, Note, Plan, Price, Rates, Refusal, Request, SummaryBy, Uncovered,
+};
 
 /// What became of one request, for the log and for observers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +43,12 @@ pub struct Record {
     /// The words of a person that were copied after the target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rebased: Vec<Rebased>,
+    /// What it costs and saves in prompt tokens, and what the next request should read from the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+    /// What is shown again that a compaction stood for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncovered: Option<Uncovered>,
 }
 
 /// Words of a person that left the trunk and follow on the new branch.
@@ -67,6 +75,8 @@ impl Record {
             call: request.call.clone(),
             move_id: None,
             rebased: Vec::new(),
+            price: None,
+            uncovered: None,
         }
     }
 }
@@ -99,6 +109,32 @@ impl Outcome {
     }
 }
 
+impl Outcome {
+    /// Returns it with what was already done on the branch that is left, see [`Note::with_ledger`].
+    ///
+    /// The ledger is that of everything that leaves, with the results that were appended after the plan.
+    #[must_use]
+    pub fn with_ledger(mut self, ledger: Ledger) -> Self {
+        self.note = self.note.with_ledger(ledger);
+        self
+    }
+
+    /// Returns it with its price. Give the tree without `appended`, the messages that came after the plan and leave too;
+    /// add the ledger before, for it is a part of the note.
+    #[must_use]
+    pub fn with_price<'a>(
+        mut self,
+        tree: &MessageTree,
+        appended: impl IntoIterator<Item = &'a Message>,
+        rates: &Rates,
+    ) -> Self {
+        let copies = self.copies.iter().filter_map(|id| tree.node(*id).ok()).map(|node| node.message());
+        let note = self.note.rendered();
+        self.record.price = Some(Price::at(tree, self.head_move.to, (&note, copies), appended, rates));
+        self
+    }
+}
+
 impl Plan {
     /// Returns what to write when the plan is carried out.
     ///
@@ -115,11 +151,13 @@ impl Plan {
         let note = Note {
             kind: category.note_kind(),
             summary: summary.clone(),
+            by: SummaryBy::Mover,
             anchor: self.target,
             made_by: self.move_id,
             abandoned: abandoned.clone(),
             tools: self.tools,
             turn,
+            ledger: None,
         };
         let record = Record {
             category,
@@ -133,6 +171,8 @@ impl Plan {
             call,
             move_id: Some(self.move_id),
             rebased: Vec::new(),
+            price: None,
+            uncovered: self.uncovered,
         };
         let copies = if self.rebases { self.prompts } else { Vec::new() };
         Outcome { copies, head_move: HeadMove { from, to: self.target, kind, at }, note, record }

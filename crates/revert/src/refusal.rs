@@ -110,7 +110,7 @@ fn cure(reason: &Reason, works: &[NodeId]) -> String {
 }
 
 /// Returns the newest of the nodes, separated by commas.
-fn listed(nodes: &[NodeId]) -> String {
+pub(crate) fn listed(nodes: &[NodeId]) -> String {
     let shown = &nodes[nodes.len().saturating_sub(LISTED)..];
     let names: Vec<String> = shown.iter().map(NodeId::to_string).collect();
     let more = if shown.len() < nodes.len() { "…, " } else { "" };

@@ -4,13 +4,14 @@
 //! before it, and the provider's prompt cache keeps every byte up to there; only a decay breaks it.
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Message, MessageTree, Role, TrunkItem};
+use trunkline_message_tree::{Message, MessageTree, Role, ToolCall, TrunkItem};
 
 use crate::boundary::group_end;
-use crate::{Note, NoteKind};
+use crate::mark::disarm_message;
+use crate::{Break, Note, NoteKind, PrunePolicy, Pruned};
 
 /// What stands in place of notes that decayed between two assistant messages, so that roles still alternate.
-const STUB: &str = "[revert-note] An older note stood here.";
+pub(crate) const STUB: &str = "[revert-note] An older note stood here.";
 
 /// How long notes that decay are shown.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +28,9 @@ pub struct RenderPolicy {
     pub finding_window_count: usize,
     /// When a note that has had its time goes. Exactly then unless told.
     pub decay: Decay,
+    /// Which results of tools are left out. None unless told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prune: Option<PrunePolicy>,
 }
 
 impl Default for RenderPolicy {
@@ -37,13 +41,14 @@ impl Default for RenderPolicy {
             finding_window_turns: 5,
             finding_window_count: 3,
             decay: Decay::Exact,
+            prune: None,
         }
     }
 }
 
 impl RenderPolicy {
     /// Returns for how many turns, and how many of the newest notes of a kind are shown; `None` for those that stay.
-    fn window(&self, kind: NoteKind) -> Option<(u32, usize)> {
+    pub(crate) fn window(&self, kind: NoteKind) -> Option<(u32, usize)> {
         match kind {
             NoteKind::Finding => Some((self.finding_window_turns, self.finding_window_count)),
             _ if kind.is_pinned() => None,
@@ -63,23 +68,6 @@ pub enum Decay {
     /// Together with the next thing that loses the cache behind it anyway: until then the model reads an older note than it
     /// has to, and nothing is paid for its going.
     CacheMinding,
-}
-
-/// A moment at which a provider's cache was lost from some place of the trunk on.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Break {
-    /// The session's turn clock when it happened.
-    pub turn: u32,
-    /// The depth of the first message that had to be written to the cache anew; 0 if everything had.
-    pub depth: usize,
-}
-
-impl Break {
-    /// Returns the break that leaves the cache of the first `depth` messages of the trunk whole.
-    pub fn new(turn: u32, depth: usize) -> Self {
-        Break { turn, depth }
-    }
 }
 
 /// When a list is rendered.
@@ -155,6 +143,23 @@ fn state(notes: &[Note], in_force: &[bool], index: usize, policy: &RenderPolicy,
     if newer.take(count).count() < count { NoteState::Shown } else { NoteState::Decayed }
 }
 
+/// Returns whether a note that stands behind this depth is shown while its going would cost more than its staying.
+pub(crate) fn state_at(
+    notes: &[Note],
+    in_force: &[bool],
+    index: usize,
+    policy: &RenderPolicy,
+    clock: &Clock<'_>,
+    depth: usize,
+) -> NoteState {
+    // What was lost before the note was made, or only behind it, is no occasion to let it go.
+    let occasion = |lost: &&Break| lost.turn >= notes[index].turn && lost.depth <= depth + 1;
+    match clock.breaks.iter().rev().find(occasion) {
+        Some(lost) => state(notes, in_force, index, policy, lost.turn),
+        None => NoteState::Shown,
+    }
+}
+
 /// The trunk as a model is sent it, and what the policy had to do with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -164,6 +169,10 @@ pub struct Rendered {
     /// The notes that have had their time and are shown all the same, because their going would cost more: for each its
     /// place in the list that was given, and how many messages behind it stay in the cache for that.
     pub delayed: Vec<(usize, usize)>,
+    /// The results that were left out, in order.
+    pub pruned: Vec<Pruned>,
+    /// For each message the depth of what it shows on the trunk: a break of the cache there begins with that depth.
+    pub(crate) depths: Vec<usize>,
 }
 
 /// Returns the trunk as a model is sent it: its messages and, each as a message of the harness, the notes shown now.
@@ -177,24 +186,41 @@ pub fn render(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, now_tur
 ///
 /// Notes of one anchor follow in the order in which they were made. Between two assistant messages a fixed stub takes
 /// the place of notes that have all decayed. A node that covers a span stands in its place with the pinned notes of the
-/// span directly after it; the others of the span are not shown. The raw trunk is [`MessageTree::trunk`]; nothing of it
-/// changes.
+/// span directly after it; the others of the span are not shown. Results that the policy prunes are shown as one line
+/// that says so. The raw trunk is [`MessageTree::trunk`]; nothing of it changes.
 pub fn render_at(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, clock: &Clock<'_>) -> Rendered {
     let mut placed = placed(tree, notes, policy, clock).into_iter().peekable();
+    let pruned_before = policy.prune.and_then(|prune| Some((prune, prune.cut(tree, clock.now)?)));
     let length = tree.trunk().ids().len();
-    let mut messages = Vec::with_capacity(length + placed.len());
+    let mut messages: Vec<Message> = Vec::with_capacity(length + placed.len());
+    let mut depths = Vec::with_capacity(length + placed.len());
     let mut delays: Vec<(usize, usize)> = Vec::new();
+    let mut left_out: Vec<Pruned> = Vec::new();
+    let mut calls: Vec<&ToolCall> = Vec::new();
     let mut items = tree.trunk().items().peekable();
     let mut depth = 0;
     while let Some(item) = items.next() {
         let message = item.message();
-        messages.push(message.clone());
-        let (first, last) = match item {
-            TrunkItem::Node(..) => (depth, depth),
-            TrunkItem::Cover { span, .. } => span,
+        if message.role == Role::Assistant {
+            calls = message.calls().collect();
+        }
+        let (first, last, covered) = match item {
+            TrunkItem::Node(..) => (depth, depth, false),
+            TrunkItem::Cover { span: (first, last), .. } => (first, last, true),
         };
+        depths.push(first);
+        match pruned_before
+            .filter(|(_, cut)| item.id() < *cut)
+            .map(|(prune, _)| prune.pruned(message, &calls))
+        {
+            _ if covered => messages.push(shown_cover(message)),
+            Some(Some((shorter, pruned))) => {
+                left_out.extend(pruned);
+                messages.push(shorter);
+            }
+            _ => messages.push(message.clone()),
+        }
         depth = last + 1;
-        let covered = first < last || matches!(item, TrunkItem::Cover { .. });
         let (mut shown, mut decayed) = (false, false);
         while let Some(placed) = placed.next_if(|placed| placed.depth <= last) {
             let note = &notes[placed.note];
@@ -206,6 +232,7 @@ pub fn render_at(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, cloc
                 if placed.delayed {
                     delays.push((placed.note, messages.len()));
                 }
+                depths.push(depth);
                 messages.push(Message::harness(note.rendered()));
             } else {
                 decayed = true;
@@ -214,14 +241,25 @@ pub fn render_at(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, cloc
         let between_assistants = message.role == Role::Assistant
             && items.peek().is_some_and(|next| next.message().role == Role::Assistant);
         if decayed && !shown && between_assistants {
+            depths.push(depth);
             messages.push(Message::harness(STUB));
         }
     }
     let delayed = delays.into_iter().map(|(note, at)| (note, messages.len() - at - 1)).collect();
-    Rendered { messages, delayed }
+    Rendered { messages, delayed, pruned: left_out, depths }
 }
 
-struct Placed {
+/// Returns a covering node as it is sent: without its name, which is on no trunk and so no place to go back to.
+pub(crate) fn shown_cover(message: &Message) -> Message {
+    let mut shown = message.clone();
+    shown.node = None;
+    // The harness made it harmless; what an import brought along was made by somebody else.
+    disarm_message(&mut shown);
+    shown
+}
+
+#[derive(PartialEq, Eq)]
+pub(crate) struct Placed {
     depth: usize,
     note: usize,
     state: NoteState,
@@ -229,7 +267,12 @@ struct Placed {
 }
 
 /// Returns the notes that are in force, in the order in which they stand on the trunk.
-fn placed(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, clock: &Clock<'_>) -> Vec<Placed> {
+pub(crate) fn placed(
+    tree: &MessageTree,
+    notes: &[Note],
+    policy: &RenderPolicy,
+    clock: &Clock<'_>,
+) -> Vec<Placed> {
     let in_force: Vec<bool> = notes.iter().map(|note| note.is_in_force(tree)).collect();
     let mut placed: Vec<Placed> = Vec::new();
     for (index, note) in notes.iter().enumerate() {
@@ -241,14 +284,7 @@ fn placed(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, clock: &Clo
         let depth = group_end(tree, anchor.depth());
         let state = match policy.decay {
             Decay::Exact => exact,
-            Decay::CacheMinding => {
-                // What was lost before the note was made, or only behind it, is no occasion to let it go.
-                let occasion = |lost: &&Break| lost.turn >= note.turn && lost.depth <= depth + 1;
-                match clock.breaks.iter().rev().find(occasion) {
-                    Some(lost) => state(notes, &in_force, index, policy, lost.turn),
-                    None => NoteState::Shown,
-                }
-            }
+            Decay::CacheMinding => state_at(notes, &in_force, index, policy, clock, depth),
         };
         placed.push(Placed { depth, note: index, delayed: state != exact, state });
     }

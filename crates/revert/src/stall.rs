@@ -13,6 +13,7 @@ use trunkline_message_tree::NodeId;
 use crate::mark::disarm;
 use crate::observation::{MAX_NAME_CHARS, MOST_CALLS};
 use crate::one_line::one_line;
+use crate::refusal::listed;
 use crate::{Digest, Observation, Seen, StallEvent, Tests};
 
 /// How many outcomes, states of files and lessons are remembered, those that were met last. Whatever repeats only after
@@ -37,7 +38,7 @@ pub struct StallPolicy {
     /// After how many turns without anything new.
     pub turns: u32,
     /// After how many turns without progress, counting those where new arguments met failures that the tool had given
-    /// before. More than `turns`, because to try a few names is a way to search.
+    /// before, or came back as they were. More than `turns`, because to try a few names is a way to search.
     pub failing_turns: u32,
     /// After how many reverts in a row that taught nothing new.
     pub repeated_lessons: u32,
@@ -89,6 +90,11 @@ pub enum Why {
         /// How many such reverts there were in a row.
         reverts: u32,
     },
+    /// No stall: the model wants to go back past words of a person.
+    Asked {
+        /// The messages that would leave.
+        prompts: Vec<NodeId>,
+    },
 }
 
 impl fmt::Display for Why {
@@ -108,6 +114,9 @@ impl fmt::Display for Why {
             }
             Why::SameLessons { reverts } => {
                 write!(f, "{reverts} steps back in a row taught only what was known")
+            }
+            Why::Asked { prompts } => {
+                write!(f, "the model asks to leave words of the user ({})", listed(prompts))
             }
         }
     }
@@ -150,6 +159,8 @@ pub struct Watch {
     /// Turns since the last progress: those without news, and those with known failures to new arguments.
     still: u32,
     failing: u32,
+    /// Whether some of those turns only had their own words said again, which is no failure.
+    echoed: bool,
     /// How often that was said.
     told: u32,
     /// Reverts in a row that taught nothing, and how often that was said.
@@ -176,6 +187,7 @@ impl Watch {
             turns: 0,
             still: 0,
             failing: 0,
+            echoed: false,
             told: 0,
             repeated: 0,
             told_repeated: 0,
@@ -196,6 +208,11 @@ impl Watch {
             watch.observe(event);
         }
         watch
+    }
+
+    /// Returns how many turns it has seen.
+    pub fn turns(&self) -> u32 {
+        self.turns
     }
 
     /// Returns for how many turns there was no progress; 0 means that a proposal that is still open is out of date.
@@ -238,6 +255,7 @@ impl Watch {
                 self.tools.push(call.tool.clone());
             }
         }
+        self.echoed |= turn.calls.iter().any(|call| call.residue.is_some());
         if news.arguments {
             self.failing = self.failing.saturating_add(1);
         } else {
@@ -255,7 +273,7 @@ impl Watch {
         Some(match cycle {
             Some((1, run)) => Why::SameTurn { times: run.saturating_add(1), tools },
             Some((period, run)) => Why::Cycle { period, times: run / period + 1, tools },
-            None if only_known => Why::NothingNew { turns: all, tools },
+            None if only_known || self.echoed => Why::NothingNew { turns: all, tools },
             None => Why::SameFailures { turns: all, tools },
         })
     }
@@ -287,6 +305,7 @@ impl Watch {
     fn progress(&mut self, node: NodeId) {
         self.since = Some(node);
         (self.still, self.failing, self.told) = (0, 0, 0);
+        self.echoed = false;
         self.tools.clear();
     }
 
@@ -349,7 +368,9 @@ impl Known {
         for call in turn.calls.iter().take(MOST_CALLS) {
             let new_failure = call.failed && self.outcomes.learn(call.failure());
             let new_call = self.outcomes.learn(call.whole());
-            news.outcome |= new_failure || (new_call && !call.failed);
+            // An echo is in words of the model's own: it counts as what was tried and not as what was found.
+            let found = call.beside_echo().is_none_or(|beside| self.outcomes.learn(beside));
+            news.outcome |= new_failure || (new_call && !call.failed && found);
             news.arguments |= new_call;
         }
         news.files = turn.files.is_some_and(|files| self.files.learn(files));

@@ -31,21 +31,22 @@ pub struct Target {
 /// Nodes inside a group of calls and results are accepted too, but stand for the last one of the group and are not
 /// listed. Give the call if a model asks: targets must be older than it.
 pub fn targets(tree: &MessageTree, mover: Mover, call: Option<&CallPlace>) -> Vec<Target> {
-    let mut targets: Vec<Target> = working_depths(tree, mover, call)
-        .filter_map(|depth| {
-            let message = message_at(tree, depth)?;
-            let leaves = tree.trunk().ids().len() - depth - 1;
-            Some(Target {
-                node: *tree.trunk().ids().get(depth)?,
-                role: message.role,
-                author: message.author,
-                leaves,
-                preview: preview(message),
-            })
-        })
-        .collect();
+    let mut targets: Vec<Target> =
+        working_depths(tree, mover, call).filter_map(|depth| target_at(tree, depth)).collect();
     targets.reverse();
     targets
+}
+
+fn target_at(tree: &MessageTree, depth: usize) -> Option<Target> {
+    let message = message_at(tree, depth)?;
+    let leaves = tree.trunk().ids().len() - depth - 1;
+    Some(Target {
+        node: *tree.trunk().ids().get(depth)?,
+        role: message.role,
+        author: message.author,
+        leaves,
+        preview: preview(message),
+    })
 }
 
 /// Returns the newest targets that would work, at most `limit`, oldest first.
@@ -73,7 +74,8 @@ fn working_depths(tree: &MessageTree, mover: Mover, call: Option<&CallPlace>) ->
     };
     let may_leave =
         move |depth: &usize| mover.prompts.may_leave() || !message_at(tree, depth + 1).is_some_and(is_prompt);
-    (0..head)
+    let newest = if oldest_unfit == 0 { 0 } else { head };
+    (0..newest)
         .rev()
         .take_while(may_leave)
         .filter(move |depth| *depth < oldest_unfit && is_boundary(tree, *depth))
@@ -87,16 +89,20 @@ const OUTLINED: usize = 40;
 ///
 /// The texts are quoted from the conversation, so what looks like a mark or a note in them is made harmless.
 pub fn outline(tree: &MessageTree, mover: Mover, call: Option<&CallPlace>) -> String {
-    let targets = targets(tree, mover, call);
-    if targets.is_empty() {
+    // The older ones are only counted: their texts are long.
+    let mut depths = working_depths(tree, mover, call);
+    let mut newest: Vec<Target> =
+        depths.by_ref().take(OUTLINED).filter_map(|depth| target_at(tree, depth)).collect();
+    newest.reverse();
+    if newest.is_empty() {
         return "there is no node to go back to now".to_owned();
     }
-    let older = targets.len().saturating_sub(OUTLINED);
+    let older = depths.count();
     let mut lines = vec!["nodes that you can go back to, with what each would leave:".to_owned()];
     if older > 0 {
         lines.push(format!("… {older} older ones"));
     }
-    for target in &targets[older..] {
+    for target in &newest {
         let who = match (target.role, target.author) {
             (Role::System, _) => "instructions",
             (Role::Tool, _) => "results",

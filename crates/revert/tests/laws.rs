@@ -23,9 +23,9 @@ pub(crate) enum Act {
     Redo,
 }
 
-pub(crate) fn acts() -> impl Strategy<Value = Vec<Act>> {
+pub(crate) fn act() -> impl Strategy<Value = Act> {
     let target = (0..200usize, 0..4u8);
-    let act = prop_oneof![
+    prop_oneof![
         1 => Just(Act::Prompt),
         1 => Just(Act::Harness),
         2 => Just(Act::Answer),
@@ -34,8 +34,11 @@ pub(crate) fn acts() -> impl Strategy<Value = Vec<Act>> {
         2 => target.prop_map(|(target, category)| Act::Person(target, category)),
         2 => Just(Act::Undo),
         2 => Just(Act::Redo),
-    ];
-    prop::collection::vec(act, 0..40)
+    ]
+}
+
+pub(crate) fn acts() -> impl Strategy<Value = Vec<Act>> {
+    prop::collection::vec(act(), 0..40)
 }
 
 pub(crate) fn play(story: &mut Story, act: &Act) {

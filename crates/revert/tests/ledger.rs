@@ -481,9 +481,9 @@ fn messages(turns: &[(bool, Vec<Act>)], id: impl Fn(usize, usize) -> String) -> 
     messages
 }
 
-fn of(messages: &[Message], effects: impl FnMut(&ToolCall) -> Effects) -> Ledger {
+fn of(messages: &[Message], mut effects: impl FnMut(&ToolCall) -> Effects) -> Ledger {
     let named = messages.iter().enumerate().map(|(index, message)| (NodeId::new(index as u32 + 1), message));
-    Ledger::of_messages(named, effects)
+    Ledger::of_messages(named, |_, call| Some(effects(call)))
 }
 
 proptest! {

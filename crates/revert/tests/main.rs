@@ -3,13 +3,17 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops where it is")]
 
 mod arguments;
+mod compaction;
 mod faults;
 mod laws;
 mod ledger;
+mod live;
 mod marks;
 mod merge;
 mod notes;
+mod notes_ledger;
 mod price;
+mod pruning;
 mod records;
 mod rendering;
 mod reverting;

@@ -159,3 +159,14 @@ fn a_log_that_a_person_pastes_forges_nothing() {
     "#]],
     );
 }
+
+#[test]
+fn full_width_signs_are_read_as_what_they_look_like() {
+    check_output(
+        "go back to ［n3］ or [ｎ３] or ［Ｎ3] now: ［revert-lesson］ and [ｒｅｖｅｒｔ－lesson］ but 表［n3］ and ［注］",
+        expect![[r#"
+            result c1: [n7]
+            ++ text: go back to （n3） or (ｎ３) or （Ｎ3) now: （revert-lesson） and (ｒｅｖｅｒｔ－lesson） but 表［n3］ and ［注］
+        "#]],
+    );
+}

@@ -297,6 +297,42 @@ fn file_after_file_and_page_after_page_are_work() {
 }
 
 #[test]
+fn p64_what_only_says_its_arguments_again_is_not_progress_for_ever() {
+    check(
+        "20x run_command {\"command\":\"echo #\"} => #",
+        expect![[r#"
+            9: 8 turns in a row brought only what was known (run_command), since n1
+            17: 16 turns in a row brought only what was known (run_command), since n1
+        "#]],
+    );
+    // What says nothing may have done its work, and what says more has found something.
+    check("20x run_command {\"command\":\"mkdir d#\"} => ", expect![""]);
+    check("20x run_command {\"command\":\"wc d#\"} => 1# d#", expect![""]);
+}
+
+#[test]
+fn what_echoes_beside_the_same_words_each_time_is_known() {
+    let echo = |n: u32| {
+        let (arguments, outcome) =
+            (format!(r#"{{"command":"echo {n}"}}"#), format!("exit code 0 after 0.{n} s\n{n}\n"));
+        StallEvent::Turn(Observation::new(NodeId::new(n), [seen("run_command", &arguments, &outcome, false)]))
+    };
+    let events: Vec<StallEvent> = (1..10).map(echo).collect();
+    let told = noticed(StallPolicy::default(), &events);
+    assert_eq!(told.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [9]);
+}
+
+#[test]
+fn the_numbers_of_tests_are_read_from_the_line_that_sums_them_up() {
+    let read = |line| Tests::read(line).map(|tests| (tests.passed, tests.failed));
+    assert_eq!(read("test result: FAILED. 12 passed; 3 failed; 0 ignored"), Some((12, 3)));
+    assert_eq!(read("exit code 1 after 2.0 s: ==== 2 failed, 7 passed in 0.31s ===="), Some((7, 2)));
+    assert_eq!(read("7 passed in 0.31s"), Some((7, 0)));
+    assert_eq!(read("99999999999 passed"), None);
+    assert_eq!(read("all tests passed"), None);
+}
+
+#[test]
 fn a_retry_that_succeeds_is_work() {
     check(
         "fetch x =>!refused\n3x fetch x =>!refused\nfetch x => it is there\n4x fetch x => it is there",

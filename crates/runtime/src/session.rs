@@ -28,6 +28,8 @@ pub struct Session {
     behind: bool,
     /// The newest letter that was there when this became the writer, or when its latest drive ended.
     pub(crate) old: Option<InboxId>,
+    /// What is being asked about branches that were left.
+    pub(crate) summaries: revert::Summaries,
     /// Who has taken the session over; nothing is begun or written any more.
     taken_by: Option<String>,
 }
@@ -108,7 +110,8 @@ impl Session {
         // Before the log is read: whoever was the writer can add nothing to it now.
         let lease = store.claim(id, claim).await?;
         let log = store.load(id).await?;
-        let state = State::replay(&log)?;
+        let mut state = State::replay(&log)?;
+        state.revert.watch(&agent.settings.setup.revert);
         #[cfg(not(feature = "resolve-queue"))]
         state.resolve.check_settled()?;
         #[cfg(not(feature = "decision-objects"))]
@@ -117,8 +120,17 @@ impl Session {
             not(feature = "resolve-queue"),
             expect(unused_mut, reason = "only staged actions are recovered")
         )]
-        let mut session =
-            Session { agent, store, lease, state, sent: Vec::new(), behind: false, old, taken_by: None };
+        let mut session = Session {
+            agent,
+            store,
+            lease,
+            summaries: revert::Summaries::new(&state.revert),
+            state,
+            sent: Vec::new(),
+            behind: false,
+            old,
+            taken_by: None,
+        };
         #[cfg(feature = "resolve-queue")]
         session.recover().await?;
         #[cfg(feature = "resolve-queue")]

@@ -21,6 +21,7 @@ const GO_ON_CUT: &str = "Your reply above was cut off before it was complete. Go
 pub(crate) struct Setup {
     pub(crate) catalogue: Catalogue,
     pub(crate) revert: revert::Setting,
+    pub(crate) compaction: revert::CompactSetting,
     pub(crate) resolve: resolve::Setting,
 }
 
@@ -45,6 +46,8 @@ pub(crate) enum Step {
     Nudge(String),
     /// A run has to be opened before the model is asked.
     OpenRun,
+    /// A summary has to take the place of older messages before the model is asked.
+    Compact(revert::CompactPlan),
     /// The model is asked.
     Request,
     /// The run is over and gets its verdict.
@@ -78,12 +81,20 @@ pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize)
     if head.role != Role::Assistant {
         return match (state.tree.head(), state.decision.is_open()) {
             (NodeId::ROOT, _) => Step::Rest,
-            (_, true) => Step::Request,
+            (_, true) => match revert::compaction_due(&setup.compaction, &state.tree, &state.revert) {
+                Some(plan) => Step::Compact(plan),
+                None => Step::Request,
+            },
             (_, false) => Step::OpenRun,
         };
     }
     if !state.decision.is_open() {
         return Step::Rest;
+    }
+    if head.stop == Some(StopReason::ContextWindow)
+        && let Some(plan) = revert::compaction_due(&setup.compaction, &state.tree, &state.revert)
+    {
+        return Step::Compact(plan);
     }
     match head.stop {
         Some(StopReason::Cancelled | StopReason::Cut) => Step::Nudge(GO_ON_CUT.to_owned()),

@@ -278,8 +278,8 @@ async fn whoever_left_a_letter_learns_whether_it_took_effect_or_why_not() {
     let told = told.replace(id.as_str(), "SESSION");
     expect![[r#"
         1 refused: no proposal p9; open: p1
-        2 done, up to record 11
-        3 done, up to record 12
+        2 done, up to record 12
+        3 done, up to record 13
         4 refused: the head is n3, the move was asked for at n0
         5 refused: nothing is known of letters of kind "wish"
         9 Err(Store(NoSuchLetter { session: SessionId("SESSION"), letter: InboxId(9) }))

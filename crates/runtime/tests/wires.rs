@@ -101,14 +101,14 @@ async fn p35_after_a_failure() {
         {"model":"script","max_tokens":8192,"system":[{"type":"text","text":"You work on files.","cache_control":{"type":"ephemeral"}}],"tools":[…],"tool_choice":{"type":"auto"},"stream":true,"messages":[
         {"role":"user","content":[{"type":"text","text":"[n1]"},{"type":"text","text":"which file is it?","cache_control":{"type":"ephemeral"}}]},
         {"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"read","input":{"path":"a"}}]},
-        {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"[n3]"},{"type":"text","text":"alpha"}]},{"type":"text","text":"[revert-lesson] b is a forgery; look at c — left 4 messages (read)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way.","cache_control":{"type":"ephemeral"}}]}]}
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"[n3]"},{"type":"text","text":"alpha"}]},{"type":"text","text":"[revert-lesson] b is a forgery; look at c — left 4 messages (read)\nReads: b\nThis step back is complete; go on from here by another way.","cache_control":{"type":"ephemeral"}}]}]}
     "#]], expect![[r#"
         {"model":"script","tools":[…],"max_tokens":8192,"stream":true,"stream_options":{"include_usage":true},"messages":[
         {"role":"system","content":"You work on files."},
         {"role":"user","content":"[n1]\nwhich file is it?"},
         {"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{\"path\":\"a\"}"}}]},
         {"role":"tool","content":"[n3]\nalpha","tool_call_id":"c1"},
-        {"role":"user","content":"[revert-lesson] b is a forgery; look at c — left 4 messages (read)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way."}]}
+        {"role":"user","content":"[revert-lesson] b is a forgery; look at c — left 4 messages (read)\nReads: b\nThis step back is complete; go on from here by another way."}]}
     "#]]]).await;
 }
 
@@ -123,12 +123,12 @@ async fn p35_after_a_completion() {
     check(turns, [expect![[r#"
         {"model":"script","max_tokens":8192,"system":[{"type":"text","text":"You work on files.","cache_control":{"type":"ephemeral"}}],"tools":[…],"tool_choice":{"type":"auto"},"stream":true,"messages":[
         {"role":"user","content":[{"type":"text","text":"[n1]"},{"type":"text","text":"which file is it?","cache_control":{"type":"ephemeral"}}]},
-        {"role":"user","content":[{"type":"text","text":"[revert-outcome] read a and b: a is alpha, b is forged — left 6 messages (read)\nWhat tools changed there, files included, was not undone. That work is done and need not be repeated; go on from here with what comes next.","cache_control":{"type":"ephemeral"}}]}]}
+        {"role":"user","content":[{"type":"text","text":"[revert-outcome] read a and b: a is alpha, b is forged — left 6 messages (read)\nReads: a; b\nThat work is done and need not be repeated; go on from here with what comes next.","cache_control":{"type":"ephemeral"}}]}]}
     "#]], expect![[r#"
         {"model":"script","tools":[…],"max_tokens":8192,"stream":true,"stream_options":{"include_usage":true},"messages":[
         {"role":"system","content":"You work on files."},
         {"role":"user","content":"[n1]\nwhich file is it?"},
-        {"role":"user","content":"[revert-outcome] read a and b: a is alpha, b is forged — left 6 messages (read)\nWhat tools changed there, files included, was not undone. That work is done and need not be repeated; go on from here with what comes next."}]}
+        {"role":"user","content":"[revert-outcome] read a and b: a is alpha, b is forged — left 6 messages (read)\nReads: a; b\nThat work is done and need not be repeated; go on from here with what comes next."}]}
     "#]]]).await;
 }
 
@@ -146,16 +146,16 @@ async fn after_two_reverts_to_one_node() {
         {"model":"script","max_tokens":8192,"system":[{"type":"text","text":"You work on files.","cache_control":{"type":"ephemeral"}}],"tools":[…],"tool_choice":{"type":"auto"},"stream":true,"messages":[
         {"role":"user","content":[{"type":"text","text":"[n1]"},{"type":"text","text":"which file is it?"}]},
         {"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"read","input":{"path":"a"}}]},
-        {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"[n3]"},{"type":"text","text":"alpha"}]},{"type":"text","text":"[revert-lesson] b is forged — left 4 messages (read)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way.","cache_control":{"type":"ephemeral"}}]},
-        {"role":"user","content":[{"type":"text","text":"[revert-finding] there is no c — left 4 messages (read)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here with the task itself.","cache_control":{"type":"ephemeral"}}]}]}
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"[n3]"},{"type":"text","text":"alpha"}]},{"type":"text","text":"[revert-lesson] b is forged — left 4 messages (read)\nReads: b\nThis step back is complete; go on from here by another way.","cache_control":{"type":"ephemeral"}}]},
+        {"role":"user","content":[{"type":"text","text":"[revert-finding] there is no c — left 4 messages (read)\nReads: c (failed)\nThis step back is complete; go on from here with the task itself.","cache_control":{"type":"ephemeral"}}]}]}
     "#]], expect![[r#"
         {"model":"script","tools":[…],"max_tokens":8192,"stream":true,"stream_options":{"include_usage":true},"messages":[
         {"role":"system","content":"You work on files."},
         {"role":"user","content":"[n1]\nwhich file is it?"},
         {"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{\"path\":\"a\"}"}}]},
         {"role":"tool","content":"[n3]\nalpha","tool_call_id":"c1"},
-        {"role":"user","content":"[revert-lesson] b is forged — left 4 messages (read)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way."},
-        {"role":"user","content":"[revert-finding] there is no c — left 4 messages (read)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here with the task itself."}]}
+        {"role":"user","content":"[revert-lesson] b is forged — left 4 messages (read)\nReads: b\nThis step back is complete; go on from here by another way."},
+        {"role":"user","content":"[revert-finding] there is no c — left 4 messages (read)\nReads: c (failed)\nThis step back is complete; go on from here with the task itself."}]}
     "#]]]).await;
 }
 
@@ -172,12 +172,12 @@ async fn after_a_revert_behind_the_note_of_an_earlier_one() {
     check(turns, [expect![[r#"
         {"model":"script","max_tokens":8192,"system":[{"type":"text","text":"You work on files.","cache_control":{"type":"ephemeral"}}],"tools":[…],"tool_choice":{"type":"auto"},"stream":true,"messages":[
         {"role":"user","content":[{"type":"text","text":"[n1]"},{"type":"text","text":"which file is it?","cache_control":{"type":"ephemeral"}}]},
-        {"role":"user","content":[{"type":"text","text":"[revert-lesson] none of the files is it — left 6 messages (read)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way.","cache_control":{"type":"ephemeral"}}]}]}
+        {"role":"user","content":[{"type":"text","text":"[revert-lesson] none of the files is it — left 6 messages (read)\nReads: a; b; c (failed)\nThis step back is complete; go on from here by another way.","cache_control":{"type":"ephemeral"}}]}]}
     "#]], expect![[r#"
         {"model":"script","tools":[…],"max_tokens":8192,"stream":true,"stream_options":{"include_usage":true},"messages":[
         {"role":"system","content":"You work on files."},
         {"role":"user","content":"[n1]\nwhich file is it?"},
-        {"role":"user","content":"[revert-lesson] none of the files is it — left 6 messages (read)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way."}]}
+        {"role":"user","content":"[revert-lesson] none of the files is it — left 6 messages (read)\nReads: a; b; c (failed)\nThis step back is complete; go on from here by another way."}]}
     "#]]]).await;
 }
 
@@ -216,29 +216,29 @@ async fn after_an_undo(chat: bool) -> Spoken {
 async fn after_an_undo_of_a_models_revert() {
     let expected = [
         expect![[r#"
-        {"model":"script","max_tokens":8192,"system":[{"type":"text","text":"You work on files.","cache_control":{"type":"ephemeral"}}],"tools":[…],"tool_choice":{"type":"auto"},"stream":true,"messages":[
-        {"role":"user","content":[{"type":"text","text":"[n1]"},{"type":"text","text":"which file is it?"}]},
-        {"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"read","input":{"path":"a"}}]},
-        {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"[n3]"},{"type":"text","text":"alpha"}]}]},
-        {"role":"assistant","content":[{"type":"tool_use","id":"c2","name":"read","input":{"path":"b"}}]},
-        {"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":[{"type":"text","text":"[n5]"},{"type":"text","text":"beta (n3) (revert-lesson) forged"}]}]},
-        {"role":"assistant","content":[{"type":"tool_use","id":"c3","name":"revert_to_state","input":{"category":"failure","step":"n3","summary":"b is a forgery; look at c"}}]},
-        {"role":"user","content":[{"type":"tool_result","tool_use_id":"c3","content":[{"type":"text","text":"[n7]"},{"type":"text","text":"revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there"}]},{"type":"text","text":"[revert-undone] an earlier step back was undone: the messages above stand again — left 1 message\nGo on from here.","cache_control":{"type":"ephemeral"}}]},
-        {"role":"user","content":[{"type":"text","text":"[n9]"},{"type":"text","text":"look at b once more","cache_control":{"type":"ephemeral"}}]}]}
-    "#]],
+            {"model":"script","max_tokens":8192,"system":[{"type":"text","text":"You work on files.","cache_control":{"type":"ephemeral"}}],"tools":[…],"tool_choice":{"type":"auto"},"stream":true,"messages":[
+            {"role":"user","content":[{"type":"text","text":"[n1]"},{"type":"text","text":"which file is it?"}]},
+            {"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"read","input":{"path":"a"}}]},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"[n3]"},{"type":"text","text":"alpha"}]}]},
+            {"role":"assistant","content":[{"type":"tool_use","id":"c2","name":"read","input":{"path":"b"}}]},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":[{"type":"text","text":"[n5]"},{"type":"text","text":"beta (n3) (revert-lesson) forged"}]}]},
+            {"role":"assistant","content":[{"type":"tool_use","id":"c3","name":"revert_to_state","input":{"category":"failure","step":"n3","summary":"b is a forgery; look at c"}}]},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"c3","content":[{"type":"text","text":"[n7]"},{"type":"text","text":"revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there"}]},{"type":"text","text":"[revert-undone] an earlier step back was undone: the messages above stand again — left 1 message\nTold the user: “it is c”\nGo on from here.","cache_control":{"type":"ephemeral"}}]},
+            {"role":"user","content":[{"type":"text","text":"[n9]"},{"type":"text","text":"look at b once more","cache_control":{"type":"ephemeral"}}]}]}
+        "#]],
         expect![[r#"
-        {"model":"script","tools":[…],"max_tokens":8192,"stream":true,"stream_options":{"include_usage":true},"messages":[
-        {"role":"system","content":"You work on files."},
-        {"role":"user","content":"[n1]\nwhich file is it?"},
-        {"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{\"path\":\"a\"}"}}]},
-        {"role":"tool","content":"[n3]\nalpha","tool_call_id":"c1"},
-        {"role":"assistant","content":"","tool_calls":[{"id":"c2","type":"function","function":{"name":"read","arguments":"{\"path\":\"b\"}"}}]},
-        {"role":"tool","content":"[n5]\nbeta (n3) (revert-lesson) forged","tool_call_id":"c2"},
-        {"role":"assistant","content":"","tool_calls":[{"id":"c3","type":"function","function":{"name":"revert_to_state","arguments":"{\"category\":\"failure\",\"step\":\"n3\",\"summary\":\"b is a forgery; look at c\"}"}}]},
-        {"role":"tool","content":"[n7]\nrevert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there","tool_call_id":"c3"},
-        {"role":"user","content":"[revert-undone] an earlier step back was undone: the messages above stand again — left 1 message\nGo on from here."},
-        {"role":"user","content":"[n9]\nlook at b once more"}]}
-    "#]],
+            {"model":"script","tools":[…],"max_tokens":8192,"stream":true,"stream_options":{"include_usage":true},"messages":[
+            {"role":"system","content":"You work on files."},
+            {"role":"user","content":"[n1]\nwhich file is it?"},
+            {"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{\"path\":\"a\"}"}}]},
+            {"role":"tool","content":"[n3]\nalpha","tool_call_id":"c1"},
+            {"role":"assistant","content":"","tool_calls":[{"id":"c2","type":"function","function":{"name":"read","arguments":"{\"path\":\"b\"}"}}]},
+            {"role":"tool","content":"[n5]\nbeta (n3) (revert-lesson) forged","tool_call_id":"c2"},
+            {"role":"assistant","content":"","tool_calls":[{"id":"c3","type":"function","function":{"name":"revert_to_state","arguments":"{\"category\":\"failure\",\"step\":\"n3\",\"summary\":\"b is a forgery; look at c\"}"}}]},
+            {"role":"tool","content":"[n7]\nrevert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there","tool_call_id":"c3"},
+            {"role":"user","content":"[revert-undone] an earlier step back was undone: the messages above stand again — left 1 message\nTold the user: “it is c”\nGo on from here."},
+            {"role":"user","content":"[n9]\nlook at b once more"}]}
+        "#]],
     ];
     for (chat, expected) in WIRES.into_iter().zip(expected) {
         expected.assert_eq(&after_an_undo(chat).await.last());
@@ -249,21 +249,21 @@ async fn after_an_undo_of_a_models_revert() {
 async fn after_a_person_went_back_and_said_why() {
     let expected = [
         expect![[r#"
-        {"model":"script","max_tokens":8192,"system":[{"type":"text","text":"You work on files.","cache_control":{"type":"ephemeral"}}],"tools":[…],"tool_choice":{"type":"auto"},"stream":true,"messages":[
-        {"role":"user","content":[{"type":"text","text":"[n1]"},{"type":"text","text":"which file is it?"}]},
-        {"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"read","input":{"path":"a"}}]},
-        {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"[n3]"},{"type":"text","text":"alpha"}]},{"type":"text","text":"[revert-lesson] not b — left 3 messages (read)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way.","cache_control":{"type":"ephemeral"}}]},
-        {"role":"user","content":[{"type":"text","text":"[n7]"},{"type":"text","text":"try another","cache_control":{"type":"ephemeral"}}]}]}
-    "#]],
+            {"model":"script","max_tokens":8192,"system":[{"type":"text","text":"You work on files.","cache_control":{"type":"ephemeral"}}],"tools":[…],"tool_choice":{"type":"auto"},"stream":true,"messages":[
+            {"role":"user","content":[{"type":"text","text":"[n1]"},{"type":"text","text":"which file is it?"}]},
+            {"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"read","input":{"path":"a"}}]},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"[n3]"},{"type":"text","text":"alpha"}]},{"type":"text","text":"[revert-lesson] not b — left 3 messages (read)\nTold the user: “it is c”\nReads: b\nThis step back is complete; go on from here by another way.","cache_control":{"type":"ephemeral"}}]},
+            {"role":"user","content":[{"type":"text","text":"[n7]"},{"type":"text","text":"try another","cache_control":{"type":"ephemeral"}}]}]}
+        "#]],
         expect![[r#"
-        {"model":"script","tools":[…],"max_tokens":8192,"stream":true,"stream_options":{"include_usage":true},"messages":[
-        {"role":"system","content":"You work on files."},
-        {"role":"user","content":"[n1]\nwhich file is it?"},
-        {"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{\"path\":\"a\"}"}}]},
-        {"role":"tool","content":"[n3]\nalpha","tool_call_id":"c1"},
-        {"role":"user","content":"[revert-lesson] not b — left 3 messages (read)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way."},
-        {"role":"user","content":"[n7]\ntry another"}]}
-    "#]],
+            {"model":"script","tools":[…],"max_tokens":8192,"stream":true,"stream_options":{"include_usage":true},"messages":[
+            {"role":"system","content":"You work on files."},
+            {"role":"user","content":"[n1]\nwhich file is it?"},
+            {"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{\"path\":\"a\"}"}}]},
+            {"role":"tool","content":"[n3]\nalpha","tool_call_id":"c1"},
+            {"role":"user","content":"[revert-lesson] not b — left 3 messages (read)\nTold the user: “it is c”\nReads: b\nThis step back is complete; go on from here by another way."},
+            {"role":"user","content":"[n7]\ntry another"}]}
+        "#]],
     ];
     for (chat, expected) in WIRES.into_iter().zip(expected) {
         let mut turns = failing();

@@ -15,6 +15,13 @@ pub(super) struct Asked<'a> {
     pub(super) answer: Option<&'a ToolResult>,
 }
 
+/// A result, and whether the tool gave it. What the harness answers in its place tells nothing of what the tool did.
+#[derive(Copy, Clone)]
+struct Answer<'a> {
+    result: &'a ToolResult,
+    by_tool: bool,
+}
+
 /// Reads messages in order and finds out which result answers which call.
 #[derive(Default)]
 pub(super) struct Pairs<'a> {
@@ -24,14 +31,15 @@ pub(super) struct Pairs<'a> {
     pub(super) served: Vec<(NodeId, Option<bool>)>,
     /// The first call of the turn that is being read, and the results that came since.
     turn: usize,
-    results: Vec<&'a ToolResult>,
+    results: Vec<Answer<'a>>,
     in_answers: bool,
 }
 
 impl<'a> Pairs<'a> {
     pub(super) fn take(&mut self, node: NodeId, message: &'a Message) {
         if message.role != Role::Assistant {
-            self.results.extend(message.results());
+            let by_tool = message.author != Author::Harness;
+            self.results.extend(message.results().map(|result| Answer { result, by_tool }));
             self.in_answers = true;
             return;
         }
@@ -60,9 +68,9 @@ impl<'a> Pairs<'a> {
 
     /// Gives the calls of the turn their results. Ids repeat within a session and even within a turn.
     pub(super) fn end_turn(&mut self) {
-        let mut results: HashMap<&str, Vec<&ToolResult>> = HashMap::new();
-        for result in self.results.drain(..) {
-            results.entry(&result.call_id).or_default().push(result);
+        let mut results: HashMap<&str, Vec<Answer<'_>>> = HashMap::new();
+        for answer in self.results.drain(..) {
+            results.entry(&answer.result.call_id).or_default().push(answer);
         }
         let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
         for (place, asked) in self.asked.iter().enumerate().skip(self.turn) {
@@ -74,8 +82,8 @@ impl<'a> Pairs<'a> {
             if let (true, Some(last)) = (results.len() < places.len(), places.last().copied()) {
                 places.retain(|place| self.asked[*place].node == self.asked[last].node);
             }
-            for (place, result) in places.into_iter().zip(results) {
-                self.asked[place].answer = Some(result);
+            for (place, answer) in places.into_iter().zip(results) {
+                self.asked[place].answer = answer.by_tool.then_some(answer.result);
             }
         }
         self.turn = self.asked.len();

@@ -373,6 +373,42 @@ pub(crate) fn restore_back(part: &Part, back: &[NodeId], at: Timestamp) -> Vec<R
     records
 }
 
+/// A file that was written, or perhaps was, because somebody approved it.
+#[cfg(feature = "revert")]
+pub(crate) struct Written {
+    pub(crate) subject: String,
+    /// The message whose call proposed it.
+    pub(crate) staged_by: NodeId,
+    pub(crate) reversible: bool,
+    /// Whether it was written for certain.
+    pub(crate) known: bool,
+}
+
+/// Returns the files that were written from a moment on.
+#[cfg(feature = "revert")]
+pub(crate) fn written_since(part: &Part, since: Timestamp) -> Vec<Written> {
+    let mut written = Vec::new();
+    for entry in part.queue.iter().filter(|entry| entry.changed_at >= since.0) {
+        let known = match entry.state {
+            At::Applied => true,
+            At::Applying | At::Unknown => false,
+            _ => continue,
+        };
+        let proposal = &entry.proposal;
+        let Some(staged_by) = proposal.call.as_ref().and_then(|call| call.node.parse().ok()) else {
+            continue;
+        };
+        let prints = if proposal.after.is_empty() { &proposal.fingerprints } else { &proposal.after };
+        written.extend(prints.iter().map(|print| Written {
+            subject: print.subject.clone(),
+            staged_by,
+            reversible: proposal.effect == Effect::Reversible,
+            known,
+        }));
+    }
+    written
+}
+
 /// Returns what observers are told of a recorded note.
 pub(crate) fn event(recorded: &Note) -> Option<Event> {
     let is_event = recorded.layer == LAYER && recorded.kind == EVENT;

@@ -123,6 +123,19 @@ pub(crate) fn restore_back(_: &Part, _: &[NodeId], _: Timestamp) -> Vec<Record> 
     Vec::new()
 }
 
+#[cfg(feature = "revert")]
+pub(crate) struct Written {
+    pub(crate) subject: String,
+    pub(crate) staged_by: NodeId,
+    pub(crate) reversible: bool,
+    pub(crate) known: bool,
+}
+
+#[cfg(feature = "revert")]
+pub(crate) fn written_since(_: &Part, _: Timestamp) -> Vec<Written> {
+    Vec::new()
+}
+
 pub(crate) fn event(_: &Note) -> Option<Event> {
     None
 }

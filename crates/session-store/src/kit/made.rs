@@ -44,9 +44,9 @@ pub(super) fn filed(id: u32, parent: u32, text: &str) -> Record {
     said(id, parent, true, 10, Message::user(text))
 }
 
-/// A message of the harness at a node that names others.
-pub(super) fn linked(id: u32, parent: u32, link: Link) -> Record {
-    put(id, parent, link, 10, Message::harness("of others"))
+/// A message of the harness that merges branches, or stands for a span, as the link says.
+pub(super) fn linked(id: u32, parent: u32, link: Link, text: &str) -> Record {
+    put(id, parent, link, 10, Message::harness(text))
 }
 
 /// A message at a node.

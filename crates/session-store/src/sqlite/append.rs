@@ -17,7 +17,6 @@ use super::leases::{Held, Tip};
 use super::line::{Buffered, Seat};
 use super::rows::{self, RecordRow, get, stored};
 use crate::cut::Cut;
-use crate::record::nodes_of;
 use crate::{Batch, Digest, Durability, InboxId, Kept, Receipt, SessionId, Spine, StoreError, Tally};
 
 /// How many rows one statement writes. Each number is a statement of its own in the connection's cache.
@@ -53,14 +52,9 @@ impl Append {
     fn fast(&self) -> Option<(&Tally, &Tally, &[Kept])> {
         let What::Chained { before, after, kept } = &self.what else { return None };
         let plain = |kept: &Kept| {
-            // These have something in the column that the short statement leaves empty.
-            let named = match &kept.spine {
-                Spine::Note { key, .. } => key.is_some(),
-                Spine::Node { link, .. } => nodes_of(link).is_some(),
-                Spine::Blob { .. } => true,
-                Spine::Move { .. } => false,
-            };
-            kept.body.len() < crate::cut::CUT_FROM && !named
+            // Such statements write no key, which is also where a database keeps the nodes that a link names.
+            let keyed = RecordRow::of(kept).key.is_some();
+            kept.body.len() < crate::cut::CUT_FROM && !keyed
         };
         let fits = self.consumed.is_empty() && !kept.is_empty() && kept.len() <= FAST_RECORDS;
         (fits && kept.iter().all(plain)).then_some((before, after, kept.as_slice()))

@@ -35,14 +35,21 @@ async fn what_was_appended_is_read_through_any_handle(bench: &mut Bench) -> Verd
     let receipt = one.append(&lease, batch(1, 0, first.clone())).await?;
     same!("the last number", receipt.seq, 3);
     one.append(&lease, batch(3, 1, more.clone())).await?;
+    let merge = Link::Merge { with: vec![NodeId::new(2), NodeId::new(3)] };
+    let linked = vec![
+        linked(5, 4, merge, "both ways"),
+        linked(6, 4, Link::Cover { from: NodeId::new(1) }, "what was said"),
+    ];
+    one.append(&lease, batch(7, 4, linked.clone())).await?;
     let root = Record::Entry(new_session(1).root);
-    let expected: Vec<(u64, Record)> = (1..).zip([root].into_iter().chain(first).chain(more)).collect();
+    let all = [root].into_iter().chain(first).chain(more).chain(linked);
+    let expected: Vec<(u64, Record)> = (1..).zip(all).collect();
     for store in [&one, &two] {
         let log = store.load(&session(1)).await?;
         same!("the records", log.records, expected);
-        same!("where it is", (log.info.records, log.info.nodes, log.info.head), (7, 5, NodeId::new(4)));
+        same!("where it is", (log.info.records, log.info.nodes, log.info.head), (9, 7, NodeId::new(5)));
         same!("what came after", store.load_after(&session(1), 5).await?, expected[5..].to_vec());
-        same!("what came after the end", store.load_after(&session(1), 7).await?, []);
+        same!("what came after the end", store.load_after(&session(1), 9).await?, []);
         same!("what came after any end", store.load_after(&session(1), u64::MAX).await?, []);
     }
     Ok(())
@@ -72,8 +79,8 @@ fn every_kind() -> Vec<Record> {
         moved(0, 2, 2, MoveKind::Undo { of: MoveId(0) }),
         moved(2, 0, u64::MAX, MoveKind::Redo { of: MoveId(u32::MAX) }),
         filed(3, 1, ""),
-        linked(4, 2, Link::Cover { from: NodeId::new(1) }),
-        linked(5, 0, Link::Merge { with: vec![NodeId::new(2), NodeId::new(4)] }),
+        linked(4, 2, Link::Cover { from: NodeId::new(1) }, "of others"),
+        linked(5, 0, Link::Merge { with: vec![NodeId::new(2), NodeId::new(4)] }, "of others"),
         Record::Note(Note::new("", "", Timestamp(u64::MAX), "null")),
         Record::Note(rain("0").about("schl\u{fc}ssel", "offen")),
         Record::Note(rain("0").about("", "")),
