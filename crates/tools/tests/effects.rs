@@ -38,5 +38,6 @@ fn every_tool_says_what_a_call_of_it_does() {
         run_command {"reads":[],"writes":[],"runs":"make clean","class":"unknown"}
         write_file {"reads":[],"writes":[],"runs":null,"class":"reversible"}
         run_command {"reads":[],"writes":[],"runs":null,"class":"unknown"}
-    "#]].assert_eq(&told);
+    "#]]
+    .assert_eq(&told);
 }
