@@ -14,7 +14,7 @@ use crate::fault::{Exit, Fault};
 use crate::links::{Links, name_style};
 use crate::paint::{self, BOLD, DIM, GREEN, MAGENTA, PLAIN, YELLOW, paint};
 use crate::place::Place;
-use crate::progress::{main_argument, span, verdict};
+use crate::progress::{span, verdict};
 use crate::proposed;
 use crate::reading::Reading;
 use crate::store;
