@@ -172,12 +172,13 @@ pub(crate) enum SessionCommand {
     Compact(Compact),
     /// Stop the turn of a session that another process runs
     Cancel(Sent),
-    /// Put tags on a session, or take them off; `title` gives it another title
+    /// Put tags on a session, or take them off; `title` renames it, `archive` leaves it out of the list
     Tag(Tag),
     /// Give a session another title
     #[command(hide = true)]
     Title(Title),
     /// Leave sessions out of the list; `unarchive` puts them back
+    #[command(hide = true)]
     Archive(Several),
     /// Put archived sessions back on the list
     #[command(hide = true)]

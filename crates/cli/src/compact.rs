@@ -60,10 +60,10 @@ pub(crate) async fn run(args: &Compact, place: &Place) -> Result<Exit, Fault> {
         count(made.plan.covered, "message")
     );
     paint::print(&format!("{}\n", paint(MAGENTA, &words)))?;
-    let now = prompt_tokens(session.tree());
-    tell(&format!("about {} prompt tokens, now {}\n", before(&made.plan), grouped(now.tokens)));
-    let back = place.command(&format!("revert {name} {}", made.plan.to));
-    tell(&paint(DIM, &format!("  show them again  {back}\n")));
+    let (leaving, comes) = (grouped(made.plan.leaving), grouped(made.summary_tokens));
+    tell(&format!("about {leaving} prompt tokens leave, about {comes} come\n"));
+    let see = place.command(&format!("tree {name}"));
+    tell(&paint(DIM, &format!("  see it  {see}\n")));
     Ok(Exit::Done)
 }
 

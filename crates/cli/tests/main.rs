@@ -4,6 +4,7 @@ mod approval;
 mod asking;
 mod auditing;
 mod branches;
+mod compacting;
 mod corpora;
 mod damage;
 mod fake;

@@ -163,9 +163,7 @@ fn span(
     let items: Vec<Item> = items(tree);
     // From the very beginning: the span may start anywhere.
     let measure = Measure::new(tree, 0);
-    let between = |first: usize, end: usize| {
-        measure.tokens_before(end).0.saturating_sub(measure.tokens_before(first).0)
-    };
+    let between = |first: usize, end: usize| measure.tokens_between(first, end);
 
     let end = kept_from(&items, policy.keep_turns, |first| between(first, items.len()) <= keep_tokens)?;
     let prompt = items.iter().rposition(|item| item.is_prompt).filter(|prompt| *prompt < end);

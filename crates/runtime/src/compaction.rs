@@ -82,6 +82,8 @@ pub struct Compacted {
     pub node: NodeId,
     /// What was planned.
     pub plan: CompactPlan,
+    /// Tokens of the summary in a prompt, by estimate.
+    pub summary_tokens: u64,
 }
 
 /// What came of a plan.
@@ -208,7 +210,7 @@ impl Session {
         let node = draft.cover(plan.from, plan.to, message, self.settings().now())?;
         let records = entries(draft);
         self.commit(records, None).await?;
-        let compacted = Compacted { node, plan };
+        let compacted = Compacted { node, plan, summary_tokens: size };
         self.settings().tell(&Event::Compacted(compacted.clone()));
         Ok(Made::Covered(compacted, tokens))
     }

@@ -78,8 +78,11 @@ async fn a_person_goes_to_a_branch_that_was_left_and_back() {
     .assert_eq(&story.tree());
     let before = trunk(&story.session);
     assert_eq!(story.session.go(n(4)).await.unwrap(), n(4));
-    expect!["[revert-undone] a person put the conversation back here: the messages above stand — left 1 message\nGo on from here."]
-        .assert_eq(&story.session.rendered().last().unwrap().text());
+    expect![[r#"
+        [revert-undone] a person put the conversation back here: the messages above stand — left 1 message
+        Told the user: “A generated one is fast.”
+        Go on from here."#]]
+    .assert_eq(&story.session.rendered().last().unwrap().text());
     assert_eq!(story.session.answer(), "The parser is slow. It needs 300 lines.");
     story.session.undo().await.unwrap();
     assert_eq!(trunk(&story.session), before);

@@ -147,6 +147,13 @@ impl Measure {
         (if tokens < rates.minimum_tokens { 0 } else { tokens }, exact)
     }
 
+    /// Returns the tokens from one item up to another. A provider that counts less than the bytes can make is not believed:
+    /// some count only what was not in their cache.
+    pub(crate) fn tokens_between(&self, first: usize, end: usize) -> u64 {
+        let counted = self.tokens_before(end).0.saturating_sub(self.tokens_before(first).0);
+        counted.max(self.bytes_between(first, end) / MOST_BYTES_PER_TOKEN)
+    }
+
     fn bytes_between(&self, first: usize, end: usize) -> u64 {
         let at = |position: usize| self.bytes.get(position.saturating_sub(self.from)).unwrap_or(&0);
         at(end).saturating_sub(*at(first))
