@@ -4,6 +4,7 @@
 
 mod foreign;
 mod moves;
+mod terms;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use trunkline_session_store::Digest;
 pub(crate) use self::foreign::{ALL_WIRES, Audit, End, ListFormat, Repair, Sanitize, Thinking};
 use self::moves::{AFTER_MERGE, AFTER_NAME};
 pub(crate) use self::moves::{Go, Merge, Name, Reflog};
+pub(crate) use self::terms::{LeftPrompts, OnStall, Policy, Terms};
 use crate::limits;
 
 /// What a reply may cost unless told, in tokens.
@@ -312,49 +314,6 @@ pub(crate) enum Api {
     Bedrock,
     /// Ollama's own API
     Ollama,
-}
-
-/// What a run may do, and how it tells of it.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Approval and limits")]
-pub(crate) struct Terms {
-    /// Who decides on edits and commands [default: person]
-    #[arg(long, value_name = "WHO")]
-    pub(crate) policy: Option<Policy>,
-    /// Approve everything: the same as --policy always
-    #[arg(long, short, conflicts_with = "policy")]
-    pub(crate) yes: bool,
-    /// Commit what the run changed when it ends
-    #[arg(long)]
-    pub(crate) commit: bool,
-    /// Don't let the model go back to an earlier state
-    #[arg(long)]
-    pub(crate) no_revert: bool,
-    /// How many tokens a prompt of the model may have: older messages are summed up before it is full
-    #[arg(long, value_name = "N")]
-    pub(crate) window: Option<u64>,
-    /// Stop after N requests to the model [default: 50]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_turns: Option<u32>,
-    /// Stop after N tokens, prompt and output together [default: 1000000]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_tokens: Option<u64>,
-    /// Print one JSON object instead of the answer
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Don't report progress on stderr
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-}
-
-#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Policy {
-    /// You are asked; without a terminal the run stops and waits
-    Person,
-    /// The model decides on its own edits; commands run without asking
-    Model,
-    /// Everything is approved at once
-    Always,
 }
 
 #[derive(Debug, Args)]

@@ -349,6 +349,15 @@ impl<'a> Drive<'a> {
         if self.terms.no_revert {
             flags.push_str(" --no-revert");
         }
+        if let Some(how) = self.terms.left_prompts.and_then(|how| how.to_possible_value()) {
+            flags.push_str(&format!(" --left-prompts {}", how.get_name()));
+        }
+        if let Some(who) = self.terms.on_stall.and_then(|who| who.to_possible_value()) {
+            flags.push_str(&format!(" --on-stall {}", who.get_name()));
+        }
+        if let Some(window) = self.terms.window {
+            flags.push_str(&format!(" --window {window}"));
+        }
         if let Some(turns) = self.terms.max_turns {
             flags.push_str(&format!(" --max-turns {turns}"));
         }
