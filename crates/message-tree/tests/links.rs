@@ -1,8 +1,11 @@
 //! Nodes with several parents, and nodes that stand for others.
 
 use expect_test::expect;
+use proptest::prelude::*;
 use trunkline_message_tree::notation::{parse_tree, print_tree};
-use trunkline_message_tree::{MessageTree, TrunkItem};
+use trunkline_message_tree::{
+    HeadMove, Message, MessageTree, MoveId, MoveKind, NodeId, Timestamp, TrunkItem,
+};
 
 fn tree(text: &str) -> MessageTree {
     parse_tree(text).expect("a tree in a test is well formed")
@@ -94,4 +97,48 @@ fn what_cannot_be_merged_is_refused() {
     .assert_eq(&refusal("n0 system: s\nn1 user: a\nhead n0\nn2 & n1,n1 harness: both"));
     expect!["line 2: n7 does not exist; the newest node is n0"]
         .assert_eq(&refusal("n0 system: s\nn1 & n7 harness: both"));
+}
+
+/// A step of a draft: what it does, and to which nodes, counted from the root.
+fn steps() -> impl Strategy<Value = Vec<(u8, usize, usize)>> {
+    prop::collection::vec((0..6u8, 0..12usize, 0..12usize), 0..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_a_draft_accepts_the_tree_accepts(before in steps(), steps in steps()) {
+        let mut tree = tree("n0 system: s\nn1 user: a");
+        for (place, steps) in [before, steps].into_iter().enumerate() {
+            let mut draft = tree.draft();
+            // A second move of a draft is checked by the tree.
+            let mut moved = false;
+            for (act, a, b) in steps {
+                let (a, b) = (NodeId::new(a as u32), NodeId::new(b as u32));
+                let (at, said) = (Timestamp(0), Message::harness("x"));
+                let to = |kind, to| HeadMove { from: draft.head(), to, kind, at };
+                let planned = if a.index() % 2 == 0 { tree.plan_undo(at) } else { tree.plan_redo(at) };
+                match act {
+                    0 | 1 => draft.append(said, at).map(drop).unwrap(),
+                    2 => drop(draft.cover(a, b, said, at)),
+                    3 => drop(draft.merge(vec![a, b], said, at)),
+                    4 => moved |= draft.move_head(to(MoveKind::Fork, a)).is_ok(),
+                    _ if moved => {}
+                    _ => {
+                        let kind = planned.as_ref().map_or(MoveKind::Undo { of: MoveId(a.index() as u32) }, |planned| planned.kind);
+                        moved |= draft.move_head(to(kind, b)).is_ok();
+                        if let (false, Some(planned)) = (moved, planned) {
+                            moved = draft.move_head(HeadMove { from: draft.head(), ..planned }).is_ok();
+                            prop_assert!(moved);
+                        }
+                    }
+                }
+            }
+            for entry in draft.into_entries() {
+                let told = format!("{place}: {entry:?}");
+                prop_assert!(tree.record(entry).is_ok(), "{}", told);
+            }
+        }
+    }
 }
