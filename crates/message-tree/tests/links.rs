@@ -3,9 +3,7 @@
 use expect_test::expect;
 use proptest::prelude::*;
 use trunkline_message_tree::notation::{parse_tree, print_tree};
-use trunkline_message_tree::{
-    HeadMove, Message, MessageTree, MoveId, MoveKind, NodeId, Timestamp, TrunkItem,
-};
+use trunkline_message_tree::{Entry, HeadMove, Message, MessageTree, MoveId, MoveKind, NodeId, Timestamp, TrunkItem};
 
 fn tree(text: &str) -> MessageTree {
     parse_tree(text).expect("a tree in a test is well formed")
@@ -43,6 +41,47 @@ fn a_revert_to_a_covered_node_uncovers() {
     assert_eq!(shown(&format!("{covered}head n4")), "n0 n1 n2 n3 n4");
     assert_eq!(shown(&format!("{covered}head n2\nn7 user: f")), "n0 n1 n2 n7");
     assert_eq!(shown(&format!("{covered}head n2\nundo")), "n0 n5=1..4 n6");
+}
+
+#[test]
+fn what_a_move_uncovered_stays_so_when_the_trunk_grows_and_until_it_is_undone() {
+    let covered = format!("{LINE}n5 # n1..n4 harness: sum\nn6 user: e\n");
+    let grown = format!("{covered}head n4\nn7 user: f\n");
+    assert_eq!(shown(&grown), "n0 n1 n2 n3 n4 n7");
+    assert_eq!(shown(&format!("{grown}undo")), "n0 n5=1..4 n6");
+    assert_eq!(shown(&format!("{grown}undo\nredo\nn8 user: g")), "n0 n1 n2 n3 n4 n7 n8");
+    // It was uncovered wherever one goes from there.
+    assert_eq!(shown(&format!("{grown}head n6")), "n0 n1 n2 n3 n4 n6");
+    assert_eq!(shown(&format!("{covered}head n2\nhead n6")), "n0 n1 n2 n3 n4 n6");
+    assert_eq!(shown(&format!("{covered}head n2\nhead n6\nundo\nundo")), "n0 n5=1..4 n6");
+    // A later cover covers anew, and an undo of the move says nothing of that one.
+    let anew = format!("{grown}n8 # n2..n4 harness: again\n");
+    assert_eq!(shown(&anew), "n0 n1 n8=2..4 n7");
+    assert_eq!(shown(&format!("{anew}undo\nhead n7")), "n0 n1 n8=2..4 n7");
+}
+
+#[test]
+fn only_who_goes_to_a_covered_node_to_read_it_uncovers() {
+    let covered = format!("{LINE}n5 # n1..n4 harness: sum\nn6 user: e\n");
+    for (kind, lifts) in [
+        (MoveKind::ModelRevert, true),
+        (MoveKind::PersonRevert, true),
+        (MoveKind::Fork, true),
+        (MoveKind::Import, false),
+        (MoveKind::Merge, false),
+    ] {
+        let mut tree = tree(&covered);
+        for (to, there) in [(NodeId::ROOT, false), (NodeId::new(6), false), (NodeId::new(4), lifts)] {
+            let head_move = HeadMove { from: tree.head(), to, kind, at: Timestamp(0) };
+            tree.record(Entry::Move(head_move)).unwrap();
+            assert_eq!(tree.lifted_by(NodeId::new(5)), there.then_some(MoveId(2)), "{kind:?} to {to}");
+        }
+    }
+    // From another branch, by a line that left the trunk inside of the span and by one that left it before.
+    let other = format!("{covered}head n2\nn7 user: f\nundo\nhead n0\nn8 user: g\n");
+    assert_eq!(shown(&format!("{other}head n6")), "n0 n5=1..4 n6");
+    assert_eq!(shown(&format!("{other}head n7\nhead n6")), "n0 n5=1..4 n6");
+    assert_eq!(shown(&format!("{other}head n3\nhead n6")), "n0 n1 n2 n3 n4 n6");
 }
 
 #[test]
