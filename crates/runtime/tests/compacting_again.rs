@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use serde_json::json;
-use trunkline_runtime::message_tree::{Message, NodeId};
+use trunkline_runtime::message_tree::{Message, NodeId, StopReason};
 use trunkline_runtime::providers::{ErrorKind, ProviderError, Turn};
 use trunkline_runtime::revert::CompactPolicy;
-use trunkline_runtime::{Compaction, CompactionSummary, Compactor};
+use trunkline_runtime::{Compaction, CompactionSummary, Compactor, Limits};
 
 use crate::story::{Story, World, replies, stop_line};
 
@@ -88,4 +88,25 @@ async fn a_summary_on_a_branch_that_was_left_does_not_stand_in_the_way_of_anothe
     story.session.revert(NodeId::new(5), Some("another way")).await.unwrap();
     assert_eq!(stop_line(&story.resume().await), "decided other: answered", "{}", story.tree());
     assert_eq!(story.session.tree().covering().len(), 2);
+}
+
+#[tokio::test]
+async fn what_a_summary_cost_that_was_cut_off_counts_towards_the_limit() {
+    let world = world();
+    let asked = AtomicUsize::new(0);
+    let agent = world.agent(move |request| {
+        if request.messages[0].text().starts_with("You write the summary") {
+            return Turn::say("half ".repeat(40_000)).stop(StopReason::MaxTokens);
+        }
+        match asked.fetch_add(1, Ordering::SeqCst) {
+            0..7 => read("small"),
+            _ => Turn::say("done"),
+        }
+    });
+    let compaction = Compaction::new(CompactPolicy::new(3_000).keep(20, 1));
+    // The conversation itself takes far less.
+    let mut limits = Limits::default();
+    limits.tokens = 45_000;
+    let mut story = Story::begin(world, agent.with_compaction(compaction).limits(limits)).await;
+    assert_eq!(stop_line(&story.prompt("do it").await), "at the limit of tokens");
 }
