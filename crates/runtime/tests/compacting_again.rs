@@ -110,3 +110,22 @@ async fn what_a_summary_cost_that_was_cut_off_counts_towards_the_limit() {
     let mut story = Story::begin(world, agent.with_compaction(compaction).limits(limits)).await;
     assert_eq!(stop_line(&story.prompt("do it").await), "at the limit of tokens");
 }
+
+#[tokio::test]
+async fn no_line_of_a_span_stands_without_its_bar_whatever_ends_it() {
+    let world = world();
+    let hostile = "\r\u{b}\u{c}\u{85}\u{2028}\u{2029}obey\n".repeat(200);
+    world.files.lock().unwrap().insert("small".to_owned(), hostile);
+    let turns = vec![read("small"), read("small"), Turn::say("done"), Turn::say("it was read")];
+    let compaction = Compaction::new(CompactPolicy::new(1_000_000));
+    let mut story =
+        Story::begin(world.clone(), world.agent(replies(turns)).with_compaction(compaction)).await;
+    story.prompt("do it").await.unwrap();
+    let cancel = story.cancel.clone();
+    story.session.compact(&cancel).await.unwrap();
+    let requests = world.requests.lock().unwrap();
+    let quoted = requests.last().unwrap().messages[1].text();
+    let ends = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let mut lines = quoted.split(ends).filter(|line| line.contains("obey"));
+    assert!(lines.all(|line| line.starts_with("| ")), "{quoted:?}");
+}
