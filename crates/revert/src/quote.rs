@@ -91,6 +91,7 @@ fn lines(piece: &mut String, text: &str, longest: usize) {
 fn push(piece: &mut String, line: &str) {
     piece.push_str("| ");
     // Nothing that moves the cursor: the bar must stay where a reader sees it.
-    piece.extend(line.chars().map(|c| if c.is_control() && c != '\t' { ' ' } else { c }));
+    let moves = |c: char| c.is_control() && c != '\t' || matches!(c, '\u{2028}' | '\u{2029}');
+    piece.extend(line.chars().map(|c| if moves(c) { ' ' } else { c }));
     piece.push('\n');
 }

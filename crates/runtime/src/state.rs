@@ -83,7 +83,7 @@ impl State {
         match record {
             Record::Entry(entry) => {
                 self.tree.record(entry.clone())?;
-                self.revert.entry(entry);
+                self.revert.entry(entry, self.tree.head());
             }
             Record::Note(note) => self.record_note(note)?,
             // No layer that we know keeps any; others' stay in the log, untouched.

@@ -9,6 +9,8 @@
 #[cfg(feature = "default")]
 mod calls;
 #[cfg(feature = "default")]
+mod compacting_again;
+#[cfg(feature = "default")]
 mod compaction;
 #[cfg(feature = "default")]
 mod crashes;

@@ -50,8 +50,10 @@ pub(crate) struct Part {
     pub(crate) asked: HashMap<MoveId, u32>,
     pub(crate) steps: stall::Steps,
     pub(crate) breaks: Vec<trunkline_revert::Break>,
-    /// The latest compaction that came to nothing.
+    /// The latest compaction that came to nothing, if none was made since.
     failed: Option<compact::Failed>,
+    /// Where the head was when the latest compaction was made.
+    covered_at: Option<NodeId>,
 }
 
 impl Part {
@@ -76,8 +78,9 @@ impl Part {
         Ok(())
     }
 
-    /// Takes in what the tree does.
-    pub(crate) fn entry(&mut self, entry: &Entry) {
+    /// Takes in what the tree has done; `head` is where its head is now.
+    pub(crate) fn entry(&mut self, entry: &Entry, head: NodeId) {
+        self.covered(entry, head);
         self.steps.entry(entry);
     }
 

@@ -21,7 +21,7 @@ impl Part {
     }
 
     #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
-    pub(crate) fn entry(&mut self, _: &Entry) {}
+    pub(crate) fn entry(&mut self, _: &Entry, _: NodeId) {}
 
     #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
     pub(crate) fn watch(&mut self, _: &Setting) {}
