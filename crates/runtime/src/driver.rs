@@ -6,7 +6,8 @@
 use std::time::Instant;
 
 use trunkline_message_tree::{
-    Author, Content, Draft, Message, NodeId, Part, Role, StopReason, Timestamp, ToolResult,
+    Author, Content, Draft, Message, NodeId, Part, Role, StopReason, Timestamp, ToolCall,
+    ToolResult,
 };
 use trunkline_providers::{Fold, ProviderError, Request};
 use trunkline_session_store::Record;
@@ -271,7 +272,8 @@ impl Session {
         Ok(results)
     }
 
-    /// Closes the open turn on a draft, because a person goes elsewhere: what has not run does not run.
+    /// Closes the open turn on a draft, because a person goes elsewhere: what has not run does not run, and of what had begun
+    /// in a process that is gone nobody knows the outcome.
     ///
     /// Returns the result nodes, so that one batch can hold them and the move. The move puts aside what waited.
     pub(crate) fn close_turn(
@@ -281,8 +283,13 @@ impl Session {
         at: Timestamp,
     ) -> Result<Vec<NodeId>, RuntimeError> {
         let Some(turn) = self.state.open_turn() else { return Ok(Vec::new()) };
-        let open = turn.calls().map(|(place, _)| place).filter(|place| !self.state.is_finished(place));
-        let answers: Vec<_> = open.map(|place| (place.index, why.to_owned(), true)).collect();
+        let open = turn.calls().filter(|(place, _)| !self.state.is_finished(place));
+        let answer = |(place, call): (CallPlace, &ToolCall)| {
+            let begun = turn::may_have_worked(&self.state, &self.settings().setup, &place, call);
+            let text = if begun { turn::OUTCOME_UNKNOWN } else { why };
+            (place.index, text.to_owned(), true)
+        };
+        let answers: Vec<_> = open.map(answer).collect();
         self.append_results(draft, &answers, at)
     }
 
