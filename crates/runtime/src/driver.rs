@@ -230,10 +230,15 @@ impl Session {
         let mut leaving = leaving.map(|leaving| leaving.told((&self.state, &self.state.tree), setup, &draft));
         if let Some(leaving) = &mut leaving {
             leaving.move_head(&self.state.tree, &mut draft, at)?;
-            self.say_after_assistant(&mut draft, at)?;
+            // Without its prompt the run is over. What stands at the head then opens the next one, unless that is an answer.
+            let abandoned = self.abandoned_by(&[leaving], Author::Model, at)?;
+            if abandoned.is_empty() {
+                self.say_after_assistant(&mut draft, at)?;
+            }
             notes.extend(leaving.records(at));
             let name = leaving.move_name();
             notes.extend(resolve::supersede_left(&self.state.resolve, leaving.left(), &name, at));
+            notes.extend(abandoned);
         }
         let mut records: Vec<Record> = entries(draft);
         records.extend(notes);

@@ -459,32 +459,6 @@ impl Session {
         records.extend(abandoned);
         Ok(records)
     }
-
-    #[cfg(feature = "decision-objects")]
-    fn abandoning(
-        &self,
-        left: &[NodeId],
-        back: &[NodeId],
-        at: Timestamp,
-    ) -> Result<Vec<Record>, RuntimeError> {
-        use crate::layers::decision;
-        match &self.state.decision.run {
-            Some(run) if run.is_left(left, back) => decision::abandon(
-                run,
-                "a person left the prompt that it started from",
-                crate::agent::new_id(),
-                at,
-            )
-            .map(Vec::from),
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    #[cfg(not(feature = "decision-objects"))]
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
-    fn abandoning(&self, _: &[NodeId], _: &[NodeId], _: Timestamp) -> Result<Vec<Record>, RuntimeError> {
-        Ok(Vec::new())
-    }
 }
 
 pub(crate) fn body<T: serde::de::DeserializeOwned>(letter: &Letter) -> Result<T, RuntimeError> {

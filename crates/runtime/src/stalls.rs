@@ -171,7 +171,7 @@ impl Session {
             records.insert(place, note);
         }
         match stall {
-            Some(stall) => self.propose(reverts, &stall, added, records),
+            Some(stall) => self.propose(reverts, &stall, leaving, added, records),
             None => {
                 records.extend(added.records);
                 Ok(())
@@ -179,11 +179,12 @@ impl Session {
         }
     }
 
-    /// Adds the proposal that a stall leads to, and what follows of it.
+    /// Adds the proposal that a stall leads to, and what follows of it. `before` is the step that the turn itself has made.
     fn propose(
         &self,
         reverts: &Reverts,
         stall: &Stall,
+        before: Option<&Leaving>,
         mut added: Added,
         records: &mut Vec<Record>,
     ) -> Result<(), RuntimeError> {
@@ -205,7 +206,18 @@ impl Session {
             let setup = &self.settings().setup;
             let mut leaving = leaving.told((&self.state, &tree), setup, &draft);
             leaving.move_head(&tree, &mut draft, at)?;
-            self.say_after_assistant(&mut draft, at)?;
+            let over = match before {
+                Some(before) => !self.abandoned_by(&[before], Author::Model, at)?.is_empty(),
+                None => false,
+            };
+            let steps: Vec<&Leaving> = before.into_iter().chain([&leaving]).collect();
+            let abandoned = match over {
+                true => Vec::new(),
+                false => self.abandoned_by(&steps, Author::Harness, at)?,
+            };
+            if !over && abandoned.is_empty() {
+                self.say_after_assistant(&mut draft, at)?;
+            }
             added.records.extend(leaving.records(at));
             if let Some(move_id) = leaving.outcome.record.move_id {
                 let answer = Answer::Accepted { move_id };
@@ -213,6 +225,7 @@ impl Session {
             }
             let name = leaving.move_name();
             added.records.extend(resolve::supersede_left(&self.state.resolve, leaving.left(), &name, at));
+            added.records.extend(abandoned);
         } else if reverts.on_stall != OnStall::TellPerson {
             draft.append(Message::harness(proposal.text_for_model()), at)?;
         }

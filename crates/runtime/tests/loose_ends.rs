@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 use trunkline_runtime::message_tree::NodeId;
 use trunkline_runtime::providers::Turn;
-use trunkline_runtime::{Approval, Reverts};
+use trunkline_runtime::revert::Prompts;
+use trunkline_runtime::{Approval, OnStall, Reverts};
 
 use crate::story::{Story, World, replies, stop_line};
 
@@ -47,4 +48,77 @@ async fn a_merge_never_says_of_a_call_that_had_begun_that_it_was_not_run() {
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");
     let sent = story.world.last_request();
     assert!(sent.contains("outcome unknown") && sent.matches("not run").count() == 1, "{sent}");
+}
+
+/// Returns the verdicts, oldest first.
+fn verdicts(story: &Story) -> Vec<String> {
+    story.session.decisions().iter().map(|one| one.verdict().to_string()).collect()
+}
+
+const BY_MODEL: &str = "abandon: the model left the prompt that it started from";
+const ANSWERED: &str = "other: answered";
+
+#[tokio::test]
+async fn a_model_that_leaves_the_prompt_of_its_run_ends_it_and_a_new_one_goes_on() {
+    let turns = vec![
+        call("c1", "read", "a"),
+        Turn::say("one"),
+        call("c2", "read", "b"),
+        revert("c3", "n3", "the second prompt led nowhere"),
+        Turn::say("again from a"),
+    ];
+    let mut story = story(Reverts::default().prompts(Prompts::Leave), turns).await;
+    story.prompt("first").await.unwrap();
+    assert_eq!(stop_line(&story.prompt("second").await), "decided other: answered");
+    assert_eq!(verdicts(&story), [ANSWERED, BY_MODEL, ANSWERED]);
+    assert_eq!(story.session.answer(), "again from a");
+    let story = story.restart().await;
+    assert_eq!(verdicts(&story), [ANSWERED, BY_MODEL, ANSWERED]);
+    assert!(!story.session.has_open_run());
+}
+
+#[tokio::test]
+async fn a_model_that_goes_back_to_an_answer_has_nothing_left_to_do() {
+    let turns = vec![Turn::say("one"), call("c2", "read", "b"), revert("c3", "n2", "no"), Turn::say("never")];
+    let mut story = story(Reverts::default().prompts(Prompts::Leave), turns).await;
+    story.prompt("first").await.unwrap();
+    assert_eq!(stop_line(&story.prompt("second").await), "nothing to do");
+    assert_eq!(verdicts(&story), [ANSWERED, BY_MODEL]);
+    assert_eq!(story.session.tree().head(), n(2));
+    assert_eq!(stop_line(&story.resume().await), "nothing to do");
+    assert_eq!(stop_line(&story.prompt("third").await), "decided other: answered");
+}
+
+#[tokio::test]
+async fn a_run_that_started_from_a_merge_ends_when_the_model_leaves_that() {
+    let turns = vec![
+        Turn::say("One way. It is long."),
+        call("c1", "read", "a"),
+        Turn::say("The other."),
+        call("c2", "read", "b"),
+        revert("c3", "n4", "the merge misled me"),
+        Turn::say("done"),
+    ];
+    let mut story = story(Reverts::default(), turns).await;
+    story.prompt("do it").await.unwrap();
+    story.session.go(n(1)).await.unwrap();
+    story.resume().await.unwrap();
+    story.session.merge(&[n(2)]).await.unwrap();
+    assert_eq!(stop_line(&story.resume().await), "decided other: answered");
+    assert_eq!(verdicts(&story), [ANSWERED, ANSWERED, BY_MODEL, ANSWERED], "{}", story.tree());
+}
+
+#[tokio::test]
+async fn a_policy_that_leaves_the_prompt_of_a_run_ends_it() {
+    let mut turns = vec![call("c0", "read", "a"), Turn::say("one")];
+    for _ in 0..3 {
+        turns.extend([call("c", "read", "b"), revert("r", "n5", "b says nothing")]);
+    }
+    turns.push(Turn::say("done"));
+    let mut story = story(Reverts::default().prompts(Prompts::Leave).on_stall(OnStall::Accept), turns).await;
+    story.prompt("first").await.unwrap();
+    let stop = stop_line(&story.prompt("second").await);
+    assert!(!story.session.tree().is_on_trunk(n(5)), "{}", story.tree());
+    assert_eq!(verdicts(&story)[..2], [ANSWERED, "abandon: a step back left the prompt that it started from"]);
+    assert_eq!((story.session.has_open_run(), stop.as_str()), (false, "nothing to do"), "{}", story.tree());
 }

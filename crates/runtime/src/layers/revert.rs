@@ -286,6 +286,12 @@ impl Leaving {
         &self.outcome.record.abandoned
     }
 
+    /// Returns the copies that the move has made of words of a person, after their originals.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) fn copies(&self) -> Vec<(NodeId, NodeId)> {
+        self.outcome.record.rebased.iter().map(|link| (link.original, link.copy)).collect()
+    }
+
     pub(crate) fn records(&self, at: Timestamp) -> Vec<Record> {
         let mut records = vec![
             journal::note(LAYER, NOTE, at, &self.outcome.note),

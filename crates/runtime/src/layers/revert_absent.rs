@@ -131,6 +131,11 @@ impl Leaving {
         match *self {}
     }
 
+    #[cfg(feature = "decision-objects")]
+    pub(crate) fn copies(&self) -> Vec<(NodeId, NodeId)> {
+        match *self {}
+    }
+
     pub(crate) fn records(&self, _: Timestamp) -> Vec<Record> {
         match *self {}
     }
