@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use trunkline_runtime::message_tree::NodeId;
+use trunkline_runtime::message_tree::{NodeId, Timestamp};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::revert::Prompts;
 use trunkline_runtime::{Approval, OnStall, Reverts};
@@ -121,4 +121,36 @@ async fn a_policy_that_leaves_the_prompt_of_a_run_ends_it() {
     assert!(!story.session.tree().is_on_trunk(n(5)), "{}", story.tree());
     assert_eq!(verdicts(&story)[..2], [ANSWERED, "abandon: a step back left the prompt that it started from"]);
     assert_eq!((story.session.has_open_run(), stop.as_str()), (false, "nothing to do"), "{}", story.tree());
+}
+
+/// Returns what the note says that a branch wrote, with a clock that goes on by `step`.
+async fn written(target: &str, step: i64) -> Vec<String> {
+    let turns = vec![
+        call("c1", "edit", "kept"),
+        call("c2", "read", "a"),
+        call("c3", "edit", "left"),
+        call("c4", "read", "a"),
+        revert("c5", target, "no"),
+        Turn::say("done"),
+    ];
+    let clock = std::sync::Mutex::new(1_000_000_u64);
+    let agent = World::default().agent(replies(turns)).with_revert().approval(Approval::Always);
+    let agent = agent.clock(move || {
+        let mut now = clock.lock().unwrap();
+        *now = now.checked_add_signed(step).unwrap();
+        Timestamp(*now)
+    });
+    let mut story = Story::begin(World::default(), agent).await;
+    let _ = story.prompt("do it").await;
+    let sent = story.session.rendered();
+    let note = sent.iter().find(|message| message.text().contains("[revert-lesson]")).unwrap().text();
+    note.lines().filter(|line| line.starts_with("Writes")).map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn what_a_branch_wrote_does_not_hang_on_the_clock() {
+    for step in [1, 0, -1] {
+        assert_eq!(written("n6", step).await, ["Writes: left"], "{step}");
+        assert_eq!(written("n1", step).await, ["Writes: kept; left"], "{step}");
+    }
 }

@@ -53,7 +53,7 @@ struct Seen {
 }
 
 impl Part {
-    pub(crate) fn record(&mut self, note: &Note, _: u64) -> Result<(), RuntimeError> {
+    pub(crate) fn record(&mut self, note: &Note, _: u64, _: NodeId) -> Result<(), RuntimeError> {
         if note.kind != "event" {
             return Ok(());
         }
