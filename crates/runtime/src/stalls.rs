@@ -150,16 +150,14 @@ impl Session {
             stall::observation(head, turn.message, &answers, self.state.decision.tests(turn.node));
         let note = journal::note(revert::LAYER, TURN, at, &observation);
 
-        let mut stale = watch.turns_without_progress() == 0;
         let mut stall = watch.observe(&StallEvent::Turn(observation));
-        stale |= watch.turns_without_progress() == 0;
         let left = leaving.map(|leaving| &leaving.outcome.record);
         if let Some(event) = left.and_then(stall::event_of) {
             // What was noticed before the model went back is out of date with it.
             stall = watch.observe(&event);
         }
         let mut added = Added { open: steps.open.clone(), records: Vec::new(), at };
-        for event in stall::answers(&steps.open, left, stale) {
+        for event in stall::answers(&steps.open, left, &watch) {
             added.tell(event)?;
         }
         if let (Some((request, prompts)), None) = (drained.asked(), leaving) {

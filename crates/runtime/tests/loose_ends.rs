@@ -154,3 +154,38 @@ async fn what_a_branch_wrote_does_not_hang_on_the_clock() {
         assert_eq!(written("n1", step).await, ["Writes: kept; left"], "{step}");
     }
 }
+
+/// Three reverts with one lesson, and what comes then.
+async fn same_lessons(then: Vec<Turn>) -> Story {
+    let mut turns = vec![call("c0", "read", "a")];
+    for _ in 0..3 {
+        turns.extend([call("c", "read", "b"), revert("r", "n3", "b says nothing")]);
+    }
+    turns.extend(then);
+    let mut story = story(Reverts::default().on_stall(OnStall::TellPerson), turns).await;
+    story.prompt("do it").await.unwrap();
+    story
+}
+
+#[tokio::test]
+async fn what_reverts_that_teach_nothing_lead_to_is_open_until_there_is_news() {
+    let reasons = |story: &Story| -> Vec<String> {
+        story.session.proposed_reverts().map(|open| open.because.to_string()).collect()
+    };
+    // What was done on a branch that was left is no news on the next one.
+    let mut story = same_lessons(vec![call("c9", "read", "b"), Turn::say("done")]).await;
+    assert_eq!(reasons(&story), ["2 steps back in a row taught only what was known"], "{}", story.tree());
+    let again = story.restart().await;
+    assert_eq!(reasons(&again).len(), 1);
+    story = same_lessons(vec![call("c9", "read", "c"), Turn::say("done")]).await;
+    assert_eq!(reasons(&story), Vec::<String>::new(), "there was news");
+}
+
+#[tokio::test]
+async fn what_reverts_that_teach_nothing_lead_to_is_overtaken_by_a_word_of_a_person() {
+    let turns = vec![Turn::say("I wait"), call("c9", "read", "b"), Turn::say("done")];
+    let mut story = same_lessons(turns).await;
+    assert_eq!(story.session.proposed_reverts().count(), 1);
+    story.prompt("go on").await.unwrap();
+    assert_eq!(story.session.proposed_reverts().count(), 0);
+}

@@ -154,9 +154,9 @@ pub(crate) fn observation<'a>(
 
 /// Returns the events that answer open proposals at the end of a turn.
 ///
-/// A model that goes back has taken the step that was proposed, even if it chose another node. `stale` tells whether there
-/// was progress or a word of a person.
-pub(crate) fn answers(open: &Proposals, leaving: Option<&Record>, stale: bool) -> Vec<ProposalEvent> {
+/// A model that goes back has taken the step that was proposed, even if it chose another node. The watch has seen the
+/// turn.
+pub(crate) fn answers(open: &Proposals, leaving: Option<&Record>, watch: &Watch) -> Vec<ProposalEvent> {
     let answered = |proposal: &Proposal| {
         let left = |node: NodeId| leaving.is_some_and(|record| record.abandoned.contains(&node));
         let target = proposal.request.as_ref().map(|request| request.target);
@@ -165,7 +165,7 @@ pub(crate) fn answers(open: &Proposals, leaving: Option<&Record>, stale: bool) -
         let taken = leaving.and_then(|record| record.move_id).filter(|_| stall && target.is_some());
         let (answer, by) = match taken {
             Some(move_id) => (Answer::Accepted { move_id }, Author::Model),
-            None if gone || (stall && stale) => (Answer::Overtaken, Author::Harness),
+            None if gone || (stall && watch.outdates(proposal)) => (Answer::Overtaken, Author::Harness),
             None => return None,
         };
         Some(ProposalEvent::Answered { id: proposal.id, answer, by })
