@@ -6,8 +6,7 @@
 use std::time::Instant;
 
 use trunkline_message_tree::{
-    Author, Content, Draft, Message, NodeId, Part, Role, StopReason, Timestamp, ToolCall,
-    ToolResult,
+    Author, Content, Draft, Message, NodeId, Part, Role, StopReason, Timestamp, ToolCall, ToolResult,
 };
 use trunkline_providers::{Fold, ProviderError, Request};
 use trunkline_session_store::Record;

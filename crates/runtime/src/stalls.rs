@@ -90,7 +90,7 @@ impl Session {
             notes.push(answered(id, Answer::Accepted { move_id }, at));
         }
         let moving = (leaving.head_move(), leaving.move_name());
-        let records = self.moving(draft, notes, moving, &results, at)?;
+        let records = self.moving(draft, notes, moving, &results, Some(id), at)?;
         self.commit(records, letter).await?;
         self.start_summaries();
         Ok(())
@@ -160,7 +160,9 @@ impl Session {
         for event in stall::answers(&steps.open, left, &watch) {
             added.tell(event)?;
         }
-        if let (Some((request, prompts)), None) = (drained.asked(), leaving) {
+        if let (Some((request, prompts)), None) = (drained.asked(), leaving)
+            && !stall::is_asked(&added.open, &self.state.tree, request, prompts)
+        {
             let id = added.open.next_id();
             added.make(Proposal::asked(request, prompts, head, id, watch.turns()))?;
         }
@@ -220,6 +222,9 @@ impl Session {
             if let Some(move_id) = leaving.outcome.record.move_id {
                 let answer = Answer::Accepted { move_id };
                 added.tell(ProposalEvent::Answered { id: proposal.id, answer, by: Author::Harness })?;
+            }
+            for event in stall::left_behind(&added.open, leaving.left(), None) {
+                added.tell(event)?;
             }
             let name = leaving.move_name();
             added.records.extend(resolve::supersede_left(&self.state.resolve, leaving.left(), &name, at));

@@ -16,8 +16,7 @@ const NUDGES: usize = 3;
 
 const GO_ON_LIMIT: &str = "Your reply ended at its output limit. Go on exactly where it ended.";
 /// What is said of a call that had begun in a process that is gone.
-pub(crate) const OUTCOME_UNKNOWN: &str =
-    "outcome unknown: this call had begun when the program ended, and no result was recorded; \
+pub(crate) const OUTCOME_UNKNOWN: &str = "outcome unknown: this call had begun when the program ended, and no result was recorded; \
      it may have done all, some or nothing of its work. Look before you repeat it.";
 const GO_ON_CUT: &str = "Your reply above was cut off before it was complete. Go on from there.";
 
@@ -204,13 +203,7 @@ enum Judged {
 }
 
 /// Decides whether a call that has no result may run.
-fn judge(
-    state: &State,
-    setup: &Setup,
-    outcome: CallOutcome,
-    place: &CallPlace,
-    call: &ToolCall,
-) -> Judged {
+fn judge(state: &State, setup: &Setup, outcome: CallOutcome, place: &CallPlace, call: &ToolCall) -> Judged {
     if may_have_worked(state, setup, place, call) {
         return Judged::Answer(OUTCOME_UNKNOWN.to_owned());
     }

@@ -43,7 +43,10 @@ async fn a_merge_never_says_of_a_call_that_had_begun_that_it_was_not_run() {
     let mut story = story.restart().await;
     story.session.merge(&[n(2)]).await.unwrap();
     let tree = story.tree();
-    assert!(tree.contains("result c1!: outcome unknown: this call had begun when the program ended"), "{tree}");
+    assert!(
+        tree.contains("result c1!: outcome unknown: this call had begun when the program ended"),
+        "{tree}"
+    );
     assert!(tree.contains("result c2!: not run: a person merged other branches here first"), "{tree}");
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");
     let sent = story.world.last_request();
@@ -119,7 +122,10 @@ async fn a_policy_that_leaves_the_prompt_of_a_run_ends_it() {
     story.prompt("first").await.unwrap();
     let stop = stop_line(&story.prompt("second").await);
     assert!(!story.session.tree().is_on_trunk(n(5)), "{}", story.tree());
-    assert_eq!(verdicts(&story)[..2], [ANSWERED, "abandon: a step back left the prompt that it started from"]);
+    assert_eq!(
+        verdicts(&story)[..2],
+        [ANSWERED, "abandon: a step back left the prompt that it started from"]
+    );
     assert_eq!((story.session.has_open_run(), stop.as_str()), (false, "nothing to do"), "{}", story.tree());
 }
 
@@ -187,5 +193,54 @@ async fn what_reverts_that_teach_nothing_lead_to_is_overtaken_by_a_word_of_a_per
     let mut story = same_lessons(turns).await;
     assert_eq!(story.session.proposed_reverts().count(), 1);
     story.prompt("go on").await.unwrap();
+    assert_eq!(story.session.proposed_reverts().count(), 0);
+}
+
+/// A model that asks the person twice for the same step, and then for another one.
+async fn asking() -> Story {
+    let turns = vec![
+        Turn::say("hello"),
+        call("c1", "read", "a"),
+        revert("c2", "n2", "a dead end"),
+        revert("c3", "n2", "a dead end, as I said"),
+        revert("c4", "n1", "all of it"),
+        Turn::say("I wait"),
+    ];
+    let mut story = story(Reverts::default().prompts(Prompts::Ask), turns).await;
+    story.prompt("hi").await.unwrap();
+    story.prompt("read a").await.unwrap();
+    story
+}
+
+/// Returns what was recorded of steps back.
+async fn steps(story: &Story) -> Vec<String> {
+    use trunkline_runtime::revert::ProposalEvent;
+    use trunkline_runtime::session_store::SessionStore;
+    let log = story.store.load(&story.id()).await.unwrap();
+    let view = trunkline_runtime::View::of(&log).unwrap();
+    let word = |event: &ProposalEvent| match event {
+        ProposalEvent::Made(proposal) => format!("{} made", proposal.id),
+        ProposalEvent::Answered { id, answer, .. } => format!("{id} {answer:?}"),
+        other => format!("{other:?}"),
+    };
+    view.step_backs().iter().map(word).collect()
+}
+
+#[tokio::test]
+async fn a_person_is_asked_once_for_a_step_that_a_model_asks_for_again_and_again() {
+    let story = asking().await;
+    assert_eq!(steps(&story).await, ["p0 made", "p0 Overtaken", "p1 made"], "{}", story.tree());
+    let targets: Vec<_> =
+        story.session.proposed_reverts().map(|open| open.request.as_ref().unwrap().target).collect();
+    assert_eq!(targets, [n(1)]);
+}
+
+#[tokio::test]
+async fn a_step_that_a_model_asked_for_is_overtaken_when_the_person_goes_elsewhere() {
+    let mut story = asking().await;
+    story.session.go(n(2)).await.unwrap();
+    assert_eq!(story.session.proposed_reverts().count(), 0);
+    assert_eq!(steps(&story).await.last().unwrap(), "p1 Overtaken");
+    let story = story.restart().await;
     assert_eq!(story.session.proposed_reverts().count(), 0);
 }

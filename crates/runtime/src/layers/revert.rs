@@ -305,6 +305,15 @@ impl Leaving {
     }
 }
 
+/// The name of a step back that is proposed.
+pub(crate) type StepId = trunkline_revert::ProposalId;
+
+/// Returns the records of steps back that are out of date because these nodes leave, but for the one that is taken.
+pub(crate) fn overtaken(part: &Part, left: &[NodeId], taken: Option<StepId>, at: Timestamp) -> Vec<Record> {
+    let events = stall::left_behind(&part.steps.open, left, taken);
+    events.iter().map(|event| journal::note(LAYER, stall::PROPOSAL, at, event)).collect()
+}
+
 /// Returns what observers are told of a recorded note.
 pub(crate) fn event(note: &StoredNote) -> Option<Event> {
     if note.layer != LAYER {

@@ -3,10 +3,12 @@
 //! A fold of the log. Stored for it are a digest of each turn, and the proposals; words and moves of a person, and reverts,
 //! are read off the records that tell of them anyway.
 
-use trunkline_message_tree::{Author, Entry, HeadMove, Link, Message, MoveKind, NodeId, Role, ToolResult};
+use trunkline_message_tree::{
+    Author, Entry, HeadMove, Link, Message, MessageTree, MoveKind, NodeId, Role, ToolResult,
+};
 use trunkline_revert::{
-    Answer, Category, Digest, Observation, Proposal, ProposalEvent, Proposals, Record, Seen, Source,
-    StallEvent, StallPolicy, Tests, Watch,
+    Answer, Category, Digest, Observation, Proposal, ProposalEvent, ProposalId, Proposals, Record, Request,
+    Seen, Source, StallEvent, StallPolicy, Tests, Watch, Why,
 };
 use trunkline_session_store::Note as StoredNote;
 
@@ -171,4 +173,30 @@ pub(crate) fn answers(open: &Proposals, leaving: Option<&Record>, watch: &Watch)
         Some(ProposalEvent::Answered { id: proposal.id, answer, by })
     };
     open.open().filter_map(answered).collect()
+}
+
+/// Returns the events that answer open proposals whose head or target leaves the trunk, but for the one that is `taken`.
+pub(crate) fn left_behind(
+    open: &Proposals,
+    left: &[NodeId],
+    taken: Option<ProposalId>,
+) -> Vec<ProposalEvent> {
+    let leaves = |proposal: &&Proposal| {
+        let target = proposal.request.as_ref().map(|request| request.target);
+        left.contains(&proposal.head) || target.is_some_and(|target| left.contains(&target))
+    };
+    let gone = open.open().filter(leaves).map(|proposal| proposal.id).filter(|id| Some(*id) != taken);
+    gone.map(|id| ProposalEvent::Answered { id, answer: Answer::Overtaken, by: Author::Harness }).collect()
+}
+
+/// Returns whether a model has asked a person for this step before, and they can still take it as it was asked for.
+pub(crate) fn is_asked(open: &Proposals, tree: &MessageTree, request: &Request, prompts: &[NodeId]) -> bool {
+    open.open().any(|proposal| {
+        let asked = proposal.request.as_ref();
+        let same =
+            asked.is_some_and(|asked| (asked.target, asked.category) == (request.target, request.category));
+        // With more words of a person to leave it is another question.
+        let of_same = matches!(&proposal.because, Why::Asked { prompts: words } if words == prompts);
+        same && of_same && proposal.stands(tree)
+    })
 }
