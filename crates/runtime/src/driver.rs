@@ -330,7 +330,7 @@ impl Session {
         use crate::layers::decision::{self, Ending, Outcome};
 
         let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
-        let prompt = run.prompt;
+        let prompts: Vec<NodeId> = run.prompts().collect();
         let announced = run.deciding(self.state.tree.head()).cloned();
         let workspace = self.settings().workspace.clone();
         let changes = match (&workspace, &announced) {
@@ -365,7 +365,7 @@ impl Session {
             outcome,
             answer: &head.text(),
             origin: head.origin.as_ref(),
-            considered: revert::lessons(&self.state.revert, &self.state.tree, prompt),
+            considered: revert::lessons(&self.state.revert, &self.state.tree, &prompts),
             refused: head.stop == Some(StopReason::Refusal),
             at: self.settings().now(),
             new_id,

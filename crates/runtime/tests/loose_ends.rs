@@ -6,7 +6,7 @@ use serde_json::json;
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::revert::Prompts;
-use trunkline_runtime::{Approval, OnStall, Reverts};
+use trunkline_runtime::{Approval, LeftBranch, OnStall, Reverts, Summarizer, SummaryError};
 
 use crate::story::{Story, World, replies, stop_line};
 
@@ -243,4 +243,50 @@ async fn a_step_that_a_model_asked_for_is_overtaken_when_the_person_goes_elsewhe
     assert_eq!(steps(&story).await.last().unwrap(), "p1 Overtaken");
     let story = story.restart().await;
     assert_eq!(story.session.proposed_reverts().count(), 0);
+}
+
+/// Returns what the last verdict says that was considered.
+fn considered(story: &Story) -> Vec<String> {
+    let decision = story.session.decisions().iter().last().unwrap();
+    decision.considered().iter().map(|one| one.reason.to_string()).collect()
+}
+
+#[tokio::test]
+async fn a_verdict_names_every_branch_that_was_left_with_a_copy_of_its_prompt() {
+    let turns = vec![
+        Turn::say("hello"),
+        call("c1", "read", "a"),
+        revert("c2", "n2", "first"),
+        call("c3", "read", "b"),
+        revert("c4", "n2", "second"),
+        Turn::say("done"),
+    ];
+    let mut story = story(Reverts::default().prompts(Prompts::Rebase), turns).await;
+    story.prompt("hi").await.unwrap();
+    story.prompt("read").await.unwrap();
+    let considered = considered(&story);
+    assert_eq!(considered.len(), 2, "{considered:?}");
+    assert!(considered[0].contains("first") && considered[1].contains("second"), "{considered:?}");
+}
+
+/// Says at once what every branch came to.
+struct AtOnce;
+
+#[async_trait::async_trait]
+impl Summarizer for AtOnce {
+    async fn summarize(&self, _: LeftBranch) -> Result<String, SummaryError> {
+        Ok("a was read in vain".to_owned())
+    }
+}
+
+#[tokio::test]
+async fn a_verdict_names_a_branch_once_in_the_words_that_came_last() {
+    let mut turns = vec![call("c1", "read", "a"), call("c2", "read", "a"), revert("c3", "n3", "")];
+    turns.extend([call("c4", "read", "b"), call("c5", "read", "b"), Turn::say("done")]);
+    let mut story = story(Reverts::default().summarizer(AtOnce), turns).await;
+    story.prompt("read").await.unwrap();
+    assert_eq!(story.session.notes().len(), 2, "the summary came in time");
+    let considered = considered(&story);
+    assert_eq!(considered.len(), 1, "{considered:?}");
+    assert!(considered[0].contains("a was read in vain"), "{considered:?}");
 }

@@ -387,13 +387,22 @@ pub(crate) fn undone(
     Some(journal::note(LAYER, NOTE, at, &note.with_ledger(ledger)))
 }
 
-/// Returns one line for each branch that was left after `since` and is still left.
+/// Returns one line for each branch that was left after one of these prompts, or together with one, and is still left.
+/// The first of them is that of the run, the others are its copies.
 #[cfg(feature = "decision-objects")]
-pub(crate) fn lessons(part: &Part, tree: &MessageTree, since: NodeId) -> Vec<String> {
-    let ours = part.notes.iter().filter(|note| {
+pub(crate) fn lessons(part: &Part, tree: &MessageTree, prompts: &[NodeId]) -> Vec<String> {
+    // Each branch by its first note, with the last one, which may be a summary that came later.
+    let mut branches: Vec<(&Note, &Note)> = Vec::new();
+    for note in part.notes.iter().filter(|note| note.is_in_force(tree)) {
+        match branches.iter_mut().find(|(first, _)| first.made_by == note.made_by) {
+            Some((_, last)) => *last = note,
+            None => branches.push((note, note)),
+        }
+    }
+    let ours = branches.into_iter().filter(|(first, _)| {
         // A run whose prompt was copied goes on after a target that is older than the prompt.
-        let began = note.anchor >= since || note.abandoned.contains(&since);
-        began && note.is_in_force(tree)
+        prompts.first().is_some_and(|prompt| first.anchor >= *prompt)
+            || prompts.iter().any(|prompt| first.abandoned.contains(prompt))
     });
-    ours.map(Note::text).collect()
+    ours.map(|(_, last)| last.text()).collect()
 }
