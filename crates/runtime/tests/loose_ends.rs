@@ -290,3 +290,73 @@ async fn a_verdict_names_a_branch_once_in_the_words_that_came_last() {
     assert_eq!(considered.len(), 1, "{considered:?}");
     assert!(considered[0].contains("a was read in vain"), "{considered:?}");
 }
+
+#[tokio::test]
+async fn advice_of_another_version_or_that_does_not_fit_is_passed_over() {
+    use trunkline_runtime::session_store::{Batch, Note, Position, Record, SessionStore};
+    let turns = vec![
+        Turn::say("hello"),
+        call("c1", "read", "a"),
+        revert("c2", "n2", "a dead end"),
+        Turn::say("I wait"),
+        revert("c3", "n2", "again"),
+        Turn::say("I wait"),
+    ];
+    let mut story = story(Reverts::default().prompts(Prompts::Ask), turns).await;
+    story.prompt("hi").await.unwrap();
+    story.prompt("read a").await.unwrap();
+    assert_eq!(steps(&story).await, ["p0 made"]);
+    let Story { world, store, agent, session, cancel } = story;
+    let id = session.id().clone();
+    drop(session);
+    let notes = [
+        ("turn", r#"{"node":{"later":1}}"#),
+        ("break", "[]"),
+        ("compaction_failed", "{}"),
+        ("proposal", r#"{"made":{"id":6,"because":{"kind":"a later one"},"head":"n2","at_turn":1}}"#),
+        (
+            "proposal",
+            r#"{"made":{"id":2,"because":{"kind":"same_lessons","reverts":2},"head":"n2","at_turn":1}}"#,
+        ),
+        ("proposal", r#"{"answered":{"id":3,"answer":{"became":"overtaken"},"by":"harness"}}"#),
+        ("proposal", r#"{"answered":{"id":0,"answer":{"became":"postponed"},"by":"person"}}"#),
+        ("proposal", r#"{"withdrawn":{"id":0}}"#),
+    ];
+    let records =
+        notes.map(|(kind, body)| Record::Note(Note::new("revert", kind, Timestamp(9), body))).to_vec();
+    let info = store.info(&id).await.unwrap();
+    let lease = store.lease(&id).await.unwrap();
+    let batch = Batch::new(Position { seq: info.records, head: info.head }, records);
+    store.append(&lease, batch).await.unwrap();
+    drop(lease);
+    let session = agent.open(store.clone(), &id).await.unwrap();
+    let mut story = Story { world, store, agent, session, cancel };
+    assert_eq!(
+        story.session.proposed_reverts().count(),
+        0,
+        "what became of it is not known, but that it is answered"
+    );
+    story.prompt("and now?").await.unwrap();
+    let open: Vec<String> = story.session.proposed_reverts().map(|open| open.id.to_string()).collect();
+    assert_eq!(open, ["p7"], "no name is used twice");
+    let story = story.restart().await;
+    assert_eq!(story.session.proposed_reverts().count(), 1);
+}
+
+#[tokio::test]
+async fn what_the_tree_hangs_on_is_still_read_strictly() {
+    use trunkline_runtime::session_store::{Batch, Note, Position, Record, SessionStore};
+    for kind in ["note", "drained", "merge"] {
+        let story = story(Reverts::default(), vec![]).await;
+        let Story { store, agent, session, .. } = story;
+        let id = session.id().clone();
+        drop(session);
+        let info = store.info(&id).await.unwrap();
+        let lease = store.lease(&id).await.unwrap();
+        let record = Record::Note(Note::new("revert", kind, Timestamp(9), "[]"));
+        let batch = Batch::new(Position { seq: info.records, head: info.head }, vec![record]);
+        store.append(&lease, batch).await.unwrap();
+        drop(lease);
+        assert!(agent.open(store.clone(), &id).await.is_err(), "{kind}");
+    }
+}

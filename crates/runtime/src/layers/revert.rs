@@ -63,14 +63,15 @@ impl Part {
                 self.steps.reverted(&record);
                 self.drained.push(record);
             }
-            stall::TURN | stall::PROPOSAL => self.steps.record(note)?,
+            stall::TURN | stall::PROPOSAL => self.steps.record(note),
             MERGE => self.merges.push(journal::read(note)?),
             SUMMARY_ASKED => {
                 let SummaryAsked { head_move } = journal::read(note)?;
                 *self.asked.entry(head_move).or_default() += 1;
             }
-            compact::BREAK => self.breaks.push(journal::read(note)?),
-            compact::FAILED => self.failed = Some(journal::read(note)?),
+            // Like those, advice: what another version wrote must not make the whole session unreadable.
+            compact::BREAK => self.breaks.extend(journal::read::<trunkline_revert::Break>(note).ok()),
+            compact::FAILED => self.failed = journal::read(note).ok().or(self.failed.take()),
             _ => {}
         }
         Ok(())

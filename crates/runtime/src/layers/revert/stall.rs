@@ -3,6 +3,7 @@
 //! A fold of the log. Stored for it are a digest of each turn, and the proposals; words and moves of a person, and reverts,
 //! are read off the records that tell of them anyway.
 
+use serde_json::Value;
 use trunkline_message_tree::{
     Author, Entry, HeadMove, Link, Message, MessageTree, MoveKind, NodeId, Role, ToolResult,
 };
@@ -12,7 +13,7 @@ use trunkline_revert::{
 };
 use trunkline_session_store::Note as StoredNote;
 
-use crate::{RuntimeError, journal};
+use crate::journal;
 
 /// A turn that has ended, as a watch sees it.
 pub(crate) const TURN: &str = "turn";
@@ -65,30 +66,52 @@ impl Steps {
         }
     }
 
-    /// Takes in a note of this module.
-    pub(crate) fn record(&mut self, note: &StoredNote) -> Result<(), RuntimeError> {
+    /// Takes in a note of this module. What cannot be read, as of a later version, or does not fit is passed over: a watch
+    /// that misses a turn is better than a session that nobody can open.
+    pub(crate) fn record(&mut self, note: &StoredNote) {
         self.copying = false;
         if note.kind == TURN {
-            let turn: Observation = journal::read(note)?;
-            self.settle_move();
-            self.observe(StallEvent::Turn(turn));
-            return Ok(());
+            if let Ok(turn) = journal::read::<Observation>(note) {
+                self.settle_move();
+                self.observe(StallEvent::Turn(turn));
+            }
+            return;
         }
-        let event: ProposalEvent = journal::read(note)?;
-        if let ProposalEvent::Answered { id, answer: Answer::Accepted { .. }, by: Author::Person } = &event
+        let read: Option<ProposalEvent> = journal::read(note).ok();
+        let answered = read.as_ref().and_then(|event| match event {
+            ProposalEvent::Answered { id, .. } => self.open.get(*id).cloned(),
+            _ => None,
+        });
+        let Some(event) = read.filter(|event| self.open.record(event).is_ok()) else {
+            return self.pass_over(note);
+        };
+        if let ProposalEvent::Answered { answer: Answer::Accepted { .. }, by: Author::Person, .. } = &event
             && let Some(to) = self.moved.take()
         {
-            let request = self.open.get(*id).and_then(|proposal| proposal.request.as_ref());
+            let request = answered.and_then(|proposal| proposal.request);
             let lesson = request.and_then(|request| lesson(request.category, request.summary.as_deref()));
             self.observe(StallEvent::Reverted { to, lesson });
         }
-        self.open.record(&event).map_err(|fault| RuntimeError::BadNote {
-            layer: note.layer.clone(),
-            kind: note.kind.clone(),
-            fault: fault.to_string(),
-        })?;
         self.told.push(event);
-        Ok(())
+    }
+
+    /// Keeps of a proposal that is passed over that its name is taken, and of one whose answer cannot be read that it is
+    /// not open any more.
+    fn pass_over(&mut self, note: &StoredNote) {
+        let Ok(body) = journal::read::<Value>(note) else { return };
+        let id = |kind: &str| {
+            let id = body.get(kind)?.get("id")?.as_u64()?;
+            u32::try_from(id).ok().map(ProposalId)
+        };
+        if let Some(id) = id("made") {
+            self.open.pass_over(id);
+        }
+        if let Some(id) = id("answered") {
+            let event = ProposalEvent::Answered { id, answer: Answer::Overtaken, by: Author::Harness };
+            if self.open.record(&event).is_ok() {
+                self.told.push(event);
+            }
+        }
     }
 
     /// Takes in what became of a request; a person's own is seen from the move.
