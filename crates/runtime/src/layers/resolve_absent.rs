@@ -132,7 +132,7 @@ pub(crate) struct Written {
 }
 
 #[cfg(feature = "revert")]
-pub(crate) fn written_since(_: &Part, _: Timestamp) -> Vec<Written> {
+pub(crate) fn written_since(_: &Part, _: NodeId) -> Vec<Written> {
     Vec::new()
 }
 
