@@ -27,6 +27,8 @@ mod letters;
 #[cfg(feature = "default")]
 mod logs;
 #[cfg(feature = "default")]
+mod loose_ends;
+#[cfg(feature = "default")]
 mod moves;
 #[cfg(feature = "default")]
 mod notes_ledger;
