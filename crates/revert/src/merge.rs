@@ -11,7 +11,7 @@ use trunkline_message_tree::{
     Author, HeadMove, Link, MOST_MERGED, Message, MessageTree, MoveId, MoveKind, NodeId, Role, Timestamp,
 };
 
-use crate::mark::{disarm, plain};
+use crate::mark::{disarm, is_invisible, plain};
 use crate::merge_refusal::names;
 use crate::one_line::one_line;
 use crate::plan::{next_move, tool_names};
@@ -479,7 +479,9 @@ fn harmless(text: &str) -> String {
 /// Returns whether the text is a list of nodes, as in `n12, n15`, also in full-width signs.
 fn names_nodes(text: &str) -> bool {
     text.split([',', '，', '、']).all(|name| {
-        let digits = name.trim().strip_prefix(['n', 'N', 'ｎ', 'Ｎ']);
-        digits.is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| plain(c).is_ascii_digit()))
+        let mut signs =
+            name.chars().filter(|c| !is_invisible(*c) && !c.is_whitespace()).map(plain).peekable();
+        let is_node = signs.next().is_some_and(|c| c.eq_ignore_ascii_case(&'n')) && signs.peek().is_some();
+        is_node && signs.all(|c| c.is_ascii_digit())
     })
 }
