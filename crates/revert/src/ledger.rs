@@ -15,9 +15,9 @@ use trunkline_message_tree::{Link, Message, MessageTree, NodeId, ToolCall};
 
 use self::pairs::{Asked, Pairs};
 pub use self::text::mechanical;
-use crate::{OUTLINE_TOOL_NAME, TOOL_NAME};
 use crate::mark::disarm;
 use crate::one_line::one_line;
+use crate::{OUTLINE_TOOL_NAME, TOOL_NAME};
 
 /// The most entries that a list keeps: a ledger is stored with every note, and its text shows fewer.
 const MOST_ENTRIES: usize = 32;

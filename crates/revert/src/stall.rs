@@ -355,7 +355,7 @@ impl News {
 struct Known {
     /// Calls with their outcomes, and failures without the arguments.
     outcomes: Recent,
-    /// Calls that failed when they were made last, whatever they said.
+    /// Calls that failed when they were made last, whatever they said, since anything but a failure was new.
     failing: Recent,
     files: Recent,
     best: Option<Tests>,
@@ -373,6 +373,7 @@ impl Known {
 
     fn learn(&mut self, turn: &Observation) -> News {
         let mut news = News::default();
+        let mut found_any = false;
         for call in turn.calls.iter().take(MOST_CALLS) {
             let other_words = call.failed && self.outcomes.learn(call.failure());
             // Words that differ each time may hold no more than the number of the request.
@@ -386,7 +387,9 @@ impl Known {
             let new_call = self.outcomes.learn(call.whole());
             // An echo is in words of the model's own: it counts as what was tried and not as what was found.
             let found = call.beside_echo().is_none_or(|beside| self.outcomes.learn(beside));
-            news.outcome |= new_failure || (new_call && !call.failed && found);
+            let new_find = new_call && !call.failed && found;
+            found_any |= new_find;
+            news.outcome |= new_failure || new_find;
             news.arguments |= new_call;
         }
         news.files = turn.files.is_some_and(|files| self.files.learn(files));
@@ -395,6 +398,13 @@ impl Known {
         {
             self.best = Some(tests);
             news.tests = true;
+        }
+        if found_any || news.files || news.tests {
+            // What is tried again after that may fail for another reason.
+            self.failing = Recent::new(MOST_FAILING);
+            for call in turn.calls.iter().take(MOST_CALLS).filter(|call| call.failed) {
+                self.failing.learn(call.asked());
+            }
         }
         news
     }
