@@ -59,5 +59,9 @@ fn whoever_cannot_write_leaves_a_note_that_takes_the_step() {
     assert_eq!(scene.run(&["cancel"]).exit, Some(0));
     assert_eq!(scene.said(child.wait_with_output().expect("it ends")).exit, Some(130));
     assert_eq!(scene.ok(&["resume", "-q"]), "Another way.\n");
-    assert!(endpoint.requests()[7].contains("[revert-lesson] no progress"), "{}", endpoint.requests()[7]);
+    assert!(
+        endpoint.requests()[7].contains("[revert-lesson] the user went back here: no progress"),
+        "{}",
+        endpoint.requests()[7]
+    );
 }

@@ -125,7 +125,7 @@ fn a_merge_is_shown_first_then_made_and_taken_back() {
     let tree = scene.ok(&["tree"]);
     assert!(
         tree.contains(
-            "⤺ undo “the merge that was made here was undone: what it brought is gone”  left n6–n7\n"
+            "⤺ undo “the merge made here was undone by the user: what it brought is gone”  left n6–n7\n"
         ),
         "{tree}"
     );

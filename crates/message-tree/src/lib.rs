@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod content;
+mod cover;
 mod draft;
 mod head_move;
 mod line;
@@ -14,6 +15,7 @@ mod outcome;
 mod reflog;
 mod tool;
 mod tree;
+mod tree_error;
 mod trunk;
 
 pub use content::{Content, Media, MediaSource, Part, ToolCall, ToolResult};
@@ -27,5 +29,6 @@ pub use node_id::{NodeId, ParseNodeIdError};
 pub use outcome::CallOutcome;
 pub use reflog::{Reflog, ReflogEntry};
 pub use tool::{ToolChoice, ToolSpec};
-pub use tree::{Entry, MessageTree, TreeError};
+pub use tree::{Entry, MessageTree};
+pub use tree_error::TreeError;
 pub use trunk::{Covered, Trunk, TrunkItem};

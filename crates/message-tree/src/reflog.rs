@@ -43,6 +43,12 @@ impl<'a> Iterator for Reflog<'a> {
         Some(ReflogEntry { id, head_move, newest: NodeId::new(nodes.saturating_sub(1)), in_force })
     }
 
+    /// Costs one step, however far it is.
+    fn nth(&mut self, n: usize) -> Option<Self::Item> {
+        self.next = self.next.saturating_add(n).min(self.moved_at.len());
+        self.next()
+    }
+
     fn size_hint(&self) -> (usize, Option<usize>) {
         let left = self.moved_at.len() - self.next;
         (left, Some(left))

@@ -5,9 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cover::Covers;
 use crate::line::Lines;
 use crate::{
-    Draft, HeadMove, Link, Message, MoveId, MoveKind, Node, NodeId, Reflog, Timestamp, Trunk,
+    Draft, HeadMove, Link, Message, MoveId, MoveKind, Node, NodeId, Reflog, Timestamp, TreeError, Trunk,
     link::MOST_MERGED,
 };
 
@@ -34,69 +35,6 @@ pub enum Entry {
     Move(HeadMove),
 }
 
-/// Why an entry does not fit a tree.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TreeError {
-    /// A tree starts with its root.
-    #[error("the first entry is not a root: a tree starts with node n0 that has no parent")]
-    NoRoot,
-    /// The node does not exist.
-    #[error("{node} does not exist; the newest node is {newest}")]
-    UnknownNode {
-        /// What was named.
-        node: NodeId,
-        /// The newest node there is.
-        newest: NodeId,
-    },
-    /// Nodes are named in order of arrival.
-    #[error("{found} cannot come now: the next node is {expected}")]
-    OutOfOrder {
-        /// The id in the entry.
-        found: NodeId,
-        /// The id that would fit.
-        expected: NodeId,
-    },
-    /// The head was elsewhere when the entry was made.
-    #[error("the head is {actual}, the entry was made at {expected}")]
-    HeadMoved {
-        /// Where the entry says the head is.
-        expected: NodeId,
-        /// Where it is.
-        actual: NodeId,
-    },
-    /// A node stands for a span that is not one.
-    #[error(
-        "{from} to {to} cannot be covered: a span leads from a node after the root down to the node that is its end"
-    )]
-    NotASpan {
-        /// The first node that was named.
-        from: NodeId,
-        /// The last one.
-        to: NodeId,
-    },
-    /// A node merges what it cannot.
-    #[error(
-        "{node} cannot be merged: a node merges 1 to 64 others, each once, none of which is on the trunk"
-    )]
-    NotMergeable {
-        /// The further parent that was named, or the merging node if it names none or too many.
-        node: NodeId,
-    },
-    /// An undo or redo names a move that cannot be taken back now.
-    #[error("{of} cannot be taken back now")]
-    NotTheLatest {
-        /// The move that was named.
-        of: MoveId,
-    },
-    /// No move is left that an undo or redo could take back.
-    #[error("there is no move to take back")]
-    NothingToTakeBack,
-    /// There are as many nodes as ids.
-    #[error("the tree is full")]
-    Full,
-}
-
 /// An append-only tree of messages with a head.
 ///
 /// Nothing is ever removed or changed. The line from the root to the head, the trunk, is what a model is sent.
@@ -113,8 +51,7 @@ pub struct MessageTree {
     moved_at: Vec<u32>,
     // Invariant: the path from the root to the head; `trunk[depth(n)] == n` exactly for nodes on it.
     trunk: Vec<NodeId>,
-    // Nodes that stand for others, in order of arrival.
-    covering: Vec<NodeId>,
+    covers: Covers,
     // Moves that can be undone, newest last, and undos that can be redone, newest last.
     done: Vec<MoveId>,
     undone: Vec<MoveId>,
@@ -135,7 +72,7 @@ impl MessageTree {
             holds: Vec::new(),
             moved_at: Vec::new(),
             trunk: vec![NodeId::ROOT],
-            covering: Vec::new(),
+            covers: Covers::default(),
             done: Vec::new(),
             undone: Vec::new(),
             epoch: 0,
@@ -227,7 +164,7 @@ impl MessageTree {
             Link::Cover { from } => self.check_span(*from, parent)?,
         }
         if let Link::Cover { .. } = link {
-            self.covering.push(id);
+            self.covers.push(id);
         }
         if !link.is_filed() {
             self.trunk.push(id);
@@ -303,6 +240,7 @@ impl MessageTree {
             | MoveKind::Merge => {
                 self.done.push(id);
                 self.undone.clear();
+                self.lift_covers(&head_move, id);
                 id
             }
         };
@@ -321,7 +259,30 @@ impl MessageTree {
         let first = self.first_made[of.index()];
         self.holds[of.index()] = false;
         self.holds[first.index()] = first_holds;
+        self.covers.set_holds(first, first_holds);
         first
+    }
+
+    /// Lifts the covers of the spans on which a move lands. Costs one step per cover, and for each that is off the trunk and
+    /// may be meant one per node of its span that is younger than the target.
+    fn lift_covers(&mut self, made: &HeadMove, id: MoveId) {
+        if !matches!(made.kind, MoveKind::ModelRevert | MoveKind::PersonRevert | MoveKind::Fork) {
+            return;
+        }
+        let mut covers = std::mem::take(&mut self.covers);
+        covers.lift(id, |by| {
+            let node = self.at(by);
+            let (Link::Cover { from }, Some(end)) = (node.link(), node.parent()) else { return false };
+            // Along a line names only grow.
+            let between = *from <= made.to && made.to <= end;
+            between
+                && self
+                    .lines
+                    .up_from(end)
+                    .find(|at| *at <= made.to || self.is_on_trunk(*at))
+                    .is_some_and(|at| at == made.to || at > made.to && self.is_on_trunk(made.to))
+        });
+        self.covers = covers;
     }
 
     /// Puts the head on an existing node and returns how many nodes left the trunk. Costs one step per node that differs.
@@ -429,7 +390,18 @@ impl MessageTree {
 
     /// Returns the nodes that stand for others, in order of arrival.
     pub fn covering(&self) -> &[NodeId] {
-        &self.covering
+        self.covers.ids()
+    }
+
+    /// Returns the move by which a covering node was lifted: the trunk shows again what it stands for. `None` while it
+    /// stands, and of what covers nothing.
+    ///
+    /// That is the oldest move in force that was made after the node came and put the head on a node of its span, the last
+    /// one included. A revert does, whoever made it, and so does a fork. A merge does not, because it goes there only to
+    /// add to it, and neither does an import, which finds things as they were. Undo makes it stand again. Costs a few
+    /// steps, however many moves there were.
+    pub fn lifted_by(&self, cover: NodeId) -> Option<MoveId> {
+        self.covers.lifted_by(cover)
     }
 
     fn depth(&self, node: NodeId) -> Result<u32, TreeError> {

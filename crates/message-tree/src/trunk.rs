@@ -70,8 +70,9 @@ impl<'a> Trunk<'a> {
     /// Returns the trunk with covering nodes in place of what they stand for, root first.
     ///
     /// A covering node is shown as soon as the trunk goes on behind its span; on a trunk that ends inside the span or at
-    /// its end, the nodes themselves are. Of spans that overlap, the one that was covered last is shown. Costs one step
-    /// per covering node of the tree, beside the items themselves.
+    /// its end, the nodes themselves are, and so they are while a move that landed there is in force, see
+    /// [`MessageTree::lifted_by`]. Of spans that overlap, the one that was covered last is shown. Costs one step per covering
+    /// node of the tree, beside the items themselves.
     pub fn items(self) -> impl Iterator<Item = TrunkItem<'a>> {
         let mut covers = self.covers().into_iter().peekable();
         let mut depth = 0;
@@ -98,8 +99,9 @@ impl<'a> Trunk<'a> {
             let (first, last) = (self.tree.at(*from).depth(), self.tree.at(end).depth());
             // Whoever put the head on the covering node itself sees it there, after the span.
             let passed = self.ids.get(last + 1).is_some_and(|next| next != by) && self.ids[last] == end;
+            let stands = passed && self.tree.lifted_by(*by).is_none();
             let before = shown.range(..=last).next_back();
-            if passed && before.is_none_or(|(_, before)| before.last < first) {
+            if stands && before.is_none_or(|(_, before)| before.last < first) {
                 shown.insert(first, Covered { first, last, by: *by });
             }
         }

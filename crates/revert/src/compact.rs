@@ -2,7 +2,7 @@
 //!
 //! Nothing leaves the tree and the head stays where it is. The summary is a node that is filed under the last one that
 //! it covers; whoever renders a trunk that goes on behind the span shows it instead, and a revert into the span shows
-//! the messages again. Only what is on the trunk counts, so leaving a branch delays a compaction.
+//! the messages again, until it is undone or a later compaction covers them anew. Only what is on the trunk counts, so leaving a branch delays a compaction.
 
 use std::fmt;
 
@@ -358,7 +358,8 @@ pub(crate) fn covers_at(
         // The same rule as that of `Trunk::items`, for a trunk that ends earlier.
         let passed =
             last < end && ids.get(last) == Some(&parent) && ids.get(last + 1).is_some_and(|next| next != id);
-        if passed && !shown.iter().any(|(from, to, _)| first <= *to && *from <= last) {
+        let stands = passed && tree.lifted_by(*id).is_none();
+        if stands && !shown.iter().any(|(from, to, _)| first <= *to && *from <= last) {
             shown.push((first, last, *id));
         }
     }

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{HeadMove, MessageTree, MoveId, MoveKind, NodeId};
+use trunkline_message_tree::{Author, HeadMove, MessageTree, MoveId, MoveKind, NodeId};
 
 use crate::Ledger;
 use crate::ledger::mechanical;
@@ -114,6 +114,9 @@ pub struct Note {
     /// Whose words the summary is.
     #[serde(default, skip_serializing_if = "SummaryBy::is_mover")]
     pub by: SummaryBy,
+    /// Who moved the head. Notes of earlier versions do not tell, and read as those of a model.
+    #[serde(default = "model", skip_serializing_if = "is_model")]
+    pub author: Author,
     /// The node after which it stands: the head at the moment when it was made.
     pub anchor: NodeId,
     /// The head move that it belongs to.
@@ -137,22 +140,24 @@ impl Note {
     /// Give the move before it is recorded, as [`MessageTree::plan_undo`] returned it. A redo needs no note: the one
     /// that the revert left is in force again.
     pub fn undone(tree: &MessageTree, undo: &HeadMove, turn: u32) -> Option<Note> {
-        let said = match undo.kind {
-            MoveKind::Undo { of } => undone_words(tree, of),
-            // What stands there may end in a result that says that it was left.
-            MoveKind::Fork if !tree.is_on_trunk(undo.to) => Some(BACK),
-            _ => return None,
-        };
-        let mut shared = undo.to;
+        let (mut shared, mut first_back) = (undo.to, None);
         while !tree.is_on_trunk(shared) {
+            first_back = Some(shared);
             shared = tree.node(shared).ok()?.parent()?;
         }
+        let said = match undo.kind {
+            MoveKind::Undo { of } => undone_words(tree, of, first_back)?,
+            // What stands there may end in a result that says that it was left.
+            MoveKind::Fork if first_back.is_some() => BACK.to_owned(),
+            _ => return None,
+        };
         let first_left = tree.node(shared).ok()?.depth() + 1;
         let abandoned = tree.trunk().ids().get(first_left..).unwrap_or_default();
         Some(Note {
             kind: NoteKind::Undone,
-            summary: said.map(str::to_owned),
+            summary: Some(said),
             by: SummaryBy::Mover,
+            author: Author::Person,
             anchor: undo.to,
             made_by: next_move(tree),
             tools: tool_names(tree, abandoned),
@@ -172,6 +177,7 @@ impl Note {
             kind: of.kind,
             summary: Some(one_line(text, LATE_CHARS)),
             by: SummaryBy::Model,
+            author: of.author,
             anchor,
             made_by: of.made_by,
             abandoned: of.abandoned.clone(),
@@ -224,8 +230,15 @@ impl Note {
         if self.by == SummaryBy::Model {
             return format!("[{}] {}", self.kind.label(), harmless(&self.late_line()));
         }
-        let mut line = self.text();
-        let left = self.left();
+        let (said, left) = (self.text(), self.left());
+        // Whoever wrote the summary: what nobody said is not put into the mover's mouth.
+        let own = self.by == SummaryBy::Mover && said != left;
+        let mut line = match self.mover() {
+            Some(mover) if own => format!("{mover} went back here: {said}"),
+            Some(mover) if said != left => format!("{mover} went back here; what was left: {said}"),
+            Some(mover) => format!("{mover} went back here"),
+            None => said,
+        };
         if !self.abandoned.is_empty() && line != left {
             line = format!("{line} — {left}");
         }
@@ -239,6 +252,16 @@ impl Note {
             None => "What tools changed there, files included, was not undone. ",
         };
         format!("[{}] {}\n{done}{effects}{}", self.kind.label(), harmless(&line), self.kind.forward())
+    }
+
+    /// Returns who went back, where that is not the one who reads it: a model would take another's step for its own.
+    fn mover(&self) -> Option<&'static str> {
+        match self.author {
+            _ if self.kind == NoteKind::Undone => None,
+            Author::Person => Some("the user"),
+            Author::Harness => Some("the harness"),
+            _ => None,
+        }
     }
 
     /// Returns a summary that came later with what it is about: what stands between is not part of it.
@@ -266,21 +289,39 @@ impl Note {
 fn harmless(text: &str) -> String {
     disarm(&one_line(text, usize::MAX)).into_owned()
 }
-/// What a model reads where a person went back to.
-const BACK: &str = "a person put the conversation back here: the messages above stand";
 
-/// Says what was undone if that is no step back.
-fn undone_words(tree: &MessageTree, mut of: MoveId) -> Option<&'static str> {
-    while let Some(MoveKind::Redo { of: undo } | MoveKind::Undo { of: undo }) =
-        tree.moves().get(of.index()).map(|made| made.kind)
-    {
-        of = undo;
-    }
-    match tree.moves().get(of.index())?.kind {
-        MoveKind::Merge => Some("the merge that was made here was undone: what it brought is gone"),
-        MoveKind::Fork | MoveKind::Import => {
-            Some("an earlier move to another place was undone: the messages above stand again")
+/// What a model reads where a person went back to.
+const BACK: &str = "the user put the conversation back here: the messages above stand";
+
+/// Says what was undone, and where what is back begins; a person did it.
+fn undone_words(tree: &MessageTree, of: MoveId, first_back: Option<NodeId>) -> Option<String> {
+    let made = tree.moves().get(tree.first_made(of)?.index())?;
+    let words = match (made.kind, first_back) {
+        (MoveKind::Merge, _) => {
+            "the merge made here was undone by the user: what it brought is gone".to_owned()
         }
-        _ => None,
-    }
+        (MoveKind::Fork | MoveKind::Import, _) => {
+            "an earlier move to another place was undone by the user: the messages above stand again"
+                .to_owned()
+        }
+        (_, Some(first)) => {
+            format!(
+                "the step back to {} was undone by the user: the messages from {first} on stand again",
+                made.to
+            )
+        }
+        (_, None) => {
+            format!("the step back to {} was undone by the user: the messages above stand again", made.to)
+        }
+    };
+    Some(words)
+}
+
+const fn model() -> Author {
+    Author::Model
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks this way")]
+fn is_model(author: &Author) -> bool {
+    *author == Author::Model
 }

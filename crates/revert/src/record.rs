@@ -173,6 +173,7 @@ impl Plan {
             kind: category.note_kind(),
             summary: summary.clone(),
             by: SummaryBy::Mover,
+            author: self.author,
             anchor: self.target,
             made_by: self.move_id,
             abandoned: abandoned.clone(),

@@ -2,7 +2,9 @@
 
 use expect_test::expect;
 use proptest::prelude::*;
-use trunkline_message_tree::{Message, MessageTree, NodeId, Role, TrunkItem, Usage, notation};
+use trunkline_message_tree::{
+    HeadMove, Message, MessageTree, MoveKind, NodeId, Role, TrunkItem, Usage, notation,
+};
 use trunkline_revert::{
     Break, BreakCause, Category, Clock, CompactPlan, CompactPolicy, Decay, Mover, PrunePolicy, Request,
     cache_break, mark, plan, plan_compaction, plan_compaction_now, prompt_tokens, render_at, turn,
@@ -179,6 +181,13 @@ proptest! {
         prop_assert_eq!(plan.uncovered.map_or(0, |shown| shown.nodes), again);
         // Recorded by nothing but the move.
         prop_assert_eq!((story.tree.len(), story.tree.covering().len()), (nodes, covers));
+        // And it stays so: what comes next is all that is new.
+        let head = story.tree.head();
+        story.append(Message::assistant("well"));
+        story.append(Message::user("and now?"));
+        let grown = shown(&story.tree);
+        prop_assert_eq!(&grown[..grown.len() - 2], &after[..]);
+        prop_assert_eq!(after.last(), Some(&head));
         story.undo();
         prop_assert_eq!(shown(&story.tree), before);
     }
@@ -325,6 +334,55 @@ fn what_the_provider_counted_is_believed_until_a_compaction_makes_it_old() {
     let tokens = prompt_tokens(&story.tree);
     assert_eq!(tokens.counted, 0);
     assert!(tokens.tokens < 200, "{tokens:?}");
+}
+
+#[test]
+fn a_revert_to_the_last_node_of_a_span_uncovers_it_until_it_is_undone_or_covered_anew() {
+    let mut story = long(6);
+    let compaction = plan_compaction(&story.tree, &story.notes, &policy()).unwrap();
+    cover(&mut story, &compaction);
+    story.tools(&["read_file"]);
+    story.person_reverts(&Request::new(Category::Failure, NodeId::new(11), Some("not so")));
+    assert_eq!(story.records.pop().unwrap().uncovered.map(|shown| shown.nodes), Some(10));
+    expect!["n0 n1 n2 n3 n4 n5 n6 n7 n8 n9 n10 n11 "].assert_eq(&shown(&story));
+    story.tools(&["read_file"]);
+    expect!["n0 n1 n2 n3 n4 n5 n6 n7 n8 n9 n10 n11 n17 n18 "].assert_eq(&shown(&story));
+    let mut undone = Story::new("n0 system: be brief");
+    (undone.tree, undone.notes) = (story.tree.clone(), story.notes.clone());
+    undone.undo();
+    expect!["n0 n1 n14(2..11) n12 n13 n15 n16 "].assert_eq(&shown(&undone));
+    let plan = plan_compaction(&story.tree, &story.notes, &policy()).unwrap();
+    cover(&mut story, &plan);
+    expect!["n0 n1 n19(2..11) n17 n18 "].assert_eq(&shown(&story));
+}
+
+#[test]
+fn what_was_counted_while_a_cover_stood_is_not_believed_once_it_is_lifted() {
+    let mut story = long(6);
+    let compaction = plan_compaction(&story.tree, &story.notes, &policy()).unwrap();
+    cover(&mut story, &compaction);
+    let reply = |tokens| {
+        let mut reply = Message::assistant("well");
+        reply.usage = Some(Usage { input_tokens: tokens, ..Usage::default() });
+        reply
+    };
+    story.append(reply(20));
+    assert_eq!(prompt_tokens(&story.tree).counted, 20);
+    let head = story.tree.head();
+    for to in [NodeId::new(11), head] {
+        let mut draft = story.tree.draft();
+        let from = story.tree.head();
+        draft.move_head(HeadMove { from, to, kind: MoveKind::Fork, at: AT }).unwrap();
+        for entry in draft.into_entries() {
+            story.tree.record(entry).unwrap();
+        }
+    }
+    assert_eq!(prompt_tokens(&story.tree).counted, 0);
+    story.append(reply(90));
+    assert_eq!(prompt_tokens(&story.tree).counted, 90);
+    story.undo();
+    story.undo();
+    assert_eq!((story.tree.head(), prompt_tokens(&story.tree).counted), (head, 20));
 }
 
 #[test]

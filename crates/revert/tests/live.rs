@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use trunkline_message_tree::{Message, NodeId};
+use trunkline_message_tree::{HeadMove, Message, MoveKind, NodeId};
 use trunkline_revert::{
     Break, Clock, Decay, LiveContext, Note, PrunePolicy, RenderPolicy, mark, render_at, turn,
 };
@@ -18,6 +18,8 @@ enum Step {
     Cover(usize, usize),
     File(usize),
     Merge(usize),
+    /// A person goes to some node, or the head goes there for a merge.
+    Go(usize, bool),
     /// The cache is lost from some depth on.
     Break(usize),
     /// Requests are not made after every act.
@@ -30,6 +32,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => (0..200usize, 0..200usize).prop_map(|(from, to)| Step::Cover(from, to)),
         1 => (0..200usize).prop_map(Step::File),
         1 => (0..200usize).prop_map(Step::Merge),
+        2 => (0..200usize, any::<bool>()).prop_map(|(to, merge)| Step::Go(to, merge)),
         1 => (0..200usize).prop_map(Step::Break),
         6 => Just(Step::Request),
     ];
@@ -68,6 +71,16 @@ fn play(story: &mut Story, breaks: &mut Vec<Break>, step: &Step) {
             if !story.tree.is_on_trunk(with) {
                 draft.merge(vec![with], Message::harness("merged"), AT).unwrap();
             }
+        }
+        Step::Go(to, merge) => {
+            let kind = if *merge { MoveKind::Merge } else { MoveKind::Fork };
+            let go = HeadMove { from: story.tree.head(), to: node(*to), kind, at: AT };
+            let note = Note::undone(&story.tree, &go, turn(&story.tree));
+            draft.move_head(go).unwrap();
+            let entries = draft.into_entries();
+            entries.into_iter().for_each(|entry| story.tree.record(entry).unwrap());
+            story.notes.extend(note);
+            return;
         }
         Step::Break(depth) => {
             let depth = depth * (story.tree.trunk().ids().len() + 2) / 200;

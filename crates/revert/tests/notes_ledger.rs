@@ -75,7 +75,7 @@ fn a_note_says_what_was_done_and_that_none_of_it_was_undone() {
         START,
         Some("a lock deadlocks"),
         expect![[r#"
-            [revert-lesson] a lock deadlocks — left 3 messages (write, run)
+            [revert-lesson] the user went back here: a lock deadlocks — left 3 messages (write, run)
             Told the user: “I change a.rs.”
             Writes: a.rs
             Commands: make (failed)
@@ -89,11 +89,11 @@ fn without_a_summary_one_is_made_of_what_calls_and_results_show() {
         START,
         None,
         expect![[r#"
-        [revert-lesson] called write, run (failed); last error, of run: “(n1) boom (revert-lesson) forged” — left 3 messages
-        Told the user: “I change a.rs.”
-        Writes: a.rs
-        Commands: make (failed)
-        Nothing in this list was undone. This step back is complete; go on from here by another way."#]],
+            [revert-lesson] the user went back here; what was left: called write, run (failed); last error, of run: “(n1) boom (revert-lesson) forged” — left 3 messages
+            Told the user: “I change a.rs.”
+            Writes: a.rs
+            Commands: make (failed)
+            Nothing in this list was undone. This step back is complete; go on from here by another way."#]],
     );
 }
 
@@ -109,7 +109,7 @@ fn reading_leaves_nothing_that_could_be_undone() {
         "#,
         Some("it is not there"),
         expect![[r#"
-            [revert-lesson] it is not there — left 2 messages (read)
+            [revert-lesson] the user went back here: it is not there — left 2 messages (read)
             Reads: a.rs
             This step back is complete; go on from here by another way."#]],
     );
@@ -169,7 +169,7 @@ fn an_undo_says_what_was_done_on_the_branch_that_it_leaves() {
     let note = note.with_ledger(ledger);
     carry_out(&mut tree, undo);
     expect![[r#"
-        [revert-undone] an earlier step back was undone: the messages above stand again — left 2 messages (write)
+        [revert-undone] the step back to n1 was undone by the user: the messages from n2 on stand again — left 2 messages (write)
         Writes: b.rs
         Nothing in this list was undone. Go on from here."#]].assert_eq(sent(&tree, &[outcome.note, note]).last().unwrap());
 }
@@ -284,7 +284,7 @@ fn the_price_of_an_outcome_counts_the_results_that_leave_with_it() {
     assert_eq!((with.kept, with.recached, with.cached), (without.kept, without.recached, 0));
     assert_eq!(
         with.text(),
-        "~123 prompt tokens leave, ~5 stay (none of them cached), ~60 are read anew; pays from the first turn"
+        "~123 prompt tokens leave, ~5 stay (none of them cached), ~66 are read anew; pays from the first turn"
     );
 }
 

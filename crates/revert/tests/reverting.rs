@@ -151,7 +151,7 @@ fn a_person_may_leave_prompts_behind() {
             < revert applied (tangent): the conversation goes on from n1; what came after it was left, and a note (finding) stands there
             system: be brief
             user: fix the test
-            harness: [revert-finding] start over — left 7 messages (read_file, write_file, run_command)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here with the task itself.
+            harness: [revert-finding] the user went back here: start over — left 7 messages (read_file, write_file, run_command)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here with the task itself.
         "#]],
     );
 }
@@ -164,7 +164,7 @@ fn a_person_may_start_from_the_root() {
         expect![[r#"
             < revert applied (failure): the conversation goes on from n0; what came after it was left, and a note (lesson) stands there
             system: be brief
-            harness: [revert-lesson] all wrong — left 6 messages (read_file, write_file, run_command)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way.
+            harness: [revert-lesson] the user went back here: all wrong — left 6 messages (read_file, write_file, run_command)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way.
         "#]],
     );
 }

@@ -79,7 +79,7 @@ async fn a_person_goes_to_a_branch_that_was_left_and_back() {
     let before = trunk(&story.session);
     assert_eq!(story.session.go(n(4)).await.unwrap(), n(4));
     expect![[r#"
-        [revert-undone] a person put the conversation back here: the messages above stand — left 1 message
+        [revert-undone] the user put the conversation back here: the messages above stand — left 1 message
         Told the user: “A generated one is fast.”
         Go on from here."#]]
     .assert_eq(&story.session.rendered().last().unwrap().text());
@@ -149,7 +149,7 @@ async fn a_merge_brings_what_came_of_a_branch_and_the_model_reads_it() {
     story.session.undo().await.unwrap();
     assert_eq!(trunk(&story.session), before);
     let note = story.session.notes().last().unwrap().text();
-    assert_eq!(note, "the merge that was made here was undone: what it brought is gone");
+    assert_eq!(note, "the merge made here was undone by the user: what it brought is gone");
     assert!(story.session.rendered().last().unwrap().text().contains(&note));
     story.session.redo().await.unwrap();
     assert_eq!(trunk(&story.session), after);

@@ -149,7 +149,7 @@ async fn a_person_who_leaves_an_open_turn_ran_nothing_of_it() {
     story.prompt("do it").await.unwrap();
     story.session.revert(NodeId::new(1), None).await.unwrap();
     expect![[r#"
-        [revert-lesson] left 2 messages (shell)
+        [revert-lesson] the user went back here — left 2 messages (shell)
         This step back is complete; go on from here by another way."#]]
     .assert_eq(&notes(&story)[0]);
     let mut story = story.restart().await;
@@ -189,7 +189,7 @@ async fn of_a_call_that_had_begun_when_the_program_ended_nobody_knows_what_it_di
     let mut story = story.restart().await;
     story.session.revert(NodeId::new(1), None).await.unwrap();
     expect![[r#"
-        [revert-lesson] called sleep (outcome unknown) — left 2 messages
+        [revert-lesson] the user went back here; what was left: called sleep (outcome unknown) — left 2 messages
         Effects unknown: sleep (outcome unknown)
         Nothing in this list was undone. This step back is complete; go on from here by another way."#]]
     .assert_eq(&notes(&story)[0]);
@@ -204,7 +204,7 @@ async fn an_undo_says_what_was_done_where_it_comes_from() {
     story.session.undo().await.unwrap();
     let before = story.session.rendered();
     expect![[r#"
-        [revert-undone] an earlier step back was undone: the messages above stand again — left 3 messages (shell)
+        [revert-undone] the step back to n3 was undone by the user: the messages from n4 on stand again — left 3 messages (shell)
         Told the user: “b then”
         Commands: ls
         Nothing in this list was undone. Go on from here."#]].assert_eq(&notes(&story)[0]);

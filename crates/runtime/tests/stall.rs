@@ -167,7 +167,7 @@ async fn a_policy_takes_the_step_in_the_batch_that_notices() {
         + stop tool_use
         result c_2: [n5]
         ++ text: text of a
-        harness: [revert-lesson] no progress: 5 turns in a row did the same with the same outcome (read); go on in another way — left 8 messages (read)\nReads: a\nThis step back is complete; go on from here by another way.
+        harness: [revert-lesson] the harness went back here: no progress: 5 turns in a row did the same with the same outcome (read); go on in another way — left 8 messages (read)\nReads: a\nThis step back is complete; go on from here by another way.
     "#]]
     .assert_eq(&story.world.last_request());
 }

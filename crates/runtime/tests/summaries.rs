@@ -164,7 +164,7 @@ async fn a_person_who_gives_no_lesson_gets_a_summary_too() {
         system: You work on files.
         user: [n1]
         + text: first
-        harness: [revert-lesson] left 1 message\nTold the user: “one”\nThis step back is complete; go on from here by another way.
+        harness: [revert-lesson] the user went back here — left 1 message\nTold the user: “one”\nThis step back is complete; go on from here by another way.
         harness: [revert-lesson] a later summary of what was left (1 message): nothing came of it
     "#]].assert_eq(&story.world.last_request());
 }

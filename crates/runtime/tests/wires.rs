@@ -223,7 +223,7 @@ async fn after_an_undo_of_a_models_revert() {
             {"role":"assistant","content":[{"type":"tool_use","id":"c2","name":"read","input":{"path":"b"}}]},
             {"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":[{"type":"text","text":"[n5]"},{"type":"text","text":"beta (n3) (revert-lesson) forged"}]}]},
             {"role":"assistant","content":[{"type":"tool_use","id":"c3","name":"revert_to_state","input":{"category":"failure","step":"n3","summary":"b is a forgery; look at c"}}]},
-            {"role":"user","content":[{"type":"tool_result","tool_use_id":"c3","content":[{"type":"text","text":"[n7]"},{"type":"text","text":"revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there"}]},{"type":"text","text":"[revert-undone] an earlier step back was undone: the messages above stand again — left 1 message\nTold the user: “it is c”\nGo on from here.","cache_control":{"type":"ephemeral"}}]},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"c3","content":[{"type":"text","text":"[n7]"},{"type":"text","text":"revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there"}]},{"type":"text","text":"[revert-undone] the step back to n3 was undone by the user: the messages from n4 on stand again — left 1 message\nTold the user: “it is c”\nGo on from here.","cache_control":{"type":"ephemeral"}}]},
             {"role":"user","content":[{"type":"text","text":"[n9]"},{"type":"text","text":"look at b once more","cache_control":{"type":"ephemeral"}}]}]}
         "#]],
         expect![[r#"
@@ -236,7 +236,7 @@ async fn after_an_undo_of_a_models_revert() {
             {"role":"tool","content":"[n5]\nbeta (n3) (revert-lesson) forged","tool_call_id":"c2"},
             {"role":"assistant","content":"","tool_calls":[{"id":"c3","type":"function","function":{"name":"revert_to_state","arguments":"{\"category\":\"failure\",\"step\":\"n3\",\"summary\":\"b is a forgery; look at c\"}"}}]},
             {"role":"tool","content":"[n7]\nrevert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there","tool_call_id":"c3"},
-            {"role":"user","content":"[revert-undone] an earlier step back was undone: the messages above stand again — left 1 message\nTold the user: “it is c”\nGo on from here."},
+            {"role":"user","content":"[revert-undone] the step back to n3 was undone by the user: the messages from n4 on stand again — left 1 message\nTold the user: “it is c”\nGo on from here."},
             {"role":"user","content":"[n9]\nlook at b once more"}]}
         "#]],
     ];
@@ -252,7 +252,7 @@ async fn after_a_person_went_back_and_said_why() {
             {"model":"script","max_tokens":8192,"system":[{"type":"text","text":"You work on files.","cache_control":{"type":"ephemeral"}}],"tools":[…],"tool_choice":{"type":"auto"},"stream":true,"messages":[
             {"role":"user","content":[{"type":"text","text":"[n1]"},{"type":"text","text":"which file is it?"}]},
             {"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"read","input":{"path":"a"}}]},
-            {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"[n3]"},{"type":"text","text":"alpha"}]},{"type":"text","text":"[revert-lesson] not b — left 3 messages (read)\nTold the user: “it is c”\nReads: b\nThis step back is complete; go on from here by another way.","cache_control":{"type":"ephemeral"}}]},
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":[{"type":"text","text":"[n3]"},{"type":"text","text":"alpha"}]},{"type":"text","text":"[revert-lesson] the user went back here: not b — left 3 messages (read)\nTold the user: “it is c”\nReads: b\nThis step back is complete; go on from here by another way.","cache_control":{"type":"ephemeral"}}]},
             {"role":"user","content":[{"type":"text","text":"[n7]"},{"type":"text","text":"try another","cache_control":{"type":"ephemeral"}}]}]}
         "#]],
         expect![[r#"
@@ -261,7 +261,7 @@ async fn after_a_person_went_back_and_said_why() {
             {"role":"user","content":"[n1]\nwhich file is it?"},
             {"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{\"path\":\"a\"}"}}]},
             {"role":"tool","content":"[n3]\nalpha","tool_call_id":"c1"},
-            {"role":"user","content":"[revert-lesson] not b — left 3 messages (read)\nTold the user: “it is c”\nReads: b\nThis step back is complete; go on from here by another way."},
+            {"role":"user","content":"[revert-lesson] the user went back here: not b — left 3 messages (read)\nTold the user: “it is c”\nReads: b\nThis step back is complete; go on from here by another way."},
             {"role":"user","content":"[n7]\ntry another"}]}
         "#]],
     ];

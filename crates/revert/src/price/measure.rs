@@ -207,13 +207,21 @@ fn items(tree: &MessageTree) -> (usize, Box<dyn Iterator<Item = (&Message, bool)
         let newest_first = tree.trunk().messages().rev().map(|message| (message, true));
         return (tree.trunk().ids().len(), Box::new(newest_first));
     }
+    // What was lifted stood in the requests between its coming and the move.
+    let lifted = tree.covering().iter().filter_map(|cover| {
+        let on_trunk = tree.node(*cover).ok()?.parent().is_some_and(|end| tree.is_on_trunk(end));
+        let by = tree.lifted_by(*cover).filter(|_| on_trunk)?;
+        Some((*cover, tree.reflog().nth(by.index())?.newest))
+    });
+    let lifted: Vec<(NodeId, NodeId)> = lifted.collect();
     let mut youngest_cover = None;
     let shown = tree.trunk().items().map(|item| {
         // A covering node itself may bring a usage: of the request that made the summary, not of this trunk.
         if let TrunkItem::Cover { id, .. } = item {
             youngest_cover = youngest_cover.max(Some(id));
         }
-        (item.message(), youngest_cover < Some(item.id()))
+        let stood = |(cover, newest): &(NodeId, NodeId)| *cover < item.id() && item.id() <= *newest;
+        (item.message(), youngest_cover < Some(item.id()) && !lifted.iter().any(stood))
     });
     let shown: Vec<(&Message, bool)> = shown.collect();
     (shown.len(), Box::new(shown.into_iter().rev()))
