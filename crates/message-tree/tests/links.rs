@@ -3,7 +3,9 @@
 use expect_test::expect;
 use proptest::prelude::*;
 use trunkline_message_tree::notation::{parse_tree, print_tree};
-use trunkline_message_tree::{Entry, HeadMove, Message, MessageTree, MoveId, MoveKind, NodeId, Timestamp, TrunkItem};
+use trunkline_message_tree::{
+    Entry, HeadMove, Message, MessageTree, MoveId, MoveKind, NodeId, Timestamp, TrunkItem,
+};
 
 fn tree(text: &str) -> MessageTree {
     parse_tree(text).expect("a tree in a test is well formed")
