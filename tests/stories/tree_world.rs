@@ -363,9 +363,8 @@ impl World {
     fn carried(&self, mut draft: Draft<'_>, outcome: Outcome) -> (Vec<Entry>, Note, RevertRecord) {
         draft.move_head(outcome.head_move.clone()).expect("the head is there");
         let mut copies = Vec::new();
-        for original in &outcome.copies {
-            let message = self.tree.node(*original).expect("it left the trunk").message().clone();
-            copies.push(draft.append(message, self.at()).expect("there is room"));
+        for copy in &outcome.copies {
+            copies.push(draft.append(copy.message.clone(), self.at()).expect("there is room"));
         }
         let outcome = outcome.with_copies(&copies);
         (draft.into_entries(), outcome.note, outcome.record)

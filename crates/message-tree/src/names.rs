@@ -50,7 +50,7 @@ impl Name {
         let good = (1..=LONGEST).contains(&text.len())
             && text.starts_with(|first: char| first.is_ascii_alphabetic())
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte))
-            && text.parse::<NodeId>().is_err();
+            && !looks_like_a_node(text);
         if good {
             Ok(Name(text.to_owned()))
         } else {
@@ -62,6 +62,12 @@ impl Name {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Returns whether the text has the shape of a node's name, also with a number that no node can have.
+fn looks_like_a_node(text: &str) -> bool {
+    let digits = text.strip_prefix(['n', 'N']).unwrap_or_default();
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl Borrow<str> for Name {

@@ -41,7 +41,20 @@ fn what_looks_like_a_node_or_hides_something_is_no_name() {
     for good in ["a", "fix/the-lock_2", "N", "n12a", &"a".repeat(64)] {
         assert_eq!(Name::parse(good).expect("it is a name").as_str(), good);
     }
-    for bad in ["", "n12", "N3", "12", "1a", "-a", "a b", "a\n", "\u{202e}a", &"a".repeat(65)] {
+    for bad in [
+        "",
+        "n12",
+        "N3",
+        "n4294967296",
+        "N99999999999999999999",
+        "12",
+        "1a",
+        "-a",
+        "a b",
+        "a\n",
+        "\u{202e}a",
+        &"a".repeat(65),
+    ] {
         assert!(Name::parse(bad).is_err(), "{bad:?}");
     }
     expect![[r#""n12" cannot be a name: a name begins with a letter, has at most 64 letters, digits and ._/- and is no node like n12"#]]

@@ -11,7 +11,7 @@ use trunkline_message_tree::{
     Author, HeadMove, Link, MOST_MERGED, Message, MessageTree, MoveId, MoveKind, NodeId, Role, Timestamp,
 };
 
-use crate::mark::{disarm, plain};
+use crate::mark::{disarm, is_invisible, plain};
 use crate::merge_refusal::names;
 use crate::one_line::one_line;
 use crate::plan::{next_move, tool_names};
@@ -30,6 +30,9 @@ const MAX_CHARS: usize = 16_000;
 
 /// How many sentences of the model's last message are taken, the first ones.
 const MAX_LAST_WORDS: usize = 4;
+
+/// At how many branches a refusal looks to name some that could be merged: each of them costs one step per note.
+const MOST_TRIED: usize = 64;
 
 /// Something that came of one branch or of several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -297,7 +300,7 @@ impl<'a> View<'a> {
             // What was made of calls and results quotes tools: nobody came to it.
             .filter(|note| note.kind != NoteKind::Undone && note.by == SummaryBy::Mover)
             .filter_map(|note| {
-                let text = harmless(note.summary.as_deref()?);
+                let summary = note.summary.as_deref()?;
                 let from = if self.is_within(span, note.anchor)
                     && !note.abandoned.iter().any(|left| self.is_within(span, *left))
                 {
@@ -312,6 +315,8 @@ impl<'a> View<'a> {
                 } else {
                     return None;
                 };
+                // Only now: most notes are of other branches.
+                let text = harmless(summary);
                 (!text.is_empty()).then(|| Sentence { text, kind: Some(note.kind), from: vec![from] })
             })
             .collect();
@@ -337,19 +342,20 @@ impl<'a> View<'a> {
             .collect()
     }
 
-    /// Returns the ends of the newest branches that could be merged, oldest first.
+    /// Returns the ends of the newest branches that could be merged, oldest first. Looks at the newest 64 branches.
     fn newest_working(&self) -> Vec<NodeId> {
         // A line leaves the trunk only by a move, so its end was once the head.
         let mut left: Vec<NodeId> = self.tree.moves().iter().map(|head_move| head_move.from).collect();
         left.sort_unstable_by(|a, b| b.cmp(a));
-        let (mut seen, mut works) = (HashSet::new(), Vec::new());
+        let (mut seen, mut works, mut tried) = (HashSet::new(), Vec::new(), 0);
         for tip in left {
-            if works.len() == LISTED {
+            if works.len() == LISTED || tried == MOST_TRIED {
                 break;
             }
             // Younger ends came first, so what they have passed is no end.
             let is_end = !seen.contains(&tip) && !self.tree.is_on_trunk(tip);
             let _seen_before = off_trunk(self.tree, tip).find(|id| !seen.insert(*id));
+            tried += usize::from(is_end);
             if is_end && self.branch(tip).is_ok() {
                 works.push(tip);
             }
@@ -479,7 +485,9 @@ fn harmless(text: &str) -> String {
 /// Returns whether the text is a list of nodes, as in `n12, n15`, also in full-width signs.
 fn names_nodes(text: &str) -> bool {
     text.split([',', '，', '、']).all(|name| {
-        let digits = name.trim().strip_prefix(['n', 'N', 'ｎ', 'Ｎ']);
-        digits.is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| plain(c).is_ascii_digit()))
+        let mut signs =
+            name.chars().filter(|c| !is_invisible(*c) && !c.is_whitespace()).map(plain).peekable();
+        let is_node = signs.next().is_some_and(|c| c.eq_ignore_ascii_case(&'n')) && signs.peek().is_some();
+        is_node && signs.all(|c| c.is_ascii_digit())
     })
 }

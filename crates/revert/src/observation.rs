@@ -68,6 +68,11 @@ impl Seen {
         Some(Digest::of_all([Digest::of(&self.tool), self.residue?, Digest::of("beside an echo")]))
     }
 
+    /// The call, whatever came of it.
+    pub(crate) fn asked(&self) -> Digest {
+        Digest::of_all([Digest::of(&self.tool), self.arguments])
+    }
+
     /// The failure, whatever the arguments were.
     pub(crate) fn failure(&self) -> Digest {
         Digest::of_all([Digest::of(&self.tool), self.outcome])
@@ -113,8 +118,9 @@ pub struct Tests {
 impl Tests {
     /// Reads a line such as `12 passed; 3 failed` in which some tool sums up its tests, wherever the numbers stand.
     ///
-    /// `None` unless the line says how many passed or failed; a number that is not there is 0.
+    /// `1,234` is one number. `None` unless the line says how many passed or failed; a number that is not there is 0.
     pub fn read(line: &str) -> Option<Self> {
+        let line = without_separators(line);
         let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
         let before = |word: &str| {
             let mut pairs = words.windows(2);
@@ -129,6 +135,21 @@ impl Tests {
     pub(crate) fn is_better_than(self, best: Tests) -> bool {
         self != best && self.passed >= best.passed && self.failed <= best.failed
     }
+}
+
+/// Takes the commas out of numbers such as `1,234`, where three digits follow each.
+fn without_separators(line: &str) -> String {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let is_separator = |(at, _): &(usize, &str)| {
+        let before = &line[..*at];
+        let first = before.trim_end_matches(|c: char| c.is_ascii_digit() || c == ',');
+        let number = &before[first.len()..];
+        let lead = digits(number);
+        let grouped = number[lead..].split(',').skip(1).all(|group| group.len() == 3);
+        (1..=3).contains(&lead) && grouped && digits(&line[at + 1..]) == 3
+    };
+    let separators: Vec<usize> = line.match_indices(',').filter(is_separator).map(|(at, _)| at).collect();
+    line.char_indices().filter(|(at, _)| separators.binary_search(at).is_err()).map(|(_, c)| c).collect()
 }
 
 /// One turn: a model's message and what its tools answered.

@@ -11,7 +11,9 @@ use crate::boundary::{group_end, is_prompt, message_at};
 use crate::one_line::one_line;
 use crate::refusal::LISTED;
 use crate::targets::newest_working;
-use crate::{CallPlace, OUTLINE_TOOL_NAME, Price, Reason, Refusal, Request, TOOL_NAME, Uncovered};
+use crate::{
+    CallPlace, OUTLINE_TOOL_NAME, Price, PromptCopy, Reason, Refusal, Request, TOOL_NAME, Uncovered,
+};
 
 /// Who moves the head, and what that may take along.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -68,8 +70,8 @@ pub struct Plan {
     pub leaving: Vec<NodeId>,
     /// Those of them that are words of a person.
     pub prompts: Vec<NodeId>,
-    /// Whether copies of those words follow after the target.
-    pub rebases: bool,
+    /// The copies of those words that follow after the target; empty unless the mover's rule is [`Prompts::Rebase`].
+    pub copies: Vec<PromptCopy>,
     /// The names of the tools that were called there, each once, without those for reverts.
     pub tools: Vec<String>,
     /// The name that the head move will have.
@@ -90,10 +92,10 @@ impl Plan {
         } else {
             format!(" ({} belongs to a group of calls that ends there)", request.target)
         };
-        let rebased = match (self.rebases, self.prompts.len()) {
-            (false, _) | (_, 0) => String::new(),
-            (true, 1) => ", followed by a copy of the user message that was left".to_owned(),
-            (true, count) => format!(", followed by copies of the {count} user messages that were left"),
+        let rebased = match self.copies.len() {
+            0 => String::new(),
+            1 => ", followed by a copy of the user message that was left".to_owned(),
+            count => format!(", followed by copies of the {count} user messages that were left"),
         };
         let price = self.price.as_ref().map(|price| format!("; {}", price.text())).unwrap_or_default();
         format!(
@@ -167,11 +169,12 @@ pub fn plan(tree: &MessageTree, request: &Request, mover: Mover) -> Result<Plan,
         Prompts::Ask if !prompts.is_empty() => return Err(refuse(Reason::NeedsPerson { target, prompts })),
         // All of it would come back.
         Prompts::Rebase if prompts.len() == leaving.len() => {
-            return Err(refuse(Reason::NothingToLeave { target }));
+            return Err(refuse(Reason::AllComesBack { target }));
         }
         _ => {}
     }
-    let rebases = mover.prompts == Prompts::Rebase && !prompts.is_empty();
+    let copied = prompts.iter().filter(|_| mover.prompts == Prompts::Rebase);
+    let copies = copied.filter_map(|id| PromptCopy::of(tree, *id)).collect();
     Ok(Plan {
         request: request.clone(),
         author: mover.author,
@@ -179,7 +182,7 @@ pub fn plan(tree: &MessageTree, request: &Request, mover: Mover) -> Result<Plan,
         head: tree.head(),
         leaving: leaving.to_vec(),
         prompts,
-        rebases,
+        copies,
         tools: tool_names(tree, leaving),
         move_id: next_move(tree),
         price: None,

@@ -27,9 +27,13 @@ pub struct ProposalIdError {}
 impl FromStr for ProposalId {
     type Err = ProposalIdError;
 
-    /// Reads `p3` or `3`.
+    /// Reads `p3` or `3`, and nothing that only looks like it.
     fn from_str(text: &str) -> Result<Self, ProposalIdError> {
-        let digits = text.trim().trim_start_matches(['p', 'P']);
+        let text = text.trim();
+        let digits = text.strip_prefix(['p', 'P']).unwrap_or(text);
+        if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(ProposalIdError {});
+        }
         digits.parse().map(ProposalId).map_err(|_| ProposalIdError {})
     }
 }

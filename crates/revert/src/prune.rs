@@ -1,7 +1,7 @@
 //! Leaves old and long results out of a prompt.
 //!
 //! A rule of rendering and never an edit: the tree keeps every byte, and each call keeps a result that says what is
-//! missing and how to get it back. The age at which results are left out moves in steps, because each step loses the
+//! missing. The age at which results are left out moves in steps, because each step loses the
 //! provider's cache from the first such result on.
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,16 @@ use trunkline_message_tree::{
     Content, MediaSource, Message, MessageTree, NodeId, Part, Role, ToolCall, ToolResult,
 };
 
+use crate::mark::PRUNED_LABEL;
+use crate::observation::MAX_NAME_CHARS;
 use crate::one_line::one_line;
+
+/// What is said of a result that is left out. Nothing that asks for the call once more: it may be one that cannot be taken
+/// back.
+const LEFT_OUT: &str = "returned are left out here; the call itself was answered.";
+
+/// What a tool is called whose name is not said.
+const A_TOOL: &str = "a tool";
 
 /// Which results are left out of a prompt. Turns are those of the session's turn clock, see [`turn`](crate::turn).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,12 +76,11 @@ impl PrunePolicy {
                 continue;
             }
             let call = calls.iter().find(|call| call.id == result.call_id);
-            let tool = call.map_or_else(|| "a tool".to_owned(), |call| one_line(&call.name, 64));
+            let tool = call.map_or_else(|| A_TOOL.to_owned(), |call| one_line(&call.name, MAX_NAME_CHARS));
             let bytes = bytes(result);
-            let text = format!(
-                "[pruned] {bytes} bytes that {tool} returned were left out here; call it again if they are needed."
-            );
-            result.content = vec![Part::text(text)];
+            // A name that a model made up could say anything.
+            let said = if is_plain_name(&tool) { &tool } else { A_TOOL };
+            result.content = vec![Part::text(format!("{PRUNED_LABEL} {bytes} bytes that {said} {LEFT_OUT}"))];
             left_out.push(Pruned { node: message.node, call_id: result.call_id.clone(), tool, bytes });
         }
         Some((copy, left_out))
@@ -91,6 +99,24 @@ pub struct Pruned {
     pub tool: String,
     /// How many bytes were left out.
     pub bytes: usize,
+}
+
+/// Returns whether a result is what stands in place of one that was left out.
+///
+/// A tool can say the same, to the letter and with nothing else in it: then it has said no more than that it answered.
+pub(crate) fn is_pruned(result: &ToolResult) -> bool {
+    let [Part::Text { text }] = result.content.as_slice() else { return false };
+    let said = text.strip_prefix(PRUNED_LABEL).and_then(|rest| rest.strip_suffix(LEFT_OUT));
+    let said = said.and_then(|said| said.strip_prefix(' ')?.strip_suffix(' '));
+    said.and_then(|said| said.split_once(" bytes that ")).is_some_and(|(bytes, tool)| {
+        let counted = !bytes.is_empty() && bytes.bytes().all(|byte| byte.is_ascii_digit());
+        counted && (tool == A_TOOL || is_plain_name(tool))
+    })
+}
+
+fn is_plain_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:/".contains(&byte);
+    (1..=MAX_NAME_CHARS).contains(&name.len()) && name.bytes().all(plain)
 }
 
 fn bytes(result: &ToolResult) -> usize {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use trunkline_message_tree::{Author, Content, Message, NodeId, Role, ToolResult};
 
-use crate::mark::disarm;
+use crate::mark::{disarm, is_bidi_control};
 use crate::one_line::one_line;
 
 /// The most characters of one text, and the fewest to which it is shortened before whole messages are left out.
@@ -90,8 +90,11 @@ fn lines(piece: &mut String, text: &str, longest: usize) {
 
 fn push(piece: &mut String, line: &str) {
     piece.push_str("| ");
-    // Nothing that moves the cursor: the bar must stay where a reader sees it.
-    let moves = |c: char| c.is_control() && c != '\t' || matches!(c, '\u{2028}' | '\u{2029}');
+    // Nothing that begins a line, changes its direction or moves the cursor: the bar must stay where a reader sees it.
     piece.extend(line.chars().map(|c| if moves(c) { ' ' } else { c }));
     piece.push('\n');
+}
+
+fn moves(c: char) -> bool {
+    (c.is_control() && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}') || is_bidi_control(c)
 }

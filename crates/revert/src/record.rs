@@ -4,8 +4,9 @@
 //! what the model tried.
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Author, HeadMove, Message, MessageTree, MoveId, NodeId, Timestamp};
+use trunkline_message_tree::{Author, Content, HeadMove, Message, MessageTree, MoveId, NodeId, Timestamp};
 
+use crate::boundary::is_prompt;
 use crate::{
     CallPlace, Category, Ledger, Mover, Note, Plan, Price, Rates, Refusal, Request, SummaryBy, Uncovered,
 };
@@ -60,6 +61,27 @@ pub struct Rebased {
     pub copy: NodeId,
 }
 
+/// Words of a person that are to follow on the new branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PromptCopy {
+    /// The message that leaves.
+    pub original: NodeId,
+    /// It without the results of tools that stand in it: those belong to calls of the branch that is left.
+    pub message: Message,
+}
+
+impl PromptCopy {
+    /// Returns what of a node follows; `None` if nothing of it is a person's own.
+    pub(crate) fn of(tree: &MessageTree, original: NodeId) -> Option<PromptCopy> {
+        let mut message =
+            tree.node(original).ok().map(|node| node.message()).filter(|it| is_prompt(it))?.clone();
+        message.content.retain(|block| !matches!(block, Content::ToolResult(_)));
+        message.node = None;
+        Some(PromptCopy { original, message })
+    }
+}
+
 impl Record {
     /// Returns the record of a request that was refused.
     pub fn refused(request: &Request, refusal: &Refusal, mover: Mover) -> Self {
@@ -92,19 +114,18 @@ pub struct Outcome {
     /// The record of the request.
     pub record: Record,
     /// The words of a person to append after the move, in order; see [`Outcome::with_copies`].
-    pub copies: Vec<NodeId>,
+    pub copies: Vec<PromptCopy>,
 }
 
 impl Outcome {
     /// Returns it with the names that the copies have got, in order, so that the record links them to the originals.
     ///
-    /// A copy is the message as it stands in the tree, appended after the move with
-    /// [`Draft::append`](trunkline_message_tree::Draft::append).
+    /// A copy is appended after the move with [`Draft::append`](trunkline_message_tree::Draft::append).
     #[must_use]
     pub fn with_copies(mut self, copies: &[NodeId]) -> Self {
         let links = self.copies.iter().zip(copies);
         self.record.rebased =
-            links.map(|(original, copy)| Rebased { original: *original, copy: *copy }).collect();
+            links.map(|(from, copy)| Rebased { original: from.original, copy: *copy }).collect();
         self
     }
 }
@@ -128,7 +149,7 @@ impl Outcome {
         appended: impl IntoIterator<Item = &'a Message>,
         rates: &Rates,
     ) -> Self {
-        let copies = self.copies.iter().filter_map(|id| tree.node(*id).ok()).map(|node| node.message());
+        let copies = self.copies.iter().map(|copy| &copy.message);
         let note = self.note.rendered();
         self.record.price = Some(Price::at(tree, self.head_move.to, (&note, copies), appended, rates));
         self
@@ -175,7 +196,6 @@ impl Plan {
             price: None,
             uncovered: self.uncovered,
         };
-        let copies = if self.rebases { self.prompts } else { Vec::new() };
-        Outcome { copies, head_move: HeadMove { from, to: self.target, kind, at }, note, record }
+        Outcome { copies: self.copies, head_move: HeadMove { from, to: self.target, kind, at }, note, record }
     }
 }

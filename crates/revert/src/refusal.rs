@@ -45,6 +45,11 @@ pub enum Reason {
         /// The node that was named.
         target: NodeId,
     },
+    /// All that comes after the target are words of a person, whose copies would follow it.
+    AllComesBack {
+        /// The node that was named.
+        target: NodeId,
+    },
     /// Words of a person would be left behind, and this mover may not do that.
     CrossesPrompt {
         /// The node that was named.
@@ -80,6 +85,12 @@ impl fmt::Display for Reason {
                 write!(f, "revert target {target} is not older than the call that names it")
             }
             Reason::NothingToLeave { target } => write!(f, "revert refused: nothing comes after {target}"),
+            Reason::AllComesBack { target } => {
+                write!(
+                    f,
+                    "revert refused: after {target} there are only words of the user, which would follow it again"
+                )
+            }
             Reason::CrossesPrompt { prompts, .. } => {
                 write!(f, "revert refused: abandoned span contains a user message ({})", listed(prompts))
             }

@@ -3,8 +3,10 @@
 //! A note stands directly after its anchor, which was the head when the note was made. So a new note changes nothing
 //! before it, and the provider's prompt cache keeps every byte up to there; only a decay breaks it.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Message, MessageTree, Role, ToolCall, TrunkItem};
+use trunkline_message_tree::{Message, MessageTree, MoveId, Role, ToolCall, TrunkItem};
 
 use crate::boundary::group_end;
 use crate::mark::disarm_message;
@@ -138,9 +140,17 @@ fn state(notes: &[Note], in_force: &[bool], index: usize, policy: &RenderPolicy,
     if turn.saturating_sub(note.turn) <= turns {
         return NoteState::Shown;
     }
-    let newer = notes.iter().zip(in_force).skip(index + 1);
-    let newer = newer.filter(|(later, stands)| **stands && later.kind == note.kind && later.turn <= turn);
-    if newer.take(count).count() < count { NoteState::Shown } else { NoteState::Decayed }
+    // What a branch came to is one thing, also if a second note says it later.
+    let mut newer: HashSet<MoveId> = HashSet::new();
+    for (later, stands) in notes.iter().zip(in_force).skip(index + 1) {
+        if newer.len() >= count {
+            break;
+        }
+        if *stands && later.kind == note.kind && later.turn <= turn && later.made_by != note.made_by {
+            newer.insert(later.made_by);
+        }
+    }
+    if newer.len() < count { NoteState::Shown } else { NoteState::Decayed }
 }
 
 /// Returns whether a note that stands behind this depth is shown while its going would cost more than its staying.

@@ -20,6 +20,7 @@ use crate::{Digest, Observation, Proposal, Seen, StallEvent, Tests};
 /// more than that is taken for new: the price of a watch that does not grow.
 const MOST_OUTCOMES: usize = 1_024;
 const MOST_STATES: usize = 256;
+const MOST_FAILING: usize = 256;
 const MOST_LESSONS: usize = 64;
 
 /// The longest cycle of turns that is named.
@@ -38,7 +39,7 @@ pub struct StallPolicy {
     /// After how many turns without anything new.
     pub turns: u32,
     /// After how many turns without progress, counting those where new arguments met failures that the tool had given
-    /// before, or came back as they were. More than `turns`, because to try a few names is a way to search.
+    /// before, or came back as they were, and those where a call failed again, in whatever words. More than `turns`, because to try a few names is a way to search.
     pub failing_turns: u32,
     /// After how many reverts in a row that taught nothing new.
     pub repeated_lessons: u32,
@@ -78,7 +79,7 @@ pub enum Why {
         /// The first of the tools, at most three.
         tools: Vec<String>,
     },
-    /// Whatever was tried met failures that were known.
+    /// Whatever was tried met failures that were known, or calls failed again that had failed before.
     SameFailures {
         /// How many such turns there were.
         turns: u32,
@@ -144,7 +145,7 @@ pub struct Stall {
 
 /// Watches one session. A fold: the same events in the same order give the same answers, whenever they are given.
 ///
-/// Holds at most some 2,700 digests and three names, and an event costs the same however many there were.
+/// Holds at most some 3,200 digests and three names, and an event costs the same however many there were.
 #[derive(Clone, Debug)]
 pub struct Watch {
     policy: StallPolicy,
@@ -357,7 +358,7 @@ fn backed_off(limit: u32, told: u32) -> u32 {
 struct News {
     /// An outcome, of these arguments and, if it is a failure, of this tool.
     outcome: bool,
-    /// Arguments, to which a tool gave a failure that it had given before.
+    /// Arguments, to which a tool gave a failure that it had given before; or a call that failed again in other words.
     arguments: bool,
     /// A state of the files.
     files: bool,
@@ -376,23 +377,41 @@ impl News {
 struct Known {
     /// Calls with their outcomes, and failures without the arguments.
     outcomes: Recent,
+    /// Calls that failed when they were made last, whatever they said, since anything but a failure was new.
+    failing: Recent,
     files: Recent,
     best: Option<Tests>,
 }
 
 impl Known {
     fn new() -> Self {
-        Known { outcomes: Recent::new(MOST_OUTCOMES), files: Recent::new(MOST_STATES), best: None }
+        Known {
+            outcomes: Recent::new(MOST_OUTCOMES),
+            failing: Recent::new(MOST_FAILING),
+            files: Recent::new(MOST_STATES),
+            best: None,
+        }
     }
 
     fn learn(&mut self, turn: &Observation) -> News {
         let mut news = News::default();
+        let mut found_any = false;
         for call in turn.calls.iter().take(MOST_CALLS) {
-            let new_failure = call.failed && self.outcomes.learn(call.failure());
+            let other_words = call.failed && self.outcomes.learn(call.failure());
+            // Words that differ each time may hold no more than the number of the request.
+            let fails_again = if call.failed {
+                !self.failing.learn(call.asked())
+            } else {
+                self.failing.forget(call.asked());
+                false
+            };
+            let new_failure = other_words && !fails_again;
             let new_call = self.outcomes.learn(call.whole());
             // An echo is in words of the model's own: it counts as what was tried and not as what was found.
             let found = call.beside_echo().is_none_or(|beside| self.outcomes.learn(beside));
-            news.outcome |= new_failure || (new_call && !call.failed && found);
+            let new_find = new_call && !call.failed && found;
+            found_any |= new_find;
+            news.outcome |= new_failure || new_find;
             news.arguments |= new_call;
         }
         news.files = turn.files.is_some_and(|files| self.files.learn(files));
@@ -401,6 +420,13 @@ impl Known {
         {
             self.best = Some(tests);
             news.tests = true;
+        }
+        if found_any || news.files || news.tests {
+            // What is tried again after that may fail for another reason.
+            self.failing = Recent::new(MOST_FAILING);
+            for call in turn.calls.iter().take(MOST_CALLS).filter(|call| call.failed) {
+                self.failing.learn(call.asked());
+            }
         }
         news
     }
@@ -416,6 +442,11 @@ struct Recent {
 impl Recent {
     fn new(most: usize) -> Self {
         Recent { digests: VecDeque::new(), most }
+    }
+
+    /// Forgets a digest.
+    fn forget(&mut self, digest: Digest) {
+        self.digests.retain(|known| *known != digest);
     }
 
     /// Remembers a digest and returns whether it is new. What is met again is remembered longer.

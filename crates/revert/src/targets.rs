@@ -8,7 +8,7 @@ use trunkline_message_tree::{Author, MessageTree, NodeId, Role};
 use crate::boundary::{is_boundary, is_prompt, message_at};
 use crate::mark::disarm;
 use crate::one_line::one_line;
-use crate::{CallPlace, Mover};
+use crate::{CallPlace, Mover, Prompts};
 
 /// A node that a revert could go back to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -74,7 +74,11 @@ fn working_depths(tree: &MessageTree, mover: Mover, call: Option<&CallPlace>) ->
     };
     let may_leave =
         move |depth: &usize| mover.prompts.may_leave() || !message_at(tree, depth + 1).is_some_and(is_prompt);
-    let newest = if oldest_unfit == 0 { 0 } else { head };
+    let mut newest = if oldest_unfit == 0 { 0 } else { head };
+    // Where only words follow that would be copied, all of it would come back.
+    while mover.prompts == Prompts::Rebase && newest > 0 && message_at(tree, newest).is_some_and(is_prompt) {
+        newest -= 1;
+    }
     (0..newest)
         .rev()
         .take_while(may_leave)

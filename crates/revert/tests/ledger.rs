@@ -435,3 +435,13 @@ fn a_span_with_a_gap_pairs_nothing_across_it() {
     assert_eq!(unanswered(&[1, 4]), 1);
     assert_eq!(unanswered(&[1, 99]), 1);
 }
+
+#[test]
+fn asking_where_one_could_go_back_to_is_no_work() {
+    let tree = notation::parse_tree(
+        "n0 user: go\nn1 assistant:\n   + call c1 list_revert_targets {}\nn2 result c1: n0",
+    )
+    .unwrap();
+    let ledger = Ledger::of(&tree, &tree.trunk().ids()[1..], |_| Effects::default());
+    assert!(ledger.is_empty(), "{ledger:?}");
+}

@@ -5,6 +5,8 @@
 mod arguments;
 mod compaction;
 mod faults;
+mod forging;
+mod late_notes;
 mod laws;
 mod ledger;
 mod ledger_laws;
@@ -20,6 +22,7 @@ mod records;
 mod rendering;
 mod reverting;
 mod stall;
+mod stall_failures;
 mod story;
 mod targets;
 mod tool;

@@ -3,7 +3,10 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use trunkline_message_tree::{Content, Message, MessageTree, NodeId, Origin, Timestamp, ToolCall, Usage};
-use trunkline_revert::{CacheGrain, Category, Mover, Price, Rates, Request, estimate_tokens, plan, targets};
+use trunkline_revert::{
+    CacheGrain, Category, CompactPolicy, Mover, Price, Rates, Request, estimate_tokens, plan,
+    plan_compaction, targets,
+};
 
 const AT: Timestamp = Timestamp(0);
 /// Tokens of tools, which stand in front of everything and are no node.
@@ -509,4 +512,21 @@ fn p45_a_branch_that_was_left_is_not_priced() {
         tree.record(entry).unwrap();
     }
     assert_eq!(price(&tree, 3, 10, &rates(0, CacheGrain::RequestEnds)), before);
+}
+
+#[test]
+fn counts_below_what_bytes_make_are_not_believed() {
+    for turns in [10, 400] {
+        let mut tree = MessageTree::new(Message::system(letters(300)), AT);
+        append(&mut tree, Message::user(letters(600)));
+        for _ in 0..turns {
+            // Only what was not in the cache.
+            append(&mut tree, asks(&letters(996), Some(usage(250, 0))));
+            append(&mut tree, Message::tool_result("c", letters(3_000), false));
+        }
+        let told = trunkline_revert::prompt_tokens(&tree).tokens;
+        assert!(told >= turns * 4_000 / 16, "{told} after {turns}");
+        let start = CompactPolicy::new(turns * 4_000 / 32);
+        assert!(plan_compaction(&tree, &[], &start).is_some());
+    }
 }

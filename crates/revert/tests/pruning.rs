@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use trunkline_message_tree::{Content, Message, MessageTree, ToolCall, notation};
-use trunkline_revert::{Clock, PrunePolicy, RenderPolicy, Rendered, render_at, turn};
+use trunkline_revert::{Clock, PrunePolicy, RenderPolicy, Rendered, mark, render_at, turn};
 
 use crate::story::Story;
 
@@ -41,7 +41,7 @@ fn story() -> Story {
 }
 
 #[test]
-fn p40_every_call_keeps_a_result_that_says_how_to_get_it_back() {
+fn p40_every_call_keeps_a_result_that_says_what_is_missing() {
     let story = story();
     let pruned = at(&story.tree, PrunePolicy::new(1, 1, 50));
     expect![[r#"
@@ -49,7 +49,7 @@ fn p40_every_call_keeps_a_result_that_says_how_to_get_it_back() {
         user: go
         assistant:
         + call c1 read_file {}
-        result c1: [pruned] 100 bytes that read_file returned were left out here; call it again if they are needed.
+        result c1: [pruned] 100 bytes that read_file returned are left out here; the call itself was answered.
         assistant:
         + call c2 read_file {}
         result c2!: error-error-error-error-error-error-error-error-error-error-error-error-error-error-error-error-error-error-error-error-
@@ -58,7 +58,7 @@ fn p40_every_call_keeps_a_result_that_says_how_to_get_it_back() {
         result c3: short
         assistant:
         + call c4 read_file {}
-        result c4: [pruned] 100 bytes that read_file returned were left out here; call it again if they are needed.
+        result c4: [pruned] 100 bytes that read_file returned are left out here; the call itself was answered.
         assistant:
         + call c5 read_file {}
         result c5: newest-newest-newest-newest-newest-newest-newest-newest-newest-newest-newest-newest-newest-newest-newest-newest-newest-newest-newest-newest-
@@ -108,4 +108,14 @@ fn a_policy_from_an_older_log_prunes_nothing() {
     let policy: RenderPolicy = serde_json::from_str(r#"{"lesson_window_turns":7}"#).unwrap();
     assert_eq!((policy.prune, policy.lesson_window_turns), (None, 7));
     assert!(!serde_json::to_string(&RenderPolicy::default()).unwrap().contains("prune"));
+}
+
+#[test]
+fn what_stands_in_place_of_a_result_keeps_its_label_and_asks_for_nothing() {
+    let story = story();
+    let marked = mark(at(&story.tree, PrunePolicy::new(1, 1, 50)).messages);
+    let said: Vec<String> = marked.iter().flat_map(Message::results).map(|result| result.text()).collect();
+    let own = "[pruned] 100 bytes that read_file returned are left out here; the call itself was answered.";
+    assert_eq!(said.iter().filter(|text| text.ends_with(own)).count(), 2, "{said:?}");
+    assert!(said.iter().all(|text| !text.contains("again")));
 }

@@ -2,7 +2,9 @@
 
 use expect_test::expect;
 use trunkline_message_tree::{NodeId, notation};
-use trunkline_revert::{Category, Mover, Prompts, Reason, RenderPolicy, Request, plan, render, turn};
+use trunkline_revert::{
+    Category, Mover, Prompts, Reason, RenderPolicy, Request, plan, render, targets, turn,
+};
 
 use crate::story::{AT, arguments, check};
 
@@ -351,8 +353,8 @@ fn words_of_a_person_follow_onto_the_new_branch() {
     let mut draft = tree.draft();
     draft.move_head(outcome.head_move.clone()).unwrap();
     let mut copies = Vec::new();
-    for original in &outcome.copies {
-        copies.push(draft.append(tree.node(*original).unwrap().message().clone(), AT).unwrap());
+    for copy in &outcome.copies {
+        copies.push(draft.append(copy.message.clone(), AT).unwrap());
     }
     let entries = draft.into_entries();
     entries.into_iter().for_each(|entry| tree.record(entry).unwrap());
@@ -386,5 +388,39 @@ fn a_rebase_that_would_bring_everything_back_is_refused() {
     let tree = notation::parse_tree("n0 system: s\nn1 user: a\nn2 assistant: b\nn3 user: c").unwrap();
     let mover = Mover { prompts: Prompts::Rebase, ..Mover::PERSON };
     let refusal = plan(&tree, &Request::new(Category::Tangent, NodeId::new(2), None), mover).unwrap_err();
-    assert_eq!(refusal.reason, Reason::NothingToLeave { target: NodeId::new(2) });
+    assert_eq!(refusal.reason, Reason::AllComesBack { target: NodeId::new(2) });
+    expect!["revert refused: after n2 there are only words of the user, which would follow it again; targets that would work: n0, n1 (newest last)"]
+        .assert_eq(&refusal.to_string());
+    let only = notation::parse_tree("n0 system: s\nn1 user: a\nn2 user: c").unwrap();
+    let refusal = plan(&only, &Request::new(Category::Tangent, NodeId::new(0), None), mover).unwrap_err();
+    assert!(refusal.works.is_empty(), "{refusal}");
+    for target in targets(&tree, mover, None) {
+        assert!(plan(&tree, &Request::new(Category::Tangent, target.node, None), mover).is_ok());
+    }
+}
+
+#[test]
+fn results_of_the_branch_do_not_follow_with_the_words_of_a_person() {
+    let tree = notation::parse_tree(
+        "n0 system: s
+         n1 user: go
+         n2 assistant:
+            + call c1 a {}
+         n3 user:
+            + result c1: secret of the branch
+            + text: and be quick
+         n4 assistant:
+            + call c2 a {}
+         n5 user:
+            + result c2: only a result
+         n6 assistant: f",
+    )
+    .unwrap();
+    let mover = Mover { prompts: Prompts::Rebase, ..Mover::MODEL };
+    let plan = plan(&tree, &Request::new(Category::Failure, NodeId::new(1), Some("no")), mover).unwrap();
+    assert!(plan.result_text().contains("a copy of the user message"), "{}", plan.result_text());
+    let copies = plan.outcome(&[], AT, turn(&tree)).copies;
+    let followed: Vec<_> = copies.iter().map(|copy| (copy.original, copy.message.text())).collect();
+    assert_eq!(followed, [(NodeId::new(3), "and be quick".to_owned())]);
+    assert_eq!(copies[0].message.results().count(), 0);
 }

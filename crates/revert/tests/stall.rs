@@ -90,7 +90,7 @@ fn noticed(policy: StallPolicy, events: &[StallEvent]) -> Vec<(usize, Stall)> {
     noticed
 }
 
-fn check(script: &str, expected: Expect) {
+pub(crate) fn check(script: &str, expected: Expect) {
     let mut told = String::new();
     for (number, stall) in noticed(StallPolicy::default(), &events(script)) {
         writeln!(told, "{number}: {}, since {}", stall.because, stall.since).unwrap();
@@ -154,7 +154,7 @@ proptest! {
             match gain {
                 Gain::Outcome => calls.push(Seen::new("poll", Digest(1), Digest(new), false)),
                 Gain::NewArguments => calls.push(Seen::new("edit", Digest(new), Digest(1), false)),
-                Gain::Failure => calls.push(Seen::new("test", Digest(1), Digest(new), true)),
+                Gain::Failure => calls.push(Seen::new("test", Digest(new), Digest(new), true)),
                 Gain::Files | Gain::Tests => {}
             }
             let mut turn = Observation::new(NodeId::new(index as u32), calls);
@@ -328,6 +328,8 @@ fn the_numbers_of_tests_are_read_from_the_line_that_sums_them_up() {
     assert_eq!(read("test result: FAILED. 12 passed; 3 failed; 0 ignored"), Some((12, 3)));
     assert_eq!(read("exit code 1 after 2.0 s: ==== 2 failed, 7 passed in 0.31s ===="), Some((7, 2)));
     assert_eq!(read("7 passed in 0.31s"), Some((7, 0)));
+    assert_eq!(read("1,234 passed, 12,345,678 failed"), Some((1_234, 12_345_678)));
+    assert_eq!(read("3 failed,234 passed"), Some((234, 3)));
     assert_eq!(read("99999999999 passed"), None);
     assert_eq!(read("all tests passed"), None);
 }
@@ -528,6 +530,17 @@ fn where_nothing_can_be_left_the_reason_is_said_all_the_same() {
 
 #[test]
 fn every_proposal_is_answered_once() {
+    for (text, id) in [
+        ("p3", Some(3)),
+        ("3", Some(3)),
+        (" P3 ", Some(3)),
+        ("ppp3", None),
+        ("+3", None),
+        ("p+3", None),
+        ("p", None),
+    ] {
+        assert_eq!(text.parse().ok(), id.map(ProposalId), "{text}");
+    }
     let (tree, stall) = stalled();
     let mut proposals = Proposals::default();
     let mut stored = Vec::new();

@@ -326,11 +326,7 @@ impl Session {
             }
             MOVE => {
                 let MoveBody { act, expected_head } = body(letter)?;
-                if expected_head != self.state.tree.head() {
-                    let head = self.state.tree.head();
-                    let reason = format!("the head is {head}, the move was asked for at {expected_head}");
-                    return Err(RuntimeError::Refused { reason });
-                }
+                self.check_seen(&act, expected_head)?;
                 match act {
                     MoveAct::Revert { to, lesson } => {
                         self.revert_for(to, lesson.as_deref(), Some(letter.id)).await
@@ -356,6 +352,25 @@ impl Session {
                 reason: format!("nothing is known of letters of kind {other:?}"),
             }),
         }
+    }
+
+    /// Checks that a move still means what its sender meant: where they saw the head is on the trunk, which may have grown
+    /// since, as it does while a model writes. What they wanted to take back has to be the latest move still.
+    fn check_seen(&self, act: &MoveAct, expected_head: NodeId) -> Result<(), RuntimeError> {
+        let tree = &self.state.tree;
+        let latest = tree.reflog().next_back();
+        let meant = match act {
+            MoveAct::Undo | MoveAct::Redo => {
+                expected_head == tree.head() || latest.is_some_and(|latest| latest.newest < expected_head)
+            }
+            _ => true,
+        };
+        if meant && tree.is_on_trunk(expected_head) {
+            return Ok(());
+        }
+        let head = tree.head();
+        let reason = format!("the head is {head} by another move, this was asked for at {expected_head}");
+        Err(RuntimeError::Refused { reason })
     }
 
     async fn take_cancel(&mut self, letter: &Letter) -> Result<(), RuntimeError> {

@@ -461,7 +461,7 @@ async fn p39_p40_pruned_results_leave_the_request_and_the_break_is_recorded_befo
     .assert_debug_eq(&told.lock().unwrap());
     let request = story.world.last_request();
     assert_eq!(
-        request.matches("[pruned] 1520 bytes that read returned were left out here").count(),
+        request.matches("[pruned] 1520 bytes that read returned are left out here").count(),
         8,
         "{request}"
     );

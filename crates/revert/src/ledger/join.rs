@@ -18,6 +18,7 @@ impl Ledger {
             earlier: self.told.earlier.saturating_add(earlier.told.earlier),
         };
         told.newest.sort_by_key(|told| told.node);
+        told.newest.dedup_by_key(|told| told.node);
         let last_error = match (self.last_error, &earlier.last_error) {
             (Some(ours), Some(theirs)) if theirs.node > ours.node => Some(theirs.clone()),
             (ours, theirs) => ours.or_else(|| theirs.clone()),

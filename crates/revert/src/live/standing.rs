@@ -3,7 +3,7 @@
 //! A note is looked at again only if a node that it names came, left or joined the trunk, if its move was taken back or
 //! made again, or if it is among the newest of its kind.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 use trunkline_message_tree::{HeadMove, Message, MessageTree, MoveId, MoveKind, NodeId};
@@ -228,16 +228,19 @@ fn exactly_shown(
     unordered: bool,
 ) -> BTreeSet<usize> {
     let mut shown = BTreeSet::new();
-    let mut newer = 0;
+    let mut newer: HashSet<MoveId> = HashSet::new();
     for index in in_force.iter().rev() {
-        let turn = notes[*index].turn;
-        if newer < count || now.saturating_sub(turn) <= turns {
+        let Note { turn, made_by, .. } = notes[*index];
+        let others = newer.len() - usize::from(newer.contains(&made_by));
+        if others < count || now.saturating_sub(turn) <= turns {
             shown.insert(*index);
         } else if !unordered {
             // All that are left are older.
             break;
         }
-        newer += usize::from(turn <= now);
+        if turn <= now {
+            newer.insert(made_by);
+        }
     }
     shown
 }

@@ -74,10 +74,13 @@ impl Measure {
 
         let (mut sizes, mut points, mut request_ends) = (Vec::new(), Vec::new(), Vec::new());
         let mut calibration = Calibration::default();
+        let mut walked = 0_u64;
         let mut above = u64::MAX;
         for (back, (message, is_current)) in newest_first.enumerate() {
             let (position, size) = (len - back - 1, bytes_of(message));
             sizes.push(size);
+            // What came after the newest report is not in it.
+            walked += if points.is_empty() { 0 } else { size };
             calibration.bytes += size;
             if !is_current || !same(message) {
                 continue;
@@ -91,7 +94,10 @@ impl Measure {
                 }
                 above = reported;
                 points.push((position, reported));
-                if position <= boundary && back + 1 >= CALIBRATED_ITEMS {
+                // If the newest count is below what the walked bytes make, all bytes are needed.
+                let newest = points.first().map_or(0, |(_, tokens)| *tokens);
+                let believed = newest >= walked / MOST_BYTES_PER_TOKEN;
+                if believed && position <= boundary && back + 1 >= CALIBRATED_ITEMS {
                     break;
                 }
             }
@@ -160,8 +166,17 @@ impl Measure {
     }
 
     /// Returns the tokens before an item, and whether the provider counted them. Never falls with the position.
+    ///
+    /// Never below what the bytes must make: some providers count only what was not in their cache.
     pub(crate) fn tokens_before(&self, position: usize) -> (u64, bool) {
         let position = position.min(self.end());
+        let (tokens, counted) = self.told_before(position);
+        let least = self.bytes_between(0, position) / MOST_BYTES_PER_TOKEN;
+        (tokens.max(least), counted && tokens >= least)
+    }
+
+    /// Returns the same as the reports tell it.
+    fn told_before(&self, position: usize) -> (u64, bool) {
         let next = self.points.iter().find(|(at, _)| *at >= position);
         let last = self.points.iter().rev().find(|(at, _)| *at <= position);
         match (last, next) {

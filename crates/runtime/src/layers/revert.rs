@@ -263,14 +263,14 @@ impl Leaving {
     /// Makes the move, and copies words of a person after it.
     pub(crate) fn move_head(
         &mut self,
-        tree: &MessageTree,
+        _: &MessageTree,
         draft: &mut Draft<'_>,
         at: Timestamp,
     ) -> Result<(), RuntimeError> {
         draft.move_head(self.head_move())?;
         let mut copies = Vec::new();
-        for original in &self.outcome.copies {
-            copies.push(draft.append(tree.node(*original)?.message().clone(), at)?);
+        for copy in &self.outcome.copies {
+            copies.push(draft.append(copy.message.clone(), at)?);
         }
         self.outcome = self.outcome.clone().with_copies(&copies);
         Ok(())

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use trunkline_message_tree::{Draft, Entry, Message, MessageTree, NodeId, ToolCall};
-use trunkline_revert::{EffectClass, Effects, Ledger, OUTLINE_TOOL_NAME};
+use trunkline_revert::{EffectClass, Effects, Ledger, NoteKind, OUTLINE_TOOL_NAME};
 
 use crate::layers::resolve;
 use crate::state::{CallStatus, State};
@@ -46,7 +46,9 @@ pub(crate) fn of(
     };
     let mut ledger = Ledger::of_messages(messages.iter().copied(), effects);
     let leaves: HashSet<NodeId> = left.iter().copied().collect();
-    let notes = state.revert.notes.iter().filter(|note| leaves.contains(&note.anchor));
+    // Whoever only went to and fro has left nothing that is not told here: its end stands or leaves by itself.
+    let notes = state.revert.notes.iter().filter(|note| note.kind != NoteKind::Undone);
+    let notes = notes.filter(|note| leaves.contains(&note.anchor));
     for earlier in notes.filter(|note| note.is_in_force(tree)) {
         if let Some(earlier) = &earlier.ledger {
             ledger = ledger.including(earlier);
