@@ -67,7 +67,8 @@ pub enum Request {
     Move {
         /// How.
         act: MoveAct,
-        /// Where the sender saw the head; if it has moved since, nothing is done.
+        /// Where the sender saw the head. It may have grown since, as it does while a run goes on; if it went elsewhere,
+        /// nothing is done, and an undo or redo takes effect only on the move that was the latest then.
         expected_head: NodeId,
     },
     /// Give a name to a node or a branch, or take it away. Where the head is does not matter for it.
@@ -358,7 +359,7 @@ impl Session {
     /// since, as it does while a model writes. What they wanted to take back has to be the latest move still.
     fn check_seen(&self, act: &MoveAct, expected_head: NodeId) -> Result<(), RuntimeError> {
         let tree = &self.state.tree;
-        let latest = tree.reflog().next_back();
+        let latest = tree.moves().len().checked_sub(1).and_then(|place| tree.reflog().nth(place));
         let meant = match act {
             MoveAct::Undo | MoveAct::Redo => {
                 expected_head == tree.head() || latest.is_some_and(|latest| latest.newest < expected_head)

@@ -230,8 +230,8 @@ async fn all_of_it_can_be_asked_for_by_letter() {
     expect![[r#"
         done
         done
-        refused: the head is n6, the move was asked for at n5
         done
+        refused: the head is n4 by another move, this was asked for at n6
         done
     "#]]
     .assert_eq(&told);
@@ -365,4 +365,16 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(live(acts, script))?;
     }
+}
+
+#[tokio::test]
+async fn whoever_goes_to_and_fro_is_not_told_more_each_time() {
+    let mut story = two_branches().await;
+    let mut said = Vec::new();
+    for _ in 0..6 {
+        story.session.go(n(4)).await.unwrap();
+        story.session.go(n(5)).await.unwrap();
+        said.push(story.session.notes().last().unwrap().clone());
+    }
+    assert!(said.windows(2).all(|two| two[0].ledger == two[1].ledger), "{said:?}");
 }
