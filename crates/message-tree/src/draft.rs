@@ -157,11 +157,11 @@ impl<'a> Draft<'a> {
         // Parents are older than their children, so nothing below is met any more.
         while end > node {
             let Some(place) = end.index().checked_sub(self.tree.len()) else { break };
-            let parents = self.entries.iter().filter_map(|entry| match entry {
+            let mut parents = self.entries.iter().filter_map(|entry| match entry {
                 Entry::Node { parent, .. } => *parent,
                 Entry::Move(_) => None,
             });
-            let Some(parent) = parents.skip(place).next() else { return false };
+            let Some(parent) = parents.nth(place) else { return false };
             end = parent;
         }
         if end <= node {
