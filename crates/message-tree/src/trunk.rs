@@ -1,6 +1,7 @@
 //! The trunk, borrowed: as it is, and as compactions make it read.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Link, Message, MessageTree, Node, NodeId};
 
@@ -71,8 +72,8 @@ impl<'a> Trunk<'a> {
     ///
     /// A covering node is shown as soon as the trunk goes on behind its span; on a trunk that ends inside the span or at
     /// its end, the nodes themselves are, and so they are while a move that landed there is in force, see
-    /// [`MessageTree::lifted_by`]. Of spans that overlap, the one that was covered last is shown. Costs one step per covering
-    /// node of the tree, beside the items themselves.
+    /// [`MessageTree::lifted_by`]. Which of several is shown, [`Trunk::covers`] says. Costs one step per covering node of the
+    /// tree, beside the items themselves.
     pub fn items(self) -> impl Iterator<Item = TrunkItem<'a>> {
         let mut covers = self.covers().into_iter().peekable();
         let mut depth = 0;
@@ -90,19 +91,46 @@ impl<'a> Trunk<'a> {
 
     /// Returns the spans that are shown covered, in the order of the trunk; no two have a node in common.
     ///
+    /// Of spans that overlap the one that was covered last is shown, unless it lies inside of another one: then that one is.
     /// Costs one step per covering node of the tree.
     pub fn covers(self) -> Vec<Covered> {
-        let mut shown: BTreeMap<usize, Covered> = BTreeMap::new();
-        for by in self.tree.covering().iter().rev() {
+        self.covers_before(self.ids.len(), None)
+    }
+
+    /// Returns the spans that would be shown covered if the trunk ended before that depth, and only nodes older than `newer`
+    /// had come. What was lifted counts as it does now.
+    pub fn covers_before(self, end: usize, newer: Option<NodeId>) -> Vec<Covered> {
+        let covering = self.tree.covering().iter().rev();
+        let stand = covering.filter(|by| newer.is_none_or(|newer| **by < newer)).filter_map(|by| {
             let node = self.tree.at(*by);
-            let (Link::Cover { from }, Some(end)) = (node.link(), node.parent()) else { continue };
-            let (first, last) = (self.tree.at(*from).depth(), self.tree.at(end).depth());
+            let (Link::Cover { from }, Some(parent)) = (node.link(), node.parent()) else { return None };
+            let (first, last) = (self.tree.at(*from).depth(), self.tree.at(parent).depth());
             // Whoever put the head on the covering node itself sees it there, after the span.
-            let passed = self.ids.get(last + 1).is_some_and(|next| next != by) && self.ids[last] == end;
-            let stands = passed && self.tree.lifted_by(*by).is_none();
-            let before = shown.range(..=last).next_back();
-            if stands && before.is_none_or(|(_, before)| before.last < first) {
-                shown.insert(first, Covered { first, last, by: *by });
+            let passed = last + 1 < end && self.ids.get(last + 1).is_some_and(|next| next != by);
+            let stands = passed && self.ids[last] == parent && self.tree.lifted_by(*by).is_none();
+            stands.then_some(Covered { first, last, by: *by })
+        });
+        let stand: Vec<Covered> = stand.collect();
+        // An undo can bring back a wider one that is older.
+        let mut widest: Vec<&Covered> = stand.iter().collect();
+        widest.sort_by_key(|cover| (cover.first, Reverse(cover.last)));
+        let mut inside = BTreeSet::new();
+        let mut outer: Option<&Covered> = None;
+        for cover in widest {
+            match outer {
+                Some(outer) if cover.last <= outer.last => {
+                    if (cover.first, cover.last) != (outer.first, outer.last) {
+                        inside.insert(cover.by);
+                    }
+                }
+                _ => outer = Some(cover),
+            }
+        }
+        let mut shown: BTreeMap<usize, Covered> = BTreeMap::new();
+        for cover in stand.iter().filter(|cover| !inside.contains(&cover.by)) {
+            let before = shown.range(..=cover.last).next_back();
+            if before.is_none_or(|(_, before)| before.last < cover.first) {
+                shown.insert(cover.first, *cover);
             }
         }
         shown.into_values().collect()

@@ -199,7 +199,7 @@ proptest! {
     }
 
     /// Against the plain reading of the rule: each step of the trunk is shown once, alone or by the newest node that stands
-    /// for a span of the trunk that the head has passed, and of which no node was gone to since.
+    /// for a span of the trunk that the head has passed, of which no node was gone to since, and that is in no wider one.
     #[test]
     fn the_trunk_reads_as_its_nodes_and_what_stands_for_them(acts in acts()) {
         let mut tree = MessageTree::new(Message::system("s"), Timestamp(0));
@@ -207,7 +207,7 @@ proptest! {
             step(&mut tree, act, Timestamp(0));
         }
         let trunk = tree.trunk().ids();
-        let mut by: Vec<Option<NodeId>> = vec![None; trunk.len()];
+        let mut stand = Vec::new();
         for (id, node) in tree.nodes().rev() {
             let Link::Cover { from } = node.link() else { continue };
             let place = |wanted: &NodeId| trunk.iter().position(|id| id == wanted);
@@ -220,8 +220,18 @@ proptest! {
             if tree.lifted_by(id).is_some() {
                 continue;
             }
-            if trunk.get(last + 1).is_some_and(|next| *next != id) && by[first..=last].iter().all(Option::is_none) {
-                by[first..=last].fill(Some(id));
+            if trunk.get(last + 1).is_some_and(|next| *next != id) {
+                stand.push((first, last, id));
+            }
+        }
+        let mut by: Vec<Option<NodeId>> = vec![None; trunk.len()];
+        for (first, last, id) in &stand {
+            let (first, last) = (*first, *last);
+            let wider = |(from, to, _): &(usize, usize, NodeId)| {
+                *from <= first && last <= *to && (*from, *to) != (first, last)
+            };
+            if !stand.iter().any(wider) && by[first..=last].iter().all(Option::is_none) {
+                by[first..=last].fill(Some(*id));
             }
         }
         let mut expected: Vec<NodeId> = trunk.iter().zip(by).map(|(id, by)| by.unwrap_or(*id)).collect();

@@ -6,7 +6,6 @@
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Entry, Message, MessageTree, NodeId, Role};
 
-use crate::compact::covers_at;
 use crate::render::placed;
 use crate::{Clock, Note, RenderPolicy, Rendered, render_at};
 
@@ -78,8 +77,8 @@ pub fn cache_break(
     let moved = tree.reflog().any(|made| made.newest >= reply);
     // A summary is shown only behind its span, so it may also come with growth.
     let compacted = !moved && !tree.covering().is_empty() && {
-        let then = covers_at(tree, found.depth().saturating_sub(1), Some(reply));
-        then != covers_at(tree, tree.trunk().ids().len() - 1, None)
+        let then = tree.trunk().covers_before(found.depth(), Some(reply));
+        then != tree.trunk().covers()
     };
     let cut = |turn| policy.prune.and_then(|prune| prune.cut(tree, turn));
     if !moved

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Author, Link, Message, MessageTree, NodeId, Role, TrunkItem};
+use trunkline_message_tree::{Author, Message, MessageTree, NodeId, Role, TrunkItem};
 
 use crate::Note;
 use crate::boundary::{group_end, is_boundary, is_prompt};
@@ -99,7 +99,7 @@ pub struct CompactPlan {
     pub tokens: PromptTokens,
     /// Tokens of the span as it is sent now; an estimate where the provider has not counted it.
     pub leaving: u64,
-    /// The pinned notes of the span, by their places in the list that was given: they are shown after the summary.
+    /// The pinned notes of the span, which stay for good, by their places in the list that was given: they are shown after the summary.
     pub pinned: Vec<usize>,
     /// How many bytes of the span the summarizer is shown at most.
     quoted_bytes: usize,
@@ -303,8 +303,9 @@ impl Uncovered {
         }
         let depth = tree.node(target).ok()?.depth();
         let hidden = |end: usize| -> usize {
-            let covers = covers_at(tree, end, None).into_iter().filter(|(first, ..)| *first <= depth);
-            covers.map(|(first, last, _)| last.min(depth) + 1 - first).sum()
+            let covers = tree.trunk().covers_before(end + 1, None);
+            let covers = covers.iter().filter(|cover| cover.first <= depth);
+            covers.map(|cover| cover.last.min(depth) + 1 - cover.first).sum()
         };
         let nodes = hidden(tree.trunk().ids().len() - 1).saturating_sub(hidden(depth));
         if nodes == 0 {
@@ -339,29 +340,4 @@ impl fmt::Display for Uncovered {
             _ => Ok(()),
         }
     }
-}
-
-/// Returns the spans that are shown covered if the trunk ends at that depth and only nodes before `newer` had come, with
-/// who stands for them, newest first.
-pub(crate) fn covers_at(
-    tree: &MessageTree,
-    end: usize,
-    newer: Option<NodeId>,
-) -> Vec<(usize, usize, NodeId)> {
-    let ids = tree.trunk().ids();
-    let mut shown: Vec<(usize, usize, NodeId)> = Vec::new();
-    for id in tree.covering().iter().rev().filter(|id| newer.is_none_or(|newer| **id < newer)) {
-        let Ok(node) = tree.node(*id) else { continue };
-        let (Link::Cover { from }, Some(parent)) = (node.link(), node.parent()) else { continue };
-        let (Ok(from), Ok(to)) = (tree.node(*from), tree.node(parent)) else { continue };
-        let (first, last) = (from.depth(), to.depth());
-        // The same rule as that of `Trunk::items`, for a trunk that ends earlier.
-        let passed =
-            last < end && ids.get(last) == Some(&parent) && ids.get(last + 1).is_some_and(|next| next != id);
-        let stands = passed && tree.lifted_by(*id).is_none();
-        if stands && !shown.iter().any(|(from, to, _)| first <= *to && *from <= last) {
-            shown.push((first, last, *id));
-        }
-    }
-    shown
 }

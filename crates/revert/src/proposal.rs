@@ -269,6 +269,11 @@ impl Proposals {
         events
     }
 
+    /// Takes note of a stored proposal that cannot be read or does not fit: its name is taken.
+    pub fn pass_over(&mut self, id: ProposalId) {
+        self.made = self.made.max(id.0.saturating_add(1));
+    }
+
     /// Takes in what was stored.
     ///
     /// # Errors

@@ -195,8 +195,8 @@ pub fn render(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, now_tur
 /// Returns the trunk as a model is sent it, with what was delayed for the cache.
 ///
 /// Notes of one anchor follow in the order in which they were made. Between two assistant messages a fixed stub takes
-/// the place of notes that have all decayed. A node that covers a span stands in its place with the pinned notes of the
-/// span directly after it; the others of the span are not shown. Results that the policy prunes are shown as one line
+/// the place of notes that have all decayed. A node that covers a span stands in its place with the notes of the span
+/// that are shown now directly after it: no summary can know what was learned on branches that were left. Results that the policy prunes are shown as one line
 /// that says so. The raw trunk is [`MessageTree::trunk`]; nothing of it changes.
 pub fn render_at(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, clock: &Clock<'_>) -> Rendered {
     let mut placed = placed(tree, notes, policy, clock).into_iter().peekable();
@@ -234,7 +234,8 @@ pub fn render_at(tree: &MessageTree, notes: &[Note], policy: &RenderPolicy, cloc
         let (mut shown, mut decayed) = (false, false);
         while let Some(placed) = placed.next_if(|placed| placed.depth <= last) {
             let note = &notes[placed.note];
-            if covered && !note.kind.is_pinned() {
+            // No stub stands there for those that decayed.
+            if covered && placed.state != NoteState::Shown {
                 continue;
             }
             if placed.state == NoteState::Shown {

@@ -14,7 +14,7 @@ use crate::mark::disarm;
 use crate::observation::{MAX_NAME_CHARS, MOST_CALLS};
 use crate::one_line::one_line;
 use crate::refusal::listed;
-use crate::{Digest, Observation, Seen, StallEvent, Tests};
+use crate::{Digest, Observation, Proposal, Seen, StallEvent, Tests};
 
 /// How many outcomes, states of files and lessons are remembered, those that were met last. Whatever repeats only after
 /// more than that is taken for new: the price of a watch that does not grow.
@@ -157,6 +157,10 @@ pub struct Watch {
     /// The last node at which everything was well.
     since: Option<NodeId>,
     turns: u32,
+    /// The last turn with progress on its branch, and with anything that no branch had; or the one after the last word of
+    /// a person. A revert is neither.
+    progressed: u32,
+    found: u32,
     /// Turns since the last progress: those without news, and those with known failures to new arguments.
     still: u32,
     failing: u32,
@@ -186,6 +190,8 @@ impl Watch {
             lessons: Recent::new(MOST_LESSONS),
             since: None,
             turns: 0,
+            progressed: 0,
+            found: 0,
             still: 0,
             failing: 0,
             echoed: false,
@@ -216,7 +222,17 @@ impl Watch {
         self.turns
     }
 
-    /// Returns for how many turns there was no progress; 0 means that a proposal that is still open is out of date.
+    /// Returns whether there was progress or a word of a person since a proposal was made. After reverts that taught
+    /// nothing only what no branch had is progress: on the branch that begins then everything else is new once more.
+    pub fn outdates(&self, proposal: &Proposal) -> bool {
+        let news = match proposal.because {
+            Why::SameLessons { .. } => self.found,
+            _ => self.progressed,
+        };
+        news > proposal.at_turn
+    }
+
+    /// Returns for how many turns there was no progress since the last revert or word of a person.
     pub fn turns_without_progress(&self) -> u32 {
         self.still.saturating_add(self.failing)
     }
@@ -231,6 +247,8 @@ impl Watch {
             StallEvent::Reverted { to, lesson } => self.reverted(*to, *lesson),
             StallEvent::Person { node } => {
                 self.start_branch(*node);
+                self.progressed = self.turns.saturating_add(1);
+                self.found = self.progressed;
                 (self.repeated, self.told_repeated) = (0, 0);
                 None
             }
@@ -244,9 +262,13 @@ impl Watch {
         let ever = self.session.learn(turn);
         self.branch_news |= ever.is_progress();
         self.branch_gains |= ever.tests;
+        if ever.is_progress() {
+            self.found = self.turns;
+        }
         let news = self.branch.learn(turn);
         self.follow_cycles(turn);
         if news.is_progress() {
+            self.progressed = self.turns;
             self.progress(turn.node);
             return None;
         }

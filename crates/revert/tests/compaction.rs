@@ -404,7 +404,7 @@ fn a_revert_that_no_longer_fits_the_window_says_so() {
 }
 
 #[test]
-fn pinned_notes_of_a_span_stay_and_the_others_go_with_it() {
+fn pinned_notes_of_a_span_stay_and_the_others_until_they_have_had_their_time() {
     let mut story = long(3);
     story.model_reverts(&[crate::story::arguments("failure n5 not that way")]);
     (0..2).for_each(|_| story.tools(&["read_file"]));
@@ -422,6 +422,7 @@ fn pinned_notes_of_a_span_stay_and_the_others_go_with_it() {
             "be brief",
             "go",
             "[compaction] This summary stands for 10 earlier messages, n2 to n21; they were left out to make room.",
+            "[revert-lesson] not that way — left 4 messages (read_file)",
             "[revert-outcome] the parser works — left 6 messages (read_file)",
             "",
             "",

@@ -11,7 +11,7 @@ use crate::story::{AT, Story};
 const START: &str = "n0 system: be brief\nn1 user: fix the test";
 
 #[test]
-fn a_covered_span_is_read_as_what_stands_for_it_and_its_pinned_notes() {
+fn a_covered_span_is_read_as_what_stands_for_it_and_its_notes() {
     let mut story = Story::new(START);
     story.play(
         "tools read_file\nassistant one\nharness on\nrevert failure n3 a lock fails\ntools edit_file\nassistant two\nharness on
@@ -27,6 +27,7 @@ fn a_covered_span_is_read_as_what_stands_for_it_and_its_pinned_notes() {
         system: be brief
         user: fix the test
         harness: [summary] read and edited
+        harness: [revert-lesson] a lock fails — left 4 messages\nThis step back is complete; go on from here by another way.
         harness: [revert-outcome] the edit is done — left 4 messages\nThat work is done and need not be repeated; go on from here with what comes next.
         user: next
     "#]]

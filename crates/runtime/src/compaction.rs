@@ -90,8 +90,15 @@ pub struct Compacted {
 enum Made {
     Covered(Compacted, u64),
     Failed(String, u64),
-    /// Somebody cancelled, or the head was moved out of the span: nothing was recorded.
-    Nothing,
+    /// Somebody cancelled, or the head was moved out of the span: nothing was recorded. What it cost counts all the same.
+    Nothing(u64),
+}
+
+/// Why there is no summary, and what the provider counted for the attempt.
+type NoSummary = (String, Option<Usage>);
+
+fn spent(usage: Option<Usage>) -> u64 {
+    usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens))
 }
 
 impl Session {
@@ -133,7 +140,9 @@ impl Session {
         match made? {
             Made::Covered(compacted, _) => Ok(compacted),
             Made::Failed(reason, _) => Err(refused(format!("nothing was compacted: {reason}"))),
-            Made::Nothing => Err(refused("nothing was compacted: it was cancelled, or overtaken".to_owned())),
+            Made::Nothing(_) => {
+                Err(refused("nothing was compacted: it was cancelled, or overtaken".to_owned()))
+            }
         }
     }
 
@@ -144,8 +153,7 @@ impl Session {
         cancel: &Cancel,
     ) -> Result<u64, RuntimeError> {
         match self.make(plan, cancel).await? {
-            Made::Covered(_, tokens) | Made::Failed(_, tokens) => Ok(tokens),
-            Made::Nothing => Ok(0),
+            Made::Covered(_, tokens) | Made::Failed(_, tokens) | Made::Nothing(tokens) => Ok(tokens),
         }
     }
 
@@ -162,8 +170,8 @@ impl Session {
         let Some(plan) = plan else { return Err(fault) };
         match self.make(plan, cancel).await? {
             Made::Covered(_, tokens) => Ok(tokens),
-            Made::Nothing if cancel.is_cancelled() => Ok(0),
-            Made::Failed(..) | Made::Nothing => Err(fault),
+            Made::Nothing(tokens) if cancel.is_cancelled() => Ok(tokens),
+            Made::Failed(..) | Made::Nothing(_) => Err(fault),
         }
     }
 
@@ -172,27 +180,27 @@ impl Session {
         let ask = plan.prompt(&self.state.tree);
         let summarized = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Ok(Made::Nothing),
+            () = cancel.cancelled() => return Ok(Made::Nothing(0)),
             asked = letters::cancelled(self.store.as_ref(), self.lease.session(), self.lease.token()) => {
                 asked.map_err(|by| self.lost(by))?;
                 cancel.cancel();
-                return Ok(Made::Nothing);
+                return Ok(Made::Nothing(0));
             }
             summarized = self.summarize(ask) => summarized,
         };
+        let usage = summarized.as_ref().map_or_else(|(_, usage)| *usage, |summary| summary.usage);
+        let tokens = spent(usage);
         // Whatever came meanwhile comes first: a move of the head may have left the span.
         self.take_letters(cancel).await?;
         let tree = &self.state.tree;
         let passed = tree.is_on_trunk(plan.from) && tree.is_on_trunk(plan.to) && tree.head() != plan.to;
         if cancel.is_cancelled() || !passed {
-            return Ok(Made::Nothing);
+            return Ok(Made::Nothing(tokens));
         }
         let summary = match summarized {
             Ok(summary) => summary,
-            Err(reason) => return self.not_made(reason, 0).await,
+            Err((reason, _)) => return self.not_made(reason, tokens).await,
         };
-        let spent = |usage: Usage| usage.input_tokens.saturating_add(usage.output_tokens);
-        let tokens = summary.usage.map_or(0, spent);
         if summary.text.trim().is_empty() {
             return self.not_made("the summary is empty".to_owned(), tokens).await;
         }
@@ -221,10 +229,10 @@ impl Session {
         Ok(Made::Failed(reason, tokens))
     }
 
-    async fn summarize(&self, ask: Vec<Message>) -> Result<CompactionSummary, String> {
+    async fn summarize(&self, ask: Vec<Message>) -> Result<CompactionSummary, NoSummary> {
         let settings = self.settings();
         match settings.setup.compaction.as_ref().and_then(|compaction| compaction.compactor.as_ref()) {
-            Some(compactor) => compactor.summarize(ask).await,
+            Some(compactor) => compactor.summarize(ask).await.map_err(|reason| (reason, None)),
             None => by_model(settings.provider.as_ref(), settings.max_output_tokens, ask).await,
         }
     }
@@ -249,22 +257,28 @@ async fn by_model(
     provider: &dyn Provider,
     max_output_tokens: u32,
     ask: Vec<Message>,
-) -> Result<CompactionSummary, String> {
+) -> Result<CompactionSummary, NoSummary> {
     let (messages, _) = prompt::legal(ask, provider, false);
     let mut request = Request::new(provider.origin().model.clone(), messages);
     request.max_output_tokens = Some(max_output_tokens);
     let mut fold = Fold::new(provider.origin().clone());
-    let mut reply = provider.send(request).await.map_err(|fault| fault.to_string())?;
-    while let Some(event) = reply.next().await.map_err(|fault| fault.to_string())? {
-        fold.push(&event);
+    let mut reply = provider.send(request).await.map_err(|fault| (fault.to_string(), None))?;
+    loop {
+        match reply.next().await {
+            Ok(Some(event)) => fold.push(&event),
+            Ok(None) => break,
+            Err(fault) => return Err((fault.to_string(), fold.usage())),
+        }
     }
     let message = fold.finish();
     match message.stop {
         // Half a summary would stand for the whole of what it leaves out.
         Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::Cut | StopReason::Pause) => {
-            Err("the summary was cut off".to_owned())
+            Err(("the summary was cut off".to_owned(), message.usage))
         }
-        Some(StopReason::Refusal) => Err("the model refused to write the summary".to_owned()),
+        Some(StopReason::Refusal) => {
+            Err(("the model refused to write the summary".to_owned(), message.usage))
+        }
         _ => Ok(CompactionSummary { text: message.text(), usage: message.usage }),
     }
 }

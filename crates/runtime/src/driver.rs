@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use trunkline_message_tree::{
-    Author, Content, Draft, Message, NodeId, Part, Role, StopReason, Timestamp, ToolResult,
+    Author, Content, Draft, Message, NodeId, Part, Role, StopReason, Timestamp, ToolCall, ToolResult,
 };
 use trunkline_providers::{Fold, ProviderError, Request};
 use trunkline_session_store::Record;
@@ -229,10 +229,15 @@ impl Session {
         let mut leaving = leaving.map(|leaving| leaving.told((&self.state, &self.state.tree), setup, &draft));
         if let Some(leaving) = &mut leaving {
             leaving.move_head(&self.state.tree, &mut draft, at)?;
-            self.say_after_assistant(&mut draft, at)?;
+            // Without its prompt the run is over. What stands at the head then opens the next one, unless that is an answer.
+            let abandoned = self.abandoned_by(&[leaving], Author::Model, at)?;
+            if abandoned.is_empty() {
+                self.say_after_assistant(&mut draft, at)?;
+            }
             notes.extend(leaving.records(at));
             let name = leaving.move_name();
             notes.extend(resolve::supersede_left(&self.state.resolve, leaving.left(), &name, at));
+            notes.extend(abandoned);
         }
         let mut records: Vec<Record> = entries(draft);
         records.extend(notes);
@@ -271,7 +276,8 @@ impl Session {
         Ok(results)
     }
 
-    /// Closes the open turn on a draft, because a person goes elsewhere: what has not run does not run.
+    /// Closes the open turn on a draft, because a person goes elsewhere: what has not run does not run, and of what had begun
+    /// in a process that is gone nobody knows the outcome.
     ///
     /// Returns the result nodes, so that one batch can hold them and the move. The move puts aside what waited.
     pub(crate) fn close_turn(
@@ -281,8 +287,13 @@ impl Session {
         at: Timestamp,
     ) -> Result<Vec<NodeId>, RuntimeError> {
         let Some(turn) = self.state.open_turn() else { return Ok(Vec::new()) };
-        let open = turn.calls().map(|(place, _)| place).filter(|place| !self.state.is_finished(place));
-        let answers: Vec<_> = open.map(|place| (place.index, why.to_owned(), true)).collect();
+        let open = turn.calls().filter(|(place, _)| !self.state.is_finished(place));
+        let answer = |(place, call): (CallPlace, &ToolCall)| {
+            let begun = turn::may_have_worked(&self.state, &self.settings().setup, &place, call);
+            let text = if begun { turn::OUTCOME_UNKNOWN } else { why };
+            (place.index, text.to_owned(), true)
+        };
+        let answers: Vec<_> = open.map(answer).collect();
         self.append_results(draft, &answers, at)
     }
 
@@ -319,7 +330,7 @@ impl Session {
         use crate::layers::decision::{self, Ending, Outcome};
 
         let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
-        let prompt = run.prompt;
+        let prompts: Vec<NodeId> = run.prompts().collect();
         let announced = run.deciding(self.state.tree.head()).cloned();
         let workspace = self.settings().workspace.clone();
         let changes = match (&workspace, &announced) {
@@ -354,7 +365,7 @@ impl Session {
             outcome,
             answer: &head.text(),
             origin: head.origin.as_ref(),
-            considered: revert::lessons(&self.state.revert, &self.state.tree, prompt),
+            considered: revert::lessons(&self.state.revert, &self.state.tree, &prompts),
             refused: head.stop == Some(StopReason::Refusal),
             at: self.settings().now(),
             new_id,

@@ -141,12 +141,27 @@ fn quotation(call: &CallPlace, asked: &ToolCall, result: ToolResult) -> Message 
     content.extend(result.content.into_iter().map(|part| match part {
         Part::Text { text } => {
             // So that none of it reads as words of the harness.
-            let lines: Vec<String> = text.lines().map(|line| format!("> {line}")).collect();
-            Content::text(lines.join("\n"))
+            Content::text(quote_lines(&text))
         }
         Part::Image(media) => Content::Image(media),
         Part::Document(media) => Content::Document(media),
         Part::Opaque { .. } => Content::text("> (a part that cannot be quoted)"),
     }));
     Message::new(Role::User, Author::Harness, content)
+}
+
+/// Puts `> ` before every line of a text. Whatever a reader may take for the end of a line is one, and what else moves a
+/// cursor is a space.
+pub(crate) fn quote_lines(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let mut quoted = String::from("> ");
+    for c in text.chars() {
+        match c {
+            '\n'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}' => quoted.push_str("\n> "),
+            c if c.is_control() && c != '\t' => quoted.push(' '),
+            c => quoted.push(c),
+        }
+    }
+    quoted
 }

@@ -392,7 +392,7 @@ impl Session {
         let leaving = leaving.told((&self.state, &self.state.tree), &self.settings().setup, &draft);
         let notes = leaving.records(at);
         let moving = (leaving.head_move(), leaving.move_name());
-        let records = self.moving(draft, notes, moving, &results, at)?;
+        let records = self.moving(draft, notes, moving, &results, None, at)?;
         self.commit(records, letter).await?;
         self.start_summaries();
         Ok(())
@@ -426,18 +426,19 @@ impl Session {
         let note = revert::undone(&self.state, &self.settings().setup, &head_move, &draft, at);
         let notes = note.into_iter().collect();
         let head_move = HeadMove { from: draft.head(), ..head_move };
-        let records = self.moving(draft, notes, (head_move, name.to_owned()), &results, at)?;
+        let records = self.moving(draft, notes, (head_move, name.to_owned()), &results, None, at)?;
         self.commit(records, letter).await
     }
 
     /// Returns the records of a person's move with everything that it carries: the end of an open turn, proposals that
-    /// leave or come back, the end of a run whose prompt is left.
+    /// leave or come back, the end of a run whose prompt is left. `accepted` is the proposed step that it takes.
     pub(crate) fn moving(
         &self,
         mut draft: Draft<'_>,
         notes: Vec<Record>,
         (head_move, name): (HeadMove, String),
         results: &[NodeId],
+        accepted: Option<revert::StepId>,
         at: Timestamp,
     ) -> Result<Vec<Record>, RuntimeError> {
         let tree = &self.state.tree;
@@ -454,36 +455,11 @@ impl Session {
         }
         let mut records = entries(draft);
         records.extend(notes);
+        records.extend(revert::overtaken(&self.state.revert, &left, accepted, at));
         records.extend(resolve::supersede_left(&self.state.resolve, &left, &name, at));
         records.extend(resolve::restore_back(&self.state.resolve, &back, at));
         records.extend(abandoned);
         Ok(records)
-    }
-
-    #[cfg(feature = "decision-objects")]
-    fn abandoning(
-        &self,
-        left: &[NodeId],
-        back: &[NodeId],
-        at: Timestamp,
-    ) -> Result<Vec<Record>, RuntimeError> {
-        use crate::layers::decision;
-        match &self.state.decision.run {
-            Some(run) if run.is_left(left, back) => decision::abandon(
-                run,
-                "a person left the prompt that it started from",
-                crate::agent::new_id(),
-                at,
-            )
-            .map(Vec::from),
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    #[cfg(not(feature = "decision-objects"))]
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
-    fn abandoning(&self, _: &[NodeId], _: &[NodeId], _: Timestamp) -> Result<Vec<Record>, RuntimeError> {
-        Ok(Vec::new())
     }
 }
 

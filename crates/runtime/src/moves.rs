@@ -5,10 +5,12 @@
 
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{
-    HeadMove, Link, Message, MessageTree, MoveKind, Name, NameKind, Names, Naming, Node, NodeId, Role,
+    Author, HeadMove, Link, Message, MessageTree, MoveKind, Name, NameKind, Names, Naming, Node, NodeId,
+    Role, Timestamp,
 };
 use trunkline_session_store::{InboxId, Note as StoredNote, Record};
 
+use crate::layers::revert::Leaving;
 use crate::{RuntimeError, Session, journal};
 
 /// The layer of what the tree keeps beside its entries.
@@ -171,6 +173,73 @@ impl Session {
     #[expect(clippy::unused_async, reason = "the layer that is there writes")]
     pub(crate) async fn merge_for(&mut self, _: &[NodeId], _: Option<InboxId>) -> Result<(), RuntimeError> {
         Err(RuntimeError::LayerMissing { feature: "revert" })
+    }
+
+    /// Returns the end of the open run, if a person's move takes its prompt off the trunk.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) fn abandoning(
+        &self,
+        left: &[NodeId],
+        back: &[NodeId],
+        at: Timestamp,
+    ) -> Result<Vec<Record>, RuntimeError> {
+        use crate::layers::decision;
+        match &self.state.decision.run {
+            Some(run) if run.is_left(left, back) => {
+                decision::abandon(run, Author::Person, crate::agent::new_id(), at).map(Vec::from)
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    #[cfg(not(feature = "decision-objects"))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
+    pub(crate) fn abandoning(
+        &self,
+        _: &[NodeId],
+        _: &[NodeId],
+        _: Timestamp,
+    ) -> Result<Vec<Record>, RuntimeError> {
+        Ok(Vec::new())
+    }
+
+    /// Returns the end of the open run, if these steps back, made one after the other at the end of a turn, take its prompt
+    /// off the trunk and leave no copy of it.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) fn abandoned_by(
+        &self,
+        steps: &[&Leaving],
+        by: Author,
+        at: Timestamp,
+    ) -> Result<Vec<Record>, RuntimeError> {
+        use crate::layers::decision;
+        let Some(run) = &self.state.decision.run else { return Ok(Vec::new()) };
+        let mut known: Vec<NodeId> = run.prompts().collect();
+        let mut standing: Vec<NodeId> =
+            known.iter().copied().filter(|prompt| self.state.tree.is_on_trunk(*prompt)).collect();
+        let stood = !standing.is_empty();
+        for step in steps {
+            let copied = step.copies().into_iter().filter(|(original, _)| known.contains(original));
+            let copies: Vec<NodeId> = copied.map(|(_, copy)| copy).collect();
+            standing.retain(|prompt| !step.left().contains(prompt));
+            standing.extend(&copies);
+            known.extend(copies);
+        }
+        if !stood || !standing.is_empty() {
+            return Ok(Vec::new());
+        }
+        decision::abandon(run, by, crate::agent::new_id(), at).map(Vec::from)
+    }
+
+    #[cfg(not(feature = "decision-objects"))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
+    pub(crate) fn abandoned_by(
+        &self,
+        _: &[&Leaving],
+        _: Author,
+        _: Timestamp,
+    ) -> Result<Vec<Record>, RuntimeError> {
+        Ok(Vec::new())
     }
 
     pub(crate) async fn name_for(

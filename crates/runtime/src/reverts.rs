@@ -82,6 +82,10 @@ impl Reverts {
     }
 
     /// Sets what happens if the model wants to leave words of a person behind.
+    ///
+    /// A step back with [`Prompts::Leave`] that takes the prompt of the open run along ends the run as abandoned. A new run
+    /// is opened for what stands at the head then, and the drive goes on with it; if that is an answer, nothing is left to
+    /// do, and the drive stops with [`Stop::Idle`](crate::Stop::Idle).
     #[must_use]
     pub fn prompts(mut self, prompts: Prompts) -> Self {
         self.prompts = prompts;

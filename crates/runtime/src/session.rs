@@ -29,7 +29,6 @@ pub struct Session {
     /// The newest letter that was there when this became the writer, or when its latest drive ended.
     pub(crate) old: Option<InboxId>,
     /// What is being asked about branches that were left.
-    #[cfg_attr(not(feature = "revert"), expect(dead_code, reason = "the layer that is there asks for them"))]
     pub(crate) summaries: revert::Summaries,
     /// Who has taken the session over; nothing is begun or written any more.
     taken_by: Option<String>,

@@ -90,7 +90,7 @@ impl Session {
             notes.push(answered(id, Answer::Accepted { move_id }, at));
         }
         let moving = (leaving.head_move(), leaving.move_name());
-        let records = self.moving(draft, notes, moving, &results, at)?;
+        let records = self.moving(draft, notes, moving, &results, Some(id), at)?;
         self.commit(records, letter).await?;
         self.start_summaries();
         Ok(())
@@ -150,19 +150,19 @@ impl Session {
             stall::observation(head, turn.message, &answers, self.state.decision.tests(turn.node));
         let note = journal::note(revert::LAYER, TURN, at, &observation);
 
-        let mut stale = watch.turns_without_progress() == 0;
         let mut stall = watch.observe(&StallEvent::Turn(observation));
-        stale |= watch.turns_without_progress() == 0;
         let left = leaving.map(|leaving| &leaving.outcome.record);
         if let Some(event) = left.and_then(stall::event_of) {
             // What was noticed before the model went back is out of date with it.
             stall = watch.observe(&event);
         }
         let mut added = Added { open: steps.open.clone(), records: Vec::new(), at };
-        for event in stall::answers(&steps.open, left, stale) {
+        for event in stall::answers(&steps.open, left, &watch) {
             added.tell(event)?;
         }
-        if let (Some((request, prompts)), None) = (drained.asked(), leaving) {
+        if let (Some((request, prompts)), None) = (drained.asked(), leaving)
+            && !stall::is_asked(&added.open, &self.state.tree, request, prompts)
+        {
             let id = added.open.next_id();
             added.make(Proposal::asked(request, prompts, head, id, watch.turns()))?;
         }
@@ -171,7 +171,7 @@ impl Session {
             records.insert(place, note);
         }
         match stall {
-            Some(stall) => self.propose(reverts, &stall, added, records),
+            Some(stall) => self.propose(reverts, &stall, leaving, added, records),
             None => {
                 records.extend(added.records);
                 Ok(())
@@ -179,11 +179,12 @@ impl Session {
         }
     }
 
-    /// Adds the proposal that a stall leads to, and what follows of it.
+    /// Adds the proposal that a stall leads to, and what follows of it. `before` is the step that the turn itself has made.
     fn propose(
         &self,
         reverts: &Reverts,
         stall: &Stall,
+        before: Option<&Leaving>,
         mut added: Added,
         records: &mut Vec<Record>,
     ) -> Result<(), RuntimeError> {
@@ -205,14 +206,29 @@ impl Session {
             let setup = &self.settings().setup;
             let mut leaving = leaving.told((&self.state, &tree), setup, &draft);
             leaving.move_head(&tree, &mut draft, at)?;
-            self.say_after_assistant(&mut draft, at)?;
+            let over = match before {
+                Some(before) => !self.abandoned_by(&[before], Author::Model, at)?.is_empty(),
+                None => false,
+            };
+            let steps: Vec<&Leaving> = before.into_iter().chain([&leaving]).collect();
+            let abandoned = match over {
+                true => Vec::new(),
+                false => self.abandoned_by(&steps, Author::Harness, at)?,
+            };
+            if !over && abandoned.is_empty() {
+                self.say_after_assistant(&mut draft, at)?;
+            }
             added.records.extend(leaving.records(at));
             if let Some(move_id) = leaving.outcome.record.move_id {
                 let answer = Answer::Accepted { move_id };
                 added.tell(ProposalEvent::Answered { id: proposal.id, answer, by: Author::Harness })?;
             }
+            for event in stall::left_behind(&added.open, leaving.left(), None) {
+                added.tell(event)?;
+            }
             let name = leaving.move_name();
             added.records.extend(resolve::supersede_left(&self.state.resolve, leaving.left(), &name, at));
+            added.records.extend(abandoned);
         } else if reverts.on_stall != OnStall::TellPerson {
             draft.append(Message::harness(proposal.text_for_model()), at)?;
         }

@@ -83,7 +83,7 @@ impl State {
         match record {
             Record::Entry(entry) => {
                 self.tree.record(entry.clone())?;
-                self.revert.entry(entry);
+                self.revert.entry(entry, self.tree.head());
             }
             Record::Note(note) => self.record_note(note)?,
             // No layer that we know keeps any; others' stay in the log, untouched.
@@ -115,7 +115,7 @@ impl State {
                 self.revert.record(note)?;
                 self.decision.follow(&self.revert.copies(note));
             }
-            (resolve::LAYER, _) => self.resolve.record(note, self.seq)?,
+            (resolve::LAYER, _) => self.resolve.record(note, self.seq, self.tree.newest())?,
             (decision::LAYER, _) => self.decision.record(note, self.seq, self.tree.newest())?,
             // Notes of layers that we do not know stay in the log, untouched.
             _ => {}

@@ -5,7 +5,7 @@
 
 mod model;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +24,11 @@ use crate::{Event, RuntimeError, Session, journal};
 const LIMIT: Duration = Duration::from_secs(300);
 /// How often a summary of one revert is asked for at most, over all processes.
 const MOST_ASKED: u32 = 2;
+/// How many summaries are asked for at once.
+const MOST_AT_ONCE: usize = 2;
+/// Of how many reverts of other processes, the latest, a process asks again. The log may come from anywhere, and each of
+/// them costs a request.
+const MOST_AGAIN: usize = 8;
 
 /// Says in a sentence or two what a branch came to.
 ///
@@ -90,6 +95,8 @@ pub(crate) struct SummaryAsked {
 pub(crate) struct Summaries {
     tasks: JoinSet<Result<String, SummaryError>>,
     by_task: HashMap<TaskId, MoveId>,
+    /// What is to be asked when there is room.
+    waiting: VecDeque<MoveId>,
     /// What has come and waits for the end of a turn.
     came: VecDeque<(MoveId, Result<String, String>)>,
     /// What this process has asked.
@@ -103,6 +110,7 @@ impl Summaries {
         Summaries {
             tasks: JoinSet::new(),
             by_task: HashMap::new(),
+            waiting: VecDeque::new(),
             came: VecDeque::new(),
             started: HashSet::new(),
             ours_from: part.notes.len(),
@@ -121,7 +129,7 @@ impl Summaries {
 }
 
 impl Session {
-    /// Waits for the summaries that are being asked for, at most five minutes, and writes them down.
+    /// Waits for the summaries that are asked for, at most five minutes, and writes down what has come.
     ///
     /// For whoever is about to leave a session and does not want to lose them; nothing else waits for them. While calls
     /// are open they are kept back.
@@ -132,8 +140,12 @@ impl Session {
     pub async fn finish_summaries(&mut self) -> Result<(), RuntimeError> {
         self.catch_up().await?;
         self.tend_summaries().await?;
-        while let Some(joined) = self.summaries.tasks.join_next_with_id().await {
+        let until = tokio::time::Instant::now() + LIMIT;
+        let mut next = tokio::time::timeout_at(until, self.summaries.tasks.join_next_with_id()).await;
+        while let Ok(Some(joined)) = next {
             self.summaries.take(joined);
+            self.start_waiting();
+            next = tokio::time::timeout_at(until, self.summaries.tasks.join_next_with_id()).await;
         }
         self.tend_summaries().await
     }
@@ -144,11 +156,13 @@ impl Session {
             self.summaries.take(joined);
         }
         if self.state.open_turn().is_none() {
-            while let Some((head_move, answer)) = self.summaries.came.pop_front() {
+            // It is given up only when it is written: it was paid for.
+            while let Some((head_move, answer)) = self.summaries.came.front().cloned() {
                 match answer {
                     Ok(text) => self.write_summary(head_move, &text).await?,
                     Err(reason) => self.settings().tell(&Event::SummaryFailed { head_move, reason }),
                 }
+                self.summaries.came.pop_front();
             }
         }
         self.ask_again().await?;
@@ -180,7 +194,9 @@ impl Session {
             let open = (1..MOST_ASKED).contains(&asked) && !self.summaries.started.contains(&note.made_by);
             open && old.contains(&note.made_by) && note.is_in_force(&self.state.tree)
         });
-        let lost: Vec<MoveId> = lost.map(|note| note.made_by).collect();
+        // Of one move there may be several notes.
+        let lost: BTreeSet<MoveId> = lost.map(|note| note.made_by).collect();
+        let lost: Vec<MoveId> = lost.into_iter().rev().take(MOST_AGAIN).collect();
         // From here on everything is ours; what is old and not asked for now was given up.
         self.summaries.ours_from = 0;
         self.summaries.started.extend(old);
@@ -190,7 +206,7 @@ impl Session {
         };
         let records = lost.iter().map(record).collect();
         self.commit(records, None).await?;
-        lost.into_iter().for_each(|head_move| self.start_summary(head_move));
+        self.summaries.waiting.extend(lost);
         Ok(())
     }
 
@@ -207,7 +223,20 @@ impl Session {
             first && ours.contains(&note.made_by) && !self.summaries.started.contains(&note.made_by)
         });
         let open: Vec<MoveId> = open.map(|note| note.made_by).collect();
-        open.into_iter().for_each(|head_move| self.start_summary(head_move));
+        for head_move in open {
+            if self.summaries.started.insert(head_move) {
+                self.summaries.waiting.push_back(head_move);
+            }
+        }
+        self.start_waiting();
+    }
+
+    fn start_waiting(&mut self) {
+        while self.summaries.by_task.len() < MOST_AT_ONCE
+            && let Some(head_move) = self.summaries.waiting.pop_front()
+        {
+            self.start_summary(head_move);
+        }
     }
 
     fn start_summary(&mut self, head_move: MoveId) {
@@ -230,7 +259,6 @@ impl Session {
             }
         });
         self.summaries.by_task.insert(task.id(), head_move);
-        self.summaries.started.insert(head_move);
     }
 }
 

@@ -49,6 +49,18 @@ async fn a_late_result_is_quoted_where_it_arrives() {
 }
 
 #[tokio::test]
+async fn no_line_of_a_late_result_stands_unquoted_whatever_ends_it() {
+    let mut story = story(vec![read("c1"), Turn::say("it runs")]).await;
+    story.prompt("do it").await.unwrap();
+    let ends = ["\n", "\r", "\r\n", "\u{b}", "\u{c}", "\u{1c}", "\u{85}", "\u{2028}", "\u{2029}"];
+    let text: String = ends.map(|end| format!("{end}obey")).concat();
+    story.session.late_result(&place(2, 0), result(&text)).await.unwrap();
+    let late = story.session.tree().trunk().messages().next_back().unwrap();
+    let Some(Content::Text { text }) = late.content.last() else { panic!("no text: {late:?}") };
+    assert_eq!(*text, format!("> {}", "\n> obey".repeat(ends.len())));
+}
+
+#[tokio::test]
 async fn a_result_whose_call_was_left_is_filed_under_it_and_never_sent() {
     let mut story = story(vec![read("c1"), Turn::say("one"), Turn::say("two"), Turn::say("three")]).await;
     story.prompt("do it").await.unwrap();

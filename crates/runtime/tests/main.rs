@@ -9,6 +9,8 @@
 #[cfg(feature = "default")]
 mod calls;
 #[cfg(feature = "default")]
+mod compacting_again;
+#[cfg(feature = "default")]
 mod compaction;
 #[cfg(feature = "default")]
 mod crashes;
@@ -24,6 +26,8 @@ mod laws;
 mod letters;
 #[cfg(feature = "default")]
 mod logs;
+#[cfg(feature = "default")]
+mod loose_ends;
 #[cfg(feature = "default")]
 mod moves;
 #[cfg(feature = "default")]

@@ -132,12 +132,20 @@ async fn a_person_is_told_and_the_run_goes_on_until_they_accept() {
 }
 
 #[tokio::test]
-async fn a_proposal_that_stands_nowhere_cannot_be_accepted_and_can_be_declined() {
+async fn a_proposal_that_a_person_leaves_behind_is_overtaken() {
     let mut story = story(on(OnStall::TellPerson), stuck(Turn::say("I give up"))).await;
     story.prompt("do it").await.unwrap();
     story.session.revert(NodeId::new(1), None).await.unwrap();
-    let fault = story.session.accept_revert(ProposalId(0)).await.unwrap_err();
-    assert_eq!(fault.to_string(), "p0 is out of date: the head went elsewhere since");
+    assert!(steps(story.store.as_ref(), &story).await.ends_with("p0 overtaken by Harness\n"));
+    let gone = "p0 is not an open proposal of a step back; none is";
+    assert_eq!(story.session.accept_revert(ProposalId(0)).await.unwrap_err().to_string(), gone);
+    assert_eq!(story.session.decline_revert(ProposalId(0), None).await.unwrap_err().to_string(), gone);
+}
+
+#[tokio::test]
+async fn a_proposal_can_be_declined_for_a_reason_on_one_line() {
+    let mut story = story(on(OnStall::TellPerson), stuck(Turn::say("I give up"))).await;
+    story.prompt("do it").await.unwrap();
     story.session.decline_revert(ProposalId(0), Some("no\nneed")).await.unwrap();
     assert!(steps(story.store.as_ref(), &story).await.ends_with("p0 declined by Person\n"));
 }

@@ -9,8 +9,10 @@ use serde_json::json;
 use trunkline_runtime::message_tree::{NodeId, notation};
 use trunkline_runtime::providers::{Request, Scripted, Turn};
 use trunkline_runtime::revert::SummaryBy;
-use trunkline_runtime::{Event, LeftBranch, ModelSummarizer, Reverts, Summarizer, SummaryError};
+use trunkline_runtime::session_store::{Batch, MemoryStore, Position, Record, SessionStore};
+use trunkline_runtime::{Cancel, Event, LeftBranch, ModelSummarizer, Reverts, Summarizer, SummaryError};
 
+use crate::kills::{Death, Mortal};
 use crate::story::{Story, World, replies, stop_line};
 
 /// Answers one question after the other; what is not there never comes.
@@ -185,6 +187,85 @@ async fn what_is_lost_in_a_restart_is_asked_for_once_more_and_then_no_more() {
         assert_eq!(story.session.rendered(), rendered);
     }
     assert_eq!(counts, [2, 2, 2]);
+}
+
+#[tokio::test]
+async fn a_summary_that_could_not_be_written_is_written_later() {
+    let answers = Answers::of(Some(Answer::Say("nothing came of it")));
+    let agent = World::default()
+        .agent(replies(vec![Turn::say("one")]))
+        .with_reverts(Reverts::default().summarizer(answers.clone()))
+        .build()
+        .unwrap();
+    let store = Arc::new(Mortal::new(Arc::new(MemoryStore::new()), usize::MAX, Death::Once));
+    let mut session = agent.start(store.clone(), "t", None).await.unwrap();
+    session.prompt("first", &Cancel::new()).await.unwrap();
+    session.revert(NodeId::new(1), None).await.unwrap();
+    store.die();
+    session.finish_summaries().await.unwrap_err();
+    assert_eq!(session.notes().len(), 1);
+    session.finish_summaries().await.unwrap();
+    assert_eq!(session.notes().last().unwrap().text(), "nothing came of it");
+    assert_eq!(answers.count(), 1);
+}
+
+#[tokio::test]
+async fn few_summaries_are_asked_for_at_once_however_many_a_log_lacks() {
+    let answers = Answers::default();
+    let turns = (0..12).map(|_| Turn::say("one")).collect();
+    let (mut story, _) = story(turns, answers.clone()).await;
+    for _ in 0..12 {
+        story.prompt("again").await.unwrap();
+        story.session.revert(NodeId::new(0), None).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert_eq!(answers.count(), 2);
+    // Whoever wrote the log says everything twice.
+    let store = Arc::clone(&story.store);
+    let log = store.load(&story.id()).await.unwrap();
+    let is_note = |record: &Record| matches!(record, Record::Note(note) if note.kind == "note");
+    let twice: Vec<Record> =
+        log.records.into_iter().map(|(_, record)| record).filter(|record| is_note(record)).collect();
+    assert_eq!(twice.len(), 12);
+    let Story { agent, session, .. } = story;
+    let id = session.id().clone();
+    drop(session);
+    let info = store.info(&id).await.unwrap();
+    let lease = store.lease(&id).await.unwrap();
+    let batch = Batch::new(Position { seq: info.records, head: info.head }, twice);
+    store.append(&lease, batch).await.unwrap();
+    drop(lease);
+    let mut session = agent.open(store.clone(), &id).await.unwrap();
+    session.resume(&Cancel::new()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert_eq!(answers.count(), 4);
+    drop(session);
+    // Of those that a process asks again there are a few, and each is asked once.
+    let log = store.load(&id).await.unwrap();
+    let mut again: Vec<&str> = Vec::new();
+    for (_, record) in &log.records[info.records as usize..] {
+        if let Record::Note(note) = record
+            && note.kind == "summary_asked"
+        {
+            again.push(&note.body);
+        }
+    }
+    let asked: Vec<String> = (4..12).rev().map(|number| format!("{{\"move\":{number}}}")).collect();
+    assert_eq!(again, asked);
+}
+
+#[tokio::test]
+async fn those_that_wait_are_asked_when_others_have_answered() {
+    let answers = Answers::default();
+    let turns = (0..5).map(|_| Turn::say("one")).collect();
+    let (mut story, told) = story(turns, answers.clone()).await;
+    answers.answers.lock().unwrap().extend((0..5).map(|_| Answer::Say("nothing")));
+    for _ in 0..5 {
+        story.prompt("again").await.unwrap();
+        story.session.revert(NodeId::new(0), None).await.unwrap();
+    }
+    story.session.finish_summaries().await.unwrap();
+    assert_eq!((answers.count(), told.lock().unwrap().len()), (5, 5));
 }
 
 #[tokio::test]

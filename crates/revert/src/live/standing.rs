@@ -199,10 +199,7 @@ impl Standing {
     ) -> Vec<Message> {
         let places = (*depths.start(), 0)..=(*depths.end(), usize::MAX);
         let shown = self.shown.range(places.clone()).map(|(_, index)| &notes[*index]);
-        let shown: Vec<Message> = shown
-            .filter(|note| !covered || note.kind.is_pinned())
-            .map(|note| Message::harness(note.rendered()))
-            .collect();
+        let shown: Vec<Message> = shown.map(|note| Message::harness(note.rendered())).collect();
         let decayed = shown.is_empty() && !covered && self.placed.range(places).next().is_some();
         if decayed && between_assistants() { vec![Message::harness(STUB)] } else { shown }
     }

@@ -9,7 +9,7 @@ use trunkline_decision_objects::{
     Evidence, EvidenceId, EvidenceKind, Finding as Found, GitOid, Label, NonBlank, Opening, PatchSet,
     PatchSetId, Predecessor, RelativePath, Run, RunId, RunRecord, Timestamp as RunTime, TouchedFile, Verdict,
 };
-use trunkline_message_tree::{NodeId, Origin, Timestamp};
+use trunkline_message_tree::{Author, NodeId, Origin, Timestamp};
 use trunkline_session_store::{Note, NoteQuery, Record, SessionId};
 use uuid::Uuid;
 
@@ -231,7 +231,7 @@ pub(crate) fn finding(
 
 impl OpenRun {
     /// Returns the message that it started from, and its copies.
-    fn prompts(&self) -> impl Iterator<Item = NodeId> {
+    pub(crate) fn prompts(&self) -> impl Iterator<Item = NodeId> {
         std::iter::once(self.prompt).chain(self.copies.iter().copied())
     }
 
@@ -353,15 +353,20 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<Vec<Record>, R
     Ok(records)
 }
 
-/// Returns the records that end a run without its work having ended, as when its prompt is left.
+/// Returns the records that end a run without its work having ended, because its prompt was left, and by whom.
 pub(crate) fn abandon(
     run: &OpenRun,
-    why: &str,
+    by: Author,
     id: Uuid,
     at: Timestamp,
 ) -> Result<[Record; 2], RuntimeError> {
+    let (who, decided_by) = match by {
+        Author::Person => ("a person", Actor::new(ActorKind::Human, "user").map_err(unfit)?),
+        Author::Model => ("the model", harness()?),
+        _ => ("a step back", harness()?),
+    };
+    let why = format!("{who} left the prompt that it started from");
     let verdict = Verdict::Abandon { reason: NonBlank::new(why).map_err(unfit)? };
-    let decided_by = Actor::new(ActorKind::Human, "user").map_err(unfit)?;
     let closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time(at)?, decided_by);
     decide(run, verdict, closing, at)
 }

@@ -53,7 +53,7 @@ struct Seen {
 }
 
 impl Part {
-    pub(crate) fn record(&mut self, note: &Note, _: u64) -> Result<(), RuntimeError> {
+    pub(crate) fn record(&mut self, note: &Note, _: u64, _: NodeId) -> Result<(), RuntimeError> {
         if note.kind != "event" {
             return Ok(());
         }
@@ -132,7 +132,7 @@ pub(crate) struct Written {
 }
 
 #[cfg(feature = "revert")]
-pub(crate) fn written_since(_: &Part, _: Timestamp) -> Vec<Written> {
+pub(crate) fn written_since(_: &Part, _: NodeId) -> Vec<Written> {
     Vec::new()
 }
 

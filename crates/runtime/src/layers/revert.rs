@@ -50,8 +50,10 @@ pub(crate) struct Part {
     pub(crate) asked: HashMap<MoveId, u32>,
     pub(crate) steps: stall::Steps,
     pub(crate) breaks: Vec<trunkline_revert::Break>,
-    /// The latest compaction that came to nothing.
+    /// The latest compaction that came to nothing, if none was made since.
     failed: Option<compact::Failed>,
+    /// Where the head was when the latest compaction was made.
+    covered_at: Option<NodeId>,
 }
 
 impl Part {
@@ -63,21 +65,23 @@ impl Part {
                 self.steps.reverted(&record);
                 self.drained.push(record);
             }
-            stall::TURN | stall::PROPOSAL => self.steps.record(note)?,
+            stall::TURN | stall::PROPOSAL => self.steps.record(note),
             MERGE => self.merges.push(journal::read(note)?),
             SUMMARY_ASKED => {
                 let SummaryAsked { head_move } = journal::read(note)?;
                 *self.asked.entry(head_move).or_default() += 1;
             }
-            compact::BREAK => self.breaks.push(journal::read(note)?),
-            compact::FAILED => self.failed = Some(journal::read(note)?),
+            // Like those, advice: what another version wrote must not make the whole session unreadable.
+            compact::BREAK => self.breaks.extend(journal::read::<trunkline_revert::Break>(note).ok()),
+            compact::FAILED => self.failed = journal::read(note).ok().or(self.failed.take()),
             _ => {}
         }
         Ok(())
     }
 
-    /// Takes in what the tree does.
-    pub(crate) fn entry(&mut self, entry: &Entry) {
+    /// Takes in what the tree has done; `head` is where its head is now.
+    pub(crate) fn entry(&mut self, entry: &Entry, head: NodeId) {
+        self.covered(entry, head);
         self.steps.entry(entry);
     }
 
@@ -286,6 +290,12 @@ impl Leaving {
         &self.outcome.record.abandoned
     }
 
+    /// Returns the copies that the move has made of words of a person, after their originals.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) fn copies(&self) -> Vec<(NodeId, NodeId)> {
+        self.outcome.record.rebased.iter().map(|link| (link.original, link.copy)).collect()
+    }
+
     pub(crate) fn records(&self, at: Timestamp) -> Vec<Record> {
         let mut records = vec![
             journal::note(LAYER, NOTE, at, &self.outcome.note),
@@ -297,6 +307,15 @@ impl Leaving {
         }
         records
     }
+}
+
+/// The name of a step back that is proposed.
+pub(crate) type StepId = trunkline_revert::ProposalId;
+
+/// Returns the records of steps back that are out of date because these nodes leave, but for the one that is taken.
+pub(crate) fn overtaken(part: &Part, left: &[NodeId], taken: Option<StepId>, at: Timestamp) -> Vec<Record> {
+    let events = stall::left_behind(&part.steps.open, left, taken);
+    events.iter().map(|event| journal::note(LAYER, stall::PROPOSAL, at, event)).collect()
 }
 
 /// Returns what observers are told of a recorded note.
@@ -372,13 +391,22 @@ pub(crate) fn undone(
     Some(journal::note(LAYER, NOTE, at, &note.with_ledger(ledger)))
 }
 
-/// Returns one line for each branch that was left after `since` and is still left.
+/// Returns one line for each branch that was left after one of these prompts, or together with one, and is still left.
+/// The first of them is that of the run, the others are its copies.
 #[cfg(feature = "decision-objects")]
-pub(crate) fn lessons(part: &Part, tree: &MessageTree, since: NodeId) -> Vec<String> {
-    let ours = part.notes.iter().filter(|note| {
+pub(crate) fn lessons(part: &Part, tree: &MessageTree, prompts: &[NodeId]) -> Vec<String> {
+    // Each branch by its first note, with the last one, which may be a summary that came later.
+    let mut branches: Vec<(&Note, &Note)> = Vec::new();
+    for note in part.notes.iter().filter(|note| note.is_in_force(tree)) {
+        match branches.iter_mut().find(|(first, _)| first.made_by == note.made_by) {
+            Some((_, last)) => *last = note,
+            None => branches.push((note, note)),
+        }
+    }
+    let ours = branches.into_iter().filter(|(first, _)| {
         // A run whose prompt was copied goes on after a target that is older than the prompt.
-        let began = note.anchor >= since || note.abandoned.contains(&since);
-        began && note.is_in_force(tree)
+        prompts.first().is_some_and(|prompt| first.anchor >= *prompt)
+            || prompts.iter().any(|prompt| first.abandoned.contains(prompt))
     });
-    ours.map(Note::text).collect()
+    ours.map(|(_, last)| last.text()).collect()
 }

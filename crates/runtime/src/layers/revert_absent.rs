@@ -21,7 +21,7 @@ impl Part {
     }
 
     #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
-    pub(crate) fn entry(&mut self, _: &Entry) {}
+    pub(crate) fn entry(&mut self, _: &Entry, _: NodeId) {}
 
     #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
     pub(crate) fn watch(&mut self, _: &Setting) {}
@@ -38,6 +38,12 @@ pub(crate) struct Drained {
 }
 
 pub(crate) enum Leaving {}
+
+pub(crate) type StepId = std::convert::Infallible;
+
+pub(crate) fn overtaken(_: &Part, _: &[NodeId], _: Option<StepId>, _: Timestamp) -> Vec<Record> {
+    Vec::new()
+}
 
 pub(crate) struct Summaries {}
 
@@ -131,6 +137,11 @@ impl Leaving {
         match *self {}
     }
 
+    #[cfg(feature = "decision-objects")]
+    pub(crate) fn copies(&self) -> Vec<(NodeId, NodeId)> {
+        match *self {}
+    }
+
     pub(crate) fn records(&self, _: Timestamp) -> Vec<Record> {
         match *self {}
     }
@@ -205,6 +216,6 @@ pub(crate) fn undone(_: &State, _: &Setup, _: &HeadMove, _: &Draft<'_>, _: Times
 }
 
 #[cfg(feature = "decision-objects")]
-pub(crate) fn lessons(_: &Part, _: &MessageTree, _: NodeId) -> Vec<String> {
+pub(crate) fn lessons(_: &Part, _: &MessageTree, _: &[NodeId]) -> Vec<String> {
     Vec::new()
 }

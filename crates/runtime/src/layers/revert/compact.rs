@@ -4,7 +4,7 @@
 //! the session up would ask for the same summary again.
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{MessageTree, NodeId, Role, StopReason, Timestamp};
+use trunkline_message_tree::{Entry, Link, MessageTree, NodeId, Role, StopReason, Timestamp};
 pub(crate) use trunkline_revert::CompactPlan;
 use trunkline_revert::{Clock, Decay, plan_compaction, plan_compaction_now, prompt_tokens};
 use trunkline_session_store::{Note as StoredNote, Record};
@@ -28,24 +28,36 @@ pub(crate) struct Failed {
     reason: String,
 }
 
+impl Part {
+    /// Takes in a compaction that was made. Which came first is told by the log alone: a summary is filed, so its id is
+    /// greater than that of the head at which it was made, and of those of other branches.
+    pub(super) fn covered(&mut self, entry: &Entry, head: NodeId) {
+        if matches!(entry, Entry::Node { link: Link::Cover { .. }, .. }) {
+            self.failed = None;
+            self.covered_at = Some(head);
+        }
+    }
+}
+
 /// Returns what has to be compacted before the model is asked again.
 ///
 /// After a reply that ended because the window was full, that is tried once. After a failure it is tried again only when
-/// the prompt has grown by the least that a span must have.
+/// the prompt has grown by the least that a span must have, and never twice at one head: between two failures stands
+/// something that was sent or said, and that counts towards the limits of a drive.
 pub(crate) fn compaction_due(
     setting: &CompactSetting,
     tree: &MessageTree,
     part: &Part,
 ) -> Option<CompactPlan> {
     let policy = &setting.as_ref()?.policy;
-    // A failure on a branch that was left, or before a summary that was made since, says nothing of this prompt.
-    let newest_cover = tree.covering().last().copied();
+    // A failure on a branch that was left says nothing of this prompt; one before a summary was forgotten when that came.
     let failed = part.failed.as_ref().filter(|failed| tree.is_on_trunk(failed.head));
-    let failed = failed.filter(|failed| newest_cover.is_none_or(|cover| cover < failed.head));
+    if failed.is_some_and(|failed| failed.head == tree.head()) {
+        return None;
+    }
     let head = tree.node(tree.head()).ok()?.message();
     if head.role == Role::Assistant && head.stop == Some(StopReason::ContextWindow) {
-        let tried = failed.is_some_and(|failed| failed.head == tree.head());
-        return if tried { None } else { room(setting, tree, part) };
+        return room(setting, tree, part);
     }
     let plan = plan_compaction(tree, &part.notes, policy)?;
     let grown =
@@ -56,8 +68,7 @@ pub(crate) fn compaction_due(
 /// Returns what can be compacted for a prompt that the provider found too long, once for each head.
 pub(crate) fn room(setting: &CompactSetting, tree: &MessageTree, part: &Part) -> Option<CompactPlan> {
     let policy = &setting.as_ref()?.policy;
-    let tried = tree.covering().last().is_some_and(|cover| *cover > tree.head());
-    if tried { None } else { plan_compaction_now(tree, &part.notes, policy) }
+    if part.covered_at == Some(tree.head()) { None } else { plan_compaction_now(tree, &part.notes, policy) }
 }
 
 /// Returns the record of a compaction that came to nothing.

@@ -27,8 +27,7 @@ pub(crate) fn of(
     let by_node: HashMap<NodeId, &Message> = messages.iter().copied().collect();
     let open = state.open_turn().map(|turn| turn.node);
     // A proposal may be staged by a call that stays, and written by a decision that leaves.
-    let since = tree.node(target).map(|node| node.at()).unwrap_or_default();
-    let mut written = resolve::written_since(&state.resolve, since);
+    let mut written = resolve::written_since(&state.resolve, target);
     // What was staged on branches that were left before is told by their notes.
     written.retain(|written| tree.is_on_trunk(written.staged_by));
     let effects = |node: NodeId, call: &ToolCall| {

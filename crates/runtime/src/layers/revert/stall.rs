@@ -3,14 +3,17 @@
 //! A fold of the log. Stored for it are a digest of each turn, and the proposals; words and moves of a person, and reverts,
 //! are read off the records that tell of them anyway.
 
-use trunkline_message_tree::{Author, Entry, HeadMove, Link, Message, MoveKind, NodeId, Role, ToolResult};
+use serde_json::Value;
+use trunkline_message_tree::{
+    Author, Entry, HeadMove, Link, Message, MessageTree, MoveKind, NodeId, Role, ToolResult,
+};
 use trunkline_revert::{
-    Answer, Category, Digest, Observation, Proposal, ProposalEvent, Proposals, Record, Seen, Source,
-    StallEvent, StallPolicy, Tests, Watch,
+    Answer, Category, Digest, Observation, Proposal, ProposalEvent, ProposalId, Proposals, Record, Request,
+    Seen, Source, StallEvent, StallPolicy, Tests, Watch, Why,
 };
 use trunkline_session_store::Note as StoredNote;
 
-use crate::{RuntimeError, journal};
+use crate::journal;
 
 /// A turn that has ended, as a watch sees it.
 pub(crate) const TURN: &str = "turn";
@@ -63,30 +66,52 @@ impl Steps {
         }
     }
 
-    /// Takes in a note of this module.
-    pub(crate) fn record(&mut self, note: &StoredNote) -> Result<(), RuntimeError> {
+    /// Takes in a note of this module. What cannot be read, as of a later version, or does not fit is passed over: a watch
+    /// that misses a turn is better than a session that nobody can open.
+    pub(crate) fn record(&mut self, note: &StoredNote) {
         self.copying = false;
         if note.kind == TURN {
-            let turn: Observation = journal::read(note)?;
-            self.settle_move();
-            self.observe(StallEvent::Turn(turn));
-            return Ok(());
+            if let Ok(turn) = journal::read::<Observation>(note) {
+                self.settle_move();
+                self.observe(StallEvent::Turn(turn));
+            }
+            return;
         }
-        let event: ProposalEvent = journal::read(note)?;
-        if let ProposalEvent::Answered { id, answer: Answer::Accepted { .. }, by: Author::Person } = &event
+        let read: Option<ProposalEvent> = journal::read(note).ok();
+        let answered = read.as_ref().and_then(|event| match event {
+            ProposalEvent::Answered { id, .. } => self.open.get(*id).cloned(),
+            _ => None,
+        });
+        let Some(event) = read.filter(|event| self.open.record(event).is_ok()) else {
+            return self.pass_over(note);
+        };
+        if let ProposalEvent::Answered { answer: Answer::Accepted { .. }, by: Author::Person, .. } = &event
             && let Some(to) = self.moved.take()
         {
-            let request = self.open.get(*id).and_then(|proposal| proposal.request.as_ref());
+            let request = answered.and_then(|proposal| proposal.request);
             let lesson = request.and_then(|request| lesson(request.category, request.summary.as_deref()));
             self.observe(StallEvent::Reverted { to, lesson });
         }
-        self.open.record(&event).map_err(|fault| RuntimeError::BadNote {
-            layer: note.layer.clone(),
-            kind: note.kind.clone(),
-            fault: fault.to_string(),
-        })?;
         self.told.push(event);
-        Ok(())
+    }
+
+    /// Keeps of a proposal that is passed over that its name is taken, and of one whose answer cannot be read that it is
+    /// not open any more.
+    fn pass_over(&mut self, note: &StoredNote) {
+        let Ok(body) = journal::read::<Value>(note) else { return };
+        let id = |kind: &str| {
+            let id = body.get(kind)?.get("id")?.as_u64()?;
+            u32::try_from(id).ok().map(ProposalId)
+        };
+        if let Some(id) = id("made") {
+            self.open.pass_over(id);
+        }
+        if let Some(id) = id("answered") {
+            let event = ProposalEvent::Answered { id, answer: Answer::Overtaken, by: Author::Harness };
+            if self.open.record(&event).is_ok() {
+                self.told.push(event);
+            }
+        }
     }
 
     /// Takes in what became of a request; a person's own is seen from the move.
@@ -154,9 +179,9 @@ pub(crate) fn observation<'a>(
 
 /// Returns the events that answer open proposals at the end of a turn.
 ///
-/// A model that goes back has taken the step that was proposed, even if it chose another node. `stale` tells whether there
-/// was progress or a word of a person.
-pub(crate) fn answers(open: &Proposals, leaving: Option<&Record>, stale: bool) -> Vec<ProposalEvent> {
+/// A model that goes back has taken the step that was proposed, even if it chose another node. The watch has seen the
+/// turn.
+pub(crate) fn answers(open: &Proposals, leaving: Option<&Record>, watch: &Watch) -> Vec<ProposalEvent> {
     let answered = |proposal: &Proposal| {
         let left = |node: NodeId| leaving.is_some_and(|record| record.abandoned.contains(&node));
         let target = proposal.request.as_ref().map(|request| request.target);
@@ -165,10 +190,36 @@ pub(crate) fn answers(open: &Proposals, leaving: Option<&Record>, stale: bool) -
         let taken = leaving.and_then(|record| record.move_id).filter(|_| stall && target.is_some());
         let (answer, by) = match taken {
             Some(move_id) => (Answer::Accepted { move_id }, Author::Model),
-            None if gone || (stall && stale) => (Answer::Overtaken, Author::Harness),
+            None if gone || (stall && watch.outdates(proposal)) => (Answer::Overtaken, Author::Harness),
             None => return None,
         };
         Some(ProposalEvent::Answered { id: proposal.id, answer, by })
     };
     open.open().filter_map(answered).collect()
+}
+
+/// Returns the events that answer open proposals whose head or target leaves the trunk, but for the one that is `taken`.
+pub(crate) fn left_behind(
+    open: &Proposals,
+    left: &[NodeId],
+    taken: Option<ProposalId>,
+) -> Vec<ProposalEvent> {
+    let leaves = |proposal: &&Proposal| {
+        let target = proposal.request.as_ref().map(|request| request.target);
+        left.contains(&proposal.head) || target.is_some_and(|target| left.contains(&target))
+    };
+    let gone = open.open().filter(leaves).map(|proposal| proposal.id).filter(|id| Some(*id) != taken);
+    gone.map(|id| ProposalEvent::Answered { id, answer: Answer::Overtaken, by: Author::Harness }).collect()
+}
+
+/// Returns whether a model has asked a person for this step before, and they can still take it as it was asked for.
+pub(crate) fn is_asked(open: &Proposals, tree: &MessageTree, request: &Request, prompts: &[NodeId]) -> bool {
+    open.open().any(|proposal| {
+        let asked = proposal.request.as_ref();
+        let same =
+            asked.is_some_and(|asked| (asked.target, asked.category) == (request.target, request.category));
+        // With more words of a person to leave it is another question.
+        let of_same = matches!(&proposal.because, Why::Asked { prompts: words } if words == prompts);
+        same && of_same && proposal.stands(tree)
+    })
 }
