@@ -127,13 +127,19 @@ pub fn note_states(
     now_turn: u32,
 ) -> Vec<NoteState> {
     let in_force: Vec<bool> = notes.iter().map(|note| note.is_in_force(tree)).collect();
-    (0..notes.len()).map(|index| state(notes, &in_force, index, policy, now_turn)).collect()
+    (0..notes.len()).map(|index| state(notes, |note| in_force[note], index, policy, now_turn)).collect()
 }
 
-/// Returns whether a note is shown at a turn, counting only what had been made by then.
-fn state(notes: &[Note], in_force: &[bool], index: usize, policy: &RenderPolicy, turn: u32) -> NoteState {
+/// Returns whether a note is shown at a turn, counting only what had been made by then, and of that what `stands`.
+fn state(
+    notes: &[Note],
+    stands: impl Fn(usize) -> bool,
+    index: usize,
+    policy: &RenderPolicy,
+    turn: u32,
+) -> NoteState {
     let note = &notes[index];
-    if !in_force[index] {
+    if !stands(index) {
         return NoteState::NotInForce;
     }
     let Some((turns, count)) = policy.window(note.kind) else { return NoteState::Shown };
@@ -142,11 +148,11 @@ fn state(notes: &[Note], in_force: &[bool], index: usize, policy: &RenderPolicy,
     }
     // What a branch came to is one thing, also if a second note says it later.
     let mut newer: HashSet<MoveId> = HashSet::new();
-    for (later, stands) in notes.iter().zip(in_force).skip(index + 1) {
+    for (place, later) in notes.iter().enumerate().skip(index + 1) {
         if newer.len() >= count {
             break;
         }
-        if *stands && later.kind == note.kind && later.turn <= turn && later.made_by != note.made_by {
+        if later.kind == note.kind && later.turn <= turn && later.made_by != note.made_by && stands(place) {
             newer.insert(later.made_by);
         }
     }
@@ -164,9 +170,13 @@ pub(crate) fn state_at(
 ) -> NoteState {
     // What was lost before the note was made, or only behind it, is no occasion to let it go.
     let occasion = |lost: &&Break| lost.turn >= notes[index].turn && lost.depth <= depth + 1;
+    let exact = state(notes, |note| in_force[note], index, policy, clock.now);
     match clock.breaks.iter().rev().find(occasion) {
-        Some(lost) => state(notes, in_force, index, policy, lost.turn),
-        None => NoteState::Shown,
+        // Which newer notes stood then is not known any more. All that were made count: what has gone must not come back
+        // for a newer one that is left since.
+        Some(lost) if exact == NoteState::Decayed => state(notes, |_| true, index, policy, lost.turn),
+        _ if exact == NoteState::NotInForce => exact,
+        _ => NoteState::Shown,
     }
 }
 
@@ -287,7 +297,7 @@ pub(crate) fn placed(
     let in_force: Vec<bool> = notes.iter().map(|note| note.is_in_force(tree)).collect();
     let mut placed: Vec<Placed> = Vec::new();
     for (index, note) in notes.iter().enumerate() {
-        let exact = state(notes, &in_force, index, policy, clock.now);
+        let exact = state(notes, |note| in_force[note], index, policy, clock.now);
         let (NoteState::Shown | NoteState::Decayed, Ok(anchor)) = (exact, tree.node(note.anchor)) else {
             continue;
         };
