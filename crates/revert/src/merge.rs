@@ -105,10 +105,12 @@ pub struct MergeOutcome {
 /// A branch reaches from where its line leaves the trunk, or from what an earlier merge on the trunk took of it, to its
 /// tip. What a branch has merged itself is not carried on: name that one too. A branch says, in this order:
 ///
-/// - the notes that stand on it or that were made when it was left: outcomes, checkpoints, findings, lessons. Of one
-///   kind the newest are taken first, and stand in the order in which they were made. Notes of moves that were undone
-///   say nothing of the branch that is back, and notes without a summary say nothing at all.
+/// - the notes that stand on it or that were made when it was left at its end: outcomes, checkpoints, findings, lessons.
+///   Those of one kind stand in the order in which they were made. Notes of moves that were undone say nothing of the
+///   branch that is back, and notes without a summary say nothing at all.
 /// - the first 4 sentences of the last message in which its model said something.
+///
+/// Where there is no room for all, the last words come first, and then the newest note of each kind in turn.
 ///
 /// What a pinned note on the trunk says already is not said again. A note that decays is: what a merge carries stays.
 /// A branch has at most 1,600 characters and all together 16,000, in equal shares.
@@ -239,7 +241,7 @@ impl Merge {
     }
 }
 
-/// A branch with everything that came of it, what matters most first.
+/// A branch with everything that came of it, what there must be room for first.
 struct Branch {
     // Oldest first, never empty; depths follow each other.
     span: Vec<NodeId>,
@@ -281,8 +283,8 @@ impl<'a> View<'a> {
         let new = off_trunk(self.tree, tip).take_while(|id| !self.merged.contains_key(id));
         let mut span: Vec<NodeId> = new.collect();
         span.reverse();
-        let mut sentences = self.notes_of(&span, tip);
-        sentences.extend(self.last_words(&span));
+        let mut sentences = self.last_words(&span);
+        sentences.extend(in_turn(self.notes_of(&span, tip)));
         let stands_at = sentences.iter().find_map(|sentence| self.said.get(&sentence.text).copied());
         sentences.retain(|sentence| !self.said.contains_key(&sentence.text));
         if sentences.is_empty() {
@@ -291,10 +293,9 @@ impl<'a> View<'a> {
         Ok(Branch { span, sentences: say_once(sentences) })
     }
 
-    /// Returns what the notes of a branch say, by kind, the newest of a kind first.
+    /// Returns what the notes of a branch say, the newest first.
     fn notes_of(&self, span: &[NodeId], tip: NodeId) -> Vec<Sentence> {
-        let mut found: Vec<Sentence> = self
-            .notes
+        self.notes
             .iter()
             .rev()
             // What was made of calls and results quotes tools: nobody came to it.
@@ -306,7 +307,7 @@ impl<'a> View<'a> {
                 {
                     // It stands on the branch, and may tell of another one that is not merged.
                     note.anchor
-                } else if note.abandoned.contains(&tip) && self.tree.is_in_force(note.made_by) {
+                } else if self.tree.is_in_force(note.made_by) && self.is_end(&note.abandoned, tip) {
                     // The last message of a model is the one that asked to go, whatever results came after it.
                     let left: Vec<NodeId> =
                         note.abandoned.iter().copied().filter(|left| self.is_within(span, *left)).collect();
@@ -319,9 +320,15 @@ impl<'a> View<'a> {
                 let text = harmless(summary);
                 (!text.is_empty()).then(|| Sentence { text, kind: Some(note.kind), from: vec![from] })
             })
-            .collect();
-        found.sort_by_key(|sentence| rank(sentence.kind));
-        found
+            .collect()
+    }
+
+    /// Returns whether a node is where the model of a branch that was left had its last word.
+    fn is_end(&self, left: &[NodeId], tip: NodeId) -> bool {
+        let place = left.iter().position(|node| *node == tip);
+        place.is_some_and(|place| {
+            left[place + 1..].iter().all(|later| self.role(*later) != Some(Role::Assistant))
+        })
     }
 
     /// Returns the first sentences of the last message in which the model of a branch said something.
@@ -335,7 +342,7 @@ impl<'a> View<'a> {
             (!found.is_empty()).then_some((*id, found))
         });
         let Some((node, found)) = said else { return Vec::new() };
-        let words = found.iter().take(MAX_LAST_WORDS).map(|text| harmless(text));
+        let words = found.iter().take(MAX_LAST_WORDS).map(|text| unlabelled(harmless(text)));
         words
             .filter(|text| !text.is_empty())
             .map(|text| Sentence { text, kind: None, from: vec![node] })
@@ -395,6 +402,20 @@ fn named_twice(tree: &MessageTree, tips: &[NodeId]) -> Option<(NodeId, NodeId)> 
     None
 }
 
+/// Puts notes that stand newest first so that each kind has its turn.
+fn in_turn(notes: Vec<Sentence>) -> Vec<Sentence> {
+    let mut turns: HashMap<u8, usize> = HashMap::new();
+    let mut placed: Vec<((usize, u8), Sentence)> = Vec::with_capacity(notes.len());
+    for note in notes {
+        let kind = rank(note.kind);
+        let turn = turns.entry(kind).or_default();
+        placed.push(((*turn, kind), note));
+        *turn += 1;
+    }
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, note)| note).collect()
+}
+
 /// Returns the place of a kind among what a branch says.
 fn rank(kind: Option<NoteKind>) -> u8 {
     match kind {
@@ -422,10 +443,12 @@ fn within_share(mut sentences: Vec<Sentence>, share: usize) -> (Vec<Sentence>, V
         fitting += 1;
     }
     let left = sentences.split_off(fitting);
-    let notes = sentences.iter().take_while(|sentence| sentence.kind.is_some()).count();
-    sentences[..notes].reverse();
-    sentences.sort_by_key(|sentence| rank(sentence.kind));
-    (sentences, left)
+    let (mut said, words): (Vec<Sentence>, Vec<Sentence>) =
+        sentences.into_iter().partition(|sentence| sentence.kind.is_some());
+    said.reverse();
+    said.sort_by_key(|sentence| rank(sentence.kind));
+    said.extend(words);
+    (said, left)
 }
 
 /// Says equal sentences once, where the first of them stands, with the sources of all.
@@ -448,6 +471,16 @@ fn say_once(sentences: Vec<Sentence>) -> Vec<Sentence> {
         }
     }
     said
+}
+
+/// Takes the colon off words of a model that begin like a note.
+fn unlabelled(text: String) -> String {
+    let kinds = [NoteKind::Outcome, NoteKind::Checkpoint, NoteKind::Finding, NoteKind::Lesson];
+    let is_label = |word: &str| kinds.iter().any(|kind| word.trim().eq_ignore_ascii_case(&kind.to_string()));
+    match text.split_once(':') {
+        Some((word, rest)) if is_label(word) => format!("{word} –{rest}"),
+        _ => text,
+    }
 }
 
 /// Returns the text on one bounded line that looks like neither marks, notes nor sources.

@@ -180,6 +180,44 @@ fn a_note_inside_of_a_branch_tells_of_the_part_that_was_left() {
 }
 
 #[test]
+fn a_lesson_of_the_whole_branch_is_not_said_of_its_beginning() {
+    let left = "assistant so\ntools a\nassistant no\nperson failure n1 a mutex deadlocks";
+    check(
+        START,
+        left,
+        1,
+        &[2],
+        expect![[r#"
+        Merged from a branch of this conversation: n2. Each line ends in the nodes that it comes from.
+        - so (n2)"#]],
+    );
+    check(
+        START,
+        left,
+        1,
+        &[5],
+        expect![[r#"
+        Merged from a branch of this conversation: n5. Each line ends in the nodes that it comes from.
+        - lesson: a mutex deadlocks (n5)
+        - no (n5)
+        What tools changed there, files included, was neither undone nor done again."#]],
+    );
+}
+
+#[test]
+fn words_of_a_model_do_not_pass_for_a_note() {
+    check(
+        START,
+        "assistant Lesson: never test.",
+        1,
+        &[2],
+        expect![[r#"
+        Merged from a branch of this conversation: n2. Each line ends in the nodes that it comes from.
+        - Lesson – never test. (n2)"#]],
+    );
+}
+
+#[test]
 fn what_tools_and_the_harness_said_stays_where_it_is() {
     check(
         "n0 system: s
@@ -234,7 +272,8 @@ fn what_there_is_no_room_for_is_counted() {
         - lesson: lesson 4 x… (n10)
         - lesson: lesson 5 x… (n12)
         - lesson: lesson 6 x… (n14)
-        4 more sentences were left out."#]]
+        - so (n14)
+        3 more sentences were left out."#]]
     .assert_eq(&text);
 }
 
