@@ -51,6 +51,16 @@ pub(crate) async fn run(args: &Compact, place: &Place) -> Result<Exit, Fault> {
     let watching = interrupt::watch(&cancel);
     let made = session.compact(&cancel).await;
     watching.abort();
+    let moved = session.tree().head() != tree.head();
+    if made.is_err() && moved {
+        let (head, see) = (session.tree().head(), place.command(&format!("reflog {name}")));
+        let fault = Fault::new(format!("nothing was compacted: the head was moved to {head} meanwhile"));
+        return Err(fault.hint(format!("see who did it with: {see}")));
+    }
+    if made.is_err() && cancel.is_cancelled() {
+        tell("nothing was compacted: it was cancelled\n");
+        return Ok(Exit::Interrupted);
+    }
     let made = made?;
     let words = format!(
         "⤓ {} now stands for {} to {} ({})",

@@ -125,7 +125,8 @@ async fn carry_out(
         MoveAct::Merge { .. } => said,
         _ => format!("{}\n{said}", paint(MAGENTA, &told(&before, newest, session.tree()))),
     })?;
-    tell(&format!("files are not changed by this{}\n", staying(&reading, &before, session.tree())));
+    let aside = put_aside(&reading, &session);
+    tell(&format!("files are not changed by this{}{aside}\n", staying(&reading, &before, session.tree())));
     let back = if matches!(act, MoveAct::Undo) { "redo" } else { "undo" };
     let next = [(back, "take it back"), ("tree", "see it"), ("resume", "go on from here")];
     for (command, what) in next {
@@ -229,6 +230,21 @@ fn staying(reading: &Reading, before: &[NodeId], tree: &MessageTree) -> String {
         [] => String::new(),
         [one] => format!("; {one} stays applied"),
         several => format!("; {} stay applied", several.join(", ")),
+    }
+}
+
+/// Says what waited for a decision, or for being carried out, and was put aside by the move.
+fn put_aside(reading: &Reading, session: &Session) -> String {
+    let now = |entry: &&Entry<Value>| session.proposals().get(entry.id).map(|entry| entry.state);
+    let aside: Vec<String> = reading
+        .proposals()
+        .iter()
+        .filter(|entry| entry.state != State::Superseded && now(entry) == Some(State::Superseded))
+        .map(|entry| format!("{} ({})", entry.id, one_line(&entry.proposal.label, 40)))
+        .collect();
+    match aside.as_slice() {
+        [] => String::new(),
+        all => format!("; {} put aside, `undo` brings back what it can", all.join(", ")),
     }
 }
 
