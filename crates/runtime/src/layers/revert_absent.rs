@@ -170,17 +170,12 @@ pub(crate) fn window(_: &Setup) -> Option<u64> {
 pub(crate) fn set_window(_: &mut Setting, _: Option<u64>) {}
 
 impl Session {
-    #[expect(
-        clippy::unused_async,
-        clippy::unnecessary_wraps,
-        clippy::unused_self,
-        reason = "the layer that is there needs them"
-    )]
+    #[expect(clippy::unused_async, reason = "the layer that is there waits")]
     pub(crate) async fn note_break(&mut self) -> Result<(), RuntimeError> {
         Ok(())
     }
 
-    #[expect(clippy::unused_async, clippy::unused_self, reason = "the layer that is there needs them")]
+    #[expect(clippy::unused_async, reason = "the layer that is there waits")]
     pub(crate) async fn make_room(
         &mut self,
         fault: RuntimeError,
@@ -189,7 +184,7 @@ impl Session {
         Err(fault)
     }
 
-    #[expect(clippy::unused_async, clippy::unused_self, reason = "the layer that is there needs them")]
+    #[expect(clippy::unused_async, reason = "the layer that is there waits")]
     pub(crate) async fn compact_span(
         &mut self,
         plan: CompactPlan,
