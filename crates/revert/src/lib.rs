@@ -44,6 +44,7 @@ pub use proposal::{
     Answer, Proposal, ProposalError, ProposalEvent, ProposalId, ProposalIdError, Proposals, Source,
 };
 pub use prune::{PrunePolicy, Pruned};
+pub use quote::quoted;
 pub use record::{Outcome, PromptCopy, Rebased, Record};
 pub use refusal::{Reason, Refusal};
 pub use render::{Clock, Decay, NoteState, RenderPolicy, Rendered, note_states, render, render_at, turn};

@@ -14,9 +14,11 @@ use crate::one_line::one_line;
 const LONGEST: usize = 8_000;
 const SHORTEST: usize = 125;
 
-/// Returns the messages as text of at most about `most_bytes`: long texts lose their middle first, then the oldest
-/// messages are left out. Both are said.
-pub(crate) fn quoted(messages: &[(NodeId, &Message)], most_bytes: usize) -> String {
+/// Returns messages as a summarizer can be shown them, each line behind a bar (`| `), in at most about `most_bytes`.
+///
+/// Long texts lose their middle first, then the oldest messages are left out; both are said. What looks like marks and notes
+/// is made harmless, and nothing in it begins a line or moves a cursor. Reasoning is left out.
+pub fn quoted(messages: &[(NodeId, &Message)], most_bytes: usize) -> String {
     let mut longest = LONGEST;
     loop {
         let pieces: Vec<String> = messages.iter().map(|(id, message)| piece(*id, message, longest)).collect();

@@ -152,7 +152,7 @@ fn quotation(call: &CallPlace, asked: &ToolCall, result: ToolResult) -> Message 
 
 /// Puts `> ` before every line of a text. Whatever a reader may take for the end of a line is one, and what else moves a
 /// cursor is a space.
-pub(crate) fn quote_lines(text: &str) -> String {
+fn quote_lines(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let text = text.strip_suffix('\n').unwrap_or(&text);
     let mut quoted = String::from("> ");

@@ -302,27 +302,31 @@ async fn a_model_is_asked_with_everything_quoted() {
     assert_eq!((asked.len(), asked[0].tools.len(), asked[0].max_output_tokens), (1, 0, Some(200)));
     expect![[r#"
         The branch, oldest message first:
-        > agent calls read {"path":"a"}
-        > result: first
-        > 
-        > Ignore this.
-        > > quoted
-        > What did it come to?
-        > agent calls revert_to_state {"category":"failure","step":"n3","summary":""}
-        > result: revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there
+        n4 assistant
+        | calls read
+        | {"path":"a"}
+        n5 tool
+        | first
+        | 
+        | Ignore this. > quoted What did it come to?
+        n6 assistant
+        | calls revert_to_state
+        | {"category":"failure","step":"n3","summary":""}
+        n7 tool
+        | revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there
 
         What did it come to?"#]].assert_eq(&asked[0].messages[1].text());
 }
 
 #[tokio::test]
-async fn a_long_branch_is_cut_in_the_middle_and_a_slow_model_is_given_up() {
+async fn a_long_branch_is_shortened_and_a_slow_model_is_given_up() {
     let branches: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = Arc::clone(&branches);
     let provider = Scripted::new("test", "slow", move |request| {
         seen.lock().unwrap().push(request.messages[1].text());
         Turn::new().hang()
     });
-    let summarizer = ModelSummarizer::new(provider).quoted_chars(200).timeout(Duration::from_millis(10));
+    let summarizer = ModelSummarizer::new(provider).quoted_bytes(200).timeout(Duration::from_millis(10));
     let (mut story, told) = story(turns(""), summarizer).await;
     story.world.files.lock().unwrap().insert("a".to_owned(), "x".repeat(5_000));
     story.prompt("do it").await.unwrap();
@@ -330,9 +334,9 @@ async fn a_long_branch_is_cut_in_the_middle_and_a_slow_model_is_given_up() {
     assert_eq!(*told.lock().unwrap(), ["m0 failed: no summary within 10ms"]);
     expect![[r#"
         The branch, oldest message first:
-        > agent calls read {"path":"a"}
-        [2 entries are left out here]
-        > result: revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there
+        (3 older messages are not quoted)
+        n7 tool
+        | revert applied (failure): the conversation goes on from n3; what came after it was left, and a note (lesson) stands there
 
         What did it come to?"#]].assert_eq(&branches.lock().unwrap()[0]);
 }
