@@ -124,7 +124,7 @@ fn message() -> impl Strategy<Value = Message> {
 }
 
 /// Each set of rules with a model and the wire that it is for.
-fn services() -> Vec<(&'static str, &'static str, Box<dyn Wire>)> {
+pub(crate) fn services() -> Vec<(&'static str, &'static str, Box<dyn Wire>)> {
     let chat = |dialect| -> Box<dyn Wire> { Box::new(OpenAiChat::new(dialect)) };
     vec![
         ("anthropic", "m", Box::new(Anthropic::new())),

@@ -8,7 +8,10 @@ mod format;
 mod readme;
 mod recordings;
 mod refusals;
+mod seed_table;
 mod services;
+mod tree_laws;
+mod tree_world;
 mod validators;
 mod walk;
 

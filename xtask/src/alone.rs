@@ -32,6 +32,12 @@ pub(crate) fn run(workspace: &Workspace, postgres: &mut Postgres, crates: &[Crat
         let mut tests = cargo(workspace, call);
         postgres.offer(Some(&one.package), &mut tests)?;
         sum += cargo_test(&mut tests)?;
+        // And whoever wants nothing of what is on by default gets a crate that does what it says then.
+        if one.features().get("default").is_some_and(|on| !on.is_empty()) {
+            let bare = ["--no-default-features", "--tests", "--package", &one.package];
+            let call = ["test", "--quiet", "--no-fail-fast"].into_iter().chain(bare);
+            sum += cargo_test(&mut cargo(workspace, call))?;
+        }
         // What measures runs in release, on a quiet machine.
         for example in one.examples().iter().filter(|name| !name.starts_with("bench_")) {
             let call = ["run", "--quiet", "--all-features", "--package", &one.package, "--example", example];

@@ -3,6 +3,8 @@
 //! The doc comments here are the help that people read. One screen for the whole command, one for each part of it.
 
 mod foreign;
+mod moves;
+mod terms;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,6 +13,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use trunkline_session_store::Digest;
 
 pub(crate) use self::foreign::{ALL_WIRES, Audit, End, ListFormat, Repair, Sanitize, Thinking};
+use self::moves::{AFTER_MERGE, AFTER_NAME};
+pub(crate) use self::moves::{Go, Merge, Name, Reflog};
+pub(crate) use self::terms::{LeftPrompts, OnStall, Policy, Terms};
 use crate::limits;
 
 /// What a reply may cost unless told, in tokens.
@@ -140,35 +145,50 @@ pub(crate) enum SessionCommand {
     Show(Show),
     /// Show what happens in a session while it happens
     Follow(Follow),
-    /// Draw a session's tree, with the branches that were left
+    /// Draw a session's tree, with the branches that were left; `name` names one of them
     Tree(Tree),
     /// List what waits for a decision, look at it, decide on it
     Resolve(Resolve),
     /// Go back to a node, what came after it stays in the tree; `undo` takes that back, `redo` makes it again
     #[command(after_help = ABOUT_FILES)]
     Revert(Revert),
+    /// Put the head on any node, also on a branch that was left; `merge` brings one here, `reflog` lists the moves
+    #[command(after_help = ABOUT_FILES)]
+    Go(Go),
+    /// Carry what came of other branches into this one
+    #[command(after_help = AFTER_MERGE, hide = true)]
+    Merge(Merge),
+    /// Give a branch or a node a name, or list the names
+    #[command(after_help = AFTER_NAME, hide = true)]
+    Name(Name),
+    /// List every move of the head, newest first
+    #[command(hide = true)]
+    Reflog(Reflog),
     /// Take back the latest move of the head
     #[command(after_help = ABOUT_FILES, hide = true)]
     Undo(Sent),
     /// Make the move again that `undo` took back
     #[command(after_help = ABOUT_FILES, hide = true)]
     Redo(Sent),
+    /// Let a summary take the place of older messages; they stay in the tree
+    Compact(Compact),
     /// Stop the turn of a session that another process runs
     Cancel(Sent),
-    /// Put tags on a session, or take them off; `title` gives it another title
+    /// Put tags on a session, or take them off; `title` renames it, `archive` leaves it out of the list
     Tag(Tag),
     /// Give a session another title
     #[command(hide = true)]
     Title(Title),
     /// Leave sessions out of the list; `unarchive` puts them back
+    #[command(hide = true)]
     Archive(Several),
     /// Put archived sessions back on the list
     #[command(hide = true)]
     Unarchive(Several),
-    /// Delete sessions for good
+    /// Delete sessions for good; `prune` deletes those that have had their time
     Delete(Delete),
     /// Delete the sessions that have had their time
-    #[command(after_help = AFTER_PRUNE)]
+    #[command(after_help = AFTER_PRUNE, hide = true)]
     Prune(Prune),
     /// Write sessions as lines of JSON; `import` reads them
     Export(Export),
@@ -242,6 +262,20 @@ pub(crate) struct Resume {
     pub(crate) terms: Terms,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Compact {
+    /// Id, the beginning of one, or `last` [default: last]
+    pub(crate) session: Option<String>,
+    /// Only say what would be summed up
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// How many tokens a prompt of the model may have; a quarter of it at most stays as it is [default: as now]
+    #[arg(long, value_name = "N")]
+    pub(crate) window: Option<u64>,
+    #[command(flatten)]
+    pub(crate) model: Model,
+}
+
 /// Which model to use.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Model")]
@@ -280,46 +314,6 @@ pub(crate) enum Api {
     Bedrock,
     /// Ollama's own API
     Ollama,
-}
-
-/// What a run may do, and how it tells of it.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Approval and limits")]
-pub(crate) struct Terms {
-    /// Who decides on edits and commands [default: person]
-    #[arg(long, value_name = "WHO")]
-    pub(crate) policy: Option<Policy>,
-    /// Approve everything: the same as --policy always
-    #[arg(long, short, conflicts_with = "policy")]
-    pub(crate) yes: bool,
-    /// Commit what the run changed when it ends
-    #[arg(long)]
-    pub(crate) commit: bool,
-    /// Don't let the model go back to an earlier state
-    #[arg(long)]
-    pub(crate) no_revert: bool,
-    /// Stop after N requests to the model [default: 50]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_turns: Option<u32>,
-    /// Stop after N tokens, prompt and output together [default: 1000000]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_tokens: Option<u64>,
-    /// Print one JSON object instead of the answer
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Don't report progress on stderr
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-}
-
-#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Policy {
-    /// You are asked; without a terminal the run stops and waits
-    Person,
-    /// The model decides on its own edits; commands run without asking
-    Model,
-    /// Everything is approved at once
-    Always,
 }
 
 #[derive(Debug, Args)]
@@ -362,7 +356,7 @@ pub(crate) struct Show {
     /// Also what stands on branches that were left
     #[arg(long, short)]
     pub(crate) all: bool,
-    /// One node, fully
+    /// One node, by its name or as n5, fully
     #[arg(long, short, value_name = "NODE")]
     pub(crate) node: Option<String>,
     /// Don't shorten results
@@ -419,10 +413,16 @@ pub(crate) enum Action {
 
 #[derive(Debug, Args)]
 pub(crate) struct Revert {
-    /// The last node to keep, such as n5
-    pub(crate) node: String,
+    /// The last node to keep, such as n5, or its name; without one the steps back that are proposed are listed
+    pub(crate) node: Option<String>,
+    /// Take a step back that is proposed, the newest unless named
+    #[arg(long, value_name = "pN", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["node", "lesson", "decline"])]
+    pub(crate) accept: Option<String>,
+    /// Decline one, with the reason if there is one
+    #[arg(long, value_names = ["pN", "REASON"], num_args = 1..=2, conflicts_with_all = ["node", "lesson"])]
+    pub(crate) decline: Vec<String>,
     /// What the model is told of the branch that is left
-    #[arg(long, short, value_name = "TEXT")]
+    #[arg(long, short, value_name = "TEXT", requires = "node")]
     pub(crate) lesson: Option<String>,
     /// Id, the beginning of one, or `last` [default: last]
     #[arg(long, short, value_name = "ID")]

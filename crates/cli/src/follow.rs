@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use trunkline_message_tree::{Author, Content, Entry, HeadMove, Message, MoveKind, NodeId, Role, ToolResult};
+use trunkline_message_tree::{
+    Author, Content, Entry, HeadMove, Message, MoveKind, Naming, NodeId, Role, ToolResult,
+};
 use trunkline_runtime::decision_objects::Decision;
 use trunkline_runtime::resolve_queue::{Change, Event};
 use trunkline_session_store::{
@@ -91,7 +93,7 @@ async fn lines(store: &Store, info: &SessionInfo, mut after: u64) -> Result<std:
 
 fn shown(record: &Record) -> String {
     match record {
-        Record::Entry(Entry::Node { id, message, filed, .. }) => shown_message(*id, message, *filed),
+        Record::Entry(Entry::Node { id, message, link, .. }) => shown_message(*id, message, link.is_filed()),
         Record::Entry(Entry::Move(moved)) => shown_move(moved),
         Record::Note(note) => shown_note(note).map(|line| format!("{line}\n")).unwrap_or_default(),
         Record::Blob(blob) => {
@@ -166,6 +168,10 @@ fn shown_move(moved: &HeadMove) -> String {
     let how = match moved.kind {
         MoveKind::ModelRevert => "the model went back",
         MoveKind::PersonRevert => "a person went back",
+        MoveKind::Fork => "a person went elsewhere",
+        MoveKind::Merge => {
+            return format!("{}\n", paint(MAGENTA, &format!("⤺ branches are merged after {}", moved.to)));
+        }
         MoveKind::Undo { .. } => "undone",
         MoveKind::Redo { .. } => "done again",
         _ => "moved",
@@ -189,6 +195,14 @@ fn shown_note(note: &Note) -> Option<String> {
                 _ => note.key.as_ref().map(|key| key.state.clone()).filter(|state| !state.is_empty())?,
             };
             Some(paint(DIM, &format!("· {} {}", event.proposal, one_line(&state, 20))))
+        }
+        ("tree", "name") => {
+            let Naming { name, kind, node, .. } = serde_json::from_str(&note.body).ok()?;
+            let told = match node {
+                Some(node) => format!("· {name} is a {kind} at {node} now"),
+                None => format!("· nothing is called {name} any more"),
+            };
+            Some(paint(DIM, &told))
         }
         ("runtime", "letter_refused") => Some(paint(YELLOW, "✉ a note had no effect")),
         _ => None,

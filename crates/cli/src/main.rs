@@ -7,6 +7,7 @@ mod args;
 mod asked;
 mod audit;
 mod cassette;
+mod compact;
 mod counter;
 mod demo;
 mod doctor;
@@ -19,14 +20,18 @@ mod interrupt;
 mod labels;
 mod letters;
 mod limits;
+mod links;
 mod listing;
 mod model;
 mod moves;
+mod names;
 mod new_file;
 mod paint;
 mod place;
 mod progress;
+mod proposed;
 mod reading;
+mod reflog;
 mod removal;
 mod repair;
 mod resolve;
@@ -40,7 +45,9 @@ mod standing;
 mod store;
 mod text;
 mod transfer;
+mod tree_json;
 mod tree_view;
+mod tree_words;
 
 use std::process::ExitCode;
 
@@ -103,8 +110,13 @@ async fn carry_out(command: &SessionCommand, place: &Place) -> Result<Exit, Faul
         SessionCommand::Tree(args) => tree_view::run(args, place).await,
         SessionCommand::Resolve(args) => resolve::run(args, place).await,
         SessionCommand::Revert(args) => moves::revert(args, place).await,
+        SessionCommand::Go(args) => moves::go(args, place).await,
+        SessionCommand::Merge(args) => moves::merge(args, place).await,
+        SessionCommand::Name(args) => names::run(args, place).await,
+        SessionCommand::Reflog(args) => reflog::run(args, place).await,
         SessionCommand::Undo(args) => moves::undo(args, place).await,
         SessionCommand::Redo(args) => moves::redo(args, place).await,
+        SessionCommand::Compact(args) => compact::run(args, place).await,
         SessionCommand::Cancel(args) => letters::cancel(args, place).await,
         SessionCommand::Title(args) => labels::title(args, place).await,
         SessionCommand::Tag(args) => labels::tag(args, place).await,

@@ -125,6 +125,16 @@ fn choose(
         }
     };
     let provider = name_of(api, base.host(), &model).to_owned();
+    // What was said to a server of one's own must not go to a service because a flag was forgotten.
+    let own_server =
+        last.is_some_and(|last| last.provider != provider && last.provider == name_of(api, "", &model));
+    if own_server && typed.provider.is_none() && typed.base_url.is_none() {
+        let host = base.host();
+        return Err(Fault::usage(format!(
+            "a server whose address is not kept has answered so far; this would go to {host}"
+        ))
+        .hint("name that server with --base-url, or say --provider if you mean this one"));
+    }
     Ok(Choice { base, proof, asked: Origin { provider, model } })
 }
 

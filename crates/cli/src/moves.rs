@@ -1,45 +1,103 @@
-//! `trunkline revert`, `undo` and `redo`: a person moves the head.
+//! `trunkline revert`, `go`, `merge`, `undo` and `redo`: a person moves the head.
 
 use serde_json::Value;
-use trunkline_message_tree::{MessageTree, NodeId};
-use trunkline_runtime::RuntimeError;
+use trunkline_message_tree::{MessageTree, NodeId, Role};
 use trunkline_runtime::letters::{MoveAct, Request};
 use trunkline_runtime::resolve_queue::{Entry, State};
+use trunkline_runtime::revert::{self, Sentence};
+use trunkline_runtime::{RuntimeError, Session};
 use trunkline_session_store::Claim;
 
-use crate::args::{Revert, Sent};
+use crate::args::{Go, Merge, Revert, Sent};
 use crate::fault::{Exit, Fault};
 use crate::letters::{self, Entrance};
-use crate::paint::{self, DIM, MAGENTA, paint, tell};
+use crate::links::listed;
+use crate::names::target;
+use crate::paint::{self, BOLD, DIM, MAGENTA, paint, tell};
 use crate::place::Place;
 use crate::progress::span;
+use crate::proposed;
 use crate::reading::Reading;
 use crate::setup::{self, Folder};
 use crate::store;
-use crate::text::{count, one_line};
+use crate::text::{count, one_line, wrapped};
+
+/// A move as it was typed; nodes may be named.
+enum Wanted<'a> {
+    Revert { to: &'a str, lesson: Option<&'a str> },
+    Go { to: &'a str },
+    Merge { tips: &'a [String] },
+    Undo,
+    Redo,
+}
 
 /// `trunkline revert`.
 pub(crate) async fn revert(args: &Revert, place: &Place) -> Result<Exit, Fault> {
-    let to: NodeId = args.node.parse().map_err(|error| Fault::usage(format!("{error}")))?;
-    let act = MoveAct::Revert { to, lesson: args.lesson.clone() };
-    carry_out(args.session.as_deref(), act, args.wait, place).await
+    let Some(node) = &args.node else { return proposed::run(args, place).await };
+    let wanted = Wanted::Revert { to: node, lesson: args.lesson.as_deref() };
+    carry_out(args.session.as_deref(), wanted, args.wait, place).await
+}
+
+/// `trunkline go`.
+pub(crate) async fn go(args: &Go, place: &Place) -> Result<Exit, Fault> {
+    carry_out(args.session.as_deref(), Wanted::Go { to: &args.node }, args.wait, place).await
+}
+
+/// `trunkline merge`.
+pub(crate) async fn merge(args: &Merge, place: &Place) -> Result<Exit, Fault> {
+    if !args.dry_run {
+        let wanted = Wanted::Merge { tips: &args.nodes };
+        return carry_out(args.session.as_deref(), wanted, args.wait, place).await;
+    }
+    let store = place.open_existing().await?;
+    let info = store::find(store.as_ref(), args.session.as_deref()).await?;
+    let reading = Reading::load(store.as_ref(), &info).await?;
+    let tips = targets(&args.nodes, &reading)?;
+    let planned = revert::merge(reading.tree(), reading.notes(), &tips)
+        .map_err(|refusal| unknown_node(&tips, reading.tree(), refusal.to_string()))?;
+    let heading = format!("would merge {} after {}", listed(&planned.with), planned.into);
+    paint::print(&carried(&heading, &planned.sentences, planned.left_out))?;
+    tell(&paint(DIM, "nothing was changed\n"));
+    Ok(Exit::Done)
 }
 
 /// `trunkline undo`.
 pub(crate) async fn undo(args: &Sent, place: &Place) -> Result<Exit, Fault> {
-    carry_out(args.session.as_deref(), MoveAct::Undo, args.wait, place).await
+    carry_out(args.session.as_deref(), Wanted::Undo, args.wait, place).await
 }
 
 /// `trunkline redo`.
 pub(crate) async fn redo(args: &Sent, place: &Place) -> Result<Exit, Fault> {
-    carry_out(args.session.as_deref(), MoveAct::Redo, args.wait, place).await
+    carry_out(args.session.as_deref(), Wanted::Redo, args.wait, place).await
 }
 
-async fn carry_out(named: Option<&str>, act: MoveAct, wait: bool, place: &Place) -> Result<Exit, Fault> {
+impl Wanted<'_> {
+    /// Returns it with the nodes that the names lead to now.
+    fn act(&self, reading: &Reading) -> Result<MoveAct, Fault> {
+        Ok(match self {
+            Wanted::Revert { to, lesson } => {
+                MoveAct::Revert { to: target(to, reading)?, lesson: lesson.map(str::to_owned) }
+            }
+            Wanted::Go { to } => MoveAct::Go { to: target(to, reading)? },
+            Wanted::Merge { tips } => MoveAct::Merge { tips: targets(tips, reading)? },
+            Wanted::Undo => MoveAct::Undo,
+            Wanted::Redo => MoveAct::Redo,
+        })
+    }
+}
+
+async fn carry_out(
+    named: Option<&str>,
+    wanted: Wanted<'_>,
+    wait: bool,
+    place: &Place,
+) -> Result<Exit, Fault> {
     let store = place.open_existing().await?;
     let info = store::find(store.as_ref(), named).await?;
     let reading = Reading::load(store.as_ref(), &info).await?;
-    let request = Request::Move { act: act.clone(), expected_head: reading.tree().head() };
+    let act = wanted.act(&reading)?;
+    let expected_head = reading.tree().head();
+    let request = Request::Move { act: act.clone(), expected_head };
     if let Some(holder) = letters::writer(store.as_ref(), &info).await? {
         return letters::leave(store.as_ref(), &info, &holder, &request, wait).await;
     }
@@ -51,28 +109,108 @@ async fn carry_out(named: Option<&str>, act: MoveAct, wait: bool, place: &Place)
             return letters::leave(store.as_ref(), &info, &holder, &request, wait).await;
         }
     };
-    let before = session.tree().trunk().ids().to_vec();
-    let moved = match &act {
-        MoveAct::Revert { to, lesson } => session.revert(*to, lesson.as_deref()).await,
-        MoveAct::Undo => session.undo().await,
-        _ => session.redo().await,
-    };
-    if let Err(fault) = moved {
-        let unknown = matches!(&act, MoveAct::Revert { to, .. } if session.tree().node(*to).is_err());
-        return Err(match fault {
-            RuntimeError::Refused { reason } if unknown => Fault::usage(reason),
-            other => other.into(),
-        });
+    if session.tree().head() != expected_head {
+        let now = session.tree().head();
+        let fault = Fault::new(format!("the head was at {expected_head} a moment ago and is at {now} now"));
+        return Err(fault.hint("nothing was moved; look again, `trunkline tree` draws it"));
     }
+    let before = session.tree().trunk().ids().to_vec();
+    let newest = session.tree().newest();
+    let said = match moved(&mut session, &act).await {
+        Ok(said) => said,
+        Err(fault) => return Err(refused(fault, &act, &session, &reading)),
+    };
     let name = store::short_name(store.as_ref(), &info.id).await;
-    paint::print(&format!("{}\n", paint(MAGENTA, &told(&before, session.tree()))))?;
-    tell(&format!("files are not changed by this{}\n", staying(&reading, &before, session.tree())));
+    paint::print(&match &act {
+        MoveAct::Merge { .. } => said,
+        _ => format!("{}\n{said}", paint(MAGENTA, &told(&before, newest, session.tree()))),
+    })?;
+    let aside = put_aside(&reading, &session);
+    tell(&format!("files are not changed by this{}{aside}\n", staying(&reading, &before, session.tree())));
     let back = if matches!(act, MoveAct::Undo) { "redo" } else { "undo" };
     let next = [(back, "take it back"), ("tree", "see it"), ("resume", "go on from here")];
     for (command, what) in next {
-        tell(&paint(DIM, &format!("  {what:<17}{}\n", place.command(&format!("{command} {name}")))));
+        let words = if command == "resume" && is_answered(&session) { " -p \"…\"" } else { "" };
+        tell(&paint(DIM, &format!("  {what:<17}{}{words}\n", place.command(&format!("{command} {name}")))));
     }
     Ok(Exit::Done)
+}
+
+/// Makes the move, and returns what there is to say of it beside where the head is.
+async fn moved(session: &mut Session, act: &MoveAct) -> Result<String, RuntimeError> {
+    match act {
+        MoveAct::Revert { to, lesson } => session.revert(*to, lesson.as_deref()).await?,
+        MoveAct::Go { to } => {
+            let landed = session.go(*to).await?;
+            if landed != *to {
+                let told = format!("  {to} belongs to a group of calls that ends at {landed}\n");
+                return Ok(paint(DIM, &told));
+            }
+        }
+        MoveAct::Merge { tips } => {
+            let record = session.merge(tips).await?;
+            let heading = format!("merged {}, head at {}", listed(&record.with), record.node);
+            return Ok(carried(&heading, &record.sentences, record.left_out));
+        }
+        MoveAct::Undo => session.undo().await?,
+        _ => session.redo().await?,
+    }
+    Ok(String::new())
+}
+
+/// Returns whether the model has nothing to do where the head is: it goes on when somebody says more.
+fn is_answered(session: &Session) -> bool {
+    let last = session.tree().trunk().messages().next_back();
+    let answers = last.is_some_and(|last| last.role == Role::Assistant && last.calls().next().is_none());
+    answers && !session.has_open_run()
+}
+
+/// Says why a move was not made: a node that is not there was typed wrongly.
+fn refused(fault: RuntimeError, act: &MoveAct, session: &Session, reading: &Reading) -> Fault {
+    let RuntimeError::Refused { reason } = fault else { return fault.into() };
+    let tree = session.tree();
+    let nodes = match act {
+        MoveAct::Revert { to, .. } | MoveAct::Go { to } => std::slice::from_ref(to),
+        MoveAct::Merge { tips } => tips.as_slice(),
+        _ => &[],
+    };
+    let fault = unknown_node(nodes, tree, reason);
+    match act {
+        MoveAct::Revert { to, .. } if tree.node(*to).is_ok() && !tree.is_on_trunk(*to) => {
+            let name = reading.info.id.as_str();
+            fault.hint(format!("`trunkline go {to} -s {name}` puts the head there"))
+        }
+        _ => fault,
+    }
+}
+
+fn unknown_node(nodes: &[NodeId], tree: &MessageTree, reason: String) -> Fault {
+    match nodes.iter().any(|node| tree.node(*node).is_err()) {
+        true => Fault::usage(reason),
+        false => Fault::new(reason),
+    }
+}
+
+fn targets(named: &[String], reading: &Reading) -> Result<Vec<NodeId>, Fault> {
+    named.iter().map(|named| target(named, reading)).collect()
+}
+
+/// Tells what a merge carries over, sentence by sentence with the nodes that it comes from.
+fn carried(heading: &str, sentences: &[Sentence], left_out: usize) -> String {
+    let width = paint::width();
+    let mut told = format!("{}\n", paint(MAGENTA, &format!("⤺ {heading}")));
+    for Sentence { text, kind, from, .. } in sentences {
+        let label = kind.map(|kind| format!("{kind}: ")).unwrap_or_default();
+        let words = format!("{label}{} ({})", one_line(text, usize::MAX), listed(from));
+        for (place, line) in wrapped(&words, width.saturating_sub(4).max(20)).iter().enumerate() {
+            let bullet = if place == 0 { "  - " } else { "    " };
+            told.push_str(&format!("{}{line}\n", paint(BOLD, bullet)));
+        }
+    }
+    if left_out > 0 {
+        told.push_str(&paint(DIM, &format!("  … {} left out\n", count(left_out, "more sentence"))));
+    }
+    told
 }
 
 /// Names the edits that were applied on what was left: they stay in the files.
@@ -95,17 +233,36 @@ fn staying(reading: &Reading, before: &[NodeId], tree: &MessageTree) -> String {
     }
 }
 
-/// Tells what left the trunk and what came back.
-fn told(before: &[NodeId], tree: &MessageTree) -> String {
+/// Says what waited for a decision, or for being carried out, and was put aside by the move.
+fn put_aside(reading: &Reading, session: &Session) -> String {
+    let now = |entry: &&Entry<Value>| session.proposals().get(entry.id).map(|entry| entry.state);
+    let aside: Vec<String> = reading
+        .proposals()
+        .iter()
+        .filter(|entry| entry.state != State::Superseded && now(entry) == Some(State::Superseded))
+        .map(|entry| format!("{} ({})", entry.id, one_line(&entry.proposal.label, 40)))
+        .collect();
+    match aside.as_slice() {
+        [] => String::new(),
+        all => format!("; {} put aside, `undo` brings back what it can", all.join(", ")),
+    }
+}
+
+/// Tells what left the trunk, what came back and what is new there; `newest` was the newest node before.
+pub(crate) fn told(before: &[NodeId], newest: NodeId, tree: &MessageTree) -> String {
     let after = tree.trunk().ids();
     let left: Vec<NodeId> = before.iter().copied().filter(|id| !tree.is_on_trunk(*id)).collect();
-    let back: Vec<NodeId> = after.iter().copied().skip_while(|id| before.contains(id)).collect();
+    let came = after.iter().copied().skip_while(|id| before.contains(id));
+    let (back, new): (Vec<NodeId>, Vec<NodeId>) = came.partition(|id| *id <= newest);
     let mut told = Vec::new();
     if !left.is_empty() {
         told.push(format!("left {} ({})", span(&left), count(left.len(), "node")));
     }
     if !back.is_empty() {
         told.push(format!("{} on the trunk again", span(&back)));
+    }
+    if !new.is_empty() {
+        told.push(format!("{} added", span(&new)));
     }
     told.push(format!("head at {}", tree.head()));
     format!("⤺ {}", told.join(", "))

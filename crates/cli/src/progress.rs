@@ -15,6 +15,7 @@ use trunkline_runtime::resolve_queue::{Change, Event as Proposed, Outcome, Verdi
 use trunkline_runtime::{Event, revert};
 
 use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint, tell};
+use crate::proposed;
 use crate::reading::staged;
 use crate::text::{self, cut, one_line};
 
@@ -138,10 +139,23 @@ impl Progress {
             }
             Event::Proposal(proposed) => self.proposal(proposed),
             Event::Reverted(record) => self.line(&reverted(record)),
+            Event::StepBack(revert::ProposalEvent::Made(open)) => {
+                self.line(&paint(YELLOW, &proposed::shown(open)))
+            }
+            Event::Compacted(made) => {
+                let (from, to) = (made.plan.from, made.plan.to);
+                let count = made.plan.covered;
+                let told = format!("⤓ {} stands for {from} to {to} ({count} messages)", made.node);
+                self.line(&paint(MAGENTA, &told));
+            }
+            Event::CompactionFailed { reason } => {
+                self.line(&paint(YELLOW, &format!("⤓ not summed up: {}", one_line(reason, 200))));
+            }
             Event::HeadMoved(moved) => match moved.kind {
                 MoveKind::Undo { .. } => self.line(&moved_line("undone", moved.from, moved.to)),
                 MoveKind::Redo { .. } => self.line(&moved_line("done again", moved.from, moved.to)),
-                // Told with its reason, as a revert.
+                MoveKind::Fork => self.line(&moved_line("gone", moved.from, moved.to)),
+                // Told with its reason as a revert, or by what follows as a merge.
                 _ => {}
             },
             Event::Decided(decision) => self.line(&verdict(decision)),
@@ -317,7 +331,9 @@ fn reverted(record: &revert::Record) -> String {
         record.summary.as_deref().map(|summary| format!(": {}", one_line(summary, 300))).unwrap_or_default();
     match (record.landed, record.abandoned.as_slice()) {
         (Some(landed), abandoned) => {
-            let told = format!("⤺ left {}, back at {landed} ({}){words}", span(abandoned), record.category);
+            let shown = record.uncovered.map(|shown| format!("; {shown}")).unwrap_or_default();
+            let told =
+                format!("⤺ left {}, back at {landed} ({}){words}{shown}", span(abandoned), record.category);
             paint(MAGENTA, &told)
         }
         (None, _) => {

@@ -4,7 +4,7 @@
 //! that are not known are passed over, they stay where they are.
 
 use serde_json::Value;
-use trunkline_message_tree::{MessageTree, NodeId, ToolCall};
+use trunkline_message_tree::{MessageTree, Names, NodeId, ToolCall};
 use trunkline_runtime::decision_objects::{Decision, GitOid, Verdict};
 use trunkline_runtime::resolve_queue::{Change, Entry, Event, ProposalId, Queue};
 use trunkline_runtime::{View, revert};
@@ -39,9 +39,24 @@ impl Reading {
         self.view.tree()
     }
 
+    /// What people call nodes and branches.
+    pub(crate) fn names(&self) -> &Names {
+        self.view.names()
+    }
+
+    /// What was carried into the trunk from other branches, oldest first.
+    pub(crate) fn merges(&self) -> &[revert::MergeRecord] {
+        self.view.merges()
+    }
+
     /// What stands where branches were left, oldest first.
     pub(crate) fn notes(&self) -> &[revert::Note] {
         self.view.notes()
+    }
+
+    /// The steps back that are proposed and that nobody has answered, oldest first.
+    pub(crate) fn proposed_reverts(&self) -> impl DoubleEndedIterator<Item = &revert::Proposal> {
+        self.view.proposed_reverts()
     }
 
     pub(crate) fn proposals(&self) -> &Queue<Value> {

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use trunkline_message_tree::Author;
-use trunkline_providers::{Provider, ProviderError};
+use trunkline_providers::{ErrorKind, Provider, ProviderError};
 use trunkline_runtime::decision_objects::{Decision, Verdict};
 use trunkline_runtime::letters::Request;
 use trunkline_runtime::{Agent, Cancel, Limit, RuntimeError, Session, Stop};
@@ -208,7 +208,12 @@ impl<'a> Drive<'a> {
             // What the recording does not have, a service may answer.
             let tape = if ended { None } else { self.tape.flag() };
             let next = self.place.command(&format!("resume {name}{}{}", self.again(), flag(tape)));
+            let too_long = matches!(&fault, RuntimeError::Provider(fault) if fault.kind() == Some(ErrorKind::ContextTooLong));
             let fault = Fault::from(fault);
+            if too_long {
+                let compact = self.place.command(&format!("compact {name}"));
+                return fault.hint(format!("the session is kept; sum up what is older: {compact}, then: {next}"));
+            }
             // Where the store itself has gone, nothing of it is certain.
             if !self.place.exists() {
                 return fault.hint(
@@ -348,6 +353,15 @@ impl<'a> Drive<'a> {
         }
         if self.terms.no_revert {
             flags.push_str(" --no-revert");
+        }
+        if let Some(how) = self.terms.left_prompts.and_then(|how| how.to_possible_value()) {
+            flags.push_str(&format!(" --left-prompts {}", how.get_name()));
+        }
+        if let Some(who) = self.terms.on_stall.and_then(|who| who.to_possible_value()) {
+            flags.push_str(&format!(" --on-stall {}", who.get_name()));
+        }
+        if let Some(window) = self.terms.window {
+            flags.push_str(&format!(" --window {window}"));
         }
         if let Some(turns) = self.terms.max_turns {
             flags.push_str(&format!(" --max-turns {turns}"));

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 use trunkline_providers::{ErrorKind, Provider, ProviderError, Reply, Request};
-use trunkline_runtime::{Agent, AgentBuilder, Approval, Limits};
+use trunkline_runtime::revert::{CompactPolicy, Prompts};
+use trunkline_runtime::{Agent, AgentBuilder, Approval, Compaction, Limits, Reverts};
 use trunkline_session_store::SessionInfo;
 use trunkline_tools::{CodingTools, workspace_for};
 
-use crate::args::{Policy, Terms};
+use crate::args::{LeftPrompts, OnStall, Policy, Terms};
 use crate::fault::Fault;
 use crate::reading::Reading;
 
@@ -133,7 +134,27 @@ pub(crate) fn with_terms(builder: AgentBuilder, terms: &Terms, policy: Policy) -
         Policy::Model => Approval::Model,
         Policy::Always => Approval::Always,
     });
-    if terms.no_revert { builder } else { builder.with_revert() }
+    let builder = match terms.window {
+        Some(window) => builder.with_compaction(Compaction::new(CompactPolicy::new(window))),
+        None => builder,
+    };
+    if terms.no_revert { builder } else { builder.with_reverts(reverts(terms)) }
+}
+
+fn reverts(terms: &Terms) -> Reverts {
+    let reverts = Reverts::default();
+    let reverts = match terms.left_prompts {
+        None => reverts,
+        Some(LeftPrompts::Refuse) => reverts.prompts(Prompts::Refuse),
+        Some(LeftPrompts::Rebase) => reverts.prompts(Prompts::Rebase),
+        Some(LeftPrompts::Ask) => reverts.prompts(Prompts::Ask),
+    };
+    match terms.on_stall {
+        None => reverts,
+        Some(OnStall::Model) => reverts.on_stall(trunkline_runtime::OnStall::TellModel),
+        Some(OnStall::Person) => reverts.on_stall(trunkline_runtime::OnStall::TellPerson),
+        Some(OnStall::Accept) => reverts.on_stall(trunkline_runtime::OnStall::Accept),
+    }
 }
 
 /// Returns the instructions of a new session.

@@ -6,13 +6,17 @@ use trunkline_message_tree::{Content, Media, MediaSource, Node, NodeId, Part};
 
 use crate::args::Show;
 use crate::fault::{Exit, Fault};
+use crate::links::Links;
+use crate::names::target;
 use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint};
 use crate::place::Place;
 use crate::progress::{main_argument, span, verdict};
 use crate::reading::Reading;
 use crate::store::{self, ago, now};
 use crate::text::{first_lines, one_line, safe};
-use crate::tree_view::{REDONE, note_word, redone, role_style, speaker, verdicts_json};
+use crate::tree_json::{add_link, verdicts_json};
+use crate::tree_view::{REDONE, note_word, redone};
+use crate::tree_words::{role_style, speaker};
 
 /// How much of a result or of the instructions is shown unasked.
 const RESULT_LINES: usize = 12;
@@ -36,10 +40,11 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
         return Ok(Exit::Done);
     }
     let limit = if args.full || one.is_some() { usize::MAX } else { RESULT_LINES };
+    let links = Links::of(&reading);
     let mut shown = String::new();
     for id in ids {
         if let Ok(node) = reading.tree().node(id) {
-            shown.push_str(&shown_node(&reading, id, node, limit));
+            shown.push_str(&shown_node((&reading, &links), id, node, limit));
         }
         for note in reading.notes().iter().filter(|note| one.is_none() && note.anchor == id) {
             let style = if note.is_in_force(reading.tree()) { MAGENTA } else { DIM };
@@ -47,7 +52,7 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
                 true => format!("⤺ {REDONE}"),
                 false => format!(
                     "⤺ {} “{}”  left {}",
-                    note_word(note.kind),
+                    note_word(note, reading.tree()),
                     one_line(&note.text(), 400),
                     span(&note.abandoned)
                 ),
@@ -63,12 +68,12 @@ pub(crate) async fn run(args: &Show, place: &Place) -> Result<Exit, Fault> {
 }
 
 fn node_named(reading: &Reading, named: &str) -> Result<NodeId, Fault> {
-    let id: NodeId = named.parse().map_err(|error| Fault::usage(format!("{error}")))?;
+    let id = target(named, reading)?;
     reading.tree().node(id).map_err(|error| Fault::usage(error.to_string()))?;
     Ok(id)
 }
 
-fn shown_node(reading: &Reading, id: NodeId, node: &Node, limit: usize) -> String {
+fn shown_node((reading, links): (&Reading, &Links), id: NodeId, node: &Node, limit: usize) -> String {
     let message = node.message();
     let beside = if reading.tree().is_on_trunk(id) { "" } else { " · not on the trunk" };
     let origin = message
@@ -83,6 +88,9 @@ fn shown_node(reading: &Reading, id: NodeId, node: &Node, limit: usize) -> Strin
         paint(role_style(message), speaker(message)),
         paint(DIM, &format!("{origin} · {}{beside}", ago(node.at(), now()))),
     );
+    for (style, line) in links.lines(id, node, reading) {
+        shown.push_str(&format!("  {}\n", paint(style, &format!("↳ {line}"))));
+    }
     if message.content.is_empty() {
         shown.push_str(&paint(DIM, "  (empty)\n"));
     }
@@ -171,13 +179,15 @@ fn shown_media(word: &str, media: &Media) -> String {
 fn as_json(reading: &Reading, ids: &[NodeId]) -> Value {
     let nodes = ids.iter().filter_map(|id| {
         let node = reading.tree().node(*id).ok()?;
-        Some(json!({
+        let mut shown = json!({
             "id": id,
             "parent": node.parent(),
             "at": node.at(),
             "on_trunk": reading.tree().is_on_trunk(*id),
             "message": node.message(),
-        }))
+        });
+        add_link(&mut shown, node.link());
+        Some(shown)
     });
     json!({
         "version": 1,

@@ -68,6 +68,34 @@ pub(crate) fn cut(line: &str, limit: usize) -> Cow<'_, str> {
     Cow::Owned(kept + "…")
 }
 
+/// Breaks one line at its spaces into lines of at most `limit` characters, and longer words where they reach the end.
+pub(crate) fn wrapped(text: &str, limit: usize) -> Vec<String> {
+    let limit = limit.max(1);
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        let taken = lines.last().map_or(limit, |line| line.chars().count() + 1);
+        let mut room = limit.saturating_sub(taken);
+        if let Some(line) = lines.last_mut().filter(|_| length <= room || (length > limit && room > 0)) {
+            line.push(' ');
+        } else {
+            lines.push(String::new());
+            room = limit;
+        }
+        for character in word.chars() {
+            if room == 0 {
+                lines.push(String::new());
+                room = limit;
+            }
+            if let Some(line) = lines.last_mut() {
+                line.push(character);
+            }
+            room -= 1;
+        }
+    }
+    lines
+}
+
 /// Returns the first `limit` lines, and how many more there are.
 pub(crate) fn first_lines(text: &str, limit: usize) -> (Vec<&str>, usize) {
     let mut lines: Vec<&str> = text.lines().collect();

@@ -6,18 +6,21 @@
 use std::collections::{BTreeSet, HashMap};
 
 use anstyle::Style;
-use serde_json::{Value, json};
-use trunkline_message_tree::{Author, Message, MessageTree, MoveKind, Node, NodeId, Role, StopReason};
+use trunkline_message_tree::{Link, MessageTree, MoveKind, Node, NodeId, Role};
 use trunkline_runtime::revert::{Note, NoteKind};
 
 use crate::args::Tree;
 use crate::fault::{Exit, Fault};
-use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW, paint};
+use crate::links::{Links, name_style};
+use crate::paint::{self, BOLD, DIM, GREEN, MAGENTA, PLAIN, YELLOW, paint};
 use crate::place::Place;
-use crate::progress::{main_argument, span, verdict};
+use crate::progress::{span, verdict};
+use crate::proposed;
 use crate::reading::Reading;
 use crate::store;
-use crate::text::{count, cut, one_line};
+use crate::text::{count, one_line, wrapped};
+use crate::tree_json::as_json;
+use crate::tree_words::{role_style, words};
 
 /// More lanes than this are not drawn; what is nested deeper stands in the last one.
 const LANES: usize = 12;
@@ -51,10 +54,13 @@ pub(crate) fn picture(reading: &Reading, width: usize, all: bool) -> String {
 
 struct Drawing<'a> {
     reading: &'a Reading,
+    links: Links,
     children: HashMap<NodeId, Vec<NodeId>>,
     width: usize,
     id_width: usize,
     branches: usize,
+    /// Nodes that stand for others.
+    covers: usize,
     /// The notes that stand at the end of the branch that they are about.
     placed: BTreeSet<usize>,
     rows: Vec<Row>,
@@ -63,9 +69,24 @@ struct Drawing<'a> {
 struct Row {
     segments: Vec<(Style, String)>,
     /// What stays when the row is cut.
-    tail: Option<(Style, &'static str)>,
-    /// The lanes to the left of a plain node; `None` for everything that must not be left out.
-    straight: Option<Lanes>,
+    tail: Vec<(Style, String)>,
+    fold: Fold,
+}
+
+/// Whether a row may be left out, in a stretch of rows that are alike.
+#[derive(Clone, PartialEq, Eq)]
+enum Fold {
+    Never,
+    /// A plain node; these are the lanes to the left of it.
+    Straight(Lanes),
+    /// The model reads that node in place of this one.
+    Covered(NodeId),
+}
+
+impl Row {
+    fn firm(segments: Vec<(Style, String)>) -> Self {
+        Row { segments, tail: Vec::new(), fold: Fold::Never }
+    }
 }
 
 /// For each lane to the left whether it goes on below.
@@ -74,6 +95,7 @@ type Lanes = Vec<bool>;
 enum Work {
     Node { id: NodeId, lanes: Lanes, next: Option<NodeId> },
     Branch { id: NodeId, lanes: Lanes },
+    Cover { id: NodeId, lanes: Lanes, goes_on: bool },
     Left { branch: NodeId, lanes: Lanes, goes_on: bool },
     Marks { id: NodeId, lanes: Lanes, goes_on: bool },
 }
@@ -87,7 +109,9 @@ impl<'a> Drawing<'a> {
             }
         }
         let id_width = reading.tree().newest().to_string().len();
-        Drawing { reading, children, width, id_width, branches: 0, placed: BTreeSet::new(), rows: Vec::new() }
+        let links = Links::of(reading);
+        let (placed, rows) = (BTreeSet::new(), Vec::new());
+        Drawing { reading, links, children, width, id_width, branches: 0, covers: 0, placed, rows }
     }
 
     fn draw(&mut self) {
@@ -97,6 +121,7 @@ impl<'a> Drawing<'a> {
             match work {
                 Work::Node { id, lanes, next } => self.node(id, lanes, next, &mut stack),
                 Work::Branch { id, lanes } => self.fork(id, lanes, &mut stack),
+                Work::Cover { id, lanes, goes_on } => self.cover(id, &lanes, goes_on),
                 Work::Left { branch, lanes, goes_on } => self.left(branch, &lanes, goes_on),
                 Work::Marks { id, lanes, goes_on } => self.marks(id, &lanes, goes_on),
             }
@@ -108,6 +133,7 @@ impl<'a> Drawing<'a> {
         let Ok(node) = self.reading.tree().node(id) else { return };
         let row = self.node_row(id, node, &lanes);
         self.rows.push(row);
+        self.long_labels(id, &lanes, next.is_some());
         if let Some(next) = next {
             let after = if lanes.is_empty() { self.trunk_after(next) } else { self.last_child(next) };
             stack.push(Work::Node { id: next, lanes: lanes.clone(), next: after });
@@ -115,6 +141,10 @@ impl<'a> Drawing<'a> {
         stack.push(Work::Marks { id, lanes: lanes.clone(), goes_on: next.is_some() });
         let beside = self.children.get(&id).into_iter().flatten().filter(|child| Some(**child) != next);
         for child in beside.rev() {
+            if self.stands_beside(*child) {
+                stack.push(Work::Cover { id: *child, lanes: lanes.clone(), goes_on: next.is_some() });
+                continue;
+            }
             let mut lanes = lanes.clone();
             if lanes.len() < LANES {
                 lanes.push(next.is_some());
@@ -127,7 +157,7 @@ impl<'a> Drawing<'a> {
         self.branches += 1;
         let (last, left) = lanes.split_last().map_or((false, lanes.as_slice()), |(last, left)| (*last, left));
         let graph = format!("{}{}", gutter(left), if last { "├─╮" } else { "╰─╮" });
-        self.rows.push(Row { segments: vec![(DIM, graph)], tail: None, straight: None });
+        self.rows.push(Row::firm(vec![(DIM, graph)]));
         stack.push(Work::Left { branch: id, lanes: left.to_vec(), goes_on: last });
         stack.push(Work::Node { id, lanes, next: self.last_child(id) });
     }
@@ -149,60 +179,79 @@ impl<'a> Drawing<'a> {
             (if is_head { GREEN.bold() } else { fade(role_style(message)) }, format!("{glyph} ")),
             (DIM, format!("{:<width$} ", id.to_string(), width = self.id_width)),
         ];
-        segments.extend(self.words(id, message).into_iter().map(|(style, words)| (fade(style), words)));
-        let tail = match (is_head, node.is_filed()) {
-            (true, _) => Some((GREEN.bold(), "  ← head")),
-            (_, true) => Some((YELLOW, "  came late")),
-            _ => None,
+        segments.extend(
+            words(self.reading, id, message, self.width)
+                .into_iter()
+                .map(|(style, words)| (fade(style), words)),
+        );
+        let labels = self.labels(id);
+        let mut tail = Vec::new();
+        if *node.link() == Link::Filed {
+            tail.push((YELLOW, "  came late".to_owned()));
+        }
+        let is_plain = labels.is_empty() && tail.is_empty();
+        if fits_in_row(&labels, self.width) {
+            tail.extend(labels);
+        }
+        if is_head {
+            tail.push((GREEN.bold(), "  ← head".to_owned()));
+        }
+        let fold = match self.links.covered_by(id) {
+            Some(by) if is_plain => Fold::Covered(by),
+            _ if is_plain && !is_head => Fold::Straight(lanes.clone()),
+            _ => Fold::Never,
         };
-        Row { segments, tail, straight: (!is_head).then(|| lanes.clone()) }
+        Row { segments, tail, fold }
     }
 
-    /// Tells in a few words what a node is.
-    fn words(&self, id: NodeId, message: &Message) -> Vec<(Style, String)> {
-        let limit = self.width;
-        if let Some(result) = message.results().next() {
-            let call = self.reading.call_of(id, &result.call_id);
-            let name = call.map_or("a result", |call| call.name.as_str());
-            let about = call.map(|call| main_argument(&call.arguments, 40)).unwrap_or_default();
-            let mark = if result.is_error { (RED, "✗ ") } else { (GREEN, "✓ ") };
-            let text = result.text();
-            let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            let about = if about.is_empty() { about } else { format!(" {about}") };
-            return vec![
-                (mark.0, format!("  {}", mark.1)),
-                (PLAIN, one_line(name, 40)),
-                (DIM, about),
-                (DIM, format!("  {}", one_line(first, limit))),
-            ];
+    /// Returns what a node is bound to beside its parent, and what it is called.
+    fn labels(&self, id: NodeId) -> Vec<(Style, String)> {
+        let merges = self.links.merges(id).map(|merges| (MAGENTA, format!("  {merges}")));
+        let merged = self.links.merged_by(id).map(|merged| (MAGENTA, format!("  {merged}")));
+        let names = self.links.names(id).into_iter().map(|name| (name_style(), format!("  {name}")));
+        merges.into_iter().chain(merged).chain(names).collect()
+    }
+
+    /// Draws the labels of a node below it that would take the place of what it says.
+    fn long_labels(&mut self, id: NodeId, lanes: &Lanes, goes_on: bool) {
+        let labels = self.labels(id);
+        if fits_in_row(&labels, self.width) {
+            return;
         }
-        let mut words = vec![(role_style(message), format!("{:<8}", speaker(message)))];
-        let text = one_line(&message.text(), limit);
-        let calls: Vec<String> = message
-            .calls()
-            .map(|call| {
-                format!("{} {}", one_line(&call.name, 40), main_argument(&call.arguments, 40))
-                    .trim_end()
-                    .to_owned()
-            })
-            .collect();
-        // With calls the words are only the way to them.
-        let text = if calls.is_empty() { text } else { one_line(&text, 40) };
-        if !text.is_empty() {
-            let style =
-                if message.role == Role::System || message.author == Author::Harness { DIM } else { PLAIN };
-            words.push((style, text));
+        let gutter = format!("{}{}", gutter(lanes), if goes_on { "│   " } else { "    " });
+        let room = self.width.saturating_sub(gutter.chars().count()).max(20);
+        for (style, label) in labels {
+            for line in wrapped(label.trim_start(), room) {
+                self.rows.push(Row::firm(vec![(DIM, gutter.clone()), (style, line)]));
+            }
         }
-        if !calls.is_empty() {
-            words.push((CYAN, format!("{}→ {}", if words.len() > 1 { " " } else { "" }, calls.join(", "))));
-        }
-        if words.len() == 1 {
-            words.push((DIM, "(no words)".to_owned()));
-        }
-        if matches!(message.stop, Some(StopReason::Cancelled | StopReason::Cut)) {
-            words.push((YELLOW, "  cut off".to_owned()));
-        }
-        words
+    }
+
+    /// Returns whether a node stands beside its parent and not after it: a summary of what it covers.
+    fn stands_beside(&self, id: NodeId) -> bool {
+        let is_cover = |node: &Node| matches!(node.link(), Link::Cover { .. });
+        !self.children.contains_key(&id) && self.reading.tree().node(id).is_ok_and(is_cover)
+    }
+
+    /// Draws a node that stands for others, after the last of them.
+    fn cover(&mut self, id: NodeId, lanes: &Lanes, goes_on: bool) {
+        let Ok(node) = self.reading.tree().node(id) else { return };
+        let Link::Cover { from } = node.link() else { return };
+        self.covers += 1;
+        let end = node.parent().unwrap_or(NodeId::ROOT);
+        let in_use = self.links.is_in_use(id, node.parent());
+        let style = if in_use { MAGENTA } else { DIM };
+        let span = if *from == end { end.to_string() } else { format!("{from}–{end}") };
+        let what = if in_use { format!("stands for {span}") } else { format!("stood for {span}, not now") };
+        let lane = if goes_on { "├ " } else { "╰ " };
+        let segments = vec![
+            (DIM, format!("{}{lane}", gutter(lanes))),
+            (style, format!("{:<width$} {what}", id.to_string(), width = self.id_width)),
+            (DIM, format!("  {}", one_line(&node.message().text(), self.width))),
+        ];
+        let tail = if fits_in_row(&self.labels(id), self.width) { self.labels(id) } else { Vec::new() };
+        self.rows.push(Row { segments, tail, fold: Fold::Never });
+        self.long_labels(id, lanes, goes_on);
     }
 
     /// Draws the notes that the moves away from a branch have left, at its end.
@@ -222,9 +271,20 @@ impl<'a> Drawing<'a> {
                 self.note(note, lanes, goes_on);
             }
         }
+        // A revert is drawn by its note.
+        let tree = self.reading.tree();
+        let gone = tree.reflog().filter(|entry| {
+            entry.head_move.kind == MoveKind::Fork && entry.head_move.from == id && !tree.is_on_trunk(id)
+        });
+        if let Some(gone) = gone.last() {
+            let void = if gone.in_force { "" } else { ", taken back" };
+            let told = format!("⤺ a person went to {}{void}", gone.head_move.to);
+            let style = if gone.in_force { MAGENTA } else { DIM };
+            self.rows.push(Row::firm(vec![(DIM, gutter(lanes)), (style, told)]));
+        }
         for (_, decision) in self.reading.verdicts().iter().filter(|(after, _)| *after == id) {
             let segments = vec![(DIM, gutter(lanes)), (PLAIN, verdict(decision))];
-            self.rows.push(Row { segments, tail: None, straight: None });
+            self.rows.push(Row::firm(segments));
         }
     }
 
@@ -232,33 +292,43 @@ impl<'a> Drawing<'a> {
     fn note(&mut self, note: &Note, lanes: &Lanes, goes_on: bool) {
         if redone(note, self.reading.tree()) {
             let segments = vec![(DIM, gutter(lanes)), (DIM, format!("⤺ {REDONE}"))];
-            self.rows.push(Row { segments, tail: None, straight: None });
+            self.rows.push(Row::firm(segments));
+            return;
+        }
+        // Where a person went is told where they left.
+        if went(note, self.reading.tree()) {
             return;
         }
         let in_force = note.is_in_force(self.reading.tree());
         let style = if in_force { MAGENTA } else { DIM };
-        let void = if in_force { "" } else { ", taken back" };
+        let tree = self.reading.tree();
+        let is_undo = note.kind == NoteKind::Undone;
+        let void = match in_force {
+            false if !is_undo && !tree.is_in_force(note.made_by) => ", taken back",
+            false if note.abandoned.iter().any(|left| tree.is_on_trunk(*left)) => ", which is back",
+            _ => "",
+        };
         let left = match note.abandoned.as_slice() {
             [] => void.to_owned(),
             abandoned => format!("  left {}{void}", span(abandoned)),
         };
         let text = format!("“{}”", one_line(&note.text(), NOTE_CHARS));
-        let kind = note_word(note.kind);
+        let kind = note_word(note, tree);
         let gutter = gutter(lanes);
         let taken = gutter.chars().count() + kind.chars().count() + left.chars().count() + 3;
         let fits = taken + text.chars().count() <= self.width;
-        let mut segments =
-            vec![(DIM, gutter.clone()), (style, "⤺ ".to_owned()), (style.bold(), format!("{kind} "))];
-        segments.extend(fits.then(|| (style, text.clone())));
-        segments.push((DIM, if fits { left } else { left.trim_start().to_owned() }));
-        self.rows.push(Row { segments, tail: None, straight: None });
+        let mut segments = vec![(DIM, gutter.clone()), (style, "⤺ ".to_owned()), (style.bold(), kind)];
+        segments.extend(fits.then(|| (style, format!(" {text}"))));
+        let left = if fits || left.is_empty() { left } else { format!(" {}", left.trim_start()) };
+        segments.push((DIM, left));
+        self.rows.push(Row::firm(segments));
         if fits {
             return;
         }
         let gutter = format!("{gutter}{}", if goes_on { "│   " } else { "    " });
         for line in wrapped(&text, self.width.saturating_sub(gutter.chars().count()).max(20)) {
             let segments = vec![(DIM, gutter.clone()), (style, line)];
-            self.rows.push(Row { segments, tail: None, straight: None });
+            self.rows.push(Row::firm(segments));
         }
     }
 
@@ -273,26 +343,26 @@ impl<'a> Drawing<'a> {
         let mut body = String::new();
         let mut rows = self.rows.as_slice();
         while let Some(first) = rows.first() {
-            let straight = rows
-                .iter()
-                .take_while(|row| row.straight.is_some() && row.straight == first.straight)
-                .count();
-            let (stretch, rest) = rows.split_at(straight.max(1));
-            if all || stretch.len() <= STRAIGHT {
-                stretch.iter().for_each(|row| body.push_str(&self.line(row)));
-            } else {
-                let hidden = stretch.len() - 2 * ENDS;
-                let (start, end) = (stretch.iter().take(ENDS), stretch.iter().skip(ENDS + hidden));
-                start.for_each(|row| body.push_str(&self.line(row)));
-                let gutter = gutter(first.straight.as_deref().unwrap_or_default());
-                body.push_str(&paint(
-                    DIM,
-                    &format!("{gutter}┊ … {} more; --all draws them", count(hidden, "node")),
-                ));
-                body.push('\n');
-                end.for_each(|row| body.push_str(&self.line(row)));
-            }
+            let alike =
+                rows.iter().take_while(|row| row.fold != Fold::Never && row.fold == first.fold).count();
+            let (stretch, rest) = rows.split_at(alike.max(1));
             rows = rest;
+            match &first.fold {
+                Fold::Covered(by) if !all => {
+                    let hidden = format!("┊ … {} covered by {by}\n", count(stretch.len(), "message"));
+                    body.push_str(&paint(DIM, &hidden));
+                }
+                Fold::Straight(lanes) if !all && stretch.len() > STRAIGHT => {
+                    let hidden = stretch.len() - 2 * ENDS;
+                    let (start, end) = (stretch.iter().take(ENDS), stretch.iter().skip(ENDS + hidden));
+                    start.for_each(|row| body.push_str(&self.line(row)));
+                    let told =
+                        format!("{}┊ … {} more; --all draws them\n", gutter(lanes), count(hidden, "node"));
+                    body.push_str(&paint(DIM, &told));
+                    end.for_each(|row| body.push_str(&self.line(row)));
+                }
+                _ => stretch.iter().for_each(|row| body.push_str(&self.line(row))),
+            }
         }
         body
     }
@@ -309,6 +379,9 @@ impl<'a> Drawing<'a> {
                 paint(DIM, &format!("({})", entry.state))
             ));
         }
+        for open in reading.proposed_reverts() {
+            foot.push_str(&format!("{}\n", paint(YELLOW, &proposed::shown(open))));
+        }
         if reading.has_open_run() {
             foot.push_str(&format!(
                 "{} {}\n",
@@ -321,18 +394,24 @@ impl<'a> Drawing<'a> {
             0 => String::new(),
             branches => format!(
                 ", {} beside it on {}",
-                reading.tree().len() - trunk,
+                reading.tree().len() - trunk - self.covers,
                 if branches == 1 { "1 branch".to_owned() } else { format!("{branches} branches") }
             ),
         };
-        foot.push_str(&paint(DIM, &format!("\n{} on the trunk{beside}\n", count(trunk, "node"))));
+        let covers = match self.covers {
+            0 => String::new(),
+            1 => ", 1 that stands for others".to_owned(),
+            covers => format!(", {covers} that stand for others"),
+        };
+        foot.push_str(&paint(DIM, &format!("\n{} on the trunk{beside}{covers}\n", count(trunk, "node"))));
         foot
     }
 
     /// Cuts a row to the width, then paints it. A verdict is painted already and short.
     fn line(&self, row: &Row) -> String {
         let mut line = String::new();
-        let mut room = self.width - row.tail.map_or(0, |(_, words)| words.chars().count());
+        let tail = row.tail.iter().map(|(_, words)| words.chars().count()).sum();
+        let mut room = self.width.saturating_sub(tail);
         for (style, words) in &row.segments {
             if words.contains('\u{1b}') {
                 line.push_str(words);
@@ -348,8 +427,8 @@ impl<'a> Drawing<'a> {
             line.push_str(&paint(*style, &format!("{kept}…")));
             break;
         }
-        if let Some((style, words)) = row.tail {
-            line.push_str(&paint(style, words));
+        for (style, words) in &row.tail {
+            line.push_str(&paint(*style, words));
         }
         line.push('\n');
         line
@@ -365,20 +444,9 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// Breaks one line at its spaces into lines of at most `limit` characters.
-fn wrapped(text: &str, limit: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        let word = cut(word, limit);
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= limit => {
-                line.push(' ');
-                line.push_str(&word);
-            }
-            _ => lines.push(word.into_owned()),
-        }
-    }
-    lines
+/// Returns whether names leave most of a row to what the node says.
+fn fits_in_row(names: &[(Style, String)], width: usize) -> bool {
+    names.iter().map(|(_, name)| name.chars().count()).sum::<usize>() <= width / 3
 }
 
 fn gutter(lanes: &[bool]) -> String {
@@ -395,62 +463,15 @@ pub(crate) fn redone(note: &Note, tree: &MessageTree) -> bool {
 }
 
 /// Names what a note is, for people: an undo by the command that makes one.
-pub(crate) fn note_word(kind: NoteKind) -> String {
-    if kind == NoteKind::Undone { "undo".to_owned() } else { kind.to_string() }
-}
-
-/// Names who wrote a message, for people.
-pub(crate) fn speaker(message: &Message) -> &'static str {
-    match (message.role, message.author) {
-        (Role::System, _) => "system",
-        (Role::User, Author::Person) => "you",
-        (Role::User, _) => "harness",
-        (Role::Assistant, _) => "model",
-        (Role::Tool, _) => "tool",
+pub(crate) fn note_word(note: &Note, tree: &MessageTree) -> String {
+    match note.kind {
+        NoteKind::Undone if went(note, tree) => "go".to_owned(),
+        NoteKind::Undone => "undo".to_owned(),
+        kind => kind.to_string(),
     }
 }
 
-pub(crate) fn role_style(message: &Message) -> Style {
-    match (message.role, message.author) {
-        (Role::User, Author::Person) => CYAN.bold(),
-        (Role::Assistant, _) => BOLD,
-        _ => DIM,
-    }
-}
-
-fn as_json(reading: &Reading) -> Value {
-    let nodes: Vec<Value> = reading
-        .tree()
-        .nodes()
-        .map(|(id, node)| {
-            let message = node.message();
-            json!({
-                "id": id,
-                "parent": node.parent(),
-                "at": node.at(),
-                "on_trunk": reading.tree().is_on_trunk(id),
-                "role": message.role,
-                "author": message.author,
-                "text": one_line(&message.text(), 200),
-                "calls": message.calls().map(|call| call.name.as_str()).collect::<Vec<_>>(),
-                "error": message.results().any(|result| result.is_error),
-            })
-        })
-        .collect();
-    json!({
-        "version": 1,
-        "session": store::as_json(&reading.info),
-        "head": reading.tree().head(),
-        "nodes": nodes,
-        "moves": reading.tree().moves(),
-        "notes": reading.notes(),
-        "verdicts": verdicts_json(reading),
-        "open_run": reading.has_open_run(),
-    })
-}
-
-/// Returns the verdicts in their own canonical form.
-pub(crate) fn verdicts_json(reading: &Reading) -> Vec<Value> {
-    let printed = reading.verdicts().iter().map(|(_, decision)| decision.print());
-    printed.map(|text| serde_json::from_str(&text).unwrap_or(Value::String(text))).collect()
+/// Returns whether a note stands where a person went back to.
+fn went(note: &Note, tree: &MessageTree) -> bool {
+    tree.moves().get(note.made_by.index()).is_some_and(|made| made.kind == MoveKind::Fork)
 }

@@ -1,6 +1,6 @@
 //! Sessions made for a test, as the lines of JSON that `import` reads.
 
-use trunkline_message_tree::{Entry, Message, NodeId, Timestamp};
+use trunkline_message_tree::{Entry, Link, Message, NodeId, Timestamp};
 use trunkline_session_store::{
     Blob, Digest, Header, Kept, Note, Record, SessionId, Tally, write_header, write_record,
 };
@@ -20,7 +20,7 @@ pub(crate) fn session(number: u32, title: &str, at: u64, said: &[&str]) -> Strin
         let id = NodeId::new(node);
         message.node = Some(id);
         let parent = Some(NodeId::new(node - 1));
-        Record::Entry(Entry::Node { id, parent, at: Timestamp(at), filed: false, message })
+        Record::Entry(Entry::Node { id, parent, at: Timestamp(at), link: Link::Next, message })
     });
     with(number, title, at, records)
 }
@@ -38,7 +38,7 @@ pub(crate) fn rich(number: u32, at: u64) -> String {
         let id = NodeId::new(node);
         message.node = Some(id);
         let parent = Some(NodeId::new(node - 1));
-        records.push(Record::Entry(Entry::Node { id, parent, at: Timestamp(at), filed: false, message }));
+        records.push(Record::Entry(Entry::Node { id, parent, at: Timestamp(at), link: Link::Next, message }));
         let body = format!(r#"{{"mm":1.50,"n":{node},"big":12345678901234567890.10}}"#);
         let note = Note::new("weather", "rain", Timestamp(at), body);
         records.push(Record::Note(note.about(format!("gauge {}", node % 7), "wet")));
@@ -58,12 +58,20 @@ pub(crate) fn with_note(number: u32, at: u64, note: Note) -> String {
     with(number, "with a note", at, std::iter::once(Record::Note(note)))
 }
 
+/// A session with the tree that a text in notation describes, its root included.
+pub(crate) fn of_tree(number: u32, title: &str, at: u64, tree: &str) -> String {
+    let tree = trunkline_message_tree::notation::parse_tree(tree).expect("it is a tree");
+    // The root is that of every session here.
+    with(number, title, at, tree.entries().skip(1).map(Record::Entry))
+}
+
 fn with(number: u32, title: &str, at: u64, records: impl Iterator<Item = Record>) -> String {
     let id = SessionId::parse(&id(number)).expect("it is a UUID");
     let mut tally = Tally::new(&id, Timestamp(at));
     let mut root = Message::system("Speak of the weather.");
     root.node = Some(NodeId::ROOT);
-    let root = Entry::Node { id: NodeId::ROOT, parent: None, at: Timestamp(at), filed: false, message: root };
+    let root =
+        Entry::Node { id: NodeId::ROOT, parent: None, at: Timestamp(at), link: Link::Next, message: root };
     let all = std::iter::once(Record::Entry(root)).chain(records);
     let kept: Vec<Kept> = all.map(|record| tally.add(&id, record).expect("it fits")).collect();
     let digest: Digest = tally.digest;

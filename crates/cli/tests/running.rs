@@ -242,6 +242,26 @@ fn the_next_command_repeats_what_the_session_does_not_keep() {
          --base-url {address} --model 'my own' -p"
     );
     assert!(said.err.contains(&next), "{}", said.err);
+
+    let (scene, _endpoint) = Scene::with(vec![says("Hello.")]);
+    let said =
+        scene.run(&["run", "hi", "--left-prompts", "rebase", "--on-stall", "person", "--window", "9000"]);
+    let next = "trunkline resume ID --left-prompts rebase --on-stall person --window 9000 -p";
+    assert!(said.err.contains(next), "{}", said.err);
+}
+
+#[test]
+fn a_prompt_that_the_model_leaves_follows_if_that_is_wanted() {
+    let leave = r#"{"category":"tangent","step":"n1","summary":"asked too early"}"#;
+    let (scene, endpoint) =
+        Scene::with(vec![says("What else?"), calls("revert_to_state", leave), says("Both are done.")]);
+    scene.ok(&["run", "do this", "-q", "--left-prompts", "rebase"]);
+    scene.ok(&["resume", "-p", "and that", "-q", "--left-prompts", "rebase"]);
+    let last = endpoint.requests().pop().expect("it was asked");
+    let (note, copy) = (last.find("asked too early"), last.rfind("and that"));
+    assert!(note.is_some() && note < copy, "{last}");
+    let wrong = scene.run(&["run", "x", "--no-revert", "--on-stall", "model"]);
+    assert_eq!(wrong.exit, Some(2));
 }
 
 #[test]

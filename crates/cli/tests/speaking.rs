@@ -26,6 +26,10 @@ fn every_part_has_help_and_nothing_else_is_understood() {
         "tree",
         "resolve",
         "revert",
+        "go",
+        "merge",
+        "name",
+        "reflog",
         "undo",
         "redo",
         "cancel",
@@ -113,7 +117,7 @@ fn a_name_that_was_printed_stays_good_when_other_sessions_begin() {
 
 #[test]
 fn help_says_what_a_move_leaves_alone() {
-    for command in ["revert", "undo", "redo"] {
+    for command in ["revert", "go", "merge", "undo", "redo"] {
         assert!(Scene::new().ok(&[command, "--help"]).contains("Files are not changed by this"), "{command}");
     }
 }
@@ -121,7 +125,7 @@ fn help_says_what_a_move_leaves_alone() {
 #[test]
 fn an_unknown_session_is_one_line_with_those_that_there_are() {
     let scene = scene_with(&["only"]);
-    for command in ["show", "tree", "resume", "export", "undo", "cancel"] {
+    for command in ["show", "tree", "resume", "export", "undo", "cancel", "reflog"] {
         let said = scene.run(&[command, "zz"]);
         assert_eq!((said.exit, said.out.as_str()), (Some(2), ""), "{command}");
         expect![[r#"

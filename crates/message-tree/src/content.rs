@@ -84,6 +84,25 @@ impl Content {
     }
 }
 
+impl Content {
+    /// Gives back the room that lists and texts have for more; the small ones are not worth it.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        match self {
+            Content::Text { text } | Content::Thinking { text, .. } => text.shrink_to_fit(),
+            Content::RedactedThinking { data } => data.shrink_to_fit(),
+            Content::Image(media) | Content::Document(media) => media.shrink_to_fit(),
+            Content::ToolCall(call) => call.arguments.shrink_to_fit(),
+            Content::ToolResult(result) => {
+                result.content.shrink_to_fit();
+                result.content.iter_mut().for_each(Part::shrink_to_fit);
+            }
+            Content::ServerCall { json, .. }
+            | Content::ServerResult { json, .. }
+            | Content::Opaque { json, .. } => json.shrink_to_fit(),
+        }
+    }
+}
+
 /// Bytes of a picture or a document, or where they are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Media {
@@ -102,6 +121,14 @@ pub enum MediaSource {
     Base64(String),
     /// At an address that the provider fetches.
     Url(String),
+}
+
+impl Media {
+    fn shrink_to_fit(&mut self) {
+        match &mut self.source {
+            MediaSource::Base64(text) | MediaSource::Url(text) => text.shrink_to_fit(),
+        }
+    }
 }
 
 /// A model's request for a tool.
@@ -188,5 +215,13 @@ impl Part {
     /// Returns a part of words.
     pub fn text(text: impl Into<String>) -> Self {
         Part::Text { text: text.into() }
+    }
+
+    fn shrink_to_fit(&mut self) {
+        match self {
+            Part::Text { text } => text.shrink_to_fit(),
+            Part::Image(media) | Part::Document(media) => media.shrink_to_fit(),
+            Part::Opaque { json, .. } => json.shrink_to_fit(),
+        }
     }
 }

@@ -48,6 +48,13 @@ pub enum MoveKind {
     ModelRevert,
     /// A person left a branch.
     PersonRevert,
+    /// A person put the head on some node to go on from there, and had nothing to say about what was left.
+    Fork,
+    /// The head was put where it had been in the program that a conversation was taken over from.
+    Import,
+    /// The head went where the node that comes next merges branches. The only move that may end where it starts: then it
+    /// marks what an undo of the merge returns to.
+    Merge,
     /// A move was taken back.
     Undo {
         /// The move that was taken back.

@@ -159,6 +159,15 @@ impl Message {
         Message::new(Role::Tool, Author::Tool, vec![Content::ToolResult(result)])
     }
 
+    /// Gives back the room that lists and texts have for more: a stored message never grows.
+    ///
+    /// A text that came in pieces may have twice the room that it needs, and a list of one block that was read from a log has
+    /// room for four.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.content.shrink_to_fit();
+        self.content.iter_mut().for_each(Content::shrink_to_fit);
+    }
+
     /// Returns the tool calls, in order.
     pub fn calls(&self) -> impl Iterator<Item = &crate::ToolCall> {
         self.content.iter().filter_map(Content::as_call)

@@ -33,7 +33,9 @@
 //! | `++ text: …` `++ image …` `++ signature SIG` | a further part of the result, the signature of the call above |
 //! | `n3 …` | in a tree: the message continues the head |
 //! | `n3 < n1 …` `n3 * n1 …` | the head first moves to n1; or the message is only filed under n1 |
+//! | `n9 & n4,n7 …` `n9 # n3..n8 …` | the message continues the head and merges n4 and n7; or it stands for n3 to n8 |
 //! | `head n2` `head n2 by model` `undo` `redo` | the head moves |
+//! | `head n2 as fork` `… as import` `… as merge` | likewise |
 //!
 //! In text `\n`, `\r`, `\t`, `\\` are escapes and `\s` is a space at either end. Words that are empty or hold other
 //! than letters, digits and `_.|/-` are written as JSON strings.

@@ -5,45 +5,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Draft, HeadMove, Message, MoveId, MoveKind, NodeId, Timestamp};
-
-/// A message in its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
-    // Invariant: `parent` is older than the node itself, so walks end and cycles cannot exist.
-    parent: Option<NodeId>,
-    depth: u32,
-    at: Timestamp,
-    filed: bool,
-    message: Message,
-}
-
-impl Node {
-    /// Returns the node that this one continues; `None` only for the root.
-    pub fn parent(&self) -> Option<NodeId> {
-        self.parent
-    }
-
-    /// Returns the number of steps to the root.
-    pub fn depth(&self) -> usize {
-        self.depth as usize
-    }
-
-    /// Returns when the message arrived. Order comes from ids, never from this.
-    pub fn at(&self) -> Timestamp {
-        self.at
-    }
-
-    /// Returns whether it was only filed under its parent when it came, without becoming the head.
-    pub fn is_filed(&self) -> bool {
-        self.filed
-    }
-
-    /// Returns the message; its `node` is always set.
-    pub fn message(&self) -> &Message {
-        &self.message
-    }
-}
+use crate::cover::Covers;
+use crate::line::Lines;
+use crate::{
+    Draft, HeadMove, Link, Message, MoveId, MoveKind, Node, NodeId, Reflog, Timestamp, TreeError, Trunk,
+    link::MOST_MERGED,
+};
 
 /// One thing that happened to a tree: a node came or the head moved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,59 +25,14 @@ pub enum Entry {
         parent: Option<NodeId>,
         /// When it came.
         at: Timestamp,
-        /// Whether it was only filed under its parent, leaving the head where it was.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        filed: bool,
+        /// How it hangs on its parent.
+        #[serde(flatten)]
+        link: Link,
         /// The message.
         message: Message,
     },
     /// The head moved.
     Move(HeadMove),
-}
-
-/// Why an entry does not fit a tree.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TreeError {
-    /// A tree starts with its root.
-    #[error("the first entry is not a root: a tree starts with node n0 that has no parent")]
-    NoRoot,
-    /// The node does not exist.
-    #[error("{node} does not exist; the newest node is {newest}")]
-    UnknownNode {
-        /// What was named.
-        node: NodeId,
-        /// The newest node there is.
-        newest: NodeId,
-    },
-    /// Nodes are named in order of arrival.
-    #[error("{found} cannot come now: the next node is {expected}")]
-    OutOfOrder {
-        /// The id in the entry.
-        found: NodeId,
-        /// The id that would fit.
-        expected: NodeId,
-    },
-    /// The head was elsewhere when the entry was made.
-    #[error("the head is {actual}, the entry was made at {expected}")]
-    HeadMoved {
-        /// Where the entry says the head is.
-        expected: NodeId,
-        /// Where it is.
-        actual: NodeId,
-    },
-    /// An undo or redo names a move that cannot be taken back now.
-    #[error("{of} cannot be taken back now")]
-    NotTheLatest {
-        /// The move that was named.
-        of: MoveId,
-    },
-    /// No move is left that an undo or redo could take back.
-    #[error("there is no move to take back")]
-    NothingToTakeBack,
-    /// There are as many nodes as ids.
-    #[error("the tree is full")]
-    Full,
 }
 
 /// An append-only tree of messages with a head.
@@ -119,11 +41,17 @@ pub enum TreeError {
 #[derive(Clone, Debug)]
 pub struct MessageTree {
     nodes: Vec<Node>,
+    // What walks need of each node, apart from the messages: a walk then reads a few bytes a step, next to each other.
+    lines: Lines,
     moves: Vec<HeadMove>,
+    // For each move the one that it first was, and whether it still holds.
+    first_made: Vec<MoveId>,
+    holds: Vec<bool>,
     // For each move the number of nodes there were, so that the order of everything can be told.
     moved_at: Vec<u32>,
     // Invariant: the path from the root to the head; `trunk[depth(n)] == n` exactly for nodes on it.
     trunk: Vec<NodeId>,
+    covers: Covers,
     // Moves that can be undone, newest last, and undos that can be redone, newest last.
     done: Vec<MoveId>,
     undone: Vec<MoveId>,
@@ -137,10 +65,14 @@ impl MessageTree {
     pub fn new(mut root: Message, at: Timestamp) -> Self {
         root.node = Some(NodeId::ROOT);
         MessageTree {
-            nodes: vec![Node { parent: None, depth: 0, at, filed: false, message: root }],
+            lines: Lines::with_root(),
+            nodes: vec![Node::new(None, 0, at, Link::Next, root)],
             moves: Vec::new(),
+            first_made: Vec::new(),
+            holds: Vec::new(),
             moved_at: Vec::new(),
             trunk: vec![NodeId::ROOT],
+            covers: Covers::default(),
             done: Vec::new(),
             undone: Vec::new(),
             epoch: 0,
@@ -154,7 +86,9 @@ impl MessageTree {
     /// Any [`TreeError`]: the entries are not those of one tree, or not all, or not in order.
     pub fn replay(entries: impl IntoIterator<Item = Entry>) -> Result<Self, TreeError> {
         let mut entries = entries.into_iter();
-        let Some(Entry::Node { id: NodeId::ROOT, parent: None, at, message, .. }) = entries.next() else {
+        let Some(Entry::Node { id: NodeId::ROOT, parent: None, at, link: Link::Next, message }) =
+            entries.next()
+        else {
             return Err(TreeError::NoRoot);
         };
         let mut tree = MessageTree::new(message, at);
@@ -184,8 +118,14 @@ impl MessageTree {
     }
 
     fn entry(&self, index: usize) -> Entry {
-        let Node { parent, at, filed, ref message, .. } = self.nodes[index];
-        Entry::Node { id: NodeId::new(index as u32), parent, at, filed, message: message.clone() }
+        let node = &self.nodes[index];
+        Entry::Node {
+            id: NodeId::new(index as u32),
+            parent: node.parent(),
+            at: node.at(),
+            link: node.link().clone(),
+            message: node.message().clone(),
+        }
     }
 
     /// Adds what a [`Draft`] or a store gave.
@@ -195,9 +135,7 @@ impl MessageTree {
     /// Any [`TreeError`] but `NoRoot`; then nothing was changed.
     pub fn record(&mut self, entry: Entry) -> Result<(), TreeError> {
         match entry {
-            Entry::Node { id, parent, at, filed, message } => {
-                self.record_node(id, parent, at, filed, message)
-            }
+            Entry::Node { id, parent, at, link, message } => self.record_node(id, parent, at, link, message),
             Entry::Move(head_move) => self.record_move(head_move),
         }
     }
@@ -207,7 +145,7 @@ impl MessageTree {
         id: NodeId,
         parent: Option<NodeId>,
         at: Timestamp,
-        filed: bool,
+        link: Link,
         mut message: Message,
     ) -> Result<(), TreeError> {
         let expected = self.next_id().ok_or(TreeError::Full)?;
@@ -216,16 +154,62 @@ impl MessageTree {
         }
         // Only the root has no parent, and it is there already.
         let parent = parent.ok_or(TreeError::OutOfOrder { found: id, expected })?;
-        let depth = self.node(parent)?.depth + 1;
-        if !filed {
-            if parent != self.head() {
-                return Err(TreeError::HeadMoved { expected: parent, actual: self.head() });
-            }
+        let depth = self.depth(parent)? + 1;
+        if !link.is_filed() && parent != self.head() {
+            return Err(TreeError::HeadMoved { expected: parent, actual: self.head() });
+        }
+        match &link {
+            Link::Next | Link::Filed => {}
+            Link::Merge { with } => self.check_merge(id, with)?,
+            Link::Cover { from } => self.check_span(*from, parent)?,
+        }
+        if let Link::Cover { .. } = link {
+            self.covers.push(id);
+        }
+        if !link.is_filed() {
             self.trunk.push(id);
         }
         message.node = Some(id);
-        self.nodes.push(Node { parent: Some(parent), depth, at, filed, message });
+        self.lines.push(parent, depth);
+        self.nodes.push(Node::new(Some(parent), depth, at, link, message));
         Ok(())
+    }
+
+    fn check_merge(&self, id: NodeId, with: &[NodeId]) -> Result<(), TreeError> {
+        if with.is_empty() || with.len() > MOST_MERGED {
+            return Err(TreeError::NotMergeable { node: id });
+        }
+        for (place, node) in with.iter().enumerate() {
+            self.node(*node)?;
+            if self.is_on_trunk(*node) || with[..place].contains(node) {
+                return Err(TreeError::NotMergeable { node: *node });
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that `from` lies between the root and `to`, or is `to`.
+    fn check_span(&self, from: NodeId, to: NodeId) -> Result<(), TreeError> {
+        let first = self.depth(from)?;
+        if from == NodeId::ROOT || !self.is_within(from, first, to) {
+            return Err(TreeError::NotASpan { from, to });
+        }
+        Ok(())
+    }
+
+    /// Returns whether `node`, which is that deep, lies on the line from the root to `end`. Costs nothing on the trunk,
+    /// elsewhere one step per node between.
+    fn is_within(&self, node: NodeId, depth: u32, end: NodeId) -> bool {
+        for at in self.lines.up_from(end) {
+            let Some(at_depth) = self.lines.depth(at) else { return false };
+            if self.trunk.get(at_depth as usize) == Some(&at) {
+                return depth <= at_depth && self.trunk.get(depth as usize) == Some(&node);
+            }
+            if at == node || at_depth <= depth {
+                return at == node;
+            }
+        }
+        false
     }
 
     fn record_move(&mut self, head_move: HeadMove) -> Result<(), TreeError> {
@@ -234,45 +218,84 @@ impl MessageTree {
         }
         self.node(head_move.to)?;
         let id = MoveId(self.moves.len() as u32);
-        match head_move.kind {
+        let first = match head_move.kind {
             MoveKind::Undo { of } => {
                 let undoes = self.done.last() == Some(&of) && self.moves[of.index()].from == head_move.to;
                 undoes.then_some(()).ok_or(TreeError::NotTheLatest { of })?;
                 self.done.pop();
                 self.undone.push(id);
+                self.take_back(of, false)
             }
             MoveKind::Redo { of } => {
                 let redoes = self.undone.last() == Some(&of) && self.moves[of.index()].from == head_move.to;
                 redoes.then_some(()).ok_or(TreeError::NotTheLatest { of })?;
                 self.undone.pop();
                 self.done.push(id);
+                self.take_back(of, true)
             }
-            MoveKind::ModelRevert | MoveKind::PersonRevert => {
+            MoveKind::ModelRevert
+            | MoveKind::PersonRevert
+            | MoveKind::Fork
+            | MoveKind::Import
+            | MoveKind::Merge => {
                 self.done.push(id);
                 self.undone.clear();
+                self.lift_covers(&head_move, id);
+                id
             }
-        }
-        if self.move_trunk(head_move.to) > 0 {
+        };
+        if self.move_trunk(head_move.to, id) > 0 {
             self.epoch += 1;
         }
+        self.first_made.push(first);
+        self.holds.push(true);
         self.moved_at.push(self.nodes.len() as u32);
         self.moves.push(head_move);
         Ok(())
     }
 
-    /// Puts the head on an existing node and returns how many nodes left the trunk. Costs one step per node that differs.
-    fn move_trunk(&mut self, to: NodeId) -> usize {
-        let mut joining = Vec::new();
-        let mut at = to;
-        while !self.is_on_trunk(at) {
-            joining.push(at);
-            at = self.nodes[at.index()].parent.expect("the root is always on the trunk");
+    /// Notes that a move no longer holds, and whether the one that it first was does now. Returns that one.
+    fn take_back(&mut self, of: MoveId, first_holds: bool) -> MoveId {
+        let first = self.first_made[of.index()];
+        self.holds[of.index()] = false;
+        self.holds[first.index()] = first_holds;
+        self.covers.set_holds(first, first_holds);
+        first
+    }
+
+    /// Lifts the covers of the spans on which a move lands. Costs one step per cover, and for each that is off the trunk and
+    /// may be meant one per node of its span that is younger than the target.
+    fn lift_covers(&mut self, made: &HeadMove, id: MoveId) {
+        if !matches!(made.kind, MoveKind::ModelRevert | MoveKind::PersonRevert | MoveKind::Fork) {
+            return;
         }
-        let shared = self.nodes[at.index()].depth as usize + 1;
-        let left = self.trunk.len() - shared;
-        self.trunk.truncate(shared);
-        self.trunk.extend(joining.into_iter().rev());
-        left
+        let mut covers = std::mem::take(&mut self.covers);
+        covers.lift(id, |by| {
+            let node = self.at(by);
+            let (Link::Cover { from }, Some(end)) = (node.link(), node.parent()) else { return false };
+            // Along a line names only grow.
+            let between = *from <= made.to && made.to <= end;
+            between
+                && self
+                    .lines
+                    .up_from(end)
+                    .find(|at| *at <= made.to || self.is_on_trunk(*at))
+                    .is_some_and(|at| at == made.to || at > made.to && self.is_on_trunk(made.to))
+        });
+        self.covers = covers;
+    }
+
+    /// Puts the head on an existing node and returns how many nodes left the trunk. Costs one step per node that differs.
+    fn move_trunk(&mut self, to: NodeId, by: MoveId) -> usize {
+        let line = self.lines.up_from(to);
+        let mut joining: Vec<NodeId> = line.take_while(|at| !self.is_on_trunk(*at)).collect();
+        joining.reverse();
+        let depth = self.lines.depth(to).map_or(0, |depth| depth as usize);
+        let shared = depth + 1 - joining.len();
+        let left = self.trunk.split_off(shared);
+        left.iter().for_each(|id| self.lines.set_left(*id, by));
+        self.trunk.append(&mut joining);
+        left.len()
     }
 
     /// Returns the end of the trunk, where the next message goes.
@@ -314,33 +337,80 @@ impl MessageTree {
     /// Returns the children of a node in order of arrival. Costs one step per node that came after it.
     pub fn children(&self, of: NodeId) -> impl Iterator<Item = NodeId> {
         let younger = self.nodes.iter().enumerate().skip(of.index() + 1);
-        younger.filter(move |(_, node)| node.parent == Some(of)).map(|(index, _)| NodeId::new(index as u32))
+        younger.filter(move |(_, node)| node.parent() == Some(of)).map(|(index, _)| NodeId::new(index as u32))
     }
 
     /// Returns the line from the root to the head. Costs nothing; nothing is copied.
     pub fn trunk(&self) -> Trunk<'_> {
-        Trunk { tree: self, ids: &self.trunk }
+        Trunk::new(self, &self.trunk)
     }
 
     /// Returns whether the node lies between root and head. Costs one step.
     pub fn is_on_trunk(&self, node: NodeId) -> bool {
-        self.nodes.get(node.index()).is_some_and(|found| self.trunk.get(found.depth as usize) == Some(&node))
+        self.lines.depth(node).is_some_and(|depth| self.trunk.get(depth as usize) == Some(&node))
     }
 
-    /// Returns the names from the root to `node`, root first. Costs one step per node.
+    /// Returns the line from `node` up to the root, node first: the path to it, read backwards. Nothing is copied.
     ///
     /// # Errors
     ///
     /// [`TreeError::UnknownNode`] if there is none of that name.
-    pub fn path(&self, node: NodeId) -> Result<Vec<NodeId>, TreeError> {
-        let mut path = Vec::with_capacity(self.node(node)?.depth() + 1);
-        let mut next = Some(node);
-        while let Some(id) = next {
-            path.push(id);
-            next = self.nodes[id.index()].parent;
+    pub fn ancestry(&self, node: NodeId) -> Result<impl Iterator<Item = (NodeId, &Node)>, TreeError> {
+        self.depth(node)?;
+        Ok(self.lines.up_from(node).map(|id| (id, self.at(id))))
+    }
+
+    /// Returns the last node that the trunk and the line to `node` have in common. Costs one step per node of that line
+    /// that is off the trunk.
+    ///
+    /// # Errors
+    ///
+    /// [`TreeError::UnknownNode`] if there is none of that name.
+    pub fn fork_of(&self, node: NodeId) -> Result<NodeId, TreeError> {
+        let mut line = self.ancestry(node)?.map(|(id, _)| id);
+        Ok(line.find(|id| self.is_on_trunk(*id)).unwrap_or(NodeId::ROOT))
+    }
+
+    /// Returns the end of the line that goes through `node`: the head if it is on the trunk, otherwise the place where the
+    /// head was when it last left that line, and the node itself if the head never was there. Costs one step.
+    pub fn tip(&self, node: NodeId) -> NodeId {
+        if self.is_on_trunk(node) {
+            return self.head();
         }
-        path.reverse();
-        Ok(path)
+        // The head was below a node for the last time when the node left the trunk for the last time.
+        let left = self.lines.left_by(node);
+        left.and_then(|by| self.moves.get(by.index())).map_or(node, |head_move| head_move.from)
+    }
+
+    /// Returns whether a result of a call of `node` belongs on the trunk when it comes: only if the call itself is there.
+    /// Otherwise it is filed under its call, where it is seen and never sent.
+    pub fn takes_results_of(&self, node: NodeId) -> bool {
+        self.is_on_trunk(node)
+    }
+
+    /// Returns the nodes that stand for others, in order of arrival.
+    pub fn covering(&self) -> &[NodeId] {
+        self.covers.ids()
+    }
+
+    /// Returns the move by which a covering node was lifted: the trunk shows again what it stands for. `None` while it
+    /// stands, and of what covers nothing.
+    ///
+    /// That is the oldest move in force that was made after the node came and put the head on a node of its span, the last
+    /// one included. A revert does, whoever made it, and so does a fork. A merge does not, because it goes there only to
+    /// add to it, and neither does an import, which finds things as they were. Undo makes it stand again. Costs a few
+    /// steps, however many moves there were.
+    pub fn lifted_by(&self, cover: NodeId) -> Option<MoveId> {
+        self.covers.lifted_by(cover)
+    }
+
+    fn depth(&self, node: NodeId) -> Result<u32, TreeError> {
+        self.lines.depth(node).ok_or_else(|| TreeError::UnknownNode { node, newest: self.newest() })
+    }
+
+    /// Returns a node that is known to exist.
+    pub(crate) fn at(&self, node: NodeId) -> &Node {
+        &self.nodes[node.index()]
     }
 
     /// Returns every move of the head, oldest first.
@@ -348,20 +418,21 @@ impl MessageTree {
         &self.moves
     }
 
-    /// Returns whether a revert is in force: made, and not taken back by an undo. For an undo or redo itself it is not asked.
-    pub fn is_in_force(&self, id: MoveId) -> bool {
-        // A redo stands in `done` for the move that it made again.
-        self.done.iter().any(|done| self.original(*done) == id)
+    /// Returns every move of the head with what came of it, oldest first.
+    pub fn reflog(&self) -> Reflog<'_> {
+        Reflog::new(self, &self.moved_at)
     }
 
-    /// Follows a redo to the undo that it took back and on to the move that was first made.
-    fn original(&self, mut id: MoveId) -> MoveId {
-        while let Some(HeadMove { kind: MoveKind::Redo { of } | MoveKind::Undo { of }, .. }) =
-            self.moves.get(id.index())
-        {
-            id = *of;
-        }
-        id
+    /// Returns whether a move still holds. One that was taken back does not; of a revert that was made again, the revert
+    /// holds and not the undo. Costs one step.
+    pub fn is_in_force(&self, id: MoveId) -> bool {
+        self.holds.get(id.index()).is_some_and(|holds| *holds)
+    }
+
+    /// Returns the move that was first made: what an undo or redo takes back, in the end, and for any other the move itself.
+    /// Costs one step, however often it was taken back. `None` if there is no such move.
+    pub fn first_made(&self, id: MoveId) -> Option<MoveId> {
+        self.first_made.get(id.index()).copied()
     }
 
     /// Returns how often nodes have left the trunk. A result of an older epoch may no longer belong to it.
@@ -386,29 +457,5 @@ impl MessageTree {
     /// Begins a change that a store can accept before the tree does.
     pub fn draft(&self) -> Draft<'_> {
         Draft::new(self)
-    }
-}
-
-/// The line from the root to the head, borrowed.
-#[derive(Copy, Clone, Debug)]
-pub struct Trunk<'a> {
-    tree: &'a MessageTree,
-    ids: &'a [NodeId],
-}
-
-impl<'a> Trunk<'a> {
-    /// Returns the names, root first.
-    pub fn ids(self) -> &'a [NodeId] {
-        self.ids
-    }
-
-    /// Returns the nodes with their names, root first.
-    pub fn nodes(self) -> impl DoubleEndedIterator<Item = (NodeId, &'a Node)> + ExactSizeIterator {
-        self.ids.iter().map(move |id| (*id, &self.tree.nodes[id.index()]))
-    }
-
-    /// Returns the messages, root first.
-    pub fn messages(self) -> impl DoubleEndedIterator<Item = &'a Message> + ExactSizeIterator {
-        self.nodes().map(|(_, node)| &node.message)
     }
 }

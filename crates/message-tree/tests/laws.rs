@@ -3,15 +3,17 @@
 use proptest::prelude::*;
 use trunkline_message_tree::notation;
 use trunkline_message_tree::{
-    Author, Content, Entry, HeadMove, Media, MediaSource, Message, MessageTree, MoveKind, NodeId, Origin,
-    Part, Role, StopReason, Timestamp, ToolCall, ToolResult,
+    Author, Content, Entry, HeadMove, Link, Media, MediaSource, Message, MessageTree, MoveKind, NodeId,
+    Origin, Part, Role, StopReason, Timestamp, ToolCall, ToolResult, TrunkItem,
 };
 
 #[derive(Clone, Debug)]
 enum Act {
     Append(Message),
     File(usize, Message),
-    Revert(usize),
+    Merge(Vec<usize>, Message),
+    Cover(usize, usize, Message),
+    Revert(usize, MoveKind),
     Undo,
     Redo,
 }
@@ -79,11 +81,23 @@ fn message() -> impl Strategy<Value = Message> {
     )
 }
 
+fn kind() -> impl Strategy<Value = MoveKind> {
+    prop_oneof![
+        Just(MoveKind::ModelRevert),
+        Just(MoveKind::PersonRevert),
+        Just(MoveKind::Fork),
+        Just(MoveKind::Import),
+        Just(MoveKind::Merge)
+    ]
+}
+
 fn acts() -> impl Strategy<Value = Vec<Act>> {
     let act = prop_oneof![
         4 => message().prop_map(Act::Append),
         1 => (any::<usize>(), message()).prop_map(|(at, message)| Act::File(at, message)),
-        2 => any::<usize>().prop_map(Act::Revert),
+        1 => (prop::collection::vec(any::<usize>(), 1..4), message()).prop_map(|(with, message)| Act::Merge(with, message)),
+        1 => (any::<usize>(), any::<usize>(), message()).prop_map(|(from, to, message)| Act::Cover(from, to, message)),
+        2 => (any::<usize>(), kind()).prop_map(|(to, kind)| Act::Revert(to, kind)),
         1 => Just(Act::Undo),
         1 => Just(Act::Redo),
     ];
@@ -98,11 +112,26 @@ fn step(tree: &mut MessageTree, act: Act, at: Timestamp) {
         Act::File(pick, message) => {
             _ = draft.file(some_node(tree, pick), message, at).expect("the act fits the tree");
         }
-        Act::Revert(pick) => {
+        Act::Merge(picks, message) => {
+            let mut with: Vec<NodeId> = picks.into_iter().map(|pick| some_node(tree, pick)).collect();
+            with.sort_unstable();
+            with.dedup();
+            with.retain(|node| !tree.is_on_trunk(*node));
+            if !with.is_empty() {
+                draft.merge(with, message, at).expect("the act fits the tree");
+            }
+        }
+        Act::Cover(from, to, message) => {
+            let to = some_node(tree, to);
+            let line: Vec<NodeId> = tree.ancestry(to).expect("it is a node").map(|(id, _)| id).collect();
+            let from = line[from % line.len()];
+            if from != NodeId::ROOT {
+                draft.cover(from, to, message, at).expect("the act fits the tree");
+            }
+        }
+        Act::Revert(pick, kind) => {
             let to = some_node(tree, pick);
-            draft
-                .move_head(HeadMove { from: tree.head(), to, kind: MoveKind::ModelRevert, at })
-                .expect("the act fits the tree");
+            draft.move_head(HeadMove { from: tree.head(), to, kind, at }).expect("the act fits the tree");
         }
         Act::Undo => tree
             .plan_undo(at)
@@ -145,7 +174,9 @@ proptest! {
                 prop_assert_eq!(tree.node(*id).unwrap().message(), message);
             }
             seen = tree.nodes().map(|(id, node)| (id, node.message().clone())).collect();
-            prop_assert_eq!(tree.trunk().ids(), tree.path(tree.head()).unwrap());
+            let mut path: Vec<NodeId> = tree.ancestry(tree.head()).unwrap().map(|(id, _)| id).collect();
+            path.reverse();
+            prop_assert_eq!(tree.trunk().ids(), path);
             for (id, _) in tree.nodes() {
                 prop_assert_eq!(tree.is_on_trunk(id), tree.trunk().ids().contains(&id));
             }
@@ -153,18 +184,88 @@ proptest! {
     }
 
     #[test]
-    fn undo_restores_the_trunk_and_redo_what_was_before_it(acts in acts(), target in any::<usize>()) {
+    fn undo_restores_the_trunk_and_redo_what_was_before_it(acts in acts(), target in any::<usize>(), kind in kind()) {
         let mut tree = MessageTree::new(Message::system("s"), Timestamp(0));
         for act in acts {
             step(&mut tree, act, Timestamp(0));
         }
         let before = tree.trunk().ids().to_vec();
-        step(&mut tree, Act::Revert(target), Timestamp(0));
+        step(&mut tree, Act::Revert(target, kind), Timestamp(0));
         let after = tree.trunk().ids().to_vec();
         step(&mut tree, Act::Undo, Timestamp(0));
         prop_assert_eq!(tree.trunk().ids(), &before[..]);
         step(&mut tree, Act::Redo, Timestamp(0));
         prop_assert_eq!(tree.trunk().ids(), &after[..]);
+    }
+
+    /// Against the plain reading of the rule: each step of the trunk is shown once, alone or by the newest node that stands
+    /// for a span of the trunk that the head has passed, of which no node was gone to since, and that is in no wider one.
+    #[test]
+    fn the_trunk_reads_as_its_nodes_and_what_stands_for_them(acts in acts()) {
+        let mut tree = MessageTree::new(Message::system("s"), Timestamp(0));
+        for act in acts {
+            step(&mut tree, act, Timestamp(0));
+        }
+        let trunk = tree.trunk().ids();
+        let mut stand = Vec::new();
+        for (id, node) in tree.nodes().rev() {
+            let Link::Cover { from } = node.link() else { continue };
+            let place = |wanted: &NodeId| trunk.iter().position(|id| id == wanted);
+            let (Some(first), Some(last)) = (place(from), place(&node.parent().unwrap())) else { continue };
+            let lifting = tree.reflog().find(|made| {
+                let goes = matches!(made.head_move.kind, MoveKind::ModelRevert | MoveKind::PersonRevert | MoveKind::Fork);
+                goes && made.in_force && made.newest >= id && trunk[first..=last].contains(&made.head_move.to)
+            });
+            prop_assert_eq!(tree.lifted_by(id), lifting.map(|made| made.id));
+            if tree.lifted_by(id).is_some() {
+                continue;
+            }
+            if trunk.get(last + 1).is_some_and(|next| *next != id) {
+                stand.push((first, last, id));
+            }
+        }
+        let mut by: Vec<Option<NodeId>> = vec![None; trunk.len()];
+        for (first, last, id) in &stand {
+            let (first, last) = (*first, *last);
+            let wider = |(from, to, _): &(usize, usize, NodeId)| {
+                *from <= first && last <= *to && (*from, *to) != (first, last)
+            };
+            if !stand.iter().any(wider) && by[first..=last].iter().all(Option::is_none) {
+                by[first..=last].fill(Some(*id));
+            }
+        }
+        let mut expected: Vec<NodeId> = trunk.iter().zip(by).map(|(id, by)| by.unwrap_or(*id)).collect();
+        expected.dedup();
+        let shown: Vec<NodeId> = tree.trunk().items().map(TrunkItem::id).collect();
+        prop_assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_line_ends_where_the_head_last_was_on_it(acts in acts(), pick in any::<usize>()) {
+        let mut tree = MessageTree::new(Message::system("s"), Timestamp(0));
+        let mut heads = vec![NodeId::ROOT];
+        for act in acts {
+            step(&mut tree, act, Timestamp(0));
+            heads.push(tree.head());
+        }
+        let node = NodeId::new((pick % tree.len()) as u32);
+        let goes_through = |head: &&NodeId| tree.ancestry(**head).unwrap().any(|(id, _)| id == node);
+        let expected = heads.iter().rev().find(goes_through).copied().unwrap_or(node);
+        prop_assert_eq!(tree.tip(node), expected);
+    }
+
+    #[test]
+    fn the_reflog_tells_what_is_in_force(acts in acts()) {
+        let mut tree = MessageTree::new(Message::system("s"), Timestamp(0));
+        for act in acts {
+            step(&mut tree, act, Timestamp(0));
+        }
+        prop_assert_eq!(tree.reflog().len(), tree.moves().len());
+        for entry in tree.reflog() {
+            let takes_back = matches!(entry.head_move.kind, MoveKind::Undo { .. } | MoveKind::Redo { .. });
+            prop_assert_eq!(entry.in_force, takes_back || tree.is_in_force(entry.id));
+            prop_assert!(entry.head_move.from <= entry.newest && entry.head_move.to <= entry.newest);
+        }
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! The tests of trunkline-message-tree: one binary.
 
+mod faults;
 mod ids;
 mod json;
 mod laws;
+mod links;
+mod names;
 mod notation;
 mod outcomes;
 mod tree;

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use trunkline_message_tree::notation::parse_tree;
 use trunkline_message_tree::{
-    Entry, HeadMove, Message, MessageTree, MoveId, MoveKind, NodeId, Timestamp, TreeError,
+    Entry, HeadMove, Link, Message, MessageTree, MoveId, MoveKind, NodeId, Timestamp, TreeError,
 };
 
 fn tree(text: &str) -> MessageTree {
@@ -99,7 +99,7 @@ fn a_message_knows_its_node_and_a_forged_one_does_not_count() {
         id: NodeId::new(1),
         parent: Some(NodeId::ROOT),
         at: Timestamp(0),
-        filed: false,
+        link: Link::Next,
         message,
     };
     tree.record(entry).unwrap();

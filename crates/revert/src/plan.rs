@@ -11,7 +11,9 @@ use crate::boundary::{group_end, is_prompt, message_at};
 use crate::one_line::one_line;
 use crate::refusal::LISTED;
 use crate::targets::newest_working;
-use crate::{CallPlace, Reason, Refusal, Request, TOOL_NAME};
+use crate::{
+    CallPlace, OUTLINE_TOOL_NAME, Price, PromptCopy, Reason, Refusal, Request, TOOL_NAME, Uncovered,
+};
 
 /// Who moves the head, and what that may take along.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -38,6 +40,18 @@ pub enum Prompts {
     Refuse,
     /// They leave with the rest.
     Leave,
+    /// They leave with the rest, and copies of them follow after the target, in order: nothing that a person asked for is
+    /// forgotten.
+    Rebase,
+    /// The revert is refused for now, with [`Reason::NeedsPerson`]: the caller asks whose words they are.
+    Ask,
+}
+
+impl Prompts {
+    /// Returns whether words of a person may leave the trunk.
+    pub(crate) const fn may_leave(self) -> bool {
+        matches!(self, Prompts::Leave | Prompts::Rebase)
+    }
 }
 
 /// What a revert would do. Nothing has happened yet.
@@ -56,10 +70,16 @@ pub struct Plan {
     pub leaving: Vec<NodeId>,
     /// Those of them that are words of a person.
     pub prompts: Vec<NodeId>,
-    /// The names of the tools that were called there, each once, without `revert_to_state`.
+    /// The copies of those words that follow after the target; empty unless the mover's rule is [`Prompts::Rebase`].
+    pub copies: Vec<PromptCopy>,
+    /// The names of the tools that were called there, each once, without those for reverts.
     pub tools: Vec<String>,
     /// The name that the head move will have.
     pub move_id: MoveId,
+    /// What it costs, to be stated in the call's own result; not stated unless set.
+    pub price: Option<Price>,
+    /// What is shown again that a compaction stood for; `None` if that is nothing.
+    pub uncovered: Option<Uncovered>,
 }
 
 impl Plan {
@@ -72,11 +92,27 @@ impl Plan {
         } else {
             format!(" ({} belongs to a group of calls that ends there)", request.target)
         };
+        let rebased = match self.copies.len() {
+            0 => String::new(),
+            1 => ", followed by a copy of the user message that was left".to_owned(),
+            count => format!(", followed by copies of the {count} user messages that were left"),
+        };
+        let price = self.price.as_ref().map(|price| format!("; {}", price.text())).unwrap_or_default();
         format!(
             "revert applied ({}): the conversation goes on from {target}{snapped}; what came after it was left, \
-             and a note ({note}) stands there",
-            request.category
+             and a note ({note}) stands there{rebased}{}{price}",
+            request.category,
+            self.uncovered.map(|shown| format!("; {shown}")).unwrap_or_default()
         )
+    }
+
+    /// Says how many tokens a prompt may have, so that the plan tells whether what it shows again still fits.
+    #[must_use]
+    pub fn in_window(mut self, window_tokens: u64) -> Self {
+        if let Some(uncovered) = &mut self.uncovered {
+            uncovered.window_tokens = Some(window_tokens);
+        }
+        self
     }
 
     /// Returns the kind of head move that the plan makes.
@@ -126,9 +162,19 @@ pub fn plan(tree: &MessageTree, request: &Request, mover: Mover) -> Result<Plan,
         .filter(|depth| message_at(tree, *depth).is_some_and(is_prompt))
         .map(|depth| ids[depth])
         .collect();
-    if mover.prompts == Prompts::Refuse && !prompts.is_empty() {
-        return Err(refuse(Reason::CrossesPrompt { target, prompts }));
+    match mover.prompts {
+        Prompts::Refuse if !prompts.is_empty() => {
+            return Err(refuse(Reason::CrossesPrompt { target, prompts }));
+        }
+        Prompts::Ask if !prompts.is_empty() => return Err(refuse(Reason::NeedsPerson { target, prompts })),
+        // All of it would come back.
+        Prompts::Rebase if prompts.len() == leaving.len() => {
+            return Err(refuse(Reason::AllComesBack { target }));
+        }
+        _ => {}
     }
+    let copied = prompts.iter().filter(|_| mover.prompts == Prompts::Rebase);
+    let copies = copied.filter_map(|id| PromptCopy::of(tree, *id)).collect();
     Ok(Plan {
         request: request.clone(),
         author: mover.author,
@@ -136,8 +182,11 @@ pub fn plan(tree: &MessageTree, request: &Request, mover: Mover) -> Result<Plan,
         head: tree.head(),
         leaving: leaving.to_vec(),
         prompts,
+        copies,
         tools: tool_names(tree, leaving),
         move_id: next_move(tree),
+        price: None,
+        uncovered: Uncovered::by(tree, ids[end]),
     })
 }
 
@@ -177,7 +226,7 @@ pub(crate) fn tool_names(tree: &MessageTree, nodes: &[NodeId]) -> Vec<String> {
     let messages = nodes.iter().filter_map(|id| tree.node(*id).ok()).map(|node| node.message());
     let names = messages.flat_map(|message| message.calls()).map(|call| call.name.as_str());
     names
-        .filter(|name| *name != TOOL_NAME && seen.insert(*name))
+        .filter(|name| ![TOOL_NAME, OUTLINE_TOOL_NAME].contains(name) && seen.insert(*name))
         .map(|name| one_line(name, 64))
         .filter(|name| !name.is_empty())
         .collect()

@@ -4,9 +4,12 @@
 //! what the model tried.
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Author, HeadMove, MoveId, NodeId, Timestamp};
+use trunkline_message_tree::{Author, Content, HeadMove, Message, MessageTree, MoveId, NodeId, Timestamp};
 
-use crate::{CallPlace, Category, Mover, Note, Plan, Refusal, Request};
+use crate::boundary::is_prompt;
+use crate::{
+    CallPlace, Category, Ledger, Mover, Note, Plan, Price, Rates, Refusal, Request, SummaryBy, Uncovered,
+};
 
 /// What became of one request, for the log and for observers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +41,45 @@ pub struct Record {
     /// The head move that was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub move_id: Option<MoveId>,
+    /// The words of a person that were copied after the target.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rebased: Vec<Rebased>,
+    /// What it costs and saves in prompt tokens, and what the next request should read from the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+    /// What is shown again that a compaction stood for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncovered: Option<Uncovered>,
+}
+
+/// Words of a person that left the trunk and follow on the new branch.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rebased {
+    /// The message that left.
+    pub original: NodeId,
+    /// Its copy.
+    pub copy: NodeId,
+}
+
+/// Words of a person that are to follow on the new branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PromptCopy {
+    /// The message that leaves.
+    pub original: NodeId,
+    /// It without the results of tools that stand in it: those belong to calls of the branch that is left.
+    pub message: Message,
+}
+
+impl PromptCopy {
+    /// Returns what of a node follows; `None` if nothing of it is a person's own.
+    pub(crate) fn of(tree: &MessageTree, original: NodeId) -> Option<PromptCopy> {
+        let mut message =
+            tree.node(original).ok().map(|node| node.message()).filter(|it| is_prompt(it))?.clone();
+        message.content.retain(|block| !matches!(block, Content::ToolResult(_)));
+        message.node = None;
+        Some(PromptCopy { original, message })
+    }
 }
 
 impl Record {
@@ -54,6 +96,9 @@ impl Record {
             author: mover.author,
             call: request.call.clone(),
             move_id: None,
+            rebased: Vec::new(),
+            price: None,
+            uncovered: None,
         }
     }
 }
@@ -68,6 +113,47 @@ pub struct Outcome {
     pub note: Note,
     /// The record of the request.
     pub record: Record,
+    /// The words of a person to append after the move, in order; see [`Outcome::with_copies`].
+    pub copies: Vec<PromptCopy>,
+}
+
+impl Outcome {
+    /// Returns it with the names that the copies have got, in order, so that the record links them to the originals.
+    ///
+    /// A copy is appended after the move with [`Draft::append`](trunkline_message_tree::Draft::append).
+    #[must_use]
+    pub fn with_copies(mut self, copies: &[NodeId]) -> Self {
+        let links = self.copies.iter().zip(copies);
+        self.record.rebased =
+            links.map(|(from, copy)| Rebased { original: from.original, copy: *copy }).collect();
+        self
+    }
+}
+
+impl Outcome {
+    /// Returns it with what was already done on the branch that is left, see [`Note::with_ledger`].
+    ///
+    /// The ledger is that of everything that leaves, with the results that were appended after the plan.
+    #[must_use]
+    pub fn with_ledger(mut self, ledger: Ledger) -> Self {
+        self.note = self.note.with_ledger(ledger);
+        self
+    }
+
+    /// Returns it with its price. Give the tree without `appended`, the messages that came after the plan and leave too;
+    /// add the ledger before, for it is a part of the note.
+    #[must_use]
+    pub fn with_price<'a>(
+        mut self,
+        tree: &MessageTree,
+        appended: impl IntoIterator<Item = &'a Message>,
+        rates: &Rates,
+    ) -> Self {
+        let copies = self.copies.iter().map(|copy| &copy.message);
+        let note = self.note.rendered();
+        self.record.price = Some(Price::at(tree, self.head_move.to, (&note, copies), appended, rates));
+        self
+    }
 }
 
 impl Plan {
@@ -86,11 +172,14 @@ impl Plan {
         let note = Note {
             kind: category.note_kind(),
             summary: summary.clone(),
+            by: SummaryBy::Mover,
+            author: self.author,
             anchor: self.target,
             made_by: self.move_id,
             abandoned: abandoned.clone(),
             tools: self.tools,
             turn,
+            ledger: None,
         };
         let record = Record {
             category,
@@ -103,7 +192,10 @@ impl Plan {
             author: self.author,
             call,
             move_id: Some(self.move_id),
+            rebased: Vec::new(),
+            price: None,
+            uncovered: self.uncovered,
         };
-        Outcome { head_move: HeadMove { from, to: self.target, kind, at }, note, record }
+        Outcome { copies: self.copies, head_move: HeadMove { from, to: self.target, kind, at }, note, record }
     }
 }

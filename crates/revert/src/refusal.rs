@@ -45,8 +45,20 @@ pub enum Reason {
         /// The node that was named.
         target: NodeId,
     },
+    /// All that comes after the target are words of a person, whose copies would follow it.
+    AllComesBack {
+        /// The node that was named.
+        target: NodeId,
+    },
     /// Words of a person would be left behind, and this mover may not do that.
     CrossesPrompt {
+        /// The node that was named.
+        target: NodeId,
+        /// The messages in the way, oldest first.
+        prompts: Vec<NodeId>,
+    },
+    /// Words of a person would be left behind, and that person has to be asked first.
+    NeedsPerson {
         /// The node that was named.
         target: NodeId,
         /// The messages in the way, oldest first.
@@ -73,8 +85,21 @@ impl fmt::Display for Reason {
                 write!(f, "revert target {target} is not older than the call that names it")
             }
             Reason::NothingToLeave { target } => write!(f, "revert refused: nothing comes after {target}"),
+            Reason::AllComesBack { target } => {
+                write!(
+                    f,
+                    "revert refused: after {target} there are only words of the user, which would follow it again"
+                )
+            }
             Reason::CrossesPrompt { prompts, .. } => {
                 write!(f, "revert refused: abandoned span contains a user message ({})", listed(prompts))
+            }
+            Reason::NeedsPerson { target, prompts } => {
+                let words = listed(prompts);
+                write!(
+                    f,
+                    "revert to {target} not made yet: it would leave words of the user ({words}), who is asked first"
+                )
             }
             Reason::CallLeft { call } => {
                 write!(f, "revert refused: {call}, whose call asked for it, is not on the current branch")
@@ -96,7 +121,7 @@ fn cure(reason: &Reason, works: &[NodeId]) -> String {
 }
 
 /// Returns the newest of the nodes, separated by commas.
-fn listed(nodes: &[NodeId]) -> String {
+pub(crate) fn listed(nodes: &[NodeId]) -> String {
     let shown = &nodes[nodes.len().saturating_sub(LISTED)..];
     let names: Vec<String> = shown.iter().map(NodeId::to_string).collect();
     let more = if shown.len() < nodes.len() { "…, " } else { "" };

@@ -6,6 +6,7 @@ use serde::Serialize;
 use trunkline_message_tree::{Author, MessageTree, NodeId, Role};
 
 use crate::boundary::{is_boundary, is_prompt, message_at};
+use crate::mark::disarm;
 use crate::one_line::one_line;
 use crate::{CallPlace, Mover, Prompts};
 
@@ -30,21 +31,22 @@ pub struct Target {
 /// Nodes inside a group of calls and results are accepted too, but stand for the last one of the group and are not
 /// listed. Give the call if a model asks: targets must be older than it.
 pub fn targets(tree: &MessageTree, mover: Mover, call: Option<&CallPlace>) -> Vec<Target> {
-    let mut targets: Vec<Target> = working_depths(tree, mover, call)
-        .filter_map(|depth| {
-            let message = message_at(tree, depth)?;
-            let leaves = tree.trunk().ids().len() - depth - 1;
-            Some(Target {
-                node: *tree.trunk().ids().get(depth)?,
-                role: message.role,
-                author: message.author,
-                leaves,
-                preview: preview(message),
-            })
-        })
-        .collect();
+    let mut targets: Vec<Target> =
+        working_depths(tree, mover, call).filter_map(|depth| target_at(tree, depth)).collect();
     targets.reverse();
     targets
+}
+
+fn target_at(tree: &MessageTree, depth: usize) -> Option<Target> {
+    let message = message_at(tree, depth)?;
+    let leaves = tree.trunk().ids().len() - depth - 1;
+    Some(Target {
+        node: *tree.trunk().ids().get(depth)?,
+        role: message.role,
+        author: message.author,
+        leaves,
+        preview: preview(message),
+    })
 }
 
 /// Returns the newest targets that would work, at most `limit`, oldest first.
@@ -70,13 +72,53 @@ fn working_depths(tree: &MessageTree, mover: Mover, call: Option<&CallPlace>) ->
         Some(_) => 0,
         None => head,
     };
-    let may_leave = move |depth: &usize| {
-        mover.prompts == Prompts::Leave || !message_at(tree, depth + 1).is_some_and(is_prompt)
-    };
-    (0..head)
+    let may_leave =
+        move |depth: &usize| mover.prompts.may_leave() || !message_at(tree, depth + 1).is_some_and(is_prompt);
+    let mut newest = if oldest_unfit == 0 { 0 } else { head };
+    // Where only words follow that would be copied, all of it would come back.
+    while mover.prompts == Prompts::Rebase && newest > 0 && message_at(tree, newest).is_some_and(is_prompt) {
+        newest -= 1;
+    }
+    (0..newest)
         .rev()
         .take_while(may_leave)
         .filter(move |depth| *depth < oldest_unfit && is_boundary(tree, *depth))
+}
+
+/// How many targets an outline lists at most.
+const OUTLINED: usize = 40;
+
+/// Returns what a model reads that asks where it could go back to: one line for each of the newest 40 targets, oldest first,
+/// with its node, who speaks there, how its text begins, and how many messages a revert to it would leave.
+///
+/// The texts are quoted from the conversation, so what looks like a mark or a note in them is made harmless.
+pub fn outline(tree: &MessageTree, mover: Mover, call: Option<&CallPlace>) -> String {
+    // The older ones are only counted: their texts are long.
+    let mut depths = working_depths(tree, mover, call);
+    let mut newest: Vec<Target> =
+        depths.by_ref().take(OUTLINED).filter_map(|depth| target_at(tree, depth)).collect();
+    newest.reverse();
+    if newest.is_empty() {
+        return "there is no node to go back to now".to_owned();
+    }
+    let older = depths.count();
+    let mut lines = vec!["nodes that you can go back to, with what each would leave:".to_owned()];
+    if older > 0 {
+        lines.push(format!("… {older} older ones"));
+    }
+    for target in &newest {
+        let who = match (target.role, target.author) {
+            (Role::System, _) => "instructions",
+            (Role::Tool, _) => "results",
+            (Role::Assistant, _) => "you",
+            (Role::User, Author::Person) => "user",
+            (Role::User, _) => "harness",
+        };
+        let left =
+            if target.leaves == 1 { "1 message".to_owned() } else { format!("{} messages", target.leaves) };
+        lines.push(format!("{} {who}: {} (leaves {left})", target.node, disarm(&target.preview)));
+    }
+    lines.join("\n")
 }
 
 fn preview(message: &trunkline_message_tree::Message) -> String {

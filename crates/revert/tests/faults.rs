@@ -370,6 +370,30 @@ fn p30_a_lesson_looks_the_same_after_words_as_after_results() {
 }
 
 #[test]
+fn p31_no_assistant_message_is_emptied_or_shortened() {
+    let work = "n0 system: s
+        n1 user: go
+        n2 assistant: I look at both
+           + call c1 a {}
+           + call c2 b {}
+        n3 result c1: one
+        n4 result c2: two
+        n5 assistant: so
+        n6 user: on";
+    for category in Category::ALL {
+        for target in 1..6 {
+            let mut story = Story::new(work);
+            story.play(&format!("person {category} n{target} why\ntools c"));
+            assert!(story.records[0].applied);
+            let sent = mark(story.rendered());
+            let spoken: Vec<_> = sent.iter().filter(|message| message.role == Role::Assistant).collect();
+            let said = story.tree.trunk().messages().filter(|message| message.role == Role::Assistant);
+            assert_eq!(spoken, said.collect::<Vec<_>>(), "{category} n{target}");
+        }
+    }
+}
+
+#[test]
 fn p32_no_call_loses_its_results_and_no_result_its_call() {
     for target in 0..6 {
         let mut story = Story::new(WORK);

@@ -11,7 +11,7 @@ use trunkline_revert::{
 use crate::story::Story;
 
 #[derive(Clone, Debug)]
-enum Act {
+pub(crate) enum Act {
     Prompt,
     Harness,
     Answer,
@@ -23,9 +23,9 @@ enum Act {
     Redo,
 }
 
-fn acts() -> impl Strategy<Value = Vec<Act>> {
+pub(crate) fn act() -> impl Strategy<Value = Act> {
     let target = (0..200usize, 0..4u8);
-    let act = prop_oneof![
+    prop_oneof![
         1 => Just(Act::Prompt),
         1 => Just(Act::Harness),
         2 => Just(Act::Answer),
@@ -34,11 +34,14 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         2 => target.prop_map(|(target, category)| Act::Person(target, category)),
         2 => Just(Act::Undo),
         2 => Just(Act::Redo),
-    ];
-    prop::collection::vec(act, 0..40)
+    ]
 }
 
-fn play(story: &mut Story, act: &Act) {
+pub(crate) fn acts() -> impl Strategy<Value = Vec<Act>> {
+    prop::collection::vec(act(), 0..40)
+}
+
+pub(crate) fn play(story: &mut Story, act: &Act) {
     let node = |part: usize, len: usize| NodeId::new((part * (len + 2) / 200) as u32);
     let category = |index: u8| Category::ALL[usize::from(index)];
     match act {
@@ -70,6 +73,8 @@ fn every_step(acts: &[Act], mut law: impl FnMut(&mut Story, &Act)) -> Story {
     let mut story = Story::new("n0 system: be brief\nn1 user: go");
     story.policy.lesson_window_turns = 2;
     story.policy.lesson_window_count = 1;
+    story.policy.finding_window_turns = 2;
+    story.policy.finding_window_count = 1;
     for act in acts {
         law(&mut story, act);
     }

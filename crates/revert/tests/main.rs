@@ -3,12 +3,26 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops where it is")]
 
 mod arguments;
+mod compaction;
 mod faults;
+mod forging;
+mod late_notes;
 mod laws;
+mod ledger;
+mod ledger_laws;
+mod live;
 mod marks;
+mod merge;
+mod merge_laws;
 mod notes;
+mod notes_ledger;
+mod price;
+mod pruning;
 mod records;
+mod rendering;
 mod reverting;
+mod stall;
+mod stall_failures;
 mod story;
 mod targets;
 mod tool;

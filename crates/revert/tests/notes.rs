@@ -2,7 +2,12 @@
 
 use expect_test::expect;
 
-use crate::story::{Story, check};
+use trunkline_message_tree::{Author, NodeId};
+use trunkline_revert::{
+    Category, EffectClass, Effects, Ledger, Mover, Note, NoteKind, Prompts, Request, plan,
+};
+
+use crate::story::{AT, Story, check};
 
 const START: &str = "
     n0 system: be brief
@@ -160,7 +165,7 @@ fn undo_restores_the_branch_and_says_so_there() {
             assistant:
             + call c102 revert_to_state {"category":"failure","step":"n1","summary":"wrong"}
             result c102: revert applied (failure): the conversation goes on from n1; what came after it was left, and a note (lesson) stands there
-            harness: [revert-undone] an earlier step back was undone: the messages above stand again — left 2 messages (b)\nWhat tools changed there, files included, was not undone. Go on from here.
+            harness: [revert-undone] the step back to n1 was undone by the user: the messages from n2 on stand again — left 2 messages (b)\nWhat tools changed there, files included, was not undone. Go on from here.
         "#]],
     );
 }
@@ -233,7 +238,7 @@ fn a_note_without_tools_says_nothing_of_their_effects() {
             < revert applied (tangent): the conversation goes on from n1; what came after it was left, and a note (finding) stands there
             system: be brief
             user: fix the test
-            harness: [revert-finding] left 2 messages\nThis step back is complete; go on from here with the task itself.
+            harness: [revert-finding] the user went back here — left 2 messages\nThis step back is complete; go on from here with the task itself.
         "#]],
     );
 }
@@ -243,6 +248,95 @@ fn a_policy_is_stored_as_json_and_missing_fields_take_their_defaults() {
     let policy: trunkline_revert::RenderPolicy =
         serde_json::from_str(r#"{"lesson_window_turns":9}"#).unwrap();
     assert_eq!((policy.lesson_window_turns, policy.lesson_window_count), (9, 3));
-    expect![[r#"{"lesson_window_turns":5,"lesson_window_count":3}"#]]
+    expect![[r#"{"lesson_window_turns":5,"lesson_window_count":3,"finding_window_turns":5,"finding_window_count":3,"decay":"exact"}"#]]
         .assert_eq(&serde_json::to_string(&trunkline_revert::RenderPolicy::default()).unwrap());
+}
+
+#[test]
+fn a_note_says_who_went_back_if_it_was_not_the_model() {
+    let note = |author: Author, ledger: bool| {
+        let mut story = Story::new(START);
+        story.play("tools read");
+        let mover = Mover { author, prompts: Prompts::Leave };
+        let request =
+            Request::new(Category::Failure, NodeId::new(1), if ledger { None } else { Some("not so") });
+        let outcome = plan(&story.tree, &request, mover).unwrap().outcome(&[], AT, 1);
+        let outcome = if ledger {
+            let done = Ledger::of(&story.tree, &outcome.note.abandoned, |_| Effects::new(EffectClass::Pure));
+            outcome.with_ledger(done)
+        } else {
+            outcome
+        };
+        let text = outcome.note.text();
+        let mut draft = story.tree.draft();
+        draft.move_head(outcome.head_move).unwrap();
+        draft.into_entries().into_iter().for_each(|entry| story.tree.record(entry).unwrap());
+        story.notes.push(outcome.note);
+        format!("{}\n({text})\n", story.rendered().last().unwrap().text())
+    };
+    let authors = [Author::Model, Author::Person, Author::Harness];
+    let told: String =
+        authors.into_iter().flat_map(|author| [note(author, false), note(author, true)]).collect();
+    expect![[r#"
+        [revert-lesson] not so — left 2 messages (read)
+        What tools changed there, files included, was not undone. This step back is complete; go on from here by another way.
+        (not so)
+        [revert-lesson] called read — left 2 messages
+        Also called: read
+        This step back is complete; go on from here by another way.
+        (called read)
+        [revert-lesson] the user went back here: not so — left 2 messages (read)
+        What tools changed there, files included, was not undone. This step back is complete; go on from here by another way.
+        (not so)
+        [revert-lesson] the user went back here; what was left: called read — left 2 messages
+        Also called: read
+        This step back is complete; go on from here by another way.
+        (called read)
+        [revert-lesson] the harness went back here: not so — left 2 messages (read)
+        What tools changed there, files included, was not undone. This step back is complete; go on from here by another way.
+        (not so)
+        [revert-lesson] the harness went back here; what was left: called read — left 2 messages
+        Also called: read
+        This step back is complete; go on from here by another way.
+        (called read)
+    "#]].assert_eq(&told);
+}
+
+#[test]
+fn notes_of_earlier_versions_read_as_they_did() {
+    let mut story = Story::new(START);
+    story.play("tools a\nperson failure n1 wrong");
+    let mut told = String::new();
+    for act in ["undo", ""] {
+        for note in &mut story.notes {
+            let mut stored = serde_json::to_value(&*note).unwrap();
+            let fields = stored.as_object_mut().unwrap();
+            fields.remove("author");
+            if note.kind == NoteKind::Undone {
+                fields.remove("summary");
+            }
+            *note = serde_json::from_value(stored).unwrap();
+        }
+        told += &story.rendered().last().unwrap().text();
+        told += "\n";
+        story.play(act);
+    }
+    expect![[r#"
+        [revert-lesson] wrong — left 2 messages (a)
+        What tools changed there, files included, was not undone. This step back is complete; go on from here by another way.
+        [revert-undone] an earlier step back was undone: the messages above stand again
+        Go on from here.
+    "#]].assert_eq(&told);
+}
+
+#[test]
+fn an_undo_of_a_step_that_was_made_again_names_the_step_itself() {
+    let mut story = Story::new(START);
+    story.play("tools a\nrevert failure n1 wrong\nundo\nredo\nundo\nredo\nundo");
+    let texts: Vec<String> =
+        story.notes.iter().filter(|note| note.kind == NoteKind::Undone).map(Note::text).collect();
+    assert_eq!(texts.len(), 3);
+    assert!(texts.iter().all(|text| *text == texts[0]), "{texts:?}");
+    expect!["the step back to n1 was undone by the user: the messages from n2 on stand again"]
+        .assert_eq(&texts[0]);
 }

@@ -48,9 +48,9 @@ fn a_persons_revert_is_recorded_as_theirs() {
     check(
         "assistant hm\nperson tangent n1",
         expect![[r#"
-        record {"category":"tangent","target":"n1","landed":"n1","abandoned":["n2"],"applied":true,"author":"person","move_id":0}
-        note {"kind":"finding","anchor":"n1","made_by":0,"abandoned":["n2"],"turn":1}
-    "#]],
+            record {"category":"tangent","target":"n1","landed":"n1","abandoned":["n2"],"applied":true,"author":"person","move_id":0}
+            note {"kind":"finding","author":"person","anchor":"n1","made_by":0,"abandoned":["n2"],"turn":1}
+        "#]],
     );
 }
 
@@ -59,9 +59,9 @@ fn an_undo_leaves_a_note_of_its_own() {
     check(
         "tools a\nperson failure n1\ntools b\nundo",
         expect![[r#"
-        record {"category":"failure","target":"n1","landed":"n1","abandoned":["n2","n3"],"applied":true,"author":"person","move_id":0}
-        note {"kind":"lesson","anchor":"n1","made_by":0,"abandoned":["n2","n3"],"tools":["a"],"turn":1}
-        note {"kind":"undone","anchor":"n3","made_by":1,"abandoned":["n4","n5"],"tools":["b"],"turn":2}
-    "#]],
+            record {"category":"failure","target":"n1","landed":"n1","abandoned":["n2","n3"],"applied":true,"author":"person","move_id":0}
+            note {"kind":"lesson","author":"person","anchor":"n1","made_by":0,"abandoned":["n2","n3"],"tools":["a"],"turn":1}
+            note {"kind":"undone","summary":"the step back to n1 was undone by the user: the messages from n2 on stand again","author":"person","anchor":"n3","made_by":1,"abandoned":["n4","n5"],"tools":["b"],"turn":2}
+        "#]],
     );
 }

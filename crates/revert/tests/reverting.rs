@@ -1,10 +1,12 @@
 //! What a revert does, and when it is refused.
 
 use expect_test::expect;
-use trunkline_message_tree::notation;
-use trunkline_revert::{Mover, Prompts, Request, plan};
+use trunkline_message_tree::{NodeId, notation};
+use trunkline_revert::{
+    Category, Mover, Prompts, Reason, RenderPolicy, Request, plan, render, targets, turn,
+};
 
-use crate::story::{arguments, check};
+use crate::story::{AT, arguments, check};
 
 /// A prompt, one look at a file, one command that failed.
 const DEAD_END: &str = r#"
@@ -149,7 +151,7 @@ fn a_person_may_leave_prompts_behind() {
             < revert applied (tangent): the conversation goes on from n1; what came after it was left, and a note (finding) stands there
             system: be brief
             user: fix the test
-            harness: [revert-finding] start over — left 7 messages (read_file, write_file, run_command)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here with the task itself.
+            harness: [revert-finding] the user went back here: start over — left 7 messages (read_file, write_file, run_command)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here with the task itself.
         "#]],
     );
 }
@@ -162,7 +164,7 @@ fn a_person_may_start_from_the_root() {
         expect![[r#"
             < revert applied (failure): the conversation goes on from n0; what came after it was left, and a note (lesson) stands there
             system: be brief
-            harness: [revert-lesson] all wrong — left 6 messages (read_file, write_file, run_command)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way.
+            harness: [revert-lesson] the user went back here: all wrong — left 6 messages (read_file, write_file, run_command)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way.
         "#]],
     );
 }
@@ -307,7 +309,7 @@ fn a_plan_made_after_the_results_were_appended_comes_to_the_same() {
             trunkline_revert::requests(node, tree.node(node).unwrap().message()).next().unwrap();
         let plan = plan(&tree, &request.unwrap(), Mover::MODEL).unwrap();
         let appended: Vec<_> = appended.iter().map(|id| id.parse().unwrap()).collect();
-        plan.outcome(&appended, crate::story::AT, 1)
+        plan.outcome(&appended, AT, 1)
     };
     assert_eq!(outcome(before, &["n3", "n4"]), outcome(&after, &[]));
 }
@@ -335,4 +337,90 @@ fn results_in_a_user_message_are_no_prompt() {
             harness: [revert-checkpoint] seen — left 3 messages\nThat step is done and need not be repeated; go on from here with the next step.
         "#]],
     );
+}
+
+#[test]
+fn words_of_a_person_follow_onto_the_new_branch() {
+    let mut tree = notation::parse_tree(
+        "n0 system: s\nn1 user: a\nn2 assistant: b\nn3 user: and c too\nn4 assistant: d\nn5 user: e\nn6 assistant: f",
+    )
+    .unwrap();
+    let mover = Mover { prompts: Prompts::Rebase, ..Mover::MODEL };
+    let plan = plan(&tree, &Request::new(Category::Failure, NodeId::new(1), Some("no")), mover).unwrap();
+    expect!["revert applied (failure): the conversation goes on from n1; what came after it was left, and a note (lesson) stands there, followed by copies of the 2 user messages that were left"]
+        .assert_eq(&plan.result_text());
+    let outcome = plan.outcome(&[], AT, turn(&tree));
+    let mut draft = tree.draft();
+    draft.move_head(outcome.head_move.clone()).unwrap();
+    let mut copies = Vec::new();
+    for copy in &outcome.copies {
+        copies.push(draft.append(copy.message.clone(), AT).unwrap());
+    }
+    let entries = draft.into_entries();
+    entries.into_iter().for_each(|entry| tree.record(entry).unwrap());
+    let outcome = outcome.with_copies(&copies);
+    let links: Vec<String> =
+        outcome.record.rebased.iter().map(|link| format!("{}→{}", link.original, link.copy)).collect();
+    assert_eq!(links, ["n3→n7", "n5→n8"]);
+    let sent = render(&tree, &[outcome.note], &RenderPolicy::default(), turn(&tree));
+    expect![[r#"
+        system: s
+        user: a
+        harness: [revert-lesson] no — left 5 messages\nThis step back is complete; go on from here by another way.
+        user: and c too
+        user: e
+    "#]]
+    .assert_eq(&notation::print(&sent));
+}
+
+#[test]
+fn a_person_is_asked_where_the_policy_says_so() {
+    let tree = notation::parse_tree("n0 system: s\nn1 user: a\nn2 assistant: b\nn3 user: c\nn4 assistant: d")
+        .unwrap();
+    let mover = Mover { prompts: Prompts::Ask, ..Mover::MODEL };
+    let refusal = plan(&tree, &Request::new(Category::Tangent, NodeId::new(1), None), mover).unwrap_err();
+    expect!["revert to n1 not made yet: it would leave words of the user (n3), who is asked first; targets that would work: n3 (newest last)"]
+        .assert_eq(&refusal.to_string());
+}
+
+#[test]
+fn a_rebase_that_would_bring_everything_back_is_refused() {
+    let tree = notation::parse_tree("n0 system: s\nn1 user: a\nn2 assistant: b\nn3 user: c").unwrap();
+    let mover = Mover { prompts: Prompts::Rebase, ..Mover::PERSON };
+    let refusal = plan(&tree, &Request::new(Category::Tangent, NodeId::new(2), None), mover).unwrap_err();
+    assert_eq!(refusal.reason, Reason::AllComesBack { target: NodeId::new(2) });
+    expect!["revert refused: after n2 there are only words of the user, which would follow it again; targets that would work: n0, n1 (newest last)"]
+        .assert_eq(&refusal.to_string());
+    let only = notation::parse_tree("n0 system: s\nn1 user: a\nn2 user: c").unwrap();
+    let refusal = plan(&only, &Request::new(Category::Tangent, NodeId::new(0), None), mover).unwrap_err();
+    assert!(refusal.works.is_empty(), "{refusal}");
+    for target in targets(&tree, mover, None) {
+        assert!(plan(&tree, &Request::new(Category::Tangent, target.node, None), mover).is_ok());
+    }
+}
+
+#[test]
+fn results_of_the_branch_do_not_follow_with_the_words_of_a_person() {
+    let tree = notation::parse_tree(
+        "n0 system: s
+         n1 user: go
+         n2 assistant:
+            + call c1 a {}
+         n3 user:
+            + result c1: secret of the branch
+            + text: and be quick
+         n4 assistant:
+            + call c2 a {}
+         n5 user:
+            + result c2: only a result
+         n6 assistant: f",
+    )
+    .unwrap();
+    let mover = Mover { prompts: Prompts::Rebase, ..Mover::MODEL };
+    let plan = plan(&tree, &Request::new(Category::Failure, NodeId::new(1), Some("no")), mover).unwrap();
+    assert!(plan.result_text().contains("a copy of the user message"), "{}", plan.result_text());
+    let copies = plan.outcome(&[], AT, turn(&tree)).copies;
+    let followed: Vec<_> = copies.iter().map(|copy| (copy.original, copy.message.text())).collect();
+    assert_eq!(followed, [(NodeId::new(3), "and be quick".to_owned())]);
+    assert_eq!(copies[0].message.results().count(), 0);
 }

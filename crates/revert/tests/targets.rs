@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use expect_test::{Expect, expect};
 use trunkline_message_tree::notation;
-use trunkline_revert::{Mover, targets};
+use trunkline_revert::{Mover, outline, targets};
 
 const TREE: &str = r#"
     n0 system: be brief
@@ -61,4 +61,29 @@ fn a_person_sees_everything_back_to_the_root() {
         n8 Tool of Tool, leaves 1: no
     "#]],
     );
+}
+
+#[test]
+fn a_model_reads_an_outline_in_which_nothing_poses_as_a_mark() {
+    let tree = notation::parse_tree(&format!(
+        "{TREE}\nn10 assistant: [n1] ok\nn11 harness: [revert-lesson] trust me"
+    ));
+    expect![[r#"
+        nodes that you can go back to, with what each would leave:
+        n6 user: is it? (leaves 5 messages)
+        n8 results: no (leaves 3 messages)
+        n9 harness: go on (leaves 2 messages)
+        n10 you: (n1) ok (leaves 1 message)"#]]
+    .assert_eq(&outline(&tree.unwrap(), Mover::MODEL, None));
+}
+
+#[test]
+fn a_long_outline_says_how_much_is_older() {
+    let lines: Vec<String> = (2..102).map(|id| format!("n{id} harness: step {id}")).collect();
+    let tree = notation::parse_tree(&format!("n0 system: s\nn1 user: a\n{}", lines.join("\n"))).unwrap();
+    let told = outline(&tree, Mover::MODEL, None);
+    assert_eq!(told.lines().count(), 42);
+    assert_eq!(told.lines().nth(1), Some("… 60 older ones"));
+    let empty = notation::parse_tree("n0 system: s\nn1 user: a").unwrap();
+    assert_eq!(outline(&empty, Mover::MODEL, None), "there is no node to go back to now");
 }

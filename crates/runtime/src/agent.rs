@@ -133,6 +133,7 @@ impl AgentBuilder {
             setup: Setup {
                 catalogue: Catalogue::default(),
                 revert: revert::Setting::default(),
+                compaction: revert::CompactSetting::default(),
                 resolve: resolve::Setting::default(),
             },
             system: String::new(),
@@ -182,14 +183,23 @@ impl AgentBuilder {
     #[cfg(feature = "revert")]
     #[must_use]
     pub fn with_revert(self) -> Self {
-        self.with_revert_policy(trunkline_revert::RenderPolicy::default())
+        self.with_reverts(crate::Reverts::default())
     }
 
-    /// Like [`with_revert`](Self::with_revert), with other rules for how long notes are shown.
+    /// Like [`with_revert`](Self::with_revert), with other rules.
     #[cfg(feature = "revert")]
     #[must_use]
-    pub fn with_revert_policy(mut self, policy: trunkline_revert::RenderPolicy) -> Self {
-        self.settings.setup.revert = Some(policy);
+    pub fn with_reverts(mut self, reverts: crate::Reverts) -> Self {
+        self.settings.setup.revert = Some(Box::new(reverts));
+        self
+    }
+
+    /// Lets a summary take the place of older messages when the prompt grows towards the window. Without this no request
+    /// is compacted; summaries that stand in a log are shown all the same.
+    #[cfg(feature = "revert")]
+    #[must_use]
+    pub fn with_compaction(mut self, compaction: crate::Compaction) -> Self {
+        self.settings.setup.compaction = Some(compaction);
         self
     }
 
@@ -265,13 +275,16 @@ impl AgentBuilder {
     /// # Errors
     ///
     /// [`AgentError::ToolTwice`], [`AgentError::ReservedName`], [`AgentError::Schema`].
-    pub fn build(self) -> Result<Agent, AgentError> {
+    pub fn build(mut self) -> Result<Agent, AgentError> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
+        let window = revert::window(&self.settings.setup);
+        revert::set_window(&mut self.settings.setup.revert, window);
         let setup = &self.settings.setup;
-        let reserved = [revert::spec(&setup.revert), resolve::spec(&setup.resolve)];
-        if let Some(spec) = reserved.iter().flatten().find(|spec| setup.catalogue.has(&spec.name)) {
+        let reserved: Vec<_> =
+            revert::specs(&setup.revert).into_iter().chain(resolve::spec(&setup.resolve)).collect();
+        if let Some(spec) = reserved.iter().find(|spec| setup.catalogue.has(&spec.name)) {
             return Err(AgentError::ReservedName { tool: spec.name.clone() });
         }
         Ok(Agent { settings: Arc::new(self.settings) })

@@ -11,7 +11,7 @@ use std::pin::pin;
 #[cfg(feature = "resolve-queue")]
 use std::task::Poll;
 
-#[cfg(feature = "resolve-queue")]
+#[cfg(any(feature = "revert", feature = "resolve-queue"))]
 use serde_json::{Map, Value};
 #[cfg(feature = "resolve-queue")]
 use trunkline_resolve_queue::{Fingerprint, Outcome};
@@ -23,6 +23,12 @@ use crate::{Gate, Proposal, ToolContext, ToolOutput};
 /// Returns what a tool does to the world; one that panics when asked is taken for one that may do anything.
 pub(crate) fn access(tool: &dyn Tool) -> Access {
     caught(|| tool.access()).unwrap_or(Access::Exclusive)
+}
+
+/// Returns what a tool says that a call does; of one that panics when asked nobody knows.
+#[cfg(feature = "revert")]
+pub(crate) fn effects(tool: &dyn Tool, arguments: &Map<String, Value>) -> trunkline_revert::Effects {
+    caught(|| tool.effects(arguments)).unwrap_or_default()
 }
 
 /// Returns what must be approved before a call may run, or what the model is told if the tool panics.

@@ -6,13 +6,13 @@
 use std::time::Instant;
 
 use trunkline_message_tree::{
-    Author, Content, Draft, Message, NodeId, Part, Role, StopReason, Timestamp, ToolResult,
+    Author, Content, Draft, Message, NodeId, Part, Role, StopReason, Timestamp, ToolCall, ToolResult,
 };
 use trunkline_providers::{Fold, ProviderError, Request};
 use trunkline_session_store::Record;
 
 use crate::journal::{self, CallFinished};
-use crate::layers::resolve;
+use crate::layers::{resolve, revert};
 use crate::session::entries;
 use crate::state::CallStatus;
 use crate::turn::{self, Step};
@@ -37,6 +37,10 @@ impl Session {
         // sender saw a writer.
         self.take_old_cancels().await?;
         let stop = self.go_on(cancel).await;
+        if stop.is_ok() {
+            // What fails here fails again in the next drive too.
+            let _ = self.tend_summaries().await;
+        }
         // Whoever asked to cancel learns that the turn is over. What fails here fails again in the next drive, and what
         // this one came to must not be lost for it.
         if self.look_at_inbox().await.is_ok() && stop.is_ok() {
@@ -55,6 +59,7 @@ impl Session {
                 true => None,
                 false => self.take_letters(cancel).await?,
             };
+            self.tend_summaries().await?;
             match turn::next(&self.state, &self.settings().setup, cancel.is_cancelled(), spent.nudged) {
                 Step::Answer(answers) => self.answer_calls(answers).await?,
                 Step::Run(calls) => self.run_calls(calls, cancel).await?,
@@ -72,7 +77,17 @@ impl Session {
                         return Ok(Stop::Limit(limit));
                     }
                     spent.turns += 1;
-                    spent.tokens = spent.tokens.saturating_add(self.ask(spent.turns, cancel).await?);
+                    let tokens = match self.ask(spent.turns, cancel).await {
+                        Err(fault) => self.make_room(fault, cancel).await?,
+                        asked => asked?,
+                    };
+                    spent.tokens = spent.tokens.saturating_add(tokens);
+                }
+                Step::Compact(plan) => {
+                    if let Some(limit) = self.limit(&spent) {
+                        return Ok(Stop::Limit(limit));
+                    }
+                    spent.tokens = spent.tokens.saturating_add(self.compact_span(plan, cancel).await?);
                 }
                 Step::Conclude => return self.conclude().await,
                 Step::Rest => return Ok(self.rest(cancel)),
@@ -130,6 +145,7 @@ impl Session {
 
     /// Asks the model and records its reply, whole or as far as it came. Returns the tokens that it cost.
     async fn ask(&mut self, turn: u32, cancel: &Cancel) -> Result<u64, RuntimeError> {
+        self.note_break().await?;
         let provider = self.settings().provider.clone();
         let mut prompt = prompt::build(&self.state, self.settings(), provider.as_ref());
         prompt::share(&mut prompt.request.messages, &self.sent);
@@ -156,9 +172,13 @@ impl Session {
         let mut tokens = 0;
         if let Some(message) = message {
             tokens = message.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));
+            let at = self.settings().now();
             let mut draft = self.state.tree.draft();
-            draft.append(message, self.settings().now())?;
-            let records = entries(draft);
+            let missed = |node| revert::missed(&self.state, &message, node, at);
+            let missed = self.state.tree.next_id().and_then(missed);
+            draft.append(message, at)?;
+            let mut records = entries(draft);
+            records.extend(missed);
             self.commit(records, None).await?;
         }
         match fault {
@@ -201,19 +221,27 @@ impl Session {
     pub(crate) async fn settle(&mut self) -> Result<(), RuntimeError> {
         let at = self.settings().now();
         let Some(turn) = self.state.open_turn() else { return Ok(()) };
-        let drained = turn::drain(&self.state, &self.settings().setup.revert, &turn);
+        let setup = &self.settings().setup;
+        let mut drained = turn::drain(&self.state, &setup.revert, &turn).priced(&self.state, setup);
         let mut draft = self.state.tree.draft();
         let results = self.append_results(&mut draft, &drained.answers, at)?;
         let (mut notes, leaving) = drained.finish(&self.state.tree, &results, at);
-        if let Some(leaving) = &leaving {
-            draft.move_head(leaving.head_move())?;
-            self.say_after_assistant(&mut draft, at)?;
+        let mut leaving = leaving.map(|leaving| leaving.told((&self.state, &self.state.tree), setup, &draft));
+        if let Some(leaving) = &mut leaving {
+            leaving.move_head(&self.state.tree, &mut draft, at)?;
+            // Without its prompt the run is over. What stands at the head then opens the next one, unless that is an answer.
+            let abandoned = self.abandoned_by(&[leaving], Author::Model, at)?;
+            if abandoned.is_empty() {
+                self.say_after_assistant(&mut draft, at)?;
+            }
             notes.extend(leaving.records(at));
             let name = leaving.move_name();
             notes.extend(resolve::supersede_left(&self.state.resolve, leaving.left(), &name, at));
+            notes.extend(abandoned);
         }
         let mut records: Vec<Record> = entries(draft);
         records.extend(notes);
+        self.watch_turn(&turn, &drained, leaving.as_ref(), &mut records, at)?;
         self.commit(records, None).await
     }
 
@@ -248,7 +276,8 @@ impl Session {
         Ok(results)
     }
 
-    /// Closes the open turn on a draft, because a person goes elsewhere: what has not run does not run.
+    /// Closes the open turn on a draft, because a person goes elsewhere: what has not run does not run, and of what had begun
+    /// in a process that is gone nobody knows the outcome.
     ///
     /// Returns the result nodes, so that one batch can hold them and the move. The move puts aside what waited.
     pub(crate) fn close_turn(
@@ -258,8 +287,13 @@ impl Session {
         at: Timestamp,
     ) -> Result<Vec<NodeId>, RuntimeError> {
         let Some(turn) = self.state.open_turn() else { return Ok(Vec::new()) };
-        let open = turn.calls().map(|(place, _)| place).filter(|place| !self.state.is_finished(place));
-        let answers: Vec<_> = open.map(|place| (place.index, why.to_owned(), true)).collect();
+        let open = turn.calls().filter(|(place, _)| !self.state.is_finished(place));
+        let answer = |(place, call): (CallPlace, &ToolCall)| {
+            let begun = turn::may_have_worked(&self.state, &self.settings().setup, &place, call);
+            let text = if begun { turn::OUTCOME_UNKNOWN } else { why };
+            (place.index, text.to_owned(), true)
+        };
+        let answers: Vec<_> = open.map(answer).collect();
         self.append_results(draft, &answers, at)
     }
 
@@ -270,7 +304,9 @@ impl Session {
         draft: &mut Draft<'_>,
         at: Timestamp,
     ) -> Result<(), RuntimeError> {
-        let head = self.state.tree.node(draft.head())?.message();
+        // What the draft itself has added is never words of the model.
+        let Ok(head) = self.state.tree.node(draft.head()) else { return Ok(()) };
+        let head = head.message();
         if head.role == Role::Assistant && head.calls().next().is_none() && self.state.decision.is_open() {
             draft.append(Message::harness(GO_ON_FROM_HERE), at)?;
         }
@@ -292,10 +328,9 @@ impl Session {
     async fn conclude(&mut self) -> Result<Stop, RuntimeError> {
         use crate::agent::new_id;
         use crate::layers::decision::{self, Ending, Outcome};
-        use crate::layers::revert;
 
         let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
-        let prompt = run.prompt;
+        let prompts: Vec<NodeId> = run.prompts().collect();
         let announced = run.deciding(self.state.tree.head()).cloned();
         let workspace = self.settings().workspace.clone();
         let changes = match (&workspace, &announced) {
@@ -330,7 +365,7 @@ impl Session {
             outcome,
             answer: &head.text(),
             origin: head.origin.as_ref(),
-            considered: revert::lessons(&self.state.revert, &self.state.tree, prompt),
+            considered: revert::lessons(&self.state.revert, &self.state.tree, &prompts),
             refused: head.stop == Some(StopReason::Refusal),
             at: self.settings().now(),
             new_id,

@@ -59,6 +59,51 @@ pub enum Event {
     /// A revert was asked for, and applied or refused.
     #[cfg(feature = "revert")]
     Reverted(trunkline_revert::Record),
+    /// The first reply after a revert read less from the provider's cache than an unchanged prefix should have given.
+    #[cfg(feature = "revert")]
+    CacheMissed {
+        /// The revert.
+        head_move: trunkline_message_tree::MoveId,
+        /// How much was expected, and what came.
+        miss: trunkline_revert::CacheMiss,
+    },
+    /// What a branch came to was said after it was left, by the summarizer.
+    #[cfg(feature = "revert")]
+    LateSummary(Box<trunkline_revert::Note>),
+    /// The summarizer had nothing to say. Nothing else comes of that.
+    #[cfg(feature = "revert")]
+    SummaryFailed {
+        /// The revert.
+        head_move: trunkline_message_tree::MoveId,
+        /// Why.
+        reason: String,
+    },
+    /// A step back was proposed, or a proposal of one was answered.
+    #[cfg(feature = "revert")]
+    StepBack(trunkline_revert::ProposalEvent),
+    /// A summary is asked for that will stand for a span of the trunk.
+    #[cfg(feature = "revert")]
+    Compacting(trunkline_revert::CompactPlan),
+    /// A summary stands for a span of the trunk.
+    #[cfg(feature = "revert")]
+    Compacted(crate::Compacted),
+    /// A summary could not be made; nothing has changed, and it is tried again when the prompt has grown.
+    #[cfg(feature = "revert")]
+    CompactionFailed {
+        /// Why not.
+        reason: String,
+    },
+    /// The next request does not continue the one before it: the provider's cache is lost from there on.
+    #[cfg(feature = "revert")]
+    CacheBroken(trunkline_revert::Break),
+    /// Notes that have had their time are shown all the same, because their going would lose the cache behind them.
+    #[cfg(feature = "revert")]
+    DecayDelayed {
+        /// How many notes.
+        notes: usize,
+        /// How many messages behind the first of them stay in the cache for that.
+        messages: usize,
+    },
     /// A run was opened.
     #[cfg(feature = "decision-objects")]
     RunOpened,

@@ -6,15 +6,22 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Draft, HeadMove, NodeId, Timestamp};
+use trunkline_message_tree::{Draft, HeadMove, Naming, NodeId, Timestamp, ToolResult};
 use trunkline_session_store::{
     Activity, Holder, InboxId, Letter, Record, SessionId, SessionStore, StoreError, consumed,
 };
 
 use crate::journal::{self, LetterRefused};
+use crate::late::LateBody;
 use crate::layers::{resolve, revert};
 use crate::session::entries;
-use crate::{Cancel, Event, RuntimeError, Session};
+use crate::{CallPlace, Cancel, Event, RuntimeError, Session};
+
+pub use crate::moves::MoveAct;
+#[cfg(feature = "revert")]
+pub use crate::stalls::StepAnswer;
+#[cfg(feature = "revert")]
+use crate::stalls::StepBody;
 
 /// How long to wait after an inbox could not be read.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
@@ -22,6 +29,10 @@ const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
 pub(crate) const PROMPT: &str = "prompt";
 const CANCEL: &str = "cancel";
 const MOVE: &str = "move";
+const NAME: &str = "name";
+pub(crate) const LATE: &str = "late_result";
+#[cfg(feature = "revert")]
+const STEP_BACK: &str = "step_back";
 #[cfg(feature = "resolve-queue")]
 pub(crate) const VERDICT: &str = "verdict";
 #[cfg(feature = "resolve-queue")]
@@ -56,27 +67,33 @@ pub enum Request {
     Move {
         /// How.
         act: MoveAct,
-        /// Where the sender saw the head; if it has moved since, nothing is done.
+        /// Where the sender saw the head. It may have grown since, as it does while a run goes on; if it went elsewhere,
+        /// nothing is done, and an undo or redo takes effect only on the move that was the latest then.
         expected_head: NodeId,
     },
-}
-
-/// How the head is to be moved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum MoveAct {
-    /// Back to a node.
-    Revert {
-        /// The last node to keep.
-        to: NodeId,
-        /// What the model is told about the branch that is left.
-        lesson: Option<String>,
+    /// Give a name to a node or a branch, or take it away. Where the head is does not matter for it.
+    Name {
+        /// Which name, and to what.
+        naming: Naming,
     },
-    /// Take back the latest move.
-    Undo,
-    /// Make it again.
-    Redo,
+    /// What a call gave that ended outside of the loop; see [`Session::late_result`].
+    LateResult {
+        /// The place of the call.
+        call: CallPlace,
+        /// What it gave.
+        result: ToolResult,
+    },
+    /// Answer a step back that is proposed.
+    #[cfg(feature = "revert")]
+    StepBack {
+        /// Which.
+        proposal: trunkline_revert::ProposalId,
+        /// What.
+        answer: StepAnswer,
+        /// Where the sender saw the head. It may have grown since, as it does while a run goes on; if it went elsewhere,
+        /// nothing is done.
+        expected_head: NodeId,
+    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -124,6 +141,17 @@ pub async fn post(
         Request::Move { act, expected_head } => {
             let body = MoveBody { act: act.clone(), expected_head: *expected_head };
             (MOVE, json(serde_json::to_string(&body)))
+        }
+        Request::Name { naming } => (NAME, json(serde_json::to_string(naming))),
+        Request::LateResult { call, result } => {
+            let body = LateBody { call: call.clone(), result: result.clone() };
+            (LATE, json(serde_json::to_string(&body)))
+        }
+        #[cfg(feature = "revert")]
+        Request::StepBack { proposal, answer, expected_head } => {
+            let (proposal, expected_head) = (*proposal, *expected_head);
+            let body = StepBody { proposal, answer: answer.clone(), expected_head };
+            (STEP_BACK, json(serde_json::to_string(&body)))
         }
     };
     Ok(store.post(session, kind, &body, at).await?)
@@ -299,19 +327,21 @@ impl Session {
             }
             MOVE => {
                 let MoveBody { act, expected_head } = body(letter)?;
-                if expected_head != self.state.tree.head() {
-                    let head = self.state.tree.head();
-                    let reason = format!("the head is {head}, the move was asked for at {expected_head}");
-                    return Err(RuntimeError::Refused { reason });
-                }
+                self.check_seen(&act, expected_head)?;
                 match act {
                     MoveAct::Revert { to, lesson } => {
                         self.revert_for(to, lesson.as_deref(), Some(letter.id)).await
                     }
+                    MoveAct::Go { to } => self.go_for(to, Some(letter.id)).await.map(drop),
+                    MoveAct::Merge { tips } => self.merge_for(&tips, Some(letter.id)).await.map(drop),
                     MoveAct::Undo => self.undo_for(Some(letter.id)).await,
                     MoveAct::Redo => self.redo_for(Some(letter.id)).await,
                 }
             }
+            NAME => self.name_for(body(letter)?, Some(letter.id)).await,
+            LATE => self.take_late_letter(letter).await,
+            #[cfg(feature = "revert")]
+            STEP_BACK => self.take_step_back(letter).await,
             #[cfg(feature = "resolve-queue")]
             VERDICT => {
                 let body: VerdictBody = body(letter)?;
@@ -323,6 +353,25 @@ impl Session {
                 reason: format!("nothing is known of letters of kind {other:?}"),
             }),
         }
+    }
+
+    /// Checks that a move still means what its sender meant: where they saw the head is on the trunk, which may have grown
+    /// since, as it does while a model writes. What they wanted to take back has to be the latest move still.
+    fn check_seen(&self, act: &MoveAct, expected_head: NodeId) -> Result<(), RuntimeError> {
+        let tree = &self.state.tree;
+        let latest = tree.moves().len().checked_sub(1).and_then(|place| tree.reflog().nth(place));
+        let meant = match act {
+            MoveAct::Undo | MoveAct::Redo => {
+                expected_head == tree.head() || latest.is_some_and(|latest| latest.newest < expected_head)
+            }
+            _ => true,
+        };
+        if meant && tree.is_on_trunk(expected_head) {
+            return Ok(());
+        }
+        let head = tree.head();
+        let reason = format!("the head is {head} by another move, this was asked for at {expected_head}");
+        Err(RuntimeError::Refused { reason })
     }
 
     async fn take_cancel(&mut self, letter: &Letter) -> Result<(), RuntimeError> {
@@ -352,13 +401,17 @@ impl Session {
     ) -> Result<(), RuntimeError> {
         let at = self.settings().now();
         let planned = revert::plan_by_person(&self.state.tree, to, lesson)?;
+        let planned = planned.in_window(revert::window(&self.settings().setup));
         let mut draft = self.state.tree.draft();
         let results = self.close_turn(&mut draft, "not run: a person left this branch first", at)?;
         let leaving = planned.leaving(&self.state.tree, &results, at);
-        let notes = leaving.records(at).into();
+        let leaving = leaving.told((&self.state, &self.state.tree), &self.settings().setup, &draft);
+        let notes = leaving.records(at);
         let moving = (leaving.head_move(), leaving.move_name());
-        let records = self.moving(draft, notes, moving, &results, at)?;
-        self.commit(records, letter).await
+        let records = self.moving(draft, notes, moving, &results, None, at)?;
+        self.commit(records, letter).await?;
+        self.start_summaries();
+        Ok(())
     }
 
     pub(crate) async fn undo_for(&mut self, letter: Option<InboxId>) -> Result<(), RuntimeError> {
@@ -377,7 +430,7 @@ impl Session {
         self.go_elsewhere(redo, "a redo", letter).await
     }
 
-    async fn go_elsewhere(
+    pub(crate) async fn go_elsewhere(
         &mut self,
         head_move: HeadMove,
         name: &str,
@@ -386,64 +439,47 @@ impl Session {
         let at = head_move.at;
         let mut draft = self.state.tree.draft();
         let results = self.close_turn(&mut draft, "not run: a person went to another branch first", at)?;
-        let notes = revert::undone(&self.state.tree, &head_move, at).into_iter().collect();
+        let note = revert::undone(&self.state, &self.settings().setup, &head_move, &draft, at);
+        let notes = note.into_iter().collect();
         let head_move = HeadMove { from: draft.head(), ..head_move };
-        let records = self.moving(draft, notes, (head_move, name.to_owned()), &results, at)?;
+        let records = self.moving(draft, notes, (head_move, name.to_owned()), &results, None, at)?;
         self.commit(records, letter).await
     }
 
     /// Returns the records of a person's move with everything that it carries: the end of an open turn, proposals that
-    /// leave or come back, the end of a run whose prompt is left.
-    fn moving(
+    /// leave or come back, the end of a run whose prompt is left. `accepted` is the proposed step that it takes.
+    pub(crate) fn moving(
         &self,
         mut draft: Draft<'_>,
         notes: Vec<Record>,
         (head_move, name): (HeadMove, String),
         results: &[NodeId],
+        accepted: Option<revert::StepId>,
         at: Timestamp,
     ) -> Result<Vec<Record>, RuntimeError> {
         let tree = &self.state.tree;
-        let path = tree.path(head_move.to)?;
-        let mut left: Vec<NodeId> =
-            tree.trunk().ids().iter().copied().filter(|id| !path.contains(id)).collect();
+        let shared = tree.node(tree.fork_of(head_move.to)?)?.depth();
+        let mut left: Vec<NodeId> = tree.trunk().ids()[shared + 1..].to_vec();
         left.extend_from_slice(results);
-        let back: Vec<NodeId> = path.iter().copied().filter(|id| !tree.is_on_trunk(*id)).collect();
+        let line = tree.ancestry(head_move.to)?.map(|(id, _)| id);
+        let mut back: Vec<NodeId> = line.take_while(|id| !tree.is_on_trunk(*id)).collect();
+        back.reverse();
         draft.move_head(head_move)?;
-        let abandoned = self.abandoning(&left, at)?;
+        let abandoned = self.abandoning(&left, &back, at)?;
         if abandoned.is_empty() {
             self.say_after_assistant(&mut draft, at)?;
         }
         let mut records = entries(draft);
         records.extend(notes);
+        records.extend(revert::overtaken(&self.state.revert, &left, accepted, at));
         records.extend(resolve::supersede_left(&self.state.resolve, &left, &name, at));
         records.extend(resolve::restore_back(&self.state.resolve, &back, at));
         records.extend(abandoned);
         Ok(records)
     }
-
-    #[cfg(feature = "decision-objects")]
-    fn abandoning(&self, left: &[NodeId], at: Timestamp) -> Result<Vec<Record>, RuntimeError> {
-        use crate::layers::decision;
-        match &self.state.decision.run {
-            Some(run) if left.contains(&run.prompt) => decision::abandon(
-                run,
-                "a person left the prompt that it started from",
-                crate::agent::new_id(),
-                at,
-            )
-            .map(Vec::from),
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    #[cfg(not(feature = "decision-objects"))]
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
-    fn abandoning(&self, _: &[NodeId], _: Timestamp) -> Result<Vec<Record>, RuntimeError> {
-        Ok(Vec::new())
-    }
 }
 
-fn body<T: serde::de::DeserializeOwned>(letter: &Letter) -> Result<T, RuntimeError> {
+pub(crate) fn body<T: serde::de::DeserializeOwned>(letter: &Letter) -> Result<T, RuntimeError> {
     serde_json::from_str(&letter.body)
         .map_err(|fault| RuntimeError::Refused { reason: format!("the letter cannot be read: {fault}") })
 }

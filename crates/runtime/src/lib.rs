@@ -6,18 +6,28 @@ mod agent;
 mod calls;
 mod cancel;
 mod catalogue;
+#[cfg(feature = "revert")]
+mod compaction;
 mod contained;
 mod driver;
 mod error;
 mod event;
 mod journal;
+mod late;
 mod layers;
 pub mod letters;
+mod moves;
 mod prompt;
 #[cfg_attr(not(feature = "resolve-queue"), path = "proposals_absent.rs")]
 mod proposals;
+#[cfg(feature = "revert")]
+mod reverts;
 mod session;
+#[cfg_attr(not(feature = "revert"), path = "stalls_absent.rs")]
+mod stalls;
 mod state;
+#[cfg(feature = "revert")]
+mod summaries;
 mod tool;
 mod turn;
 mod view;
@@ -26,13 +36,20 @@ mod workspace;
 
 pub use agent::{Agent, AgentBuilder, Limits};
 pub use cancel::Cancel;
+#[cfg(feature = "revert")]
+pub use compaction::{Compacted, Compaction, CompactionSummary, Compactor};
 pub use error::{AgentError, RuntimeError};
 pub use event::Event;
+pub use late::Late;
 #[cfg(feature = "resolve-queue")]
 pub use layers::resolve::Approval;
 #[cfg(feature = "resolve-queue")]
 pub use proposals::{Decider, distrust};
+#[cfg(feature = "revert")]
+pub use reverts::{OnStall, Reverts};
 pub use session::{Limit, Session, Stop};
+#[cfg(feature = "revert")]
+pub use summaries::{LeftBranch, ModelSummarizer, Summarizer, SummaryError};
 #[cfg(feature = "decision-objects")]
 pub use tool::Finding;
 pub use tool::{Access, CallPlace, Tool, ToolContext, ToolOutput};
@@ -46,6 +63,8 @@ pub use trunkline_providers as providers;
 pub use trunkline_resolve_queue as resolve_queue;
 #[cfg(feature = "revert")]
 pub use trunkline_revert as revert;
+#[cfg(feature = "revert")]
+pub use trunkline_revert::{EffectClass, Effects};
 pub use trunkline_sanitize as sanitize;
 pub use trunkline_session_store as session_store;
 pub use view::View;

@@ -25,7 +25,7 @@ pub(crate) fn build(state: &State, settings: &Settings, provider: &dyn Provider)
     let rendered = revert::rendered(&setup.revert, &state.tree, &state.revert);
     let mut tools: Vec<_> = setup.catalogue.specs().cloned().collect();
     tools.extend(resolve::spec(&setup.resolve));
-    tools.extend(revert::spec(&setup.revert));
+    tools.extend(revert::specs(&setup.revert));
     let (messages, repairs) = legal(rendered, provider, !tools.is_empty());
     let mut request = Request::new(provider.origin().model.clone(), messages);
     request.tools = tools;
@@ -45,7 +45,11 @@ pub(crate) fn share(messages: &mut [Arc<Message>], sent: &[Arc<Message>]) {
 }
 
 /// Makes a list legal for the provider's wire. `tools` tells whether any is offered beside it.
-fn legal(rendered: Vec<Message>, provider: &dyn Provider, tools: bool) -> (Vec<Message>, Vec<Repair>) {
+pub(crate) fn legal(
+    rendered: Vec<Message>,
+    provider: &dyn Provider,
+    tools: bool,
+) -> (Vec<Message>, Vec<Repair>) {
     let mut facts = RequestFacts::default();
     facts.origin = Some(provider.origin().clone());
     facts.tools_offered = Some(tools);

@@ -15,7 +15,8 @@ use crate::{Cancel, Event, RuntimeError, journal, letters};
 /// this one can write nothing more, and says so with [`RuntimeError::TakenOver`].
 ///
 /// Stop a drive with its [`Cancel`], which keeps what was streamed. A future that is dropped instead loses nothing that
-/// was recorded, but the session has to be opened again.
+/// was recorded, and the session goes on from there; what was being written may need a second call, after
+/// [`RuntimeError::Store`].
 pub struct Session {
     pub(crate) agent: Agent,
     pub(crate) store: Arc<dyn SessionStore>,
@@ -23,10 +24,12 @@ pub struct Session {
     pub(crate) state: State,
     /// What was sent last: what is sent again is known by its address, and not encoded again.
     pub(crate) sent: Vec<Arc<Message>>,
-    /// Whether the last write failed in a way that leaves open what the store has kept.
+    /// Whether the last write failed, or was dropped, in a way that leaves open what the store has kept.
     behind: bool,
     /// The newest letter that was there when this became the writer, or when its latest drive ended.
     pub(crate) old: Option<InboxId>,
+    /// What is being asked about branches that were left.
+    pub(crate) summaries: revert::Summaries,
     /// Who has taken the session over; nothing is begun or written any more.
     taken_by: Option<String>,
 }
@@ -107,7 +110,8 @@ impl Session {
         // Before the log is read: whoever was the writer can add nothing to it now.
         let lease = store.claim(id, claim).await?;
         let log = store.load(id).await?;
-        let state = State::replay(&log)?;
+        let mut state = State::replay(&log)?;
+        state.revert.watch(&agent.settings.setup.revert);
         #[cfg(not(feature = "resolve-queue"))]
         state.resolve.check_settled()?;
         #[cfg(not(feature = "decision-objects"))]
@@ -116,8 +120,17 @@ impl Session {
             not(feature = "resolve-queue"),
             expect(unused_mut, reason = "only staged actions are recovered")
         )]
-        let mut session =
-            Session { agent, store, lease, state, sent: Vec::new(), behind: false, old, taken_by: None };
+        let mut session = Session {
+            agent,
+            store,
+            lease,
+            summaries: revert::Summaries::new(&state.revert),
+            state,
+            sent: Vec::new(),
+            behind: false,
+            old,
+            taken_by: None,
+        };
         #[cfg(feature = "resolve-queue")]
         session.recover().await?;
         #[cfg(feature = "resolve-queue")]
@@ -261,13 +274,15 @@ impl Session {
         }
         self.state.resolve.complete(&mut records)?;
         let batch = Batch::new(self.state.position(), records.clone()).consuming(letter);
+        // Until the answer is here nobody knows what was kept, and whoever waits for it may be dropped before that.
+        self.behind = true;
         if let Err(fault) = self.store.append(&self.lease, batch).await {
-            self.behind = true;
             return Err(self.not_written(fault).await);
         }
         for record in &records {
             self.state.record(record)?;
         }
+        self.behind = false;
         for record in &records {
             self.tell_of(record);
         }
@@ -327,8 +342,8 @@ impl Session {
     fn tell_of(&self, record: &Record) {
         use trunkline_message_tree::Entry;
         let event = match record {
-            Record::Entry(Entry::Node { id, message, filed, .. }) => {
-                Some(Event::Message { node: *id, message: message.clone(), filed: *filed })
+            Record::Entry(Entry::Node { id, message, link, .. }) => {
+                Some(Event::Message { node: *id, message: message.clone(), filed: link.is_filed() })
             }
             Record::Entry(Entry::Move(head_move)) => Some(Event::HeadMoved(head_move.clone())),
             Record::Note(note) => {

@@ -6,19 +6,20 @@
 use std::collections::HashMap;
 
 use trunkline_message_tree::{
-    Entry, Message, MessageTree, NodeId, Role, StopReason, ToolCall, ToolResult, TreeError,
+    Entry, Message, MessageTree, Names, NodeId, Role, StopReason, ToolCall, ToolResult, TreeError,
 };
 use trunkline_session_store::{Log, Note, Position, Record};
 
 use crate::journal::{self, CallFinished, CallStarted};
 use crate::layers::{decision, resolve, revert};
-use crate::{CallPlace, RuntimeError};
+use crate::{CallPlace, RuntimeError, moves};
 
 /// A session's state.
 pub(crate) struct State {
     pub(crate) tree: MessageTree,
     pub(crate) seq: u64,
     calls: HashMap<(NodeId, u32), CallStatus>,
+    pub(crate) names: Names,
     pub(crate) revert: revert::Part,
     pub(crate) resolve: resolve::Part,
     pub(crate) decision: decision::Part,
@@ -66,6 +67,7 @@ impl State {
             tree: MessageTree::new(message.clone(), *at),
             seq: 1,
             calls: HashMap::new(),
+            names: Names::default(),
             revert: revert::Part::default(),
             resolve: resolve::Part::default(),
             decision: decision::Part::default(),
@@ -79,7 +81,10 @@ impl State {
     /// Folds one record that the store has accepted.
     pub(crate) fn record(&mut self, record: &Record) -> Result<(), RuntimeError> {
         match record {
-            Record::Entry(entry) => self.tree.record(entry.clone())?,
+            Record::Entry(entry) => {
+                self.tree.record(entry.clone())?;
+                self.revert.entry(entry, self.tree.head());
+            }
             Record::Note(note) => self.record_note(note)?,
             // No layer that we know keeps any; others' stay in the log, untouched.
             Record::Blob(_) => {}
@@ -105,8 +110,12 @@ impl State {
                 let CallFinished { result, ran, .. } = finished;
                 self.calls.insert(place, CallStatus::Finished { result, ran });
             }
-            (revert::LAYER, _) => self.revert.record(note)?,
-            (resolve::LAYER, _) => self.resolve.record(note, self.seq)?,
+            (moves::LAYER, moves::NAME) => self.names.record(journal::read(note)?),
+            (revert::LAYER, _) => {
+                self.revert.record(note)?;
+                self.decision.follow(&self.revert.copies(note));
+            }
+            (resolve::LAYER, _) => self.resolve.record(note, self.seq, self.tree.newest())?,
             (decision::LAYER, _) => self.decision.record(note, self.seq, self.tree.newest())?,
             // Notes of layers that we do not know stay in the log, untouched.
             _ => {}

@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 use trunkline_message_tree::{NodeId, Part, ToolSpec};
 #[cfg(feature = "resolve-queue")]
 use trunkline_resolve_queue::{Fingerprint, Outcome};
+#[cfg(feature = "revert")]
+use trunkline_revert::Effects;
 
 use crate::Cancel;
 
@@ -41,6 +43,17 @@ pub trait Tool: Send + Sync {
     fn gate(&self, arguments: &Map<String, Value>) -> Option<Gate> {
         let _ = arguments;
         None
+    }
+
+    /// Returns what a call does to the world if it succeeds; that nobody knows, unless told.
+    ///
+    /// A note on a branch that was left says it, so that the model neither repeats nor contradicts what was done there.
+    /// Asked afterwards and of old calls too: the arguments may be anything. A tool that proposes names what its
+    /// proposals would write; those count once they are applied.
+    #[cfg(feature = "revert")]
+    fn effects(&self, arguments: &Map<String, Value>) -> Effects {
+        let _ = arguments;
+        Effects::default()
     }
 
     /// Runs one call. The arguments have been checked against the schema.

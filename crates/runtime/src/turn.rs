@@ -15,12 +15,16 @@ use crate::{Access, CallPlace, contained};
 const NUDGES: usize = 3;
 
 const GO_ON_LIMIT: &str = "Your reply ended at its output limit. Go on exactly where it ended.";
+/// What is said of a call that had begun in a process that is gone.
+pub(crate) const OUTCOME_UNKNOWN: &str = "outcome unknown: this call had begun when the program ended, and no result was recorded; \
+     it may have done all, some or nothing of its work. Look before you repeat it.";
 const GO_ON_CUT: &str = "Your reply above was cut off before it was complete. Go on from there.";
 
 /// What an agent is set up to do; the part of it that the machine looks at.
 pub(crate) struct Setup {
     pub(crate) catalogue: Catalogue,
     pub(crate) revert: revert::Setting,
+    pub(crate) compaction: revert::CompactSetting,
     pub(crate) resolve: resolve::Setting,
 }
 
@@ -45,6 +49,8 @@ pub(crate) enum Step {
     Nudge(String),
     /// A run has to be opened before the model is asked.
     OpenRun,
+    /// A summary has to take the place of older messages before the model is asked.
+    Compact(revert::CompactPlan),
     /// The model is asked.
     Request,
     /// The run is over and gets its verdict.
@@ -78,12 +84,20 @@ pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize)
     if head.role != Role::Assistant {
         return match (state.tree.head(), state.decision.is_open()) {
             (NodeId::ROOT, _) => Step::Rest,
-            (_, true) => Step::Request,
+            (_, true) => match revert::compaction_due(&setup.compaction, &state.tree, &state.revert) {
+                Some(plan) => Step::Compact(plan),
+                None => Step::Request,
+            },
             (_, false) => Step::OpenRun,
         };
     }
     if !state.decision.is_open() {
         return Step::Rest;
+    }
+    if head.stop == Some(StopReason::ContextWindow)
+        && let Some(plan) = revert::compaction_due(&setup.compaction, &state.tree, &state.revert)
+    {
+        return Step::Compact(plan);
     }
     match head.stop {
         Some(StopReason::Cancelled | StopReason::Cut) => Step::Nudge(GO_ON_CUT.to_owned()),
@@ -131,7 +145,7 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
             resolutions.push((place, call.arguments.clone()));
             continue;
         }
-        match judge(state, setup, outcome, &place, call, status) {
+        match judge(state, setup, outcome, &place, call) {
             _ if cancelled && status.is_none() => {
                 answers.push((place, "not run: the turn was cancelled before this call began".to_owned()));
             }
@@ -189,14 +203,10 @@ enum Judged {
 }
 
 /// Decides whether a call that has no result may run.
-fn judge(
-    state: &State,
-    setup: &Setup,
-    outcome: CallOutcome,
-    place: &CallPlace,
-    call: &ToolCall,
-    status: Option<&CallStatus>,
-) -> Judged {
+fn judge(state: &State, setup: &Setup, outcome: CallOutcome, place: &CallPlace, call: &ToolCall) -> Judged {
+    if may_have_worked(state, setup, place, call) {
+        return Judged::Answer(OUTCOME_UNKNOWN.to_owned());
+    }
     let arguments = match setup.catalogue.check(call, outcome) {
         Ok(arguments) => arguments,
         Err(text) => return Judged::Answer(text),
@@ -204,13 +214,6 @@ fn judge(
     let Some(tool) = setup.catalogue.tool(&call.name) else {
         return Judged::Answer(format!("not run: there is no tool {:?}", call.name));
     };
-    if matches!(status, Some(CallStatus::Started)) && contained::access(tool.as_ref()) == Access::Exclusive {
-        return Judged::Answer(
-            "outcome unknown: this call had begun when the program ended, and no result was recorded; \
-             it may have done all, some or nothing of its work. Look before you repeat it."
-                .to_owned(),
-        );
-    }
     match resolve::gate(&setup.resolve, &state.resolve, (&call.name, tool.as_ref()), &arguments, place) {
         resolve::Gated::Free(approved) => Judged::Free(Box::new(Runnable {
             place: place.clone(),
@@ -223,6 +226,16 @@ fn judge(
         resolve::Gated::Approve(id) => Judged::Approve(Box::new(resolve::approve(id))),
         resolve::Gated::Refused(text) => Judged::Answer(text),
     }
+}
+
+/// Returns whether a call had begun in a process that is gone, and may have changed something there. Of a tool that is not
+/// there any more nobody knows what it does.
+pub(crate) fn may_have_worked(state: &State, setup: &Setup, place: &CallPlace, call: &ToolCall) -> bool {
+    let changes = |name: &str| {
+        let tool = setup.catalogue.tool(name);
+        tool.is_none_or(|tool| contained::access(tool.as_ref()) == Access::Exclusive)
+    };
+    matches!(state.call(place), Some(CallStatus::Started)) && changes(&call.name)
 }
 
 fn is_exclusive(setup: &Setup, call: &Runnable) -> bool {

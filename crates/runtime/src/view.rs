@@ -3,7 +3,7 @@
 //! The same fold as that of the writer, so what people are shown and what happens next cannot disagree. Needs no lease and
 //! works while another process writes.
 
-use trunkline_message_tree::MessageTree;
+use trunkline_message_tree::{MessageTree, Names};
 use trunkline_session_store::Log;
 
 use crate::RuntimeError;
@@ -29,6 +29,17 @@ impl View {
         &self.state.tree
     }
 
+    /// Returns the names that nodes and branches were given.
+    pub fn names(&self) -> &Names {
+        &self.state.names
+    }
+
+    /// Returns every merge, oldest first, also those that were undone.
+    #[cfg(feature = "revert")]
+    pub fn merges(&self) -> &[trunkline_revert::MergeRecord] {
+        &self.state.revert.merges
+    }
+
     /// Returns the notes that reverts have left, oldest first.
     #[cfg(feature = "revert")]
     pub fn notes(&self) -> &[trunkline_revert::Note] {
@@ -39,6 +50,24 @@ impl View {
     #[cfg(feature = "revert")]
     pub fn reverts(&self) -> &[trunkline_revert::Record] {
         &self.state.revert.drained
+    }
+
+    /// Returns the steps back that are proposed and that nobody has answered, oldest first.
+    #[cfg(feature = "revert")]
+    pub fn proposed_reverts(&self) -> impl DoubleEndedIterator<Item = &trunkline_revert::Proposal> {
+        self.state.revert.steps.open.open()
+    }
+
+    /// Returns everything that was recorded of proposals of steps back, oldest first.
+    #[cfg(feature = "revert")]
+    pub fn step_backs(&self) -> &[trunkline_revert::ProposalEvent] {
+        &self.state.revert.steps.told
+    }
+
+    /// Returns when and where the provider's cache was lost, and why, oldest first.
+    #[cfg(feature = "revert")]
+    pub fn cache_breaks(&self) -> &[trunkline_revert::Break] {
+        &self.state.revert.breaks
     }
 
     /// Returns the staged actions and what became of them.

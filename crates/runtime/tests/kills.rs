@@ -29,6 +29,10 @@ pub(crate) enum Death {
     Kept,
     /// Another process takes the session over right before it.
     Fenced,
+    /// The batch is kept and nobody ever hears so: whoever waits has to be dropped. The store lives on.
+    Silent,
+    /// The batch is lost, and the next one is kept again.
+    Once,
 }
 
 /// A store that dies at its n-th append.
@@ -42,6 +46,11 @@ impl Mortal {
     pub(crate) fn new(inner: Arc<dyn SessionStore>, left: usize, death: Death) -> Self {
         Mortal { inner, left: AtomicUsize::new(left), death }
     }
+
+    /// Lets it die at its next append.
+    pub(crate) fn die(&self) {
+        self.left.store(0, Ordering::SeqCst);
+    }
 }
 
 #[async_trait]
@@ -51,10 +60,16 @@ impl SessionStore for Mortal {
         if left == 0 {
             match self.death {
                 Death::Lost => {}
+                Death::Once => self.left.store(usize::MAX, Ordering::SeqCst),
                 Death::Kept => drop(self.inner.append(lease, batch).await?),
                 Death::Fenced => {
                     self.inner.claim(lease.session(), Claim::TakeOver).await?;
                     return self.inner.append(lease, batch).await;
+                }
+                Death::Silent => {
+                    self.left.store(usize::MAX, Ordering::SeqCst);
+                    self.inner.append(lease, batch).await?;
+                    std::future::pending::<()>().await;
                 }
             }
             return Err(StoreError::UnknownSession { session: lease.session().clone() });

@@ -168,18 +168,26 @@ async fn a_verdict_left_by_another_is_taken_between_turns() {
 }
 
 #[tokio::test]
-async fn a_move_asked_for_at_another_head_is_put_aside() {
+async fn a_move_is_made_where_the_head_has_only_grown_and_put_aside_where_it_went_elsewhere() {
     let mut story = begin(vec![Turn::say("one"), Turn::say("two")]).await;
     story.prompt("first").await.unwrap();
-    let to = NodeId::new(1);
+    let (to, seen) = (NodeId::new(1), NodeId::new(2));
     let act = MoveAct::Revert { to, lesson: None };
+    // Whoever writes has gone on while the letter was under way.
     leave(&story, Request::Move { act: act.clone(), expected_head: to }).await;
     story.session.read_letters().await.unwrap();
-    assert_eq!(story.session.tree().head(), NodeId::new(2));
-    assert!(refusals(&story).await[0].contains("the head is n2, the move was asked for at n1"));
-    leave(&story, Request::Move { act, expected_head: NodeId::new(2) }).await;
+    assert_eq!(story.session.tree().head(), to);
+    leave(&story, Request::Move { act, expected_head: seen }).await;
+    // That is not what they wanted to take back: they had seen no move yet.
+    leave(&story, Request::Move { act: MoveAct::Undo, expected_head: NodeId::ROOT }).await;
     story.session.read_letters().await.unwrap();
     assert_eq!(story.session.tree().head(), to);
+    let refused = refusals(&story).await;
+    assert!(refused[0].contains("the head is n1 by another move, this was asked for at n2"), "{refused:?}");
+    assert_eq!(refused.len(), 2, "{refused:?}");
+    leave(&story, Request::Move { act: MoveAct::Undo, expected_head: to }).await;
+    story.session.read_letters().await.unwrap();
+    assert_eq!(story.session.tree().head(), seen);
 }
 
 #[tokio::test]
@@ -266,7 +274,8 @@ async fn whoever_left_a_letter_learns_whether_it_took_effect_or_why_not() {
         |id| Request::Verdict { proposal: ProposalId(id), verdict: Verdict::Approve, reason: String::new() };
     let act = MoveAct::Revert { to: NodeId::new(1), lesson: None };
     let mut letters = Vec::new();
-    for request in [verdict(9), verdict(1), verdict(1), Request::Move { act, expected_head: NodeId::ROOT }] {
+    for request in [verdict(9), verdict(1), verdict(1), Request::Move { act, expected_head: NodeId::new(7) }]
+    {
         letters.push(leave(&story, request).await);
     }
     letters.push(story.store.post(&story.id(), "wish", "{}", Timestamp(1)).await.unwrap());
@@ -278,9 +287,9 @@ async fn whoever_left_a_letter_learns_whether_it_took_effect_or_why_not() {
     let told = told.replace(id.as_str(), "SESSION");
     expect![[r#"
         1 refused: no proposal p9; open: p1
-        2 done, up to record 11
-        3 done, up to record 12
-        4 refused: the head is n3, the move was asked for at n0
+        2 done, up to record 12
+        3 done, up to record 13
+        4 refused: the head is n3 by another move, this was asked for at n7
         5 refused: nothing is known of letters of kind "wish"
         9 Err(Store(NoSuchLetter { session: SessionId("SESSION"), letter: InboxId(9) }))
     "#]]

@@ -5,19 +5,61 @@
     reason = "helpers beside the tests, which the exception for tests does not cover"
 )]
 
+// All but one need the layers; that one holds what is sent without them, and is built without them too.
+#[cfg(feature = "default")]
 mod calls;
+#[cfg(feature = "default")]
+mod compacting_again;
+#[cfg(feature = "default")]
+mod compaction;
+#[cfg(feature = "default")]
 mod crashes;
+#[cfg(feature = "default")]
+mod faults;
+#[cfg(feature = "default")]
 mod kills;
+#[cfg(feature = "default")]
+mod late;
+#[cfg(feature = "default")]
 mod laws;
+#[cfg(feature = "default")]
 mod letters;
+#[cfg(feature = "default")]
 mod logs;
+#[cfg(feature = "default")]
+mod loose_ends;
+#[cfg(feature = "default")]
+mod moves;
+#[cfg(feature = "default")]
+mod notes_ledger;
+mod opt_in;
+#[cfg(feature = "default")]
+mod prices;
+#[cfg(feature = "default")]
 mod proposals;
+#[cfg(feature = "default")]
+mod rebase;
+#[cfg(feature = "default")]
 mod replies;
+#[cfg(feature = "default")]
 mod reverts;
+#[cfg(feature = "default")]
 mod seed;
+#[cfg(feature = "default")]
 mod seed_answers;
+#[cfg(feature = "default")]
 mod seed_requests;
+#[cfg(feature = "default")]
 mod sends;
+#[cfg(feature = "default")]
+mod stall;
+#[cfg(feature = "default")]
 mod story;
+#[cfg(feature = "default")]
+mod summaries;
+#[cfg(feature = "default")]
 mod takeovers;
+#[cfg(feature = "default")]
 mod verdicts;
+#[cfg(feature = "default")]
+mod wires;

@@ -64,7 +64,7 @@ async fn a_model_leaves_a_branch_and_finds_its_lesson_where_it_goes_on() {
         + stop tool_use
         result c1: [n3]
         ++ text: the file (n3) says (revert-lesson) forged
-        harness: [revert-lesson] a is a dead end — left 4 messages (read)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way.
+        harness: [revert-lesson] a is a dead end — left 4 messages (read)\nReads: a\nThis step back is complete; go on from here by another way.
     "#]]
     .assert_eq(&story.world.last_request());
 }

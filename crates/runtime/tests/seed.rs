@@ -219,14 +219,14 @@ async fn s28_a_way_back_ends_at_its_node_although_the_list_has_become_shorter() 
         + stop tool_use
         result c1: [n3]
         ++ text: 1
-        harness: [revert-lesson] n3 — left 4 messages (read)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way.
+        harness: [revert-lesson] n3 — left 4 messages (read)\nReads: a\nThis step back is complete; go on from here by another way.
         assistant:
         + call c4 read {"path":"a"}
         + origin test script
         + stop tool_use
         result c4: [n9]
         ++ text: 1
-        harness: [revert-lesson] n9 — left 4 messages (read)\nWhat tools changed there, files included, was not undone. This step back is complete; go on from here by another way.
+        harness: [revert-lesson] n9 — left 4 messages (read)\nReads: a\nThis step back is complete; go on from here by another way.
     "#]].assert_eq(&story.world.last_request());
 }
 

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::{Timestamp, ToolSpec, notation};
-use trunkline_runtime::providers::{Request, Scripted, Turn};
+use trunkline_runtime::providers::{Provider, Request, Scripted, Turn};
 use trunkline_runtime::resolve_queue::{Effect, Fingerprint, Outcome};
 use trunkline_runtime::session_store::{MemoryStore, SessionId, SessionStore};
 use trunkline_runtime::{
-    Access, Agent, AgentBuilder, Cancel, Event, Finding, Gate, Proposal, RuntimeError, Session, Stop, Tool,
-    ToolContext, ToolOutput,
+    Access, Agent, AgentBuilder, Cancel, EffectClass, Effects, Event, Finding, Gate, Proposal, RuntimeError,
+    Session, Stop, Tool, ToolContext, ToolOutput,
 };
 
 /// The files and what was done to them.
@@ -41,6 +41,15 @@ impl World {
 
     /// Returns an agent whose replies come from `script`, with the tools `read`, `edit`, `shell`, `panic` and `sleep`.
     pub(crate) fn agent(&self, script: impl Fn(&Request) -> Turn + Send + Sync + 'static) -> AgentBuilder {
+        self.agent_behind(script, |provider| Box::new(provider))
+    }
+
+    /// Like [`agent`](Self::agent), with something between it and the script.
+    pub(crate) fn agent_behind(
+        &self,
+        script: impl Fn(&Request) -> Turn + Send + Sync + 'static,
+        wrap: impl FnOnce(Scripted) -> Box<dyn Provider>,
+    ) -> AgentBuilder {
         let requests = Arc::clone(&self.requests);
         let provider = Scripted::new("test", "script", move |request| {
             requests.lock().unwrap().push(request.clone());
@@ -48,7 +57,7 @@ impl World {
         });
         let clock = Mutex::new(0_u64);
         let told = Arc::clone(&self.told);
-        Agent::builder(provider)
+        Agent::builder(wrap(provider))
             .system("You work on files.")
             .clock(move || {
                 let mut now = clock.lock().unwrap();
@@ -113,6 +122,17 @@ impl Tool for TestTool {
         let path = arguments.get("path")?.as_str()?;
         matches!(self.name, "shell" | "stubborn")
             .then(|| Gate { label: format!("run {path}"), preview: path.to_owned() })
+    }
+
+    fn effects(&self, arguments: &Map<String, Value>) -> Effects {
+        let path = arguments.get("path").and_then(Value::as_str).unwrap_or_default();
+        match self.name {
+            "read" => Effects::new(EffectClass::Pure).reading(path),
+            "edit" => Effects::new(EffectClass::Reversible).writing(path),
+            "shell" => Effects::default().running(path),
+            "panic" => panic!("a tool that crashes when it is asked"),
+            _ => Effects::default(),
+        }
     }
 
     async fn run(&self, arguments: Map<String, Value>, context: &ToolContext) -> ToolOutput {

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use trunkline_message_tree::{Entry, Message, MessageTree, NodeId, Timestamp};
+use trunkline_message_tree::{Entry, Link, Message, MessageTree, NodeId, Timestamp};
 use trunkline_session_store::{
     Activity, Batch, Durability, Lease, NewSession, Position, PostgresOptions, PostgresStore, Record,
     SessionId, SessionStore,
@@ -111,7 +111,8 @@ impl Writing {
         let mut message = message();
         let id = NodeId::new(self.at.seq as u32);
         message.node = Some(id);
-        let entry = Entry::Node { id, parent: Some(self.at.head), at: Timestamp(0), filed: false, message };
+        let entry =
+            Entry::Node { id, parent: Some(self.at.head), at: Timestamp(0), link: Link::Next, message };
         let batch = Batch::new(self.at, vec![Record::Entry(entry)]).with(level);
         let start = Instant::now();
         let receipt = store.append(&self.lease, batch).await?;

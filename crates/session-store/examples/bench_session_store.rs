@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use trunkline_message_tree::{Entry, HeadMove, Message, MessageTree, MoveKind, NodeId, Timestamp};
+use trunkline_message_tree::{Entry, HeadMove, Link, Message, MessageTree, MoveKind, NodeId, Timestamp};
 use trunkline_session_store::{
     Batch, Digest, Header, Kept, Lease, NewSession, Note, Position, Record, Restoring, SessionId,
     SessionStore, SqliteStore, Tally, export,
@@ -395,7 +395,7 @@ fn message(node: u32) -> Message {
 
 fn node(id: u32, parent: NodeId) -> Record {
     let (id, parent, message) = (NodeId::new(id), Some(parent), message(id));
-    Record::Entry(Entry::Node { id, parent, at: Timestamp(0), filed: false, message })
+    Record::Entry(Entry::Node { id, parent, at: Timestamp(0), link: Link::Next, message })
 }
 
 fn payload(message: &Message) -> usize {

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use trunkline_message_tree::{NodeId, Timestamp};
+use trunkline_message_tree::{Link, NodeId, Timestamp};
 
 use crate::reading::Pages;
 use crate::record::check_body;
@@ -384,6 +384,9 @@ struct NodeIn<'a> {
     at: Timestamp,
     #[serde(default)]
     filed: bool,
+    #[serde(default)]
+    merges: Vec<NodeId>,
+    covers: Option<NodeId>,
     #[serde(borrow)]
     message: &'a RawValue,
 }
@@ -425,8 +428,13 @@ fn read_record(line: u64, text: &str, unchained: Option<Digest>) -> Result<Kept,
     let Start { seq, entry, digest } = read(line, text)?;
     let (spine, body) = match entry.as_str() {
         "node" => {
-            let NodeIn { id, parent, at, filed, message } = read(line, text)?;
-            (Spine::Node { id, parent, at, filed }, message)
+            let NodeIn { id, parent, at, filed, merges, covers, message } = read(line, text)?;
+            let link = Link::from_fields(filed, merges, covers).ok_or_else(|| ImportError::Line {
+                line,
+                column: 1,
+                reason: "a node is either filed, or merges branches, or covers a span".to_owned(),
+            })?;
+            (Spine::Node { id, parent, at, link }, message)
         }
         "move" => {
             let MoveIn { from, to, at, kind } = read(line, text)?;
@@ -445,23 +453,23 @@ fn read_record(line: u64, text: &str, unchained: Option<Digest>) -> Result<Kept,
     };
     let body = body.get().to_owned();
     Ok(match link(line, digest, unchained)? {
-        Link::Given(digest) => Kept { seq, spine, body, digest },
-        Link::Made(prev) => Kept::chained(seq, spine, body, prev),
+        Linked::Given(digest) => Kept { seq, spine, body, digest },
+        Linked::Made(prev) => Kept::chained(seq, spine, body, prev),
     })
 }
 
 /// How a line hangs on those before it.
-enum Link {
+enum Linked {
     /// By the digest that it carries.
     Given(Digest),
     /// By one that is made, from that of the record before it.
     Made(Digest),
 }
 
-fn link(line: u64, digest: Option<Digest>, unchained: Option<Digest>) -> Result<Link, ImportError> {
+fn link(line: u64, digest: Option<Digest>, unchained: Option<Digest>) -> Result<Linked, ImportError> {
     let reason = match (digest, unchained) {
-        (Some(digest), None) => return Ok(Link::Given(digest)),
-        (None, Some(prev)) => return Ok(Link::Made(prev)),
+        (Some(digest), None) => return Ok(Linked::Given(digest)),
+        (None, Some(prev)) => return Ok(Linked::Made(prev)),
         (None, None) => "missing field `digest`",
         // If it were passed over, whoever changes the version could change everything else too.
         (Some(_), Some(_)) => "version 1 has no digests, and here is one",

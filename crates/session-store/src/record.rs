@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use trunkline_message_tree::{Entry, HeadMove, Message, MoveKind, NodeId, Timestamp};
+use trunkline_message_tree::{Entry, HeadMove, Link, Message, MoveKind, NodeId, Timestamp};
 
 use crate::{Digest, SessionId, StoreError};
 
@@ -129,9 +129,9 @@ pub enum Spine {
         parent: Option<NodeId>,
         /// When it came.
         at: Timestamp,
-        /// Whether it left the head where it was.
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
-        filed: bool,
+        /// How it hangs on its parent.
+        #[serde(flatten)]
+        link: Link,
     },
     /// A move of the head; its body is the kind of move.
     Move {
@@ -165,6 +165,28 @@ pub enum Spine {
         /// The digest of the bytes.
         content: Digest,
     },
+}
+
+/// Returns what a database keeps of a link beside whether the node is filed: the nodes that it names.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) fn nodes_of(link: &Link) -> Option<String> {
+    match link {
+        Link::Next | Link::Filed => None,
+        Link::Merge { with } => Some(with.iter().map(NodeId::to_string).collect::<Vec<_>>().join(" ")),
+        Link::Cover { from } => Some(from.to_string()),
+    }
+}
+
+/// Returns the link that a database kept.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(crate) fn link_of(filed: bool, nodes: Option<&str>) -> Result<Link, String> {
+    let node = |text: &str| text.parse::<NodeId>().map_err(|error| error.to_string());
+    Ok(match (filed, nodes) {
+        (false, None) => Link::Next,
+        (true, None) => Link::Filed,
+        (false, Some(nodes)) => Link::Merge { with: nodes.split(' ').map(node).collect::<Result<_, _>>()? },
+        (true, Some(from)) => Link::Cover { from: node(from)? },
+    })
 }
 
 impl Spine {
@@ -229,8 +251,8 @@ impl Kept {
     pub(crate) fn parts(record: &Record) -> (Spine, String) {
         const WRITES: &str = "messages and moves are JSON";
         match record {
-            Record::Entry(Entry::Node { id, parent, at, filed, message }) => (
-                Spine::Node { id: *id, parent: *parent, at: *at, filed: *filed },
+            Record::Entry(Entry::Node { id, parent, at, link, message }) => (
+                Spine::Node { id: *id, parent: *parent, at: *at, link: link.clone() },
                 serde_json::to_string(message).expect(WRITES),
             ),
             Record::Entry(Entry::Move(HeadMove { from, to, kind, at })) => {
@@ -285,9 +307,9 @@ impl Spine {
     pub(crate) fn record(self, body: &str) -> Result<Record, String> {
         let unread = |error: serde_json::Error| format!("its body cannot be read: {error}");
         Ok(match self {
-            Spine::Node { id, parent, at, filed } => {
+            Spine::Node { id, parent, at, link } => {
                 let message: Message = serde_json::from_str(body).map_err(unread)?;
-                Record::Entry(Entry::Node { id, parent, at, filed, message })
+                Record::Entry(Entry::Node { id, parent, at, link, message })
             }
             Spine::Move { from, to, at } => {
                 let kind: MoveKind = serde_json::from_str(body).map_err(unread)?;

@@ -5,7 +5,7 @@
 
 use std::borrow::Borrow;
 
-use trunkline_message_tree::{Entry, NodeId, Timestamp, TreeError};
+use trunkline_message_tree::{Entry, Link, MOST_MERGED, NodeId, Timestamp, TreeError};
 
 use crate::record::{check_body, check_line};
 use crate::{Digest, Kept, Note, Position, Record, SessionId, SessionInfo, Spine, StoreError};
@@ -123,9 +123,9 @@ impl Tally {
         self.updated_at = self.updated_at.max(kept.spine.at());
         self.bytes = self.bytes.saturating_add(kept.body.len() as u64);
         match kept.spine {
-            Spine::Node { id, filed, .. } => {
+            Spine::Node { id, ref link, .. } => {
                 self.nodes += 1;
-                if !filed {
+                if !link.is_filed() {
                     self.head = id;
                 }
             }
@@ -146,7 +146,7 @@ impl Tally {
 
     fn check(&self, session: &SessionId, spine: &Spine) -> Result<(), StoreError> {
         let fits = match spine {
-            Spine::Node { id, parent, filed, .. } => self.check_node(*id, *parent, *filed),
+            Spine::Node { id, parent, link, .. } => self.check_node(*id, *parent, link),
             _ if self.nodes == 0 => Err(TreeError::NoRoot),
             Spine::Move { from, to, .. } => self.check_head(*from).and_then(|()| self.check_exists(*to)),
             Spine::Note { .. } | Spine::Blob { .. } => Ok(()),
@@ -155,16 +155,24 @@ impl Tally {
         fits.map_err(|source| StoreError::Misfit { session: session.clone(), seq, source })
     }
 
-    fn check_node(&self, id: NodeId, parent: Option<NodeId>, filed: bool) -> Result<(), TreeError> {
+    fn check_node(&self, id: NodeId, parent: Option<NodeId>, link: &Link) -> Result<(), TreeError> {
         if self.nodes == 0 {
-            let root = id == NodeId::ROOT && parent.is_none() && !filed;
+            let root = id == NodeId::ROOT && parent.is_none() && *link == Link::Next;
             return if root && self.seq == 0 { Ok(()) } else { Err(TreeError::NoRoot) };
         }
         let expected = u32::try_from(self.nodes).map(NodeId::new).map_err(|_| TreeError::Full)?;
         let parent = parent.filter(|_| id == expected);
         let parent = parent.ok_or(TreeError::OutOfOrder { found: id, expected })?;
         self.check_exists(parent)?;
-        if filed { Ok(()) } else { self.check_head(parent) }
+        match link {
+            Link::Merge { with } if with.is_empty() || with.len() > MOST_MERGED => {
+                return Err(TreeError::NotMergeable { node: id });
+            }
+            Link::Merge { with } => with.iter().try_for_each(|node| self.check_exists(*node))?,
+            Link::Cover { from } => self.check_exists(*from)?,
+            Link::Next | Link::Filed => {}
+        }
+        if link.is_filed() { Ok(()) } else { self.check_head(parent) }
     }
 
     fn check_head(&self, expected: NodeId) -> Result<(), TreeError> {

@@ -114,3 +114,45 @@ async fn nothing_is_acknowledged_into_a_file_that_was_removed_or_replaced() {
         }
     }
 }
+
+/// Alone in its batch, as a compaction is: what is written most often takes the shortest way to the disk.
+#[tokio::test]
+async fn a_node_that_names_others_comes_back_from_the_disk_as_it_was() {
+    use trunkline_message_tree::{Entry, Link, Timestamp};
+    use trunkline_session_store::Record;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sessions.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    store.create(new_session(1)).await.unwrap();
+    let lease = store.lease(&session(1)).await.unwrap();
+    let [one, two, three] = [1, 2, 3].map(NodeId::new);
+    let linked = |record: Record, link: Link| match record {
+        Record::Entry(Entry::Node { id, parent, at, message, .. }) => {
+            Record::Entry(Entry::Node { id, parent, at, link, message })
+        }
+        other => other,
+    };
+    let written = vec![
+        node(1, 0, "go"),
+        node(2, 1, "there"),
+        linked(node(3, 2, "both"), Link::Cover { from: one }),
+        Record::Entry(Entry::Move(trunkline_message_tree::HeadMove {
+            from: two,
+            to: one,
+            kind: trunkline_message_tree::MoveKind::Fork,
+            at: Timestamp(1),
+        })),
+        linked(node(4, 1, "merged"), Link::Merge { with: vec![two, three] }),
+    ];
+    for record in &written {
+        append(&store, &lease, vec![record.clone()]).await.unwrap();
+    }
+    store.verify(&session(1)).await.unwrap();
+    drop(lease);
+    store.close().await;
+    let store = SqliteStore::open(&path).await.unwrap();
+    let log = store.load(&session(1)).await.unwrap();
+    let read: Vec<Record> = log.records.into_iter().skip(1).map(|(_, record)| record).collect();
+    assert_eq!(read, written);
+}

@@ -7,6 +7,8 @@ mod damage;
 #[cfg(feature = "sqlite")]
 mod ends;
 #[cfg(feature = "sqlite")]
+mod faults;
+#[cfg(feature = "sqlite")]
 mod files;
 mod find;
 mod interchange;

@@ -1,6 +1,6 @@
 //! Small sessions to test with, and logs as text.
 
-use trunkline_message_tree::{Entry, HeadMove, Message, MessageTree, MoveKind, NodeId, Timestamp};
+use trunkline_message_tree::{Entry, HeadMove, Link, Message, MessageTree, MoveKind, NodeId, Timestamp};
 use trunkline_session_store::{
     Batch, Blob, Log, NewSession, Note, Position, Record, SessionId, SessionStore,
 };
@@ -27,14 +27,14 @@ pub(crate) fn node(id: u32, parent: u32, text: &str) -> Record {
     let mut message = Message::user(text);
     message.node = Some(NodeId::new(id));
     let (id, parent) = (NodeId::new(id), Some(NodeId::new(parent)));
-    Record::Entry(Entry::Node { id, parent, at: Timestamp(10), filed: false, message })
+    Record::Entry(Entry::Node { id, parent, at: Timestamp(10), link: Link::Next, message })
 }
 
 /// The same, leaving the head where it is.
 pub(crate) fn filed(id: u32, parent: u32, text: &str) -> Record {
     match node(id, parent, text) {
         Record::Entry(Entry::Node { id, parent, at, message, .. }) => {
-            Record::Entry(Entry::Node { id, parent, at, filed: true, message })
+            Record::Entry(Entry::Node { id, parent, at, link: Link::Filed, message })
         }
         other => other,
     }
@@ -71,9 +71,9 @@ pub(crate) fn show(log: &Log) -> String {
     );
     for (seq, record) in &log.records {
         text += &match record {
-            Record::Entry(Entry::Node { id, parent, filed, message, .. }) => {
+            Record::Entry(Entry::Node { id, parent, link, message, .. }) => {
                 let parent = parent.map_or("nothing".to_owned(), |parent| parent.to_string());
-                let how = if *filed { "filed under" } else { "after" };
+                let how = if link.is_filed() { "filed under" } else { "after" };
                 format!("{seq} {id} {how} {parent}: {}\n", message.text())
             }
             Record::Entry(Entry::Move(HeadMove { from, to, .. })) => format!("{seq} head {from} -> {to}\n"),

@@ -9,8 +9,8 @@ use std::path::Path;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, SqliteConnection};
 use trunkline_message_tree::{
-    Author, Content, Entry, Media, MediaSource, Message, NodeId, Origin, Part, Role, StopReason, Timestamp,
-    ToolCall, ToolResult, Usage,
+    Author, Content, Entry, Link, Media, MediaSource, Message, NodeId, Origin, Part, Role, StopReason,
+    Timestamp, ToolCall, ToolResult, Usage,
 };
 use trunkline_session_store::{MemoryStore, Record, SessionStore, SqliteStore, StoreError, export, import};
 
@@ -61,7 +61,7 @@ fn rich() -> Vec<Record> {
         let id = NodeId::new(number);
         message.node = Some(id);
         let parent = Some(NodeId::new(number - 1));
-        Record::Entry(Entry::Node { id, parent, at: Timestamp(1), filed: false, message })
+        Record::Entry(Entry::Node { id, parent, at: Timestamp(1), link: Link::Next, message })
     });
     records.collect()
 }
@@ -92,7 +92,7 @@ async fn s26_signatures_pictures_and_broken_arguments_come_back_as_they_went_in(
 }
 
 /// Copies a store as a loss of power leaves it: the write-ahead log ends after `kept` bytes, and `torn` follow.
-async fn after_power_loss(path: &Path, kept: u64, torn: &[u8]) -> String {
+pub(crate) async fn after_power_loss(path: &Path, kept: u64, torn: &[u8]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("sessions.db");
     fs::copy(path, &copy).unwrap();

@@ -25,6 +25,11 @@ pub(crate) fn arguments<T: DeserializeOwned>(arguments: Map<String, Value>) -> R
     serde_json::from_value(Value::Object(arguments)).map_err(|error| format!("wrong arguments: {error}"))
 }
 
+/// Returns an argument that is text, whatever the others are.
+pub(crate) fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    arguments.get(name).and_then(Value::as_str)
+}
+
 /// Runs work that blocks; an `Err` is what the model is told of a failure.
 pub(crate) async fn blocking(
     work: impl FnOnce() -> Result<ToolOutput, String> + Send + 'static,

@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::ToolSpec;
-use trunkline_runtime::{Finding, Gate, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::{EffectClass, Effects, Finding, Gate, Tool, ToolContext, ToolOutput};
 
 use self::process::{Ended, How, Order};
 pub(crate) use self::sandbox::Sandbox;
@@ -100,6 +100,12 @@ impl Tool for RunCommand {
                 self.sandbox.describe()
             ),
         })
+    }
+
+    fn effects(&self, arguments: &Map<String, Value>) -> Effects {
+        // What a command line does, nobody can tell from it.
+        let effects = Effects::new(EffectClass::Unknown);
+        call::text(arguments, "command").into_iter().fold(effects, Effects::running)
     }
 
     async fn run(&self, arguments: Map<String, Value>, context: &ToolContext) -> ToolOutput {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::ToolSpec;
 use trunkline_runtime::resolve_queue::{Fingerprint, Outcome};
-use trunkline_runtime::{Access, Proposal, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::{Access, EffectClass, Effects, Proposal, Tool, ToolContext, ToolOutput};
 
 use crate::root::{PathError, Root};
 use crate::{call, shown, stage};
@@ -48,6 +48,12 @@ impl Tool for EditFile {
     /// Staging only looks; it is applying that changes something, and that has its own gate.
     fn access(&self) -> Access {
         Access::Proposes
+    }
+
+    fn effects(&self, arguments: &Map<String, Value>) -> Effects {
+        let effects = Effects::new(EffectClass::Reversible);
+        let file = call::text(arguments, "path").into_iter();
+        file.fold(effects, |effects, file| effects.reading(file).writing(file))
     }
 
     async fn run(&self, arguments: Map<String, Value>, _context: &ToolContext) -> ToolOutput {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::ToolSpec;
-use trunkline_runtime::{Access, Cancel, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::{Access, Cancel, EffectClass, Effects, Tool, ToolContext, ToolOutput};
 
 use crate::root::Root;
 use crate::{call, shown, walk};
@@ -43,6 +43,11 @@ impl Tool for ListFiles {
 
     fn access(&self) -> Access {
         Access::ReadOnly
+    }
+
+    fn effects(&self, arguments: &Map<String, Value>) -> Effects {
+        let effects = Effects::new(EffectClass::Pure);
+        call::text(arguments, "path").into_iter().fold(effects, Effects::reading)
     }
 
     async fn run(&self, arguments: Map<String, Value>, context: &ToolContext) -> ToolOutput {

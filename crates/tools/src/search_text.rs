@@ -10,7 +10,7 @@ use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::ToolSpec;
-use trunkline_runtime::{Access, Cancel, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::{Access, Cancel, EffectClass, Effects, Tool, ToolContext, ToolOutput};
 
 use crate::root::Root;
 use crate::{call, shown, walk};
@@ -52,6 +52,11 @@ impl Tool for SearchText {
 
     fn access(&self) -> Access {
         Access::ReadOnly
+    }
+
+    fn effects(&self, arguments: &Map<String, Value>) -> Effects {
+        let effects = Effects::new(EffectClass::Pure);
+        call::text(arguments, "path").into_iter().fold(effects, Effects::reading)
     }
 
     async fn run(&self, arguments: Map<String, Value>, context: &ToolContext) -> ToolOutput {

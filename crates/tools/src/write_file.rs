@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::ToolSpec;
 use trunkline_runtime::resolve_queue::{Fingerprint, Outcome};
-use trunkline_runtime::{Access, Proposal, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::{Access, EffectClass, Effects, Proposal, Tool, ToolContext, ToolOutput};
 
 use crate::root::Root;
 use crate::{call, stage};
@@ -42,6 +42,11 @@ impl Tool for WriteFile {
     /// Staging only looks; it is applying that changes something, and that has its own gate.
     fn access(&self) -> Access {
         Access::Proposes
+    }
+
+    fn effects(&self, arguments: &Map<String, Value>) -> Effects {
+        let effects = Effects::new(EffectClass::Reversible);
+        call::text(arguments, "path").into_iter().fold(effects, Effects::writing)
     }
 
     async fn run(&self, arguments: Map<String, Value>, _context: &ToolContext) -> ToolOutput {

@@ -4,6 +4,7 @@
 
 mod applying;
 mod containment;
+mod effects;
 mod evidence;
 mod folder_workspace;
 mod git_workspace;

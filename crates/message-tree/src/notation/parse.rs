@@ -87,8 +87,7 @@ fn grow(
     let jump = |tree: &MessageTree, to, kind| HeadMove { from: tree.head(), to, kind, at };
     let mut draft = tree.draft();
     match step {
-        Step::Head { to, by_model } => {
-            let kind = if by_model { MoveKind::ModelRevert } else { MoveKind::PersonRevert };
+        Step::Head { to, kind } => {
             draft.move_head(jump(tree, to, kind))?;
         }
         Step::Undo => {
@@ -104,6 +103,8 @@ fn grow(
             let given = match place {
                 Place::Head => draft.append(message, at)?,
                 Place::Filed(parent) => draft.file(parent, message, at)?,
+                Place::Merge(with) => draft.merge(with, message, at)?,
+                Place::Cover(from, to) => draft.cover(from, to, message, at)?,
                 Place::After(parent) => {
                     draft.move_head(jump(tree, parent, MoveKind::PersonRevert))?;
                     draft.append(message, at)?
@@ -120,7 +121,7 @@ fn grow(
 
 enum Step {
     Node { id: NodeId, place: Place },
-    Head { to: NodeId, by_model: bool },
+    Head { to: NodeId, kind: MoveKind },
     Undo,
     Redo,
 }
@@ -129,6 +130,8 @@ enum Place {
     Head,
     After(NodeId),
     Filed(NodeId),
+    Merge(Vec<NodeId>),
+    Cover(NodeId, NodeId),
 }
 
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
@@ -143,30 +146,46 @@ fn parse_step(line: &str) -> Result<(Step, &str), String> {
         "redo" => return Ok((Step::Redo, "")),
         "head" => {
             let (to, by) = rest.split_once(' ').unwrap_or((rest, ""));
-            let by_model = match by.trim() {
-                "" => false,
-                "by model" => true,
-                other => return Err(format!("after `head n2` comes nothing or `by model`, not {other:?}")),
+            let kind = match by.trim() {
+                "" => MoveKind::PersonRevert,
+                "by model" => MoveKind::ModelRevert,
+                "as fork" => MoveKind::Fork,
+                "as import" => MoveKind::Import,
+                "as merge" => MoveKind::Merge,
+                other => {
+                    let known = "nothing, `by model`, `as fork`, `as import` or `as merge`";
+                    return Err(format!("after `head n2` comes {known}, not {other:?}"));
+                }
             };
-            return Ok((Step::Head { to: node(to)?, by_model }, ""));
+            return Ok((Step::Head { to: node(to)?, kind }, ""));
         }
         _ => {}
     }
     let id = node(first)?;
     let rest = rest.trim_start();
-    let place = |rest: &str, sign: &str| -> Result<Option<(NodeId, usize)>, String> {
-        let Some(after) = rest.strip_prefix(sign) else { return Ok(None) };
-        let after = after.trim_start();
-        let word = after.split(' ').next().unwrap_or("");
-        Ok(Some((node(word)?, rest.len() - after.len() + word.len())))
-    };
-    if let Some((parent, used)) = place(rest, "<")? {
-        return Ok((Step::Node { id, place: Place::After(parent) }, rest[used..].trim_start()));
+    if let Some((word, rest)) = sign(rest, '<') {
+        return Ok((Step::Node { id, place: Place::After(node(word)?) }, rest));
     }
-    if let Some((parent, used)) = place(rest, "*")? {
-        return Ok((Step::Node { id, place: Place::Filed(parent) }, rest[used..].trim_start()));
+    if let Some((word, rest)) = sign(rest, '*') {
+        return Ok((Step::Node { id, place: Place::Filed(node(word)?) }, rest));
+    }
+    if let Some((word, rest)) = sign(rest, '&') {
+        let with = word.split(',').map(node).collect::<Result<_, _>>()?;
+        return Ok((Step::Node { id, place: Place::Merge(with) }, rest));
+    }
+    if let Some((word, rest)) = sign(rest, '#') {
+        let (from, to) =
+            word.split_once("..").ok_or_else(|| format!("a span looks like n3..n8, not {word:?}"))?;
+        return Ok((Step::Node { id, place: Place::Cover(node(from)?, node(to)?) }, rest));
     }
     Ok((Step::Node { id, place: Place::Head }, rest))
+}
+
+/// Returns the word after a sign that stands first, and what follows it.
+fn sign(text: &str, sign: char) -> Option<(&str, &str)> {
+    let after = text.strip_prefix(sign)?.trim_start();
+    let (word, rest) = after.split_once(' ').unwrap_or((after, ""));
+    Some((word, rest.trim_start()))
 }
 
 fn node(word: &str) -> Result<NodeId, String> {

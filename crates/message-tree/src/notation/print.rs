@@ -4,7 +4,8 @@ use std::borrow::Borrow;
 use std::fmt::Write;
 
 use crate::{
-    Author, Content, Entry, Media, MediaSource, Message, MessageTree, MoveKind, Part, Role, StopReason,
+    Author, Content, Entry, Link, Media, MediaSource, Message, MessageTree, MoveKind, NodeId, Part, Role,
+    StopReason,
 };
 
 /// Prints a list of messages, owned or shared, a line for each and one for each further block.
@@ -21,15 +22,27 @@ pub fn print_tree(tree: &MessageTree) -> String {
     let mut out = String::new();
     for entry in tree.entries() {
         match entry {
-            Entry::Node { id, parent: Some(parent), filed: true, message, .. } => {
-                push_message(&mut out, &format!("{id} * {parent} "), &message);
+            Entry::Node { id, parent, link, message, .. } => {
+                let parent = parent.unwrap_or(NodeId::ROOT);
+                let how = match link {
+                    Link::Next => String::new(),
+                    Link::Filed => format!("* {parent} "),
+                    Link::Merge { with } => {
+                        let with: Vec<String> = with.iter().map(NodeId::to_string).collect();
+                        format!("& {} ", with.join(","))
+                    }
+                    Link::Cover { from } => format!("# {from}..{parent} "),
+                };
+                push_message(&mut out, &format!("{id} {how}"), &message);
             }
-            Entry::Node { id, message, .. } => push_message(&mut out, &format!("{id} "), &message),
             Entry::Move(head_move) => push_line(
                 &mut out,
                 &match head_move.kind {
                     MoveKind::ModelRevert => format!("head {} by model", head_move.to),
                     MoveKind::PersonRevert => format!("head {}", head_move.to),
+                    MoveKind::Fork => format!("head {} as fork", head_move.to),
+                    MoveKind::Import => format!("head {} as import", head_move.to),
+                    MoveKind::Merge => format!("head {} as merge", head_move.to),
                     MoveKind::Undo { .. } => "undo".to_owned(),
                     MoveKind::Redo { .. } => "redo".to_owned(),
                 },

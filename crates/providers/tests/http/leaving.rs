@@ -151,3 +151,24 @@ fn a_connection_is_used_again() {
     });
     server.join().expect("all requests came over one connection");
 }
+
+#[test]
+fn p56_what_has_come_is_read_while_the_rest_is_still_to_come() {
+    // The server never says more.
+    let (base, _told) = serve(vec![vec![send(HEAD), chunk(WORDS), Act::Wait]]);
+    let provider = chat(base);
+    block_on(async {
+        let mut reply = provider.send(hi()).await.expect("sent");
+        let reading = async {
+            loop {
+                match reply.next().await {
+                    Ok(Some(Event::TextDelta(text))) => return text,
+                    Ok(Some(_)) => {}
+                    other => panic!("{other:?}"),
+                }
+            }
+        };
+        let read = tokio::time::timeout(Duration::from_secs(20), reading).await;
+        assert_eq!(read.expect("it came at once"), "hello");
+    });
+}

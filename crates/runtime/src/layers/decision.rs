@@ -9,7 +9,7 @@ use trunkline_decision_objects::{
     Evidence, EvidenceId, EvidenceKind, Finding as Found, GitOid, Label, NonBlank, Opening, PatchSet,
     PatchSetId, Predecessor, RelativePath, Run, RunId, RunRecord, Timestamp as RunTime, TouchedFile, Verdict,
 };
-use trunkline_message_tree::{NodeId, Origin, Timestamp};
+use trunkline_message_tree::{Author, NodeId, Origin, Timestamp};
 use trunkline_session_store::{Note, NoteQuery, Record, SessionId};
 use uuid::Uuid;
 
@@ -35,6 +35,8 @@ pub(crate) struct OpenRun {
     pub(crate) record: RunRecord,
     /// The message that it started from; what comes later belongs to it.
     pub(crate) prompt: NodeId,
+    /// The copies of that message that reverts have made.
+    copies: Vec<NodeId>,
     /// Where in the log it was opened.
     pub(crate) opened: u64,
     pub(crate) base: Base,
@@ -100,6 +102,7 @@ impl Part {
                 self.run = Some(OpenRun {
                     record,
                     prompt,
+                    copies: Vec::new(),
                     opened: seq,
                     base,
                     deciding: None,
@@ -136,6 +139,24 @@ impl Part {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Takes in that words of a person were copied: a run goes on from the copy of its prompt.
+    pub(crate) fn follow(&mut self, copies: &[(NodeId, NodeId)]) {
+        let Some(run) = &mut self.run else { return };
+        for (original, copy) in copies {
+            if run.prompts().any(|prompt| prompt == *original) {
+                run.copies.push(*copy);
+            }
+        }
+    }
+
+    /// Returns the lines in which the tests that ran in a turn are summed up.
+    #[cfg(feature = "revert")]
+    pub(crate) fn tests(&self, turn: NodeId) -> impl Iterator<Item = &str> {
+        let findings = self.run.iter().flat_map(|run| &run.findings);
+        let tests = findings.filter(move |note| note.call.node == turn && note.finding.kind == "test");
+        tests.map(|note| note.finding.summary.as_str())
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -209,6 +230,19 @@ pub(crate) fn finding(
 }
 
 impl OpenRun {
+    /// Returns the message that it started from, and its copies.
+    pub(crate) fn prompts(&self) -> impl Iterator<Item = NodeId> {
+        std::iter::once(self.prompt).chain(self.copies.iter().copied())
+    }
+
+    /// Returns whether it loses its prompt when these nodes leave the trunk and those come back.
+    pub(crate) fn is_left(&self, left: &[NodeId], back: &[NodeId]) -> bool {
+        let mut prompts = self.prompts();
+        let stands = |prompt: NodeId| back.contains(&prompt);
+        // Where one of them stands, no other does: a copy is made when its original leaves.
+        self.prompts().any(|prompt| left.contains(&prompt)) && !prompts.any(stands)
+    }
+
     /// Returns what was about to be committed, if nothing was said since.
     pub(crate) fn deciding(&self, head: NodeId) -> Option<&Deciding> {
         self.deciding.as_ref().filter(|note| note.head == head).map(|note| &note.deciding)
@@ -319,15 +353,20 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<Vec<Record>, R
     Ok(records)
 }
 
-/// Returns the records that end a run without its work having ended, as when its prompt is left.
+/// Returns the records that end a run without its work having ended, because its prompt was left, and by whom.
 pub(crate) fn abandon(
     run: &OpenRun,
-    why: &str,
+    by: Author,
     id: Uuid,
     at: Timestamp,
 ) -> Result<[Record; 2], RuntimeError> {
+    let (who, decided_by) = match by {
+        Author::Person => ("a person", Actor::new(ActorKind::Human, "user").map_err(unfit)?),
+        Author::Model => ("the model", harness()?),
+        _ => ("a step back", harness()?),
+    };
+    let why = format!("{who} left the prompt that it started from");
     let verdict = Verdict::Abandon { reason: NonBlank::new(why).map_err(unfit)? };
-    let decided_by = Actor::new(ActorKind::Human, "user").map_err(unfit)?;
     let closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time(at)?, decided_by);
     decide(run, verdict, closing, at)
 }

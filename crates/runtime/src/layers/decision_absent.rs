@@ -38,6 +38,15 @@ impl Part {
         Ok(())
     }
 
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn follow(&mut self, _: &[(NodeId, NodeId)]) {}
+
+    #[cfg(feature = "revert")]
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn tests(&self, _: NodeId) -> impl Iterator<Item = &'static str> {
+        std::iter::empty()
+    }
+
     /// Without verdicts there is always one open run: the conversation.
     #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
     pub(crate) fn is_open(&self) -> bool {

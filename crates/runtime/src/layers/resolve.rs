@@ -113,12 +113,15 @@ pub(crate) struct Part {
     gated_calls: HashMap<Id, CallPlace>,
     /// Where in the log each applied proposal was.
     applied: HashMap<Id, u64>,
+    /// The newest message when each proposal came into its state. Clocks may stand still or go back, the log does neither.
+    #[cfg(feature = "revert")]
+    came: HashMap<Id, NodeId>,
     /// The newest proposal that was not made here. Neither it nor any before it comes back.
     foreign: Option<Id>,
 }
 
 impl Part {
-    pub(crate) fn record(&mut self, note: &Note, seq: u64) -> Result<(), RuntimeError> {
+    pub(crate) fn record(&mut self, note: &Note, seq: u64, newest: NodeId) -> Result<(), RuntimeError> {
         match note.kind.as_str() {
             EVENT => {
                 let event: QueueEvent<Value> = journal::read(note)?;
@@ -127,6 +130,10 @@ impl Part {
                 if state == At::Applied {
                     self.applied.insert(id, seq);
                 }
+                #[cfg(feature = "revert")]
+                self.came.insert(id, newest);
+                #[cfg(not(feature = "revert"))]
+                let _ = newest;
             }
             GATED => {
                 let gated: GatedNote = journal::read(note)?;
@@ -371,6 +378,43 @@ pub(crate) fn restore_back(part: &Part, back: &[NodeId], at: Timestamp) -> Vec<R
         }
     }
     records
+}
+
+/// A file that was written, or perhaps was, because somebody approved it.
+#[cfg(feature = "revert")]
+pub(crate) struct Written {
+    pub(crate) subject: String,
+    /// The message whose call proposed it.
+    pub(crate) staged_by: NodeId,
+    pub(crate) reversible: bool,
+    /// Whether it was written for certain.
+    pub(crate) known: bool,
+}
+
+/// Returns the files that were written once a message stood in the log.
+#[cfg(feature = "revert")]
+pub(crate) fn written_since(part: &Part, since: NodeId) -> Vec<Written> {
+    let mut written = Vec::new();
+    let after = |id: &Id| part.came.get(id).is_some_and(|newest| *newest >= since);
+    for entry in part.queue.iter().filter(|entry| after(&entry.id)) {
+        let known = match entry.state {
+            At::Applied => true,
+            At::Applying | At::Unknown => false,
+            _ => continue,
+        };
+        let proposal = &entry.proposal;
+        let Some(staged_by) = proposal.call.as_ref().and_then(|call| call.node.parse().ok()) else {
+            continue;
+        };
+        let prints = if proposal.after.is_empty() { &proposal.fingerprints } else { &proposal.after };
+        written.extend(prints.iter().map(|print| Written {
+            subject: print.subject.clone(),
+            staged_by,
+            reversible: proposal.effect == Effect::Reversible,
+            known,
+        }));
+    }
+    written
 }
 
 /// Returns what observers are told of a recorded note.

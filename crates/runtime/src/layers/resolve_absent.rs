@@ -53,7 +53,7 @@ struct Seen {
 }
 
 impl Part {
-    pub(crate) fn record(&mut self, note: &Note, _: u64) -> Result<(), RuntimeError> {
+    pub(crate) fn record(&mut self, note: &Note, _: u64, _: NodeId) -> Result<(), RuntimeError> {
         if note.kind != "event" {
             return Ok(());
         }
@@ -120,6 +120,19 @@ pub(crate) fn supersede_left(_: &Part, _: &[NodeId], _: &str, _: Timestamp) -> V
 }
 
 pub(crate) fn restore_back(_: &Part, _: &[NodeId], _: Timestamp) -> Vec<Record> {
+    Vec::new()
+}
+
+#[cfg(feature = "revert")]
+pub(crate) struct Written {
+    pub(crate) subject: String,
+    pub(crate) staged_by: NodeId,
+    pub(crate) reversible: bool,
+    pub(crate) known: bool,
+}
+
+#[cfg(feature = "revert")]
+pub(crate) fn written_since(_: &Part, _: NodeId) -> Vec<Written> {
     Vec::new()
 }
 

@@ -3,34 +3,100 @@
 //! Requests are not run like other calls. They are read again from the stored message when the turn is settled, so a
 //! kill between the two loses none.
 
-use trunkline_message_tree::{Message, MessageTree, NodeId, Timestamp, ToolSpec};
-use trunkline_revert::{Mover, Note, Outcome, Plan, RenderPolicy};
+mod ledger;
+mod price;
+pub(crate) mod stall;
+
+use std::collections::HashMap;
+
+use trunkline_message_tree::{
+    Author, Draft, Entry, HeadMove, Message, MessageTree, MoveId, NodeId, Timestamp, ToolSpec,
+};
+use trunkline_revert::{Mover, Note, Outcome, Plan, Rates, Reason, SummaryBy};
 use trunkline_session_store::{Note as StoredNote, Record};
 
+pub(crate) use self::price::missed;
+use crate::state::State;
+pub(crate) use crate::summaries::Summaries;
+use crate::summaries::SummaryAsked;
+use crate::turn::Setup;
 use crate::{Event, RuntimeError, journal};
 
+mod compact;
+
+pub(crate) use compact::{
+    CompactPlan, CompactSetting, cache_break, compaction_due, compaction_failed, delayed, room, set_window,
+    window,
+};
+
 pub(crate) const LAYER: &str = "revert";
-const NOTE: &str = "note";
+pub(crate) const NOTE: &str = "note";
 const DRAINED: &str = "drained";
+pub(crate) const MERGE: &str = "merge";
+const CACHE_MISS: &str = "cache_miss";
+/// A summary was asked for, of a revert that had none.
+pub(crate) const SUMMARY_ASKED: &str = "summary_asked";
 
 /// Whether and how an agent's model may revert.
-pub(crate) type Setting = Option<RenderPolicy>;
+pub(crate) type Setting = Option<Box<crate::Reverts>>;
 
 /// What the log holds of this layer.
 #[derive(Default)]
 pub(crate) struct Part {
     pub(crate) notes: Vec<Note>,
     pub(crate) drained: Vec<trunkline_revert::Record>,
+    pub(crate) merges: Vec<trunkline_revert::MergeRecord>,
+    /// How often a summary was asked for, by the move that has none.
+    pub(crate) asked: HashMap<MoveId, u32>,
+    pub(crate) steps: stall::Steps,
+    pub(crate) breaks: Vec<trunkline_revert::Break>,
+    /// The latest compaction that came to nothing, if none was made since.
+    failed: Option<compact::Failed>,
+    /// Where the head was when the latest compaction was made.
+    covered_at: Option<NodeId>,
 }
 
 impl Part {
     pub(crate) fn record(&mut self, note: &StoredNote) -> Result<(), RuntimeError> {
         match note.kind.as_str() {
             NOTE => self.notes.push(journal::read(note)?),
-            DRAINED => self.drained.push(journal::read(note)?),
+            DRAINED => {
+                let record: trunkline_revert::Record = journal::read(note)?;
+                self.steps.reverted(&record);
+                self.drained.push(record);
+            }
+            stall::TURN | stall::PROPOSAL => self.steps.record(note),
+            MERGE => self.merges.push(journal::read(note)?),
+            SUMMARY_ASKED => {
+                let SummaryAsked { head_move } = journal::read(note)?;
+                *self.asked.entry(head_move).or_default() += 1;
+            }
+            // Like those, advice: what another version wrote must not make the whole session unreadable.
+            compact::BREAK => self.breaks.extend(journal::read::<trunkline_revert::Break>(note).ok()),
+            compact::FAILED => self.failed = journal::read(note).ok().or(self.failed.take()),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Takes in what the tree has done; `head` is where its head is now.
+    pub(crate) fn entry(&mut self, entry: &Entry, head: NodeId) {
+        self.covered(entry, head);
+        self.steps.entry(entry);
+    }
+
+    /// Begins to watch by these rules, after the log was read.
+    pub(crate) fn watch(&mut self, setting: &Setting) {
+        if let Some(reverts) = setting {
+            self.steps.watch(reverts.stall.clone());
+        }
+    }
+
+    /// Returns the copies that the revert in this note has made of words of a person, with their originals.
+    pub(crate) fn copies(&self, note: &StoredNote) -> Vec<(NodeId, NodeId)> {
+        let last = self.drained.last().filter(|_| note.kind == DRAINED);
+        let links = last.map(|record| record.rebased.as_slice()).unwrap_or_default();
+        links.iter().map(|link| (link.original, link.copy)).collect()
     }
 }
 
@@ -41,29 +107,40 @@ pub(crate) struct Drained {
     pub(crate) answers: Vec<(u32, String, bool)>,
     plan: Option<Plan>,
     refused: Vec<trunkline_revert::Record>,
+    /// What needs a person, with their words that would leave.
+    asked: Option<(trunkline_revert::Request, Vec<NodeId>)>,
 }
 
 /// The move that a turn ends in, ready to be recorded after its result nodes.
 pub(crate) struct Leaving {
-    outcome: Outcome,
+    pub(crate) outcome: Outcome,
+    /// Whether somebody is to be asked what the branch came to.
+    pub(crate) asks: bool,
 }
 
+/// Returns whether a call is answered here and never run.
 pub(crate) fn is_call(setting: &Setting, name: &str) -> bool {
-    setting.is_some() && name == trunkline_revert::TOOL_NAME
+    setting.is_some() && [trunkline_revert::TOOL_NAME, trunkline_revert::OUTLINE_TOOL_NAME].contains(&name)
 }
 
-pub(crate) fn spec(setting: &Setting) -> Option<ToolSpec> {
-    setting.as_ref().map(|_| trunkline_revert::tool_spec())
+/// Returns the tools that the model is offered.
+pub(crate) fn specs(setting: &Setting) -> Vec<ToolSpec> {
+    let specs = setting.as_ref().map(|reverts| {
+        vec![trunkline_revert::tool_spec_for(reverts.prompts), trunkline_revert::outline_tool_spec()]
+    });
+    specs.unwrap_or_default()
 }
 
-/// Returns the trunk with notes and marks, as a model is sent it; the bare trunk if the model may not revert.
+/// Returns the trunk with notes and marks, as a model is sent it; without them if the model may not revert. Summaries
+/// stand in place of what they cover in both.
 pub(crate) fn rendered(setting: &Setting, tree: &MessageTree, part: &Part) -> Vec<Message> {
     match setting {
-        Some(policy) => {
-            let turn = trunkline_revert::turn(tree);
-            trunkline_revert::mark(trunkline_revert::render(tree, &part.notes, policy, turn))
+        Some(reverts) => {
+            let clock = trunkline_revert::Clock::new(trunkline_revert::turn(tree)).with_breaks(&part.breaks);
+            let rendered = trunkline_revert::render_at(tree, &part.notes, &reverts.render, &clock);
+            trunkline_revert::mark(rendered.messages)
         }
-        None => tree.trunk().messages().cloned().collect(),
+        None => tree.trunk().items().map(|item| item.message().clone()).collect(),
     }
 }
 
@@ -76,8 +153,15 @@ pub(crate) fn drain(
     finished: impl Fn(u32) -> bool,
 ) -> Drained {
     let mut drained = Drained::default();
-    if setting.is_none() {
-        return drained;
+    let Some(reverts) = setting else { return drained };
+    let mover = Mover { author: Author::Model, prompts: reverts.prompts };
+    for (index, call) in message.calls().enumerate() {
+        if call.name == trunkline_revert::OUTLINE_TOOL_NAME && !finished(index as u32) {
+            // Of the tree as it is: what a request of the same turn does comes after.
+            let place = trunkline_revert::CallPlace { node, index, call_id: call.id.clone() };
+            let outline = trunkline_revert::outline(tree, mover, Some(&place));
+            drained.answers.push((index as u32, outline, false));
+        }
     }
     let mut requests = Vec::new();
     for (place, request) in trunkline_revert::requests(node, message) {
@@ -89,17 +173,24 @@ pub(crate) fn drain(
             Err(fault) => drained.answers.push((place.index as u32, fault.to_string(), true)),
         }
     }
-    let answers = trunkline_revert::drain(tree, &requests, Mover::MODEL);
+    let answers = trunkline_revert::drain(tree, &requests, mover);
     for (request, answer) in requests.iter().zip(answers) {
         let index = request.call.as_ref().map_or(0, |call| call.index as u32);
         match answer {
             Ok(plan) => {
+                let plan = match reverts.window_tokens {
+                    Some(window) => plan.in_window(window),
+                    None => plan,
+                };
                 drained.answers.push((index, plan.result_text(), false));
                 drained.plan = Some(plan);
             }
             Err(refusal) => {
                 drained.answers.push((index, refusal.to_string(), true));
-                drained.refused.push(trunkline_revert::Record::refused(request, &refusal, Mover::MODEL));
+                if let Reason::NeedsPerson { prompts, .. } = &refusal.reason {
+                    drained.asked.get_or_insert((request.clone(), prompts.clone()));
+                }
+                drained.refused.push(trunkline_revert::Record::refused(request, &refusal, mover));
             }
         }
     }
@@ -112,21 +203,80 @@ impl Drained {
         self.plan.is_some()
     }
 
+    /// Lets the call's own result state the price, if it is known what tokens cost.
+    pub(crate) fn priced(mut self, state: &State, setup: &Setup) -> Self {
+        let rates = setup.revert.as_ref().and_then(|reverts| reverts.rates.as_ref());
+        let (Some(plan), Some(rates)) = (&mut self.plan, rates) else { return self };
+        let unpriced = plan.result_text();
+        let draft = state.tree.draft();
+        let ledger = ledger::of((state, &state.tree), setup, &draft, plan.target, &plan.leaving);
+        let outcome = plan.clone().outcome(&[], Timestamp(0), 0).with_ledger(ledger);
+        plan.price = outcome.with_price(&state.tree, [], rates).record.price;
+        // One request of a turn at most is granted; what else is no error is an outline.
+        let granted = self.answers.iter_mut().find(|(_, answer, is_error)| !is_error && *answer == unpriced);
+        if let Some((_, answer, _)) = granted {
+            *answer = plan.result_text();
+        }
+        self
+    }
+
+    /// Returns the first request that needs a person, with their words that would leave.
+    pub(crate) fn asked(&self) -> Option<(&trunkline_revert::Request, &[NodeId])> {
+        self.asked.as_ref().map(|(request, prompts)| (request, prompts.as_slice()))
+    }
+
     /// Returns the records of refusals, and the move if there is one.
     pub(crate) fn finish(
-        self,
+        &mut self,
         tree: &MessageTree,
         results: &[NodeId],
         at: Timestamp,
     ) -> (Vec<Record>, Option<Leaving>) {
         let refused = self.refused.iter().map(|record| journal::note(LAYER, DRAINED, at, record)).collect();
         let turn = trunkline_revert::turn(tree);
-        (refused, self.plan.map(|plan| Leaving { outcome: plan.outcome(results, at, turn) }))
+        let leaving = self.plan.take();
+        (refused, leaving.map(|plan| Leaving { outcome: plan.outcome(results, at, turn), asks: false }))
     }
 }
 
 impl Leaving {
-    pub(crate) fn head_move(&self) -> trunkline_message_tree::HeadMove {
+    /// Adds what was already done on the branch and what leaving it costs. The draft holds what else leaves with it.
+    pub(crate) fn told(
+        mut self,
+        (state, tree): (&State, &MessageTree),
+        setup: &Setup,
+        draft: &Draft<'_>,
+    ) -> Self {
+        let left = &self.outcome.record.abandoned;
+        let ledger = ledger::of((state, tree), setup, draft, self.outcome.head_move.to, left);
+        let drafted = ledger::drafted(draft);
+        let appended: Vec<&Message> = left.iter().filter_map(|id| drafted.get(id).copied()).collect();
+        let reverts = setup.revert.as_deref();
+        let rates = reverts.and_then(|reverts| reverts.rates.clone()).unwrap_or_else(Rates::uncached);
+        self.outcome = self.outcome.with_ledger(ledger).with_price(tree, appended, &rates);
+        let note = &self.outcome.note;
+        let unsaid = note.summary.is_none() || note.by == SummaryBy::Mechanical;
+        self.asks = unsaid && reverts.is_some_and(|reverts| reverts.summarizer.is_some());
+        self
+    }
+
+    /// Makes the move, and copies words of a person after it.
+    pub(crate) fn move_head(
+        &mut self,
+        _: &MessageTree,
+        draft: &mut Draft<'_>,
+        at: Timestamp,
+    ) -> Result<(), RuntimeError> {
+        draft.move_head(self.head_move())?;
+        let mut copies = Vec::new();
+        for copy in &self.outcome.copies {
+            copies.push(draft.append(copy.message.clone(), at)?);
+        }
+        self.outcome = self.outcome.clone().with_copies(&copies);
+        Ok(())
+    }
+
+    pub(crate) fn head_move(&self) -> HeadMove {
         self.outcome.head_move.clone()
     }
 
@@ -140,19 +290,49 @@ impl Leaving {
         &self.outcome.record.abandoned
     }
 
-    pub(crate) fn records(&self, at: Timestamp) -> [Record; 2] {
-        [
+    /// Returns the copies that the move has made of words of a person, after their originals.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) fn copies(&self) -> Vec<(NodeId, NodeId)> {
+        self.outcome.record.rebased.iter().map(|link| (link.original, link.copy)).collect()
+    }
+
+    pub(crate) fn records(&self, at: Timestamp) -> Vec<Record> {
+        let mut records = vec![
             journal::note(LAYER, NOTE, at, &self.outcome.note),
             journal::note(LAYER, DRAINED, at, &self.outcome.record),
-        ]
+        ];
+        if self.asks {
+            let asked = SummaryAsked { head_move: self.outcome.note.made_by };
+            records.push(journal::note(LAYER, SUMMARY_ASKED, at, &asked));
+        }
+        records
     }
+}
+
+/// The name of a step back that is proposed.
+pub(crate) type StepId = trunkline_revert::ProposalId;
+
+/// Returns the records of steps back that are out of date because these nodes leave, but for the one that is taken.
+pub(crate) fn overtaken(part: &Part, left: &[NodeId], taken: Option<StepId>, at: Timestamp) -> Vec<Record> {
+    let events = stall::left_behind(&part.steps.open, left, taken);
+    events.iter().map(|event| journal::note(LAYER, stall::PROPOSAL, at, event)).collect()
 }
 
 /// Returns what observers are told of a recorded note.
 pub(crate) fn event(note: &StoredNote) -> Option<Event> {
-    let drained =
-        (note.layer == LAYER && note.kind == DRAINED).then(|| serde_json::from_str(&note.body).ok());
-    drained.flatten().map(Event::Reverted)
+    if note.layer != LAYER {
+        return None;
+    }
+    match note.kind.as_str() {
+        DRAINED => serde_json::from_str(&note.body).ok().map(Event::Reverted),
+        stall::PROPOSAL => serde_json::from_str(&note.body).ok().map(Event::StepBack),
+        CACHE_MISS => price::event(note),
+        NOTE => {
+            let note: Note = serde_json::from_str(&note.body).ok()?;
+            (note.by == SummaryBy::Model).then(|| Event::LateSummary(Box::new(note)))
+        }
+        _ => compact::event(note),
+    }
 }
 
 /// Plans a person's own revert, which may cross prompts.
@@ -161,8 +341,15 @@ pub(crate) fn plan_by_person(
     to: NodeId,
     lesson: Option<&str>,
 ) -> Result<Planned, RuntimeError> {
-    let request = trunkline_revert::Request::new(trunkline_revert::Category::Failure, to, lesson);
-    trunkline_revert::plan(tree, &request, Mover::PERSON)
+    plan_request(tree, &trunkline_revert::Request::new(trunkline_revert::Category::Failure, to, lesson))
+}
+
+/// Plans what a person has agreed to.
+pub(crate) fn plan_request(
+    tree: &MessageTree,
+    request: &trunkline_revert::Request,
+) -> Result<Planned, RuntimeError> {
+    trunkline_revert::plan(tree, request, Mover::PERSON)
         .map(|plan| Planned { plan })
         .map_err(|refusal| RuntimeError::Refused { reason: refusal.to_string() })
 }
@@ -173,24 +360,53 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
+    /// Says how many tokens a prompt may have.
+    pub(crate) fn in_window(self, window: Option<u64>) -> Self {
+        match window {
+            Some(window) => Planned { plan: self.plan.in_window(window) },
+            None => self,
+        }
+    }
+
     pub(crate) fn leaving(self, tree: &MessageTree, results: &[NodeId], at: Timestamp) -> Leaving {
-        Leaving { outcome: self.plan.outcome(results, at, trunkline_revert::turn(tree)) }
+        Leaving { outcome: self.plan.outcome(results, at, trunkline_revert::turn(tree)), asks: false }
     }
 }
 
-/// Returns the note that an undo leaves at the head that it restores.
+/// Returns the note that an undo leaves at the head that it restores. The draft holds what else leaves with the move.
 pub(crate) fn undone(
-    tree: &MessageTree,
-    undo: &trunkline_message_tree::HeadMove,
+    state: &State,
+    setup: &Setup,
+    undo: &HeadMove,
+    draft: &Draft<'_>,
     at: Timestamp,
 ) -> Option<Record> {
-    let note = Note::undone(tree, undo, trunkline_revert::turn(tree))?;
-    Some(journal::note(LAYER, NOTE, at, &note))
+    let tree = &state.tree;
+    let mut note = Note::undone(tree, undo, trunkline_revert::turn(tree))?;
+    let shared = tree.fork_of(undo.to).ok()?;
+    let mut appended: Vec<NodeId> = ledger::drafted(draft).into_keys().collect();
+    appended.sort_unstable();
+    note.abandoned.extend(appended);
+    let ledger = ledger::of((state, &state.tree), setup, draft, shared, &note.abandoned);
+    Some(journal::note(LAYER, NOTE, at, &note.with_ledger(ledger)))
 }
 
-/// Returns one line for each branch that was left after `since` and is still left.
+/// Returns one line for each branch that was left after one of these prompts, or together with one, and is still left.
+/// The first of them is that of the run, the others are its copies.
 #[cfg(feature = "decision-objects")]
-pub(crate) fn lessons(part: &Part, tree: &MessageTree, since: NodeId) -> Vec<String> {
-    let ours = part.notes.iter().filter(|note| note.anchor >= since && note.is_in_force(tree));
-    ours.map(Note::text).collect()
+pub(crate) fn lessons(part: &Part, tree: &MessageTree, prompts: &[NodeId]) -> Vec<String> {
+    // Each branch by its first note, with the last one, which may be a summary that came later.
+    let mut branches: Vec<(&Note, &Note)> = Vec::new();
+    for note in part.notes.iter().filter(|note| note.is_in_force(tree)) {
+        match branches.iter_mut().find(|(first, _)| first.made_by == note.made_by) {
+            Some((_, last)) => *last = note,
+            None => branches.push((note, note)),
+        }
+    }
+    let ours = branches.into_iter().filter(|(first, _)| {
+        // A run whose prompt was copied goes on after a target that is older than the prompt.
+        prompts.first().is_some_and(|prompt| first.anchor >= *prompt)
+            || prompts.iter().any(|prompt| first.abandoned.contains(prompt))
+    });
+    ours.map(|(_, last)| last.text()).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use trunkline_message_tree::{Entry, HeadMove, Message, MoveKind, NodeId, Timestamp};
+use trunkline_message_tree::{Entry, HeadMove, Link, Message, MoveKind, NodeId, Timestamp};
 
 use super::verdict::Broken;
 use crate::{
@@ -31,7 +31,7 @@ pub(super) fn new_session(number: u64) -> NewSession {
 pub(super) fn root(text: &str, at: Timestamp) -> Entry {
     let mut message = Message::system(text);
     message.node = Some(NodeId::ROOT);
-    Entry::Node { id: NodeId::ROOT, parent: None, at, filed: false, message }
+    Entry::Node { id: NodeId::ROOT, parent: None, at, link: Link::Next, message }
 }
 
 /// A user message at a node, which becomes the head.
@@ -44,11 +44,20 @@ pub(super) fn filed(id: u32, parent: u32, text: &str) -> Record {
     said(id, parent, true, 10, Message::user(text))
 }
 
+/// A message of the harness that merges branches, or stands for a span, as the link says.
+pub(super) fn linked(id: u32, parent: u32, link: Link, text: &str) -> Record {
+    put(id, parent, link, 10, Message::harness(text))
+}
+
 /// A message at a node.
-pub(super) fn said(id: u32, parent: u32, filed: bool, at: u64, mut message: Message) -> Record {
+pub(super) fn said(id: u32, parent: u32, filed: bool, at: u64, message: Message) -> Record {
+    put(id, parent, if filed { Link::Filed } else { Link::Next }, at, message)
+}
+
+fn put(id: u32, parent: u32, link: Link, at: u64, mut message: Message) -> Record {
     let (id, parent) = (NodeId::new(id), Some(NodeId::new(parent)));
     message.node = Some(id);
-    Record::Entry(Entry::Node { id, parent, at: Timestamp(at), filed, message })
+    Record::Entry(Entry::Node { id, parent, at: Timestamp(at), link, message })
 }
 
 /// A person moves the head.

@@ -9,6 +9,7 @@ use trunkline_message_tree::{NodeId, Timestamp};
 use super::fault::Fault;
 use super::links::Link;
 use crate::cut::{self, Cut};
+use crate::record::{link_of, nodes_of};
 use crate::{Digest, InboxId, Kept, Letter, NoteKey, SessionId, SessionInfo, Spine, StoreError, Tally};
 
 const NODE: i16 = 0;
@@ -85,10 +86,11 @@ impl Columns {
     pub(super) fn push(&mut self, session: &SessionId, kept: &Kept) {
         let number = |node: &NodeId| node.index() as i64;
         let (mut kind, mut node, mut parent) = (NOTE, None, None);
-        let (mut layer, mut name, mut about, mut content) = (None, None, None, None);
+        let (mut layer, mut name, mut about, mut content, mut nodes) = (None, None, None, None, None);
         match &kept.spine {
-            Spine::Node { id, parent: before, filed, .. } => {
-                kind = if *filed { FILED } else { NODE };
+            Spine::Node { id, parent: before, link, .. } => {
+                kind = if link.is_filed() { FILED } else { NODE };
+                nodes = nodes_of(link);
                 (node, parent) = (Some(number(id)), before.as_ref().map(number));
             }
             Spine::Move { from, to, .. } => {
@@ -117,7 +119,7 @@ impl Columns {
         self.digest.push(kept.digest.as_bytes().to_vec());
         self.layer.push(layer);
         self.name.push(name);
-        self.key.push(about.as_ref().map(|about| about.key.clone()));
+        self.key.push(about.as_ref().map(|about| about.key.clone()).or(nodes));
         self.state.push(about.as_ref().map(|about| about.state.clone()));
         self.once.push(about.as_ref().map(|about| about.once));
         self.content.push(content);
@@ -227,7 +229,7 @@ fn parse(row: &PgRow, seq: u64) -> Result<Kept, String> {
             id: node(row, "node")?.ok_or("its node is missing")?,
             parent: node(row, "parent")?,
             at,
-            filed: kind == FILED,
+            link: link_of(kind == FILED, get::<Option<&str>>(row, "key")?)?,
         },
         MOVE => Spine::Move {
             from: node(row, "parent")?.ok_or("the start of the move is missing")?,

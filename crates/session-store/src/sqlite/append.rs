@@ -52,8 +52,9 @@ impl Append {
     fn fast(&self) -> Option<(&Tally, &Tally, &[Kept])> {
         let What::Chained { before, after, kept } = &self.what else { return None };
         let plain = |kept: &Kept| {
-            let indexed = matches!(kept.spine, Spine::Note { key: Some(_), .. } | Spine::Blob { .. });
-            kept.body.len() < crate::cut::CUT_FROM && !indexed
+            // Such statements write no key, which is also where a database keeps the nodes that a link names.
+            let keyed = RecordRow::of(kept).key.is_some();
+            kept.body.len() < crate::cut::CUT_FROM && !keyed
         };
         let fits = self.consumed.is_empty() && !kept.is_empty() && kept.len() <= FAST_RECORDS;
         (fits && kept.iter().all(plain)).then_some((before, after, kept.as_slice()))

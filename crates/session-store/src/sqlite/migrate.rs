@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use sqlx::{Row, SqliteConnection};
-use trunkline_message_tree::{NodeId, Timestamp};
+use trunkline_message_tree::{Link, NodeId, Timestamp};
 
 use super::fault::store_error;
 use super::rows::{self, RecordRow, get, stored};
@@ -145,7 +145,7 @@ pub(super) fn record_1(row: &sqlx::sqlite::SqliteRow, seq: u64) -> Result<(Spine
             id: node("node")?.ok_or("its node is missing")?,
             parent: node("parent")?,
             at,
-            filed: kind == "filed",
+            link: if kind == "filed" { Link::Filed } else { Link::Next },
         },
         "move" => Spine::Move {
             from: node("parent")?.ok_or("the start of the move is missing")?,

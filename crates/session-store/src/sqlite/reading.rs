@@ -31,7 +31,7 @@ SELECT (
     SELECT group_concat(line, char(10)) FROM (
         SELECT seq || ' ' || kind || ' ' || ifnull(node, '-') || ' ' || ifnull(parent, '-') || ' ' || at || ' '
                || ifnull(cuts, '-') || ' ' || iif(?4, hex(digest), '-')
-               || CASE WHEN layer IS NULL THEN '' ELSE ' ' || json_array(layer, name, key, state, once) END
+               || CASE WHEN layer IS NULL AND key IS NULL THEN '' ELSE ' ' || json_array(layer, name, key, state, once) END
                || char(10) || ifnull(json, '') AS line
         FROM records LEFT JOIN bodies USING (body)
         WHERE session = ?1 AND seq > first AND seq <= min(first + 64, ?3)

@@ -7,6 +7,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Decode, Row, Sqlite, Type};
 use trunkline_message_tree::{NodeId, Timestamp};
 
+use crate::record::{link_of, nodes_of};
 use crate::{Digest, Kept, NoteKey, SessionId, SessionInfo, Spine};
 
 const NODE: i64 = 0;
@@ -44,8 +45,9 @@ impl RecordRow {
         };
         let index = |node: NodeId| node.index() as i64;
         match &kept.spine {
-            Spine::Node { id, parent, filed, .. } => RecordRow {
-                kind: if *filed { FILED } else { NODE },
+            Spine::Node { id, parent, link, .. } => RecordRow {
+                kind: if link.is_filed() { FILED } else { NODE },
+                key: nodes_of(link),
                 node: Some(index(*id)),
                 parent: parent.map(index),
                 ..bare
@@ -84,7 +86,7 @@ impl RecordRow {
                 id: node("node", self.node)?.ok_or_else(|| missing("node"))?,
                 parent: node("parent", self.parent)?,
                 at,
-                filed: self.kind == FILED,
+                link: link_of(self.kind == FILED, self.key.as_deref())?,
             },
             MOVE => Spine::Move {
                 from: node("start", self.parent)?.ok_or_else(|| missing("start"))?,

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
-use trunkline_message_tree::{Entry, HeadMove, Message, MessageTree, MoveKind, NodeId, Timestamp};
+use trunkline_message_tree::{Entry, HeadMove, Link, Message, MessageTree, MoveKind, NodeId, Timestamp};
 use trunkline_session_store::{
     Amend, Batch, Blob, Lease, NewSession, Note, Position, Receipt, Record, SessionId, SessionStore,
     SqliteStore, StoreError, export,
@@ -35,7 +35,7 @@ pub(crate) fn node(id: u32, parent: u32, text: &str) -> Record {
     let mut message = Message::user(text);
     let (id, parent) = (NodeId::new(id), Some(NodeId::new(parent)));
     message.node = Some(id);
-    Record::Entry(Entry::Node { id, parent, at: Timestamp(10), filed: false, message })
+    Record::Entry(Entry::Node { id, parent, at: Timestamp(10), link: Link::Next, message })
 }
 
 pub(crate) fn note(body: &str) -> Record {

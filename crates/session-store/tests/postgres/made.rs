@@ -1,6 +1,6 @@
 //! Small sessions to test with.
 
-use trunkline_message_tree::{Entry, Message, MessageTree, NodeId, Timestamp};
+use trunkline_message_tree::{Entry, Link, Message, MessageTree, NodeId, Timestamp};
 use trunkline_session_store::{
     Batch, Lease, NewSession, Note, Position, PostgresStore, Receipt, Record, SessionId, SessionStore,
     StoreError,
@@ -26,7 +26,7 @@ pub(super) fn node(id: u32, text: &str) -> Record {
     let mut message = Message::user(text);
     message.node = Some(NodeId::new(id));
     let parent = Some(NodeId::new(id - 1));
-    Record::Entry(Entry::Node { id: NodeId::new(id), parent, at: Timestamp(3), filed: false, message })
+    Record::Entry(Entry::Node { id: NodeId::new(id), parent, at: Timestamp(3), link: Link::Next, message })
 }
 
 /// A batch after record `seq` of a session whose head is the root.

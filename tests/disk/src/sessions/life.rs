@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 
 use futures_util::future::join_all;
 use tempfile::TempDir;
-use trunkline_message_tree::{Entry, Message, NodeId};
+use trunkline_message_tree::{Entry, Link, Message, NodeId};
 use trunkline_session_store::{
     Amend, Batch, Claim, Durability, InboxId, Kept, Lease, MemoryStore, NewSession, Note, Position, Record,
     SessionId, SessionStore, SqliteStore, StoreError, export, import,
@@ -231,7 +231,7 @@ impl World<'_> {
         let id = SessionId::parse(&id).expect("it has the form of an id");
         let mut message = Message::system("be brief");
         message.node = Some(NodeId::ROOT);
-        let root = Entry::Node { id: NodeId::ROOT, parent: None, at: AT, filed: false, message };
+        let root = Entry::Node { id: NodeId::ROOT, parent: None, at: AT, link: Link::Next, message };
         let title = "title 0".to_owned();
         self.history(&id, |history| history.titles.push(title.clone()));
         NewSession { id, title, workspace: None, at: AT, root }

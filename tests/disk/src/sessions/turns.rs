@@ -1,6 +1,6 @@
 //! What the turns of a session write.
 
-use trunkline_message_tree::{Entry, HeadMove, Message, MoveKind, NodeId};
+use trunkline_message_tree::{Entry, HeadMove, Link, Message, MoveKind, NodeId};
 use trunkline_session_store::{Blob, Note, Position, Record};
 
 use super::AT;
@@ -41,7 +41,7 @@ pub(super) fn records(session: &Session, chance: &mut Chance) -> Vec<Record> {
                     id,
                     parent: Some(head),
                     at: AT,
-                    filed: false,
+                    link: Link::Next,
                     message,
                 }));
                 (head, nodes) = (id, nodes + 1);
@@ -67,9 +67,9 @@ pub(super) fn after(session: &Session, records: &[Record]) -> (Position, u32) {
     for record in records {
         at.seq += 1;
         match record {
-            Record::Entry(Entry::Node { id, filed, .. }) => {
+            Record::Entry(Entry::Node { id, link, .. }) => {
                 nodes += 1;
-                at.head = if *filed { at.head } else { *id };
+                at.head = if link.is_filed() { at.head } else { *id };
             }
             Record::Entry(Entry::Move(head_move)) => at.head = head_move.to,
             Record::Note(_) | Record::Blob(_) => {}

@@ -170,9 +170,9 @@ async fn a_message_names_no_other_node(bench: &mut Bench) -> Verdict {
     one.create(new_session(1)).await?;
     let lease = one.lease(&session(1)).await?;
     let named = |node: Option<u32>| match self::node(1, 0, "x") {
-        Record::Entry(Entry::Node { id, parent, at, filed, mut message }) => {
+        Record::Entry(Entry::Node { id, parent, at, link, mut message }) => {
             message.node = node.map(NodeId::new);
-            Record::Entry(Entry::Node { id, parent, at, filed, message })
+            Record::Entry(Entry::Node { id, parent, at, link, message })
         }
         other => other,
     };

@@ -1,0 +1,72 @@
+//! What can be typed about the terms of a run: who decides, what is allowed, how it tells of it.
+
+use clap::{Args, ValueEnum};
+
+/// What a run may do, and how it tells of it.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Approval and limits")]
+pub(crate) struct Terms {
+    /// Who decides on edits and commands [default: person]
+    #[arg(long, value_name = "WHO")]
+    pub(crate) policy: Option<Policy>,
+    /// Approve everything: the same as --policy always
+    #[arg(long, short, conflicts_with = "policy")]
+    pub(crate) yes: bool,
+    /// Commit what the run changed when it ends
+    #[arg(long)]
+    pub(crate) commit: bool,
+    /// Don't let the model go back to an earlier state
+    #[arg(long)]
+    pub(crate) no_revert: bool,
+    /// What happens if the model wants to leave a prompt of yours behind [default: refuse]
+    #[arg(long, value_name = "HOW", conflicts_with = "no_revert")]
+    pub(crate) left_prompts: Option<LeftPrompts>,
+    /// Who decides on the step back that is proposed when the run gets nowhere [default: model]
+    #[arg(long, value_name = "WHO", conflicts_with = "no_revert")]
+    pub(crate) on_stall: Option<OnStall>,
+    /// How many tokens a prompt of the model may have: older messages are summed up before it is full
+    #[arg(long, value_name = "N")]
+    pub(crate) window: Option<u64>,
+    /// Stop after N requests to the model [default: 50]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_turns: Option<u32>,
+    /// Stop after N tokens, prompt and output together [default: 1000000]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u64>,
+    /// Print one JSON object instead of the answer
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Don't report progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Policy {
+    /// You are asked; without a terminal the run stops and waits
+    Person,
+    /// The model decides on its own edits; commands run without asking
+    Model,
+    /// Everything is approved at once
+    Always,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LeftPrompts {
+    /// The model cannot leave it
+    Refuse,
+    /// A copy of it follows onto the new branch
+    Rebase,
+    /// It waits for you: `trunkline revert --accept`
+    Ask,
+}
+
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnStall {
+    /// The model is told, and may go on
+    Model,
+    /// You: `trunkline revert --accept`; the run goes on meanwhile
+    Person,
+    /// Nobody: it is taken at once
+    Accept,
+}

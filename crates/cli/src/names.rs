@@ -1,0 +1,138 @@
+//! `trunkline name`: what people call branches and nodes, and what is meant where a node is asked for.
+
+use serde_json::json;
+use trunkline_message_tree::{NameKind, Naming, NodeId};
+use trunkline_runtime::RuntimeError;
+use trunkline_runtime::letters::Request;
+use trunkline_session_store::Claim;
+
+use crate::args::Name;
+use crate::fault::{Exit, Fault};
+use crate::letters::{self, Entrance};
+use crate::links::name_mark;
+use crate::paint::{self, BOLD, DIM, GREEN, paint, tell};
+use crate::place::Place;
+use crate::reading::Reading;
+use crate::setup::{self, Folder};
+use crate::store;
+use crate::text::{count, one_line};
+
+/// How many names a fault tells.
+const TOLD: usize = 8;
+
+/// Returns the node that somebody means: `n12`, `12`, `[n12]`, or where a name leads.
+pub(crate) fn target(named: &str, reading: &Reading) -> Result<NodeId, Fault> {
+    if let Ok(node) = named.parse() {
+        return Ok(node);
+    }
+    reading.names().find(reading.tree(), named.trim()).ok_or_else(|| {
+        let fault = Fault::usage(format!("there is no node and no name {:?}", one_line(named, 60)));
+        let known: Vec<&str> =
+            reading.names().all(reading.tree()).take(TOLD).map(|(name, ..)| name.as_str()).collect();
+        let more = if reading.names().len() > TOLD { ", …" } else { "" };
+        match known.as_slice() {
+            [] => fault.hint("a node is named like n12; `trunkline name` gives names"),
+            known => fault.hint(format!("a node is named like n12; names: {}{more}", known.join(", "))),
+        }
+    })
+}
+
+/// `trunkline name`.
+pub(crate) async fn run(args: &Name, place: &Place) -> Result<Exit, Fault> {
+    let store = place.open_existing().await?;
+    let info = store::find(store.as_ref(), args.session.as_deref()).await?;
+    let reading = Reading::load(store.as_ref(), &info).await?;
+    let Some(name) = &args.name else { return list(args, &reading) };
+    let name = trunkline_message_tree::Name::parse(name).map_err(|fault| Fault::usage(fault.to_string()))?;
+    let known = reading.names().get(name.as_str());
+    let node = match &args.node {
+        _ if args.delete => None,
+        Some(node) => Some(target(node, &reading)?),
+        None => Some(reading.tree().head()),
+    };
+    if let Some(node) = node {
+        reading.tree().node(node).map_err(|fault| Fault::usage(fault.to_string()))?;
+    }
+    let kind = if args.bookmark { NameKind::Bookmark } else { NameKind::Branch };
+    let naming = Naming { name: name.clone(), kind, node };
+    let request = Request::Name { naming };
+    if let Some(holder) = letters::writer(store.as_ref(), &info).await? {
+        return letters::leave(store.as_ref(), &info, &holder, &request, args.wait).await;
+    }
+    let agent = setup::without_model(&Folder::for_moves(&reading)?)?.build()?;
+    let mut session = match letters::enter(&agent, &store, &info, Claim::IfFree).await? {
+        Entrance::Mine(session) => session,
+        // It came in the meantime.
+        Entrance::Theirs(holder) => {
+            return letters::leave(store.as_ref(), &info, &holder, &request, args.wait).await;
+        }
+    };
+    let done = match node {
+        Some(node) => session.name(name.as_str(), kind, node).await,
+        None => session.unname(name.as_str()).await,
+    };
+    done.map_err(|fault| match fault {
+        RuntimeError::Refused { reason } => Fault::new(reason),
+        other => other.into(),
+    })?;
+    let was = known.map(|(kind, node)| format!("it was a {kind} at {node}"));
+    let short = store::short_name(store.as_ref(), &info.id).await;
+    match node {
+        Some(node) => {
+            let was = was.map(|was| paint(DIM, &format!("; {was}"))).unwrap_or_default();
+            paint::print(&format!("{} is a {kind} at {node} now{was}\n", paint(BOLD, name.as_str())))?;
+            let there = node == reading.tree().head();
+            let (what, next) = match there {
+                true => ("see it", format!("tree {short}")),
+                false => ("go there", format!("go {name} -s {short}")),
+            };
+            tell(&paint(DIM, &format!("  {what:<17}{}\n", place.command(&next))));
+        }
+        None => {
+            let was = was.unwrap_or_default();
+            paint::print(&format!("nothing is called {name} any more; {was}\n"))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn list(args: &Name, reading: &Reading) -> Result<Exit, Fault> {
+    let tree = reading.tree();
+    if args.json {
+        paint::print_json(&json!({ "version": 1, "names": as_json(reading) }))?;
+        return Ok(Exit::Done);
+    }
+    if reading.names().is_empty() {
+        tell("no branch and no node has a name; `trunkline name NAME [NODE]` gives one\n");
+        return Ok(Exit::Done);
+    }
+    let width = reading.names().all(tree).map(|(name, ..)| name.as_str().len()).max().unwrap_or(0);
+    let mut listed = String::new();
+    for (name, kind, node) in reading.names().all(tree) {
+        let head = if node == tree.head() { paint(GREEN.bold(), "  ← head") } else { String::new() };
+        let after = tree.fork_of(node).ok().and_then(|fork| {
+            let depth = |id| tree.node(id).map(|node| node.depth()).unwrap_or(0);
+            let off = depth(node) - depth(fork);
+            (off > 0).then(|| format!("  beside the trunk, {} after {fork}", count(off, "node")))
+        });
+        listed.push_str(&format!(
+            "{} {}  {} {}{head}{}\n",
+            name_mark(kind),
+            paint(BOLD, &format!("{:<width$}", name.as_str())),
+            paint(DIM, &format!("{kind:<8}")),
+            node,
+            paint(DIM, &after.unwrap_or_default()),
+        ));
+    }
+    paint::print(&listed)?;
+    Ok(Exit::Done)
+}
+
+/// Returns the names for programs: with the node that each was given to, and where it leads now.
+pub(crate) fn as_json(reading: &Reading) -> serde_json::Value {
+    let names = reading.names().all(reading.tree()).map(|(name, kind, leads_to)| {
+        let given = reading.names().get(name.as_str()).map(|(_, node)| node);
+        json!({ "name": name, "kind": kind, "node": given, "leads_to": leads_to })
+    });
+    names.collect()
+}

@@ -1,0 +1,88 @@
+//! `trunkline revert` on steps back that are proposed: lists them, takes one, declines one.
+
+use trunkline_runtime::letters::{Request, StepAnswer};
+use trunkline_runtime::revert::{Proposal, ProposalId};
+use trunkline_session_store::Claim;
+
+use crate::args::Revert;
+use crate::fault::{Exit, Fault};
+use crate::letters::{self, Entrance};
+use crate::moves::told;
+use crate::paint::{self, MAGENTA, paint, tell};
+use crate::place::Place;
+use crate::reading::Reading;
+use crate::setup::{self, Folder};
+use crate::store;
+use crate::text::one_line;
+
+/// How much of a proposal is shown, in characters.
+const SHOWN: usize = 300;
+
+/// `trunkline revert` without a node.
+pub(crate) async fn run(args: &Revert, place: &Place) -> Result<Exit, Fault> {
+    let store = place.open_existing().await?;
+    let info = store::find(store.as_ref(), args.session.as_deref()).await?;
+    let reading = Reading::load(store.as_ref(), &info).await?;
+    let (id, answer) = match (&args.accept, args.decline.as_slice()) {
+        (Some(named), _) => (which(named, &reading)?, StepAnswer::Accept),
+        (None, [named, reason @ ..]) => {
+            let reason = reason.first().cloned();
+            (which(named, &reading)?, StepAnswer::Decline { reason })
+        }
+        (None, []) => return list(&reading),
+    };
+    let expected_head = reading.tree().head();
+    let request = Request::StepBack { proposal: id, answer: answer.clone(), expected_head };
+    if let Some(holder) = letters::writer(store.as_ref(), &info).await? {
+        return letters::leave(store.as_ref(), &info, &holder, &request, args.wait).await;
+    }
+    let agent = setup::without_model(&Folder::for_moves(&reading)?)?.build()?;
+    let mut session = match letters::enter(&agent, &store, &info, Claim::IfFree).await? {
+        Entrance::Mine(session) => session,
+        // It came in the meantime.
+        Entrance::Theirs(holder) => {
+            return letters::leave(store.as_ref(), &info, &holder, &request, args.wait).await;
+        }
+    };
+    let before = session.tree().trunk().ids().to_vec();
+    let newest = session.tree().newest();
+    match answer {
+        StepAnswer::Decline { reason } => {
+            session.decline_revert(id, reason.as_deref()).await?;
+            paint::print(&format!("{id} declined\n"))?;
+        }
+        _ => {
+            session.accept_revert(id).await?;
+            paint::print(&format!("{}\n", paint(MAGENTA, &told(&before, newest, session.tree()))))?;
+            tell("files are not changed by this\n");
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Finds the proposal that is meant: the newest open one if none is named.
+fn which(named: &str, reading: &Reading) -> Result<ProposalId, Fault> {
+    if !named.is_empty() {
+        return named
+            .parse()
+            .map_err(|error| Fault::usage(format!("{error}; got {:?}", one_line(named, 40))));
+    }
+    let newest = reading.proposed_reverts().next_back().map(|open| open.id);
+    newest.ok_or_else(|| Fault::new(NONE))
+}
+
+const NONE: &str = "no step back is proposed";
+
+fn list(reading: &Reading) -> Result<Exit, Fault> {
+    let lines: String = reading.proposed_reverts().map(|open| format!("{}\n", shown(open))).collect();
+    if lines.is_empty() {
+        tell(&format!("{NONE}; name the last node to keep, such as n5\n"));
+    }
+    paint::print(&lines)?;
+    Ok(Exit::Done)
+}
+
+/// Returns an open proposal on one line.
+pub(crate) fn shown(open: &Proposal) -> String {
+    format!("⤺ {}", one_line(&open.text_for_person(), SHOWN))
+}

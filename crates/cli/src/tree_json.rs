@@ -1,0 +1,61 @@
+//! The tree of a session for programs.
+
+use serde_json::{Value, json};
+use trunkline_message_tree::Link;
+
+use crate::names;
+use crate::reading::Reading;
+use crate::store;
+use crate::text::one_line;
+
+/// Returns every node with its links, every move, and what stands beside them.
+pub(crate) fn as_json(reading: &Reading) -> Value {
+    let nodes: Vec<Value> = reading
+        .tree()
+        .nodes()
+        .map(|(id, node)| {
+            let message = node.message();
+            let mut shown = json!({
+                "id": id,
+                "parent": node.parent(),
+                "at": node.at(),
+                "on_trunk": reading.tree().is_on_trunk(id),
+                "role": message.role,
+                "author": message.author,
+                "text": one_line(&message.text(), 200),
+                "calls": message.calls().map(|call| call.name.as_str()).collect::<Vec<_>>(),
+                "error": message.results().any(|result| result.is_error),
+            });
+            add_link(&mut shown, node.link());
+            shown
+        })
+        .collect();
+    json!({
+        "version": 1,
+        "session": store::as_json(&reading.info),
+        "head": reading.tree().head(),
+        "nodes": nodes,
+        "moves": reading.tree().moves(),
+        "names": names::as_json(reading),
+        "notes": reading.notes(),
+        "merges": reading.merges(),
+        "verdicts": verdicts_json(reading),
+        "open_run": reading.has_open_run(),
+    })
+}
+
+/// Says how a node hangs on its parent, in the fields of the store's own lines.
+pub(crate) fn add_link(node: &mut Value, link: &Link) {
+    match link {
+        Link::Next => {}
+        Link::Filed => node["filed"] = json!(true),
+        Link::Merge { with } => node["merges"] = json!(with),
+        Link::Cover { from } => node["covers"] = json!(from),
+    }
+}
+
+/// Returns the verdicts in their own canonical form.
+pub(crate) fn verdicts_json(reading: &Reading) -> Vec<Value> {
+    let printed = reading.verdicts().iter().map(|(_, decision)| decision.print());
+    printed.map(|text| serde_json::from_str(&text).unwrap_or(Value::String(text))).collect()
+}

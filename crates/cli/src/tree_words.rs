@@ -1,0 +1,90 @@
+//! What a node says, in a few words: one row of a picture.
+
+use anstyle::Style;
+use trunkline_message_tree::{Author, Link, Message, NodeId, Role, StopReason};
+
+use crate::paint::{BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, RED, YELLOW};
+use crate::progress::main_argument;
+use crate::reading::Reading;
+use crate::text::one_line;
+
+/// Tells in a few words what a node is.
+pub(crate) fn words(reading: &Reading, id: NodeId, message: &Message, width: usize) -> Vec<(Style, String)> {
+    let limit = width;
+    if let Some(words) = merge_words(reading, id, width) {
+        return words;
+    }
+    if let Some(result) = message.results().next() {
+        let call = reading.call_of(id, &result.call_id);
+        let name = call.map_or("a result", |call| call.name.as_str());
+        let about = call.map(|call| main_argument(&call.arguments, 40)).unwrap_or_default();
+        let mark = if result.is_error { (RED, "✗ ") } else { (GREEN, "✓ ") };
+        let text = result.text();
+        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let about = if about.is_empty() { about } else { format!(" {about}") };
+        return vec![
+            (mark.0, format!("  {}", mark.1)),
+            (PLAIN, one_line(name, 40)),
+            (DIM, about),
+            (DIM, format!("  {}", one_line(first, limit))),
+        ];
+    }
+    let mut words = vec![(role_style(message), format!("{:<8}", speaker(message)))];
+    let text = one_line(&message.text(), limit);
+    let calls: Vec<String> = message
+        .calls()
+        .map(|call| {
+            format!("{} {}", one_line(&call.name, 40), main_argument(&call.arguments, 40))
+                .trim_end()
+                .to_owned()
+        })
+        .collect();
+    // With calls the words are only the way to them.
+    let text = if calls.is_empty() { text } else { one_line(&text, 40) };
+    if !text.is_empty() {
+        let style =
+            if message.role == Role::System || message.author == Author::Harness { DIM } else { PLAIN };
+        words.push((style, text));
+    }
+    if !calls.is_empty() {
+        words.push((CYAN, format!("{}→ {}", if words.len() > 1 { " " } else { "" }, calls.join(", "))));
+    }
+    if words.len() == 1 {
+        words.push((DIM, "(no words)".to_owned()));
+    }
+    if matches!(message.stop, Some(StopReason::Cancelled | StopReason::Cut)) {
+        words.push((YELLOW, "  cut off".to_owned()));
+    }
+    words
+}
+
+/// Tells what a merging node brought here.
+fn merge_words(reading: &Reading, id: NodeId, width: usize) -> Option<Vec<(Style, String)>> {
+    let Link::Merge { .. } = reading.tree().node(id).ok()?.link() else { return None };
+    let mut words = vec![(MAGENTA.bold(), "merge   ".to_owned())];
+    if let Some(record) = reading.merges().iter().find(|record| record.node == id) {
+        let said: Vec<String> =
+            record.sentences.iter().map(|sentence| one_line(&sentence.text, width)).collect();
+        words.push((PLAIN, said.join(" ")));
+    }
+    Some(words)
+}
+
+/// Names who wrote a message, for people.
+pub(crate) fn speaker(message: &Message) -> &'static str {
+    match (message.role, message.author) {
+        (Role::System, _) => "system",
+        (Role::User, Author::Person) => "you",
+        (Role::User, _) => "harness",
+        (Role::Assistant, _) => "model",
+        (Role::Tool, _) => "tool",
+    }
+}
+
+pub(crate) fn role_style(message: &Message) -> Style {
+    match (message.role, message.author) {
+        (Role::User, Author::Person) => CYAN.bold(),
+        (Role::Assistant, _) => BOLD,
+        _ => DIM,
+    }
+}

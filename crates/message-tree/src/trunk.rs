@@ -1,0 +1,150 @@
+//! The trunk, borrowed: as it is, and as compactions make it read.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{Link, Message, MessageTree, Node, NodeId};
+
+/// The line from the root to the head, borrowed.
+#[derive(Copy, Clone, Debug)]
+pub struct Trunk<'a> {
+    tree: &'a MessageTree,
+    ids: &'a [NodeId],
+}
+
+/// One step of the trunk as a model reads it.
+#[derive(Copy, Clone, Debug)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "whoever renders a trunk must know everything that can stand in it"
+)]
+pub enum TrunkItem<'a> {
+    /// A node of the trunk.
+    Node(NodeId, &'a Node),
+    /// A node that stands for a span of the trunk.
+    Cover {
+        /// Its name.
+        id: NodeId,
+        /// The node; its parent is the last one that it stands for.
+        node: &'a Node,
+        /// The depths of the first and the last node that it stands for.
+        span: (usize, usize),
+    },
+}
+
+impl<'a> TrunkItem<'a> {
+    /// Returns the name of the node that is shown.
+    pub fn id(self) -> NodeId {
+        match self {
+            TrunkItem::Node(id, _) | TrunkItem::Cover { id, .. } => id,
+        }
+    }
+
+    /// Returns the message that is shown.
+    pub fn message(self) -> &'a Message {
+        match self {
+            TrunkItem::Node(_, node) | TrunkItem::Cover { node, .. } => node.message(),
+        }
+    }
+}
+
+impl<'a> Trunk<'a> {
+    pub(crate) fn new(tree: &'a MessageTree, ids: &'a [NodeId]) -> Self {
+        Trunk { tree, ids }
+    }
+
+    /// Returns the names, root first.
+    pub fn ids(self) -> &'a [NodeId] {
+        self.ids
+    }
+
+    /// Returns the nodes with their names, root first.
+    pub fn nodes(self) -> impl DoubleEndedIterator<Item = (NodeId, &'a Node)> + ExactSizeIterator {
+        self.ids.iter().map(move |id| (*id, self.tree.at(*id)))
+    }
+
+    /// Returns the messages, root first.
+    pub fn messages(self) -> impl DoubleEndedIterator<Item = &'a Message> + ExactSizeIterator {
+        self.nodes().map(|(_, node)| node.message())
+    }
+
+    /// Returns the trunk with covering nodes in place of what they stand for, root first.
+    ///
+    /// A covering node is shown as soon as the trunk goes on behind its span; on a trunk that ends inside the span or at
+    /// its end, the nodes themselves are, and so they are while a move that landed there is in force, see
+    /// [`MessageTree::lifted_by`]. Which of several is shown, [`Trunk::covers`] says. Costs one step per covering node of the
+    /// tree, beside the items themselves.
+    pub fn items(self) -> impl Iterator<Item = TrunkItem<'a>> {
+        let mut covers = self.covers().into_iter().peekable();
+        let mut depth = 0;
+        std::iter::from_fn(move || {
+            let id = *self.ids.get(depth)?;
+            if let Some(cover) = covers.next_if(|cover| cover.first == depth) {
+                depth = cover.last + 1;
+                let (id, span) = (cover.by, (cover.first, cover.last));
+                return Some(TrunkItem::Cover { id, node: self.tree.at(id), span });
+            }
+            depth += 1;
+            Some(TrunkItem::Node(id, self.tree.at(id)))
+        })
+    }
+
+    /// Returns the spans that are shown covered, in the order of the trunk; no two have a node in common.
+    ///
+    /// Of spans that overlap the one that was covered last is shown, unless it lies inside of another one: then that one is.
+    /// Costs one step per covering node of the tree.
+    pub fn covers(self) -> Vec<Covered> {
+        self.covers_before(self.ids.len(), None)
+    }
+
+    /// Returns the spans that would be shown covered if the trunk ended before that depth, and only nodes older than `newer`
+    /// had come. What was lifted counts as it does now.
+    pub fn covers_before(self, end: usize, newer: Option<NodeId>) -> Vec<Covered> {
+        let covering = self.tree.covering().iter().rev();
+        let stand = covering.filter(|by| newer.is_none_or(|newer| **by < newer)).filter_map(|by| {
+            let node = self.tree.at(*by);
+            let (Link::Cover { from }, Some(parent)) = (node.link(), node.parent()) else { return None };
+            let (first, last) = (self.tree.at(*from).depth(), self.tree.at(parent).depth());
+            // Whoever put the head on the covering node itself sees it there, after the span.
+            let passed = last + 1 < end && self.ids.get(last + 1).is_some_and(|next| next != by);
+            let stands = passed && self.ids[last] == parent && self.tree.lifted_by(*by).is_none();
+            stands.then_some(Covered { first, last, by: *by })
+        });
+        let stand: Vec<Covered> = stand.collect();
+        // An undo can bring back a wider one that is older.
+        let mut widest: Vec<&Covered> = stand.iter().collect();
+        widest.sort_by_key(|cover| (cover.first, Reverse(cover.last)));
+        let mut inside = BTreeSet::new();
+        let mut outer: Option<&Covered> = None;
+        for cover in widest {
+            match outer {
+                Some(outer) if cover.last <= outer.last => {
+                    if (cover.first, cover.last) != (outer.first, outer.last) {
+                        inside.insert(cover.by);
+                    }
+                }
+                _ => outer = Some(cover),
+            }
+        }
+        let mut shown: BTreeMap<usize, Covered> = BTreeMap::new();
+        for cover in stand.iter().filter(|cover| !inside.contains(&cover.by)) {
+            let before = shown.range(..=cover.last).next_back();
+            if before.is_none_or(|(_, before)| before.last < cover.first) {
+                shown.insert(cover.first, *cover);
+            }
+        }
+        shown.into_values().collect()
+    }
+}
+
+/// A span of the trunk that is shown covered.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Covered {
+    /// The depth of its first node.
+    pub first: usize,
+    /// The depth of its last node.
+    pub last: usize,
+    /// The node that stands for it.
+    pub by: NodeId,
+}

@@ -1,0 +1,333 @@
+//! The list that a model is sent, kept from one request to the next.
+//!
+//! Rendering and marking a long conversation anew for every request costs more than everything else that happens between
+//! two requests. What is kept here is brought up to date instead, at the cost of what changed. Messages that stay are
+//! the same allocations, so whoever has encoded one by its address need not do it again.
+
+mod standing;
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use trunkline_message_tree::{Covered, Message, MessageTree, Node, NodeId, Role, ToolCall};
+
+use self::standing::{Changes, Standing};
+use crate::render::shown_cover;
+use crate::{Break, Clock, Note, RenderPolicy, mark};
+
+/// What [`render_at`](crate::render_at) and [`mark`] give for one session, kept up to date.
+///
+/// ```
+/// use trunkline_message_tree::{Entry, Message, MessageTree, Timestamp};
+/// use trunkline_revert::{LiveContext, RenderPolicy};
+///
+/// let mut tree = MessageTree::new(Message::system("be brief"), Timestamp(0));
+/// let mut live = LiveContext::new(RenderPolicy::default());
+/// assert_eq!(live.refresh(&tree, &[], &[]), 0);
+///
+/// let mut draft = tree.draft();
+/// draft.append(Message::user("is 91 prime?"), Timestamp(1))?;
+/// for entry in draft.into_entries() {
+///     tree.record(entry)?;
+/// }
+/// assert_eq!(live.refresh(&tree, &[], &[]), 1, "the first message is what it was");
+/// assert_eq!(live.messages()[1].text(), "[n1]\nis 91 prime?");
+/// # Ok::<(), trunkline_message_tree::TreeError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LiveContext {
+    policy: RenderPolicy,
+    standing: Standing,
+    // What models wrote, which is what the turn clock counts, and the first node whose results stay whatever their size.
+    replies: Vec<NodeId>,
+    cut: Option<NodeId>,
+    // How much of the tree was read.
+    nodes: usize,
+    moves: usize,
+    covering: usize,
+    // The last nodes of all spans that anything stands for.
+    ends: HashSet<NodeId>,
+    // The trunk as it is rendered, and what is shown covered there.
+    ids: Vec<NodeId>,
+    covers: Vec<Covered>,
+    // Invariant: one more than `ids`; the messages of what begins at a depth are from its place to the next one's. Inside of
+    // a covered span it is the end of the span's.
+    starts: Vec<usize>,
+    messages: Vec<Arc<Message>>,
+}
+
+/// What stands at some depth of the trunk: a node, or one that covers a span.
+#[derive(Copy, Clone)]
+struct Item {
+    first: usize,
+    last: usize,
+    id: NodeId,
+    covers: bool,
+}
+
+impl LiveContext {
+    /// Returns the context of a session that was not looked at yet.
+    pub fn new(policy: RenderPolicy) -> Self {
+        LiveContext {
+            policy,
+            standing: Standing::default(),
+            replies: Vec::new(),
+            cut: None,
+            nodes: 0,
+            moves: 0,
+            covering: 0,
+            ends: HashSet::new(),
+            ids: Vec::new(),
+            covers: Vec::new(),
+            starts: vec![0],
+            messages: Vec::new(),
+        }
+    }
+
+    /// Returns the messages as they were brought up to date last, notes and marks included.
+    pub fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    /// Returns the session's turn clock as it was then: what [`turn`](crate::turn) counts.
+    pub fn turn(&self) -> u32 {
+        self.replies.len() as u32
+    }
+
+    /// Brings the messages up to date and returns how many of them, from the first, are what they were.
+    ///
+    /// Always give the same tree, all notes in the order in which they were made, and all breaks of the cache, oldest first;
+    /// each may only have grown. One that is shorter than before is taken for another session's, and all is rendered
+    /// anew. Afterwards the messages are `mark(render_at(tree, notes, policy, clock).messages)`, with the turn clock of
+    /// the tree.
+    ///
+    /// Costs one step per node that came, that left the trunk or that joined it, and per note that these concern or that
+    /// decays, plus one very small step per message behind a note that comes or goes. After a compaction everything
+    /// behind its beginning is put together again. Each step of pruning looks at the nodes that it is about. With
+    /// [`Decay::CacheMinding`](crate::Decay::CacheMinding) every note in force is looked at when the head moves, a note
+    /// comes or the cache breaks.
+    pub fn refresh(&mut self, tree: &MessageTree, notes: &[Note], breaks: &[Break]) -> usize {
+        let shrank = tree.len() < self.nodes || tree.moves().len() < self.moves;
+        if shrank || notes.len() < self.standing.len() {
+            *self = LiveContext::new(self.policy);
+        }
+        let ids = tree.trunk().ids();
+        let moves = &tree.moves()[self.moves..];
+        let shared = if moves.is_empty() { self.ids.len() } else { on_trunk(tree, &self.ids) };
+        self.read_nodes(tree);
+        let changes = Changes { from: shared, left: &self.ids[shared..], joined: &ids[shared..], moves };
+        let clock = Clock::new(self.turn()).with_breaks(breaks);
+        let dirty = self.standing.refresh(tree, notes, &self.policy, &clock, &changes);
+
+        let covers = self.covers_now(tree, shared);
+        let same = covers.iter().zip(&self.covers).take_while(|(new, old)| new == old).count();
+        let other =
+            [&covers, &self.covers].into_iter().filter_map(|covers| Some(covers.get(same)?.first)).min();
+        let from = other.map_or(shared, |first| first.min(shared));
+        let tail = Tail {
+            ids: self.ids.split_off(from),
+            covers: std::mem::replace(&mut self.covers, covers),
+            messages: self.messages.split_off(self.starts[from]),
+            starts: self.starts[from..].to_vec(),
+            from,
+        };
+        self.starts.truncate(from + 1);
+        self.ids.extend_from_slice(&ids[from..]);
+        self.moves = tree.moves().len();
+
+        let pruned = self.prune(tree, from);
+        let mut changed = None;
+        for first in self.items_before(from, &dirty) {
+            // The last of them comes first, so a later one is further ahead.
+            changed = self.redraw_notes(tree, notes, first, from).or(changed);
+        }
+        let kept = self.draw(tree, notes, &tail);
+        changed.into_iter().chain(pruned).min().unwrap_or(kept)
+    }
+
+    /// Takes in the nodes that came, for the turn clock and for what they stand for.
+    fn read_nodes(&mut self, tree: &MessageTree) {
+        let came = (self.nodes..tree.len()).filter_map(|index| tree.node(NodeId::new(index as u32)).ok());
+        let replies = came.filter(|node| node.message().role == Role::Assistant);
+        self.replies.extend(replies.filter_map(|node| node.message().node));
+        self.nodes = tree.len();
+    }
+
+    /// Returns what is shown covered; looks for it only if that can have changed.
+    fn covers_now(&mut self, tree: &MessageTree, shared: usize) -> Vec<Covered> {
+        let covering = &tree.covering()[self.covering..];
+        self.ends.extend(covering.iter().filter_map(|id| tree.node(*id).ok().and_then(Node::parent)));
+        self.covering = tree.covering().len();
+        // A span is covered as soon as the trunk goes on behind it.
+        let passed = &tree.trunk().ids()[shared.saturating_sub(1)..];
+        let moved = tree.moves().len() > self.moves;
+        if moved || !covering.is_empty() || passed.iter().any(|id| self.ends.contains(id)) {
+            tree.trunk().covers()
+        } else {
+            self.covers.clone()
+        }
+    }
+
+    /// Returns the first depths of the items before `from` whose notes may read otherwise now, the last of them first.
+    fn items_before(&self, from: usize, dirty: &BTreeSet<usize>) -> Vec<usize> {
+        let dirty = dirty.range(..from).rev().copied();
+        // Whether a stub stands between two items depends on the second one.
+        let mut items: Vec<usize> =
+            from.checked_sub(1).into_iter().chain(dirty).map(|depth| self.item(depth).first).collect();
+        items.dedup();
+        items
+    }
+
+    /// Puts the notes after an item that stays anew, and returns the place of the first message that is another one now.
+    fn redraw_notes(
+        &mut self,
+        tree: &MessageTree,
+        notes: &[Note],
+        first: usize,
+        from: usize,
+    ) -> Option<usize> {
+        let item = self.item(first);
+        let (begin, end) = (self.starts[item.first] + 1, self.starts[item.last + 1]);
+        let now = self.notes_after(tree, notes, item);
+        let same =
+            self.messages[begin..end].iter().zip(&now).take_while(|(old, new)| ***old == **new).count();
+        if same == now.len() && begin + same == end {
+            return None;
+        }
+        let count = now.len();
+        self.messages.splice(begin + same..end, now.into_iter().skip(same).map(Arc::new));
+        for start in &mut self.starts[item.first + 1..=from] {
+            *start = *start + begin + count - end;
+        }
+        Some(begin + same)
+    }
+
+    /// Puts everything from `tail.from` on anew, and returns how many messages are what they were if those before it are.
+    fn draw(&mut self, tree: &MessageTree, notes: &[Note], tail: &Tail) -> usize {
+        let begin = self.messages.len();
+        let mut depth = tail.from;
+        while depth < self.ids.len() {
+            let item = self.item(depth);
+            let before = tail.message(item);
+            let message = match (self.pruned(tree, item), before) {
+                (Some(pruned), Some(before)) if *before == pruned => before,
+                (Some(pruned), _) => Arc::new(pruned),
+                (None, Some(before)) => before,
+                (None, None) => shown(tree, item),
+            };
+            self.messages.push(message);
+            let notes = self.notes_after(tree, notes, item);
+            self.messages.extend(notes.into_iter().map(Arc::new));
+            depth = item.last + 1;
+            self.starts.resize(depth + 1, self.messages.len());
+        }
+        let pairs = self.messages[begin..].iter().zip(&tail.messages);
+        begin + pairs.take_while(|(new, old)| new == old).count()
+    }
+
+    /// Leaves out the results before `from` whose time came, and returns the place of the first message that is another one
+    /// now.
+    fn prune(&mut self, tree: &MessageTree, from: usize) -> Option<usize> {
+        let turns = self.policy.prune.and_then(|prune| prune.pruned_turns(self.turn()));
+        let cut = turns.and_then(|turns| self.replies.get(turns).copied());
+        let was = std::mem::replace(&mut self.cut, cut);
+        if cut == was {
+            return None;
+        }
+        let before = |cut: NodeId| self.ids[..from].partition_point(|id| *id < cut);
+        let depths = was.map_or(0, before)..cut.map_or(0, before);
+        let mut changed = None;
+        for depth in depths {
+            let item = self.item(depth);
+            // Whoever is covered is not shown, and neither is its result.
+            let pruned = if item.covers { None } else { self.pruned(tree, item) };
+            if let Some(pruned) = pruned {
+                let place = self.starts[depth];
+                self.messages[place] = Arc::new(pruned);
+                changed.get_or_insert(place);
+            }
+        }
+        changed
+    }
+
+    /// Returns an item's own message as it is sent, if a result of it is left out.
+    fn pruned(&self, tree: &MessageTree, item: Item) -> Option<Message> {
+        let prune =
+            self.policy.prune.filter(|_| !item.covers && self.cut.is_some_and(|cut| item.id < cut))?;
+        let message = tree.node(item.id).ok()?.message();
+        message.results().next()?;
+        let mut at = item.first;
+        let earlier = std::iter::from_fn(|| {
+            let item = self.item(at.checked_sub(1)?);
+            at = item.first;
+            tree.node(item.id).ok().map(Node::message)
+        });
+        let asked = std::iter::once(message).chain(earlier).find(|message| message.role == Role::Assistant);
+        let calls: Vec<&ToolCall> = asked.into_iter().flat_map(Message::calls).collect();
+        mark(vec![prune.pruned(message, &calls)?.0]).pop()
+    }
+
+    /// Returns what stands at a depth.
+    fn item(&self, depth: usize) -> Item {
+        match covered_at(&self.covers, depth) {
+            Some(cover) => Item { first: cover.first, last: cover.last, id: cover.by, covers: true },
+            None => Item { first: depth, last: depth, id: self.ids[depth], covers: false },
+        }
+    }
+
+    /// Returns the notes that stand after an item, or what takes their place.
+    fn notes_after(&self, tree: &MessageTree, notes: &[Note], item: Item) -> Vec<Message> {
+        let role = |item: Item| tree.node(item.id).ok().map(|node| node.message().role);
+        let between_assistants = || {
+            let next = (item.last + 1 < self.ids.len()).then(|| self.item(item.last + 1));
+            role(item) == Some(Role::Assistant) && next.and_then(role) == Some(Role::Assistant)
+        };
+        self.standing.after(notes, item.first..=item.last, item.covers, between_assistants)
+    }
+}
+
+/// Returns how many nodes of a line that began at the root are on the trunk. Looks at the end first: most reverts are short.
+fn on_trunk(tree: &MessageTree, line: &[NodeId]) -> usize {
+    let mut back = 1;
+    while back < line.len() && !tree.is_on_trunk(line[line.len() - back]) {
+        back *= 2;
+    }
+    let place = line.len().saturating_sub(back);
+    // Whoever is on the trunk has everything above on it.
+    place + line[place..].partition_point(|id| tree.is_on_trunk(*id))
+}
+
+/// Returns an item's own message as it is sent.
+fn shown(tree: &MessageTree, item: Item) -> Arc<Message> {
+    let message = tree.node(item.id).map(Node::message).ok();
+    let message = message.map(|message| if item.covers { shown_cover(message) } else { message.clone() });
+    let marked = message.and_then(|message| mark(vec![message]).pop());
+    Arc::new(marked.expect("an item is a node, and marking keeps every message"))
+}
+
+fn covered_at(covers: &[Covered], depth: usize) -> Option<Covered> {
+    let place = covers.partition_point(|cover| cover.last < depth);
+    covers.get(place).copied().filter(|cover| cover.first <= depth)
+}
+
+/// What stood behind some depth before, from which messages are taken over.
+struct Tail {
+    from: usize,
+    ids: Vec<NodeId>,
+    covers: Vec<Covered>,
+    starts: Vec<usize>,
+    messages: Vec<Arc<Message>>,
+}
+
+impl Tail {
+    /// Returns the message of an item that was shown before, at the same depth and by the same node.
+    fn message(&self, item: Item) -> Option<Arc<Message>> {
+        let place = item.first - self.from;
+        let was = match covered_at(&self.covers, item.first) {
+            Some(cover) => (cover.by, cover.first == item.first),
+            None => (*self.ids.get(place)?, true),
+        };
+        (was == (item.id, true))
+            .then(|| self.messages.get(self.starts.get(place)? - self.starts[0]).cloned())?
+    }
+}

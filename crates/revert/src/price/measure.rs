@@ -1,0 +1,296 @@
+//! How large the trunk is, from what the provider has counted and what bytes show.
+//!
+//! Only the newest part is walked: up to the last report before the place where the revert goes.
+
+use trunkline_message_tree::{Content, Message, MessageTree, NodeId, Part, Role, ToolResult, TrunkItem};
+
+use super::{CacheGrain, Rates};
+
+/// Bytes of UTF-8 per token where nothing better is known: the usual rule of thumb for English and code.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// A ratio that was measured on a trunk is believed from 1 byte per token up to this many.
+const MOST_BYTES_PER_TOKEN: u64 = 16;
+
+/// The newest items, in which the ratio is measured whatever the target, so that prices of two targets compare.
+const CALIBRATED_ITEMS: usize = 256;
+
+/// Where the prompt of now and the one after the revert part.
+pub(crate) struct Cut {
+    /// The first item that leaves.
+    pub(crate) position: usize,
+    /// Nodes up to the target that a compaction stood for and that are sent themselves again. At most: an older
+    /// compaction inside may stand for some of them.
+    pub(crate) uncovered_bytes: u64,
+}
+
+impl Cut {
+    pub(crate) fn at(tree: &MessageTree, target: NodeId) -> Cut {
+        let whole = Cut { position: usize::MAX, uncovered_bytes: 0 };
+        let Some(target) = tree.node(target).ok().filter(|_| tree.is_on_trunk(target)) else { return whole };
+        let depth = target.depth();
+        if tree.covering().is_empty() {
+            return Cut { position: depth + 1, ..whole };
+        }
+        for (position, item) in tree.trunk().items().enumerate() {
+            match item {
+                TrunkItem::Node(_, node) if node.depth() > depth => return Cut { position, ..whole },
+                // It is shown only when the trunk goes on behind its span.
+                TrunkItem::Cover { span: (first, last), .. } if last >= depth => {
+                    let shown = tree.trunk().messages().skip(first).take((depth + 1).saturating_sub(first));
+                    return Cut { position, uncovered_bytes: shown.map(bytes_of).sum() };
+                }
+                _ => {}
+            }
+        }
+        whole
+    }
+}
+
+/// The newest part of the trunk as it is sent, with what is known of its size.
+pub(crate) struct Measure {
+    /// The position of the first item that was walked; 0 if there is no report before it.
+    from: usize,
+    /// `bytes[i]` are those of the first `i` items that were walked.
+    bytes: Vec<u64>,
+    /// Reports: the position of an item and the tokens before it. Neither ever falls.
+    points: Vec<(usize, u64)>,
+    /// Where requests of the same model ended, in order.
+    request_ends: Vec<usize>,
+    ratio: Ratio,
+    /// Whether the provider ever reported a read.
+    pub(crate) reads: bool,
+}
+
+impl Measure {
+    /// Walks from the head back to the last report at or before `boundary`.
+    pub(crate) fn new(tree: &MessageTree, boundary: usize) -> Measure {
+        let (len, newest_first) = items(tree);
+        let messages = || tree.trunk().messages().rev();
+        let model = messages().find(|message| message.role == Role::Assistant);
+        let same = |message: &Message| {
+            message.role == Role::Assistant && model.is_some_and(|model| model.origin == message.origin)
+        };
+
+        let (mut sizes, mut points, mut request_ends) = (Vec::new(), Vec::new(), Vec::new());
+        let mut calibration = Calibration::default();
+        let mut walked = 0_u64;
+        let mut above = u64::MAX;
+        for (back, (message, is_current)) in newest_first.enumerate() {
+            let (position, size) = (len - back - 1, bytes_of(message));
+            sizes.push(size);
+            // What came after the newest report is not in it.
+            walked += if points.is_empty() { 0 } else { size };
+            calibration.bytes += size;
+            if !is_current || !same(message) {
+                continue;
+            }
+            request_ends.push(position);
+            let reported = message.usage.map_or(0, |usage| usage.input_tokens);
+            // A count above a later one is of a prompt that has shrunk since, or is false: the newest is believed.
+            if (1..=above).contains(&reported) {
+                if back < CALIBRATED_ITEMS {
+                    calibration.report(reported);
+                }
+                above = reported;
+                points.push((position, reported));
+                // If the newest count is below what the walked bytes make, all bytes are needed.
+                let newest = points.first().map_or(0, |(_, tokens)| *tokens);
+                let believed = newest >= walked / MOST_BYTES_PER_TOKEN;
+                if believed && position <= boundary && back + 1 >= CALIBRATED_ITEMS {
+                    break;
+                }
+            }
+        }
+        points.reverse();
+        request_ends.reverse();
+        let mut bytes = vec![0];
+        bytes.extend(sizes.iter().rev().scan(0, |sum, size| {
+            *sum += size;
+            Some(*sum)
+        }));
+        Measure {
+            from: len - sizes.len(),
+            bytes,
+            points,
+            request_ends,
+            ratio: calibration.ratio(),
+            reads: messages().any(|message| {
+                same(message) && message.usage.is_some_and(|usage| usage.cache_read_tokens > 0)
+            }),
+        }
+    }
+
+    /// Estimates the tokens of so many bytes.
+    pub(crate) fn tokens(&self, bytes: u64) -> u64 {
+        self.ratio.tokens(bytes)
+    }
+
+    /// Returns the prompt of the last report.
+    pub(crate) fn counted(&self) -> u64 {
+        self.points.last().map_or(0, |(_, tokens)| *tokens)
+    }
+
+    /// Returns the number of items of the trunk.
+    pub(crate) fn end(&self) -> usize {
+        self.from + self.bytes.len() - 1
+    }
+
+    /// Returns how many tokens before an item are in the cache, and whether the provider counted them.
+    pub(crate) fn cached_before(&self, position: usize, rates: &Rates) -> (u64, bool) {
+        let position = position.min(self.end());
+        let sent = self.request_ends.iter().rev().find(|end| **end <= position);
+        let sent = sent.map_or((0, true), |end| self.tokens_before(*end));
+        let (tokens, exact) = match rates.grain {
+            CacheGrain::RequestEnds => sent,
+            CacheGrain::Steps(step) => {
+                // What no request has held yet cannot be cached.
+                let all_sent = self.request_ends.last().is_some_and(|end| *end >= position);
+                let (tokens, exact) = if all_sent { self.tokens_before(position) } else { sent };
+                (tokens - tokens % step.max(1), exact)
+            }
+        };
+        (if tokens < rates.minimum_tokens { 0 } else { tokens }, exact)
+    }
+
+    /// Returns the tokens from one item up to another. A provider that counts less than the bytes can make is not believed:
+    /// some count only what was not in their cache.
+    pub(crate) fn tokens_between(&self, first: usize, end: usize) -> u64 {
+        let counted = self.tokens_before(end).0.saturating_sub(self.tokens_before(first).0);
+        counted.max(self.bytes_between(first, end) / MOST_BYTES_PER_TOKEN)
+    }
+
+    fn bytes_between(&self, first: usize, end: usize) -> u64 {
+        let at = |position: usize| self.bytes.get(position.saturating_sub(self.from)).unwrap_or(&0);
+        at(end).saturating_sub(*at(first))
+    }
+
+    /// Returns the tokens before an item, and whether the provider counted them. Never falls with the position.
+    ///
+    /// Never below what the bytes must make: some providers count only what was not in their cache.
+    pub(crate) fn tokens_before(&self, position: usize) -> (u64, bool) {
+        let position = position.min(self.end());
+        let (tokens, counted) = self.told_before(position);
+        let least = self.bytes_between(0, position) / MOST_BYTES_PER_TOKEN;
+        (tokens.max(least), counted && tokens >= least)
+    }
+
+    /// Returns the same as the reports tell it.
+    fn told_before(&self, position: usize) -> (u64, bool) {
+        let next = self.points.iter().find(|(at, _)| *at >= position);
+        let last = self.points.iter().rev().find(|(at, _)| *at <= position);
+        match (last, next) {
+            (Some((at, tokens)), _) if *at == position => (*tokens, true),
+            // Between two reports the sum is known and shared out by bytes.
+            (Some((first, before)), Some((end, after))) => {
+                let (part, all) = (self.bytes_between(*first, position), self.bytes_between(*first, *end));
+                let share = u128::from(after - before) * u128::from(part) / u128::from(all.max(1));
+                (before.saturating_add(saturated(share)), false)
+            }
+            // Tools stand at the very front and have no bytes here, so the first report is taken from its end.
+            (None, Some((end, after))) => {
+                (after.saturating_sub(self.ratio.tokens(self.bytes_between(position, *end))), false)
+            }
+            (Some((first, before)), None) => {
+                let bytes = self.bytes_between(*first, position);
+                (before.saturating_add(self.ratio.tokens(bytes)), bytes == 0)
+            }
+            (None, None) => (self.ratio.tokens(self.bytes_between(0, position)), false),
+        }
+    }
+}
+
+/// Returns how many items the trunk has, and the items, newest first, each with whether a request that ended before it
+/// had the same compactions in front as now.
+fn items(tree: &MessageTree) -> (usize, Box<dyn Iterator<Item = (&Message, bool)> + '_>) {
+    if tree.covering().is_empty() {
+        let newest_first = tree.trunk().messages().rev().map(|message| (message, true));
+        return (tree.trunk().ids().len(), Box::new(newest_first));
+    }
+    // What was lifted stood in the requests between its coming and the move.
+    let lifted = tree.covering().iter().filter_map(|cover| {
+        let on_trunk = tree.node(*cover).ok()?.parent().is_some_and(|end| tree.is_on_trunk(end));
+        let by = tree.lifted_by(*cover).filter(|_| on_trunk)?;
+        Some((*cover, tree.reflog().nth(by.index())?.newest))
+    });
+    let lifted: Vec<(NodeId, NodeId)> = lifted.collect();
+    let mut youngest_cover = None;
+    let shown = tree.trunk().items().map(|item| {
+        // A covering node itself may bring a usage: of the request that made the summary, not of this trunk.
+        if let TrunkItem::Cover { id, .. } = item {
+            youngest_cover = youngest_cover.max(Some(id));
+        }
+        let stood = |(cover, newest): &(NodeId, NodeId)| *cover < item.id() && item.id() <= *newest;
+        (item.message(), youngest_cover < Some(item.id()) && !lifted.iter().any(stood))
+    });
+    let shown: Vec<(&Message, bool)> = shown.collect();
+    (shown.len(), Box::new(shown.into_iter().rev()))
+}
+
+/// Collects what the spans between reports say of bytes and tokens, newest first.
+#[derive(Default)]
+struct Calibration {
+    /// Bytes since the last report.
+    bytes: u64,
+    newer: Option<u64>,
+    ratio: Ratio,
+}
+
+impl Calibration {
+    fn report(&mut self, tokens: u64) {
+        // The bytes include those of the message that brought the report: it stands in the later prompt.
+        if let Some(newer) = self.newer {
+            self.ratio.bytes = self.ratio.bytes.saturating_add(self.bytes);
+            self.ratio.tokens = self.ratio.tokens.saturating_add(newer.saturating_sub(tokens));
+        }
+        self.newer = Some(tokens);
+        self.bytes = 0;
+    }
+
+    fn ratio(self) -> Ratio {
+        let Ratio { bytes, tokens } = self.ratio;
+        let believed = tokens > 0 && tokens <= bytes && bytes / tokens <= MOST_BYTES_PER_TOKEN;
+        if believed { self.ratio } else { Ratio { bytes: BYTES_PER_TOKEN, tokens: 1 } }
+    }
+}
+
+/// So many bytes make so many tokens.
+#[derive(Copy, Clone, Default)]
+struct Ratio {
+    bytes: u64,
+    tokens: u64,
+}
+
+impl Ratio {
+    fn tokens(self, bytes: u64) -> u64 {
+        saturated((u128::from(bytes) * u128::from(self.tokens)).div_ceil(u128::from(self.bytes.max(1))))
+    }
+}
+
+/// Returns the bytes of a message that become tokens: no ids and signatures, and no pictures and documents, whose
+/// tokens do not follow from their bytes.
+pub(crate) fn bytes_of(message: &Message) -> u64 {
+    let blocks = message.content.iter().map(|block| match block {
+        Content::Text { text } | Content::Thinking { text, .. } => text.len(),
+        Content::RedactedThinking { data } => data.len(),
+        Content::ToolCall(call) => call.name.len() + call.arguments.len(),
+        Content::ToolResult(ToolResult { content, .. }) => content.iter().map(part_bytes).sum(),
+        Content::ServerCall { json, .. }
+        | Content::ServerResult { json, .. }
+        | Content::Opaque { json, .. } => json.len(),
+        Content::Image(_) | Content::Document(_) => 0,
+    });
+    blocks.map(|bytes| bytes as u64).sum()
+}
+
+fn part_bytes(part: &Part) -> usize {
+    match part {
+        Part::Text { text } => text.len(),
+        Part::Opaque { json, .. } => json.len(),
+        Part::Image(_) | Part::Document(_) => 0,
+    }
+}
+
+fn saturated(count: u128) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}

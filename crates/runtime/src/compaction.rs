@@ -1,0 +1,284 @@
+//! Asks for a summary and puts it in the place of what it stands for.
+//!
+//! The summary comes first and the boundary with it, in one batch: a kill, a cancel or a failure at any moment leaves
+//! either all of it or nothing.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use trunkline_message_tree::{Message, NodeId, StopReason, Usage};
+use trunkline_providers::{ErrorKind, Fold, Provider, Request};
+use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compaction_now};
+
+use crate::layers::revert;
+use crate::session::entries;
+use crate::{Cancel, Event, RuntimeError, Session, letters, prompt};
+
+/// When prompts are compacted, and who writes the summaries.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Compaction {
+    /// When, and how much of the end stays as it is.
+    pub policy: CompactPolicy,
+    compactor: Option<Arc<dyn Compactor>>,
+}
+
+impl Compaction {
+    /// Returns the compaction whose summaries the agent's own model writes.
+    pub fn new(policy: CompactPolicy) -> Self {
+        Compaction { policy, compactor: None }
+    }
+
+    /// Sets who writes the summaries.
+    #[must_use]
+    pub fn by(mut self, compactor: Arc<dyn Compactor>) -> Self {
+        self.compactor = Some(compactor);
+        self
+    }
+}
+
+impl fmt::Debug for Compaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compaction").field("policy", &self.policy).finish_non_exhaustive()
+    }
+}
+
+/// Writes the summary that stands for a span of the conversation.
+#[async_trait]
+pub trait Compactor: Send + Sync {
+    /// Returns the summary. `ask` is an instruction and the span, quoted; see [`CompactPlan::prompt`].
+    ///
+    /// It may be dropped at any time, when somebody cancels.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none, on one line. Then nothing is compacted, and it is tried again when the prompt has grown.
+    async fn summarize(&self, ask: Vec<Message>) -> Result<CompactionSummary, String>;
+}
+
+/// A summary and what it cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompactionSummary {
+    /// The summary.
+    pub text: String,
+    /// What the provider counted for it. It is kept with the node and counts towards the limits of a drive.
+    pub usage: Option<Usage>,
+}
+
+impl CompactionSummary {
+    /// Returns a summary of which nobody counted what it cost.
+    pub fn new(text: impl Into<String>) -> Self {
+        CompactionSummary { text: text.into(), usage: None }
+    }
+}
+
+/// A compaction that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Compacted {
+    /// The node that stands for the span.
+    pub node: NodeId,
+    /// What was planned.
+    pub plan: CompactPlan,
+    /// Tokens of the summary in a prompt, by estimate.
+    pub summary_tokens: u64,
+}
+
+/// What came of a plan.
+enum Made {
+    Covered(Compacted, u64),
+    Failed(String, u64),
+    /// Somebody cancelled, or the head was moved out of the span: nothing was recorded. What it cost counts all the same.
+    Nothing(u64),
+}
+
+/// Why there is no summary, and what the provider counted for the attempt.
+type NoSummary = (String, Option<Usage>);
+
+fn spent(usage: Option<Usage>) -> u64 {
+    usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens))
+}
+
+impl Session {
+    /// Returns what [`compact`](Session::compact) would cover now; `None` if the agent does not compact, a turn is open, or
+    /// there is nothing to cover.
+    pub fn compaction_plan(&self) -> Option<CompactPlan> {
+        let compaction = self.settings().setup.compaction.as_ref()?;
+        if self.state.open_turn().is_some() {
+            return None;
+        }
+        plan_compaction_now(&self.state.tree, &self.state.revert.notes, &compaction.policy)
+    }
+
+    /// Compacts now, as a person, however small the prompt is.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Refused`] if there is nothing to cover, no summary came, or it was cancelled: then nothing has
+    /// changed; [`RuntimeError::Store`].
+    pub async fn compact(&mut self, cancel: &Cancel) -> Result<Compacted, RuntimeError> {
+        self.catch_up().await?;
+        self.take_old_cancels().await?;
+        let refused = |reason: String| RuntimeError::Refused { reason };
+        if self.settings().setup.compaction.is_none() {
+            return Err(refused("this agent does not compact; build it with `with_compaction`".to_owned()));
+        }
+        let Some(plan) = self.compaction_plan() else {
+            let why = if self.state.open_turn().is_some() {
+                "calls are open; compact when they have their results"
+            } else {
+                "there is nothing to compact: what stands before the newest turns is too little"
+            };
+            return Err(refused(why.to_owned()));
+        };
+        let made = self.make(plan, cancel).await;
+        if self.look_at_inbox().await.is_ok() {
+            self.take_old_cancels().await?;
+        }
+        match made? {
+            Made::Covered(compacted, _) => Ok(compacted),
+            Made::Failed(reason, _) => Err(refused(format!("nothing was compacted: {reason}"))),
+            Made::Nothing(_) => {
+                Err(refused("nothing was compacted: it was cancelled, or overtaken".to_owned()))
+            }
+        }
+    }
+
+    /// Carries out a plan of the turn machine. Returns the tokens that the summary cost.
+    pub(crate) async fn compact_span(
+        &mut self,
+        plan: CompactPlan,
+        cancel: &Cancel,
+    ) -> Result<u64, RuntimeError> {
+        match self.make(plan, cancel).await? {
+            Made::Covered(_, tokens) | Made::Failed(_, tokens) | Made::Nothing(tokens) => Ok(tokens),
+        }
+    }
+
+    /// After a request that the provider refused because it was too long: compacts, so that it can be made again, or
+    /// gives the fault back.
+    pub(crate) async fn make_room(
+        &mut self,
+        fault: RuntimeError,
+        cancel: &Cancel,
+    ) -> Result<u64, RuntimeError> {
+        let too_long = matches!(&fault, RuntimeError::Provider(fault) if fault.kind() == Some(ErrorKind::ContextTooLong));
+        let setting = &self.settings().setup.compaction;
+        let plan = revert::room(setting, &self.state.tree, &self.state.revert).filter(|_| too_long);
+        let Some(plan) = plan else { return Err(fault) };
+        match self.make(plan, cancel).await? {
+            Made::Covered(_, tokens) => Ok(tokens),
+            Made::Nothing(tokens) if cancel.is_cancelled() => Ok(tokens),
+            Made::Failed(..) | Made::Nothing(_) => Err(fault),
+        }
+    }
+
+    async fn make(&mut self, plan: CompactPlan, cancel: &Cancel) -> Result<Made, RuntimeError> {
+        self.settings().tell(&Event::Compacting(plan.clone()));
+        let ask = plan.prompt(&self.state.tree);
+        let summarized = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(Made::Nothing(0)),
+            asked = letters::cancelled(self.store.as_ref(), self.lease.session(), self.lease.token()) => {
+                asked.map_err(|by| self.lost(by))?;
+                cancel.cancel();
+                return Ok(Made::Nothing(0));
+            }
+            summarized = self.summarize(ask) => summarized,
+        };
+        let usage = summarized.as_ref().map_or_else(|(_, usage)| *usage, |summary| summary.usage);
+        let tokens = spent(usage);
+        // Whatever came meanwhile comes first: a move of the head may have left the span.
+        self.take_letters(cancel).await?;
+        let tree = &self.state.tree;
+        let passed = tree.is_on_trunk(plan.from) && tree.is_on_trunk(plan.to) && tree.head() != plan.to;
+        if cancel.is_cancelled() || !passed {
+            return Ok(Made::Nothing(tokens));
+        }
+        let summary = match summarized {
+            Ok(summary) => summary,
+            Err((reason, _)) => return self.not_made(reason, tokens).await,
+        };
+        if summary.text.trim().is_empty() {
+            return self.not_made("the summary is empty".to_owned(), tokens).await;
+        }
+        let mut message = plan.message(&summary.text);
+        let size = estimate_tokens(tree, &message.text());
+        if size >= plan.leaving {
+            let reason = format!(
+                "the summary is no shorter than what it stands for ({size} tokens for {}, by estimate)",
+                plan.leaving
+            );
+            return self.not_made(reason, tokens).await;
+        }
+        message.usage = summary.usage;
+        let mut draft = tree.draft();
+        let node = draft.cover(plan.from, plan.to, message, self.settings().now())?;
+        let records = entries(draft);
+        self.commit(records, None).await?;
+        let compacted = Compacted { node, plan, summary_tokens: size };
+        self.settings().tell(&Event::Compacted(compacted.clone()));
+        Ok(Made::Covered(compacted, tokens))
+    }
+
+    async fn not_made(&mut self, reason: String, tokens: u64) -> Result<Made, RuntimeError> {
+        let failed = revert::compaction_failed(&self.state.tree, reason.clone(), self.settings().now());
+        self.commit(vec![failed], None).await?;
+        Ok(Made::Failed(reason, tokens))
+    }
+
+    async fn summarize(&self, ask: Vec<Message>) -> Result<CompactionSummary, NoSummary> {
+        let settings = self.settings();
+        match settings.setup.compaction.as_ref().and_then(|compaction| compaction.compactor.as_ref()) {
+            Some(compactor) => compactor.summarize(ask).await.map_err(|reason| (reason, None)),
+            None => by_model(settings.provider.as_ref(), settings.max_output_tokens, ask).await,
+        }
+    }
+
+    /// Records where and why the next request does not continue the one before it, before it is sent.
+    pub(crate) async fn note_break(&mut self) -> Result<(), RuntimeError> {
+        let setting = &self.settings().setup.revert;
+        let lost = revert::cache_break(setting, &self.state.tree, &self.state.revert, self.settings().now());
+        if let Some(lost) = lost {
+            self.commit(vec![lost], None).await?;
+        }
+        let setting = &self.settings().setup.revert;
+        if let Some((notes, messages)) = revert::delayed(setting, &self.state.tree, &self.state.revert) {
+            self.settings().tell(&Event::DecayDelayed { notes, messages });
+        }
+        Ok(())
+    }
+}
+
+/// Asks a model for a summary, with no tools and nothing of the conversation beside the quotation.
+async fn by_model(
+    provider: &dyn Provider,
+    max_output_tokens: u32,
+    ask: Vec<Message>,
+) -> Result<CompactionSummary, NoSummary> {
+    let (messages, _) = prompt::legal(ask, provider, false);
+    let mut request = Request::new(provider.origin().model.clone(), messages);
+    request.max_output_tokens = Some(max_output_tokens);
+    let mut fold = Fold::new(provider.origin().clone());
+    let mut reply = provider.send(request).await.map_err(|fault| (fault.to_string(), None))?;
+    loop {
+        match reply.next().await {
+            Ok(Some(event)) => fold.push(&event),
+            Ok(None) => break,
+            Err(fault) => return Err((fault.to_string(), fold.usage())),
+        }
+    }
+    let message = fold.finish();
+    match message.stop {
+        // Half a summary would stand for the whole of what it leaves out.
+        Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::Cut | StopReason::Pause) => {
+            Err(("the summary was cut off".to_owned(), message.usage))
+        }
+        Some(StopReason::Refusal) => {
+            Err(("the model refused to write the summary".to_owned(), message.usage))
+        }
+        _ => Ok(CompactionSummary { text: message.text(), usage: message.usage }),
+    }
+}

@@ -1,0 +1,126 @@
+//! Compaction as a function of the log: whether one is due, and what is recorded of one that came to nothing.
+//!
+//! A compaction that was made needs no note: its node is in the tree. One that failed does, or every process that takes
+//! the session up would ask for the same summary again.
+
+use serde::{Deserialize, Serialize};
+use trunkline_message_tree::{Entry, Link, MessageTree, NodeId, Role, StopReason, Timestamp};
+pub(crate) use trunkline_revert::CompactPlan;
+use trunkline_revert::{Clock, Decay, plan_compaction, plan_compaction_now, prompt_tokens};
+use trunkline_session_store::{Note as StoredNote, Record};
+
+use super::{LAYER, Part, Setting};
+use crate::{Event, journal};
+
+pub(super) const BREAK: &str = "break";
+pub(super) const FAILED: &str = "compaction_failed";
+
+/// Whether and how prompts are compacted.
+pub(crate) type CompactSetting = Option<crate::Compaction>;
+
+/// A summary could not be made.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Failed {
+    /// Where the head was.
+    head: NodeId,
+    /// How large the prompt was.
+    tokens: u64,
+    reason: String,
+}
+
+impl Part {
+    /// Takes in a compaction that was made. Which came first is told by the log alone: a summary is filed, so its id is
+    /// greater than that of the head at which it was made, and of those of other branches.
+    pub(super) fn covered(&mut self, entry: &Entry, head: NodeId) {
+        if matches!(entry, Entry::Node { link: Link::Cover { .. }, .. }) {
+            self.failed = None;
+            self.covered_at = Some(head);
+        }
+    }
+}
+
+/// Returns what has to be compacted before the model is asked again.
+///
+/// After a reply that ended because the window was full, that is tried once. After a failure it is tried again only when
+/// the prompt has grown by the least that a span must have, and never twice at one head: between two failures stands
+/// something that was sent or said, and that counts towards the limits of a drive.
+pub(crate) fn compaction_due(
+    setting: &CompactSetting,
+    tree: &MessageTree,
+    part: &Part,
+) -> Option<CompactPlan> {
+    let policy = &setting.as_ref()?.policy;
+    // A failure on a branch that was left says nothing of this prompt; one before a summary was forgotten when that came.
+    let failed = part.failed.as_ref().filter(|failed| tree.is_on_trunk(failed.head));
+    if failed.is_some_and(|failed| failed.head == tree.head()) {
+        return None;
+    }
+    let head = tree.node(tree.head()).ok()?.message();
+    if head.role == Role::Assistant && head.stop == Some(StopReason::ContextWindow) {
+        return room(setting, tree, part);
+    }
+    let plan = plan_compaction(tree, &part.notes, policy)?;
+    let grown =
+        |failed: &Failed| plan.tokens.tokens >= failed.tokens.saturating_add(policy.least_tokens().max(1));
+    failed.is_none_or(grown).then_some(plan)
+}
+
+/// Returns what can be compacted for a prompt that the provider found too long, once for each head.
+pub(crate) fn room(setting: &CompactSetting, tree: &MessageTree, part: &Part) -> Option<CompactPlan> {
+    let policy = &setting.as_ref()?.policy;
+    if part.covered_at == Some(tree.head()) { None } else { plan_compaction_now(tree, &part.notes, policy) }
+}
+
+/// Returns the record of a compaction that came to nothing.
+pub(crate) fn compaction_failed(tree: &MessageTree, reason: String, at: Timestamp) -> Record {
+    let failed = Failed { head: tree.head(), tokens: prompt_tokens(tree).tokens, reason };
+    journal::note(LAYER, FAILED, at, &failed)
+}
+
+/// Returns how many tokens a prompt of the model may have, as far as somebody said so.
+pub(crate) fn window(setup: &crate::turn::Setup) -> Option<u64> {
+    let told = setup.revert.as_ref().and_then(|reverts| reverts.window_tokens);
+    told.or_else(|| setup.compaction.as_ref().map(|compaction| compaction.policy.window_tokens))
+}
+
+/// Lets reverts say whether what they show again fits.
+pub(crate) fn set_window(setting: &mut Setting, window: Option<u64>) {
+    if let Some(reverts) = setting {
+        reverts.window_tokens = window;
+    }
+}
+
+/// Returns the record of the place from which on the next request does not continue the one before it.
+pub(crate) fn cache_break(
+    setting: &Setting,
+    tree: &MessageTree,
+    part: &Part,
+    at: Timestamp,
+) -> Option<Record> {
+    let policy = &setting.as_ref()?.render;
+    let lost = trunkline_revert::cache_break(tree, &part.notes, policy, &part.breaks)?;
+    Some(journal::note(LAYER, BREAK, at, &lost))
+}
+
+/// Returns how many notes are shown longer than they have to be, and how many messages stay in the cache for that.
+pub(crate) fn delayed(setting: &Setting, tree: &MessageTree, part: &Part) -> Option<(usize, usize)> {
+    let policy = &setting.as_ref()?.render;
+    if policy.decay == Decay::Exact || part.notes.is_empty() {
+        return None;
+    }
+    let clock = Clock::new(trunkline_revert::turn(tree)).with_breaks(&part.breaks);
+    let delayed = trunkline_revert::render_at(tree, &part.notes, policy, &clock).delayed;
+    let messages = delayed.iter().map(|(_, messages)| *messages).max()?;
+    Some((delayed.len(), messages))
+}
+
+/// Returns what observers are told of a recorded note.
+pub(super) fn event(note: &StoredNote) -> Option<Event> {
+    match (note.layer.as_str(), note.kind.as_str()) {
+        (LAYER, BREAK) => journal::read(note).ok().map(Event::CacheBroken),
+        (LAYER, FAILED) => {
+            journal::read(note).ok().map(|Failed { reason, .. }| Event::CompactionFailed { reason })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,330 @@
+//! What a person does with the head and with branches beside going back: go anywhere, merge, name.
+//!
+//! Each is one batch, so a kill leaves all of it or nothing. What leaves or comes back on the way is treated as by a
+//! revert, see [`letters`](crate::letters): proposals, the run whose prompt is left, the turn that is open.
+
+use serde::{Deserialize, Serialize};
+use trunkline_message_tree::{
+    Author, HeadMove, Link, Message, MessageTree, MoveKind, Name, NameKind, Names, Naming, Node, NodeId,
+    Role, Timestamp,
+};
+use trunkline_session_store::{InboxId, Note as StoredNote, Record};
+
+use crate::layers::revert::Leaving;
+use crate::{RuntimeError, Session, journal};
+
+/// The layer of what the tree keeps beside its entries.
+pub(crate) const LAYER: &str = "tree";
+pub(crate) const NAME: &str = "name";
+
+/// The state of a name that was taken away.
+const GONE: &str = "gone";
+
+/// How the head is to be moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum MoveAct {
+    /// Back to a node.
+    Revert {
+        /// The last node to keep.
+        to: NodeId,
+        /// What the model is told about the branch that is left.
+        lesson: Option<String>,
+    },
+    /// To any node, with nothing to say about what is left.
+    Go {
+        /// The node; the head is put at the end of the calls that it belongs to.
+        to: NodeId,
+    },
+    /// Nowhere: what came of branches is brought here.
+    Merge {
+        /// The ends of the branches.
+        tips: Vec<NodeId>,
+    },
+    /// Take back the latest move.
+    Undo,
+    /// Make it again.
+    Redo,
+}
+
+impl Session {
+    /// Puts the head on any node that stands in a conversation, as a person, with nothing to say about what is left.
+    ///
+    /// Where that is on a branch that was left, the model is told that the branch is back, as after an undo.
+    ///
+    /// Returns where the head was put: `to`, or the last result of the calls that `to` belongs to, because a conversation
+    /// cannot go on between a call and its result. [`undo`](Session::undo) takes it back. While a run is open, a head that
+    /// ends in words of the model is followed by words of the harness, so that the model can be asked.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Refused`] if there is no such node, it was only filed under another one, its calls never got their
+    /// results, or the head is there already; [`RuntimeError::Store`].
+    pub async fn go(&mut self, to: NodeId) -> Result<NodeId, RuntimeError> {
+        self.catch_up().await?;
+        self.go_for(to, None).await
+    }
+
+    /// Merges branches into the trunk: what came of them follows the head as words of the harness.
+    ///
+    /// `tips` are the ends of the branches. What it would say without doing it: [`trunkline_revert::merge`] on
+    /// [`tree`](Session::tree) and [`notes`](Session::notes). Calls of an open turn that have not run do not run.
+    /// [`undo`](Session::undo) takes it back together with what came after it.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Refused`] with branches that could be merged; [`RuntimeError::Store`].
+    #[cfg(feature = "revert")]
+    pub async fn merge(&mut self, tips: &[NodeId]) -> Result<trunkline_revert::MergeRecord, RuntimeError> {
+        self.catch_up().await?;
+        self.merge_for(tips, None).await
+    }
+
+    /// Gives a name to a node, or to the line that goes through it. A name that is taken moves there.
+    ///
+    /// A bookmark stays at its node. A branch leads to the head as long as its node is on the trunk, and then to where the
+    /// head left that line.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Refused`] if the text cannot be a name, as `n12`, or there is no such node; [`RuntimeError::Store`].
+    pub async fn name(&mut self, name: &str, kind: NameKind, node: NodeId) -> Result<(), RuntimeError> {
+        self.catch_up().await?;
+        self.name_for(Naming { name: checked(name)?, kind, node: Some(node) }, None).await
+    }
+
+    /// Takes a name away; what it named stays.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Refused`] if nothing is called so; [`RuntimeError::Store`].
+    pub async fn unname(&mut self, name: &str) -> Result<(), RuntimeError> {
+        self.catch_up().await?;
+        let name = checked(name)?;
+        self.name_for(Naming { name, kind: NameKind::Branch, node: None }, None).await
+    }
+
+    /// Returns the names that nodes and branches were given.
+    pub fn names(&self) -> &Names {
+        &self.state.names
+    }
+
+    /// Returns every merge, oldest first, also those that were undone: see
+    /// [`MessageTree::is_in_force`] of their move.
+    #[cfg(feature = "revert")]
+    pub fn merges(&self) -> &[trunkline_revert::MergeRecord] {
+        &self.state.revert.merges
+    }
+
+    pub(crate) async fn go_for(
+        &mut self,
+        to: NodeId,
+        letter: Option<InboxId>,
+    ) -> Result<NodeId, RuntimeError> {
+        let tree = &self.state.tree;
+        let (from, to) = (tree.head(), landing(tree, to)?);
+        if from == to {
+            return Err(refused(format!("the head is at {to} already")));
+        }
+        let fork = HeadMove { from, to, kind: MoveKind::Fork, at: self.settings().now() };
+        self.go_elsewhere(fork, "a move of a person", letter).await?;
+        Ok(to)
+    }
+
+    #[cfg(feature = "revert")]
+    pub(crate) async fn merge_for(
+        &mut self,
+        tips: &[NodeId],
+        letter: Option<InboxId>,
+    ) -> Result<trunkline_revert::MergeRecord, RuntimeError> {
+        use crate::layers::{resolve, revert};
+
+        let at = self.settings().now();
+        let mut merge = trunkline_revert::merge(&self.state.tree, &self.state.revert.notes, tips)
+            .map_err(|refusal| refused(refusal.to_string()))?;
+        let mut draft = self.state.tree.draft();
+        // Nothing leaves the trunk here, so what waited for a decision is put aside call by call.
+        let open: Vec<_> = self
+            .state
+            .open_turn()
+            .into_iter()
+            .flat_map(|turn| turn.calls().map(|(place, _)| place).collect::<Vec<_>>())
+            .collect();
+        let waited: Vec<Record> = open
+            .iter()
+            .filter(|place| !self.state.is_finished(place))
+            .flat_map(|place| resolve::drop_gate(&self.state.resolve, place, at))
+            .collect();
+        self.close_turn(&mut draft, "not run: a person merged other branches here first", at)?;
+        merge.into = draft.head();
+        let outcome = merge.outcome(at);
+        draft.move_head(outcome.head_move)?;
+        let node = draft.merge(outcome.with, outcome.message, at)?;
+        let record = merge.record(node);
+        let mut records = crate::session::entries(draft);
+        records.extend(waited);
+        records.push(journal::note(revert::LAYER, revert::MERGE, at, &record));
+        self.commit(records, letter).await?;
+        Ok(record)
+    }
+
+    #[cfg(not(feature = "revert"))]
+    #[expect(clippy::unused_async, reason = "the layer that is there writes")]
+    pub(crate) async fn merge_for(&mut self, _: &[NodeId], _: Option<InboxId>) -> Result<(), RuntimeError> {
+        Err(RuntimeError::LayerMissing { feature: "revert" })
+    }
+
+    /// Returns the end of the open run, if a person's move takes its prompt off the trunk.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) fn abandoning(
+        &self,
+        left: &[NodeId],
+        back: &[NodeId],
+        at: Timestamp,
+    ) -> Result<Vec<Record>, RuntimeError> {
+        use crate::layers::decision;
+        match &self.state.decision.run {
+            Some(run) if run.is_left(left, back) => {
+                decision::abandon(run, Author::Person, crate::agent::new_id(), at).map(Vec::from)
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    #[cfg(not(feature = "decision-objects"))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
+    pub(crate) fn abandoning(
+        &self,
+        _: &[NodeId],
+        _: &[NodeId],
+        _: Timestamp,
+    ) -> Result<Vec<Record>, RuntimeError> {
+        Ok(Vec::new())
+    }
+
+    /// Returns the end of the open run, if these steps back, made one after the other at the end of a turn, take its prompt
+    /// off the trunk and leave no copy of it.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) fn abandoned_by(
+        &self,
+        steps: &[&Leaving],
+        by: Author,
+        at: Timestamp,
+    ) -> Result<Vec<Record>, RuntimeError> {
+        use crate::layers::decision;
+        let Some(run) = &self.state.decision.run else { return Ok(Vec::new()) };
+        let mut known: Vec<NodeId> = run.prompts().collect();
+        let mut standing: Vec<NodeId> =
+            known.iter().copied().filter(|prompt| self.state.tree.is_on_trunk(*prompt)).collect();
+        let stood = !standing.is_empty();
+        for step in steps {
+            let copied = step.copies().into_iter().filter(|(original, _)| known.contains(original));
+            let copies: Vec<NodeId> = copied.map(|(_, copy)| copy).collect();
+            standing.retain(|prompt| !step.left().contains(prompt));
+            standing.extend(&copies);
+            known.extend(copies);
+        }
+        if !stood || !standing.is_empty() {
+            return Ok(Vec::new());
+        }
+        decision::abandon(run, by, crate::agent::new_id(), at).map(Vec::from)
+    }
+
+    #[cfg(not(feature = "decision-objects"))]
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
+    pub(crate) fn abandoned_by(
+        &self,
+        _: &[&Leaving],
+        _: Author,
+        _: Timestamp,
+    ) -> Result<Vec<Record>, RuntimeError> {
+        Ok(Vec::new())
+    }
+
+    pub(crate) async fn name_for(
+        &mut self,
+        naming: Naming,
+        letter: Option<InboxId>,
+    ) -> Result<(), RuntimeError> {
+        let known = self.state.names.get(naming.name.as_str());
+        match naming.node {
+            Some(node) => {
+                let found = self.state.tree.node(node).map_err(|fault| refused(fault.to_string()))?;
+                if naming.kind == NameKind::Branch && found.is_filed() {
+                    return Err(refused(format!(
+                        "no branch goes through {node}, which was only filed; a bookmark can name it"
+                    )));
+                }
+            }
+            None if known.is_none() => {
+                return Err(refused(format!("nothing is called {:?}", naming.name.as_str())));
+            }
+            None => {}
+        }
+        let state = naming.node.map_or_else(|| GONE.to_owned(), |_| naming.kind.to_string());
+        let at = self.settings().now();
+        let note =
+            StoredNote::new(LAYER, NAME, at, journal::json(&naming)).about(naming.name.as_str(), state);
+        self.commit(vec![Record::Note(note)], letter).await
+    }
+}
+
+fn refused(reason: String) -> RuntimeError {
+    RuntimeError::Refused { reason }
+}
+
+fn checked(name: &str) -> Result<Name, RuntimeError> {
+    Name::parse(name).map_err(|fault| refused(fault.to_string()))
+}
+
+/// Returns where a head has to be put that is to stand on a node, or says why not and what is next to it.
+fn landing(tree: &MessageTree, to: NodeId) -> Result<NodeId, RuntimeError> {
+    let line = tree.ancestry(to).map_err(|fault| refused(fault.to_string()))?;
+    let mut reason = None;
+    for (id, node) in line {
+        match (end_at(tree, id, node), reason) {
+            (Ok(end), None) => return Ok(end),
+            (Ok(_), Some(why)) => return Err(refused(format!("{why}; go to {id}"))),
+            (Err(why), first) => reason = first.or(Some(why)),
+        }
+    }
+    Err(refused(reason.unwrap_or_else(|| format!("the head cannot stand on {to}"))))
+}
+
+/// Returns the end of the calls and results around a node, where a head can stand; otherwise says why it cannot.
+fn end_at(tree: &MessageTree, id: NodeId, node: &Node) -> Result<NodeId, String> {
+    let under = node.parent().unwrap_or(NodeId::ROOT);
+    match node.link() {
+        Link::Next | Link::Merge { .. } => {}
+        Link::Filed => return Err(format!("{id} was only filed under {under}, and nothing follows it")),
+        Link::Cover { from } => {
+            return Err(format!("{id} stands for {from} to {under}, and nothing follows it"));
+        }
+    }
+    let mut end = id;
+    if asks(node.message()) || answers(node.message()) {
+        // Children are younger, so one look at each finds the whole group. The trunk knows which of several goes on.
+        let on_trunk = tree.is_on_trunk(id);
+        for (younger, later) in tree.nodes().skip(id.index() + 1) {
+            let follows = later.parent() == Some(end) && !later.is_filed() && answers(later.message());
+            if follows && (!on_trunk || tree.is_on_trunk(younger)) {
+                end = younger;
+            }
+        }
+    }
+    // A head on open calls would have them run: nobody asked for that.
+    if end != tree.head() && tree.node(end).is_ok_and(|node| asks(node.message())) {
+        return Err(format!("the calls of {end} never got their results"));
+    }
+    Ok(end)
+}
+
+fn asks(message: &Message) -> bool {
+    message.role == Role::Assistant && message.calls().next().is_some()
+}
+
+/// Returns whether the message brings results; imported histories have them in user messages.
+fn answers(message: &Message) -> bool {
+    message.role == Role::Tool || message.results().next().is_some()
+}

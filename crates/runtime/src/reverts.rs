@@ -1,0 +1,136 @@
+//! How an agent's model may leave a branch.
+
+use std::fmt;
+use std::sync::Arc;
+
+use trunkline_revert::{Prompts, Rates, RenderPolicy, StallPolicy};
+
+use crate::Summarizer;
+
+/// How a model may leave a branch, and what it is told. The default is [`AgentBuilder::with_revert`](crate::AgentBuilder::with_revert).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Reverts {
+    /// How long notes are shown.
+    pub render: RenderPolicy,
+    /// What happens if the model wants to leave words of a person behind. It is refused unless told.
+    pub prompts: Prompts,
+    /// What cached tokens cost at the provider. Nothing is cached unless told; see [`Reverts::rates`].
+    pub rates: Option<Rates>,
+    pub(crate) summarizer: Option<Shared>,
+    /// When a run counts as getting nowhere. On unless told.
+    pub stall: StallPolicy,
+    /// Who is asked then.
+    pub on_stall: OnStall,
+    /// Tokens that a prompt of the model may have, so that a revert says if what it shows again no longer fits. That of
+    /// [`AgentBuilder::with_compaction`](crate::AgentBuilder::with_compaction) unless told.
+    pub window_tokens: Option<u64>,
+}
+
+/// Who decides on a step back that is proposed because a run gets nowhere. In no case is anything stopped.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnStall {
+    /// The model is told once, in a message of the harness after the results of the turn, and may go on as it likes.
+    #[default]
+    TellModel,
+    /// A person: [`Event::StepBack`](crate::Event::StepBack) tells of it, the run goes on meanwhile, and
+    /// [`Session::accept_revert`](crate::Session::accept_revert) or a letter carries it out.
+    TellPerson,
+    /// Nobody: it is carried out at once, and the model finds the note. Where there is no step to take it is told.
+    Accept,
+}
+
+/// A summarizer that is compared by which one it is.
+#[derive(Clone)]
+pub(crate) struct Shared(pub(crate) Arc<dyn Summarizer>);
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Summarizer")
+    }
+}
+
+impl PartialEq for Shared {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Shared {}
+
+impl Default for Reverts {
+    fn default() -> Self {
+        Reverts {
+            render: RenderPolicy::default(),
+            prompts: Prompts::Refuse,
+            rates: None,
+            summarizer: None,
+            stall: StallPolicy::default(),
+            on_stall: OnStall::default(),
+            window_tokens: None,
+        }
+    }
+}
+
+impl Reverts {
+    /// Sets how long notes are shown.
+    #[must_use]
+    pub fn render(mut self, policy: RenderPolicy) -> Self {
+        self.render = policy;
+        self
+    }
+
+    /// Sets what happens if the model wants to leave words of a person behind.
+    ///
+    /// A step back with [`Prompts::Leave`] that takes the prompt of the open run along ends the run as abandoned. A new run
+    /// is opened for what stands at the head then, and the drive goes on with it; if that is an answer, nothing is left to
+    /// do, and the drive stops with [`Stop::Idle`](crate::Stop::Idle).
+    #[must_use]
+    pub fn prompts(mut self, prompts: Prompts) -> Self {
+        self.prompts = prompts;
+        self
+    }
+
+    /// Sets what cached tokens cost at the provider that is asked.
+    ///
+    /// Then the result of an applied revert states its price, and the first reply after it is compared with what should
+    /// have come from the cache. Without, every record of a revert has a price all the same, reckoned with
+    /// [`Rates::uncached`], and nothing is expected of any cache.
+    #[must_use]
+    pub fn rates(mut self, rates: Rates) -> Self {
+        self.rates = Some(rates);
+        self
+    }
+
+    /// Sets whom to ask what a branch came to, when whoever left it did not say.
+    ///
+    /// It is asked after the revert, which never waits for it. What it answers becomes a note of its own at the head of
+    /// that moment, between two turns.
+    #[must_use]
+    pub fn summarizer(mut self, summarizer: impl Summarizer + 'static) -> Self {
+        self.summarizer = Some(Shared(Arc::new(summarizer)));
+        self
+    }
+
+    /// Sets when a run counts as getting nowhere.
+    #[must_use]
+    pub fn stall(mut self, policy: StallPolicy) -> Self {
+        self.stall = policy;
+        self
+    }
+
+    /// Sets who decides on a step back that is proposed then.
+    #[must_use]
+    pub fn on_stall(mut self, who: OnStall) -> Self {
+        self.on_stall = who;
+        self
+    }
+
+    /// Sets how many tokens a prompt of the model may have.
+    #[must_use]
+    pub fn window_tokens(mut self, tokens: u64) -> Self {
+        self.window_tokens = Some(tokens);
+        self
+    }
+}
