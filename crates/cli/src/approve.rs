@@ -8,8 +8,8 @@ use std::io::{BufRead, IsTerminal};
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::{Mutex, mpsc};
-use trunkline_runtime::Decider;
 use trunkline_runtime::resolve_queue::{Entry, Verdict};
+use trunkline_runtime::{Decider, Said};
 
 use crate::paint::{self, BOLD, CYAN, DIM, YELLOW, paint, tell};
 use crate::text::{first_lines, one_line, safe};
@@ -43,7 +43,7 @@ impl AtTerminal {
 
 #[async_trait]
 impl Decider for AtTerminal {
-    async fn decide(&self, proposal: &Entry<Value>) -> Option<(Verdict, String)> {
+    async fn decide(&self, proposal: &Entry<Value>) -> Option<Said> {
         let mut lines = self.lines.lock().await;
         while lines.try_recv().is_ok() {}
         let (shown, more) = preview(proposal, SHOWN_LINES);
@@ -57,8 +57,8 @@ impl Decider for AtTerminal {
             let line = lines.recv().await?;
             let (word, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
             match word.to_lowercase().as_str() {
-                "a" | "apply" | "y" | "yes" => return Some((Verdict::Approve, String::new())),
-                "d" | "discard" | "n" | "no" => return Some((Verdict::Discard, rest.trim().to_owned())),
+                "a" | "apply" | "y" | "yes" => return Some(Said::new(Verdict::Approve, "")),
+                "d" | "discard" | "n" | "no" => return Some(Said::new(Verdict::Discard, rest.trim())),
                 "l" | "later" => return None,
                 "s" | "show" => tell(&format!("\n{}", preview(proposal, usize::MAX).0)),
                 _ => tell(&paint(DIM, "type a, d or l; for example: d the file is generated\n")),

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 use trunkline_providers::{
-    Cassette, CassetteFile, Exchange, Provider, ProviderError, Replay, Reply, Request, Wire,
+    Cassette, CassetteFile, Exchange, Feature, Provider, ProviderError, Replay, Reply, Request, Support, Wire,
 };
 
 use crate::asked::wire_of;
@@ -188,6 +188,10 @@ impl Provider for Player {
 
     fn wire(&self) -> &str {
         self.wire.name()
+    }
+
+    fn support(&self, feature: Feature) -> Support {
+        self.wire.support(feature)
     }
 
     async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {

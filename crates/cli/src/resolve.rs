@@ -4,9 +4,9 @@
 //! would be asked.
 
 use serde_json::{Value, json};
-use trunkline_runtime::Cancel;
 use trunkline_runtime::letters::Request;
 use trunkline_runtime::resolve_queue::{Entry, ProposalId, State, Verdict};
+use trunkline_runtime::{Cancel, Said};
 use trunkline_session_store::Claim;
 
 use crate::approve::preview;
@@ -53,7 +53,11 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
         Action::Apply => Verdict::Approve,
         Action::Discard => Verdict::Discard,
     };
-    let request = Request::Verdict { proposal: id, verdict, reason: args.reason.clone() };
+    let request = Request::Verdict {
+        proposal: id,
+        said: Said::new(verdict, &args.reason),
+        seen: Some(entry.put_aside),
+    };
     if let Some(holder) = letters::writer(store.as_ref(), &info).await? {
         return letters::leave(store.as_ref(), &info, &holder, &request, args.wait).await;
     }

@@ -5,7 +5,7 @@
 use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 
-use crate::{ErrorKind, Event, ProviderError, Request, Wire, retry};
+use crate::{ErrorKind, Event, Feature, ProviderError, Request, Support, Wire, retry};
 
 /// Something that answers requests: a service, a local server, a script.
 #[async_trait]
@@ -15,6 +15,13 @@ pub trait Provider: Send + Sync {
 
     /// Returns the name of its wire, `anthropic` or `openai-chat`; rules for legal histories go by it.
     fn wire(&self) -> &str;
+
+    /// Returns what it makes of a feature; what [`Wire::support`] says, unless it knows better of the service behind it.
+    /// Nothing is taken for granted unless told: [`Support::None`].
+    fn support(&self, feature: Feature) -> Support {
+        let _ = feature;
+        Support::None
+    }
 
     /// Begins to send a request.
     ///
@@ -50,6 +57,10 @@ impl Provider for Box<dyn Provider> {
 
     fn wire(&self) -> &str {
         self.as_ref().wire()
+    }
+
+    fn support(&self, feature: Feature) -> Support {
+        self.as_ref().support(feature)
     }
 
     async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {

@@ -12,7 +12,9 @@ use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 
 use crate::playback::{Playback, Step};
-use crate::{Cassette, Ending, Exchange, Provider, ProviderError, Reply, Request, Wire, provider};
+use crate::{
+    Cassette, Ending, Exchange, Feature, Provider, ProviderError, Reply, Request, Support, Wire, provider,
+};
 
 /// A provider that answers with what was recorded.
 ///
@@ -199,6 +201,10 @@ impl Provider for Replay {
 
     fn wire(&self) -> &str {
         self.wire.name()
+    }
+
+    fn support(&self, feature: Feature) -> Support {
+        self.wire.support(feature)
     }
 
     async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {

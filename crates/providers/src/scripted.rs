@@ -9,7 +9,7 @@ use serde_json::Value;
 use trunkline_message_tree::{Origin, StopReason, Usage};
 
 use crate::playback::{Playback, Step};
-use crate::{Anthropic, Event, Provider, ProviderError, Reply, Request, Wire};
+use crate::{Anthropic, Event, Feature, Provider, ProviderError, Reply, Request, Support, Wire};
 
 /// A provider whose answers are computed from the request.
 ///
@@ -58,6 +58,10 @@ impl Provider for Scripted {
 
     fn wire(&self) -> &str {
         self.wire.name()
+    }
+
+    fn support(&self, feature: Feature) -> Support {
+        self.wire.support(feature)
     }
 
     async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {

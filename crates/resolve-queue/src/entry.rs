@@ -71,6 +71,23 @@ fn is_zero(count: &u32) -> bool {
 }
 
 impl<P> Entry<P> {
+    /// A proposal in its first attempt, approved by a person: what an executor is handed, for its own tests. It is in no
+    /// queue.
+    pub fn begun(proposal: Proposal<P>) -> Self {
+        let by = Actor::new(ActorKind::Person, "");
+        let approve = Change::Decided {
+            verdict: Verdict::Approve,
+            by,
+            reason: String::new(),
+            only: BTreeSet::new(),
+            extra: None,
+        };
+        let mut entry = Entry::staged(ProposalId(1), 0, proposal);
+        entry.fold(approve, State::Approved, 0);
+        entry.fold(Change::Began { attempt: 1, leased: None, preimages: Vec::new() }, State::Applying, 0);
+        entry
+    }
+
     /// The attempt that began last. Its number is 0 as long as none has.
     pub fn attempt(&self) -> Attempt {
         Attempt { proposal: self.id, number: self.attempts }

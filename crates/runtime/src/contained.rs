@@ -14,11 +14,11 @@ use std::task::Poll;
 #[cfg(any(feature = "revert", feature = "resolve-queue"))]
 use serde_json::{Map, Value};
 #[cfg(feature = "resolve-queue")]
-use trunkline_resolve_queue::{Fingerprint, Outcome};
+use trunkline_resolve_queue::{Entry, Fingerprint, Outcome, Preview};
 
 use crate::{Access, Tool};
 #[cfg(feature = "resolve-queue")]
-use crate::{Gate, Proposal, ToolContext, ToolOutput};
+use crate::{Gate, Kept, Proposal, ToolContext, ToolOutput};
 
 /// Returns what a tool does to the world; one that panics when asked is taken for one that may do anything.
 pub(crate) fn access(tool: &dyn Tool) -> Access {
@@ -48,17 +48,44 @@ pub(crate) async fn observe(tool: &dyn Tool, proposal: &Proposal) -> Option<Vec<
     caught_in(async { tool.observe(&subjects).await }).await
 }
 
+/// Reads what an apply will write over; `None` if the tool panics, and so nobody has looked.
+#[cfg(feature = "resolve-queue")]
+pub(crate) async fn keep(tool: &dyn Tool, entry: &Entry<Value>) -> Option<Vec<Kept>> {
+    caught_in(async { tool.keep(entry).await }).await
+}
+
 /// Applies a proposal; of a tool that panics in the middle nobody knows what it had done.
 #[cfg(feature = "resolve-queue")]
 pub(crate) async fn apply(
     tool: &dyn Tool,
-    proposal: &Proposal,
+    entry: &Entry<Value>,
     context: &ToolContext,
 ) -> (Outcome, ToolOutput) {
-    caught_in(async { tool.apply(proposal, context).await }).await.unwrap_or_else(|| {
+    caught_in(async { tool.apply(entry, context).await }).await.unwrap_or_else(|| {
         let reason = "the tool crashed while it applied it".to_owned();
         (Outcome::Unknown { reason }, ToolOutput::default())
     })
+}
+
+/// Puts back what an apply left half done; of a tool that panics in the middle nobody knows how far it came.
+#[cfg(feature = "resolve-queue")]
+pub(crate) async fn put_back(tool: &dyn Tool, entry: &Entry<Value>, kept: &[Kept]) -> Outcome {
+    caught_in(async { tool.put_back(entry, kept).await }).await.unwrap_or_else(|| {
+        let reason = "the tool crashed while it put the files back".to_owned();
+        Outcome::Unknown { reason }
+    })
+}
+
+/// Returns what takes back an applied proposal; nothing does if the tool panics.
+#[cfg(feature = "resolve-queue")]
+pub(crate) async fn undo(tool: &dyn Tool, entry: &Entry<Value>, kept: &[Kept]) -> Option<(Value, Preview)> {
+    caught_in(async { tool.undo(entry, kept).await }).await.flatten()
+}
+
+/// Returns a tool's own words on a discard, if it has any.
+#[cfg(feature = "resolve-queue")]
+pub(crate) async fn discarded(tool: &dyn Tool, entry: &Entry<Value>) -> Option<String> {
+    caught_in(async { tool.discarded(entry).await }).await.flatten()
 }
 
 /// Returns what `call` gives; `None` if it panics. The panic hook has told people of it by then.

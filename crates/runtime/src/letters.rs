@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Draft, HeadMove, Naming, NodeId, Timestamp, ToolResult};
+#[cfg(feature = "resolve-queue")]
+use trunkline_resolve_queue::Ruling;
 use trunkline_session_store::{
     Activity, Holder, InboxId, Letter, Record, SessionId, SessionStore, StoreError, consumed,
 };
@@ -55,10 +57,12 @@ pub enum Request {
     Verdict {
         /// Which.
         proposal: trunkline_resolve_queue::ProposalId,
-        /// What.
-        verdict: trunkline_resolve_queue::Verdict,
-        /// Why; may be empty.
-        reason: String,
+        /// What was said to it.
+        said: crate::Said,
+        /// How often the sender had seen it put aside:
+        /// [`Entry::put_aside`](trunkline_resolve_queue::Entry::put_aside) of what they were shown. An answer that was given
+        /// on a branch that was left decides nothing on another.
+        seen: Option<u32>,
     },
     /// Void everything that waits or was approved: the session came from elsewhere, and so did its approvals.
     #[cfg(feature = "resolve-queue")]
@@ -111,9 +115,10 @@ struct MoveBody {
 #[derive(Serialize, Deserialize)]
 struct VerdictBody {
     proposal: trunkline_resolve_queue::ProposalId,
-    verdict: trunkline_resolve_queue::Verdict,
-    #[serde(default)]
-    reason: String,
+    #[serde(flatten)]
+    said: crate::Said,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seen: Option<u32>,
 }
 
 /// Leaves a request for whoever holds the session, or will. [`settled`] waits for what becomes of it.
@@ -132,8 +137,8 @@ pub async fn post(
         Request::Prompt { text } => (PROMPT, json(serde_json::to_string(&PromptBody { text: text.clone() }))),
         Request::Cancel => (CANCEL, "{}".to_owned()),
         #[cfg(feature = "resolve-queue")]
-        Request::Verdict { proposal, verdict, reason } => {
-            let body = VerdictBody { proposal: *proposal, verdict: *verdict, reason: reason.clone() };
+        Request::Verdict { proposal, said, seen } => {
+            let body = VerdictBody { proposal: *proposal, said: said.clone(), seen: *seen };
             (VERDICT, json(serde_json::to_string(&body)))
         }
         #[cfg(feature = "resolve-queue")]
@@ -344,8 +349,10 @@ impl Session {
             STEP_BACK => self.take_step_back(letter).await,
             #[cfg(feature = "resolve-queue")]
             VERDICT => {
-                let body: VerdictBody = body(letter)?;
-                self.take_verdict(body.proposal, body.verdict, &body.reason, Some(letter.id)).await
+                let VerdictBody { proposal, said, seen } = body(letter)?;
+                let mut ruling = Ruling::from(said);
+                ruling.seen = seen;
+                self.take_verdict(proposal, ruling, Some(letter.id)).await
             }
             #[cfg(feature = "resolve-queue")]
             DISTRUST => self.take_distrust(letter.id).await,

@@ -3,6 +3,8 @@
 #[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
 pub mod across;
 mod agent;
+#[cfg(feature = "resolve-queue")]
+mod applying;
 mod calls;
 mod cancel;
 mod catalogue;
@@ -23,6 +25,8 @@ mod proposals;
 #[cfg(feature = "revert")]
 mod reverts;
 mod session;
+#[cfg(feature = "resolve-queue")]
+mod staging;
 #[cfg_attr(not(feature = "revert"), path = "stalls_absent.rs")]
 mod stalls;
 mod state;
@@ -44,7 +48,7 @@ pub use late::Late;
 #[cfg(feature = "resolve-queue")]
 pub use layers::resolve::Approval;
 #[cfg(feature = "resolve-queue")]
-pub use proposals::{Decider, distrust};
+pub use proposals::{Decider, Said, distrust};
 #[cfg(feature = "revert")]
 pub use reverts::{OnStall, Reverts};
 pub use session::{Limit, Session, Stop};
@@ -54,7 +58,7 @@ pub use summaries::{LeftBranch, ModelSummarizer, Summarizer, SummaryError};
 pub use tool::Finding;
 pub use tool::{Access, CallPlace, Tool, ToolContext, ToolOutput};
 #[cfg(feature = "resolve-queue")]
-pub use tool::{Gate, Proposal};
+pub use tool::{Gate, Kept, Proposal};
 #[cfg(feature = "decision-objects")]
 pub use trunkline_decision_objects as decision_objects;
 pub use trunkline_message_tree as message_tree;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use trunkline_message_tree::{NodeId, Part, ToolSpec};
 #[cfg(feature = "resolve-queue")]
-use trunkline_resolve_queue::{Fingerprint, Outcome};
+use trunkline_resolve_queue::{Effect, Entry, Fingerprint, Outcome, Preview};
 #[cfg(feature = "revert")]
 use trunkline_revert::Effects;
 
@@ -68,15 +68,68 @@ pub trait Tool: Send + Sync {
         Vec::new()
     }
 
-    /// Does exactly what the proposal says; its fingerprints were compared a moment ago.
+    /// Reads what is there now, of what the approved part of a proposal will write: for an undo, and to put it back if
+    /// a crash cuts the apply off in the middle. Called right before [`Tool::apply`]; nothing is kept unless told.
+    ///
+    /// What is returned is stored before the first byte is written. Each [`Entry::part`] once, or nothing at all.
+    #[cfg(feature = "resolve-queue")]
+    async fn keep(&self, entry: &Entry<Value>) -> Vec<Kept> {
+        let _ = entry;
+        Vec::new()
+    }
+
+    /// Does exactly what the approved part of a proposal says; its fingerprints were compared a moment ago.
+    ///
+    /// `entry` is the proposal as it stands, in the attempt that this is: of one that is
+    /// [`divisible`](trunkline_resolve_queue::Proposal::divisible) only [`Entry::part`] may be written, all of it or
+    /// nothing. [`Entry::decision`] has the reason, which changes nothing in what is done, and whatever else the decider
+    /// handed over; [`Entry::attempt`] prints as an idempotency key. When `context.cancel` is given before anything was
+    /// written, nothing is written; after that, all is.
     ///
     /// Returns how it ended and what the model is told.
     #[cfg(feature = "resolve-queue")]
-    async fn apply(&self, proposal: &Proposal, context: &ToolContext) -> (Outcome, ToolOutput) {
-        let (_, _) = (proposal, context);
+    async fn apply(&self, entry: &Entry<Value>, context: &ToolContext) -> (Outcome, ToolOutput) {
+        let (_, _) = (entry, context);
         let reason = "this tool has nothing to apply".to_owned();
         (Outcome::Failed { reason: reason.clone() }, ToolOutput::error(reason))
     }
+
+    /// Puts back what an apply had written when it was cut off in the middle, from what [`Tool::keep`] had read.
+    ///
+    /// Called after a crash, when some of what it writes is as before and the rest as after, and again if that is cut off
+    /// as well. What is neither as before nor as after is somebody else's and stays. [`Outcome::Applied`] says that
+    /// everything is back.
+    #[cfg(feature = "resolve-queue")]
+    async fn put_back(&self, entry: &Entry<Value>, kept: &[Kept]) -> Outcome {
+        let (_, _) = (entry, kept);
+        Outcome::Failed { reason: "this tool cannot put anything back".to_owned() }
+    }
+
+    /// Returns the payload and the preview of the proposal that takes back what an applied one did, from what
+    /// [`Tool::keep`] had read before it. `None` if there is none.
+    #[cfg(feature = "resolve-queue")]
+    async fn undo(&self, entry: &Entry<Value>, kept: &[Kept]) -> Option<(Value, Preview)> {
+        let (_, _) = (entry, kept);
+        None
+    }
+
+    /// Told that a proposal of this tool was discarded, with the decision in [`Entry::decision`]. Returns what the model
+    /// is told; `None` for `Discarded: <label>. Reason: <reason>`.
+    #[cfg(feature = "resolve-queue")]
+    async fn discarded(&self, entry: &Entry<Value>) -> Option<String> {
+        let _ = entry;
+        None
+    }
+}
+
+/// What was at a place before something was written there.
+#[cfg(feature = "resolve-queue")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// How it looked, as [`Tool::observe`] would say it.
+    pub fingerprint: Fingerprint,
+    /// What it was; `None` if nothing was there.
+    pub bytes: Option<Vec<u8>>,
 }
 
 /// What a tool does to the world.
@@ -91,14 +144,34 @@ pub enum Access {
     Exclusive,
 }
 
-/// What a person is asked before a call may run.
+/// What has to be decided before a call may run.
 #[cfg(feature = "resolve-queue")]
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Gate {
     /// One line: what would be done.
     pub label: String,
     /// Everything that helps to decide.
     pub preview: String,
+    /// What it would take to undo it.
+    pub effect: Effect,
+    /// The command that would be run, as a shell gets it: rules for commands go by it.
+    pub command: Option<String>,
+}
+
+#[cfg(feature = "resolve-queue")]
+impl Gate {
+    /// A gate for something that nothing undoes, and that rules know only by its tool.
+    pub fn new(label: impl Into<String>, preview: impl Into<String>) -> Self {
+        Gate { label: label.into(), preview: preview.into(), effect: Effect::Irreversible, command: None }
+    }
+
+    /// A gate for a command.
+    #[must_use]
+    pub fn of_command(mut self, command: impl Into<String>) -> Self {
+        self.command = Some(command.into());
+        self
+    }
 }
 
 /// What a running call may know and use.

@@ -7,8 +7,9 @@ use expect_test::{Expect, expect};
 use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::{Message, ToolSpec};
 use trunkline_runtime::providers::Turn;
+use trunkline_runtime::resolve_queue::Entry;
 use trunkline_runtime::resolve_queue::{Fingerprint, Outcome, ProposalId, Verdict};
-use trunkline_runtime::{Access, Approval, Gate, Proposal, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::{Access, Approval, Gate, Tool, ToolContext, ToolOutput};
 
 use crate::seed::{Looks, check_log, read};
 use crate::story::{Story, World, replies, stop_line, tools};
@@ -64,8 +65,7 @@ impl Tool for Brittle {
 
     fn gate(&self, _: &Map<String, Value>) -> Option<Gate> {
         self.crash("gate");
-        (*self.at.lock().unwrap() == "spec")
-            .then(|| Gate { label: "edit".to_owned(), preview: String::new() })
+        (*self.at.lock().unwrap() == "spec").then(|| Gate::new("edit", ""))
     }
 
     async fn run(&self, arguments: Map<String, Value>, context: &ToolContext) -> ToolOutput {
@@ -80,9 +80,9 @@ impl Tool for Brittle {
         self.edit.observe(subjects).await
     }
 
-    async fn apply(&self, proposal: &Proposal, context: &ToolContext) -> (Outcome, ToolOutput) {
+    async fn apply(&self, entry: &Entry<Value>, context: &ToolContext) -> (Outcome, ToolOutput) {
         self.crash("apply");
-        let applied = self.edit.apply(proposal, context).await;
+        let applied = self.edit.apply(entry, context).await;
         tokio::task::yield_now().await;
         self.crash("the end of apply");
         applied

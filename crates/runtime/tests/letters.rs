@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use expect_test::expect;
+use trunkline_runtime::Said;
 use trunkline_runtime::letters::{MoveAct, Request, Settled, post, settled};
 use trunkline_runtime::message_tree::{NodeId, Origin, Timestamp};
 use trunkline_runtime::providers::{ErrorKind, Provider, ProviderError, Reply, Turn};
@@ -146,18 +147,18 @@ async fn a_verdict_left_by_another_is_taken_between_turns() {
     story.prompt("go").await.unwrap();
     leave(
         &story,
-        Request::Verdict { proposal: ProposalId(1), verdict: Verdict::Approve, reason: String::new() },
+        Request::Verdict { proposal: ProposalId(1), said: Said::new(Verdict::Approve, ""), seen: None },
     )
     .await;
     // The same verdict twice does no harm, and one on nothing is put aside with its reason.
     leave(
         &story,
-        Request::Verdict { proposal: ProposalId(1), verdict: Verdict::Approve, reason: String::new() },
+        Request::Verdict { proposal: ProposalId(1), said: Said::new(Verdict::Approve, ""), seen: None },
     )
     .await;
     leave(
         &story,
-        Request::Verdict { proposal: ProposalId(9), verdict: Verdict::Approve, reason: String::new() },
+        Request::Verdict { proposal: ProposalId(9), said: Said::new(Verdict::Approve, ""), seen: None },
     )
     .await;
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");
@@ -271,7 +272,7 @@ async fn whoever_left_a_letter_learns_whether_it_took_effect_or_why_not() {
     let mut story = begin(vec![edit, Turn::say("done")]).await;
     story.prompt("go").await.unwrap();
     let verdict =
-        |id| Request::Verdict { proposal: ProposalId(id), verdict: Verdict::Approve, reason: String::new() };
+        |id| Request::Verdict { proposal: ProposalId(id), said: Said::new(Verdict::Approve, ""), seen: None };
     let act = MoveAct::Revert { to: NodeId::new(1), lesson: None };
     let mut letters = Vec::new();
     for request in [verdict(9), verdict(1), verdict(1), Request::Move { act, expected_head: NodeId::new(7) }]

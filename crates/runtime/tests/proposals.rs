@@ -2,6 +2,7 @@
 
 use expect_test::{Expect, expect};
 use serde_json::json;
+use trunkline_runtime::Said;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{ProposalId, Verdict};
 use trunkline_runtime::{Approval, Cancel};
@@ -366,10 +367,10 @@ async fn a_person_who_is_asked_is_not_disturbed_by_a_letter_that_has_to_wait() {
         async fn decide(
             &self,
             _: &trunkline_runtime::resolve_queue::Entry<serde_json::Value>,
-        ) -> Option<(Verdict, String)> {
+        ) -> Option<Said> {
             self.0.fetch_add(1, Ordering::SeqCst);
             tokio::time::sleep(std::time::Duration::from_millis(1200)).await;
-            Some((Verdict::Approve, String::new()))
+            Some(Said::new(Verdict::Approve, ""))
         }
     }
     let slow = std::sync::Arc::new(Slow(AtomicUsize::new(0)));
@@ -396,8 +397,8 @@ async fn an_apply_that_keeps_failing_is_given_up() {
         async fn decide(
             &self,
             _: &trunkline_runtime::resolve_queue::Entry<serde_json::Value>,
-        ) -> Option<(Verdict, String)> {
-            Some((Verdict::Approve, String::new()))
+        ) -> Option<Said> {
+            Some(Said::new(Verdict::Approve, ""))
         }
     }
     let world = World::default();

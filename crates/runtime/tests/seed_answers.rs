@@ -10,6 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use expect_test::expect;
 use serde_json::{Map, Value, json};
+use trunkline_runtime::Said;
 use trunkline_runtime::letters::{Request, post};
 use trunkline_runtime::message_tree::{Timestamp, ToolSpec};
 use trunkline_runtime::providers::{ErrorKind, ProviderError, Turn};
@@ -81,7 +82,7 @@ async fn s37_an_error_in_mid_stream_loses_nothing_and_a_resume_goes_on() {
 }
 
 fn verdict(proposal: u32, verdict: Verdict) -> Request {
-    Request::Verdict { proposal: ProposalId(proposal), verdict, reason: String::new() }
+    Request::Verdict { proposal: ProposalId(proposal), said: Said::new(verdict, ""), seen: None }
 }
 
 #[tokio::test]
@@ -122,10 +123,10 @@ struct Hesitant {
 
 #[async_trait]
 impl Decider for Hesitant {
-    async fn decide(&self, proposal: &Entry<Value>) -> Option<(Verdict, String)> {
+    async fn decide(&self, proposal: &Entry<Value>) -> Option<Said> {
         let mut asked = self.asked.lock().unwrap();
         asked.push(proposal.id);
-        (asked.len() > self.answers).then(|| (Verdict::Approve, String::new()))
+        (asked.len() > self.answers).then(|| Said::new(Verdict::Approve, ""))
     }
 }
 
@@ -146,9 +147,9 @@ struct Fickle(Cancel);
 
 #[async_trait]
 impl Decider for Fickle {
-    async fn decide(&self, proposal: &Entry<Value>) -> Option<(Verdict, String)> {
+    async fn decide(&self, proposal: &Entry<Value>) -> Option<Said> {
         if proposal.id == ProposalId(1) {
-            return Some((Verdict::Approve, String::new()));
+            return Some(Said::new(Verdict::Approve, ""));
         }
         self.0.cancel();
         std::future::pending().await
@@ -231,7 +232,7 @@ struct Away;
 
 #[async_trait]
 impl Decider for Away {
-    async fn decide(&self, _: &Entry<Value>) -> Option<(Verdict, String)> {
+    async fn decide(&self, _: &Entry<Value>) -> Option<Said> {
         std::future::pending().await
     }
 }

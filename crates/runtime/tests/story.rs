@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::{Timestamp, ToolSpec, notation};
 use trunkline_runtime::providers::{Provider, Request, Scripted, Turn};
+use trunkline_runtime::resolve_queue::Entry;
 use trunkline_runtime::resolve_queue::{Effect, Fingerprint, Outcome};
 use trunkline_runtime::session_store::{MemoryStore, SessionId, SessionStore};
 use trunkline_runtime::{
@@ -120,8 +121,7 @@ impl Tool for TestTool {
 
     fn gate(&self, arguments: &Map<String, Value>) -> Option<Gate> {
         let path = arguments.get("path")?.as_str()?;
-        matches!(self.name, "shell" | "stubborn")
-            .then(|| Gate { label: format!("run {path}"), preview: path.to_owned() })
+        matches!(self.name, "shell" | "stubborn").then(|| Gate::new(format!("run {path}"), path))
     }
 
     fn effects(&self, arguments: &Map<String, Value>) -> Effects {
@@ -192,8 +192,8 @@ impl Tool for TestTool {
         subjects.iter().map(|path| print(path, files.get(path).map(String::as_str))).collect()
     }
 
-    async fn apply(&self, proposal: &Proposal, _: &ToolContext) -> (Outcome, ToolOutput) {
-        let text = |name: &str| proposal.payload[name].as_str().unwrap_or_default().to_owned();
+    async fn apply(&self, entry: &Entry<Value>, _: &ToolContext) -> (Outcome, ToolOutput) {
+        let text = |name: &str| entry.proposal.payload[name].as_str().unwrap_or_default().to_owned();
         if text("text") == "unwritable" {
             return (Outcome::Failed { reason: "the disk is full".to_owned() }, ToolOutput::error("full"));
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use expect_test::expect;
 use serde_json::{Value, json};
+use trunkline_runtime::Said;
 use trunkline_runtime::message_tree::Timestamp;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{Entry, ProposalId, Verdict};
@@ -185,7 +186,7 @@ struct Away;
 
 #[async_trait]
 impl Decider for Away {
-    async fn decide(&self, _: &Entry<Value>) -> Option<(Verdict, String)> {
+    async fn decide(&self, _: &Entry<Value>) -> Option<Said> {
         std::future::pending().await
     }
 }

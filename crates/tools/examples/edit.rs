@@ -4,6 +4,7 @@
 
 use serde_json::{Value, json};
 use trunkline_runtime::message_tree::{NodeId, Part};
+use trunkline_runtime::resolve_queue::Entry;
 use trunkline_runtime::{CallPlace, Cancel, ToolContext};
 use trunkline_tools::CodingTools;
 
@@ -26,16 +27,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let output = edit.run(object(&change), &context).await;
     println!("{}", words(&output.content));
     let proposal = output.proposals.first().ok_or("nothing was staged")?;
+    // A person has approved it, and an attempt begins.
+    let entry = Entry::begun(proposal.clone());
     println!("in the file: {:?}\n", std::fs::read_to_string(&file)?);
 
     // Somebody saves the file meanwhile: the proposal no longer fits and nothing is written.
     std::fs::write(&file, "Good night,\nworld!\n")?;
-    println!("{}", words(&edit.apply(proposal, &context).await.1.content));
+    println!("{}", words(&edit.apply(&entry, &context).await.1.content));
     println!("in the file: {:?}\n", std::fs::read_to_string(&file)?);
 
     // They undo that, and now it fits again.
     std::fs::write(&file, "Good morning,\nworld!\n")?;
-    println!("{}", words(&edit.apply(proposal, &context).await.1.content));
+    println!("{}", words(&edit.apply(&entry, &context).await.1.content));
 
     // A command says what would have to be approved; here nobody is asked.
     let command = object(&json!({"command": "cat greeting.txt && touch /etc/not-here"}));

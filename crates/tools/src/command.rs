@@ -91,15 +91,14 @@ impl Tool for RunCommand {
             folder.push_str(&format!(" → {cwd}"));
         }
         let seconds = self.timeout(arguments.get("timeout_seconds").and_then(Value::as_u64)).as_secs();
-        Some(Gate {
-            label: format!("run: {}", shown::line(command, 100)),
-            preview: format!(
-                "{}\n\nin {}\nat most {seconds} s\n{}\n",
-                shown::safe(command),
-                shown::name(&folder),
-                self.sandbox.describe()
-            ),
-        })
+        let label = format!("run: {}", shown::line(command, 100));
+        let preview = format!(
+            "{}\n\nin {}\nat most {seconds} s\n{}\n",
+            shown::safe(command),
+            shown::name(&folder),
+            self.sandbox.describe()
+        );
+        Some(Gate::new(label, preview).of_command(command))
     }
 
     fn effects(&self, arguments: &Map<String, Value>) -> Effects {

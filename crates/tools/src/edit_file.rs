@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::ToolSpec;
-use trunkline_runtime::resolve_queue::{Fingerprint, Outcome};
-use trunkline_runtime::{Access, EffectClass, Effects, Proposal, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::resolve_queue::{Entry, Fingerprint, Outcome};
+use trunkline_runtime::{Access, EffectClass, Effects, Tool, ToolContext, ToolOutput};
 
 use crate::root::{PathError, Root};
 use crate::{call, shown, stage};
@@ -64,8 +64,8 @@ impl Tool for EditFile {
         stage::observe(&self.root, subjects).await
     }
 
-    async fn apply(&self, proposal: &Proposal, context: &ToolContext) -> (Outcome, ToolOutput) {
-        stage::apply(&self.root, proposal, context).await
+    async fn apply(&self, entry: &Entry<Value>, context: &ToolContext) -> (Outcome, ToolOutput) {
+        stage::apply(&self.root, &entry.proposal, context).await
     }
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 use trunkline_runtime::Cancel;
-use trunkline_runtime::resolve_queue::{Observation, Outcome, observe};
+use trunkline_runtime::resolve_queue::{Entry, Observation, Outcome, observe};
 
 use crate::scene::{Scene, block_on, context, names};
 
@@ -141,7 +141,8 @@ fn a_cancelled_apply_writes_nothing() {
     let proposal = scene.stage("write_file", json!({"path": "a.txt", "content": "new\n"}));
     let cancel = Cancel::new();
     cancel.cancel();
-    let (outcome, output) = block_on(scene.tool("write_file").apply(&proposal, &context(&cancel)));
+    let (outcome, output) =
+        block_on(scene.tool("write_file").apply(&Entry::begun(proposal), &context(&cancel)));
     assert_eq!(outcome, Outcome::Failed { reason: "cancelled before anything was written".to_owned() });
     assert!(output.is_error);
     assert!(names(&scene.root()).is_empty());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 use trunkline_runtime::message_tree::{NodeId, Part};
-use trunkline_runtime::resolve_queue::{Fingerprint, Outcome};
+use trunkline_runtime::resolve_queue::{Entry, Fingerprint, Outcome};
 use trunkline_runtime::{CallPlace, Cancel, Gate, Proposal, Tool, ToolContext, ToolOutput};
 use trunkline_tools::{CodingTools, CommandPolicy};
 
@@ -82,7 +82,8 @@ impl Scene {
 
     pub(crate) fn apply(&self, proposal: &Proposal) -> String {
         let tool = self.tool(&proposal.source_tool);
-        let (outcome, output) = block_on(tool.apply(proposal, &context(&Cancel::new())));
+        let (outcome, output) =
+            block_on(tool.apply(&Entry::begun(proposal.clone()), &context(&Cancel::new())));
         assert_eq!(outcome == Outcome::Applied, !output.is_error);
         self.words(&output)
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use trunkline_message_tree::Origin;
-use trunkline_providers::{Event, Provider, ProviderError, Reply, Request, Scripted};
+use trunkline_providers::{Event, Feature, Provider, ProviderError, Reply, Request, Scripted, Support};
 
 /// A scripted model that pauses before each piece.
 pub(crate) struct Paced {
@@ -25,6 +25,10 @@ impl Provider for Paced {
 
     fn wire(&self) -> &str {
         self.script.wire()
+    }
+
+    fn support(&self, feature: Feature) -> Support {
+        self.script.support(feature)
     }
 
     async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {

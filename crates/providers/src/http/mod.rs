@@ -21,6 +21,7 @@ use crate::{
     BaseUrl, EncodeError, HttpRequest, Provider, ProviderError, Record, Reply, Request, RetryPolicy, Secret,
     Sign, Wire,
 };
+use crate::{Feature, Support};
 use client::Client;
 use memos::Memos;
 use reply::HttpReply;
@@ -186,6 +187,10 @@ impl Provider for HttpProvider {
 
     fn wire(&self) -> &str {
         self.shared.wire.name()
+    }
+
+    fn support(&self, feature: Feature) -> Support {
+        self.shared.wire.support(feature)
     }
 
     /// Returns before anything was sent; the first [`Reply::next`] connects.

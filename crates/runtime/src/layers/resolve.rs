@@ -240,6 +240,7 @@ pub(crate) fn gate(
             };
             Gated::Refused(format!("not run: the {by} declined it{}", because(&reason)))
         }
+        At::Expired => Gated::Refused("not run: nobody decided on it in time".to_owned()),
         At::Superseded | At::Stale => {
             Gated::Refused("not run: it was put aside before it was decided".to_owned())
         }
@@ -265,7 +266,7 @@ pub(crate) fn stage_gate(
     proposal.preview = Preview { text: asked.gate.preview.clone(), diff: None };
     proposal.call = Some(call_ref(place));
     proposal.deciders = BTreeSet::from([ActorKind::Person, ActorKind::Policy]);
-    proposal.effect = Effect::Irreversible;
+    proposal.effect = asked.gate.effect;
     let event = part.queue.stage(proposal, at.0)?;
     let tie = GatedNote { call: place.clone(), proposal: event.proposal };
     let note = journal::note(LAYER, GATED, at, &tie);
