@@ -31,6 +31,8 @@ pub(crate) struct Settings {
     pub(crate) clock: Clock,
     #[cfg(feature = "resolve-queue")]
     pub(crate) decider: Option<Arc<dyn crate::Decider>>,
+    #[cfg(feature = "resolve-queue")]
+    pub(crate) expire_after: Option<Duration>,
     #[cfg(feature = "decision-objects")]
     pub(crate) workspace: Option<Arc<dyn crate::Workspace>>,
     #[cfg(feature = "decision-objects")]
@@ -144,6 +146,8 @@ impl AgentBuilder {
             clock: Arc::new(now),
             #[cfg(feature = "resolve-queue")]
             decider: None,
+            #[cfg(feature = "resolve-queue")]
+            expire_after: None,
             #[cfg(feature = "decision-objects")]
             workspace: None,
             #[cfg(feature = "decision-objects")]
@@ -216,6 +220,15 @@ impl AgentBuilder {
     #[must_use]
     pub fn decider(mut self, decider: Arc<dyn crate::Decider>) -> Self {
         self.settings.decider = Some(decider);
+        self
+    }
+
+    /// Lets what is staged from now on expire after this time, unless its tool set a time of its own: what nobody has decided
+    /// by then, or was not begun, is not applied any more. Without this nothing expires by itself.
+    #[cfg(feature = "resolve-queue")]
+    #[must_use]
+    pub fn proposals_expire_after(mut self, time: Duration) -> Self {
+        self.settings.expire_after = Some(time);
         self
     }
 

@@ -33,6 +33,7 @@ impl Session {
     /// Goes on until something stops it.
     pub(crate) async fn drive(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
         self.catch_up().await?;
+        self.cancel = cancel.clone();
         // What was meant for a turn that is long over must not end this one. What came since is meant for this one: its
         // sender saw a writer.
         self.take_old_cancels().await?;
@@ -60,6 +61,7 @@ impl Session {
                 false => self.take_letters(cancel).await?,
             };
             self.tend_summaries().await?;
+            self.tend_proposals().await?;
             match turn::next(&self.state, &self.settings().setup, cancel.is_cancelled(), spent.nudged) {
                 Step::Answer(answers) => self.answer_calls(answers).await?,
                 Step::Run(calls) => self.run_calls(calls, cancel).await?,

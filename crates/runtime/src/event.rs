@@ -54,6 +54,15 @@ pub enum Event {
     /// Something happened to a proposal.
     #[cfg(feature = "resolve-queue")]
     Proposal(trunkline_resolve_queue::Event<serde_json::Value>),
+    /// An attempt to apply a proposal was under way when this session was taken over, and whoever began it may still write.
+    /// Nothing goes on before it is over, which is at most [`APPLY_LEASE`](crate::APPLY_LEASE) after that.
+    #[cfg(feature = "resolve-queue")]
+    AwaitingApply {
+        /// Which.
+        attempt: trunkline_resolve_queue::Attempt,
+        /// Who, and until when.
+        lease: trunkline_resolve_queue::Lease,
+    },
     /// The head moved, other than by growing.
     HeadMoved(HeadMove),
     /// A revert was asked for, and applied or refused.

@@ -24,6 +24,8 @@ pub use crate::moves::MoveAct;
 pub use crate::stalls::StepAnswer;
 #[cfg(feature = "revert")]
 use crate::stalls::StepBody;
+#[cfg(feature = "resolve-queue")]
+use crate::undoing::{TAKE_BACK, TakeBack};
 
 /// How long to wait after an inbox could not be read.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
@@ -63,6 +65,12 @@ pub enum Request {
         /// [`Entry::put_aside`](trunkline_resolve_queue::Entry::put_aside) of what they were shown. An answer that was given
         /// on a branch that was left decides nothing on another.
         seen: Option<u32>,
+    },
+    /// Offer to take back what an applied proposal did; see [`Session::take_back`].
+    #[cfg(feature = "resolve-queue")]
+    TakeBack {
+        /// Which.
+        proposal: trunkline_resolve_queue::ProposalId,
     },
     /// Void everything that waits or was approved: the session came from elsewhere, and so did its approvals.
     #[cfg(feature = "resolve-queue")]
@@ -141,6 +149,8 @@ pub async fn post(
             let body = VerdictBody { proposal: *proposal, said: said.clone(), seen: *seen };
             (VERDICT, json(serde_json::to_string(&body)))
         }
+        #[cfg(feature = "resolve-queue")]
+        Request::TakeBack { proposal } => (TAKE_BACK, json(serde_json::to_string(&TakeBack::of(*proposal)))),
         #[cfg(feature = "resolve-queue")]
         Request::Distrust => (DISTRUST, "{}".to_owned()),
         Request::Move { act, expected_head } => {
@@ -354,6 +364,8 @@ impl Session {
                 ruling.seen = seen;
                 self.take_verdict(proposal, ruling, Some(letter.id)).await
             }
+            #[cfg(feature = "resolve-queue")]
+            TAKE_BACK => self.take_back_letter(letter).await,
             #[cfg(feature = "resolve-queue")]
             DISTRUST => self.take_distrust(letter.id).await,
             other => Err(RuntimeError::Refused {

@@ -14,6 +14,8 @@ mod contained;
 mod driver;
 mod error;
 mod event;
+#[cfg(feature = "resolve-queue")]
+mod expiring;
 mod journal;
 mod late;
 mod layers;
@@ -22,6 +24,8 @@ mod moves;
 mod prompt;
 #[cfg_attr(not(feature = "resolve-queue"), path = "proposals_absent.rs")]
 mod proposals;
+#[cfg(feature = "resolve-queue")]
+mod recovering;
 #[cfg(feature = "revert")]
 mod reverts;
 mod session;
@@ -34,11 +38,15 @@ mod state;
 mod summaries;
 mod tool;
 mod turn;
+#[cfg(feature = "resolve-queue")]
+mod undoing;
 mod view;
 #[cfg(feature = "decision-objects")]
 mod workspace;
 
 pub use agent::{Agent, AgentBuilder, Limits};
+#[cfg(feature = "resolve-queue")]
+pub use applying::APPLY_LEASE;
 pub use cancel::Cancel;
 #[cfg(feature = "revert")]
 pub use compaction::{Compacted, Compaction, CompactionSummary, Compactor};

@@ -10,7 +10,7 @@ use serde_json::Value;
 use trunkline_message_tree::{Message, Part, Timestamp, ToolResult};
 use trunkline_resolve_queue::{
     Actor, ActorKind, Answer, Entry, Event as QueueEvent, ProposalId, Queue, QueueError, Ruling, State as At,
-    Verdict, discard_text, resolve_tool,
+    Verdict, resolve_tool,
 };
 use trunkline_session_store::{InboxId, Letter, Record};
 
@@ -129,7 +129,7 @@ impl Session {
         ruling: Ruling,
         letter: Option<InboxId>,
     ) -> Result<(), RuntimeError> {
-        let (verdict, reason) = (ruling.verdict, ruling.reason.clone());
+        let verdict = ruling.verdict;
         let gated = self.state.resolve.gated_call(id).is_some();
         if verdict == Verdict::Discard && !gated && self.state.open_turn().is_some() {
             // The model is told of a declined edit by a message, and there is no place for one yet.
@@ -144,12 +144,13 @@ impl Session {
         let answer = self.state.resolve.queue.decide_with(id, ruling, at.0).map_err(refused)?;
         let mut records = Vec::new();
         if let Answer::New(event) = answer {
-            records.push(note(&event));
             if verdict == Verdict::Discard && !gated {
-                let label = self.label(id);
-                let text = format!("A person declined {id}. {}", discard_text(&label, &reason));
-                records.extend(self.telling(&text)?);
+                let mut chain = Chain::new(self);
+                chain.push(Ok(event.clone()))?;
+                let words = self.discard_words(&chain.queue, id).await;
+                records.extend(self.telling(&format!("A person declined {id}. {words}"))?);
             }
+            records.insert(0, note(&event));
         } else if let Some(letter) = letter {
             records.push(journal::letter_taken(letter, letters::VERDICT, at));
         }
@@ -195,7 +196,9 @@ impl Session {
                 self.commit(vec![note(&event)], None).await?
             }
             Ok(Answer::New(event)) => {
-                let text = discard_text(&self.label(id), &asked.reason);
+                let mut chain = Chain::new(self);
+                chain.push(Ok(event.clone()))?;
+                let text = self.discard_words(&chain.queue, id).await;
                 let result = ToolResult {
                     call_id: place.id.clone(),
                     content: vec![Part::text(text)],
@@ -250,6 +253,8 @@ impl Session {
             arrived = letters::arrived(self.store.as_ref(), self.lease.session(), self.lease.token(), seen) => {
                 return arrived.map(|()| None).map_err(|by| self.lost(by));
             }
+            // What nobody may decide any more nobody is asked.
+            () = self.until_past(&entry) => return Ok(None),
             decided = decider.decide(&entry) => decided,
         };
         let Some(said) = decided else { return Ok(Some(Stop::Waiting(waiting))) };
@@ -257,6 +262,7 @@ impl Session {
             Ok(()) => Ok(None),
             // It was decided elsewhere in the same moment; what stands is read again.
             Err(RuntimeError::Refused { .. }) if self.is_decided(entry.id) => Ok(None),
+            Err(RuntimeError::Refused { .. }) if self.is_past(entry.id, self.settings().now()) => Ok(None),
             Err(fault) => Err(fault),
         }
     }

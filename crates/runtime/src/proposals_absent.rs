@@ -15,6 +15,10 @@ impl Session {
         Ok(())
     }
 
+    pub(crate) async fn tend_proposals(&mut self) -> Result<(), RuntimeError> {
+        Ok(())
+    }
+
     pub(crate) async fn work(&mut self, work: Work) -> Result<(), RuntimeError> {
         match work {}
     }

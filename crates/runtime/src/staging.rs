@@ -20,7 +20,8 @@ impl Session {
         let mut chain = Chain::new(self);
         let mut told = Vec::new();
         for proposal in proposals {
-            let proposal = prepared(&approval, proposal, place);
+            let mut proposal = prepared(&approval, proposal, place);
+            self.limit_time(&mut proposal, at);
             let (id, events) = match chain.queue.offer(proposal, at.0).map_err(refused)? {
                 Offer::Staged { id, events } => (id, events),
                 Offer::NothingToDo { label } => {
@@ -50,7 +51,8 @@ impl Session {
     /// Stages a call that needs a decision.
     pub(crate) async fn stage_gate(&mut self, place: &CallPlace, asked: &Asked) -> Result<(), RuntimeError> {
         let at = self.settings().now();
-        let (event, tie) = resolve::stage_gate(&self.state.resolve, asked, place, at).map_err(refused)?;
+        let (mut event, tie) = resolve::stage_gate(&self.state.resolve, asked, place, at).map_err(refused)?;
+        self.limit_time_of(&mut event);
         self.commit(vec![note(&event), tie], None).await
     }
 

@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use trunkline_message_tree::{NodeId, Timestamp, ToolSpec};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, CallRef, Change, Effect, Event as QueueEvent, Preview, ProposalId, Queue, QueueError,
-    State as At, Supersession, resolve_tool,
+    Actor, ActorKind, Attempt, CallRef, Change, Effect, Event as QueueEvent, FAILED_ATTEMPTS, Preview,
+    ProposalId, Queue, QueueError, State as At, Supersession, resolve_tool,
 };
 use trunkline_session_store::{InboxId, Note, NoteKey, Record};
+
+pub(crate) mod kept;
 
 use crate::turn::Step;
 use crate::{CallPlace, Event, Gate, Proposal, RuntimeError, Tool, contained, journal};
@@ -22,12 +24,10 @@ pub(crate) const EVENT: &str = "event";
 pub(crate) const PENDING: &str = "pending";
 const GATED: &str = "gated";
 const DISTRUSTED: &str = "distrusted";
+const STANDING: &str = "standing";
 
 /// What put aside what an import brought along.
 pub(crate) const IMPORT: &str = "an import";
-
-/// How often an apply that fails is offered again.
-const ATTEMPTS: u32 = 3;
 
 /// Who decides on what tools want done.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -99,6 +99,13 @@ pub(crate) fn approve(id: Id) -> Step {
     Step::Work(Work::Approve(id))
 }
 
+/// An attempt was under way when its session was taken over from somebody who may be alive.
+#[derive(Serialize, Deserialize)]
+struct StandingNote {
+    proposal: ProposalId,
+    attempt: u32,
+}
+
 #[derive(Serialize, Deserialize)]
 struct GatedNote {
     call: CallPlace,
@@ -117,7 +124,11 @@ pub(crate) struct Part {
     #[cfg(feature = "revert")]
     came: HashMap<Id, NodeId>,
     /// The newest proposal that was not made here. Neither it nor any before it comes back.
-    foreign: Option<Id>,
+    pub(crate) foreign: Option<Id>,
+    /// Where the bytes are that applies have written over.
+    pub(crate) preimages: kept::Preimages,
+    /// The attempts whose holder may be alive although somebody else writes the session now.
+    standing: HashMap<Id, u32>,
 }
 
 impl Part {
@@ -139,6 +150,11 @@ impl Part {
                 let gated: GatedNote = journal::read(note)?;
                 self.gates.insert((gated.call.node, gated.call.index), gated.proposal);
                 self.gated_calls.insert(gated.proposal, gated.call);
+            }
+            kept::KEPT => self.preimages.record(note)?,
+            STANDING => {
+                let StandingNote { proposal, attempt } = journal::read(note)?;
+                self.standing.insert(proposal, attempt);
             }
             // Not what the note says but where it stands tells how far this goes: it may have come along as well.
             DISTRUSTED => self.foreign = self.queue.iter().next_back().map(|entry| entry.id),
@@ -165,6 +181,11 @@ impl Part {
         Ok(())
     }
 
+    /// Returns whether the holder of an attempt may be alive although nobody else writes the session.
+    pub(crate) fn is_standing(&self, attempt: Attempt) -> bool {
+        self.standing.get(&attempt.proposal) == Some(&attempt.number)
+    }
+
     /// Returns the call that a proposal stands for, if it is a command that waits rather than an edit.
     pub(crate) fn gated_call(&self, id: Id) -> Option<&CallPlace> {
         self.gated_calls.get(&id)
@@ -186,6 +207,12 @@ fn unfit(source: &QueueError) -> RuntimeError {
 /// Who the program is when it decides something itself.
 pub(crate) fn harness() -> Actor {
     Actor::new(ActorKind::Harness, "")
+}
+
+/// Returns the record that an attempt was under way when the session was taken over from its holder.
+pub(crate) fn standing(attempt: Attempt, at: Timestamp) -> Record {
+    let note = StandingNote { proposal: attempt.proposal, attempt: attempt.number };
+    journal::note(LAYER, STANDING, at, &note)
 }
 
 pub(crate) fn note(event: &QueueEvent<Value>) -> Record {
@@ -309,8 +336,8 @@ pub(crate) fn work(setting: &Setting, part: &Part) -> Option<Work> {
             At::Unknown | At::Applying => return Some(Work::LookUp(id)),
             At::Proposed if *setting == Approval::Always => return Some(Work::Approve(id)),
             At::Proposed if *setting == Approval::Model => {}
-            At::Failed if *setting == Approval::Model && entry.attempts < ATTEMPTS => {}
-            At::Failed if *setting == Approval::Always || entry.attempts >= ATTEMPTS => {
+            At::Failed if *setting == Approval::Model && entry.attempts < FAILED_ATTEMPTS => {}
+            At::Failed if *setting == Approval::Always || entry.attempts >= FAILED_ATTEMPTS => {
                 return Some(Work::Drop(id, "it could not be applied".to_owned()));
             }
             _ => asked.push(id),
