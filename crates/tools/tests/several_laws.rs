@@ -80,7 +80,7 @@ impl Case {
 /// Lets git make of the files what a diff says.
 fn patched(scene: &Scene, diff: &str) -> BTreeMap<String, Vec<u8>> {
     let mut git = Command::new("git")
-        .args(["apply", "--unidiff-zero", "--whitespace=nowarn", "-"])
+        .args(["apply", "--whitespace=nowarn", "-"])
         .current_dir(scene.root())
         .env("GIT_CEILING_DIRECTORIES", scene.root())
         .stdin(Stdio::piped())
@@ -100,7 +100,7 @@ fn config(cases: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(config(200))]
+    #![proptest_config(config(80))]
 
     #[test]
     fn what_is_applied_is_what_the_diff_says(case in cases()) {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -129,7 +128,7 @@ fn a_step_that_fails_leaves_everything_as_it_was() {
     for failing in 1..=count() {
         let steps = Steps::default();
         let scene = steps.scene(move |number, _| match number == failing {
-            true => Err(ErrorKind::StorageFull.into()),
+            true => Err(rustix::io::Errno::NOSPC.into()),
             false => Ok(()),
         });
         let entry = five(&scene);
@@ -153,21 +152,21 @@ fn a_step_that_fails_leaves_everything_as_it_was() {
     }
     let told: Vec<String> = told.iter().map(|(reason, step)| format!("{step} => {reason}\n")).collect();
     expect![[r#"
-        make a temporary file for a.rs => a.rs: a temporary file cannot be made in its folder: Input/output error (os error 5)
-        replace a.rs => a.rs: it cannot be replaced: Input/output error (os error 5)
-        write the first half of a.rs => a.rs: the new content cannot be written: Input/output error (os error 5)
-        remove e.rs => e.rs: it cannot be removed: Input/output error (os error 5); what was written before it was put back
-        flush the folder of a.rs => it is written but may not survive a power cut: Input/output error (os error 5)
-        make a temporary file for new/deep/d.rs => new/deep/d.rs: a temporary file cannot be made in its folder: Input/output error (os error 5)
-        put new/deep/d.rs => new/deep/d.rs: it cannot be put in its place: Input/output error (os error 5); what was written before it was put back
-        make the folder new => new/deep/d.rs: its folder cannot be opened: Input/output error (os error 5)
-        write the first half of new/deep/d.rs => new/deep/d.rs: the new content cannot be written: Input/output error (os error 5)
-        make a temporary file for sub/b.rs => sub/b.rs: a temporary file cannot be made in its folder: Input/output error (os error 5)
-        replace sub/b.rs => sub/b.rs: it cannot be replaced: Input/output error (os error 5); what was written before it was put back
-        write the first half of sub/b.rs => sub/b.rs: the new content cannot be written: Input/output error (os error 5)
-        make a temporary file for sub/c.rs => sub/c.rs: a temporary file cannot be made in its folder: Input/output error (os error 5)
-        replace sub/c.rs => sub/c.rs: it cannot be replaced: Input/output error (os error 5); what was written before it was put back
-        write the first half of sub/c.rs => sub/c.rs: the new content cannot be written: Input/output error (os error 5)
+        make a temporary file for a.rs => a.rs: a temporary file cannot be made in its folder: No space left on device (os error 28)
+        replace a.rs => a.rs: it cannot be replaced: No space left on device (os error 28)
+        write the first half of a.rs => a.rs: the new content cannot be written: No space left on device (os error 28)
+        remove e.rs => e.rs: it cannot be removed: No space left on device (os error 28); what was written before it was put back
+        flush the folder of a.rs => it is written but may not survive a power cut: No space left on device (os error 28)
+        make a temporary file for new/deep/d.rs => new/deep/d.rs: a temporary file cannot be made in its folder: No space left on device (os error 28)
+        put new/deep/d.rs => new/deep/d.rs: it cannot be put in its place: No space left on device (os error 28); what was written before it was put back
+        make the folder new => new/deep/d.rs: its folder cannot be opened: No space left on device (os error 28)
+        write the first half of new/deep/d.rs => new/deep/d.rs: the new content cannot be written: No space left on device (os error 28)
+        make a temporary file for sub/b.rs => sub/b.rs: a temporary file cannot be made in its folder: No space left on device (os error 28)
+        replace sub/b.rs => sub/b.rs: it cannot be replaced: No space left on device (os error 28); what was written before it was put back
+        write the first half of sub/b.rs => sub/b.rs: the new content cannot be written: No space left on device (os error 28)
+        make a temporary file for sub/c.rs => sub/c.rs: a temporary file cannot be made in its folder: No space left on device (os error 28)
+        replace sub/c.rs => sub/c.rs: it cannot be replaced: No space left on device (os error 28); what was written before it was put back
+        write the first half of sub/c.rs => sub/c.rs: the new content cannot be written: No space left on device (os error 28)
     "#]].assert_eq(&told.concat());
 }
 
@@ -177,7 +176,7 @@ fn where_the_way_back_fails_too_the_outcome_is_unknown_and_every_file_is_named()
     for failing in 1..=count() {
         let steps = Steps::default();
         let scene = steps.scene(move |number, _| match number >= failing {
-            true => Err(ErrorKind::StorageFull.into()),
+            true => Err(rustix::io::Errno::NOSPC.into()),
             false => Ok(()),
         });
         let entry = five(&scene);
@@ -204,13 +203,13 @@ fn where_the_way_back_fails_too_the_outcome_is_unknown_and_every_file_is_named()
         assert_eq!(scene.files(), before);
     }
     expect![[r#"
-        replace sub/b.rs => sub/b.rs: it cannot be replaced: Input/output error (os error 5); and not all could be put back (a.rs: a temporary file cannot be made in its folder: Input/output error (os error 5)). Now a.rs is as after, sub/b.rs is as before, sub/c.rs is as before, new/deep/d.rs is as before, e.rs is as before
-        replace sub/c.rs => sub/c.rs: it cannot be replaced: Input/output error (os error 5); and not all could be put back (sub/b.rs: a temporary file cannot be made in its folder: Input/output error (os error 5); a.rs: a temporary file cannot be made in its folder: Input/output error (os error 5)). Now a.rs is as after, sub/b.rs is as after, sub/c.rs is as before, new/deep/d.rs is as before, e.rs is as before
-        put new/deep/d.rs => new/deep/d.rs: it cannot be put in its place: Input/output error (os error 5); and not all could be put back (sub/c.rs: a temporary file cannot be made in its folder: Input/output error (os error 5); sub/b.rs: a temporary file cannot be made in its folder: Input/output error (os error 5); a.rs: a temporary file cannot be made in its folder: Input/output error (os error 5)). Now a.rs is as after, sub/b.rs is as after, sub/c.rs is as after, new/deep/d.rs is as before, e.rs is as before
-        remove e.rs => e.rs: it cannot be removed: Input/output error (os error 5); and not all could be put back (new/deep/d.rs: it cannot be removed: Input/output error (os error 5); sub/c.rs: a temporary file cannot be made in its folder: Input/output error (os error 5); sub/b.rs: a temporary file cannot be made in its folder: Input/output error (os error 5); a.rs: a temporary file cannot be made in its folder: Input/output error (os error 5)). Now a.rs is as after, sub/b.rs is as after, sub/c.rs is as after, new/deep/d.rs is as after, e.rs is as before
-        flush the folder of a.rs => it is written but may not survive a power cut: Input/output error (os error 5)
-        flush the folder of sub/b.rs => it is written but may not survive a power cut: Input/output error (os error 5)
-        flush the folder of new/deep/d.rs => it is written but may not survive a power cut: Input/output error (os error 5)
+        replace sub/b.rs => sub/b.rs: it cannot be replaced: No space left on device (os error 28); and not all could be put back (a.rs: a temporary file cannot be made in its folder: No space left on device (os error 28)). Now a.rs is as after, sub/b.rs is as before, sub/c.rs is as before, new/deep/d.rs is as before, e.rs is as before
+        replace sub/c.rs => sub/c.rs: it cannot be replaced: No space left on device (os error 28); and not all could be put back (sub/b.rs: a temporary file cannot be made in its folder: No space left on device (os error 28); a.rs: a temporary file cannot be made in its folder: No space left on device (os error 28)). Now a.rs is as after, sub/b.rs is as after, sub/c.rs is as before, new/deep/d.rs is as before, e.rs is as before
+        put new/deep/d.rs => new/deep/d.rs: it cannot be put in its place: No space left on device (os error 28); and not all could be put back (sub/c.rs: a temporary file cannot be made in its folder: No space left on device (os error 28); sub/b.rs: a temporary file cannot be made in its folder: No space left on device (os error 28); a.rs: a temporary file cannot be made in its folder: No space left on device (os error 28)). Now a.rs is as after, sub/b.rs is as after, sub/c.rs is as after, new/deep/d.rs is as before, e.rs is as before
+        remove e.rs => e.rs: it cannot be removed: No space left on device (os error 28); and not all could be put back (new/deep/d.rs: it cannot be removed: No space left on device (os error 28); sub/c.rs: a temporary file cannot be made in its folder: No space left on device (os error 28); sub/b.rs: a temporary file cannot be made in its folder: No space left on device (os error 28); a.rs: a temporary file cannot be made in its folder: No space left on device (os error 28)). Now a.rs is as after, sub/b.rs is as after, sub/c.rs is as after, new/deep/d.rs is as after, e.rs is as before
+        flush the folder of a.rs => it is written but may not survive a power cut: No space left on device (os error 28)
+        flush the folder of sub/b.rs => it is written but may not survive a power cut: No space left on device (os error 28)
+        flush the folder of new/deep/d.rs => it is written but may not survive a power cut: No space left on device (os error 28)
     "#]].assert_eq(&unknown.concat());
 }
 
@@ -301,19 +300,7 @@ fn an_apply_that_is_killed_at_any_step_leaves_whole_files_that_can_be_put_back()
         let entry = five(&scene);
         let (before, kept) = (scene.files(), scene.keep(&entry));
         let died = child(&scene, "apply", step, &entry.proposal, &kept);
-        let files = scene.files();
-        let mut changed = 0;
-        for path in FILES {
-            let now = files.get(path).map(|(bytes, _)| bytes.clone());
-            let after = (path != "e.rs").then(|| format!("after {path}\n").into_bytes());
-            if now != before.get(path).map(|(bytes, _)| bytes.clone()) {
-                assert_eq!(now, after, "{path}, killed at step {step}");
-                changed += 1;
-            }
-        }
-        let strange: Vec<&String> =
-            files.keys().filter(|path| !FILES.contains(&path.as_str()) && !path.ends_with(".tmp")).collect();
-        assert!(strange.is_empty(), "{strange:?}");
+        let changed = changed(&scene, &before);
         torn += u32::from(changed > 0 && changed < 5);
         let seen = entry.observe(&observed(&scene, &entry));
         assert_eq!(seen == Observation::Before, changed == 0, "step {step}");
@@ -335,6 +322,45 @@ fn an_apply_that_is_killed_at_any_step_leaves_whole_files_that_can_be_put_back()
         }
     }
     assert_eq!(torn, 4, "killed between any two of five files");
+}
+
+/// How many files are as after; the others are as before, each of them whole.
+fn changed(scene: &Scene, before: &Files) -> usize {
+    let files = scene.files();
+    let strange: Vec<&String> =
+        files.keys().filter(|path| !FILES.contains(&path.as_str()) && !path.ends_with(".tmp")).collect();
+    assert!(strange.is_empty(), "{strange:?}");
+    let is_changed = |path: &&str| {
+        let now = files.get(*path).map(|(bytes, _)| bytes);
+        let after = (*path != "e.rs").then(|| format!("after {path}\n").into_bytes());
+        let changed = now != before.get(*path).map(|(bytes, _)| bytes);
+        assert!(!changed || now == after.as_ref(), "{path} is {now:?}");
+        changed
+    };
+    FILES.iter().filter(|path| is_changed(path)).count()
+}
+
+#[test]
+fn the_way_back_from_a_step_that_failed_can_be_killed_too() {
+    let mut torn = 0;
+    for step in 1_usize.. {
+        let scene = Steps::default().scene(|_, _| Ok(()));
+        let entry = five(&scene);
+        let (before, kept) = (scene.files(), scene.keep(&entry));
+        let died = child(&scene, "fail", step, &entry.proposal, &kept);
+        let changed = changed(&scene, &before);
+        assert!(changed < 5);
+        torn += u32::from(changed > 0);
+        if !died {
+            assert_eq!(scene.files(), before, "it went all the way back by itself");
+            break;
+        }
+        assert_eq!(scene.put_back(&entry, &kept), Outcome::Applied, "step {step}");
+        assert_eq!(scene.files(), before, "step {step}");
+        assert_eq!(scene.apply_entry(&entry), Outcome::Applied, "step {step}");
+        assert!(is_after(&scene.files()));
+    }
+    assert!(torn > 10, "{torn}");
 }
 
 #[test]
@@ -383,12 +409,16 @@ fn the_process_that_is_killed() {
     let kept: Vec<Kept> = kept.into_iter().map(|(fingerprint, bytes)| Kept { fingerprint, bytes }).collect();
     let last = task["step"].as_u64().unwrap();
     let taken = Mutex::new(0);
-    let tools = CodingTools::new(task["root"].as_str().unwrap()).unwrap().each_step(move |_| {
+    let failing = task["act"] == "fail";
+    let tools = CodingTools::new(task["root"].as_str().unwrap()).unwrap().each_step(move |step| {
         let mut taken = taken.lock().unwrap();
         *taken += 1;
         if *taken == last {
             let this = rustix::process::getpid();
             rustix::process::kill_process(this, rustix::process::Signal::KILL).unwrap();
+        }
+        if failing && step == "remove e.rs" {
+            return Err(rustix::io::Errno::NOSPC.into());
         }
         Ok(())
     });
@@ -396,10 +426,10 @@ fn the_process_that_is_killed() {
     let edit: &dyn Tool = tools.iter().find(|tool| tool.spec().name == "edit_files").unwrap().as_ref();
     let entry = Entry::begun(proposal);
     let outcome = match task["act"].as_str() {
-        Some("apply") => block_on(edit.apply(&entry, &context(&Cancel::new()))).0,
-        _ => block_on(edit.put_back(&entry, &kept)),
+        Some("put_back") => block_on(edit.put_back(&entry, &kept)),
+        _ => block_on(edit.apply(&entry, &context(&Cancel::new()))).0,
     };
-    assert_eq!(outcome, Outcome::Applied);
+    assert_eq!(outcome == Outcome::Applied, !failing, "{outcome:?}");
 }
 
 /// Every folder in the workspace.
