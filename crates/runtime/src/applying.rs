@@ -6,8 +6,8 @@
 use serde_json::Value;
 use trunkline_message_tree::{Part, Timestamp, ToolResult};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, Check, Event as QueueEvent, Fingerprint, Observation, Outcome, ProposalId,
-    Queue, QueueError, State as At, Step, Supersession, Verdict,
+    ActorKind, Answer, Check, Event as QueueEvent, Fingerprint, Observation, Outcome, ProposalId, Queue,
+    QueueError, State as At, Step, Supersession, Verdict,
 };
 use trunkline_session_store::{InboxId, Record};
 
@@ -25,20 +25,7 @@ impl Session {
             Work::Apply(id) => self.apply(id, None).await,
             Work::Check(id) => self.check(id).await,
             Work::LookUp(id) => self.look_up(id).await,
-            Work::Approve(id) => {
-                let policy = Actor::new(ActorKind::Policy, "always");
-                let at = self.settings().now();
-                match self
-                    .state
-                    .resolve
-                    .queue
-                    .decide(id, Verdict::Approve, policy, "", at.0)
-                    .map_err(refused)?
-                {
-                    Answer::New(event) => self.commit(vec![note(&event)], None).await,
-                    Answer::Already(_) => Ok(()),
-                }
-            }
+            Work::Approve(id) | Work::Forbid(id) => self.decide_ahead(id).await,
             Work::Drop(id, why) => {
                 let mut chain = Chain::new(self);
                 let at = self.settings().now();
@@ -187,6 +174,7 @@ impl Session {
             );
             chain.records.extend(self.telling(&text)?);
         }
+        chain.void_rules(at)?;
         chain.records.push(resolve::distrusted(letter, at));
         self.commit(chain.records, Some(letter)).await
     }

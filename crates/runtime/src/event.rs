@@ -54,6 +54,9 @@ pub enum Event {
     /// Something happened to a proposal.
     #[cfg(feature = "resolve-queue")]
     Proposal(trunkline_resolve_queue::Event<serde_json::Value>),
+    /// A rule was given, used or taken back.
+    #[cfg(feature = "resolve-queue")]
+    Rule(trunkline_resolve_queue::RuleEvent),
     /// The head moved, other than by growing.
     HeadMoved(HeadMove),
     /// A revert was asked for, and applied or refused.
