@@ -33,6 +33,8 @@ pub(crate) struct Settings {
     pub(crate) decider: Option<Arc<dyn crate::Decider>>,
     #[cfg(feature = "resolve-queue")]
     pub(crate) expire_after: Option<Duration>,
+    #[cfg(feature = "resolve-queue")]
+    pub(crate) rules: Option<Vec<trunkline_resolve_queue::Rule>>,
     #[cfg(feature = "decision-objects")]
     pub(crate) workspace: Option<Arc<dyn crate::Workspace>>,
     #[cfg(feature = "decision-objects")]
@@ -148,6 +150,8 @@ impl AgentBuilder {
             decider: None,
             #[cfg(feature = "resolve-queue")]
             expire_after: None,
+            #[cfg(feature = "resolve-queue")]
+            rules: None,
             #[cfg(feature = "decision-objects")]
             workspace: None,
             #[cfg(feature = "decision-objects")]
@@ -211,7 +215,36 @@ impl AgentBuilder {
     #[cfg(feature = "resolve-queue")]
     #[must_use]
     pub fn approval(mut self, approval: crate::Approval) -> Self {
-        self.settings.setup.resolve = approval;
+        self.settings.setup.resolve.approval = approval;
+        self
+    }
+
+    /// Gives rules that are kept outside of sessions: decisions made ahead, which stand above what
+    /// [`approval`](Self::approval) says. Each counts in every session that this agent opens, until the agent is built
+    /// without it.
+    ///
+    /// A session adopts them when it is opened, and drops those that another agent gave and this one does not. An agent on
+    /// which this is never called leaves them as they are; one with an empty list drops them.
+    #[cfg(feature = "resolve-queue")]
+    #[must_use]
+    pub fn rules(mut self, rules: Vec<trunkline_resolve_queue::Rule>) -> Self {
+        use trunkline_resolve_queue::{ActorKind, Scope};
+        let mut kept = Vec::new();
+        for (mut rule, number) in rules.into_iter().zip(1..) {
+            let fault = match (rule.scope, rule.given_by.kind) {
+                (Scope::Once, _) => Some("it counts once; give it to a session".to_owned()),
+                (_, ActorKind::Person | ActorKind::Policy) => None,
+                _ => Some(format!("{} may give no rules; a person may", rule.given_by)),
+            };
+            if let Some(fault) = fault {
+                self.fault.get_or_insert(AgentError::Rule { number, fault });
+            }
+            // Kept outside it is for every session, however long each of them lasts.
+            rule.scope = Scope::Always;
+            kept.push(rule);
+        }
+        self.settings.setup.resolve.model_by_rule = kept.iter().any(resolve::rules::asks_model);
+        self.settings.rules = Some(kept);
         self
     }
 
@@ -287,7 +320,8 @@ impl AgentBuilder {
     ///
     /// # Errors
     ///
-    /// [`AgentError::ToolTwice`], [`AgentError::ReservedName`], [`AgentError::Schema`].
+    /// [`AgentError::ToolTwice`], [`AgentError::ReservedName`], [`AgentError::Schema`]; `AgentError::Rule` for a rule that
+    /// nobody may keep.
     pub fn build(mut self) -> Result<Agent, AgentError> {
         if let Some(fault) = self.fault {
             return Err(fault);

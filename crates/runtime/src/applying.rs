@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 use trunkline_message_tree::{Part, Timestamp, ToolResult};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, Attempt, Check, Difference, Entry, Event as QueueEvent, Fingerprint, Outcome,
+    ActorKind, Answer, Attempt, Check, Difference, Entry, Event as QueueEvent, Fingerprint, Outcome,
     ProposalId, Queue, QueueError, Start, Step, Verdict, discard_text,
 };
 use trunkline_session_store::Record;
@@ -65,19 +65,7 @@ impl Session {
             Work::Apply(id) => self.apply(id, None).await,
             Work::Check(id) => self.check(id).await,
             Work::LookUp(id) => self.look_up(id).await,
-            Work::Approve(id) => {
-                let policy = Actor::new(ActorKind::Policy, "always");
-                match self
-                    .state
-                    .resolve
-                    .queue
-                    .decide(id, Verdict::Approve, policy, "", at.0)
-                    .map_err(refused)?
-                {
-                    Answer::New(event) => self.commit(vec![note(&event)], None).await,
-                    Answer::Already(_) => Ok(()),
-                }
-            }
+            Work::Approve(id) | Work::Forbid(id) => self.decide_ahead(id).await,
             Work::Drop(id, why) => {
                 let mut chain = Chain::new(self);
                 chain.push(discarded(&chain.queue, id, &why, at))?;

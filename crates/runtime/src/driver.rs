@@ -62,7 +62,8 @@ impl Session {
             };
             self.tend_summaries().await?;
             self.tend_proposals().await?;
-            match turn::next(&self.state, &self.settings().setup, cancel.is_cancelled(), spent.nudged) {
+            let at = self.settings().now();
+            match turn::next(&self.state, &self.settings().setup, cancel.is_cancelled(), spent.nudged, at) {
                 Step::Answer(answers) => self.answer_calls(answers).await?,
                 Step::Run(calls) => self.run_calls(calls, cancel).await?,
                 Step::Settle => {

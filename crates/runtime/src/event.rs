@@ -63,6 +63,9 @@ pub enum Event {
         /// Who, and until when.
         lease: trunkline_resolve_queue::Lease,
     },
+    /// A rule was given, used or taken back.
+    #[cfg(feature = "resolve-queue")]
+    Rule(trunkline_resolve_queue::RuleEvent),
     /// The head moved, other than by growing.
     HeadMoved(HeadMove),
     /// A revert was asked for, and applied or refused.

@@ -11,6 +11,8 @@ mod catalogue;
 #[cfg(feature = "revert")]
 mod compaction;
 mod contained;
+#[cfg(feature = "resolve-queue")]
+mod deciding;
 mod driver;
 mod error;
 mod event;

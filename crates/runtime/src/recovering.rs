@@ -323,6 +323,7 @@ impl Session {
             );
             chain.records.extend(self.telling(&text)?);
         }
+        chain.void_rules(at)?;
         chain.records.push(resolve::distrusted(letter, at));
         self.commit(chain.records, Some(letter)).await
     }

@@ -4,7 +4,7 @@
 //! log, so there is no separate path for recovery.
 
 use serde_json::{Map, Value};
-use trunkline_message_tree::{CallOutcome, NodeId, Role, StopReason, ToolCall};
+use trunkline_message_tree::{CallOutcome, NodeId, Role, StopReason, Timestamp, ToolCall};
 
 use crate::catalogue::{Catalogue, TRUNCATED};
 use crate::layers::{resolve, revert};
@@ -69,15 +69,15 @@ pub(crate) struct Runnable {
 }
 
 /// Returns what happens next; with `cancelled` nothing new is begun and the open turn is closed. `nudged` tells how often
-/// in a row this drive has asked the model to go on.
-pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize) -> Step {
+/// in a row this drive has asked the model to go on, `at` when this is asked: rules and proposals have an end.
+pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize, at: Timestamp) -> Step {
     if let Some(turn) = state.open_turn() {
-        return next_in_turn(state, setup, &turn, cancelled);
+        return next_in_turn(state, setup, &turn, cancelled, at);
     }
     if cancelled {
         return Step::Rest;
     }
-    if let Some(work) = resolve::work(&setup.resolve, &state.resolve) {
+    if let Some(work) = resolve::work(&setup.resolve, &state.resolve, at) {
         return work.into_step(state.decision.is_open());
     }
     let head = state.head_message();
@@ -108,7 +108,7 @@ pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize)
                 Step::Rest
             }
         }
-        _ => match resolve::reminder(&setup.resolve, &state.resolve) {
+        _ => match resolve::reminder(&setup.resolve, &state.resolve, at) {
             Some((text, _)) if nudged < NUDGES => Step::Nudge(text),
             // The model was told and went away all the same: a person has to look.
             Some((_, waiting)) => Step::Ask(waiting),
@@ -117,7 +117,7 @@ pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize)
     }
 }
 
-fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bool) -> Step {
+fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bool, at: Timestamp) -> Step {
     let drained = drain(state, &setup.revert, turn);
     let mut answers = Vec::new();
     let mut runnable: Vec<Runnable> = Vec::new();
@@ -145,7 +145,7 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
             resolutions.push((place, call.arguments.clone()));
             continue;
         }
-        match judge(state, setup, outcome, &place, call) {
+        match judge(state, setup, outcome, &place, call, at) {
             _ if cancelled && status.is_none() => {
                 answers.push((place, "not run: the turn was cancelled before this call began".to_owned()));
             }
@@ -203,7 +203,14 @@ enum Judged {
 }
 
 /// Decides whether a call that has no result may run.
-fn judge(state: &State, setup: &Setup, outcome: CallOutcome, place: &CallPlace, call: &ToolCall) -> Judged {
+fn judge(
+    state: &State,
+    setup: &Setup,
+    outcome: CallOutcome,
+    place: &CallPlace,
+    call: &ToolCall,
+    at: Timestamp,
+) -> Judged {
     if may_have_worked(state, setup, place, call) {
         return Judged::Answer(OUTCOME_UNKNOWN.to_owned());
     }
@@ -214,7 +221,8 @@ fn judge(state: &State, setup: &Setup, outcome: CallOutcome, place: &CallPlace, 
     let Some(tool) = setup.catalogue.tool(&call.name) else {
         return Judged::Answer(format!("not run: there is no tool {:?}", call.name));
     };
-    match resolve::gate(&setup.resolve, &state.resolve, (&call.name, tool.as_ref()), &arguments, place) {
+    let named = (call.name.as_str(), tool.as_ref());
+    match resolve::gate(&setup.resolve, &state.resolve, named, &arguments, place, at) {
         resolve::Gated::Free(approved) => Judged::Free(Box::new(Runnable {
             place: place.clone(),
             tool: call.name.clone(),

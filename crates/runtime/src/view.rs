@@ -76,6 +76,12 @@ impl View {
         &self.state.resolve.queue
     }
 
+    /// Returns the rules that were given in this session, also those that do not count any more.
+    #[cfg(feature = "resolve-queue")]
+    pub fn rules(&self) -> &trunkline_resolve_queue::Rules {
+        &self.state.resolve.rules
+    }
+
     /// Returns whether a proposal is a call that waits to be run, and not an edit.
     #[cfg(feature = "resolve-queue")]
     pub fn is_call(&self, id: trunkline_resolve_queue::ProposalId) -> bool {

@@ -47,7 +47,9 @@ pub(crate) fn put_back(root: &Root, entry: &Entry<Value>, mut kept: Vec<Kept>) -
             continue;
         }
         if !entry.proposal.after.contains(&now) {
-            stuck.push(format!("{name} is neither as before nor as after, so it is somebody else's and stays"));
+            stuck.push(format!(
+                "{name} is neither as before nor as after, so it is somebody else's and stays"
+            ));
             continue;
         }
         if looks(subject, bytes.as_deref()) != fingerprint {

@@ -239,7 +239,8 @@ impl<'c> Ready<'c> {
         let (parent, name) = self.change.inside.split();
         let moved = |errno| Undone::new("its folder cannot be opened any more", errno);
         let now = root.open_folder(parent).map_err(moved)?;
-        let (now, then) = (rustix::fs::fstat(now).map_err(moved)?, rustix::fs::fstat(&self.folder).map_err(moved)?);
+        let (now, then) =
+            (rustix::fs::fstat(now).map_err(moved)?, rustix::fs::fstat(&self.folder).map_err(moved)?);
         if (now.st_dev, now.st_ino) != (then.st_dev, then.st_ino) {
             return Err(Undone("another folder is in the place of its own".to_owned()));
         }
@@ -256,14 +257,13 @@ impl<'c> Ready<'c> {
                 .step("replace", path)
                 .and_then(|()| rustix::fs::renameat(folder, &temporary.name, folder, name))
                 .map_err(|errno| Undone::new("it cannot be replaced", errno)),
-            (Some(temporary), None) => {
-                steps.step("put", path).and_then(|()| put_new(folder, &temporary.name, name)).map_err(|errno| {
-                    match errno {
-                        Errno::EXIST => Undone(format!("{name} exists now")),
-                        errno => Undone::new("it cannot be put in its place", errno),
-                    }
-                })
-            }
+            (Some(temporary), None) => steps
+                .step("put", path)
+                .and_then(|()| put_new(folder, &temporary.name, name))
+                .map_err(|errno| match errno {
+                    Errno::EXIST => Undone(format!("{name} exists now")),
+                    errno => Undone::new("it cannot be put in its place", errno),
+                }),
             (None, _) => steps
                 .step("remove", path)
                 .and_then(|()| rustix::fs::unlinkat(folder, name, AtFlags::empty()))

@@ -99,15 +99,16 @@ pub(crate) fn gate(
     _: (&str, &dyn Tool),
     _: &Map<String, Value>,
     _: &CallPlace,
+    _: Timestamp,
 ) -> Gated {
     Gated::Free(None)
 }
 
-pub(crate) fn work((): &Setting, _: &Part) -> Option<Work> {
+pub(crate) fn work((): &Setting, _: &Part, _: Timestamp) -> Option<Work> {
     None
 }
 
-pub(crate) fn reminder((): &Setting, _: &Part) -> Option<(String, Vec<Id>)> {
+pub(crate) fn reminder((): &Setting, _: &Part, _: Timestamp) -> Option<(String, Vec<Id>)> {
     None
 }
 
