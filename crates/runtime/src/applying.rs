@@ -60,7 +60,7 @@ impl Session {
         let Some(entry) = self.state.resolve.queue.get(id) else { return Ok(()) };
         let proposal = entry.proposal.clone();
         let by_person = entry.decision.as_ref().is_some_and(|decision| decision.by.kind == ActorKind::Person);
-        let Some(tool) = self.settings().setup.catalogue.tool(&proposal.source_tool).cloned() else {
+        let Some(tool) = self.executor_of(&proposal) else {
             return Err(RuntimeError::NoExecutor { proposal: id.to_string(), tool: proposal.source_tool });
         };
         let at = self.settings().now();
@@ -135,7 +135,7 @@ impl Session {
 
     /// Looks how everything that a proposal is about is now; `None` if there is no such tool, or it crashed.
     async fn look(&self, proposal: &Proposal) -> Option<Vec<Fingerprint>> {
-        let tool = self.settings().setup.catalogue.tool(&proposal.source_tool)?;
+        let tool = self.executor_of(proposal)?;
         contained::observe(tool.as_ref(), proposal).await
     }
 

@@ -6,15 +6,15 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use trunkline_message_tree::{NodeId, Timestamp, ToolSpec};
+use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_resolve_queue::{
     Actor, ActorKind, CallRef, Change, Effect, Event as QueueEvent, Preview, ProposalId, Queue, QueueError,
-    State as At, Supersession, resolve_tool,
+    State as At, Supersession,
 };
 use trunkline_session_store::{InboxId, Note, NoteKey, Record};
 
 use crate::turn::Step;
-use crate::{CallPlace, Event, Gate, Proposal, RuntimeError, Tool, contained, journal};
+use crate::{CallPlace, Event, Gate, Proposal, RuntimeError, Tool, choices, contained, journal};
 
 pub(crate) const LAYER: &str = "resolve";
 pub(crate) const EVENT: &str = "event";
@@ -118,6 +118,7 @@ pub(crate) struct Part {
     came: HashMap<Id, NodeId>,
     /// The newest proposal that was not made here. Neither it nor any before it comes back.
     foreign: Option<Id>,
+    pub(crate) choices: choices::Part,
 }
 
 impl Part {
@@ -141,10 +142,17 @@ impl Part {
                 self.gated_calls.insert(gated.proposal, gated.call);
             }
             // Not what the note says but where it stands tells how far this goes: it may have come along as well.
-            DISTRUSTED => self.foreign = self.queue.iter().next_back().map(|entry| entry.id),
-            _ => {}
+            DISTRUSTED => {
+                self.foreign = self.queue.iter().next_back().map(|entry| entry.id);
+                self.choices.distrust();
+            }
+            _ => self.choices.record(note)?,
         }
         Ok(())
+    }
+
+    pub(crate) fn finished(&mut self, finished: &journal::CallFinished) {
+        self.choices.finished(finished);
     }
 
     /// Checks that records could be folded, before a store keeps them for ever, and gives each event its proposal as its
@@ -192,18 +200,10 @@ pub(crate) fn note(event: &QueueEvent<Value>) -> Record {
     journal::note(LAYER, EVENT, Timestamp(event.at), event)
 }
 
-pub(crate) fn is_call(setting: &Setting, name: &str) -> bool {
-    *setting == Approval::Model && name == resolve_tool::NAME
-}
-
-pub(crate) fn spec(setting: &Setting) -> Option<ToolSpec> {
-    (*setting == Approval::Model).then(|| ToolSpec {
-        name: resolve_tool::NAME.to_owned(),
-        description: resolve_tool::DESCRIPTION.to_owned(),
-        input_schema: serde_json::from_str(resolve_tool::SCHEMA)
-            .expect("the schema is a constant that a test reads"),
-        strict: None,
-    })
+/// Returns whether the model may be asked to decide on anything, whether something waits or not.
+pub(crate) fn offers(setting: &Setting, part: &Part) -> bool {
+    let _ = part;
+    *setting == Approval::Model
 }
 
 /// Decides whether a call may run, from what the policy says and what was decided.
@@ -317,20 +317,6 @@ pub(crate) fn work(setting: &Setting, part: &Part) -> Option<Work> {
         }
     }
     (!asked.is_empty()).then_some(Work::Ask(asked))
-}
-
-/// Returns what the model is told when it ends its work with proposals that it left undecided, and which those are.
-pub(crate) fn reminder(setting: &Setting, part: &Part) -> Option<(String, Vec<Id>)> {
-    if *setting != Approval::Model {
-        return None;
-    }
-    let open: Vec<Id> = part.queue.unsettled().map(|entry| entry.id).collect();
-    let named: Vec<String> = open.iter().map(Id::to_string).collect();
-    let text = format!(
-        "Not done yet: {} still waits for you. Call `resolve` with action apply or discard and the id.",
-        named.join(", ")
-    );
-    (!open.is_empty()).then_some((text, open))
 }
 
 /// Puts aside what waits for a decision on a call that is answered without having run.
