@@ -133,7 +133,7 @@ impl Session {
         let model = Actor::new(ActorKind::Model, "");
         if !handler.permits(asked.action, &model) {
             let may: Vec<String> = handler.deciders.iter().map(ToString::to_string).collect();
-            let words = format!("the model may not approve {:?}; may: {}", handler.label, may.join(", "));
+            let words = format!("model may not approve {:?}; may: {}", handler.label, may.join(", "));
             return self.answer_calls(vec![(place.clone(), words)]).await;
         }
         let details = ResolutionDetails::of_standing(&asked, &handler);
