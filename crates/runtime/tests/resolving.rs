@@ -115,11 +115,14 @@ async fn r23_what_the_model_decided_is_told_with_the_result_and_kept() {
     let mut story =
         begin(turns, |agent, world| agent.tool(Rename { world: world.clone(), source: None })).await;
     story.prompt("do it").await.unwrap();
-    check(&story, expect![[r#"
+    check(
+        &story,
+        expect![[r#"
         n3 result c1: a preview
         n5 result c2: Applied p1. Renamed.
         -- c2: {"action":"apply","reason":"fits","extra":{"note":"x"},"proposal":"p1","source_tool":"custom_tool","label":"rename a","details":{"files":3}}
-    "#]]);
+    "#]],
+    );
     let story = story.restart().await;
     let log = story.store().load(&story.id()).await.unwrap();
     let view = View::of(&log).unwrap();
@@ -159,11 +162,14 @@ async fn a_discard_is_answered_in_the_words_of_its_tool() {
     let mut story =
         begin(turns, |agent, world| agent.tool(Rename { world: world.clone(), source: None })).await;
     story.prompt("do it").await.unwrap();
-    check(&story, expect![[r#"
+    check(
+        &story,
+        expect![[r#"
         n3 result c1: a preview
         n5 result c2: Not renamed: because.
         -- c2: {"action":"discard","reason":"because","proposal":"p1","source_tool":"custom_tool","label":"rename a","details":{"files":3}}
-    "#]]);
+    "#]],
+    );
 }
 
 #[tokio::test]
@@ -188,7 +194,9 @@ async fn a_call_that_names_nothing_means_what_the_turn_was_held_to_and_then_the_
     ];
     let mut story = begin(turns, |agent, _| agent).await;
     story.prompt("do it").await.unwrap();
-    check(&story, expect![[r#"
+    check(
+        &story,
+        expect![[r#"
         n3 result c1: a preview
         n4 result c2: a preview
         n6 result c3!: p1 could not be applied: the disk is full. It is kept: apply it again or discard it.
@@ -200,7 +208,8 @@ async fn a_call_that_names_nothing_means_what_the_turn_was_held_to_and_then_the_
         -- c3: {"action":"apply","reason":"because","proposal":"p1","source_tool":"edit","label":"edit a"}
         -- c4: {"action":"discard","reason":"because","proposal":"p1","source_tool":"edit","label":"edit a"}
         -- c5: {"action":"apply","reason":"r","proposal":"p2","source_tool":"edit","label":"edit b"}
-    "#]]);
+    "#]],
+    );
 }
 
 #[tokio::test]
@@ -218,14 +227,17 @@ async fn r3_the_same_call_again_changes_nothing_and_a_contrary_one_is_refused() 
     let mut story = begin(turns, |agent, _| agent).await;
     story.prompt("do it").await.unwrap();
     assert_eq!(story.world.effects(), ["wrote a"]);
-    check(&story, expect![[r#"
+    check(
+        &story,
+        expect![[r#"
         n3 result c1: a preview
         n5 result c2: Applied p1. Written.
         n7 result c3: p1 is applied: edit a
         n9 result c4!: p1 was already approved by model at 12 ms (r); it is applied
         -- c2: {"action":"apply","reason":"r","proposal":"p1","source_tool":"edit","label":"edit a"}
         -- c3: {"action":"apply","reason":"r","proposal":"p1","source_tool":"edit","label":"edit a"}
-    "#]]);
+    "#]],
+    );
 }
 
 #[tokio::test]
@@ -262,7 +274,9 @@ async fn a_standing_handler_gets_what_no_proposal_waits_for() {
     let mut story = begin(turns, |agent, world| agent.standing(plan, Arc::new(Plan(world.clone())))).await;
     story.prompt("do it").await.unwrap();
     assert_eq!(story.world.effects(), ["wrote a", "plan: Apply because"]);
-    check(&story, expect![[r#"
+    check(
+        &story,
+        expect![[r#"
         n3 result c1: a preview
         n5 result c2: Applied p1. Written.
         n7 result c3: Noted.
@@ -270,7 +284,8 @@ async fn a_standing_handler_gets_what_no_proposal_waits_for() {
         -- c2: {"action":"apply","reason":"because","proposal":"p1","source_tool":"edit","label":"edit a"}
         -- c3: {"action":"apply","reason":"because","source_tool":"plan","label":"approve the plan","details":{"plan":1}}
         -- c4: {"action":"apply","reason":"crash","source_tool":"plan","label":"approve the plan","details":{"plan":1}}
-    "#]]);
+    "#]],
+    );
 }
 
 #[tokio::test]
@@ -283,11 +298,14 @@ async fn a_standing_handler_for_a_person_is_not_applied_by_the_model_but_decline
     .await;
     story.prompt("do it").await.unwrap();
     assert_eq!(story.world.effects(), ["plan: Discard because"]);
-    check(&story, expect![[r#"
-        n3 result c1!: the model may not approve "approve the plan"; may: person
+    check(
+        &story,
+        expect![[r#"
+        n3 result c1!: model may not approve "approve the plan"; may: person
         n5 result c2: Noted.
         -- c2: {"action":"discard","reason":"because","source_tool":"plan","label":"approve the plan"}
-    "#]]);
+    "#]],
+    );
 }
 
 #[tokio::test]
@@ -296,10 +314,13 @@ async fn with_nothing_to_resolve_an_apply_fails_and_a_discard_does_not() {
         begin(vec![resolve("c1", "apply"), resolve("c2", "discard"), Turn::say("done")], |agent, _| agent)
             .await;
     story.prompt("do it").await.unwrap();
-    check(&story, expect![[r#"
+    check(
+        &story,
+        expect![[r#"
         n3 result c1!: No pending action to resolve. Nothing to apply or discard.
         n5 result c2: Nothing to discard; no pending action remains.
-    "#]]);
+    "#]],
+    );
 }
 
 /// Killed at any write, a call that names nothing resolves what it meant first, once.
