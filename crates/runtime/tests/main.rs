@@ -9,6 +9,8 @@
 #[cfg(feature = "default")]
 mod calls;
 #[cfg(feature = "default")]
+mod choice_laws;
+#[cfg(feature = "default")]
 mod choices;
 #[cfg(feature = "default")]
 mod compacting_again;
