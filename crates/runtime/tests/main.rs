@@ -29,6 +29,8 @@ mod logs;
 #[cfg(feature = "default")]
 mod loose_ends;
 #[cfg(feature = "default")]
+mod many;
+#[cfg(feature = "default")]
 mod moves;
 #[cfg(feature = "default")]
 mod notes_ledger;
@@ -39,6 +41,8 @@ mod prices;
 mod proposals;
 #[cfg(feature = "default")]
 mod rebase;
+#[cfg(feature = "default")]
+mod recovering;
 #[cfg(feature = "default")]
 mod replies;
 #[cfg(feature = "default")]
