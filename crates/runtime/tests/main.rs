@@ -7,6 +7,8 @@
 
 // All but one need the layers; that one holds what is sent without them, and is built without them too.
 #[cfg(feature = "default")]
+mod applying;
+#[cfg(feature = "default")]
 mod calls;
 #[cfg(feature = "default")]
 mod compacting_again;
@@ -14,6 +16,8 @@ mod compacting_again;
 mod compaction;
 #[cfg(feature = "default")]
 mod crashes;
+#[cfg(feature = "default")]
+mod expiring;
 #[cfg(feature = "default")]
 mod faults;
 #[cfg(feature = "default")]
@@ -63,6 +67,8 @@ mod story;
 mod summaries;
 #[cfg(feature = "default")]
 mod takeovers;
+#[cfg(feature = "default")]
+mod undoing;
 #[cfg(feature = "default")]
 mod verdicts;
 #[cfg(feature = "default")]

@@ -1,6 +1,7 @@
 //! Applies that are cut off: whatever is killed where, the world is whole before or whole after.
 
 use std::collections::BTreeSet;
+use std::future::Future;
 use std::sync::{Arc, Mutex};
 
 use expect_test::expect;
@@ -18,14 +19,14 @@ use crate::story::{World, replies, stop_line};
 
 const FILES: [&str; 3] = ["a", "b", "c"];
 
-fn edits(edits: &[(&str, Option<&str>)]) -> Value {
+pub(crate) fn edits(edits: &[(&str, Option<&str>)]) -> Value {
     let edits: Map<String, Value> =
         edits.iter().map(|(path, text)| ((*path).to_owned(), json!(text))).collect();
     json!({ "edits": edits })
 }
 
 /// Three files as one edit: one changed, one removed, one made.
-fn three() -> Turn {
+pub(crate) fn three() -> Turn {
     Turn::new().call("c1", "many", &edits(&[("a", Some("new")), ("b", None), ("c", Some("made"))]))
 }
 
@@ -45,7 +46,7 @@ async fn until_stopped(session: &mut Session, disk: &Disk) -> Option<Result<Stop
     }
 }
 
-fn words(session: &Session) -> String {
+pub(crate) fn words(session: &Session) -> String {
     let tree = notation::print_tree(session.tree());
     let lines: Vec<&str> = tree.lines().filter(|line| line.contains("harness:")).collect();
     lines.join("\n")
@@ -67,7 +68,7 @@ async fn cut_off(steps: usize) -> (World, Disk, Arc<MemoryStore>, Agent, Session
 }
 
 // Three looks to keep, one to compare, then the files one after the other.
-const BEFORE_ANY: usize = 4;
+pub(crate) const BEFORE_ANY: usize = 4;
 
 #[tokio::test]
 async fn what_was_cut_off_between_two_files_is_put_back_and_applied_anew_as_it_was_approved() {
@@ -162,6 +163,11 @@ async fn an_import_that_was_cut_off_writes_nothing_here() {
     assert!(session.take_back(ProposalId(1)).await.is_err());
 }
 
+/// Waits for what must come, and not for ever.
+pub(crate) async fn soon<T>(coming: impl Future<Output = T>) -> T {
+    tokio::time::timeout(std::time::Duration::from_secs(20), coming).await.expect("it never came")
+}
+
 /// An agent whose clock is moved by hand, and what it told.
 fn slow(world: &World, disk: &Disk, turns: Vec<Turn>) -> (Agent, Arc<Mutex<u64>>, Arc<Mutex<Vec<String>>>) {
     let now = Arc::new(Mutex::new(1_000_u64));
@@ -204,24 +210,24 @@ async fn who_takes_over_while_a_lease_stands_leaves_the_files_to_its_holder_unti
         let mut third = agent.open(store.clone(), &id).await.unwrap();
         let drive = async { stop_line(&third.resume(&cancel).await) };
         let time = async {
-            while !told.lock().unwrap().contains(&"p1#1 until 61000".to_owned()) {
-                tokio::task::yield_now().await;
+            while !told.lock().unwrap().contains(&"p1-1 until 61000".to_owned()) {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
             assert_eq!(disk.now(), "a=new b=there", "nobody puts anything back meanwhile");
             disk.go_on.notify_one();
             while disk.now() != "a=new c=made" {
-                tokio::task::yield_now().await;
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
             *now.lock().unwrap() = 61_000;
         };
         tokio::join!(drive, time).0
     };
-    let (lost, stop) = tokio::join!(first.resume(&mine), successor);
+    let (lost, stop) = soon(async { tokio::join!(first.resume(&mine), successor) }).await;
     assert!(matches!(lost, Err(RuntimeError::TakenOver { .. })), "{lost:?}");
     assert_eq!(stop, "decided other: answered");
     assert_eq!(disk.writes.lock().unwrap().len(), 3, "it was applied once");
     let told = told.lock().unwrap().join(", ");
-    expect!["staged, decided, began, p1#1 until 61000, recovered"].assert_eq(&told);
+    expect!["staged, decided, began, p1-1 until 61000, recovered"].assert_eq(&told);
 }
 
 #[tokio::test]
@@ -237,12 +243,12 @@ async fn who_waits_for_a_lease_can_be_cancelled_and_nothing_has_changed() {
     let mut second = agent.take_over(store, first.id()).await.unwrap();
     let cancel = Cancel::new();
     let stops = async {
-        while !told.lock().unwrap().contains(&"p1#1 until 61000".to_owned()) {
-            tokio::task::yield_now().await;
+        while !told.lock().unwrap().contains(&"p1-1 until 61000".to_owned()) {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
         cancel.cancel();
     };
-    let (stop, ()) = tokio::join!(second.resume(&cancel), stops);
+    let (stop, ()) = soon(async { tokio::join!(second.resume(&cancel), stops) }).await;
     assert_eq!(stop_line(&stop), "cancelled");
     assert_eq!(second.proposals().get(ProposalId(1)).unwrap().state, State::Applying);
     assert_eq!(disk.now(), "a=new b=there");
@@ -265,7 +271,7 @@ async fn an_apply_that_takes_long_keeps_its_lease() {
         }
         disk.go_on.notify_one();
     };
-    let (stop, ()) = tokio::join!(session.resume(&cancel), time);
+    let (stop, ()) = soon(async { tokio::join!(session.resume(&cancel), time) }).await;
     assert_eq!(stop_line(&stop), "decided other: answered");
     expect!["staged, decided, began, renewed, finished"].assert_eq(&told.lock().unwrap().join(", "));
 }
