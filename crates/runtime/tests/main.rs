@@ -15,6 +15,8 @@ mod compaction;
 #[cfg(feature = "default")]
 mod crashes;
 #[cfg(feature = "default")]
+mod deciding;
+#[cfg(feature = "default")]
 mod faults;
 #[cfg(feature = "default")]
 mod kills;
@@ -43,6 +45,10 @@ mod rebase;
 mod replies;
 #[cfg(feature = "default")]
 mod reverts;
+#[cfg(feature = "default")]
+mod rules;
+#[cfg(feature = "default")]
+mod rules_laws;
 #[cfg(feature = "default")]
 mod seed;
 #[cfg(feature = "default")]

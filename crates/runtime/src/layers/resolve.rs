@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use trunkline_message_tree::{NodeId, Timestamp, ToolSpec};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, CallRef, Change, Effect, Entry, Event as QueueEvent, Judgement, Preview, ProposalId,
-    Queue, QueueError, RuleEvent, RuleVerdict, Rules, State as At, Supersession, resolve_tool,
+    Actor, ActorKind, CallRef, Change, Effect, Event as QueueEvent, Judgement, Preview, ProposalId, Queue,
+    QueueError, RuleEvent, RuleId, RuleVerdict, Rules, State as At, Supersession, resolve_tool,
 };
 use trunkline_session_store::{InboxId, Note, NoteKey, Record};
 
@@ -140,6 +140,8 @@ pub(crate) struct Part {
     came: HashMap<Id, NodeId>,
     /// The newest proposal that was not made here. Neither it nor any before it comes back.
     foreign: Option<Id>,
+    /// The newest rule that was not given here.
+    foreign_rule: Option<RuleId>,
 }
 
 impl Part {
@@ -167,7 +169,10 @@ impl Part {
                 self.rules.record(event).map_err(|source| rules::unfit(&source))?;
             }
             // Not what the note says but where it stands tells how far this goes: it may have come along as well.
-            DISTRUSTED => self.foreign = self.queue.iter().next_back().map(|entry| entry.id),
+            DISTRUSTED => {
+                self.foreign = self.queue.iter().next_back().map(|entry| entry.id);
+                self.foreign_rule = self.rules.iter().next_back().map(|rule| rule.id);
+            }
             _ => {}
         }
         Ok(())
@@ -364,10 +369,7 @@ pub(crate) fn work(setting: &Setting, part: &Part, at: Timestamp) -> Option<Work
 
 /// Returns what the model is told when it ends its work with proposals that it left undecided, and which those are.
 pub(crate) fn reminder(setting: &Setting, part: &Part, at: Timestamp) -> Option<(String, Vec<Id>)> {
-    let left = |entry: &&Entry<Value>| {
-        entry.awaits_decision() && rules::turn_of(setting, part, entry, at) == Turn::Model
-    };
-    let open: Vec<Id> = part.queue.unsettled().filter(left).map(|entry| entry.id).collect();
+    let open = rules::left_to_model(setting, part, at);
     let named: Vec<String> = open.iter().map(Id::to_string).collect();
     let text = format!(
         "Not done yet: {} still waits for you. Call `resolve` with action apply or discard and the id.",

@@ -6,8 +6,8 @@
 use serde_json::Value;
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
-    ActorKind, Effect, Entry, Judgement, On, Rule, RuleEvent, RuleId, RuleVerdict, Rules, Ruling, Scope,
-    State as At, Wanted,
+    ActorKind, Effect, Entry, Judgement, On, ProposalId, Rule, RuleEvent, RuleId, RuleVerdict, Rules, Ruling,
+    Scope, State as At, Wanted,
 };
 use trunkline_session_store::Record;
 
@@ -87,7 +87,8 @@ pub(crate) fn ruling(rules: &Rules, judgement: &Judgement) -> Option<Ruling> {
 /// Puts a reason on one line, without what could disturb a terminal.
 fn shown(reason: &str) -> String {
     let one_line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
-    let shown: String = one_line.chars().filter(|c| !c.is_control()).take(REASON).collect();
+    let one_line: String = one_line.chars().filter(|c| !c.is_control()).collect();
+    let shown: String = one_line.chars().take(REASON).collect();
     if shown.len() < one_line.len() { format!("{shown}…") } else { shown }
 }
 
@@ -174,14 +175,22 @@ pub(crate) fn gate_new(
 
 /// Returns what an agent keeps outside of sessions, without what a person has taken back in this one.
 ///
-/// Given again here, or changed there, it counts again.
-pub(crate) fn wanted_here(rules: &Rules, kept: &[Rule]) -> Vec<Rule> {
+/// Given again here, or changed there, it counts again. What came along with an import takes nothing back.
+pub(crate) fn wanted_here(part: &Part, kept: &[Rule]) -> Vec<Rule> {
     let taken_back = |rule: &Rule| {
-        let latest = rules.iter().rev().find(|standing| standing.rule == *rule);
+        let mut here =
+            part.rules.iter().filter(|one| part.foreign_rule.is_none_or(|foreign| one.id > foreign));
+        let latest = here.rfind(|standing| standing.rule == *rule);
         let revoked = latest.and_then(|standing| standing.revoked.as_ref());
         revoked.is_some_and(|(by, _)| by.kind == ActorKind::Person)
     };
     kept.iter().filter(|rule| !taken_back(rule)).cloned().collect()
+}
+
+/// Returns what waits for the model, oldest first.
+pub(crate) fn left_to_model(setting: &Setting, part: &Part, at: Timestamp) -> Vec<ProposalId> {
+    let waiting = part.queue.iter().filter(|entry| entry.awaits_decision());
+    waiting.filter(|entry| turn_of(setting, part, entry, at) == Turn::Model).map(|entry| entry.id).collect()
 }
 
 /// Returns the rules that somebody could still go by, whatever the clock says.
