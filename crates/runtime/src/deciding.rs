@@ -6,7 +6,7 @@
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
     Actor, ActorKind, Answer, Entry, Event as QueueEvent, Judgement, ProposalId, QueueError, Rule, RuleError,
-    RuleId, RuleVerdict, Ruling, Verb, Verdict, discard_text,
+    RuleId, RuleVerdict, Ruling, Verb, Verdict,
 };
 use trunkline_session_store::{InboxId, Record};
 
@@ -60,7 +60,7 @@ impl Session {
         self.catch_up().await?;
         let waits = self.state.resolve.queue.iter().filter(|entry| entry.awaits_decision());
         let ids = ids.map_or_else(|| waits.map(|entry| entry.id).collect(), <[ProposalId]>::to_vec);
-        let (records, decided) = self.decided(&ids, said, None)?;
+        let (records, decided) = self.decided(&ids, said, None).await?;
         self.commit(records, None).await?;
         Ok(decided)
     }
@@ -134,7 +134,7 @@ impl Session {
             // It stays until the turn is over.
             return Ok(());
         }
-        let (mut records, decided) = self.decided(&[id], said, seen)?;
+        let (mut records, decided) = self.decided(&[id], said, seen).await?;
         for (_, result) in decided {
             result?;
         }
@@ -145,7 +145,7 @@ impl Session {
     }
 
     /// Returns the records of a person's decision on several proposals, and what becomes of each.
-    fn decided(
+    async fn decided(
         &self,
         ids: &[ProposalId],
         said: &Said,
@@ -171,8 +171,8 @@ impl Session {
                 chain.push(Ok(event.clone()))?;
                 chain.use_asking(id, &judgement, at)?;
                 if said.verdict == Verdict::Discard && self.state.resolve.gated_call(id).is_none() {
-                    let text = discard_text(&entry.proposal.label, &said.reason);
-                    told.push(format!("A person declined {id}. {text}"));
+                    let words = self.discard_words(&chain.queue, id).await;
+                    told.push(format!("A person declined {id}. {words}"));
                 }
             }
             decided.push((id, answer.map(drop).map_err(refused)));
@@ -271,6 +271,8 @@ impl Session {
             arrived = letters::arrived(self.store.as_ref(), self.lease.session(), self.lease.token(), seen) => {
                 return arrived.map(|()| None).map_err(|by| self.lost(by));
             }
+            // What nobody may decide any more nobody is asked.
+            () = self.until_past(&entry) => return Ok(None),
             decided = decider.decide(&entry) => decided,
         };
         let Some(said) = decided else {

@@ -22,6 +22,8 @@ pub use crate::moves::MoveAct;
 pub use crate::stalls::StepAnswer;
 #[cfg(feature = "revert")]
 use crate::stalls::StepBody;
+#[cfg(feature = "resolve-queue")]
+use crate::undoing::{TAKE_BACK, TakeBack};
 
 /// How long to wait after an inbox could not be read.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
@@ -65,6 +67,12 @@ pub enum Request {
         /// [`Entry::put_aside`](trunkline_resolve_queue::Entry::put_aside) of what they were shown. An answer that was given
         /// on a branch that was left decides nothing on another.
         seen: Option<u32>,
+    },
+    /// Offer to take back what an applied proposal did; see [`Session::take_back`].
+    #[cfg(feature = "resolve-queue")]
+    TakeBack {
+        /// Which.
+        proposal: trunkline_resolve_queue::ProposalId,
     },
     /// Give a rule, as a person: anybody else who is named as its giver is refused.
     #[cfg(feature = "resolve-queue")]
@@ -164,6 +172,8 @@ pub async fn post(
             let body = VerdictBody { proposal: *proposal, said: said.clone(), seen: *seen };
             (VERDICT, json(serde_json::to_string(&body)))
         }
+        #[cfg(feature = "resolve-queue")]
+        Request::TakeBack { proposal } => (TAKE_BACK, json(serde_json::to_string(&TakeBack::of(*proposal)))),
         #[cfg(feature = "resolve-queue")]
         Request::GiveRule { rule } => (GIVE_RULE, json(serde_json::to_string(rule))),
         #[cfg(feature = "resolve-queue")]
@@ -392,6 +402,8 @@ impl Session {
                 let RevokeBody { rule, reason } = body(letter)?;
                 self.revoke_rule_for(rule, &reason, Some(letter.id)).await
             }
+            #[cfg(feature = "resolve-queue")]
+            TAKE_BACK => self.take_back_letter(letter).await,
             #[cfg(feature = "resolve-queue")]
             DISTRUST => self.take_distrust(letter.id).await,
             other => Err(RuntimeError::Refused {

@@ -37,7 +37,8 @@ impl Session {
         at: Timestamp,
     ) -> Result<String, RuntimeError> {
         let judgement = rules::judge_edit(&chain.rules, &proposal, &rules::written(&proposal), at);
-        let proposal = prepared(&self.settings().setup.resolve, proposal, &judgement, place);
+        let mut proposal = prepared(&self.settings().setup.resolve, proposal, &judgement, place);
+        self.limit_time(&mut proposal, at);
         let label = proposal.label.clone();
         if judgement.verdict == RuleVerdict::Deny && !proposal.changes_nothing() {
             // What may not be done takes the place of nothing that waits.
@@ -81,7 +82,8 @@ impl Session {
     /// Stages a call that needs a decision, and decides on it if the rules do.
     pub(crate) async fn stage_gate(&mut self, place: &CallPlace, asked: &Asked) -> Result<(), RuntimeError> {
         let at = self.settings().now();
-        let (event, tie) = resolve::stage_gate(&self.state.resolve, asked, place, at).map_err(refused)?;
+        let (mut event, tie) = resolve::stage_gate(&self.state.resolve, asked, place, at).map_err(refused)?;
+        self.limit_time_of(&mut event);
         let mut chain = Chain::new(self);
         let judgement = rules::judge_call(&chain.rules, asked, at);
         let id = event.proposal;

@@ -6,15 +6,17 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use trunkline_message_tree::{NodeId, Timestamp, ToolSpec};
+use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, CallRef, Change, Effect, Event as QueueEvent, Judgement, Preview, ProposalId, Queue,
-    QueueError, RuleEvent, RuleId, RuleVerdict, Rules, State as At, Supersession, resolve_tool,
+    Actor, ActorKind, Attempt, CallRef, Change, Effect, Event as QueueEvent, Judgement, Preview, ProposalId,
+    Queue, QueueError, RuleEvent, RuleId, RuleVerdict, Rules, State as At, Supersession,
 };
 use trunkline_session_store::{InboxId, Note, NoteKey, Record};
 
+pub(crate) mod kept;
+
 use crate::turn::Step;
-use crate::{CallPlace, Event, Gate, Proposal, RuntimeError, Tool, journal};
+use crate::{CallPlace, Event, Gate, Proposal, RuntimeError, Tool, choices, journal};
 
 pub(crate) mod rules;
 
@@ -26,12 +28,10 @@ pub(crate) const EVENT: &str = "event";
 pub(crate) const PENDING: &str = "pending";
 const GATED: &str = "gated";
 const DISTRUSTED: &str = "distrusted";
+const STANDING: &str = "standing";
 
 /// What put aside what an import brought along.
 pub(crate) const IMPORT: &str = "an import";
-
-/// How often an apply that fails is offered again.
-const ATTEMPTS: u32 = 3;
 
 /// Who decides on what tools want done.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -120,6 +120,13 @@ pub(crate) fn approve(id: Id) -> Step {
     Step::Work(Work::Approve(id))
 }
 
+/// An attempt was under way when its session was taken over from somebody who may be alive.
+#[derive(Serialize, Deserialize)]
+struct StandingNote {
+    proposal: ProposalId,
+    attempt: u32,
+}
+
 #[derive(Serialize, Deserialize)]
 struct GatedNote {
     call: CallPlace,
@@ -139,9 +146,14 @@ pub(crate) struct Part {
     #[cfg(feature = "revert")]
     came: HashMap<Id, NodeId>,
     /// The newest proposal that was not made here. Neither it nor any before it comes back.
-    foreign: Option<Id>,
+    pub(crate) foreign: Option<Id>,
     /// The newest rule that was not given here.
     foreign_rule: Option<RuleId>,
+    /// Where the bytes are that applies have written over.
+    pub(crate) preimages: kept::Preimages,
+    /// The attempts whose holder may be alive although somebody else writes the session now.
+    standing: HashMap<Id, u32>,
+    pub(crate) choices: choices::Part,
 }
 
 impl Part {
@@ -164,6 +176,11 @@ impl Part {
                 self.gates.insert((gated.call.node, gated.call.index), gated.proposal);
                 self.gated_calls.insert(gated.proposal, gated.call);
             }
+            kept::KEPT => self.preimages.record(note)?,
+            STANDING => {
+                let StandingNote { proposal, attempt } = journal::read(note)?;
+                self.standing.insert(proposal, attempt);
+            }
             rules::RULE => {
                 let event: RuleEvent = journal::read(note)?;
                 self.rules.record(event).map_err(|source| rules::unfit(&source))?;
@@ -172,10 +189,15 @@ impl Part {
             DISTRUSTED => {
                 self.foreign = self.queue.iter().next_back().map(|entry| entry.id);
                 self.foreign_rule = self.rules.iter().next_back().map(|rule| rule.id);
+                self.choices.distrust();
             }
-            _ => {}
+            _ => self.choices.record(note)?,
         }
         Ok(())
+    }
+
+    pub(crate) fn finished(&mut self, finished: &journal::CallFinished) {
+        self.choices.finished(finished);
     }
 
     /// Checks that records could be folded, before a store keeps them for ever, and gives each event its proposal as its
@@ -202,6 +224,11 @@ impl Part {
         Ok(())
     }
 
+    /// Returns whether the holder of an attempt may be alive although nobody else writes the session.
+    pub(crate) fn is_standing(&self, attempt: Attempt) -> bool {
+        self.standing.get(&attempt.proposal) == Some(&attempt.number)
+    }
+
     /// Returns the call that a proposal stands for, if it is a command that waits rather than an edit.
     pub(crate) fn gated_call(&self, id: Id) -> Option<&CallPlace> {
         self.gated_calls.get(&id)
@@ -225,22 +252,19 @@ pub(crate) fn harness() -> Actor {
     Actor::new(ActorKind::Harness, "")
 }
 
+/// Returns the record that an attempt was under way when the session was taken over from its holder.
+pub(crate) fn standing(attempt: Attempt, at: Timestamp) -> Record {
+    let note = StandingNote { proposal: attempt.proposal, attempt: attempt.number };
+    journal::note(LAYER, STANDING, at, &note)
+}
+
 pub(crate) fn note(event: &QueueEvent<Value>) -> Record {
     journal::note(LAYER, EVENT, Timestamp(event.at), event)
 }
 
-pub(crate) fn is_call(setting: &Setting, name: &str) -> bool {
-    setting.model_decides() && name == resolve_tool::NAME
-}
-
-pub(crate) fn spec(setting: &Setting) -> Option<ToolSpec> {
-    setting.model_decides().then(|| ToolSpec {
-        name: resolve_tool::NAME.to_owned(),
-        description: resolve_tool::DESCRIPTION.to_owned(),
-        input_schema: serde_json::from_str(resolve_tool::SCHEMA)
-            .expect("the schema is a constant that a test reads"),
-        strict: None,
-    })
+/// Returns whether the model may be asked to decide on anything, whether something waits or not.
+pub(crate) fn offers(setting: &Setting) -> bool {
+    setting.model_decides()
 }
 
 /// Decides whether a call may run, from what the rules and the policy say and what was decided.
@@ -365,17 +389,6 @@ pub(crate) fn work(setting: &Setting, part: &Part, at: Timestamp) -> Option<Work
         }
     }
     (!asked.is_empty()).then_some(Work::Ask(asked))
-}
-
-/// Returns what the model is told when it ends its work with proposals that it left undecided, and which those are.
-pub(crate) fn reminder(setting: &Setting, part: &Part, at: Timestamp) -> Option<(String, Vec<Id>)> {
-    let open = rules::left_to_model(setting, part, at);
-    let named: Vec<String> = open.iter().map(Id::to_string).collect();
-    let text = format!(
-        "Not done yet: {} still waits for you. Call `resolve` with action apply or discard and the id.",
-        named.join(", ")
-    );
-    (!open.is_empty()).then_some((text, open))
 }
 
 /// Puts aside what waits for a decision on a call that is answered without having run.

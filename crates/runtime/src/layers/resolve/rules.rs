@@ -6,12 +6,12 @@
 use serde_json::Value;
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
-    ActorKind, Effect, Entry, Judgement, On, ProposalId, Rule, RuleEvent, RuleId, RuleVerdict, Rules, Ruling,
-    Scope, State as At, Wanted,
+    ActorKind, Effect, Entry, FAILED_ATTEMPTS, Judgement, On, Rule, RuleEvent, RuleId, RuleVerdict, Rules,
+    Ruling, Scope, State as At, Wanted,
 };
 use trunkline_session_store::Record;
 
-use super::{ATTEMPTS, Approval, Asked, Gated, LAYER, Part, Setting};
+use super::{Approval, Asked, Gated, LAYER, Part, Setting};
 use crate::{Access, Gate, Proposal, RuntimeError, Tool, contained, journal};
 
 pub(crate) const RULE: &str = "rule";
@@ -102,7 +102,7 @@ pub(crate) fn turn_of(setting: &Setting, part: &Part, entry: &Entry<Value>, at: 
     let policy = entry.may_approve(ActorKind::Policy);
     match judgement.verdict {
         RuleVerdict::Deny => return Turn::Forbid,
-        _ if failed && entry.attempts >= ATTEMPTS => return Turn::GiveUp,
+        _ if failed && entry.attempts >= FAILED_ATTEMPTS => return Turn::GiveUp,
         RuleVerdict::Allow if !failed && policy => return Turn::Approve,
         _ => {}
     }
@@ -185,12 +185,6 @@ pub(crate) fn wanted_here(part: &Part, kept: &[Rule]) -> Vec<Rule> {
         revoked.is_some_and(|(by, _)| by.kind == ActorKind::Person)
     };
     kept.iter().filter(|rule| !taken_back(rule)).cloned().collect()
-}
-
-/// Returns what waits for the model, oldest first.
-pub(crate) fn left_to_model(setting: &Setting, part: &Part, at: Timestamp) -> Vec<ProposalId> {
-    let waiting = part.queue.iter().filter(|entry| entry.awaits_decision());
-    waiting.filter(|entry| turn_of(setting, part, entry, at) == Turn::Model).map(|entry| entry.id).collect()
 }
 
 /// Returns the rules that somebody could still go by, whatever the clock says.
