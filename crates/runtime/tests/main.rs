@@ -23,6 +23,8 @@ mod crashes;
 #[cfg(feature = "default")]
 mod expiring;
 #[cfg(feature = "default")]
+mod deciding;
+#[cfg(feature = "default")]
 mod faults;
 #[cfg(feature = "default")]
 mod kills;
@@ -57,6 +59,10 @@ mod replies;
 mod resolving;
 #[cfg(feature = "default")]
 mod reverts;
+#[cfg(feature = "default")]
+mod rules;
+#[cfg(feature = "default")]
+mod rules_laws;
 #[cfg(feature = "default")]
 mod seed;
 #[cfg(feature = "default")]
