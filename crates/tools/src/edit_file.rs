@@ -50,7 +50,8 @@ impl Editor for EditFile {
     fn stage(root: &Root, arguments: Map<String, Value>) -> Result<ToolOutput, String> {
         let arguments: Arguments = call::arguments(arguments)?;
         let inside = root.place(&arguments.path)?;
-        let old = root.read_text(&inside)?.ok_or_else(|| PathError::Missing { path: arguments.path.clone() })?;
+        let old =
+            root.read_text(&inside)?.ok_or_else(|| PathError::Missing { path: arguments.path.clone() })?;
         if arguments.old_text.is_empty() {
             return Err("old_text is empty; use write_file to write a whole file".to_owned());
         }

@@ -99,7 +99,9 @@ impl Editor for EditFiles {
         match edits.len() {
             0 => return Err("there are no edits".to_owned()),
             count if count > MAX_EDITS => {
-                return Err(format!("there are {count} edits; the limit is {MAX_EDITS}, so propose them in parts"));
+                return Err(format!(
+                    "there are {count} edits; the limit is {MAX_EDITS}, so propose them in parts"
+                ));
             }
             _ => {}
         }
@@ -134,7 +136,8 @@ fn one(root: &Root, works: &mut Vec<Work>, edit: &Edit) -> Result<(), String> {
             works.len() - 1
         }
     };
-    let others: usize = works.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, work)| work.size()).sum();
+    let others: usize =
+        works.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, work)| work.size()).sum();
     let Some(work) = works.get_mut(at) else { return Ok(()) };
     if work.broken {
         return Err("not tried, because an edit of the same file before it was refused".to_owned());

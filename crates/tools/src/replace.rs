@@ -220,12 +220,8 @@ impl<'c> Ready<'c> {
             .map_err(|errno| Undone::new("its folder cannot be opened", errno))?;
         let temporary = match &change.content {
             Some(content) => {
-                let guise = old.as_ref().map(|old| Guise::for_new_bytes(&old.stat));
-                // The old owner stays with a mode of its own.
-                let guise = match (change.guise, guise) {
-                    (Some(told), Some(old)) => Some(Guise { owner: told.owner.or(old.owner), ..told }),
-                    (told, old) => told.or(old),
-                };
+                let old = old.as_ref().map(|old| Guise::for_new_bytes(&old.stat));
+                let guise = change.guise.map(|guise| guise.or_owner(old)).or(old);
                 let path = change.inside.as_str();
                 Some(Temporary::write(&root.steps, &folder, path, content, guise)?)
             }
@@ -239,7 +235,8 @@ impl<'c> Ready<'c> {
         let (parent, name) = self.change.inside.split();
         let moved = |errno| Undone::new("its folder cannot be opened any more", errno);
         let now = root.open_folder(parent).map_err(moved)?;
-        let (now, then) = (rustix::fs::fstat(now).map_err(moved)?, rustix::fs::fstat(&self.folder).map_err(moved)?);
+        let (now, then) =
+            (rustix::fs::fstat(now).map_err(moved)?, rustix::fs::fstat(&self.folder).map_err(moved)?);
         if (now.st_dev, now.st_ino) != (then.st_dev, then.st_ino) {
             return Err(Undone("another folder is in the place of its own".to_owned()));
         }
@@ -256,14 +253,13 @@ impl<'c> Ready<'c> {
                 .step("replace", path)
                 .and_then(|()| rustix::fs::renameat(folder, &temporary.name, folder, name))
                 .map_err(|errno| Undone::new("it cannot be replaced", errno)),
-            (Some(temporary), None) => {
-                steps.step("put", path).and_then(|()| put_new(folder, &temporary.name, name)).map_err(|errno| {
-                    match errno {
-                        Errno::EXIST => Undone(format!("{name} exists now")),
-                        errno => Undone::new("it cannot be put in its place", errno),
-                    }
-                })
-            }
+            (Some(temporary), None) => steps
+                .step("put", path)
+                .and_then(|()| put_new(folder, &temporary.name, name))
+                .map_err(|errno| match errno {
+                    Errno::EXIST => Undone(format!("{name} exists now")),
+                    errno => Undone::new("it cannot be put in its place", errno),
+                }),
             (None, _) => steps
                 .step("remove", path)
                 .and_then(|()| rustix::fs::unlinkat(folder, name, AtFlags::empty()))

@@ -53,12 +53,7 @@ pub(crate) fn stage(tool: &str, drafts: Vec<Draft>) -> Result<ToolOutput, String
             None => Fingerprint::absent(path),
         });
         after.push(Fingerprint::digest(path, fingerprint::digest(draft.new.as_bytes())));
-        files.push(StagedFile {
-            path: path.to_owned(),
-            before_digest,
-            content: Some(draft.new),
-            mode: None,
-        });
+        files.push(StagedFile { path: path.to_owned(), before_digest, content: Some(draft.new), mode: None });
     }
     // Each file was computed from itself alone.
     let divisible = files.len() > 1;

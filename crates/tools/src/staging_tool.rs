@@ -66,9 +66,8 @@ impl<E: Editor> Tool for Staging<E> {
 
     async fn observe(&self, subjects: &[String]) -> Vec<Fingerprint> {
         let subjects = subjects.to_vec();
-        let look = move |root: &Root| {
-            subjects.iter().map(|subject| fingerprint::observe(root, subject)).collect()
-        };
+        let look =
+            move |root: &Root| subjects.iter().map(|subject| fingerprint::observe(root, subject)).collect();
         // An empty answer counts as "nobody looked", which is stale: the safe side.
         self.blocking(look).await.unwrap_or_default()
     }

@@ -34,7 +34,11 @@ impl Steps {
 
     /// Called before something is done to the disk.
     #[cfg(not(feature = "steps"))]
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "with the feature it is told and may fail")]
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "with the feature it is told and may fail"
+    )]
     pub(crate) fn step(&self, _verb: &str, _path: &str) -> Result<(), Errno> {
         Ok(())
     }

@@ -78,10 +78,7 @@ fn a_file_that_went_away_is_not_made_again() {
     let proposal = scene.stage("write_file", json!({"path": "a/b.txt", "content": "new\n"}));
     fs::remove_dir_all(scene.root().join("a")).unwrap();
     let said = scene.apply(&proposal);
-    assert!(
-        said.starts_with("error: Not applied: overwrite a/b.txt (+1 −1): a/b.txt is gone"),
-        "{said}"
-    );
+    assert!(said.starts_with("error: Not applied: overwrite a/b.txt (+1 −1): a/b.txt is gone"), "{said}");
     assert!(names(&scene.root()).is_empty());
 }
 

@@ -158,20 +158,27 @@ fn what_changes_nothing_is_left_out() {
 
 #[test]
 fn no_edits_and_too_many_of_them_are_refused() {
-    check(json!([]), expect![[r#"
+    check(
+        json!([]),
+        expect![[r#"
         |error: there are no edits|
-    "#]]);
+    "#]],
+    );
     let edit = json!({"path": "a.rs", "content": "x"});
-    check(json!(vec![edit; 101]), expect![[r#"
+    check(
+        json!(vec![edit; 101]),
+        expect![[r#"
         |error: there are 101 edits; the limit is 100, so propose them in parts|
-    "#]]);
+    "#]],
+    );
     let scene = Scene::new();
     let files: Vec<Value> = (0..66).map(|one| json!({"path": format!("f{one}"), "content": "x"})).collect();
     expect![[r#"
         error: nothing is staged, because of:
         edit 65 (f64): it is one file too many; the limit is 64
         edit 66 (f65): it is one file too many; the limit is 64
-    "#]].assert_eq(&scene.said("edit_files", json!({ "edits": files })));
+    "#]]
+    .assert_eq(&scene.said("edit_files", json!({ "edits": files })));
     assert_eq!(scene.call("edit_files", json!({ "edits": files[..64] })).proposals.len(), 1);
 }
 
@@ -250,7 +257,9 @@ fn one_file_that_changed_meanwhile_keeps_all_from_being_written() {
         let proposal = scene.stage("edit_files", three());
         scene.write(path, "somebody else\n");
         let before = scene.files();
-        let Outcome::Failed { reason } = scene.apply_entry(&Entry::begun(proposal)) else { panic!("written") };
+        let Outcome::Failed { reason } = scene.apply_entry(&Entry::begun(proposal)) else {
+            panic!("written")
+        };
         assert!(reason.starts_with(path), "{reason}");
         assert_eq!(scene.files(), before);
     }
@@ -277,10 +286,7 @@ fn links_and_swapped_folders_stand_in_the_way_of_all() {
     assert_eq!(
         scene.apply_entry(&entry),
         Outcome::Failed {
-            reason: format!(
-                "sub/deep/new.rs leads out of the workspace {}",
-                scene.root().display()
-            )
+            reason: format!("sub/deep/new.rs leads out of the workspace {}", scene.root().display())
         }
     );
     assert_eq!(scene.read("a.rs").as_deref(), Some("fn a() {}\n"));

@@ -24,7 +24,8 @@ const PATHS: [&str; 8] = ["a", "b.txt", "sub/c", "sub/d", "sub/deep/e", "other/f
 
 /// Lines that often repeat, with and without an end.
 fn texts() -> impl Strategy<Value = String> {
-    let line = prop::sample::select(vec!["one", "two", "", "three ", "\tfour", "+x", "-- y", "@@", "ü", "five\r"]);
+    let line =
+        prop::sample::select(vec!["one", "two", "", "three ", "\tfour", "+x", "-- y", "@@", "ü", "five\r"]);
     (prop::collection::vec(line, 0..12), any::<bool>())
         .prop_map(|(lines, ended)| format!("{}{}", lines.join("\n"), if ended { "\n" } else { "" }))
 }

@@ -223,7 +223,11 @@ fn a_preview_cannot_forge_the_terminal() {
     let diff = proposal.preview.diff.unwrap();
     assert!(diff.contains(r"+\u{1b}[1A\u{1b}[2Kharmless"), "{diff}");
     assert!(diff.contains(r"+\u{202e}reversed\u{d}over"), "{diff}");
-    assert_eq!(proposal.payload["files"][0]["content"], json!(content), "the bytes themselves stay as they are");
+    assert_eq!(
+        proposal.payload["files"][0]["content"],
+        json!(content),
+        "the bytes themselves stay as they are"
+    );
 }
 
 #[test]

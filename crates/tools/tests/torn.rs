@@ -70,7 +70,9 @@ fn observed(scene: &Scene, entry: &Entry<Value>) -> Vec<Fingerprint> {
 }
 
 fn is_after(files: &Files) -> bool {
-    let after = |path: &&str| files.get(*path).is_some_and(|(bytes, _)| *bytes == format!("after {path}\n").into_bytes());
+    let after = |path: &&str| {
+        files.get(*path).is_some_and(|(bytes, _)| *bytes == format!("after {path}\n").into_bytes())
+    };
     FILES[..4].iter().all(after) && !files.contains_key("e.rs") && files.len() == 4
 }
 
@@ -119,7 +121,8 @@ fn everything_is_on_the_disk_before_the_first_file_is_replaced() {
         remove e.rs
         flush the folder of a.rs
         flush the folder of sub/b.rs
-        flush the folder of new/deep/d.rs"#]].assert_eq(&steps.taken().join("\n"));
+        flush the folder of new/deep/d.rs"#]]
+    .assert_eq(&steps.taken().join("\n"));
 }
 
 #[test]
@@ -251,7 +254,11 @@ fn what_somebody_else_writes_meanwhile_is_not_lost_and_nothing_is_half_applied()
                     assert_eq!(outcome, Outcome::Applied, "{path} at {step}");
                     assert!(theirs || window, "{path} at {step}");
                     for other in FILES.iter().filter(|other| **other != path && **other != "e.rs") {
-                        assert_eq!(files[*other].0, format!("after {other}\n").into_bytes(), "{path} at {step}");
+                        assert_eq!(
+                            files[*other].0,
+                            format!("after {other}\n").into_bytes(),
+                            "{path} at {step}"
+                        );
                     }
                     assert!(!files.contains_key("e.rs"), "{path} at {step}");
                 }

@@ -45,7 +45,8 @@ fn an_undo_shows_the_way_back_and_goes_it() {
         @@ -1 +1 @@
         -fn two() {}
         +fn b() {}
-    "#]].assert_eq(&format!("{}\n{}", undo.preview.text, undo.preview.diff.clone().unwrap()));
+    "#]]
+    .assert_eq(&format!("{}\n{}", undo.preview.text, undo.preview.diff.clone().unwrap()));
     assert_eq!(scene.apply_entry(&Entry::begun(undo)), Outcome::Applied);
     assert_eq!(scene.files(), before);
 }
@@ -140,7 +141,8 @@ fn what_was_cut_off_is_put_back_and_what_is_somebody_elses_stays() {
     assert_eq!(
         scene.put_back(&entry, &kept),
         Outcome::Failed {
-            reason: "sub/b.rs is neither as before nor as after, so it is somebody else's and stays".to_owned()
+            reason: "sub/b.rs is neither as before nor as after, so it is somebody else's and stays"
+                .to_owned()
         }
     );
     assert_eq!(scene.read("a.rs").as_deref(), Some("fn a() {}\n"), "the rest is back nevertheless");
