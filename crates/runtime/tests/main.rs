@@ -7,6 +7,8 @@
 
 // All but one need the layers; that one holds what is sent without them, and is built without them too.
 #[cfg(feature = "default")]
+mod approvals;
+#[cfg(feature = "default")]
 mod calls;
 #[cfg(feature = "default")]
 mod compacting_again;
