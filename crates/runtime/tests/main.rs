@@ -64,4 +64,6 @@ mod takeovers;
 #[cfg(feature = "default")]
 mod verdicts;
 #[cfg(feature = "default")]
+mod weak_points;
+#[cfg(feature = "default")]
 mod wires;
