@@ -27,7 +27,7 @@ use trunkline_runtime::{
 use crate::kills::{Death, Mortal};
 
 /// Whether what was cut off in the middle is put back.
-const PUTS_BACK: bool = false;
+const PUTS_BACK: bool = true;
 const FILES: [&str; 3] = ["a", "b", "c"];
 
 /// One reply of the model.
