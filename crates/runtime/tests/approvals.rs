@@ -307,7 +307,7 @@ async fn live(replies: Vec<Reply>, acts: Vec<(Act, End)>, approval: Approval) ->
         };
         if let Err(fault) = ended {
             let killed = matches!(fault, RuntimeError::Store(_) | RuntimeError::TakenOver { .. });
-            let refused = matches!(fault, RuntimeError::Refused { .. });
+            let refused = matches!(fault, RuntimeError::Refused { .. } | RuntimeError::Proposal(_));
             prop_assert!(refused || killed && writes < usize::MAX, "{fault}: {fault:?}");
         }
         if let Some(id) = &id {
@@ -321,7 +321,7 @@ async fn live(replies: Vec<Reply>, acts: Vec<(Act, End)>, approval: Approval) ->
     let mut session = agent.open(inner.clone(), &id).await.map_err(failed)?;
     for _ in 0..12 {
         match session.resume(&Cancel::new()).await {
-            Ok(_) | Err(RuntimeError::Refused { .. }) => {}
+            Ok(_) | Err(RuntimeError::Refused { .. } | RuntimeError::Proposal(_)) => {}
             Err(fault) => return Err(failed(fault)),
         }
         let undecided: Vec<ProposalId> = session.proposals().unsettled().map(|entry| entry.id).collect();

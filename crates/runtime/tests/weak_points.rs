@@ -244,8 +244,9 @@ async fn r19_no_reminder_stands_where_a_wire_refuses_it() {
         let mut story = Story::begin(world.clone(), agent.tools(crate::story::tools(&world))).await;
         assert_eq!(stop_line(&story.prompt("do it").await), "decided other: answered");
         let requests = story.world.requests.lock().unwrap();
-        let reminded =
-            requests.iter().any(|request| notation::print(&request.messages).contains("still waits"));
+        let reminds =
+            |text: &str| text.lines().any(|line| line.starts_with("harness: ") && line.contains("p1"));
+        let reminded = requests.iter().any(|request| reminds(&notation::print(&request.messages)));
         assert!(reminded, "chat: {chat}: it was reminded");
         for request in requests.iter() {
             let encoded = match chat {
