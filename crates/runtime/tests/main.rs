@@ -9,6 +9,8 @@
 #[cfg(feature = "default")]
 mod applying;
 #[cfg(feature = "default")]
+mod approvals;
+#[cfg(feature = "default")]
 mod calls;
 #[cfg(feature = "default")]
 mod choice_laws;
@@ -21,9 +23,9 @@ mod compaction;
 #[cfg(feature = "default")]
 mod crashes;
 #[cfg(feature = "default")]
-mod expiring;
-#[cfg(feature = "default")]
 mod deciding;
+#[cfg(feature = "default")]
+mod expiring;
 #[cfg(feature = "default")]
 mod faults;
 #[cfg(feature = "default")]
@@ -83,5 +85,7 @@ mod takeovers;
 mod undoing;
 #[cfg(feature = "default")]
 mod verdicts;
+#[cfg(feature = "default")]
+mod weak_points;
 #[cfg(feature = "default")]
 mod wires;
