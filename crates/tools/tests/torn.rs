@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use trunkline_runtime::resolve_queue::{Entry, Fingerprint, Observation, Outcome}
 use trunkline_runtime::{Cancel, Kept, Proposal, Tool};
 use trunkline_tools::CodingTools;
 
-use crate::scene::{Scene, block_on, context};
+use crate::scene::{Scene, block_on, context, names};
 
 const FILES: [&str; 5] = ["a.rs", "sub/b.rs", "sub/c.rs", "new/deep/d.rs", "e.rs"];
 
@@ -265,6 +265,65 @@ fn what_somebody_else_writes_meanwhile_is_not_lost_and_nothing_is_half_applied()
             }
         }
     }
+}
+
+#[test]
+fn a_folder_that_is_swapped_for_a_link_at_any_step_leads_nowhere() {
+    for at in 1..=count() {
+        let steps = Steps::default();
+        let places: Arc<Mutex<Option<(PathBuf, PathBuf)>>> = Arc::default();
+        let theirs = Arc::clone(&places);
+        let scene = steps.scene(move |number, _| {
+            let places = theirs.lock().unwrap().clone();
+            if let (true, Some((inside, outside))) = (number == at, places) {
+                // What it was goes away, and a link to something that looks the same comes in its place.
+                fs::rename(&inside, outside.with_extension("moved")).unwrap();
+                symlink(outside, inside).unwrap();
+            }
+            Ok(())
+        });
+        let entry = five(&scene);
+        let before = scene.files();
+        let (inside, outside) = (scene.root().join("sub"), scene.outside("vault"));
+        fs::create_dir(&outside).unwrap();
+        for name in ["b.rs", "c.rs"] {
+            fs::copy(inside.join(name), outside.join(name)).unwrap();
+        }
+        *places.lock().unwrap() = Some((inside.clone(), outside.clone()));
+        let outcome = scene.apply_entry(&entry);
+        let step = steps.taken()[at - 1].clone();
+        assert_eq!(names(&outside), ["b.rs", "c.rs"], "{step}");
+        for name in ["b.rs", "c.rs"] {
+            assert_eq!(
+                fs::read_to_string(outside.join(name)).unwrap(),
+                format!("before sub/{name}\n"),
+                "{step}"
+            );
+        }
+        // Back in its place it is as before, unless the outcome says something else.
+        fs::remove_file(&inside).unwrap();
+        fs::rename(outside.with_extension("moved"), &inside).unwrap();
+        if let Outcome::Failed { reason } = outcome {
+            let mut files = scene.files();
+            files.retain(|path, _| !path.ends_with(".tmp"));
+            assert_eq!(files, before, "{step}: {reason}");
+        }
+    }
+}
+
+#[test]
+fn what_comes_back_has_all_of_its_mode() {
+    let steps = Steps::default();
+    let scene = steps.scene(|_, step| match step {
+        "remove e.rs" => Err(rustix::io::Errno::NOSPC.into()),
+        _ => Ok(()),
+    });
+    // The new bytes do not get such a bit, the old ones had it.
+    fs::set_permissions(scene.root().join("a.rs"), fs::Permissions::from_mode(0o4751)).unwrap();
+    let entry = five(&scene);
+    let before = scene.files();
+    assert!(matches!(scene.apply_entry(&entry), Outcome::Failed { .. }));
+    assert_eq!(scene.files(), before);
 }
 
 #[test]
