@@ -1,47 +1,73 @@
-//! Proposals on their way through the world: compared with the files, applied, looked up after a crash.
+//! Proposals on their way through the world: compared with the files, and applied.
 //!
-//! Every step is recorded before the next one happens. What the model is told of an outcome travels in the same batch
-//! as the outcome, so it is told exactly once.
+//! Every step is recorded before the next one happens: what will be written over is kept and the attempt is announced in one
+//! batch before the first byte. What the model is told of an outcome travels in the same batch as the outcome, so it is told
+//! exactly once.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use trunkline_message_tree::{Part, Timestamp, ToolResult};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, Check, Event as QueueEvent, Fingerprint, Observation, Outcome, ProposalId,
-    Queue, QueueError, State as At, Step, Supersession, Verdict,
+    ActorKind, Answer, Attempt, Check, Difference, Entry, Event as QueueEvent, Fingerprint, Outcome,
+    ProposalId, Queue, QueueError, Start, Step, Verdict, discard_text,
 };
-use trunkline_session_store::{InboxId, Record};
+use trunkline_session_store::Record;
 
+use crate::layers::resolve::kept::{self, MOST_KEPT};
 use crate::layers::resolve::{self, Work, because, harness, note};
 use crate::proposals::{Chain, refused};
-use crate::{CallPlace, Cancel, Proposal, RuntimeError, Session, ToolContext, contained};
+use crate::{
+    CallPlace, Cancel, Kept, Proposal, RuntimeError, Session, Tool, ToolContext, ToolOutput, contained,
+    letters,
+};
 
 /// Said wherever a tool crashed, or is not there any more, when the files had to be compared.
-const NOBODY_LOOKED: &str = "its tool could not look at the files";
+pub(crate) const NOBODY_LOOKED: &str = "its tool could not look at the files";
+
+/// For how long an apply is left to whoever began it, after they were last heard of. They renew it every third of that, and
+/// learn then at the latest that the session was taken over.
+///
+/// Whoever takes the session over waits for so long before they look what became of the apply; after a crash, where the
+/// one who began it is known to be gone, nobody waits.
+pub const APPLY_LEASE: Duration = Duration::from_secs(60);
+
+/// How often it is looked whether a lease has to be renewed, or is over: a machine may have slept meanwhile.
+pub(crate) const TICK: Duration = Duration::from_millis(500);
+
+/// How long a renewal may take. The tool is not given time meanwhile.
+const RENEWAL_TIME: Duration = Duration::from_secs(5);
+
+/// [`APPLY_LEASE`] as the queue counts it, in milliseconds.
+pub(crate) const LEASE_MS: u64 = APPLY_LEASE.as_secs() * 1000;
+
+/// What came of looking at the world before an apply.
+enum Prepared {
+    /// The attempt can begin: what to record before its first byte.
+    Begin(Attempt, Vec<Record>),
+    /// The world has changed.
+    Stale(QueueEvent<Value>, Vec<Difference>, bool),
+    /// Its time is over.
+    Expired,
+    /// What it would write over could not be read.
+    Unread(String),
+}
 
 impl Session {
     /// Moves a proposal on that no open turn is about.
     pub(crate) async fn work(&mut self, work: Work) -> Result<(), RuntimeError> {
+        // One time for all of it: what is in time now can be decided, however long that takes.
+        let at = self.settings().now();
         match work {
+            Work::Approve(id) | Work::Drop(id, _) if self.is_past(id, at) => self.expire(&[id], at).await,
             Work::Apply(id) => self.apply(id, None).await,
             Work::Check(id) => self.check(id).await,
             Work::LookUp(id) => self.look_up(id).await,
-            Work::Approve(id) => {
-                let policy = Actor::new(ActorKind::Policy, "always");
-                let at = self.settings().now();
-                match self
-                    .state
-                    .resolve
-                    .queue
-                    .decide(id, Verdict::Approve, policy, "", at.0)
-                    .map_err(refused)?
-                {
-                    Answer::New(event) => self.commit(vec![note(&event)], None).await,
-                    Answer::Already(_) => Ok(()),
-                }
-            }
+            Work::Approve(id) | Work::Forbid(id) => self.decide_ahead(id).await,
             Work::Drop(id, why) => {
                 let mut chain = Chain::new(self);
-                let at = self.settings().now();
                 chain.push(discarded(&chain.queue, id, &why, at))?;
                 let text = format!("{id} was dropped{}. Nothing is left to do for it.", because(&why));
                 chain.records.extend(self.telling(&text)?);
@@ -52,64 +78,199 @@ impl Session {
     }
 
     /// Applies an approved proposal, unless the files have changed. The outcome goes into a call's result or a message.
+    ///
+    /// The signal of the present drive is the tool's too: it writes nothing then, or all of it.
     pub(crate) async fn apply(
         &mut self,
         id: ProposalId,
         call: Option<&CallPlace>,
     ) -> Result<(), RuntimeError> {
-        let Some(entry) = self.state.resolve.queue.get(id) else { return Ok(()) };
-        let proposal = entry.proposal.clone();
-        let by_person = entry.decision.as_ref().is_some_and(|decision| decision.by.kind == ActorKind::Person);
-        let Some(tool) = self.settings().setup.catalogue.tool(&proposal.source_tool).cloned() else {
-            return Err(RuntimeError::NoExecutor { proposal: id.to_string(), tool: proposal.source_tool });
+        let Some(entry) = self.state.resolve.queue.get(id).cloned() else { return Ok(()) };
+        let source = &entry.proposal.source_tool;
+        let Some(tool) = self.executor_of(&entry.proposal) else {
+            return Err(RuntimeError::NoExecutor { proposal: id.to_string(), tool: source.clone() });
         };
-        let at = self.settings().now();
-        let observed = self.look(&proposal).await;
-        let seen = observed.as_deref().unwrap_or_default();
-        let attempt = match self.state.resolve.queue.begin(id, seen, at.0).map_err(refused)? {
-            Step::Stale { event, differing } => {
-                let mut chain = Chain::new(self);
-                chain.push(Ok(event))?;
-                let changed: Vec<&str> = differing.iter().map(|one| one.subject.as_str()).collect();
-                let (why, cause) = match observed {
-                    Some(_) => {
-                        let changed = format!("{} changed after the preview", changed.join(", "));
-                        ("the files changed after the preview", changed)
-                    }
-                    None => (NOBODY_LOOKED, NOBODY_LOOKED.to_owned()),
-                };
-                chain.push(discarded(&chain.queue, id, why, at))?;
-                let text =
-                    format!("{id} was not applied and is dropped: {cause}. Look again and propose anew.");
-                return self.report(chain.records, call, text, true).await;
-            }
-            Step::Apply { attempt, event } => {
-                self.commit(vec![note(&event)], None).await?;
+        let attempt = match self.prepare(&entry, tool.as_ref()).await? {
+            Prepared::Begin(attempt, records) => {
+                self.commit(records, None).await?;
                 attempt
             }
+            Prepared::Stale(event, differing, looked) => {
+                return self.drop_stale(event, &differing, looked, call).await;
+            }
+            Prepared::Expired => {
+                let at = self.settings().now();
+                let event = self.state.resolve.queue.expire(id, at.0).map_err(refused)?;
+                let text = format!("{id} was not applied: its time is over. Propose it anew.");
+                return self.report(vec![note(&event)], call, text, true).await;
+            }
+            Prepared::Unread(reason) => {
+                let at = self.settings().now();
+                let mut chain = Chain::new(self);
+                let start = Start::leased(self.writer(), at.0.saturating_add(LEASE_MS));
+                let seen = entry.compared();
+                // Both in one batch: nothing is begun, and it counts as a try, so that there is an end to them.
+                let Step::Apply { attempt, event } =
+                    chain.queue.begin_with(id, &seen, start, at.0).map_err(refused)?
+                else {
+                    return Err(RuntimeError::Refused { reason: format!("{id} cannot be begun") });
+                };
+                chain.push(Ok(event))?;
+                chain.push(chain.queue.finish(attempt, Outcome::Failed { reason: reason.clone() }, at.0))?;
+                return self.report(chain.records, call, not_applied(id, &reason), true).await;
+            }
         };
-        // An apply that has begun is brought to its end: half of it would be worse than too much.
-        let place = call.cloned().unwrap_or_else(|| resolve::place_of(&proposal));
-        let context = ToolContext::new(Cancel::new(), place);
         let Some(entry) = self.state.resolve.queue.get(id).cloned() else { return Ok(()) };
-        let (outcome, output) = contained::apply(tool.as_ref(), &entry, &context).await;
-        let at = self.settings().now();
-        let words = ToolResult { call_id: String::new(), content: output.content, is_error: false }.text();
-        let (text, is_error) = match &outcome {
-            Outcome::Applied if by_person => {
-                (format!("A person approved {id}, and it was applied. {words}"), false)
-            }
-            Outcome::Applied => (format!("Applied {id}. {words}"), false),
-            Outcome::Failed { reason } => (
-                format!("{id} could not be applied: {reason}. It is kept: apply it again or discard it."),
-                true,
-            ),
-            Outcome::Unknown { reason } => {
-                (format!("It is not known whether {id} was applied: {reason}."), true)
-            }
+        let place = call.cloned().unwrap_or_else(|| resolve::place_of(&entry.proposal));
+        let context = ToolContext::new(Cancel::new(), place);
+        let (outcome, output) = self.carry_out(&tool, &entry, attempt, &context).await?;
+        let (attempt, outcome) = match outcome {
+            Outcome::Applied => (attempt, outcome),
+            _ => self.clear_up(&entry, tool.as_ref(), outcome).await?,
         };
+        let words = ToolResult { call_id: String::new(), content: output.content, is_error: false }.text();
+        let is_error = outcome != Outcome::Applied;
+        let text = match &outcome {
+            Outcome::Applied => applied(&entry, &words),
+            Outcome::Failed { reason } => not_applied(id, reason),
+            Outcome::Unknown { reason } => format!("It is not known whether {id} was applied: {reason}."),
+        };
+        let at = self.settings().now();
         let event = self.state.resolve.queue.finish(attempt, outcome, at.0).map_err(refused)?;
         self.report(vec![note(&event)], call, text, is_error).await
+    }
+
+    /// Reads what an apply will write over and then, as late as possible, compares everything.
+    async fn prepare(&self, entry: &Entry<Value>, tool: &dyn Tool) -> Result<Prepared, RuntimeError> {
+        let mut again = true;
+        loop {
+            let Some(kept) = contained::keep(tool, entry).await else {
+                let reason = "its tool crashed when it read what it would write over";
+                return Ok(Prepared::Unread(reason.to_owned()));
+            };
+            let kept = if size(&kept) > MOST_KEPT { Vec::new() } else { kept };
+            let observed = contained::observe(tool, &entry.proposal).await;
+            let seen = observed.as_deref().unwrap_or_default();
+            let at = self.settings().now();
+            let prints = kept.iter().map(|kept| kept.fingerprint.clone()).collect();
+            let start = Start::leased(self.writer(), at.0.saturating_add(LEASE_MS)).keeping(prints);
+            match self.state.resolve.queue.begin_with(entry.id, seen, start, at.0) {
+                Ok(Step::Apply { attempt, event }) => {
+                    let mut records = kept::records(attempt, kept, at);
+                    records.push(note(&event));
+                    return Ok(Prepared::Begin(attempt, records));
+                }
+                Ok(Step::Stale { event, differing }) => {
+                    return Ok(Prepared::Stale(event, differing, observed.is_some()));
+                }
+                Err(QueueError::Expired { .. }) => return Ok(Prepared::Expired),
+                // Somebody wrote between the two looks; or the tool never tells the same of the same.
+                Err(QueueError::WrongPreimage { .. }) if again => again = false,
+                Err(QueueError::WrongPreimage { subject, .. }) => {
+                    let subject = on_one_line(&subject);
+                    return Ok(Prepared::Unread(format!("{subject} changed while it was read")));
+                }
+                Err(fault) => return Err(refused(fault)),
+            }
+        }
+    }
+
+    /// Puts aside for good what the world has moved away from.
+    async fn drop_stale(
+        &mut self,
+        event: QueueEvent<Value>,
+        differing: &[Difference],
+        looked: bool,
+        call: Option<&CallPlace>,
+    ) -> Result<(), RuntimeError> {
+        let at = self.settings().now();
+        let id = event.proposal;
+        let mut chain = Chain::new(self);
+        chain.push(Ok(event))?;
+        let (why, cause) = if looked {
+            let changed: Vec<String> = differing.iter().map(|one| on_one_line(&one.subject)).collect();
+            (
+                "the files changed after the preview",
+                format!("{} changed after the preview", changed.join(", ")),
+            )
+        } else {
+            (NOBODY_LOOKED, NOBODY_LOOKED.to_owned())
+        };
+        if self.is_past(id, at) {
+            chain.push(chain.queue.expire(id, at.0))?;
+        } else {
+            chain.push(discarded(&chain.queue, id, why, at))?;
+        }
+        let text = format!("{id} was not applied and is dropped: {cause}. Look again and propose anew.");
+        self.report(chain.records, call, text, true).await
+    }
+
+    /// Lets the tool work, and keeps the lease alive meanwhile. When the drive is cancelled, or the session is taken over, the
+    /// tool is told so; it is waited for in any case, because half of it would be worse than too much.
+    async fn carry_out(
+        &mut self,
+        tool: &Arc<dyn Tool>,
+        entry: &Entry<Value>,
+        attempt: Attempt,
+        context: &ToolContext,
+    ) -> Result<(Outcome, ToolOutput), RuntimeError> {
+        let (store, id, token) = (Arc::clone(&self.store), self.lease.session().clone(), self.lease.token());
+        let cancel = self.cancel.clone();
+        let mut watched = pin!(letters::cancelled(store.as_ref(), &id, token));
+        let mut applied = pin!(contained::apply(tool.as_ref(), entry, context));
+        let (mut watching, mut behind, mut lost) = (true, false, None);
+        let done = loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled(), if !context.cancel.is_cancelled() => context.cancel.cancel(),
+                asked = &mut watched, if watching => {
+                    watching = false;
+                    match asked {
+                        Ok(()) => cancel.cancel(),
+                        Err(by) => lost = Some(self.lost(by)),
+                    }
+                }
+                done = &mut applied => break done,
+                () = tokio::time::sleep(TICK) => {
+                    let renewed = tokio::time::timeout(RENEWAL_TIME, self.renew(attempt)).await;
+                    behind |= !matches!(renewed, Ok(Ok(())));
+                    if let Ok(Err(fault @ RuntimeError::TakenOver { .. })) = renewed {
+                        lost = Some(fault);
+                    }
+                }
+            }
+            if lost.is_some() {
+                context.cancel.cancel();
+            }
+        };
+        match lost {
+            // Whoever has the session now finds out what became of it.
+            Some(fault) => Err(fault),
+            None if behind => self.catch_up().await.map(|()| done),
+            None => Ok(done),
+        }
+    }
+
+    /// Gives the attempt at hand more time, once a third of what it had is over.
+    async fn renew(&mut self, attempt: Attempt) -> Result<(), RuntimeError> {
+        let lease = self.state.resolve.queue.get(attempt.proposal).and_then(|entry| entry.lease.clone());
+        let at = self.settings().now();
+        if lease.is_none_or(|lease| lease.until.saturating_sub(at.0) > LEASE_MS / 3 * 2) {
+            return Ok(());
+        }
+        // After a write that failed nobody knows what was kept, and the next one has to know.
+        self.catch_up().await?;
+        let until = at.0.saturating_add(LEASE_MS);
+        match self.state.resolve.queue.renew(attempt, until, at.0) {
+            Ok(event) => self.commit(vec![note(&event)], None).await,
+            // A clock that went back: what was promised is longer already.
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// What the session's writer is called in a lease.
+    pub(crate) fn writer(&self) -> String {
+        format!("writer {}", self.lease.token())
     }
 
     /// Records an outcome together with what the model is told of it.
@@ -134,8 +295,8 @@ impl Session {
     }
 
     /// Looks how everything that a proposal is about is now; `None` if there is no such tool, or it crashed.
-    async fn look(&self, proposal: &Proposal) -> Option<Vec<Fingerprint>> {
-        let tool = self.settings().setup.catalogue.tool(&proposal.source_tool)?;
+    pub(crate) async fn look(&self, proposal: &Proposal) -> Option<Vec<Fingerprint>> {
+        let tool = self.executor_of(proposal)?;
         contained::observe(tool.as_ref(), proposal).await
     }
 
@@ -147,6 +308,9 @@ impl Session {
         let observed = self.look(&proposal).await;
         let seen = observed.as_deref().unwrap_or_default();
         let at = self.settings().now();
+        if self.is_past(id, at) {
+            return self.expire(&[id], at).await;
+        }
         let mut chain = Chain::new(self);
         if !gated && let Ok(Check::Returns(event)) = chain.queue.check(id, seen, at.0) {
             return self.commit(vec![note(&event)], None).await;
@@ -160,87 +324,51 @@ impl Session {
         self.commit(chain.records, None).await
     }
 
-    /// Puts aside for good whatever waits or could come back: neither its preview nor its approval was made here.
-    pub(crate) async fn take_distrust(&mut self, letter: InboxId) -> Result<(), RuntimeError> {
-        let at = self.settings().now();
-        let mut chain = Chain::new(self);
-        let waiting: Vec<(ProposalId, At)> =
-            chain.queue.unsettled().map(|entry| (entry.id, entry.state)).collect();
-        let mut dropped = Vec::new();
-        for (id, state) in waiting {
-            if state == At::Unknown {
-                // Looked up in the files it could only be offered again.
-                chain.push(chain.queue.recover(id, Observation::Unclear, harness(), at.0))?;
-            }
-            let cause = Supersession::BranchLeft { by: resolve::IMPORT.to_owned() };
-            // What was in flight has been looked up in the files before, and comes here as something else.
-            if let Ok(event) = chain.queue.supersede(id, cause, at.0) {
-                chain.push(Ok(event))?;
-                dropped.push(id.to_string());
-            }
-        }
-        if !dropped.is_empty() {
-            let text = format!(
-                "This session was brought here from elsewhere. What waited there is dropped: {}. Propose it again if it is \
-                 still wanted.",
-                dropped.join(", ")
-            );
-            chain.records.extend(self.telling(&text)?);
-        }
-        chain.records.push(resolve::distrusted(letter, at));
-        self.commit(chain.records, Some(letter)).await
-    }
-
-    /// Settles what a dead process left in the middle of an apply.
-    pub(crate) async fn recover(&mut self) -> Result<(), RuntimeError> {
-        let interrupted: Vec<ProposalId> =
-            self.state.resolve.queue.interrupted().map(|entry| entry.id).collect();
-        for id in interrupted {
-            self.look_up(id).await?;
-        }
-        Ok(())
-    }
-
-    /// Finds out from the files what became of an attempt that did not say.
-    async fn look_up(&mut self, id: ProposalId) -> Result<(), RuntimeError> {
-        let Some(entry) = self.state.resolve.queue.get(id) else { return Ok(()) };
-        let entry = entry.clone();
-        let proposal = entry.proposal.clone();
-        let gated = self.state.resolve.gated_call(id).is_some();
-        let cut_off = entry.state == At::Applying;
-        let observed = if gated { None } else { self.look(&proposal).await };
-        let observation = observed.as_ref().map_or(Observation::Unclear, |observed| entry.observe(observed));
-        let at = self.settings().now();
-        let mut chain = Chain::new(self);
-        chain.push(chain.queue.recover(id, observation, harness(), at.0))?;
-        let is = |chain: &Chain, state| chain.queue.get(id).is_some_and(|entry| entry.state == state);
-        if is(&chain, At::Unknown) {
-            // Nobody can find out more: it must not be done again, and the model has to know.
-            chain.push(chain.queue.recover(id, Observation::Unclear, harness(), at.0))?;
-        }
-        if is(&chain, At::Applied) {
-            let when = if cut_off { "before the program ended" } else { "after all" };
-            let text = format!("{id} ({}) was applied {when}.", proposal.label);
-            chain.records.extend(self.telling(&text)?);
-        } else if is(&chain, At::Stale) {
-            chain.push(discarded(&chain.queue, id, "its outcome is unknown", at))?;
-            if !gated {
-                let found = match observed {
-                    Some(_) => "the files are neither as before nor as after",
-                    None => NOBODY_LOOKED,
-                };
-                let text = format!(
-                    "{id} ({}) was cut off while it was applied, and {found}. It is dropped; look at the files before \
-                     you go on.",
-                    proposal.label
-                );
-                chain.records.extend(self.telling(&text)?);
-            }
-        }
-        self.commit(chain.records, None).await
+    /// Returns what the model is told of a discard: its tool's own words, if it has any. `queue` holds the decision.
+    ///
+    /// The words travel with the decision, so the tool hears of it right before it is recorded; after a crash in between
+    /// it hears of it again.
+    pub(crate) async fn discard_words(&self, queue: &Queue<Value>, id: ProposalId) -> String {
+        let Some(entry) = queue.get(id) else { return String::new() };
+        let proposal = &entry.proposal;
+        let reason = entry.decision.as_ref().map(|decision| decision.reason.as_str()).unwrap_or_default();
+        let words = match self.executor_of(proposal) {
+            Some(tool) => contained::discarded(tool.as_ref(), entry).await,
+            None => None,
+        };
+        words.unwrap_or_else(|| discard_text(&proposal.label, reason))
     }
 }
-fn discarded(
+
+fn size(kept: &[Kept]) -> usize {
+    kept.iter().filter_map(|kept| kept.bytes.as_ref()).map(Vec::len).sum()
+}
+
+fn applied(entry: &Entry<Value>, words: &str) -> String {
+    let id = entry.id;
+    let by_person = entry.decision.as_ref().is_some_and(|decision| decision.by.kind == ActorKind::Person);
+    let takes_back = match entry.proposal.undo_of {
+        Some(undone) => format!(" What {undone} had done is taken back by it."),
+        None => String::new(),
+    };
+    match by_person {
+        true => format!("A person approved {id}, and it was applied.{takes_back} {words}"),
+        false => format!("Applied {id}.{takes_back} {words}"),
+    }
+}
+
+fn not_applied(id: ProposalId, reason: &str) -> String {
+    format!("{id} could not be applied: {reason}. It is kept: apply it again or discard it.")
+}
+
+/// Returns a name that a model or a tool chose, for a line of words of the harness.
+pub(crate) fn on_one_line(name: &str) -> String {
+    const MOST: usize = 200;
+    let line: String = name.chars().take(MOST).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if name.chars().nth(MOST).is_some() { format!("{line}…") } else { line }
+}
+
+pub(crate) fn discarded(
     queue: &Queue<Value>,
     id: ProposalId,
     why: &str,

@@ -54,6 +54,29 @@ pub enum Event {
     /// Something happened to a proposal.
     #[cfg(feature = "resolve-queue")]
     Proposal(trunkline_resolve_queue::Event<serde_json::Value>),
+    /// An attempt to apply a proposal was under way when this session was taken over, and whoever began it may still write.
+    /// Nothing goes on before it is over, which is at most [`APPLY_LEASE`](crate::APPLY_LEASE) after that.
+    #[cfg(feature = "resolve-queue")]
+    AwaitingApply {
+        /// Which.
+        attempt: trunkline_resolve_queue::Attempt,
+        /// Who, and until when.
+        lease: trunkline_resolve_queue::Lease,
+    },
+    /// A rule was given, used or taken back.
+    #[cfg(feature = "resolve-queue")]
+    Rule(trunkline_resolve_queue::RuleEvent),
+    /// The model decided, and it was carried out as well as it could be.
+    #[cfg(feature = "resolve-queue")]
+    Resolved {
+        /// The call with which it decided.
+        call: CallPlace,
+        /// What it wanted, and of what.
+        details: trunkline_resolve_queue::ResolutionDetails,
+    },
+    /// Something happened to what a turn was held to.
+    #[cfg(feature = "resolve-queue")]
+    Choice(trunkline_resolve_queue::Notice),
     /// The head moved, other than by growing.
     HeadMoved(HeadMove),
     /// A revert was asked for, and applied or refused.

@@ -11,7 +11,16 @@ impl Session {
         match *asked {}
     }
 
-    pub(crate) async fn resolve_call(&mut self, _: &CallPlace, _: &str) -> Result<(), RuntimeError> {
+    pub(crate) async fn resolve_call(
+        &mut self,
+        _: &CallPlace,
+        _: &str,
+        _: &Cancel,
+    ) -> Result<(), RuntimeError> {
+        Ok(())
+    }
+
+    pub(crate) async fn tend_proposals(&mut self) -> Result<(), RuntimeError> {
         Ok(())
     }
 

@@ -30,6 +30,11 @@ pub struct Session {
     pub(crate) old: Option<InboxId>,
     /// What is being asked about branches that were left.
     pub(crate) summaries: revert::Summaries,
+    /// The signal of the latest drive.
+    pub(crate) cancel: Cancel,
+    /// Since when this is the writer, and how it came to be.
+    #[cfg(feature = "resolve-queue")]
+    pub(crate) tenure: crate::recovering::Tenure,
     /// Who has taken the session over; nothing is begun or written any more.
     taken_by: Option<String>,
 }
@@ -129,12 +134,17 @@ impl Session {
             sent: Vec::new(),
             behind: false,
             old,
+            cancel: Cancel::new(),
+            #[cfg(feature = "resolve-queue")]
+            tenure: crate::recovering::Tenure::new(claim),
             taken_by: None,
         };
         #[cfg(feature = "resolve-queue")]
         session.recover().await?;
         #[cfg(feature = "resolve-queue")]
         session.distrust_import().await?;
+        #[cfg(feature = "resolve-queue")]
+        session.adopt_rules().await?;
         Ok(session)
     }
 
@@ -164,6 +174,20 @@ impl Session {
     #[cfg(feature = "resolve-queue")]
     pub fn proposals(&self) -> &trunkline_resolve_queue::Queue<serde_json::Value> {
         &self.state.resolve.queue
+    }
+
+    /// Returns the rules that were given in this session, also those that do not count any more.
+    #[cfg(feature = "resolve-queue")]
+    pub fn rules(&self) -> &trunkline_resolve_queue::Rules {
+        &self.state.resolve.rules
+    }
+
+    /// Returns what the model decided with its tool, by the place of the call, oldest first.
+    #[cfg(feature = "resolve-queue")]
+    pub fn resolutions(
+        &self,
+    ) -> impl Iterator<Item = (&crate::CallPlace, &trunkline_resolve_queue::ResolutionDetails)> {
+        self.state.resolve.choices.resolved()
     }
 
     /// Returns the notes that reverts have left, oldest first.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use trunkline_message_tree::{NodeId, Timestamp, ToolSpec};
+use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_session_store::{Note, Record};
 
 use crate::turn::Step;
@@ -40,7 +40,7 @@ pub(crate) fn approve(id: Id) -> Step {
     match id {}
 }
 
-/// Which proposals of another build are not settled.
+/// Which proposals of another build are not settled, and which of its rules ask or forbid: nobody here would heed them.
 #[derive(Default)]
 pub(crate) struct Part {
     open: BTreeSet<String>,
@@ -52,8 +52,28 @@ struct Seen {
     change: Value,
 }
 
+#[derive(Deserialize)]
+struct Given {
+    rule: String,
+    change: Value,
+}
+
 impl Part {
+    fn record_rule(&mut self, note: &Note) -> Result<(), RuntimeError> {
+        let given: Given = journal::read(note)?;
+        match given.change.pointer("/added/verdict").and_then(Value::as_str) {
+            Some("allow") => {}
+            Some(_) => drop(self.open.insert(given.rule)),
+            None if given.change.get("revoked").is_some() => drop(self.open.remove(&given.rule)),
+            None => {}
+        }
+        Ok(())
+    }
+
     pub(crate) fn record(&mut self, note: &Note, _: u64, _: NodeId) -> Result<(), RuntimeError> {
+        if note.kind == "rule" {
+            return self.record_rule(note);
+        }
         if note.kind != "event" {
             return Ok(());
         }
@@ -70,6 +90,9 @@ impl Part {
         Ok(())
     }
 
+    #[expect(clippy::unused_self, reason = "the layer that is there keeps it")]
+    pub(crate) fn finished(&self, _: &journal::CallFinished) {}
+
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
     pub(crate) fn complete(&self, _: &mut [Record]) -> Result<(), RuntimeError> {
         Ok(())
@@ -85,29 +108,18 @@ impl Part {
     }
 }
 
-pub(crate) fn is_call((): &Setting, _: &str) -> bool {
-    false
-}
-
-pub(crate) fn spec((): &Setting) -> Option<ToolSpec> {
-    None
-}
-
 pub(crate) fn gate(
     (): &Setting,
     _: &Part,
     _: (&str, &dyn Tool),
     _: &Map<String, Value>,
     _: &CallPlace,
+    _: Timestamp,
 ) -> Gated {
     Gated::Free(None)
 }
 
-pub(crate) fn work((): &Setting, _: &Part) -> Option<Work> {
-    None
-}
-
-pub(crate) fn reminder((): &Setting, _: &Part) -> Option<(String, Vec<Id>)> {
+pub(crate) fn work((): &Setting, _: &Part, _: Timestamp) -> Option<Work> {
     None
 }
 

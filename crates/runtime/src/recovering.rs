@@ -1,0 +1,358 @@
+//! What an attempt left behind that never reported its end: looked up in the files, put back if it is half done.
+//!
+//! After it the world is whole before or whole after, or nobody can say: then the model is told, and nothing is done again.
+//! Whatever is killed in here is done again by the next one, from what is recorded.
+
+use std::time::Instant;
+
+use serde_json::Value;
+use trunkline_message_tree::Timestamp;
+use trunkline_resolve_queue::{
+    Attempt, Entry, Fingerprint, Lease, Observation, Outcome, ProposalId, State as At, Supersession,
+};
+use trunkline_session_store::{Claim, InboxId};
+
+use crate::applying::{APPLY_LEASE, LEASE_MS, NOBODY_LOOKED, TICK, discarded, on_one_line};
+use crate::layers::resolve::{self, harness, note};
+use crate::proposals::{Chain, refused};
+use crate::{Event, Kept, RuntimeError, Session, Tool, contained, letters};
+
+/// Since when a session has its writer, and how that came to be.
+pub(crate) struct Tenure {
+    since: Instant,
+    /// Whether whoever wrote it before is gone for certain.
+    alone: bool,
+}
+
+impl Tenure {
+    pub(crate) fn new(claim: Claim) -> Self {
+        Tenure { since: Instant::now(), alone: claim == Claim::IfFree }
+    }
+}
+
+/// What is known of whoever began an attempt.
+enum Holder {
+    /// Can write no more, although the lease stands.
+    Gone,
+    /// The lease is over, at this time at the latest.
+    Lapsed(Timestamp),
+    /// May still write.
+    Alive(Lease),
+}
+
+/// How an attempt is settled for somebody else.
+#[derive(Clone, Copy)]
+struct Sight {
+    fenced: bool,
+    at: Timestamp,
+    /// Whether anything may be put back: the approval, and the bytes, were given here.
+    trusted: bool,
+}
+
+impl Session {
+    /// Settles what a dead process left in the middle of an apply. What one that may be alive is doing is left to it: the
+    /// next drive waits.
+    pub(crate) async fn recover(&mut self) -> Result<(), RuntimeError> {
+        let interrupted: Vec<Entry<Value>> = self.state.resolve.queue.interrupted().cloned().collect();
+        if interrupted.is_empty() {
+            return Ok(());
+        }
+        let inbox = self.store.inbox(self.lease.session()).await?;
+        // Neither the approval nor the bytes of an import were seen by anybody here, and whoever applied it there writes
+        // nothing here.
+        let trusted = !inbox.iter().any(|letter| letter.kind == letters::DISTRUST);
+        for entry in interrupted {
+            let holder = if trusted { self.holder_of(&entry) } else { Holder::Gone };
+            let sight = match holder {
+                Holder::Gone => Sight { fenced: true, at: self.settings().now(), trusted },
+                Holder::Lapsed(at) => Sight { fenced: false, at, trusted },
+                Holder::Alive(_) => {
+                    // Whoever comes next finds nobody who writes the session, and must know that somebody writes the files.
+                    if !self.state.resolve.is_standing(entry.attempt()) {
+                        let standing = resolve::standing(entry.attempt(), self.settings().now());
+                        self.commit(vec![standing], None).await?;
+                    }
+                    continue;
+                }
+            };
+            self.settle_attempt(entry.id, sight).await?;
+        }
+        Ok(())
+    }
+
+    /// Does what no step of a turn is about: lets expire what is past its time, and finds out what became of an attempt.
+    pub(crate) async fn tend_proposals(&mut self) -> Result<(), RuntimeError> {
+        self.expire_due().await?;
+        let interrupted = self.state.resolve.queue.interrupted().map(|entry| entry.id);
+        let edits: Vec<ProposalId> =
+            interrupted.filter(|id| self.state.resolve.gated_call(*id).is_none()).collect();
+        for id in edits {
+            self.look_up(id).await?;
+        }
+        Ok(())
+    }
+
+    /// Finds out from the files what became of an attempt that did not say. Waits for one that may be under way, unless the
+    /// drive is cancelled; then nothing has changed.
+    pub(crate) async fn look_up(&mut self, id: ProposalId) -> Result<(), RuntimeError> {
+        let mut told = false;
+        loop {
+            let Some(entry) = self.state.resolve.queue.get(id) else { return Ok(()) };
+            let sight = match self.holder_of(entry) {
+                Holder::Gone => Sight { fenced: true, at: self.settings().now(), trusted: true },
+                Holder::Lapsed(at) => Sight { fenced: false, at, trusted: true },
+                Holder::Alive(lease) => {
+                    if !told {
+                        self.settings().tell(&Event::AwaitingApply { attempt: entry.attempt(), lease });
+                        told = true;
+                    }
+                    if self.wait_a_while().await? {
+                        continue;
+                    }
+                    return Ok(());
+                }
+            };
+            return self.settle_attempt(id, sight).await;
+        }
+    }
+
+    /// Waits for a tick. Returns whether the drive goes on.
+    async fn wait_a_while(&mut self) -> Result<bool, RuntimeError> {
+        let cancel = self.cancel.clone();
+        let asked = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(false),
+            asked = letters::cancelled(self.store.as_ref(), self.lease.session(), self.lease.token()) => asked,
+            () = tokio::time::sleep(TICK) => return Ok(true),
+        };
+        asked.map_err(|by| self.lost(by))?;
+        cancel.cancel();
+        Ok(false)
+    }
+
+    fn holder_of(&self, entry: &Entry<Value>) -> Holder {
+        let at = self.settings().now();
+        let Some(lease) = entry.lease.clone().filter(|lease| lease.stands(at.0)) else {
+            return Holder::Lapsed(at);
+        };
+        let alone = self.tenure.alone && !self.state.resolve.is_standing(entry.attempt());
+        if alone || lease.holder == self.writer() {
+            return Holder::Gone;
+        }
+        // Nobody has renewed it since this one writes, so it is over by then, whatever their clock or ours says.
+        match self.tenure.since.elapsed() >= APPLY_LEASE {
+            true => Holder::Lapsed(Timestamp(lease.until)),
+            false => Holder::Alive(lease),
+        }
+    }
+
+    async fn settle_attempt(&mut self, id: ProposalId, sight: Sight) -> Result<(), RuntimeError> {
+        let Some(entry) = self.state.resolve.queue.get(id) else { return Ok(()) };
+        let mut entry = entry.clone();
+        let gated = self.state.resolve.gated_call(id).is_some();
+        let cut_off = entry.state == At::Applying;
+        let Sight { mut fenced, at, trusted } = sight;
+        let mut observed = if gated { None } else { self.look(&entry.proposal).await };
+        if cut_off
+            && trusted
+            && let Some(seen) = &observed
+        {
+            let tool = self.executor_of(&entry.proposal);
+            let kept = self.half_done(&entry, seen, false).await?;
+            if let (Some(tool), Some(kept)) = (tool, kept) {
+                observed = self.put_back(&entry, tool.as_ref(), &kept, (fenced, at)).await?;
+                // What has to be ended now is our own attempt to tidy up.
+                fenced = true;
+                entry = self.state.resolve.queue.get(id).cloned().unwrap_or(entry);
+            }
+        }
+        let observation = observed.as_ref().map_or(Observation::Unclear, |observed| entry.observe(observed));
+        let mut chain = Chain::new(self);
+        let recovered = match cut_off && fenced {
+            true => chain.queue.recover_fenced(id, observation, harness(), at.0),
+            false => chain.queue.recover(id, observation, harness(), at.0),
+        };
+        chain.push(recovered)?;
+        let is = |chain: &Chain, state| chain.queue.get(id).is_some_and(|entry| entry.state == state);
+        if is(&chain, At::Unknown) {
+            // Nobody can find out more: it must not be done again, and the model has to know.
+            chain.push(chain.queue.recover(id, Observation::Unclear, harness(), at.0))?;
+        }
+        let label = &entry.proposal.label;
+        if is(&chain, At::Applied) {
+            let when = if cut_off { "before the program ended" } else { "after all" };
+            chain.records.extend(self.telling(&format!("{id} ({label}) was applied {when}."))?);
+        } else if is(&chain, At::Stale) {
+            let past = chain.queue.get(id).is_some_and(|entry| entry.is_past(at.0));
+            match past {
+                true => chain.push(chain.queue.expire(id, at.0))?,
+                false => chain.push(discarded(&chain.queue, id, "its outcome is unknown", at))?,
+            }
+            if !gated {
+                let found = match &observed {
+                    Some(observed) => neither(&entry, observed),
+                    None => NOBODY_LOOKED.to_owned(),
+                };
+                let text = format!(
+                    "{id} ({label}) was cut off while it was applied, and {found}. It is dropped; look at the files before \
+                     you go on."
+                );
+                chain.records.extend(self.telling(&text)?);
+            }
+        }
+        self.commit(chain.records, None).await
+    }
+
+    /// Says what an attempt that did not end well is, once what it left half done is put back.
+    pub(crate) async fn clear_up(
+        &mut self,
+        entry: &Entry<Value>,
+        tool: &dyn Tool,
+        outcome: Outcome,
+    ) -> Result<(Attempt, Outcome), RuntimeError> {
+        let (Outcome::Failed { reason } | Outcome::Unknown { reason }) = &outcome else {
+            return Ok((entry.attempt(), outcome));
+        };
+        if entry.preimages.is_empty() {
+            return Ok((entry.attempt(), outcome));
+        }
+        let Some(observed) = self.look(&entry.proposal).await else { return Ok((entry.attempt(), outcome)) };
+        // What is said to have failed is not done, also if all of it was written.
+        let failed = matches!(outcome, Outcome::Failed { .. });
+        let Some(kept) = self.half_done(entry, &observed, failed).await? else {
+            return Ok((entry.attempt(), outcome));
+        };
+        let at = self.settings().now();
+        let observed = self.put_back(entry, tool, &kept, (true, at)).await?;
+        let Some(entry) = self.state.resolve.queue.get(entry.id) else {
+            return Ok((entry.attempt(), outcome));
+        };
+        let observation = observed.map_or(Observation::Unclear, |observed| entry.observe(&observed));
+        let outcome = match observation {
+            Observation::Before => {
+                Outcome::Failed { reason: format!("{reason}; what it had written was put back") }
+            }
+            _ => Outcome::Unknown { reason: format!("{reason}; some of it was written, and not put back") },
+        };
+        Ok((entry.attempt(), outcome))
+    }
+
+    /// Returns what was there before an attempt that was cut off between two files, or behind the last one if that counts
+    /// too; if all that is needed to put it back was kept, and nobody else has written there since.
+    async fn half_done(
+        &self,
+        entry: &Entry<Value>,
+        observed: &[Fingerprint],
+        or_all: bool,
+    ) -> Result<Option<Vec<Kept>>, RuntimeError> {
+        let traces = entry.traces(observed);
+        let is = |wanted| traces.iter().any(|trace| trace.found == wanted);
+        let begun = is(Observation::After) && !is(Observation::Unclear);
+        let between = begun && (or_all || is(Observation::Before));
+        // Putting files back undoes nothing of what does not show in files.
+        if !between || !entry.proposal.effect.shows_in_fingerprints() {
+            return Ok(None);
+        }
+        let Some(kept) = self.kept(entry).await? else { return Ok(None) };
+        let written = traces.iter().filter(|trace| trace.found == Observation::After);
+        let has = |subject: &str| kept.iter().any(|kept| kept.fingerprint.subject == subject);
+        Ok(written.map(|trace| trace.subject.as_str()).all(has).then_some(kept))
+    }
+
+    /// Reads what the latest attempt at a proposal wrote over; `None` if not all of it can be had.
+    pub(crate) async fn kept(&self, entry: &Entry<Value>) -> Result<Option<Vec<Kept>>, RuntimeError> {
+        let Some(named) = self.state.resolve.preimages.of(entry) else { return Ok(None) };
+        let mut kept = Vec::new();
+        for (fingerprint, digest) in named {
+            let bytes = match digest {
+                None => None,
+                Some(digest) => match self.store.blob(self.lease.session(), &digest).await? {
+                    Some(bytes) => Some(bytes),
+                    None => return Ok(None),
+                },
+            };
+            kept.push(Kept { fingerprint, bytes });
+        }
+        Ok(Some(kept))
+    }
+
+    /// Takes an attempt over and lets its tool put back what was there. Returns how everything is then.
+    async fn put_back(
+        &mut self,
+        entry: &Entry<Value>,
+        tool: &dyn Tool,
+        kept: &[Kept],
+        (fenced, at): (bool, Timestamp),
+    ) -> Result<Option<Vec<Fingerprint>>, RuntimeError> {
+        let queue = &self.state.resolve.queue;
+        let lease = Lease { holder: self.writer(), until: at.0.saturating_add(LEASE_MS) };
+        let taken = match fenced {
+            true => queue.take_over_fenced(entry.id, lease, at.0),
+            false => queue.take_over(entry.id, lease, at.0),
+        };
+        self.commit(vec![note(&taken.map_err(refused)?)], None).await?;
+        let Some(entry) = self.state.resolve.queue.get(entry.id).cloned() else { return Ok(None) };
+        // What the tool says of it does not count as much as what is there.
+        let _ = contained::put_back(tool, &entry, kept).await;
+        Ok(self.look(&entry.proposal).await)
+    }
+
+    /// Puts aside for good whatever waits or could come back: neither its preview nor its approval was made here.
+    pub(crate) async fn take_distrust(&mut self, letter: InboxId) -> Result<(), RuntimeError> {
+        let at = self.settings().now();
+        let mut chain = Chain::new(self);
+        let waiting: Vec<(ProposalId, At)> =
+            chain.queue.unsettled().map(|entry| (entry.id, entry.state)).collect();
+        let mut dropped = Vec::new();
+        for (id, state) in waiting {
+            if state == At::Applying {
+                // What was in flight has been looked up before, unless somebody may be at it still.
+                chain.push(chain.queue.recover_fenced(id, Observation::Unclear, harness(), at.0))?;
+            }
+            if matches!(state, At::Applying | At::Unknown) {
+                // Looked up in the files it could only be offered again.
+                chain.push(chain.queue.recover(id, Observation::Unclear, harness(), at.0))?;
+            }
+            let cause = Supersession::BranchLeft { by: resolve::IMPORT.to_owned() };
+            if let Ok(event) = chain.queue.supersede(id, cause, at.0) {
+                chain.push(Ok(event))?;
+                dropped.push(id.to_string());
+            }
+        }
+        if !dropped.is_empty() {
+            let text = format!(
+                "This session was brought here from elsewhere. What waited there is dropped: {}. Propose it again if it is \
+                 still wanted.",
+                dropped.join(", ")
+            );
+            chain.records.extend(self.telling(&text)?);
+        }
+        chain.void_rules(at)?;
+        chain.records.push(resolve::distrusted(letter, at));
+        self.commit(chain.records, Some(letter)).await
+    }
+}
+
+/// Says how files are that are neither as before nor as after.
+fn neither(entry: &Entry<Value>, observed: &[Fingerprint]) -> String {
+    let traces = entry.traces(observed);
+    let mut text = "the files are neither as before nor as after".to_owned();
+    if traces.len() > 1 {
+        let word = |found| match found {
+            Observation::Before => "as before",
+            Observation::After => "as after",
+            Observation::Unclear => "neither",
+        };
+        let named: Vec<String> = traces
+            .iter()
+            .take(MOST_NAMED)
+            .map(|trace| format!("{} {}", on_one_line(&trace.subject), word(trace.found)))
+            .collect();
+        let more = if traces.len() > MOST_NAMED { ", …" } else { "" };
+        text.push_str(&format!(" ({}{more})", named.join(", ")));
+    }
+    text
+}
+
+/// How many files are named to the model.
+const MOST_NAMED: usize = 20;
