@@ -7,6 +7,7 @@ mod branches;
 mod compacting;
 mod corpora;
 mod damage;
+mod decisions;
 mod fake;
 mod finding;
 mod following;
