@@ -6,15 +6,13 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Draft, HeadMove, Naming, NodeId, Timestamp, ToolResult};
+use trunkline_message_tree::{Naming, NodeId, Timestamp, ToolResult};
 use trunkline_session_store::{
     Activity, Holder, InboxId, Letter, Record, SessionId, SessionStore, StoreError, consumed,
 };
 
 use crate::journal::{self, LetterRefused};
 use crate::late::LateBody;
-use crate::layers::{resolve, revert};
-use crate::session::entries;
 use crate::{CallPlace, Cancel, Event, RuntimeError, Session};
 
 pub use crate::moves::MoveAct;
@@ -444,95 +442,6 @@ impl Session {
         self.commit(vec![record], Some(letter.id)).await?;
         self.settings().tell(&Event::LetterRefused { kind: letter.kind.clone(), reason });
         Ok(())
-    }
-
-    #[cfg_attr(
-        not(feature = "revert"),
-        expect(unused_variables, reason = "without the layer nothing is planned")
-    )]
-    pub(crate) async fn revert_for(
-        &mut self,
-        to: NodeId,
-        lesson: Option<&str>,
-        letter: Option<InboxId>,
-    ) -> Result<(), RuntimeError> {
-        let at = self.settings().now();
-        let planned = revert::plan_by_person(&self.state.tree, to, lesson)?;
-        let planned = planned.in_window(revert::window(&self.settings().setup));
-        let mut draft = self.state.tree.draft();
-        let results = self.close_turn(&mut draft, "not run: a person left this branch first", at)?;
-        let leaving = planned.leaving(&self.state.tree, &results, at);
-        let leaving = leaving.told((&self.state, &self.state.tree), &self.settings().setup, &draft);
-        let notes = leaving.records(at);
-        let moving = (leaving.head_move(), leaving.move_name());
-        let records = self.moving(draft, notes, moving, &results, None, at)?;
-        self.commit(records, letter).await?;
-        self.start_summaries();
-        Ok(())
-    }
-
-    pub(crate) async fn undo_for(&mut self, letter: Option<InboxId>) -> Result<(), RuntimeError> {
-        let at = self.settings().now();
-        let undo = self.state.tree.plan_undo(at).ok_or_else(|| RuntimeError::Refused {
-            reason: "there is no move of the head to take back".to_owned(),
-        })?;
-        self.go_elsewhere(undo, "an undo", letter).await
-    }
-
-    pub(crate) async fn redo_for(&mut self, letter: Option<InboxId>) -> Result<(), RuntimeError> {
-        let at = self.settings().now();
-        let redo = self.state.tree.plan_redo(at).ok_or_else(|| RuntimeError::Refused {
-            reason: "there is no move of the head to make again".to_owned(),
-        })?;
-        self.go_elsewhere(redo, "a redo", letter).await
-    }
-
-    pub(crate) async fn go_elsewhere(
-        &mut self,
-        head_move: HeadMove,
-        name: &str,
-        letter: Option<InboxId>,
-    ) -> Result<(), RuntimeError> {
-        let at = head_move.at;
-        let mut draft = self.state.tree.draft();
-        let results = self.close_turn(&mut draft, "not run: a person went to another branch first", at)?;
-        let note = revert::undone(&self.state, &self.settings().setup, &head_move, &draft, at);
-        let notes = note.into_iter().collect();
-        let head_move = HeadMove { from: draft.head(), ..head_move };
-        let records = self.moving(draft, notes, (head_move, name.to_owned()), &results, None, at)?;
-        self.commit(records, letter).await
-    }
-
-    /// Returns the records of a person's move with everything that it carries: the end of an open turn, proposals that
-    /// leave or come back, the end of a run whose prompt is left. `accepted` is the proposed step that it takes.
-    pub(crate) fn moving(
-        &self,
-        mut draft: Draft<'_>,
-        notes: Vec<Record>,
-        (head_move, name): (HeadMove, String),
-        results: &[NodeId],
-        accepted: Option<revert::StepId>,
-        at: Timestamp,
-    ) -> Result<Vec<Record>, RuntimeError> {
-        let tree = &self.state.tree;
-        let shared = tree.node(tree.fork_of(head_move.to)?)?.depth();
-        let mut left: Vec<NodeId> = tree.trunk().ids()[shared + 1..].to_vec();
-        left.extend_from_slice(results);
-        let line = tree.ancestry(head_move.to)?.map(|(id, _)| id);
-        let mut back: Vec<NodeId> = line.take_while(|id| !tree.is_on_trunk(*id)).collect();
-        back.reverse();
-        draft.move_head(head_move)?;
-        let abandoned = self.abandoning(&left, &back, at)?;
-        if abandoned.is_empty() {
-            self.say_after_assistant(&mut draft, at)?;
-        }
-        let mut records = entries(draft);
-        records.extend(notes);
-        records.extend(revert::overtaken(&self.state.revert, &left, accepted, at));
-        records.extend(resolve::supersede_left(&self.state.resolve, &left, &name, at));
-        records.extend(resolve::restore_back(&self.state.resolve, &back, at));
-        records.extend(abandoned);
-        Ok(records)
     }
 }
 

@@ -41,6 +41,16 @@ fn typed(result: Result<(), RuntimeError>) -> QueueError {
     }
 }
 
+/// Takes the time out of words: how often a clock is read is nobody's promise.
+fn timeless(words: &str) -> String {
+    let mut parts = words.split(" at ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |told, part| match part.split_once(" ms") {
+        Some((time, rest)) if time.parse::<u64>().is_ok() => told + rest,
+        _ => told + " at " + part,
+    })
+}
+
 async fn length(story: &Story) -> usize {
     story.store().load(&story.id()).await.unwrap().records.len()
 }
@@ -84,12 +94,12 @@ async fn answers_to_what_is_unknown_settled_or_decided_are_typed_and_say_what_wa
         words += "\n";
     }
     expect![[r#"
-        p1 was already approved by person anna at 19 ms (looks right); it is approved
-        refused: p1 was already approved by person anna at 19 ms (looks right); it is applied
-        refused: p2 was already discarded by person at 22 ms (not b); it is discarded
+        p1 was already approved by person anna (looks right); it is approved
+        refused: p1 was already approved by person anna (looks right); it is applied
+        refused: p2 was already discarded by person (not b); it is discarded
         refused: no proposal p9; open: nothing
     "#]]
-    .assert_eq(&words);
+    .assert_eq(&timeless(&words));
 }
 
 /// Answers what it was told to, and counts how often it was asked.
@@ -141,7 +151,7 @@ async fn without_anybody_to_ask_nothing_is_recorded_and_nothing_authorised() {
 
 #[tokio::test]
 async fn an_answer_after_the_end_of_its_proposal_decides_nothing_and_the_drive_goes_on() {
-    struct Brief(World);
+    struct Brief;
     #[async_trait]
     impl trunkline_runtime::Tool for Brief {
         fn spec(&self) -> trunkline_runtime::message_tree::ToolSpec {
@@ -178,7 +188,7 @@ async fn an_answer_after_the_end_of_its_proposal_decides_nothing_and_the_drive_g
     let ticks = clock.clone();
     let agent = world
         .agent(replies(vec![Turn::new().call("c1", "brief", &json!({})), Turn::say("done")]))
-        .tool(Brief(world.clone()))
+        .tool(Brief)
         .clock(move || Timestamp(ticks.load(Ordering::SeqCst) as u64))
         .decider(Arc::new(Slow(clock)));
     let mut story = Story::begin(world, agent).await;
@@ -314,11 +324,11 @@ async fn several_are_decided_in_one_batch_and_each_has_its_own_result() {
         })
         .collect();
     expect![[r#"
-        p1 was already approved by person at 18 ms; it is approved
+        p1 was already approved by person; it is approved
         p2 done
         p3 done
         no proposal p9; open: p1, p2, p3"#]]
-    .assert_eq(&lines.join("\n"));
+    .assert_eq(&timeless(&lines.join("\n")));
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");
     assert_eq!(story.world.effects(), ["wrote a"]);
     let tree = story.tree();

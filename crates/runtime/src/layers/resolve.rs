@@ -5,21 +5,22 @@
 use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Attempt, CallRef, Change, Event as QueueEvent, Judgement, Preview, ProposalId, Queue,
+    Actor, ActorKind, Attempt, CallRef, Change, Event as QueueEvent, Judgement, ProposalId, Queue,
     QueueError, RuleEvent, RuleId, RuleVerdict, Rules, State as At, Supersession,
 };
 use trunkline_session_store::{InboxId, Note, NoteKey, Record};
 
-pub(crate) mod kept;
-
 use crate::turn::Step;
-use crate::{CallPlace, Event, Gate, Proposal, RuntimeError, Tool, choices, journal};
+use crate::{CallPlace, Event, Proposal, RuntimeError, choices, journal};
 
+mod gates;
+pub(crate) mod kept;
 pub(crate) mod rules;
 
+pub(crate) use gates::{Asked, Gated, drop_gate, gate, stage_gate};
 use rules::Turn;
 
 pub(crate) const LAYER: &str = "resolve";
@@ -63,27 +64,6 @@ impl Setting {
 }
 
 pub(crate) type Id = ProposalId;
-
-/// A call that needs a decision: which tool wants what.
-pub(crate) struct Asked {
-    pub(crate) tool: String,
-    pub(crate) arguments: Map<String, Value>,
-    pub(crate) gate: Gate,
-}
-
-/// Whether a call may run.
-pub(crate) enum Gated {
-    /// It may; the id is that of the proposal that was approved for it.
-    Free(Option<Id>),
-    /// Somebody has to be asked first.
-    Ask(Box<Asked>),
-    /// Somebody was asked.
-    Waiting(Id),
-    /// Somebody was asked, and by now it is decided without them: by the rules, or by another policy.
-    Approve(Id),
-    /// It may not; the text says why.
-    Refused(String),
-}
 
 /// What has to happen to a proposal when no turn is open.
 #[derive(Clone, Debug)]
@@ -267,72 +247,8 @@ pub(crate) fn offers(setting: &Setting) -> bool {
     setting.model_decides()
 }
 
-/// Decides whether a call may run, from what the rules and the policy say and what was decided.
-pub(crate) fn gate(
-    setting: &Setting,
-    part: &Part,
-    tool: (&str, &dyn Tool),
-    arguments: &Map<String, Value>,
-    place: &CallPlace,
-    at: Timestamp,
-) -> Gated {
-    let Some(id) = part.gates.get(&(place.node, place.index)) else {
-        return rules::gate_new(setting, part, tool, arguments, at);
-    };
-    let Some(entry) = part.queue.get(*id) else {
-        return Gated::Refused(format!("not run: {id} is not known"));
-    };
-    match entry.state {
-        At::Proposed => match rules::turn_of(setting, part, entry, at) {
-            Turn::Approve | Turn::Forbid => Gated::Approve(*id),
-            Turn::Person | Turn::Model | Turn::GiveUp => Gated::Waiting(*id),
-        },
-        At::Approved => Gated::Free(Some(*id)),
-        At::Discarded => {
-            let (by, reason) = match &entry.decision {
-                // Its reason names the rules.
-                Some(decision) if decision.by.kind == ActorKind::Policy => {
-                    return Gated::Refused(format!("not run: {}", decision.reason));
-                }
-                Some(decision) => (decision.by.to_string(), decision.reason.clone()),
-                None => ("somebody".to_owned(), String::new()),
-            };
-            Gated::Refused(format!("not run: the {by} declined it{}", because(&reason)))
-        }
-        At::Expired => Gated::Refused("not run: nobody decided on it in time".to_owned()),
-        At::Superseded | At::Stale => {
-            Gated::Refused("not run: it was put aside before it was decided".to_owned())
-        }
-        _ => Gated::Refused(
-            "outcome unknown: the program ended while this ran; look before you repeat it".to_owned(),
-        ),
-    }
-}
-
 pub(crate) fn because(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(": {reason}") }
-}
-
-/// Returns the proposal for a call that needs a decision, and the note that ties the two together.
-pub(crate) fn stage_gate(
-    part: &Part,
-    asked: &Asked,
-    place: &CallPlace,
-    at: Timestamp,
-) -> Result<(QueueEvent<Value>, Record), QueueError> {
-    let mut payload = json!({ "tool": asked.tool, "arguments": asked.arguments });
-    if let Some(command) = &asked.gate.command {
-        payload["command"] = json!(command);
-    }
-    let mut proposal = Proposal::new(asked.gate.label.clone(), asked.tool.clone(), payload);
-    proposal.preview = Preview { text: asked.gate.preview.clone(), diff: None };
-    proposal.call = Some(call_ref(place));
-    proposal.deciders = BTreeSet::from([ActorKind::Person, ActorKind::Policy]);
-    proposal.effect = asked.gate.effect;
-    let event = part.queue.stage(proposal, at.0)?;
-    let tie = GatedNote { call: place.clone(), proposal: event.proposal };
-    let note = journal::note(LAYER, GATED, at, &tie);
-    Ok((event, note))
 }
 
 /// Completes what a tool proposed: where it comes from, and who may decide.
@@ -391,14 +307,6 @@ pub(crate) fn work(setting: &Setting, part: &Part, at: Timestamp) -> Option<Work
     (!asked.is_empty()).then_some(Work::Ask(asked))
 }
 
-/// Puts aside what waits for a decision on a call that is answered without having run.
-pub(crate) fn drop_gate(part: &Part, place: &CallPlace, at: Timestamp) -> Option<Record> {
-    let id = part.gates.get(&(place.node, place.index))?;
-    let cause = Supersession::BranchLeft { by: "an answer that did not wait".to_owned() };
-    // What was decided against is settled already.
-    part.queue.supersede(*id, cause, at.0).ok().map(|event| note(&event))
-}
-
 /// Puts aside everything that was staged by calls in these nodes and is not done.
 pub(crate) fn supersede_left(part: &Part, left: &[NodeId], by: &str, at: Timestamp) -> Vec<Record> {
     let mut records = Vec::new();
@@ -453,6 +361,7 @@ pub(crate) struct Written {
 /// Returns the files that were written once a message stood in the log.
 #[cfg(feature = "revert")]
 pub(crate) fn written_since(part: &Part, since: NodeId) -> Vec<Written> {
+    use trunkline_resolve_queue::Effect;
     let mut written = Vec::new();
     let after = |id: &Id| part.came.get(id).is_some_and(|newest| *newest >= since);
     for entry in part.queue.iter().filter(|entry| after(&entry.id)) {

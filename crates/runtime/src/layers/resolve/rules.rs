@@ -6,13 +6,13 @@
 use serde_json::Value;
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
-    ActorKind, Effect, Entry, FAILED_ATTEMPTS, Judgement, On, Rule, RuleEvent, RuleId, RuleVerdict, Rules,
-    Ruling, Scope, State as At, Wanted,
+    ActorKind, Entry, FAILED_ATTEMPTS, Judgement, On, Rule, RuleEvent, RuleId, RuleVerdict, Rules, Ruling,
+    Scope, State as At, Wanted,
 };
 use trunkline_session_store::Record;
 
-use super::{Approval, Asked, Gated, LAYER, Part, Setting};
-use crate::{Access, Gate, Proposal, RuntimeError, Tool, contained, journal};
+use super::{Approval, Asked, LAYER, Part, Setting};
+use crate::{Proposal, RuntimeError, journal};
 
 pub(crate) const RULE: &str = "rule";
 
@@ -133,44 +133,6 @@ pub(crate) fn may_model(setting: &Setting, part: &Part, entry: &Entry<Value>, at
     now && setting.model_decides()
         && entry.may_approve(ActorKind::Model)
         && part.gated_call(entry.id).is_none()
-}
-
-/// Decides whether a call that nobody was asked about may run.
-pub(crate) fn gate_new(
-    setting: &Setting,
-    part: &Part,
-    (name, tool): (&str, &dyn Tool),
-    arguments: &serde_json::Map<String, Value>,
-    at: Timestamp,
-) -> Gated {
-    let counts = part.rules.iter().any(|standing| standing.counts(at.0));
-    if setting.approval != Approval::Person && !counts {
-        return Gated::Free(None);
-    }
-    let asked = |gate| Box::new(Asked { tool: name.to_owned(), arguments: arguments.clone(), gate });
-    match contained::gate(tool, arguments) {
-        Ok(Some(gate)) => {
-            let asked = asked(gate);
-            let silent = judge_call(&part.rules, &asked, at).rules.is_empty();
-            if silent && setting.approval != Approval::Person { Gated::Free(None) } else { Gated::Ask(asked) }
-        }
-        Ok(None) if counts => {
-            // What needs no decision is not asked about, but what is forbidden is forbidden.
-            let effect = match contained::access(tool) {
-                Access::ReadOnly => Effect::Pure,
-                // What it proposes is judged when it is staged.
-                Access::Proposes => return Gated::Free(None),
-                Access::Exclusive => Effect::Irreversible,
-            };
-            let mut gate = Gate::new(format!("call {name}"), String::new());
-            gate.effect = effect;
-            let asked = asked(gate);
-            let forbidden = judge_call(&part.rules, &asked, at).verdict == RuleVerdict::Deny;
-            if forbidden { Gated::Ask(asked) } else { Gated::Free(None) }
-        }
-        Ok(None) => Gated::Free(None),
-        Err(text) => Gated::Refused(text),
-    }
 }
 
 /// Returns what an agent keeps outside of sessions, without what a person has taken back in this one.
