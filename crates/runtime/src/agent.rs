@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use trunkline_message_tree::{Message, MessageTree, Timestamp};
-use trunkline_providers::Provider;
+use trunkline_providers::{Provider, Thinking};
 use trunkline_session_store::{Claim, NewSession, SessionId, SessionStore};
 use uuid::Uuid;
 
 use crate::catalogue::Catalogue;
 use crate::layers::{resolve, revert};
 use crate::turn::Setup;
-use crate::{AgentError, Event, RuntimeError, Session, Tool};
+use crate::{AgentError, Event, RuntimeError, Session, Tool, choices};
 
 /// A model with tools. Cheap to clone; many sessions can share one.
 #[derive(Clone)]
@@ -26,6 +26,7 @@ pub(crate) struct Settings {
     pub(crate) system: String,
     pub(crate) max_output_tokens: u32,
     pub(crate) temperature: Option<f32>,
+    pub(crate) thinking: Thinking,
     pub(crate) limits: Limits,
     pub(crate) observer: Option<Observer>,
     pub(crate) clock: Clock,
@@ -33,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) decider: Option<Arc<dyn crate::Decider>>,
     #[cfg(feature = "resolve-queue")]
     pub(crate) expire_after: Option<Duration>,
+    #[cfg(feature = "resolve-queue")]
+    pub(crate) rules: Option<Vec<trunkline_resolve_queue::Rule>>,
     #[cfg(feature = "decision-objects")]
     pub(crate) workspace: Option<Arc<dyn crate::Workspace>>,
     #[cfg(feature = "decision-objects")]
@@ -137,10 +140,13 @@ impl AgentBuilder {
                 revert: revert::Setting::default(),
                 compaction: revert::CompactSetting::default(),
                 resolve: resolve::Setting::default(),
+                #[cfg(feature = "resolve-queue")]
+                choices: choices::Setting::default(),
             },
             system: String::new(),
             max_output_tokens: 8192,
             temperature: None,
+            thinking: Thinking::Unsaid,
             limits: Limits::default(),
             observer: None,
             clock: Arc::new(now),
@@ -148,6 +154,8 @@ impl AgentBuilder {
             decider: None,
             #[cfg(feature = "resolve-queue")]
             expire_after: None,
+            #[cfg(feature = "resolve-queue")]
+            rules: None,
             #[cfg(feature = "decision-objects")]
             workspace: None,
             #[cfg(feature = "decision-objects")]
@@ -211,7 +219,36 @@ impl AgentBuilder {
     #[cfg(feature = "resolve-queue")]
     #[must_use]
     pub fn approval(mut self, approval: crate::Approval) -> Self {
-        self.settings.setup.resolve = approval;
+        self.settings.setup.resolve.approval = approval;
+        self
+    }
+
+    /// Gives rules that are kept outside of sessions: decisions made ahead, which stand above what
+    /// [`approval`](Self::approval) says. Each counts in every session that this agent opens, until the agent is built
+    /// without it.
+    ///
+    /// A session adopts them when it is opened, and drops those that another agent gave and this one does not. An agent on
+    /// which this is never called leaves them as they are; one with an empty list drops them.
+    #[cfg(feature = "resolve-queue")]
+    #[must_use]
+    pub fn rules(mut self, rules: Vec<trunkline_resolve_queue::Rule>) -> Self {
+        use trunkline_resolve_queue::{ActorKind, Scope};
+        let mut kept = Vec::new();
+        for (mut rule, number) in rules.into_iter().zip(1..) {
+            let fault = match (rule.scope, rule.given_by.kind) {
+                (Scope::Once, _) => Some("it counts once; give it to a session".to_owned()),
+                (_, ActorKind::Person | ActorKind::Policy) => None,
+                _ => Some(format!("{} may give no rules; a person may", rule.given_by)),
+            };
+            if let Some(fault) = fault {
+                self.fault.get_or_insert(AgentError::Rule { number, fault });
+            }
+            // Kept outside it is for every session, however long each of them lasts.
+            rule.scope = Scope::Always;
+            kept.push(rule);
+        }
+        self.settings.setup.resolve.model_by_rule = kept.iter().any(resolve::rules::asks_model);
+        self.settings.rules = Some(kept);
         self
     }
 
@@ -229,6 +266,29 @@ impl AgentBuilder {
     #[must_use]
     pub fn proposals_expire_after(mut self, time: Duration) -> Self {
         self.settings.expire_after = Some(time);
+        self
+    }
+
+    /// Says how the model is brought to decide on proposals that wait for it; reminded first unless told, with one turn of
+    /// patience and three turns under pressure.
+    #[cfg(feature = "resolve-queue")]
+    #[must_use]
+    pub fn choice_policy(mut self, policy: trunkline_resolve_queue::Policy) -> Self {
+        self.settings.setup.choices.policy = policy;
+        self
+    }
+
+    /// Says what calls of `resolve` go to while no proposal waits for the model. There is one; a second takes its place.
+    ///
+    /// The model is offered the tool then, whoever decides on proposals.
+    #[cfg(feature = "resolve-queue")]
+    #[must_use]
+    pub fn standing(
+        mut self,
+        handler: trunkline_resolve_queue::StandingHandler,
+        executor: Arc<dyn crate::Standing>,
+    ) -> Self {
+        self.settings.setup.choices.standing = Some((handler, executor));
         self
     }
 
@@ -269,6 +329,14 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets whether and how much the model thinks; nothing is said about it unless told. A model that thinks is never
+    /// forced to call a tool: several providers answer that with an error.
+    #[must_use]
+    pub fn thinking(mut self, thinking: Thinking) -> Self {
+        self.settings.thinking = thinking;
+        self
+    }
+
     /// Tells an observer everything that happens, in order. It runs on the driver's own time: be quick.
     #[must_use]
     pub fn on_event(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
@@ -287,7 +355,8 @@ impl AgentBuilder {
     ///
     /// # Errors
     ///
-    /// [`AgentError::ToolTwice`], [`AgentError::ReservedName`], [`AgentError::Schema`].
+    /// [`AgentError::ToolTwice`], [`AgentError::ReservedName`], [`AgentError::Schema`]; `AgentError::Rule` for a rule that
+    /// nobody may keep.
     pub fn build(mut self) -> Result<Agent, AgentError> {
         if let Some(fault) = self.fault {
             return Err(fault);
@@ -295,11 +364,12 @@ impl AgentBuilder {
         let window = revert::window(&self.settings.setup);
         revert::set_window(&mut self.settings.setup.revert, window);
         let setup = &self.settings.setup;
-        let reserved: Vec<_> =
-            revert::specs(&setup.revert).into_iter().chain(resolve::spec(&setup.resolve)).collect();
-        if let Some(spec) = reserved.iter().find(|spec| setup.catalogue.has(&spec.name)) {
-            return Err(AgentError::ReservedName { tool: spec.name.clone() });
+        let reserved = revert::specs(&setup.revert).into_iter().map(|spec| spec.name);
+        let mut reserved = reserved.chain(choices::reserved(setup));
+        if let Some(tool) = reserved.find(|name| setup.catalogue.has(name)) {
+            return Err(AgentError::ReservedName { tool });
         }
+        drop(reserved);
         Ok(Agent { settings: Arc::new(self.settings) })
     }
 }

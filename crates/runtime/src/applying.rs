@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 use trunkline_message_tree::{Part, Timestamp, ToolResult};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, Attempt, Check, Difference, Entry, Event as QueueEvent, Fingerprint, Outcome,
+    ActorKind, Answer, Attempt, Check, Difference, Entry, Event as QueueEvent, Fingerprint, Outcome,
     ProposalId, Queue, QueueError, Start, Step, Verdict, discard_text,
 };
 use trunkline_session_store::Record;
@@ -65,19 +65,7 @@ impl Session {
             Work::Apply(id) => self.apply(id, None).await,
             Work::Check(id) => self.check(id).await,
             Work::LookUp(id) => self.look_up(id).await,
-            Work::Approve(id) => {
-                let policy = Actor::new(ActorKind::Policy, "always");
-                match self
-                    .state
-                    .resolve
-                    .queue
-                    .decide(id, Verdict::Approve, policy, "", at.0)
-                    .map_err(refused)?
-                {
-                    Answer::New(event) => self.commit(vec![note(&event)], None).await,
-                    Answer::Already(_) => Ok(()),
-                }
-            }
+            Work::Approve(id) | Work::Forbid(id) => self.decide_ahead(id).await,
             Work::Drop(id, why) => {
                 let mut chain = Chain::new(self);
                 chain.push(discarded(&chain.queue, id, &why, at))?;
@@ -99,7 +87,7 @@ impl Session {
     ) -> Result<(), RuntimeError> {
         let Some(entry) = self.state.resolve.queue.get(id).cloned() else { return Ok(()) };
         let source = &entry.proposal.source_tool;
-        let Some(tool) = self.settings().setup.catalogue.tool(source).cloned() else {
+        let Some(tool) = self.executor_of(&entry.proposal) else {
             return Err(RuntimeError::NoExecutor { proposal: id.to_string(), tool: source.clone() });
         };
         let attempt = match self.prepare(&entry, tool.as_ref()).await? {
@@ -308,7 +296,7 @@ impl Session {
 
     /// Looks how everything that a proposal is about is now; `None` if there is no such tool, or it crashed.
     pub(crate) async fn look(&self, proposal: &Proposal) -> Option<Vec<Fingerprint>> {
-        let tool = self.settings().setup.catalogue.tool(&proposal.source_tool)?;
+        let tool = self.executor_of(proposal)?;
         contained::observe(tool.as_ref(), proposal).await
     }
 
@@ -344,7 +332,7 @@ impl Session {
         let Some(entry) = queue.get(id) else { return String::new() };
         let proposal = &entry.proposal;
         let reason = entry.decision.as_ref().map(|decision| decision.reason.as_str()).unwrap_or_default();
-        let words = match self.settings().setup.catalogue.tool(&proposal.source_tool) {
+        let words = match self.executor_of(proposal) {
             Some(tool) => contained::discarded(tool.as_ref(), entry).await,
             None => None,
         };

@@ -20,6 +20,15 @@ pub enum AgentError {
         /// The name.
         tool: String,
     },
+    /// A rule cannot be kept outside of sessions.
+    #[cfg(feature = "resolve-queue")]
+    #[error("rule {number} of this agent cannot be kept: {fault}")]
+    Rule {
+        /// Which, from 1.
+        number: usize,
+        /// What is wrong with it.
+        fault: String,
+    },
     /// A tool's schema is none.
     #[error("the schema of tool {tool:?} is not valid: {fault}")]
     Schema {
@@ -75,6 +84,14 @@ pub enum RuntimeError {
         /// The tool.
         tool: String,
     },
+    /// A proposal cannot be decided or moved so. Says what was decided first, or what would be possible.
+    #[cfg(feature = "resolve-queue")]
+    #[error(transparent)]
+    Proposal(#[from] trunkline_resolve_queue::QueueError),
+    /// A rule cannot be given or taken back so.
+    #[cfg(feature = "resolve-queue")]
+    #[error(transparent)]
+    Rule(#[from] trunkline_resolve_queue::RuleError),
     /// The order cannot be carried out.
     #[error("{reason}")]
     Refused {

@@ -7,8 +7,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Draft, HeadMove, Naming, NodeId, Timestamp, ToolResult};
-#[cfg(feature = "resolve-queue")]
-use trunkline_resolve_queue::Ruling;
 use trunkline_session_store::{
     Activity, Holder, InboxId, Letter, Record, SessionId, SessionStore, StoreError, consumed,
 };
@@ -39,6 +37,10 @@ pub(crate) const LATE: &str = "late_result";
 const STEP_BACK: &str = "step_back";
 #[cfg(feature = "resolve-queue")]
 pub(crate) const VERDICT: &str = "verdict";
+#[cfg(feature = "resolve-queue")]
+const GIVE_RULE: &str = "give_rule";
+#[cfg(feature = "resolve-queue")]
+const REVOKE_RULE: &str = "revoke_rule";
 #[cfg(feature = "resolve-queue")]
 pub(crate) const DISTRUST: &str = "distrust";
 
@@ -72,7 +74,21 @@ pub enum Request {
         /// Which.
         proposal: trunkline_resolve_queue::ProposalId,
     },
-    /// Void everything that waits or was approved: the session came from elsewhere, and so did its approvals.
+    /// Give a rule, as a person: anybody else who is named as its giver is refused.
+    #[cfg(feature = "resolve-queue")]
+    GiveRule {
+        /// Which.
+        rule: trunkline_resolve_queue::Rule,
+    },
+    /// Take a rule back, as a person.
+    #[cfg(feature = "resolve-queue")]
+    RevokeRule {
+        /// Which.
+        rule: trunkline_resolve_queue::RuleId,
+        /// Why; may be empty.
+        reason: String,
+    },
+    /// Void everything that waits or was approved, and every rule: the session came from elsewhere, and so did they.
     #[cfg(feature = "resolve-queue")]
     Distrust,
     /// Move the head.
@@ -129,6 +145,13 @@ struct VerdictBody {
     seen: Option<u32>,
 }
 
+#[cfg(feature = "resolve-queue")]
+#[derive(Serialize, Deserialize)]
+struct RevokeBody {
+    rule: trunkline_resolve_queue::RuleId,
+    reason: String,
+}
+
 /// Leaves a request for whoever holds the session, or will. [`settled`] waits for what becomes of it.
 ///
 /// # Errors
@@ -151,6 +174,12 @@ pub async fn post(
         }
         #[cfg(feature = "resolve-queue")]
         Request::TakeBack { proposal } => (TAKE_BACK, json(serde_json::to_string(&TakeBack::of(*proposal)))),
+        #[cfg(feature = "resolve-queue")]
+        Request::GiveRule { rule } => (GIVE_RULE, json(serde_json::to_string(rule))),
+        #[cfg(feature = "resolve-queue")]
+        Request::RevokeRule { rule, reason } => {
+            (REVOKE_RULE, json(serde_json::to_string(&RevokeBody { rule: *rule, reason: reason.clone() })))
+        }
         #[cfg(feature = "resolve-queue")]
         Request::Distrust => (DISTRUST, "{}".to_owned()),
         Request::Move { act, expected_head } => {
@@ -318,6 +347,10 @@ impl Session {
         for letter in inbox {
             match self.take(&letter, cancel).await {
                 Err(RuntimeError::Refused { reason }) => self.refuse(&letter, reason).await?,
+                #[cfg(feature = "resolve-queue")]
+                Err(fault @ (RuntimeError::Proposal(_) | RuntimeError::Rule(_))) => {
+                    self.refuse(&letter, fault.to_string()).await?
+                }
                 // It can never take effect here, and must not stand in the way of everything else.
                 Err(fault @ RuntimeError::LayerMissing { .. }) => {
                     self.refuse(&letter, fault.to_string()).await?
@@ -360,9 +393,14 @@ impl Session {
             #[cfg(feature = "resolve-queue")]
             VERDICT => {
                 let VerdictBody { proposal, said, seen } = body(letter)?;
-                let mut ruling = Ruling::from(said);
-                ruling.seen = seen;
-                self.take_verdict(proposal, ruling, Some(letter.id)).await
+                self.take_verdict(proposal, &said, seen, Some(letter.id)).await
+            }
+            #[cfg(feature = "resolve-queue")]
+            GIVE_RULE => self.give_rule_for(body(letter)?, Some(letter.id)).await.map(drop),
+            #[cfg(feature = "resolve-queue")]
+            REVOKE_RULE => {
+                let RevokeBody { rule, reason } = body(letter)?;
+                self.revoke_rule_for(rule, &reason, Some(letter.id)).await
             }
             #[cfg(feature = "resolve-queue")]
             TAKE_BACK => self.take_back_letter(letter).await,

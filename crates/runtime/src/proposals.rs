@@ -1,4 +1,4 @@
-//! Who decides: a person here, a person elsewhere, the model with its tool.
+//! Who decides: a person here, a person elsewhere. What the model decides is in [`resolving`](crate::resolving).
 //!
 //! Deciding writes nothing to any file. What was decided is recorded first, and what it leads to comes after.
 
@@ -7,17 +7,16 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use trunkline_message_tree::{Message, Part, Timestamp, ToolResult};
+use trunkline_message_tree::{Message, Timestamp};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, Entry, Event as QueueEvent, ProposalId, Queue, QueueError, Ruling, State as At,
-    Verdict, resolve_tool,
+    Answer, Entry, Event as QueueEvent, Judgement, ProposalId, Queue, QueueError, Rule, RuleError, RuleEvent,
+    Rules, Ruling, Verdict,
 };
 use trunkline_session_store::{InboxId, Letter, Record};
 
-use crate::calls::finished;
-use crate::layers::resolve::note;
+use crate::layers::resolve::{note, rules};
 use crate::session::entries;
-use crate::{CallPlace, Cancel, RuntimeError, Session, Stop, journal, letters};
+use crate::{RuntimeError, Session, letters};
 
 /// Returns the letter that voids everything that waits or was approved, as
 /// [`Request::Distrust`](crate::letters::Request::Distrust) posts it: an import carries it in with the session, so that
@@ -44,18 +43,29 @@ pub struct Said {
     /// Why; may be empty. It changes nothing in what is done.
     #[serde(default)]
     pub reason: String,
-    /// Who they are; may be empty.
+    /// Who they are; may be empty. The name of the actor in the record.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// What of a divisible proposal is approved; empty for all of it. The rest counts as discarded.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub only: BTreeSet<String>,
+    /// What they decided ahead with it, as in "apply, and always for `src/**`". Recorded in one batch with the decision,
+    /// or not at all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
 }
 
 impl Said {
     /// Says this of all of a proposal; the reason may be empty.
     pub fn new(verdict: Verdict, reason: impl Into<String>) -> Self {
-        Said { verdict, reason: reason.into(), name: String::new(), only: BTreeSet::new() }
+        Said { verdict, reason: reason.into(), name: String::new(), only: BTreeSet::new(), rules: Vec::new() }
+    }
+
+    /// Decides the same ahead. A rule that names nobody is given by who says this.
+    #[must_use]
+    pub fn giving(mut self, rule: Rule) -> Self {
+        self.rules.push(rule);
+        self
     }
 
     /// Do these parts, and not the others.
@@ -66,23 +76,17 @@ impl Said {
     }
 }
 
-impl From<Said> for Ruling {
-    fn from(said: Said) -> Self {
-        let mut ruling = Ruling::new(said.verdict, Actor::new(ActorKind::Person, said.name), said.reason);
-        ruling.only = said.only;
-        ruling
-    }
-}
-
 /// Events that follow each other, made before any of them is recorded.
 pub(crate) struct Chain {
     pub(crate) queue: Queue<Value>,
+    pub(crate) rules: Rules,
     pub(crate) records: Vec<Record>,
 }
 
 impl Chain {
     pub(crate) fn new(session: &Session) -> Self {
-        Chain { queue: session.state.resolve.queue.clone(), records: Vec::new() }
+        let part = &session.state.resolve;
+        Chain { queue: part.queue.clone(), rules: part.rules.clone(), records: Vec::new() }
     }
 
     pub(crate) fn push(&mut self, event: Result<QueueEvent<Value>, QueueError>) -> Result<(), RuntimeError> {
@@ -91,76 +95,44 @@ impl Chain {
         self.queue.record(event).map_err(refused)?;
         Ok(())
     }
-}
 
-pub(crate) fn refused(fault: QueueError) -> RuntimeError {
-    RuntimeError::Refused { reason: fault.to_string() }
-}
-
-impl Session {
-    /// Decides on a proposal as a person. What it leads to happens in the next drive.
-    ///
-    /// # Errors
-    ///
-    /// [`RuntimeError::Refused`] if there is no such proposal, or it was decided otherwise, or it cannot be decided now;
-    /// [`RuntimeError::Store`]; [`RuntimeError::TakenOver`].
-    pub async fn decide(
-        &mut self,
-        id: ProposalId,
-        verdict: Verdict,
-        reason: &str,
-    ) -> Result<(), RuntimeError> {
-        self.decide_with(id, Said::new(verdict, reason)).await
+    pub(crate) fn push_rule(&mut self, event: Result<RuleEvent, RuleError>) -> Result<(), RuntimeError> {
+        let event = event?;
+        self.records.push(rules::note(&event));
+        Ok(self.rules.record(event)?)
     }
 
-    /// Like [`decide`](Session::decide), with all that a person can say to it.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`decide`](Session::decide); [`RuntimeError::Refused`] also for a part that there is not.
-    pub async fn decide_with(&mut self, id: ProposalId, said: Said) -> Result<(), RuntimeError> {
-        self.catch_up().await?;
-        self.take_verdict(id, said.into(), None).await
-    }
-
-    pub(crate) async fn take_verdict(
+    /// Decides, unless the same was decided before.
+    pub(crate) fn decide(
         &mut self,
         id: ProposalId,
         ruling: Ruling,
-        letter: Option<InboxId>,
+        at: Timestamp,
     ) -> Result<(), RuntimeError> {
-        let verdict = ruling.verdict;
-        let gated = self.state.resolve.gated_call(id).is_some();
-        if verdict == Verdict::Discard && !gated && self.state.open_turn().is_some() {
-            // The model is told of a declined edit by a message, and there is no place for one yet.
-            return match letter {
-                Some(_) => Ok(()),
-                None => Err(RuntimeError::Refused {
-                    reason: format!("{id} can be discarded when the turn is over"),
-                }),
-            };
+        match self.queue.decide_with(id, ruling, at.0).map_err(refused)? {
+            Answer::New(event) => self.push(Ok(event)),
+            Answer::Already(_) => Ok(()),
         }
-        let at = self.settings().now();
-        let answer = self.state.resolve.queue.decide_with(id, ruling, at.0).map_err(refused)?;
-        let mut records = Vec::new();
-        if let Answer::New(event) = answer {
-            if verdict == Verdict::Discard && !gated {
-                let mut chain = Chain::new(self);
-                chain.push(Ok(event.clone()))?;
-                let words = self.discard_words(&chain.queue, id).await;
-                records.extend(self.telling(&format!("A person declined {id}. {words}"))?);
-            }
-            records.insert(0, note(&event));
-        } else if let Some(letter) = letter {
-            records.push(journal::letter_taken(letter, letters::VERDICT, at));
-        }
-        self.commit(records, letter).await
     }
 
-    fn label(&self, id: ProposalId) -> String {
-        self.state.resolve.queue.get(id).map(|entry| entry.proposal.label.clone()).unwrap_or_default()
+    /// Notes that rules decided something, or said who did.
+    pub(crate) fn use_rules(
+        &mut self,
+        id: ProposalId,
+        judgement: &Judgement,
+        at: Timestamp,
+    ) -> Result<(), RuntimeError> {
+        let used = |rule| self.rules.used(rule, id.to_string(), at.0);
+        let events: Vec<_> = judgement.rules.iter().map(|rule| used(*rule)).collect();
+        events.into_iter().try_for_each(|event| self.push_rule(event))
     }
+}
 
+pub(crate) fn refused(fault: QueueError) -> RuntimeError {
+    RuntimeError::Proposal(fault)
+}
+
+impl Session {
     /// Returns the records of a harness message, if there is a place for one.
     pub(crate) fn telling(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {
         if self.state.open_turn().is_some() {
@@ -169,105 +141,5 @@ impl Session {
         let mut draft = self.state.tree.draft();
         draft.append(Message::harness(text), self.settings().now())?;
         Ok(entries(draft))
-    }
-
-    /// Carries out a model's own decision.
-    pub(crate) async fn resolve_call(
-        &mut self,
-        place: &CallPlace,
-        arguments: &str,
-    ) -> Result<(), RuntimeError> {
-        let at = self.settings().now();
-        let queue = &self.state.resolve.queue;
-        let asked = match resolve_tool::parse_arguments(arguments) {
-            Ok(asked) => asked,
-            Err(fault) => return self.answer_calls(vec![(place.clone(), fault.to_string())]).await,
-        };
-        let id = match asked.id.map_or_else(|| queue.default_target(), Ok) {
-            Ok(id) => id,
-            Err(fault) => return self.answer_calls(vec![(place.clone(), fault.to_string())]).await,
-        };
-        let verdict = Verdict::from(asked.action);
-        let model = Actor::new(ActorKind::Model, "");
-        match queue.decide(id, verdict, model, asked.reason.clone(), at.0) {
-            Err(fault) => return self.answer_calls(vec![(place.clone(), fault.to_string())]).await,
-            Ok(Answer::Already(_)) => {}
-            Ok(Answer::New(event)) if verdict == Verdict::Approve => {
-                self.commit(vec![note(&event)], None).await?
-            }
-            Ok(Answer::New(event)) => {
-                let mut chain = Chain::new(self);
-                chain.push(Ok(event.clone()))?;
-                let text = self.discard_words(&chain.queue, id).await;
-                let result = ToolResult {
-                    call_id: place.id.clone(),
-                    content: vec![Part::text(text)],
-                    is_error: false,
-                };
-                return self.finish_with(vec![note(&event)], place, result).await;
-            }
-        }
-        match self.state.resolve.queue.get(id).map(|entry| entry.state) {
-            Some(At::Approved) => self.apply(id, Some(place)).await,
-            Some(state) => {
-                // Decided the same way before: a repeated call, or one that a kill cut off after the apply.
-                let text = format!("{id} is {state}: {}", self.label(id));
-                let is_error = !matches!(state, At::Applied | At::Discarded);
-                let result =
-                    ToolResult { call_id: place.id.clone(), content: vec![Part::text(text)], is_error };
-                self.finish_with(Vec::new(), place, result).await
-            }
-            None => self.answer_calls(vec![(place.clone(), format!("there is no {id}"))]).await,
-        }
-    }
-
-    pub(crate) async fn finish_with(
-        &mut self,
-        mut records: Vec<Record>,
-        place: &CallPlace,
-        result: ToolResult,
-    ) -> Result<(), RuntimeError> {
-        records.push(finished(place, &result, true, self.settings().now()));
-        self.commit(records, None).await?;
-        let event = crate::Event::CallFinished { call: place.clone(), result, elapsed: None };
-        self.settings().tell(&event);
-        Ok(())
-    }
-
-    /// Asks a person about the first of these, unless a letter comes after `seen`. Returns why the drive stops if nothing was
-    /// decided.
-    pub(crate) async fn ask_person(
-        &mut self,
-        waiting: Vec<ProposalId>,
-        seen: Option<InboxId>,
-        cancel: &Cancel,
-    ) -> Result<Option<Stop>, RuntimeError> {
-        let entry = waiting.first().and_then(|id| self.state.resolve.queue.get(*id)).cloned();
-        let (Some(decider), Some(entry)) = (self.settings().decider.clone(), entry) else {
-            return Ok(Some(Stop::Waiting(waiting)));
-        };
-        let decided = tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Ok(Some(Stop::Cancelled)),
-            // Somebody else may decide in another terminal meanwhile; the loop reads the letter.
-            arrived = letters::arrived(self.store.as_ref(), self.lease.session(), self.lease.token(), seen) => {
-                return arrived.map(|()| None).map_err(|by| self.lost(by));
-            }
-            // What nobody may decide any more nobody is asked.
-            () = self.until_past(&entry) => return Ok(None),
-            decided = decider.decide(&entry) => decided,
-        };
-        let Some(said) = decided else { return Ok(Some(Stop::Waiting(waiting))) };
-        match self.take_verdict(entry.id, said.into(), None).await {
-            Ok(()) => Ok(None),
-            // It was decided elsewhere in the same moment; what stands is read again.
-            Err(RuntimeError::Refused { .. }) if self.is_decided(entry.id) => Ok(None),
-            Err(RuntimeError::Refused { .. }) if self.is_past(entry.id, self.settings().now()) => Ok(None),
-            Err(fault) => Err(fault),
-        }
-    }
-
-    fn is_decided(&self, id: ProposalId) -> bool {
-        self.state.resolve.queue.get(id).is_some_and(|entry| entry.decision.is_some())
     }
 }

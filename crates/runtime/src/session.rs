@@ -143,6 +143,8 @@ impl Session {
         session.recover().await?;
         #[cfg(feature = "resolve-queue")]
         session.distrust_import().await?;
+        #[cfg(feature = "resolve-queue")]
+        session.adopt_rules().await?;
         Ok(session)
     }
 
@@ -172,6 +174,20 @@ impl Session {
     #[cfg(feature = "resolve-queue")]
     pub fn proposals(&self) -> &trunkline_resolve_queue::Queue<serde_json::Value> {
         &self.state.resolve.queue
+    }
+
+    /// Returns the rules that were given in this session, also those that do not count any more.
+    #[cfg(feature = "resolve-queue")]
+    pub fn rules(&self) -> &trunkline_resolve_queue::Rules {
+        &self.state.resolve.rules
+    }
+
+    /// Returns what the model decided with its tool, by the place of the call, oldest first.
+    #[cfg(feature = "resolve-queue")]
+    pub fn resolutions(
+        &self,
+    ) -> impl Iterator<Item = (&crate::CallPlace, &trunkline_resolve_queue::ResolutionDetails)> {
+        self.state.resolve.choices.resolved()
     }
 
     /// Returns the notes that reverts have left, oldest first.

@@ -1,10 +1,15 @@
 //! How something gets into the queue: what a tool proposes, and a call that needs a decision before it may run.
+//!
+//! Rules are asked here first. What they decide is decided in the batch that stages it, so no crash leaves the one
+//! without the other.
 
 use trunkline_message_tree::Timestamp;
-use trunkline_resolve_queue::{Attempt, Offer, Outcome, ProposalId, Step};
+use trunkline_resolve_queue::{
+    ActorKind, Attempt, Judgement, Offer, Outcome, ProposalId, RuleVerdict, Step, Verdict,
+};
 use trunkline_session_store::Record;
 
-use crate::layers::resolve::{self, Approval, Asked, note, prepared};
+use crate::layers::resolve::{self, Asked, note, prepared, rules};
 use crate::proposals::{Chain, refused};
 use crate::{CallPlace, Proposal, RuntimeError, Session};
 
@@ -16,44 +21,76 @@ impl Session {
         place: &CallPlace,
         at: Timestamp,
     ) -> Result<(Vec<Record>, impl Iterator<Item = String> + use<>), RuntimeError> {
-        let approval = self.settings().setup.resolve;
         let mut chain = Chain::new(self);
         let mut told = Vec::new();
         for proposal in proposals {
-            let mut proposal = prepared(&approval, proposal, place);
-            self.limit_time(&mut proposal, at);
-            let (id, events) = match chain.queue.offer(proposal, at.0).map_err(refused)? {
-                Offer::Staged { id, events } => (id, events),
-                Offer::NothingToDo { label } => {
-                    told.push(format!("Nothing staged: {label} would change nothing."));
-                    continue;
-                }
-            };
-            events.into_iter().try_for_each(|event| chain.push(Ok(event)))?;
-            let replaced = chain.queue.get(id).map(|entry| entry.proposal.supersedes.clone());
-            let replaced = replaced.unwrap_or_default();
-            let instead: Vec<String> = replaced.iter().map(ToString::to_string).collect();
-            let instead = if instead.is_empty() {
-                String::new()
-            } else {
-                format!(", in place of {}", instead.join(", "))
-            };
-            told.push(match approval {
-                Approval::Model => format!(
-                    "Staged as {id}{instead}. Nothing is written yet: call `resolve` with action apply or discard and id \"{id}\"."
-                ),
-                _ => format!("Staged as {id}{instead}. Nothing is written before it is approved; you will be told."),
-            });
+            told.push(self.stage_one(&mut chain, proposal, place, at)?);
         }
         Ok((chain.records, told.into_iter()))
     }
 
-    /// Stages a call that needs a decision.
+    fn stage_one(
+        &self,
+        chain: &mut Chain,
+        proposal: Proposal,
+        place: &CallPlace,
+        at: Timestamp,
+    ) -> Result<String, RuntimeError> {
+        let judgement = rules::judge_edit(&chain.rules, &proposal, &rules::written(&proposal), at);
+        let mut proposal = prepared(&self.settings().setup.resolve, proposal, &judgement, place);
+        self.limit_time(&mut proposal, at);
+        let label = proposal.label.clone();
+        if judgement.verdict == RuleVerdict::Deny && !proposal.changes_nothing() {
+            // What may not be done takes the place of nothing that waits.
+            let event = chain.queue.stage(proposal, at.0).map_err(refused)?;
+            let id = event.proposal;
+            chain.push(Ok(event))?;
+            let why = chain.rule_on(id, &judgement, at)?;
+            return Ok(format!("{id} ({label}) was discarded: {why}. Nothing is written."));
+        }
+        let (id, events) = match chain.queue.offer(proposal, at.0).map_err(refused)? {
+            Offer::Staged { id, events } => (id, events),
+            Offer::NothingToDo { label } => {
+                return Ok(format!("Nothing staged: {label} would change nothing."));
+            }
+        };
+        events.into_iter().try_for_each(|event| chain.push(Ok(event)))?;
+        let staged = chain.queue.get(id);
+        let replaced = staged.map(|entry| entry.proposal.supersedes.clone()).unwrap_or_default();
+        let instead: Vec<String> = replaced.iter().map(ToString::to_string).collect();
+        let instead =
+            if instead.is_empty() { String::new() } else { format!(", in place of {}", instead.join(", ")) };
+        let by_model = staged.is_some_and(|entry| entry.may_approve(ActorKind::Model));
+        if judgement.verdict == RuleVerdict::Allow {
+            let why = chain.rule_on(id, &judgement, at)?;
+            return Ok(format!(
+                "Staged as {id}{instead} and approved: {why}. It is written when this turn is over; you will be told."
+            ));
+        }
+        Ok(match by_model {
+            true => format!(
+                "Staged as {id}{instead}. Nothing is written yet: call `resolve` with action apply or discard and id \"{id}\"."
+            ),
+            false => {
+                format!(
+                    "Staged as {id}{instead}. Nothing is written before it is approved; you will be told."
+                )
+            }
+        })
+    }
+
+    /// Stages a call that needs a decision, and decides on it if the rules do.
     pub(crate) async fn stage_gate(&mut self, place: &CallPlace, asked: &Asked) -> Result<(), RuntimeError> {
         let at = self.settings().now();
         let (mut event, tie) = resolve::stage_gate(&self.state.resolve, asked, place, at).map_err(refused)?;
         self.limit_time_of(&mut event);
-        self.commit(vec![note(&event), tie], None).await
+        let mut chain = Chain::new(self);
+        let judgement = rules::judge_call(&chain.rules, asked, at);
+        let id = event.proposal;
+        chain.push(Ok(event))?;
+        chain.records.push(tie);
+        chain.rule_on(id, &judgement, at)?;
+        self.commit(chain.records, None).await
     }
 
     /// Begins a call that was approved. Its proposal has no fingerprints: what a command needs, nobody can list.
@@ -84,5 +121,27 @@ impl Session {
         let event =
             self.state.resolve.queue.finish(attempt, Outcome::Unknown { reason }, at.0).map_err(refused)?;
         Ok(note(&event))
+    }
+}
+
+impl Chain {
+    /// Records what the rules decide on something that was just staged, and that they were used. Returns the reason of
+    /// the decision; empty if they leave it to somebody.
+    pub(crate) fn rule_on(
+        &mut self,
+        id: ProposalId,
+        judgement: &Judgement,
+        at: Timestamp,
+    ) -> Result<String, RuntimeError> {
+        let Some(mut ruling) = rules::ruling(&self.rules, judgement) else { return Ok(String::new()) };
+        let policy = self.queue.get(id).is_some_and(|entry| entry.may_approve(ActorKind::Policy));
+        if ruling.verdict == Verdict::Discard && !policy {
+            // What was staged for persons alone is forbidden as well; the program cleans up.
+            ruling.by = resolve::harness();
+        }
+        let reason = ruling.reason.clone();
+        self.decide(id, ruling, at)?;
+        self.use_rules(id, judgement, at)?;
+        Ok(reason)
     }
 }

@@ -4,12 +4,12 @@
 //! log, so there is no separate path for recovery.
 
 use serde_json::{Map, Value};
-use trunkline_message_tree::{CallOutcome, NodeId, Role, StopReason, ToolCall};
+use trunkline_message_tree::{CallOutcome, NodeId, Role, StopReason, Timestamp, ToolCall};
 
 use crate::catalogue::{Catalogue, TRUNCATED};
 use crate::layers::{resolve, revert};
 use crate::state::{CallStatus, OpenTurn, State};
-use crate::{Access, CallPlace, contained};
+use crate::{Access, CallPlace, choices, contained};
 
 /// How often in a row a model is asked to go on before the run stops.
 const NUDGES: usize = 3;
@@ -26,6 +26,8 @@ pub(crate) struct Setup {
     pub(crate) revert: revert::Setting,
     pub(crate) compaction: revert::CompactSetting,
     pub(crate) resolve: resolve::Setting,
+    #[cfg(feature = "resolve-queue")]
+    pub(crate) choices: choices::Setting,
 }
 
 /// What happens next.
@@ -69,15 +71,15 @@ pub(crate) struct Runnable {
 }
 
 /// Returns what happens next; with `cancelled` nothing new is begun and the open turn is closed. `nudged` tells how often
-/// in a row this drive has asked the model to go on.
-pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize) -> Step {
+/// in a row this drive has asked the model to go on, `at` when this is asked: rules and proposals have an end.
+pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize, at: Timestamp) -> Step {
     if let Some(turn) = state.open_turn() {
-        return next_in_turn(state, setup, &turn, cancelled);
+        return next_in_turn(state, setup, &turn, cancelled, at);
     }
     if cancelled {
         return Step::Rest;
     }
-    if let Some(work) = resolve::work(&setup.resolve, &state.resolve) {
+    if let Some(work) = resolve::work(&setup.resolve, &state.resolve, at) {
         return work.into_step(state.decision.is_open());
     }
     let head = state.head_message();
@@ -108,16 +110,21 @@ pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize)
                 Step::Rest
             }
         }
-        _ => match resolve::reminder(&setup.resolve, &state.resolve) {
-            Some((text, _)) if nudged < NUDGES => Step::Nudge(text),
+        _ => match choices::left(setup, &state.resolve) {
+            choices::Left::Nothing => Step::Conclude,
+            choices::Left::Model => {
+                match revert::compaction_due(&setup.compaction, &state.tree, &state.revert) {
+                    Some(plan) => Step::Compact(plan),
+                    None => Step::Request,
+                }
+            }
             // The model was told and went away all the same: a person has to look.
-            Some((_, waiting)) => Step::Ask(waiting),
-            None => Step::Conclude,
+            choices::Left::Person(waiting) => Step::Ask(waiting),
         },
     }
 }
 
-fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bool) -> Step {
+fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bool, at: Timestamp) -> Step {
     let drained = drain(state, &setup.revert, turn);
     let mut answers = Vec::new();
     let mut runnable: Vec<Runnable> = Vec::new();
@@ -133,7 +140,7 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
             answers.push((place, "not run: the reply was cut off while it was being written".to_owned()));
             continue;
         }
-        let own = revert::is_call(&setup.revert, &call.name) || resolve::is_call(&setup.resolve, &call.name);
+        let own = revert::is_call(&setup.revert, &call.name) || choices::is_call(setup, &call.name);
         if own && outcome == CallOutcome::Truncated {
             answers.push((place, TRUNCATED.to_owned()));
             continue;
@@ -141,11 +148,11 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
         if revert::is_call(&setup.revert, &call.name) {
             continue;
         }
-        if resolve::is_call(&setup.resolve, &call.name) {
+        if choices::is_call(setup, &call.name) {
             resolutions.push((place, call.arguments.clone()));
             continue;
         }
-        match judge(state, setup, outcome, &place, call) {
+        match judge(state, setup, outcome, &place, call, at) {
             _ if cancelled && status.is_none() => {
                 answers.push((place, "not run: the turn was cancelled before this call began".to_owned()));
             }
@@ -203,7 +210,14 @@ enum Judged {
 }
 
 /// Decides whether a call that has no result may run.
-fn judge(state: &State, setup: &Setup, outcome: CallOutcome, place: &CallPlace, call: &ToolCall) -> Judged {
+fn judge(
+    state: &State,
+    setup: &Setup,
+    outcome: CallOutcome,
+    place: &CallPlace,
+    call: &ToolCall,
+    at: Timestamp,
+) -> Judged {
     if may_have_worked(state, setup, place, call) {
         return Judged::Answer(OUTCOME_UNKNOWN.to_owned());
     }
@@ -214,7 +228,8 @@ fn judge(state: &State, setup: &Setup, outcome: CallOutcome, place: &CallPlace, 
     let Some(tool) = setup.catalogue.tool(&call.name) else {
         return Judged::Answer(format!("not run: there is no tool {:?}", call.name));
     };
-    match resolve::gate(&setup.resolve, &state.resolve, (&call.name, tool.as_ref()), &arguments, place) {
+    let named = (call.name.as_str(), tool.as_ref());
+    match resolve::gate(&setup.resolve, &state.resolve, named, &arguments, place, at) {
         resolve::Gated::Free(approved) => Judged::Free(Box::new(Runnable {
             place: place.clone(),
             tool: call.name.clone(),

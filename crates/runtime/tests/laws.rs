@@ -233,7 +233,9 @@ async fn found(store: &MemoryStore, view: &View) -> Result<(), TestCaseError> {
 fn explained(fault: &RuntimeError, left: usize) -> Result<(), TestCaseError> {
     match fault {
         RuntimeError::Store(_) | RuntimeError::TakenOver { .. } if left < usize::MAX => Ok(()),
-        RuntimeError::Provider(ProviderError::Cut) | RuntimeError::Refused { .. } => Ok(()),
+        RuntimeError::Provider(ProviderError::Cut)
+        | RuntimeError::Refused { .. }
+        | RuntimeError::Proposal(_) => Ok(()),
         other => Err(TestCaseError::fail(format!("{other}: {other:?}"))),
     }
 }

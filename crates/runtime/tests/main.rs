@@ -11,6 +11,10 @@ mod applying;
 #[cfg(feature = "default")]
 mod calls;
 #[cfg(feature = "default")]
+mod choice_laws;
+#[cfg(feature = "default")]
+mod choices;
+#[cfg(feature = "default")]
 mod compacting_again;
 #[cfg(feature = "default")]
 mod compaction;
@@ -49,6 +53,8 @@ mod rebase;
 mod recovering;
 #[cfg(feature = "default")]
 mod replies;
+#[cfg(feature = "default")]
+mod resolving;
 #[cfg(feature = "default")]
 mod reverts;
 #[cfg(feature = "default")]

@@ -9,10 +9,12 @@ use trunkline_runtime::Tool;
 use crate::CommandPolicy;
 use crate::command::{RunCommand, Sandbox};
 use crate::edit_file::EditFile;
+use crate::edit_files::EditFiles;
 use crate::list_files::ListFiles;
 use crate::read_file::ReadFile;
 use crate::root::Root;
 use crate::search_text::SearchText;
+use crate::staging_tool::Staging;
 use crate::write_file::WriteFile;
 
 /// The coding tools for one workspace folder.
@@ -46,6 +48,18 @@ impl CodingTools {
         self
     }
 
+    /// Lets a test step in before each thing that a write does to the disk: it may return an error, which is taken as that
+    /// of the disk, or end the process. Told what is done and to which file, such as `replace src/a.rs`.
+    #[cfg(feature = "steps")]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn each_step(mut self, each: impl Fn(&str) -> io::Result<()> + Send + Sync + 'static) -> Self {
+        if let Some(root) = Arc::get_mut(&mut self.root) {
+            root.steps = crate::steps::Steps::told(Box::new(each));
+        }
+        self
+    }
+
     /// Returns the folder, canonical.
     pub fn root(&self) -> &Path {
         self.root.path()
@@ -56,15 +70,20 @@ impl CodingTools {
         self.sandbox.describe()
     }
 
-    /// Returns the tools: `read_file`, `list_files`, `search_text`, `edit_file`, `write_file`, `run_command`.
+    /// Returns the tools: `read_file`, `list_files`, `search_text`, `edit_file`, `edit_files`,
+    /// `write_file`, `run_command`.
+    ///
+    /// `edit_files` stages edits of several files as one proposal, which is written as a whole or not at all, or the part
+    /// of it that was approved: at most 100 edits of 64 files, and 10 MB of old and of new text.
     pub fn into_tools(self) -> Vec<Box<dyn Tool>> {
         let root = || Arc::clone(&self.root);
         vec![
             Box::new(ReadFile { root: root() }),
             Box::new(ListFiles { root: root() }),
             Box::new(SearchText { root: root() }),
-            Box::new(EditFile { root: root() }),
-            Box::new(WriteFile { root: root() }),
+            Box::new(Staging::<EditFile>::new(root())),
+            Box::new(Staging::<EditFiles>::new(root())),
+            Box::new(Staging::<WriteFile>::new(root())),
             Box::new(RunCommand { root: root(), policy: self.policy.clone(), sandbox: self.sandbox.clone() }),
         ]
     }

@@ -6,29 +6,40 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::shown;
 
+/// The shortest diff of large unlike texts takes time that nobody has; after this a longer one will do.
+const PATIENCE: Duration = Duration::from_millis(500);
+
 /// A diff and its size.
 pub(crate) struct Diff {
     pub(crate) text: String,
-    pub(crate) added: usize,
-    pub(crate) deleted: usize,
+    pub(crate) size: Size,
 }
 
-/// Compares two texts of a file; `None` for a file that is not there.
-pub(crate) fn diff(path: &str, old: Option<&str>, new: &str) -> Diff {
-    // The shortest diff of two large unlike texts takes time that nobody has; after this a longer one will do.
+/// How many lines come and go.
+#[derive(Copy, Clone, Default)]
+pub(crate) struct Size {
+    added: usize,
+    deleted: usize,
+}
+
+/// Compares two texts of a file, one of `files`; `None` for a file that is not there.
+pub(crate) fn diff(path: &str, old: Option<&str>, new: Option<&str>, files: usize) -> Diff {
     let mut comparison = TextDiff::configure();
-    comparison.timeout(Duration::from_millis(500)).newline_terminated(true);
+    let share = u32::try_from(files.div_ceil(4).max(1)).unwrap_or(u32::MAX);
+    comparison.timeout(PATIENCE / share).newline_terminated(true);
     // Split here, as git does it: `diff_lines` would also end lines at a lone carriage return.
-    let (before, after) = (split(old.unwrap_or("")), split(new));
+    let (before, after) = (split(old.unwrap_or("")), split(new.unwrap_or("")));
     let lines = comparison.diff_slices(&before, &after);
     let count = |tag| lines.iter_all_changes().filter(|change| change.tag() == tag).count();
     // A name with line breaks must not be able to write lines of a diff.
     let path = shown::name(path);
-    let from = if old.is_some() { format!("a/{path}") } else { "/dev/null".to_owned() };
+    let header = |side: &str, text: Option<&str>| match text {
+        Some(_) => format!("{side}/{path}"),
+        None => "/dev/null".to_owned(),
+    };
     Diff {
-        text: lines.unified_diff().header(&from, &format!("b/{path}")).to_string(),
-        added: count(ChangeTag::Insert),
-        deleted: count(ChangeTag::Delete),
+        text: lines.unified_diff().header(&header("a", old), &header("b", new)).to_string(),
+        size: Size { added: count(ChangeTag::Insert), deleted: count(ChangeTag::Delete) },
     }
 }
 
@@ -36,13 +47,19 @@ fn split(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-impl Diff {
-    /// Returns the size as `+2 −1`.
-    pub(crate) fn size(&self) -> String {
+impl Size {
+    pub(crate) fn and(self, other: Size) -> Self {
+        Size { added: self.added + other.added, deleted: self.deleted + other.deleted }
+    }
+}
+
+impl std::fmt::Display for Size {
+    /// As `+2 −1`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.added, self.deleted) {
-            (added, 0) => format!("+{added}"),
-            (0, deleted) => format!("−{deleted}"),
-            (added, deleted) => format!("+{added} −{deleted}"),
+            (added, 0) => write!(f, "+{added}"),
+            (0, deleted) => write!(f, "−{deleted}"),
+            (added, deleted) => write!(f, "+{added} −{deleted}"),
         }
     }
 }

@@ -1,158 +1,349 @@
-//! Puts new bytes in the place of a file, whole or not at all.
+//! Puts new bytes in the place of files, all of them whole or none at all.
 //!
-//! A temporary file beside it is written, flushed to the disk and renamed. Everything goes through open folders, so a
-//! folder that is swapped for a link meanwhile leads nowhere. A crash can leave `.trunkline-….tmp` behind, never half a
-//! file; the next write into that folder clears it away. A temporary file is locked for as long as its writer lives, which
-//! is how another one knows whose writer is dead.
+//! Temporary files beside them are written and flushed to the disk, and only then renamed, one after another. Everything
+//! goes through open folders, so a folder that is swapped for a link meanwhile leads nowhere. What stands in the way after
+//! the first rename makes the others come back from the bytes that were read before. A crash can leave some files as
+//! before and others as after, and `.trunkline-….tmp` beside them, never half a file; the next write into that folder
+//! clears the latter away.
 
-use std::collections::hash_map::RandomState;
-use std::fs::File;
-use std::hash::{BuildHasher, Hasher};
-use std::io::Write;
+mod folders;
+mod temporary;
+
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, Stat};
+use rustix::fs::AtFlags;
 use rustix::io::Errno;
 use trunkline_runtime::resolve_queue::Outcome;
 
+use self::folders::{Folders, flush};
+pub(crate) use self::temporary::Guise;
+use self::temporary::Temporary;
 use crate::fingerprint;
-use crate::root::{Inside, Root, open_folder_at, read_at};
+use crate::root::{FileRead, Inside, Root, read_at};
 
-/// Writes `content` if the file still has the digest `before`, or is still absent for `None`.
-pub(crate) fn replace(root: &Root, inside: &Inside, before: Option<&str>, content: &[u8]) -> Outcome {
-    let (parent, name) = inside.split();
-    let mut made = Vec::new();
-    let ended = open_or_make(root, parent, before.is_none(), &mut made)
-        .map_err(|errno| Undone::new("its folder cannot be opened", errno))
-        .and_then(|folder| write_in(&folder, name, inside.as_str(), before, content));
-    match ended {
-        Ok(outcome) => outcome,
-        Err(Undone(reason)) => {
-            for (folder, name) in made.iter().rev() {
-                // Somebody else may have put something in; then it stays.
-                let _ = rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR);
-            }
-            Outcome::Failed { reason }
+/// How many files a reason tells of one by one.
+const TOLD_FILES: usize = 20;
+
+/// One file, and what is to be there instead.
+pub(crate) struct Change {
+    pub(crate) inside: Inside,
+    /// The digest of what is there; `None` if nothing is.
+    pub(crate) before: Option<String>,
+    /// What will be there; `None` if the file is to be gone.
+    pub(crate) content: Option<Vec<u8>>,
+    /// What the new file gets besides; `None` for what the old one has, or what the umask leaves.
+    pub(crate) guise: Option<Guise>,
+}
+
+/// Makes all changes, each only if its file is still as it was; `stop` is asked until the first file is replaced.
+pub(crate) fn replace(root: &Root, changes: &[Change], stop: &dyn Fn() -> bool) -> Outcome {
+    let mut folders = Folders::new(root);
+    let mut ready = Vec::with_capacity(changes.len());
+    let written = prepare(root, changes, stop, &mut folders, &mut ready).and_then(|()| {
+        let (done, ended) = swap(root, &ready);
+        match ended {
+            Ok(()) => Ok(()),
+            Err(undone) => back(root, ready.get(..=done).unwrap_or(&ready), changes, undone),
         }
+    });
+    // Those that took their place have lost their old name.
+    let flushed = match &written {
+        Ok(()) => settle(root, &ready),
+        Err(_) => {
+            for one in &ready {
+                one.drop_temporary(root);
+            }
+            folders.unmake();
+            Ok(())
+        }
+    };
+    match (written, flushed) {
+        (Ok(()), Ok(())) => Outcome::Applied,
+        (Ok(()), Err(errno)) => Outcome::Unknown {
+            reason: format!("it is written but may not survive a power cut: {}", std::io::Error::from(errno)),
+        },
+        (Err(Ended::Undone(Undone(reason))), _) => Outcome::Failed { reason },
+        (Err(Ended::Torn(reason)), _) => Outcome::Unknown { reason },
     }
 }
 
-/// Nothing was changed.
+/// Clears away what dead writers left in the folder of a file.
+pub(crate) fn clear(root: &Root, inside: &Inside) {
+    // That the folder is missing, or cannot be opened, is for others to find.
+    let _ = Folders::new(root).open(inside.split().0, false);
+}
+
+/// Nothing was changed, or nothing is any more.
 struct Undone(String);
 
 impl Undone {
     fn new(what: &str, errno: Errno) -> Self {
         Undone(format!("{what}: {}", std::io::Error::from(errno)))
     }
+
+    /// Says which file it is about, if there are several.
+    fn of(self, change: &Change, all: &[Change]) -> Self {
+        let path = change.inside.as_str();
+        match all.len() {
+            0 | 1 => self,
+            _ if self.0.contains(path) => self,
+            _ => Undone(format!("{path}: {}", self.0)),
+        }
+    }
 }
 
-fn write_in(
-    folder: &OwnedFd,
-    name: &str,
-    path: &str,
-    before: Option<&str>,
-    content: &[u8],
-) -> Result<Outcome, Undone> {
-    let old = look(folder, name, path, before)?;
-    clear_leftovers(folder);
-    let (temporary, file) = create(folder, old.as_ref())?;
-    let written = fill(&file, content, old.as_ref())
-        // Once more, as late as possible: writing and flushing took a while.
-        .and_then(|()| look(folder, name, path, before))
-        .and_then(|_| match before {
-            Some(_) => rustix::fs::renameat(folder, &temporary, folder, name)
+/// How it ended if not well.
+enum Ended {
+    Undone(Undone),
+    /// Some of it is done and could not be taken back.
+    Torn(String),
+}
+
+/// A change whose new bytes lie beside its file.
+struct Ready<'c> {
+    change: &'c Change,
+    folder: OwnedFd,
+    old: Option<FileRead>,
+    /// `None` for a file that is to be gone.
+    temporary: Option<Temporary>,
+}
+
+/// Looks at all files, and writes all new bytes beside them.
+fn prepare<'c>(
+    root: &Root,
+    changes: &'c [Change],
+    stop: &dyn Fn() -> bool,
+    folders: &mut Folders<'_>,
+    ready: &mut Vec<Ready<'c>>,
+) -> Result<(), Ended> {
+    let stopped = || match stop() {
+        true => Err(Ended::Undone(Undone("cancelled before anything was written".to_owned()))),
+        false => Ok(()),
+    };
+    stopped()?;
+    let mut olds = Vec::with_capacity(changes.len());
+    for change in changes {
+        let old = root.read(&change.inside).map_err(|error| Undone(error.to_string()));
+        let old = old.and_then(|old| as_before(change, old)).map_err(|undone| undone.of(change, changes));
+        olds.push(old.map_err(Ended::Undone)?);
+    }
+    for (change, old) in changes.iter().zip(olds) {
+        stopped()?;
+        let one = Ready::write(root, change, old, folders).map_err(|undone| undone.of(change, changes));
+        ready.push(one.map_err(Ended::Undone)?);
+    }
+    // Once more, as late as possible: writing and flushing took a while.
+    for one in ready.iter() {
+        one.look(root).map_err(|undone| Ended::Undone(undone.of(one.change, changes)))?;
+    }
+    stopped()
+}
+
+/// Puts everything in its place. Returns how many are there, and what stood in the way of the next.
+fn swap(root: &Root, ready: &[Ready<'_>]) -> (usize, Result<(), Undone>) {
+    for (index, one) in ready.iter().enumerate() {
+        // The first was looked at a moment ago; the others have waited for their turn.
+        let seen = if index == 0 { Ok(()) } else { one.look(root) };
+        if let Err(undone) = seen.and_then(|()| one.put(root)) {
+            return (index, Err(undone));
+        }
+    }
+    (ready.len(), Ok(()))
+}
+
+/// Takes back what was put in place; the last of `tried` is what failed, and may have happened nevertheless.
+fn back(root: &Root, tried: &[Ready<'_>], all: &[Change], undone: Undone) -> Result<(), Ended> {
+    let Some((failed, before_it)) = tried.split_last() else { return Err(Ended::Undone(undone)) };
+    let undone = undone.of(failed.change, all);
+    let mut stuck = Vec::new();
+    for one in tried.iter().rev() {
+        let found = State::of(root, one.change);
+        let path = one.change.inside.as_str();
+        let ended = match found {
+            State::Before => continue,
+            State::After => one.put_back(root),
+            // It was not touched, and is somebody else's by now.
+            State::Other if std::ptr::eq(one, failed) => continue,
+            State::Other => Err("somebody else has written it since".to_owned()),
+        };
+        if let Err(why) = ended {
+            stuck.push(format!("{path}: {why}"));
+        }
+    }
+    let Undone(reason) = undone;
+    Err(match (stuck.is_empty(), before_it.is_empty()) {
+        (true, true) => Ended::Undone(Undone(reason)),
+        (true, false) => Ended::Undone(Undone(format!("{reason}; what was written before it was put back"))),
+        (false, _) => {
+            let told: Vec<String> = all
+                .iter()
+                .take(TOLD_FILES)
+                .map(|change| format!("{} {}", change.inside.as_str(), State::of(root, change).told()))
+                .collect();
+            let more = match all.len().saturating_sub(TOLD_FILES) {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
+            Ended::Torn(format!(
+                "{reason}; and not all could be put back ({}). Now {}{more}",
+                stuck.join("; "),
+                told.join(", ")
+            ))
+        }
+    })
+}
+
+/// Brings the new names to the disk.
+fn settle(root: &Root, ready: &[Ready<'_>]) -> Result<(), Errno> {
+    let mut flushed: Vec<&str> = Vec::new();
+    for one in ready {
+        let parent = one.change.inside.split().0;
+        if !flushed.contains(&parent) {
+            root.steps.step("flush the folder of", one.change.inside.as_str())?;
+            flush(&one.folder)?;
+            flushed.push(parent);
+        }
+    }
+    Ok(())
+}
+
+impl<'c> Ready<'c> {
+    fn write(
+        root: &Root,
+        change: &'c Change,
+        old: Option<FileRead>,
+        folders: &mut Folders<'_>,
+    ) -> Result<Self, Undone> {
+        let make = change.before.is_none() && change.content.is_some();
+        let folder = folders
+            .open(change.inside.split().0, make)
+            .map_err(|errno| Undone::new("its folder cannot be opened", errno))?;
+        let temporary = match &change.content {
+            Some(content) => {
+                let guise = old.as_ref().map(|old| Guise::for_new_bytes(&old.stat));
+                // The old owner stays with a mode of its own.
+                let guise = match (change.guise, guise) {
+                    (Some(told), Some(old)) => Some(Guise { owner: told.owner.or(old.owner), ..told }),
+                    (told, old) => told.or(old),
+                };
+                let path = change.inside.as_str();
+                Some(Temporary::write(&root.steps, &folder, path, content, guise)?)
+            }
+            None => None,
+        };
+        Ok(Ready { change, folder, old, temporary })
+    }
+
+    /// Checks that the file is as it was, in a folder that is still where it was.
+    fn look(&self, root: &Root) -> Result<(), Undone> {
+        let (parent, name) = self.change.inside.split();
+        let moved = |errno| Undone::new("its folder cannot be opened any more", errno);
+        let now = root.open_folder(parent).map_err(moved)?;
+        let (now, then) =
+            (rustix::fs::fstat(now).map_err(moved)?, rustix::fs::fstat(&self.folder).map_err(moved)?);
+        if (now.st_dev, now.st_ino) != (then.st_dev, then.st_ino) {
+            return Err(Undone("another folder is in the place of its own".to_owned()));
+        }
+        let found = read_at(&self.folder, name, self.change.inside.as_str());
+        as_before(self.change, found.map_err(|error| Undone(error.to_string()))?).map(drop)
+    }
+
+    fn put(&self, root: &Root) -> Result<(), Undone> {
+        let path = self.change.inside.as_str();
+        let name = self.change.inside.split().1;
+        let (folder, steps) = (&self.folder, &root.steps);
+        match (&self.temporary, &self.change.before) {
+            (Some(temporary), Some(_)) => steps
+                .step("replace", path)
+                .and_then(|()| rustix::fs::renameat(folder, &temporary.name, folder, name))
                 .map_err(|errno| Undone::new("it cannot be replaced", errno)),
-            None => put_new(folder, &temporary, name),
-        });
-    if let Err(undone) = written {
-        let _ = rustix::fs::unlinkat(folder, &temporary, AtFlags::empty());
-        return Err(undone);
+            (Some(temporary), None) => steps
+                .step("put", path)
+                .and_then(|()| put_new(folder, &temporary.name, name))
+                .map_err(|errno| match errno {
+                    Errno::EXIST => Undone(format!("{name} exists now")),
+                    errno => Undone::new("it cannot be put in its place", errno),
+                }),
+            (None, _) => steps
+                .step("remove", path)
+                .and_then(|()| rustix::fs::unlinkat(folder, name, AtFlags::empty()))
+                .map_err(|errno| Undone::new("it cannot be removed", errno)),
+        }
     }
-    match flush(folder) {
-        Ok(()) => Ok(Outcome::Applied),
-        Err(errno) => Ok(Outcome::Unknown {
-            reason: format!("it is written but may not survive a power cut: {}", std::io::Error::from(errno)),
-        }),
+
+    /// Makes the file what it was before.
+    fn put_back(&self, root: &Root) -> Result<(), String> {
+        let change = Change {
+            inside: self.change.inside.clone(),
+            before: self.change.content.as_deref().map(fingerprint::digest),
+            content: self.old.as_ref().map(|old| old.bytes.clone()),
+            guise: self.old.as_ref().map(|old| Guise::for_old_bytes(&old.stat)),
+        };
+        match replace(root, &[change], &|| false) {
+            Outcome::Applied => Ok(()),
+            Outcome::Failed { reason } | Outcome::Unknown { reason } => Err(reason),
+        }
+    }
+
+    fn drop_temporary(&self, root: &Root) {
+        if let Some(temporary) = &self.temporary {
+            temporary.remove(&root.steps, &self.folder, self.change.inside.as_str());
+        }
     }
 }
 
-/// Checks that the file is as it was; returns its metadata.
-fn look(folder: &OwnedFd, name: &str, path: &str, before: Option<&str>) -> Result<Option<Stat>, Undone> {
-    let found = read_at(folder, name, path).map_err(|error| Undone(error.to_string()))?;
-    match (before, found) {
+/// How a file stands, next to its change.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum State {
+    Before,
+    After,
+    Other,
+}
+
+impl State {
+    fn of(root: &Root, change: &Change) -> Self {
+        let Ok(found) = root.read(&change.inside) else { return State::Other };
+        let found = found.map(|found| fingerprint::digest(&found.bytes));
+        if found == change.before {
+            State::Before
+        } else if found == change.content.as_deref().map(fingerprint::digest) {
+            State::After
+        } else {
+            State::Other
+        }
+    }
+
+    fn told(self) -> &'static str {
+        match self {
+            State::Before => "is as before",
+            State::After => "is as after",
+            State::Other => "is neither as before nor as after",
+        }
+    }
+}
+
+/// Checks that what was found is what a change was made for.
+fn as_before(change: &Change, found: Option<FileRead>) -> Result<Option<FileRead>, Undone> {
+    let path = change.inside.as_str();
+    match (&change.before, found) {
         (None, None) => Ok(None),
         (None, Some(_)) => Err(Undone(format!("{path} exists now"))),
         (Some(_), None) => Err(Undone(format!("{path} is gone"))),
-        (Some(before), Some(found)) if fingerprint::digest(&found.bytes) == before => Ok(Some(found.stat)),
+        (Some(before), Some(found)) if fingerprint::digest(&found.bytes) == *before => Ok(Some(found)),
         (Some(_), Some(_)) => Err(Undone(format!("{path} has changed since the proposal was made"))),
     }
 }
 
-fn create(folder: &OwnedFd, old: Option<&Stat>) -> Result<(String, File), Undone> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    // Beside an old file nobody may read more than before, not even for a moment; a new one gets what the umask leaves.
-    let mode = if old.is_some() { Mode::RUSR | Mode::WUSR } else { Mode::from_raw_mode(0o666) };
-    // The workspace knows names of this form and does not commit them. A fresh hasher has random keys: enough for a name that nobody else has.
-    let name = format!(".trunkline-{:016x}.tmp", RandomState::new().build_hasher().finish());
-    let file = rustix::fs::openat(folder, &name, flags, mode)
-        .map_err(|errno| Undone::new("a temporary file cannot be made in its folder", errno))?;
-    // Where there are no locks, nobody gets one for clearing away either.
-    let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-    Ok((name, File::from(file)))
-}
-
-/// Removes the temporary files of writers that died. What cannot be removed does no harm: it is never committed.
-fn clear_leftovers(folder: &OwnedFd) {
-    let Ok(entries) = Dir::read_from(folder) else { return };
-    for entry in entries.flatten() {
-        let Ok(name) = entry.file_name().to_str() else { continue };
-        let key = name.strip_prefix(".trunkline-").and_then(|rest| rest.strip_suffix(".tmp"));
-        if !key.is_some_and(|key| key.len() == 16 && key.bytes().all(|byte| byte.is_ascii_hexdigit())) {
-            continue;
-        }
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let Ok(file) = rustix::fs::openat(folder, name, flags, Mode::empty()) else { continue };
-        if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
-        }
-    }
-}
-
-fn fill(mut file: &File, content: &[u8], old: Option<&Stat>) -> Result<(), Undone> {
-    let cannot = |error: std::io::Error| Undone(format!("the new content cannot be written: {error}"));
-    file.write_all(content).map_err(cannot)?;
-    if let Some(old) = old {
-        keep_owner(file, old);
-        // Set-user-id and the like are not carried over to bytes that they were not given to.
-        let mode = Mode::from_raw_mode(old.st_mode & 0o777);
-        rustix::fs::fchmod(file, mode).map_err(|errno| cannot(errno.into()))?;
-    }
-    file.sync_all().map_err(cannot)
-}
-
-/// Gives the file to the old one's owner where that is possible, that is, mostly for root.
-fn keep_owner(file: &File, old: &Stat) {
-    let Ok(new) = rustix::fs::fstat(file) else { return };
-    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
-        let (owner, group) = (rustix::fs::Uid::from_raw(old.st_uid), rustix::fs::Gid::from_raw(old.st_gid));
-        let _ = rustix::fs::fchown(file, Some(owner), Some(group));
-    }
-}
-
 /// Gives the temporary file its name without ever replacing something.
-fn put_new(folder: &OwnedFd, temporary: &str, name: &str) -> Result<(), Undone> {
-    let put = match rename_new(folder, temporary, name) {
+fn put_new(folder: &OwnedFd, temporary: &str, name: &str) -> Result<(), Errno> {
+    match rename_new(folder, temporary, name) {
         // Not every kernel and file system has it; a hard link does the same in two steps.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             rustix::fs::linkat(folder, temporary, folder, name, AtFlags::empty())
                 .and_then(|()| rustix::fs::unlinkat(folder, temporary, AtFlags::empty()).or(Ok(())))
         }
         put => put,
-    };
-    put.map_err(|errno| match errno {
-        Errno::EXIST => Undone(format!("{name} exists now")),
-        errno => Undone::new("it cannot be put in its place", errno),
-    })
+    }
 }
 
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
@@ -163,41 +354,4 @@ fn rename_new(folder: &OwnedFd, temporary: &str, name: &str) -> Result<(), Errno
 #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
 fn rename_new(_folder: &OwnedFd, _temporary: &str, _name: &str) -> Result<(), Errno> {
     Err(Errno::NOSYS)
-}
-
-/// Opens the folder of a file; makes what is missing of it if `make`, and remembers what it made.
-fn open_or_make(
-    root: &Root,
-    parent: &str,
-    make: bool,
-    made: &mut Vec<(OwnedFd, String)>,
-) -> Result<OwnedFd, Errno> {
-    let mut folder = root.open_folder("")?;
-    for name in parent.split('/').filter(|name| !name.is_empty()) {
-        let inner = match open_folder_at(&folder, name) {
-            Err(Errno::NOENT) if make => {
-                let outer = folder.try_clone().map_err(|_| Errno::MFILE)?;
-                match rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
-                    Ok(()) => {
-                        made.push((outer, name.to_owned()));
-                        flush(&folder)?;
-                    }
-                    Err(Errno::EXIST) => {}
-                    Err(errno) => return Err(errno),
-                }
-                open_folder_at(&folder, name)?
-            }
-            opened => opened?,
-        };
-        folder = inner;
-    }
-    Ok(folder)
-}
-
-fn flush(folder: &OwnedFd) -> Result<(), Errno> {
-    match rustix::fs::fsync(folder) {
-        // Some file systems cannot flush folders and say so like this.
-        Err(Errno::INVAL) => Ok(()),
-        flushed => flushed,
-    }
 }

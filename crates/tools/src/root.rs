@@ -6,11 +6,13 @@
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
+use crate::steps::Steps;
 use crate::{ToolsError, shown};
 
 /// No text that is read or written may be larger; a model cannot use more, and it has to fit into a session's log.
@@ -24,6 +26,8 @@ pub(crate) struct Root {
     /// As it was given, made absolute: absolute paths may begin with either.
     given: PathBuf,
     folder: OwnedFd,
+    /// Where tests step in.
+    pub(crate) steps: Steps,
 }
 
 /// A place inside the root: canonical, relative, with `/`, in UTF-8; empty for the root itself.
@@ -80,7 +84,7 @@ impl Root {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(&path, flags, Mode::empty()).map_err(|errno| fault(errno.into()))?;
         let given = std::path::absolute(given).map_err(fault)?;
-        Ok(Root { path, given, folder })
+        Ok(Root { path, given, folder, steps: Steps::default() })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -152,6 +156,14 @@ impl Root {
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(self.io(inside.as_str(), errno.into())),
         }
+    }
+
+    /// Returns device and number of a file that has one name only; `None` for others, and if nothing is there.
+    ///
+    /// Where names differ by case alone, or by how their letters are composed, two of them can be one file.
+    pub(crate) fn identity(&self, inside: &Inside) -> Option<(u64, u64)> {
+        let found = fs::symlink_metadata(self.full(inside)).ok()?;
+        (found.nlink() == 1).then(|| (found.dev(), found.ino()))
     }
 
     /// Reads a file as text.

@@ -1,122 +1,77 @@
-//! Staged writes: what `edit_file` and `write_file` propose, and how it is applied.
-//!
-//! The payload holds the whole new file. What was approved is therefore what is written; nothing is computed again.
+//! Staging: how the new files of a call become one proposal.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use trunkline_runtime::resolve_queue::{Effect, Fingerprint, Outcome, Preview};
-use trunkline_runtime::{Proposal, ToolContext, ToolOutput};
+use trunkline_runtime::resolve_queue::{Effect, Fingerprint};
+use trunkline_runtime::{Proposal, ToolOutput};
 
-use crate::diff::diff;
-use crate::root::{Inside, Root};
-use crate::{call, fingerprint, replace, shown};
+use crate::payload::{StagedFile, StagedFiles};
+use crate::picture::{Pictured, picture};
+use crate::root::Inside;
+use crate::{fingerprint, shown};
 
 /// The model knows what it wanted; it needs enough to see that it got that.
 const MODEL_DIFF_BYTES: usize = 4_000;
-/// A person must be able to see all of it; above this nobody reads it line by line.
-const PREVIEW_DIFF_BYTES: usize = 200_000;
 
-/// What a proposal of these tools carries.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StagedWrite {
-    path: String,
-    /// `None` if there was no file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    before_digest: Option<String>,
-    /// The whole new file.
-    content: String,
+/// A file as a call would leave it.
+pub(crate) struct Draft {
+    pub(crate) inside: Inside,
+    /// `None` if there is none yet.
+    pub(crate) old: Option<String>,
+    pub(crate) new: String,
+    /// What the label calls it.
+    pub(crate) verb: &'static str,
 }
 
-/// Stages a write and says so; `verb` is what the label begins with.
-pub(crate) fn stage(
-    tool: &str,
-    verb: &str,
-    inside: &Inside,
-    old: Option<&str>,
-    new: String,
-) -> Result<ToolOutput, String> {
-    let path = inside.as_str();
-    if old == Some(new.as_str()) {
-        return Ok(ToolOutput::text(format!(
-            "nothing staged: {} already has this content",
-            shown::name(path)
-        )));
+/// Stages what the drafts change, as one proposal, and says so.
+pub(crate) fn stage(tool: &str, drafts: Vec<Draft>) -> Result<ToolOutput, String> {
+    let named: BTreeSet<String> = drafts.iter().map(|draft| shown::name(draft.inside.as_str())).collect();
+    let changed: Vec<Draft> =
+        drafts.into_iter().filter(|draft| draft.old.as_deref() != Some(draft.new.as_str())).collect();
+    if changed.is_empty() {
+        let named: Vec<String> = named.into_iter().collect();
+        let verb = if named.len() == 1 { "already has" } else { "already have" };
+        return Ok(ToolOutput::text(format!("nothing staged: {} {verb} this content", named.join(", "))));
     }
-    let diff = diff(path, old, &new);
-    let label = format!("{verb} {} ({})", shown::name(path), diff.size());
-    let before_digest = old.map(|old| fingerprint::digest(old.as_bytes()));
-    let before = match &before_digest {
-        Some(digest) => Fingerprint::digest(path, digest),
-        None => Fingerprint::absent(path),
-    };
-    let after = Fingerprint::digest(path, fingerprint::digest(new.as_bytes()));
-    let write = StagedWrite { path: path.to_owned(), before_digest, content: new };
-    let payload = serde_json::to_value(write).map_err(|error| error.to_string())?;
+    let pictured: Vec<Pictured<'_>> = changed
+        .iter()
+        .map(|draft| Pictured {
+            path: draft.inside.as_str(),
+            old: draft.old.as_deref(),
+            new: Some(&draft.new),
+            verb: draft.verb,
+        })
+        .collect();
+    let picture = picture("edit", &pictured);
 
-    let mut proposal = Proposal::new(&label, tool, payload);
-    proposal.preview = Preview {
-        text: label.clone(),
-        diff: Some(shown::cut_lines(&shown::safe(&diff.text), PREVIEW_DIFF_BYTES)),
-    };
-    proposal.fingerprints = vec![before];
-    proposal.after = vec![after];
+    let (mut before, mut after, mut files) = (Vec::new(), Vec::new(), Vec::new());
+    for draft in changed {
+        let path = draft.inside.as_str();
+        let before_digest = draft.old.as_deref().map(|old| fingerprint::digest(old.as_bytes()));
+        before.push(match &before_digest {
+            Some(digest) => Fingerprint::digest(path, digest),
+            None => Fingerprint::absent(path),
+        });
+        after.push(Fingerprint::digest(path, fingerprint::digest(draft.new.as_bytes())));
+        files.push(StagedFile { path: path.to_owned(), before_digest, content: Some(draft.new), mode: None });
+    }
+    // Each file was computed from itself alone.
+    let divisible = files.len() > 1;
+    let payload = serde_json::to_value(StagedFiles { files }).map_err(|error| error.to_string())?;
+
+    let mut proposal = Proposal::new(&picture.label, tool, payload);
+    proposal.preview = picture.preview();
+    proposal.fingerprints = before;
+    proposal.after = after;
     proposal.effect = Effect::Reversible;
+    proposal.divisible = divisible;
 
-    let told = shown::cut_lines(&diff.text, MODEL_DIFF_BYTES);
+    let told = shown::cut_lines(&picture.diff, MODEL_DIFF_BYTES);
+    let label = &picture.label;
     let mut output =
         ToolOutput::text(format!("Staged: {label}. This is a proposal; nothing is written yet.\n{told}"));
     output.proposals = vec![proposal];
     Ok(output)
-}
-
-/// Looks at the files that proposals name.
-pub(crate) async fn observe(root: &Arc<Root>, subjects: &[String]) -> Vec<Fingerprint> {
-    let (root, subjects) = (Arc::clone(root), subjects.to_vec());
-    let look = move || subjects.iter().map(|subject| fingerprint::observe(&root, subject)).collect();
-    // An empty answer counts as "nobody looked", which is stale: the safe side.
-    tokio::task::spawn_blocking(look).await.unwrap_or_default()
-}
-
-/// Writes what a proposal holds.
-pub(crate) async fn apply(
-    root: &Arc<Root>,
-    proposal: &Proposal,
-    context: &ToolContext,
-) -> (Outcome, ToolOutput) {
-    let (root, payload, cancel) = (Arc::clone(root), proposal.payload.clone(), context.cancel.clone());
-    let written = tokio::task::spawn_blocking(move || {
-        if cancel.is_cancelled() {
-            return Outcome::Failed { reason: "cancelled before anything was written".to_owned() };
-        }
-        write(&root, payload)
-    });
-    let outcome =
-        written.await.unwrap_or_else(|error| Outcome::Unknown { reason: format!("the tool broke: {error}") });
-    let output = match &outcome {
-        Outcome::Applied => ToolOutput::text(format!("Done: {}.", proposal.label)),
-        Outcome::Failed { reason } => ToolOutput::error(format!("Not applied: {}: {reason}", proposal.label)),
-        Outcome::Unknown { reason } => {
-            ToolOutput::error(format!("Perhaps applied: {}: {reason}", proposal.label))
-        }
-    };
-    (outcome, output)
-}
-
-fn write(root: &Root, payload: Value) -> Outcome {
-    let failed = |reason: String| Outcome::Failed { reason };
-    let staged: StagedWrite = match serde_json::from_value(payload) {
-        Ok(staged) => staged,
-        Err(error) => return failed(format!("the payload is not one of this tool: {error}")),
-    };
-    let inside = match root.place(&staged.path) {
-        Ok(inside) if inside.as_str() == staged.path => inside,
-        Ok(inside) => return failed(format!("{} leads to {} now", staged.path, inside.as_str())),
-        Err(error) => return failed(error.to_string()),
-    };
-    replace::replace(root, &inside, staged.before_digest.as_deref(), staged.content.as_bytes())
 }
 
 /// Refuses what would be too large to read again.
@@ -126,13 +81,4 @@ pub(crate) fn admit_size(bytes: usize) -> Result<(), String> {
         return Err(format!("the file would have {bytes} bytes; the limit is {limit}"));
     }
     Ok(())
-}
-
-/// Runs the part of a staging tool that reads.
-pub(crate) async fn staging(
-    root: &Arc<Root>,
-    work: impl FnOnce(&Root) -> Result<ToolOutput, String> + Send + 'static,
-) -> ToolOutput {
-    let root = Arc::clone(root);
-    call::blocking(move || work(&root)).await
 }

@@ -16,6 +16,15 @@ fn every_tool_says_what_a_call_of_it_does() {
         ("list_files", json!({})),
         ("search_text", json!({ "pattern": "x" })),
         ("edit_file", json!({ "path": "a.rs", "old_text": "x", "new_text": "y" })),
+        (
+            "edit_files",
+            json!({ "edits": [
+                { "path": "a.rs", "old_text": "x", "new_text": "y" },
+                { "path": "b.rs", "content": "" },
+                { "path": "a.rs", "old_text": "z", "new_text": "" },
+            ] }),
+        ),
+        ("edit_files", json!({ "edits": [7, { "path": 7 }] })),
         ("write_file", json!({ "path": "b.rs", "content": "" })),
         ("run_command", json!({ "command": "make clean", "timeout_seconds": 5 })),
         // Asked of old calls too, whatever they hold.
@@ -34,6 +43,8 @@ fn every_tool_says_what_a_call_of_it_does() {
         list_files {"reads":[],"writes":[],"runs":null,"class":"pure"}
         search_text {"reads":[],"writes":[],"runs":null,"class":"pure"}
         edit_file {"reads":["a.rs"],"writes":["a.rs"],"runs":null,"class":"reversible"}
+        edit_files {"reads":["a.rs"],"writes":["a.rs","b.rs"],"runs":null,"class":"reversible"}
+        edit_files {"reads":[],"writes":[],"runs":null,"class":"reversible"}
         write_file {"reads":[],"writes":["b.rs"],"runs":null,"class":"reversible"}
         run_command {"reads":[],"writes":[],"runs":"make clean","class":"unknown"}
         write_file {"reads":[],"writes":[],"runs":null,"class":"reversible"}

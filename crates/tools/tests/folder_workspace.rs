@@ -18,7 +18,7 @@ fn changes_are_those_of_applied_proposals_that_still_stand() {
     let mut touched = Vec::new();
     for name in ["new", "modified", "deleted", "restored", "came-and-went"] {
         let proposal = scene.stage("write_file", json!({"path": name, "content": "new\n"}));
-        let before = proposal.payload["before_digest"].as_str().map(str::to_owned);
+        let before = proposal.payload["files"][0]["before_digest"].as_str().map(str::to_owned);
         touched.push(Touched { path: name.to_owned(), before });
         assert!(scene.apply(&proposal).starts_with("Done"));
     }

@@ -15,4 +15,8 @@ mod reading;
 mod running;
 mod scene;
 mod searching;
+mod several;
+mod several_laws;
 mod staging;
+mod torn;
+mod undoing;

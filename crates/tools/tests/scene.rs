@@ -1,13 +1,15 @@
 //! A workspace folder with the tools on it.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 use trunkline_runtime::message_tree::{NodeId, Part};
 use trunkline_runtime::resolve_queue::{Entry, Fingerprint, Outcome};
-use trunkline_runtime::{CallPlace, Cancel, Gate, Proposal, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::{CallPlace, Cancel, Gate, Kept, Proposal, Tool, ToolContext, ToolOutput};
 use trunkline_tools::{CodingTools, CommandPolicy};
 
 /// A workspace in a temporary folder, and a place beside it that is outside.
@@ -22,10 +24,19 @@ impl Scene {
     }
 
     pub(crate) fn with(policy: CommandPolicy) -> Self {
+        Scene::of(|tools| tools.commands(policy))
+    }
+
+    /// A workspace whose writes are watched, or disturbed, step by step.
+    pub(crate) fn stepping(each: impl Fn(&str) -> std::io::Result<()> + Send + Sync + 'static) -> Self {
+        Scene::of(|tools| tools.each_step(each))
+    }
+
+    fn of(made: impl FnOnce(CodingTools) -> CodingTools) -> Self {
         let home = tempfile::tempdir().unwrap();
         let root = home.path().join("folder");
         fs::create_dir(&root).unwrap();
-        let tools = CodingTools::new(&root).unwrap().commands(policy).into_tools();
+        let tools = made(CodingTools::new(&root).unwrap()).into_tools();
         Scene { home, tools }
     }
 
@@ -88,6 +99,43 @@ impl Scene {
         self.words(&output)
     }
 
+    /// Applies an entry; a part of it, if that is what was approved.
+    pub(crate) fn apply_entry(&self, entry: &Entry<Value>) -> Outcome {
+        let tool = self.tool(&entry.proposal.source_tool);
+        let (outcome, output) = block_on(tool.apply(entry, &context(&Cancel::new())));
+        assert_eq!(outcome == Outcome::Applied, !output.is_error);
+        outcome
+    }
+
+    pub(crate) fn keep(&self, entry: &Entry<Value>) -> Vec<Kept> {
+        block_on(self.tool(&entry.proposal.source_tool).keep(entry))
+    }
+
+    pub(crate) fn put_back(&self, entry: &Entry<Value>, kept: &[Kept]) -> Outcome {
+        block_on(self.tool(&entry.proposal.source_tool).put_back(entry, kept))
+    }
+
+    /// The proposal that takes back what an entry did, as a queue would make it.
+    pub(crate) fn undo(&self, entry: &Entry<Value>, kept: &[Kept]) -> Option<Proposal> {
+        let (payload, preview) = block_on(self.tool(&entry.proposal.source_tool).undo(entry, kept))?;
+        let label = format!("undo p1: {}", entry.proposal.label);
+        let mut undo = Proposal::new(label, &entry.proposal.source_tool, payload);
+        let part: Vec<&str> = entry.part().collect();
+        let after = entry.proposal.after.iter().filter(|one| part.contains(&one.subject.as_str()));
+        undo.fingerprints = after.cloned().collect();
+        undo.after = kept.iter().map(|kept| kept.fingerprint.clone()).collect();
+        undo.preview = preview;
+        undo.divisible = entry.proposal.divisible;
+        Some(undo)
+    }
+
+    /// Every file in the workspace with its bytes and mode, temporary ones too, in order.
+    pub(crate) fn files(&self) -> BTreeMap<String, (Vec<u8>, u32)> {
+        let mut files = BTreeMap::new();
+        collect(&self.root(), "", &mut files);
+        files
+    }
+
     pub(crate) fn observe(&self, subject: &str) -> Vec<Fingerprint> {
         block_on(self.tool("edit_file").observe(&[subject.to_owned()]))
     }
@@ -95,6 +143,26 @@ impl Scene {
     pub(crate) fn gate(&self, arguments: Value) -> Gate {
         self.tool("run_command").gate(&object(arguments)).unwrap()
     }
+}
+
+fn collect(folder: &Path, inside: &str, files: &mut BTreeMap<String, (Vec<u8>, u32)>) {
+    for name in names(folder) {
+        let (path, below) = (folder.join(&name), format!("{inside}{name}"));
+        let found = fs::symlink_metadata(&path).unwrap();
+        if found.is_dir() {
+            collect(&path, &format!("{below}/"), files);
+        } else {
+            files.insert(below, (fs::read(&path).unwrap(), found.permissions().mode() & 0o7777));
+        }
+    }
+}
+
+/// The entry of a proposal of which only some was approved.
+pub(crate) fn part_of(proposal: Proposal, only: &[&str]) -> Entry<Value> {
+    let mut entry = Entry::begun(proposal);
+    let left: Vec<String> = entry.part().filter(|path| !only.contains(path)).map(String::from).collect();
+    entry.left_out.extend(left);
+    entry
 }
 
 pub(crate) fn object(value: Value) -> Map<String, Value> {

@@ -174,9 +174,13 @@ fn a_proposal_carries_the_bytes_and_what_it_was_computed_from() {
           "label": "edit a.rs (+1 −1)",
           "source_tool": "edit_file",
           "payload": {
-            "before_digest": "sha256:2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806",
-            "content": "two\n",
-            "path": "a.rs"
+            "files": [
+              {
+                "before_digest": "sha256:2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806",
+                "content": "two\n",
+                "path": "a.rs"
+              }
+            ]
           },
           "preview": {
             "text": "edit a.rs (+1 −1)",
@@ -219,7 +223,11 @@ fn a_preview_cannot_forge_the_terminal() {
     let diff = proposal.preview.diff.unwrap();
     assert!(diff.contains(r"+\u{1b}[1A\u{1b}[2Kharmless"), "{diff}");
     assert!(diff.contains(r"+\u{202e}reversed\u{d}over"), "{diff}");
-    assert_eq!(proposal.payload["content"], json!(content), "the bytes themselves stay as they are");
+    assert_eq!(
+        proposal.payload["files"][0]["content"],
+        json!(content),
+        "the bytes themselves stay as they are"
+    );
 }
 
 #[test]

@@ -6,17 +6,21 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use trunkline_message_tree::{NodeId, Timestamp, ToolSpec};
+use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Attempt, CallRef, Change, Effect, Event as QueueEvent, FAILED_ATTEMPTS, Preview,
-    ProposalId, Queue, QueueError, State as At, Supersession, resolve_tool,
+    Actor, ActorKind, Attempt, CallRef, Change, Effect, Event as QueueEvent, Judgement, Preview, ProposalId,
+    Queue, QueueError, RuleEvent, RuleVerdict, Rules, State as At, Supersession,
 };
 use trunkline_session_store::{InboxId, Note, NoteKey, Record};
 
 pub(crate) mod kept;
 
 use crate::turn::Step;
-use crate::{CallPlace, Event, Gate, Proposal, RuntimeError, Tool, contained, journal};
+use crate::{CallPlace, Event, Gate, Proposal, RuntimeError, Tool, choices, journal};
+
+pub(crate) mod rules;
+
+use rules::Turn;
 
 pub(crate) const LAYER: &str = "resolve";
 pub(crate) const EVENT: &str = "event";
@@ -42,7 +46,22 @@ pub enum Approval {
     Always,
 }
 
-pub(crate) type Setting = Approval;
+/// Who decides in an agent.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Setting {
+    pub(crate) approval: Approval,
+    /// Whether the agent was given a rule that lets the model decide.
+    pub(crate) model_by_rule: bool,
+}
+
+impl Setting {
+    /// Returns whether the model has the tool to decide with. The same as long as the agent lives: tools are part of
+    /// the cached prompt.
+    pub(crate) fn model_decides(self) -> bool {
+        self.approval == Approval::Model || self.model_by_rule
+    }
+}
+
 pub(crate) type Id = ProposalId;
 
 /// A call that needs a decision: which tool wants what.
@@ -60,7 +79,7 @@ pub(crate) enum Gated {
     Ask(Box<Asked>),
     /// Somebody was asked.
     Waiting(Id),
-    /// Somebody was asked under another policy; this one approves it.
+    /// Somebody was asked, and by now it is decided without them: by the rules, or by another policy.
     Approve(Id),
     /// It may not; the text says why.
     Refused(String),
@@ -75,8 +94,10 @@ pub(crate) enum Work {
     Check(Id),
     /// Find out from the files what became of it.
     LookUp(Id),
-    /// Approve it, because the policy says so.
+    /// Approve it, because the rules or the policy say so.
     Approve(Id),
+    /// Discard it, because the rules say so.
+    Forbid(Id),
     /// Drop it and tell the model why.
     Drop(Id, String),
     /// A person has to decide.
@@ -94,7 +115,7 @@ impl Work {
     }
 }
 
-/// Returns the step that approves a proposal because the policy says so.
+/// Returns the step that decides on a call as the rules or the policy say.
 pub(crate) fn approve(id: Id) -> Step {
     Step::Work(Work::Approve(id))
 }
@@ -116,6 +137,7 @@ struct GatedNote {
 #[derive(Default)]
 pub(crate) struct Part {
     pub(crate) queue: Queue<Value>,
+    pub(crate) rules: Rules,
     gates: HashMap<(NodeId, u32), Id>,
     gated_calls: HashMap<Id, CallPlace>,
     /// Where in the log each applied proposal was.
@@ -129,6 +151,7 @@ pub(crate) struct Part {
     pub(crate) preimages: kept::Preimages,
     /// The attempts whose holder may be alive although somebody else writes the session now.
     standing: HashMap<Id, u32>,
+    pub(crate) choices: choices::Part,
 }
 
 impl Part {
@@ -156,19 +179,36 @@ impl Part {
                 let StandingNote { proposal, attempt } = journal::read(note)?;
                 self.standing.insert(proposal, attempt);
             }
+            rules::RULE => {
+                let event: RuleEvent = journal::read(note)?;
+                self.rules.record(event).map_err(|source| rules::unfit(&source))?;
+            }
             // Not what the note says but where it stands tells how far this goes: it may have come along as well.
-            DISTRUSTED => self.foreign = self.queue.iter().next_back().map(|entry| entry.id),
-            _ => {}
+            DISTRUSTED => {
+                self.foreign = self.queue.iter().next_back().map(|entry| entry.id);
+                self.choices.distrust();
+            }
+            _ => self.choices.record(note)?,
         }
         Ok(())
+    }
+
+    pub(crate) fn finished(&mut self, finished: &journal::CallFinished) {
+        self.choices.finished(finished);
     }
 
     /// Checks that records could be folded, before a store keeps them for ever, and gives each event its proposal as its
     /// key: so what is pending can be found without reading the session.
     pub(crate) fn complete(&self, records: &mut [Record]) -> Result<(), RuntimeError> {
         let mut scratch: Option<Queue<Value>> = None;
+        let mut rules: Option<Rules> = None;
         for record in records {
             let Record::Note(note) = record else { continue };
+            if note.layer == LAYER && note.kind == rules::RULE {
+                let event: RuleEvent = journal::read(note)?;
+                let rules = rules.get_or_insert_with(|| self.rules.clone());
+                rules.record(event).map_err(|source| rules::unfit(&source))?;
+            }
             if note.layer != LAYER || note.kind != EVENT {
                 continue;
             }
@@ -219,49 +259,38 @@ pub(crate) fn note(event: &QueueEvent<Value>) -> Record {
     journal::note(LAYER, EVENT, Timestamp(event.at), event)
 }
 
-pub(crate) fn is_call(setting: &Setting, name: &str) -> bool {
-    *setting == Approval::Model && name == resolve_tool::NAME
+/// Returns whether the model may be asked to decide on anything, whether something waits or not.
+pub(crate) fn offers(setting: &Setting) -> bool {
+    setting.model_decides()
 }
 
-pub(crate) fn spec(setting: &Setting) -> Option<ToolSpec> {
-    (*setting == Approval::Model).then(|| ToolSpec {
-        name: resolve_tool::NAME.to_owned(),
-        description: resolve_tool::DESCRIPTION.to_owned(),
-        input_schema: serde_json::from_str(resolve_tool::SCHEMA)
-            .expect("the schema is a constant that a test reads"),
-        strict: None,
-    })
-}
-
-/// Decides whether a call may run, from what the policy says and what was decided.
+/// Decides whether a call may run, from what the rules and the policy say and what was decided.
 pub(crate) fn gate(
     setting: &Setting,
     part: &Part,
-    (name, tool): (&str, &dyn Tool),
+    tool: (&str, &dyn Tool),
     arguments: &Map<String, Value>,
     place: &CallPlace,
+    at: Timestamp,
 ) -> Gated {
     let Some(id) = part.gates.get(&(place.node, place.index)) else {
-        if *setting != Approval::Person {
-            return Gated::Free(None);
-        }
-        return match contained::gate(tool, arguments) {
-            Ok(None) => Gated::Free(None),
-            Ok(Some(gate)) => {
-                Gated::Ask(Box::new(Asked { tool: name.to_owned(), arguments: arguments.clone(), gate }))
-            }
-            Err(text) => Gated::Refused(text),
-        };
+        return rules::gate_new(setting, part, tool, arguments, at);
     };
     let Some(entry) = part.queue.get(*id) else {
         return Gated::Refused(format!("not run: {id} is not known"));
     };
     match entry.state {
-        At::Proposed if *setting != Approval::Person => Gated::Approve(*id),
-        At::Proposed => Gated::Waiting(*id),
+        At::Proposed => match rules::turn_of(setting, part, entry, at) {
+            Turn::Approve | Turn::Forbid => Gated::Approve(*id),
+            Turn::Person | Turn::Model | Turn::GiveUp => Gated::Waiting(*id),
+        },
         At::Approved => Gated::Free(Some(*id)),
         At::Discarded => {
             let (by, reason) = match &entry.decision {
+                // Its reason names the rules.
+                Some(decision) if decision.by.kind == ActorKind::Policy => {
+                    return Gated::Refused(format!("not run: {}", decision.reason));
+                }
                 Some(decision) => (decision.by.to_string(), decision.reason.clone()),
                 None => ("somebody".to_owned(), String::new()),
             };
@@ -288,7 +317,10 @@ pub(crate) fn stage_gate(
     place: &CallPlace,
     at: Timestamp,
 ) -> Result<(QueueEvent<Value>, Record), QueueError> {
-    let payload = json!({ "tool": asked.tool, "arguments": asked.arguments });
+    let mut payload = json!({ "tool": asked.tool, "arguments": asked.arguments });
+    if let Some(command) = &asked.gate.command {
+        payload["command"] = json!(command);
+    }
     let mut proposal = Proposal::new(asked.gate.label.clone(), asked.tool.clone(), payload);
     proposal.preview = Preview { text: asked.gate.preview.clone(), diff: None };
     proposal.call = Some(call_ref(place));
@@ -301,11 +333,21 @@ pub(crate) fn stage_gate(
 }
 
 /// Completes what a tool proposed: where it comes from, and who may decide.
-pub(crate) fn prepared(setting: &Setting, mut proposal: Proposal, place: &CallPlace) -> Proposal {
+pub(crate) fn prepared(
+    setting: &Setting,
+    mut proposal: Proposal,
+    judgement: &Judgement,
+    place: &CallPlace,
+) -> Proposal {
     proposal.call = Some(call_ref(place));
-    // A person may hand the decision to a policy later, never to the model that proposed it under another one.
+    // A person may hand the decision to a rule or a policy later, never to the model that proposed it under another one.
     proposal.deciders = BTreeSet::from([ActorKind::Person, ActorKind::Policy]);
-    if *setting == Approval::Model {
+    let asked = judgement.verdict == RuleVerdict::Ask && !judgement.rules.is_empty();
+    let model = match asked {
+        true => judgement.deciders.contains(&ActorKind::Model) && setting.model_decides(),
+        false => setting.approval == Approval::Model,
+    };
+    if model {
         proposal.deciders.insert(ActorKind::Model);
     }
     proposal
@@ -326,7 +368,7 @@ pub(crate) fn place_of(proposal: &Proposal) -> CallPlace {
 }
 
 /// Returns what has to happen to the oldest proposal that is not settled, if anything.
-pub(crate) fn work(setting: &Setting, part: &Part) -> Option<Work> {
+pub(crate) fn work(setting: &Setting, part: &Part, at: Timestamp) -> Option<Work> {
     let mut asked = Vec::new();
     for entry in part.queue.unsettled() {
         let id = entry.id;
@@ -334,30 +376,16 @@ pub(crate) fn work(setting: &Setting, part: &Part) -> Option<Work> {
             At::Approved => return Some(Work::Apply(id)),
             At::Stale => return Some(Work::Check(id)),
             At::Unknown | At::Applying => return Some(Work::LookUp(id)),
-            At::Proposed if *setting == Approval::Always => return Some(Work::Approve(id)),
-            At::Proposed if *setting == Approval::Model => {}
-            At::Failed if *setting == Approval::Model && entry.attempts < FAILED_ATTEMPTS => {}
-            At::Failed if *setting == Approval::Always || entry.attempts >= FAILED_ATTEMPTS => {
-                return Some(Work::Drop(id, "it could not be applied".to_owned()));
-            }
-            _ => asked.push(id),
+            _ => match rules::turn_of(setting, part, entry, at) {
+                Turn::Approve => return Some(Work::Approve(id)),
+                Turn::Forbid => return Some(Work::Forbid(id)),
+                Turn::GiveUp => return Some(Work::Drop(id, "it could not be applied".to_owned())),
+                Turn::Model => {}
+                Turn::Person => asked.push(id),
+            },
         }
     }
     (!asked.is_empty()).then_some(Work::Ask(asked))
-}
-
-/// Returns what the model is told when it ends its work with proposals that it left undecided, and which those are.
-pub(crate) fn reminder(setting: &Setting, part: &Part) -> Option<(String, Vec<Id>)> {
-    if *setting != Approval::Model {
-        return None;
-    }
-    let open: Vec<Id> = part.queue.unsettled().map(|entry| entry.id).collect();
-    let named: Vec<String> = open.iter().map(Id::to_string).collect();
-    let text = format!(
-        "Not done yet: {} still waits for you. Call `resolve` with action apply or discard and the id.",
-        named.join(", ")
-    );
-    (!open.is_empty()).then_some((text, open))
 }
 
 /// Puts aside what waits for a decision on a call that is answered without having run.
@@ -434,9 +462,8 @@ pub(crate) fn written_since(part: &Part, since: NodeId) -> Vec<Written> {
         let Some(staged_by) = proposal.call.as_ref().and_then(|call| call.node.parse().ok()) else {
             continue;
         };
-        let prints = if proposal.after.is_empty() { &proposal.fingerprints } else { &proposal.after };
-        written.extend(prints.iter().map(|print| Written {
-            subject: print.subject.clone(),
+        written.extend(rules::written(proposal).into_iter().map(|subject| Written {
+            subject: subject.to_owned(),
             staged_by,
             reversible: proposal.effect == Effect::Reversible,
             known,
@@ -447,8 +474,11 @@ pub(crate) fn written_since(part: &Part, since: NodeId) -> Vec<Written> {
 
 /// Returns what observers are told of a recorded note.
 pub(crate) fn event(recorded: &Note) -> Option<Event> {
-    let is_event = recorded.layer == LAYER && recorded.kind == EVENT;
-    is_event.then(|| serde_json::from_str(&recorded.body).ok()).flatten().map(Event::Proposal)
+    match (recorded.layer.as_str(), recorded.kind.as_str()) {
+        (LAYER, EVENT) => serde_json::from_str(&recorded.body).ok().map(Event::Proposal),
+        (LAYER, rules::RULE) => serde_json::from_str(&recorded.body).ok().map(Event::Rule),
+        _ => None,
+    }
 }
 
 /// Returns the first-written state of each path that was applied after `since`, for folders without version control.

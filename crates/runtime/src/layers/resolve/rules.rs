@@ -1,0 +1,199 @@
+//! Rules in a session: decisions that a person made ahead, kept as notes of this layer, and what they say of what waits.
+//!
+//! A rule is asked when something is staged and again at each step while that waits, so a rule that comes later decides
+//! what it covers. What was decided stays decided: a rule that comes or goes after that changes nothing in it.
+
+use serde_json::Value;
+use trunkline_message_tree::Timestamp;
+use trunkline_resolve_queue::{
+    ActorKind, Effect, Entry, FAILED_ATTEMPTS, Judgement, On, Rule, RuleEvent, RuleId, RuleVerdict, Rules,
+    Ruling, Scope, State as At, Wanted,
+};
+use trunkline_session_store::Record;
+
+use super::{Approval, Asked, Gated, LAYER, Part, Setting};
+use crate::{Access, Gate, Proposal, RuntimeError, Tool, contained, journal};
+
+pub(crate) const RULE: &str = "rule";
+
+/// How much of a rule's reason a model is told.
+const REASON: usize = 200;
+
+/// How something that waits goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Rules allow it, or the policy approves everything.
+    Approve,
+    /// Rules forbid it.
+    Forbid,
+    /// The model decides.
+    Model,
+    /// A person decides.
+    Person,
+    /// It failed so often that nobody is asked again.
+    GiveUp,
+}
+
+pub(crate) fn note(event: &RuleEvent) -> Record {
+    journal::note(LAYER, RULE, Timestamp(event.at), event)
+}
+
+/// Returns whether a rule hands a decision to the model.
+pub(crate) fn asks_model(rule: &Rule) -> bool {
+    rule.verdict == RuleVerdict::Ask && rule.deciders.contains(&ActorKind::Model)
+}
+
+/// Returns what a proposal writes.
+pub(crate) fn written(proposal: &Proposal) -> Vec<&str> {
+    let named = if proposal.after.is_empty() { &proposal.fingerprints } else { &proposal.after };
+    named.iter().map(|print| print.subject.as_str()).collect()
+}
+
+/// Says what the rules make of an edit.
+pub(crate) fn judge_edit(rules: &Rules, proposal: &Proposal, paths: &[&str], at: Timestamp) -> Judgement {
+    rules.judge(&Wanted::new(&proposal.source_tool, proposal.effect, On::Paths(paths)), at.0)
+}
+
+/// Says what the rules make of a call that has to be decided on.
+pub(crate) fn judge_call(rules: &Rules, asked: &Asked, at: Timestamp) -> Judgement {
+    let on = asked.gate.command.as_deref().map_or(On::Other, On::Command);
+    rules.judge(&Wanted::new(&asked.tool, asked.gate.effect, on), at.0)
+}
+
+/// Says what the rules make of something that is in the queue.
+pub(crate) fn judge(part: &Part, rules: &Rules, entry: &Entry<Value>, at: Timestamp) -> Judgement {
+    let proposal = &entry.proposal;
+    if part.gated_call(entry.id).is_none() {
+        return judge_edit(rules, proposal, &entry.part().collect::<Vec<_>>(), at);
+    }
+    // Logs of earlier versions have no command here: then only a rule for the tool can speak.
+    let command = proposal.payload.get("command").and_then(Value::as_str);
+    let on = command.map_or(On::Other, On::Command);
+    rules.judge(&Wanted::new(&proposal.source_tool, proposal.effect, on), at.0)
+}
+
+/// Returns the decision that the rules have made ahead. Its reason names them, and why they were given.
+pub(crate) fn ruling(rules: &Rules, judgement: &Judgement) -> Option<Ruling> {
+    let mut ruling = judgement.ruling()?;
+    let given = judgement.rules.iter().filter_map(|id| rules.get(*id));
+    let reasons: Vec<String> = given.map(|entry| shown(&entry.rule.reason)).collect();
+    let reasons: Vec<&str> = reasons.iter().map(String::as_str).filter(|reason| !reason.is_empty()).collect();
+    if judgement.verdict == RuleVerdict::Deny && !reasons.is_empty() {
+        ruling.reason = format!("{} ({})", ruling.reason, reasons.join("; "));
+    }
+    Some(ruling)
+}
+
+/// Puts a reason on one line, without what could disturb a terminal.
+fn shown(reason: &str) -> String {
+    let one_line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown: String = one_line.chars().filter(|c| !c.is_control()).take(REASON).collect();
+    if shown.len() < one_line.len() { format!("{shown}…") } else { shown }
+}
+
+/// Says who decides on something that waits, or failed: the rules if any of them speaks, else the policy.
+///
+/// What the rules allow is tried once by their word. After a failure it is as if they had not spoken, and so it is with what
+/// was staged for persons alone.
+pub(crate) fn turn_of(setting: &Setting, part: &Part, entry: &Entry<Value>, at: Timestamp) -> Turn {
+    let judgement = judge(part, &part.rules, entry, at);
+    let failed = entry.state == At::Failed;
+    let policy = entry.may_approve(ActorKind::Policy);
+    match judgement.verdict {
+        RuleVerdict::Deny => return Turn::Forbid,
+        _ if failed && entry.attempts >= FAILED_ATTEMPTS => return Turn::GiveUp,
+        RuleVerdict::Allow if !failed && policy => return Turn::Approve,
+        _ => {}
+    }
+    if may_model(setting, part, entry, at) {
+        return Turn::Model;
+    }
+    match setting.approval {
+        // A rule that asks holds under every policy.
+        _ if judgement.verdict == RuleVerdict::Ask && !judgement.rules.is_empty() => Turn::Person,
+        Approval::Always if failed => Turn::GiveUp,
+        Approval::Always if policy => Turn::Approve,
+        // Somebody was asked about a command under another policy.
+        Approval::Model if policy && part.gated_call(entry.id).is_some() => Turn::Approve,
+        Approval::Always | Approval::Model | Approval::Person => Turn::Person,
+    }
+}
+
+/// Returns whether the model may approve: it was allowed to when that was staged, and is still.
+///
+/// Never a call: the model cannot be asked while its own call is open.
+pub(crate) fn may_model(setting: &Setting, part: &Part, entry: &Entry<Value>, at: Timestamp) -> bool {
+    let judgement = judge(part, &part.rules, entry, at);
+    let now = match judgement.verdict {
+        RuleVerdict::Deny => false,
+        RuleVerdict::Ask if !judgement.rules.is_empty() => judgement.deciders.contains(&ActorKind::Model),
+        RuleVerdict::Ask | RuleVerdict::Allow => setting.approval == Approval::Model,
+    };
+    now && setting.model_decides()
+        && entry.may_approve(ActorKind::Model)
+        && part.gated_call(entry.id).is_none()
+}
+
+/// Decides whether a call that nobody was asked about may run.
+pub(crate) fn gate_new(
+    setting: &Setting,
+    part: &Part,
+    (name, tool): (&str, &dyn Tool),
+    arguments: &serde_json::Map<String, Value>,
+    at: Timestamp,
+) -> Gated {
+    let counts = part.rules.iter().any(|standing| standing.counts(at.0));
+    if setting.approval != Approval::Person && !counts {
+        return Gated::Free(None);
+    }
+    let asked = |gate| Box::new(Asked { tool: name.to_owned(), arguments: arguments.clone(), gate });
+    match contained::gate(tool, arguments) {
+        Ok(Some(gate)) => {
+            let asked = asked(gate);
+            let silent = judge_call(&part.rules, &asked, at).rules.is_empty();
+            if silent && setting.approval != Approval::Person { Gated::Free(None) } else { Gated::Ask(asked) }
+        }
+        Ok(None) if counts => {
+            // What needs no decision is not asked about, but what is forbidden is forbidden.
+            let effect = match contained::access(tool) {
+                Access::ReadOnly => Effect::Pure,
+                // What it proposes is judged when it is staged.
+                Access::Proposes => return Gated::Free(None),
+                Access::Exclusive => Effect::Irreversible,
+            };
+            let mut gate = Gate::new(format!("call {name}"), String::new());
+            gate.effect = effect;
+            let asked = asked(gate);
+            let forbidden = judge_call(&part.rules, &asked, at).verdict == RuleVerdict::Deny;
+            if forbidden { Gated::Ask(asked) } else { Gated::Free(None) }
+        }
+        Ok(None) => Gated::Free(None),
+        Err(text) => Gated::Refused(text),
+    }
+}
+
+/// Returns what an agent keeps outside of sessions, without what a person has taken back in this one.
+///
+/// Given again here, or changed there, it counts again.
+pub(crate) fn wanted_here(rules: &Rules, kept: &[Rule]) -> Vec<Rule> {
+    let taken_back = |rule: &Rule| {
+        let latest = rules.iter().rev().find(|standing| standing.rule == *rule);
+        let revoked = latest.and_then(|standing| standing.revoked.as_ref());
+        revoked.is_some_and(|(by, _)| by.kind == ActorKind::Person)
+    };
+    kept.iter().filter(|rule| !taken_back(rule)).cloned().collect()
+}
+
+/// Returns the rules that somebody could still go by, whatever the clock says.
+pub(crate) fn standing(rules: &Rules) -> Vec<RuleId> {
+    let over = |id: &RuleId| {
+        rules
+            .get(*id)
+            .is_none_or(|one| one.revoked.is_some() || (one.rule.scope == Scope::Once && one.used > 0))
+    };
+    rules.iter().map(|standing| standing.id).filter(|id| !over(id)).collect()
+}
+
+pub(crate) fn unfit(source: &trunkline_resolve_queue::RuleError) -> RuntimeError {
+    RuntimeError::BadNote { layer: LAYER.to_owned(), kind: RULE.to_owned(), fault: source.to_string() }
+}
