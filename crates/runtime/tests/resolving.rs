@@ -9,7 +9,8 @@ use trunkline_runtime::message_tree::{NodeId, ToolSpec};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::resolve_tool::Resolution;
 use trunkline_runtime::resolve_queue::{
-    Actor, ActorKind, Entry, Fingerprint, Outcome, ProposalId, Rule, RuleVerdict, Scope, StandingHandler, State,
+    Actor, ActorKind, Entry, Fingerprint, Outcome, ProposalId, Rule, RuleVerdict, Scope, StandingHandler,
+    State,
 };
 use trunkline_runtime::session_store::SessionStore;
 use trunkline_runtime::{

@@ -120,5 +120,6 @@ async fn with_everything_approved_an_undo_is_applied_by_the_next_drive() {
     assert_eq!(disk.now(), "a=old b=there");
     expect![[r#"
         n4 harness: Applied p1. Written.
-        n6 harness: Applied p2. What p1 had done is taken back by it. Written."#]].assert_eq(&words(&session));
+        n6 harness: Applied p2. What p1 had done is taken back by it. Written."#]]
+    .assert_eq(&words(&session));
 }
