@@ -168,8 +168,10 @@ pub(crate) async fn soon<T>(coming: impl Future<Output = T>) -> T {
     tokio::time::timeout(std::time::Duration::from_secs(20), coming).await.expect("it never came")
 }
 
+type Told = Arc<Mutex<Vec<String>>>;
+
 /// An agent whose clock is moved by hand, and what it told.
-fn slow(world: &World, disk: &Disk, turns: Vec<Turn>) -> (Agent, Arc<Mutex<u64>>, Arc<Mutex<Vec<String>>>) {
+fn slow(world: &World, disk: &Disk, turns: Vec<Turn>) -> (Agent, Arc<Mutex<u64>>, Told) {
     let now = Arc::new(Mutex::new(1_000_u64));
     let told = Arc::new(Mutex::new(Vec::new()));
     let (clock, tells) = (Arc::clone(&now), Arc::clone(&told));
