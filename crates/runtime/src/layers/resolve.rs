@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Attempt, CallRef, Change, Effect, Event as QueueEvent, Judgement, Preview, ProposalId,
-    Queue, QueueError, RuleEvent, RuleVerdict, Rules, State as At, Supersession,
+    Actor, ActorKind, Attempt, CallRef, Change, Event as QueueEvent, Judgement, Preview, ProposalId, Queue,
+    QueueError, RuleEvent, RuleVerdict, Rules, State as At, Supersession,
 };
 use trunkline_session_store::{InboxId, Note, NoteKey, Record};
 
@@ -465,7 +465,7 @@ pub(crate) fn written_since(part: &Part, since: NodeId) -> Vec<Written> {
         written.extend(rules::written(proposal).into_iter().map(|subject| Written {
             subject: subject.to_owned(),
             staged_by,
-            reversible: proposal.effect == Effect::Reversible,
+            reversible: proposal.effect == trunkline_resolve_queue::Effect::Reversible,
             known,
         }));
     }
