@@ -152,7 +152,7 @@ impl Session {
         let gated = self.state.resolve.gated_call(id).is_some();
         let cut_off = entry.state == At::Applying;
         let Sight { mut fenced, at, trusted } = sight;
-        let mut observed = if gated { None } else { self.look(&entry.proposal).await };
+        let mut observed = if gated { None } else { self.look_twice(&entry).await };
         if cut_off
             && trusted
             && let Some(seen) = &observed
@@ -216,7 +216,7 @@ impl Session {
         if entry.preimages.is_empty() {
             return Ok((entry.attempt(), outcome));
         }
-        let Some(observed) = self.look(&entry.proposal).await else { return Ok((entry.attempt(), outcome)) };
+        let Some(observed) = self.look_twice(entry).await else { return Ok((entry.attempt(), outcome)) };
         // What is said to have failed is not done, also if all of it was written.
         let failed = matches!(outcome, Outcome::Failed { .. });
         let Some(kept) = self.half_done(entry, &observed, failed).await? else {
@@ -276,6 +276,14 @@ impl Session {
         Ok(Some(kept))
     }
 
+    /// Looks, and once more if the tool crashes at that: what it finds decides whether files stay half written.
+    async fn look_twice(&self, entry: &Entry<Value>) -> Option<Vec<Fingerprint>> {
+        match self.look(&entry.proposal).await {
+            None => self.look(&entry.proposal).await,
+            observed => observed,
+        }
+    }
+
     /// Takes an attempt over and lets its tool put back what was there. Returns how everything is then.
     async fn put_back(
         &mut self,
@@ -292,9 +300,16 @@ impl Session {
         };
         self.commit(vec![note(&taken.map_err(refused)?)], None).await?;
         let Some(entry) = self.state.resolve.queue.get(entry.id).cloned() else { return Ok(None) };
-        // What the tool says of it does not count as much as what is there.
-        let _ = contained::put_back(tool, &entry, kept).await;
-        Ok(self.look(&entry.proposal).await)
+        let mut observed = None;
+        for _ in 0..TRIES {
+            // What the tool says of it does not count as much as what is there.
+            let _ = contained::put_back(tool, &entry, kept).await;
+            observed = self.look_twice(&entry).await;
+            if observed.as_ref().is_some_and(|observed| entry.observe(observed) == Observation::Before) {
+                break;
+            }
+        }
+        Ok(observed)
     }
 
     /// Puts aside for good whatever waits or could come back: neither its preview nor its approval was made here.
@@ -353,6 +368,9 @@ fn neither(entry: &Entry<Value>, observed: &[Fingerprint]) -> String {
     }
     text
 }
+
+/// How often a tool is asked to put back what it left half done, if that does not help.
+const TRIES: usize = 2;
 
 /// How many files are named to the model.
 const MOST_NAMED: usize = 20;

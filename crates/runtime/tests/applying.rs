@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use serde_json::{Map, Value, json};
-use trunkline_runtime::message_tree::ToolSpec;
+use trunkline_runtime::letters::{Request, post};
+use trunkline_runtime::message_tree::{Timestamp, ToolSpec};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{Entry, Fingerprint, Outcome, ProposalId, State, Verdict};
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionStore};
@@ -19,7 +20,8 @@ async fn approved(world: &World, disk: &Disk, lacks: Lacks, call: Turn) -> (Sess
     disk.put("a", "old");
     disk.put("b", "there");
     let turns = vec![call, Turn::say("done"), Turn::say("well")];
-    let agent = world.agent(replies(turns)).tool(Many { disk: disk.clone(), lacks }).build().unwrap();
+    let agent = world.agent(replies(turns)).tool(Many { disk: disk.clone(), lacks });
+    let agent = agent.clock(|| Timestamp(1_000)).build().unwrap();
     let store = Arc::new(MemoryStore::new());
     let mut session = agent.start(store.clone(), "t", None).await.unwrap();
     assert_eq!(stop_line(&session.prompt("go", &Cancel::new()).await), "waiting for p1");
@@ -63,7 +65,7 @@ async fn what_is_written_over_is_in_the_log_before_the_first_byte() {
         resolve preimage old
         resolve preimage there
         resolve kept {"proposal":"p1","attempt":1,"kept":[{"fingerprint":{"subject":"a","state":{"digest":"old"}},"blob":"cba06b5736faf67e54b07b561eae94395e774c517a7d910a54369e1263ccfbd4"},{"fingerprint":{"subject":"b","state":{"digest":"there"}},"blob":"e244f187f696561d5fd7e00f618e7ba641dc52e3c137380f6fa23a854b773aac"},{"fingerprint":{"subject":"c","state":"absent"}}]}
-        resolve event {"proposal":"p1","at":15,"change":{"began":{"attempt":1,"leased":{"holder":"writer 1","until":60015},"preimages":[{"subject":"a","state":{"digest":"old"}},{"subject":"b","state":{"digest":"there"}},{"subject":"c","state":"absent"}]}}}"#]].assert_eq(&tail.join("\n"));
+        resolve event {"proposal":"p1","at":1000,"change":{"began":{"attempt":1,"leased":{"holder":"writer 1","until":61000},"preimages":[{"subject":"a","state":{"digest":"old"}},{"subject":"b","state":{"digest":"there"}},{"subject":"c","state":"absent"}]}}}"#]].assert_eq(&tail.join("\n"));
 }
 
 #[tokio::test]
@@ -101,26 +103,33 @@ async fn what_was_only_read_must_be_as_it_was_too() {
 
 #[tokio::test]
 async fn a_drive_that_is_cancelled_before_the_first_byte_writes_nothing_and_says_so() {
-    let (world, disk) = (World::default(), Disk::default());
-    let (mut session, _) = approved(&world, &disk, Lacks::Nothing, three()).await;
-    disk.break_after(BEFORE_ANY, Halt::Wait);
-    let cancel = Cancel::new();
-    let stops = async {
-        disk.stopped.notified().await;
-        cancel.cancel();
-        tokio::task::yield_now().await;
-        disk.go_on.notify_one();
-    };
-    let (stop, ()) = soon(async { tokio::join!(session.resume(&cancel), stops) }).await;
-    assert_eq!(stop_line(&stop), "cancelled");
-    assert_eq!((disk.now().as_str(), state(&session)), ("a=old b=there", State::Failed));
-    expect!["n4 harness: p1 could not be applied: cancelled. It is kept: apply it again or discard it."]
-        .assert_eq(&words(&session));
-    // It is not tried again by itself.
-    assert_eq!(stop_line(&session.resume(&Cancel::new()).await), "waiting for p1");
-    session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
-    session.resume(&Cancel::new()).await.unwrap();
-    assert_eq!(disk.now(), "a=new c=made");
+    for by_letter in [false, true] {
+        let (world, disk) = (World::default(), Disk::default());
+        let (mut session, store) = approved(&world, &disk, Lacks::Nothing, three()).await;
+        disk.break_after(BEFORE_ANY, Halt::Wait);
+        let cancel = Cancel::new();
+        let id = session.id().clone();
+        let stops = async {
+            disk.stopped.notified().await;
+            match by_letter {
+                true => drop(post(store.as_ref(), &id, &Request::Cancel, Timestamp(1)).await.unwrap()),
+                false => cancel.cancel(),
+            }
+            cancel.cancelled().await;
+            tokio::task::yield_now().await;
+            disk.go_on.notify_one();
+        };
+        let (stop, ()) = soon(async { tokio::join!(session.resume(&cancel), stops) }).await;
+        assert_eq!(stop_line(&stop), "cancelled");
+        assert_eq!((disk.now().as_str(), state(&session)), ("a=old b=there", State::Failed));
+        expect!["n4 harness: p1 could not be applied: cancelled. It is kept: apply it again or discard it."]
+            .assert_eq(&words(&session));
+        // It is not tried again by itself.
+        assert_eq!(stop_line(&session.resume(&Cancel::new()).await), "waiting for p1");
+        session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
+        session.resume(&Cancel::new()).await.unwrap();
+        assert_eq!(disk.now(), "a=new c=made");
+    }
 }
 
 #[tokio::test]
@@ -148,6 +157,19 @@ async fn a_tool_that_keeps_nothing_is_applied_as_before() {
     assert_eq!(disk.now(), "a=new c=made");
     let log = store.load(session.id()).await.unwrap();
     assert!(!log.records.iter().any(|(_, record)| matches!(record, Record::Blob(_))));
+}
+
+#[tokio::test]
+async fn of_more_than_can_be_kept_nothing_is_and_it_is_applied_all_the_same() {
+    let (world, disk) = (World::default(), Disk::default());
+    let large = "x".repeat(64 * 1024 * 1024);
+    disk.put("c", &large);
+    let (mut session, store) = approved(&world, &disk, Lacks::Nothing, three()).await;
+    session.resume(&Cancel::new()).await.unwrap();
+    assert_eq!(disk.now(), "a=new c=made");
+    let log = store.load(session.id()).await.unwrap();
+    assert!(!log.records.iter().any(|(_, record)| matches!(record, Record::Blob(_))));
+    assert!(session.take_back(ProposalId(1)).await.is_err());
 }
 
 #[tokio::test]

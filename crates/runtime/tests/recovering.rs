@@ -168,8 +168,10 @@ pub(crate) async fn soon<T>(coming: impl Future<Output = T>) -> T {
     tokio::time::timeout(std::time::Duration::from_secs(20), coming).await.expect("it never came")
 }
 
+type Told = Arc<Mutex<Vec<String>>>;
+
 /// An agent whose clock is moved by hand, and what it told.
-fn slow(world: &World, disk: &Disk, turns: Vec<Turn>) -> (Agent, Arc<Mutex<u64>>, Arc<Mutex<Vec<String>>>) {
+fn slow(world: &World, disk: &Disk, turns: Vec<Turn>) -> (Agent, Arc<Mutex<u64>>, Told) {
     let now = Arc::new(Mutex::new(1_000_u64));
     let told = Arc::new(Mutex::new(Vec::new()));
     let (clock, tells) = (Arc::clone(&now), Arc::clone(&told));
@@ -189,18 +191,24 @@ fn slow(world: &World, disk: &Disk, turns: Vec<Turn>) -> (Agent, Arc<Mutex<u64>>
     (agent.build().unwrap(), now, told)
 }
 
-#[tokio::test]
-async fn who_takes_over_while_a_lease_stands_leaves_the_files_to_its_holder_until_it_is_over() {
+/// Takes a session over from one who hangs in the middle of an apply, after so many steps, and is alive. Returns what was told
+/// and how many files were written.
+async fn taken_over_after(steps: usize) -> (String, usize) {
     let (world, disk) = (World::default(), Disk::default());
     let (agent, now, told) = slow(&world, &disk, vec![three(), Turn::say("done")]);
     let store = Arc::new(MemoryStore::new());
     let mut first = agent.start(store.clone(), "t", None).await.unwrap();
     first.prompt("go", &Cancel::new()).await.unwrap();
     first.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
-    // The first one hangs between two files, and is alive.
-    disk.break_after(BEFORE_ANY + 1, Halt::Wait);
+    disk.break_after(steps, Halt::Wait);
     let (cancel, mine) = (Cancel::new(), Cancel::new());
     let id = first.id().clone();
+    let ended = tokio::sync::Notify::new();
+    let hangs = async {
+        let lost = first.resume(&mine).await;
+        ended.notify_one();
+        lost
+    };
     let successor = async {
         disk.stopped.notified().await;
         let second = agent.take_over(store.clone(), &id).await.unwrap();
@@ -210,24 +218,37 @@ async fn who_takes_over_while_a_lease_stands_leaves_the_files_to_its_holder_unti
         let mut third = agent.open(store.clone(), &id).await.unwrap();
         let drive = async { stop_line(&third.resume(&cancel).await) };
         let time = async {
+            let halfway = disk.now();
             while !told.lock().unwrap().contains(&"p1-1 until 61000".to_owned()) {
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
-            assert_eq!(disk.now(), "a=new b=there", "nobody puts anything back meanwhile");
+            assert_eq!(disk.now(), halfway, "nobody puts anything back meanwhile");
             disk.go_on.notify_one();
-            while disk.now() != "a=new c=made" {
-                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-            }
+            ended.notified().await;
             *now.lock().unwrap() = 61_000;
         };
         tokio::join!(drive, time).0
     };
-    let (lost, stop) = soon(async { tokio::join!(first.resume(&mine), successor) }).await;
+    let (lost, stop) = soon(async { tokio::join!(hangs, successor) }).await;
     assert!(matches!(lost, Err(RuntimeError::TakenOver { .. })), "{lost:?}");
+    assert!(!mine.is_cancelled(), "nobody has cancelled");
     assert_eq!(stop, "decided other: answered");
-    assert_eq!(disk.writes.lock().unwrap().len(), 3, "it was applied once");
-    let told = told.lock().unwrap().join(", ");
+    assert_eq!(disk.now(), "a=new c=made");
+    (told.lock().unwrap().join(", "), disk.writes.lock().unwrap().len())
+}
+
+#[tokio::test]
+async fn who_takes_over_while_a_lease_stands_leaves_the_files_to_its_holder_until_it_is_over() {
+    let (told, written) = taken_over_after(BEFORE_ANY + 1).await;
     expect!["staged, decided, began, p1-1 until 61000, recovered"].assert_eq(&told);
+    assert_eq!(written, 3, "it was applied once, by the first");
+}
+
+#[tokio::test]
+async fn who_is_taken_over_before_the_first_byte_writes_nothing_and_the_other_applies_it() {
+    let (told, written) = taken_over_after(BEFORE_ANY).await;
+    expect!["staged, decided, began, p1-1 until 61000, recovered, began, finished"].assert_eq(&told);
+    assert_eq!(written, 3, "it was applied once, by the other");
 }
 
 #[tokio::test]
