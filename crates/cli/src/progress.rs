@@ -140,6 +140,12 @@ impl Progress {
                 self.line(&finished(&tool, &arguments, result, *elapsed));
             }
             Event::Proposal(proposed) => self.proposal(proposed),
+            Event::AwaitingApply { attempt, lease } => {
+                let holder = one_line(&lease.holder, 60);
+                let id = attempt.proposal;
+                let told = format!("… {id} is being applied by {holder}, who was taken over; waiting for its end");
+                self.line(&paint(YELLOW, &told));
+            }
             Event::Rule(event) => {
                 if let Some(line) = rules::event(event) {
                     self.line(&line);

@@ -206,16 +206,88 @@ fn of_two_who_decide_the_same_at_once_it_is_done_once_and_both_are_told_so() {
 }
 
 #[test]
-fn whoever_leaves_a_note_is_told_what_became_of_it() {
-    // The first edit waits until the model has spoken; the run goes on meanwhile.
+fn a_note_that_is_not_read_soon_says_where_to_look() {
     let (scene, endpoint) = Scene::with(vec![writes("a.txt"), begins("Thinking")]);
-    assert_eq!(scene.run(&["run", "write a.txt", "-q"]).exit, Some(1));
-    let child = scene.command(&["resume", "-p", "and on"]).spawn().expect("it starts");
-    scene.until("the run goes on or waits", || endpoint.requests().len() == 2 || !scene.is_running());
+    let child = scene.command(&["run", "write a.txt", "--policy", "model"]).spawn().expect("it starts");
+    scene.until("the model is asked", || endpoint.requests().len() == 2);
     let said = scene.run(&["resolve", "p1", "apply"]);
-    assert_eq!(said.exit, Some(0), "{}", said.err);
-    scene.run(&["cancel"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(0), ""), "{}", said.err);
+    let (told, hint) = said.err.split_once('\n').expect("two lines");
+    assert!(told.contains("is being written by process ") && told.contains("; left a note"), "{told}");
+    assert_eq!(hint, "  not read yet; see what becomes of it: trunkline resolve p1 -s ID\n");
+    scene.run(&["cancel", "--wait"]);
     child.wait_with_output().expect("it ends");
+}
+
+#[test]
+fn what_was_applied_is_taken_back_by_a_proposal_of_its_own() {
+    let (scene, _endpoint) = Scene::with(vec![writes("a.txt")]);
+    std::fs::write(scene.work().join("a.txt"), "before\n").expect("written");
+    assert_eq!(scene.run(&["run", "write a.txt", "-q"]).exit, Some(1));
+    let early = scene.run(&["resolve", "p1", "undo"]);
+    assert_eq!(early.exit, Some(1), "{}", early.err);
+    assert_eq!(scene.ok(&["resolve", "p1", "apply"]), "p1 applied\n");
+    assert!(scene.run(&["resolve", "p1"]).err.contains("resolve p1 undo -s ID"));
+    let said = scene.run(&["resolve", "p1", "undo"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    expect![[r#"
+        ± p2 undo p1: overwrite a.txt (+1 −1)
+            --- a/a.txt
+            +++ b/a.txt
+            @@ -1 +1 @@
+            -one
+            +before
+    "#]].assert_eq(&said.out);
+    expect![[r#"
+        p2 takes back what p1 did, once it is applied
+          trunkline resolve p2 apply -s ID
+          trunkline resolve p2 discard -s ID
+    "#]].assert_eq(&said.err);
+    assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "one\n");
+    assert!(scene.ok(&["resolve", "p2"]).contains("takes back what p1 did"));
+    assert_eq!(scene.ok(&["resolve", "p2", "apply"]), "p2 applied\n");
+    assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "before\n");
+    let again = scene.run(&["resolve", "p1", "undo"]);
+    assert_eq!(again.exit, Some(1), "{}", again.err);
+    for wrong in [&["resolve", "all", "undo"][..], &["resolve", "p1", "undo", "--only", "a.txt"]] {
+        assert_eq!(scene.run(wrong).exit, Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
+fn a_part_is_applied_by_name_or_number_and_the_rest_counts_as_discarded() {
+    let edits = json!([
+        { "path": "a.txt", "content": "a\n" },
+        { "path": "dir/b.txt", "content": "+++ b/x\n--- a/x\n@@ -1 +1 @@\n" },
+        { "path": "c.txt", "content": "c\n" },
+    ]);
+    let answer = calls("edit_files", &json!({ "edits": edits }).to_string());
+    let (scene, _endpoint) = Scene::with(vec![answer]);
+    assert_eq!(scene.run(&["run", "write", "-q"]).exit, Some(1));
+    let shown = scene.run(&["resolve", "p1"]);
+    let files = shown.out.split_once("files:\n").map_or("", |(_, files)| files);
+    expect![[r#"
+          1  a.txt  +1
+          2  dir/b.txt  +3
+          3  c.txt  +1
+        proposed
+    "#]].assert_eq(files);
+    expect![[r#"
+          trunkline resolve p1 apply -s ID
+          trunkline resolve p1 apply -s ID --only FILE
+          trunkline resolve p1 discard -s ID --reason "…"
+    "#]].assert_eq(&shown.err);
+    let wrong = scene.run(&["resolve", "p1", "apply", "--only", "d.txt"]);
+    assert_eq!(wrong.exit, Some(2));
+    expect![[r#"
+        error: it does not write "d.txt"; it writes a.txt, dir/b.txt, c.txt
+    "#]].assert_eq(&wrong.err);
+    assert_eq!(scene.run(&["resolve", "p1", "discard", "--only", "a.txt"]).exit, Some(2));
+    let said = scene.run(&["resolve", "p1", "apply", "--only", "./a.txt", "--only", "2"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(0), "p1 applied\n"), "{}", said.err);
+    assert!(said.err.starts_with("counts as discarded: c.txt\n"), "{}", said.err);
+    assert!(has(&scene, "a.txt") && has(&scene, "dir/b.txt") && !has(&scene, "c.txt"));
+    assert!(scene.ok(&["resolve", "p1"]).contains("left out, and so discarded: c.txt"));
 }
 
 #[test]
@@ -258,7 +330,7 @@ fn a_file_of_rules_is_understood_as_a_whole_or_refused_with_its_place() {
         unknown variant `perhaps`, expected one of `allow`, `ask`, `deny` at line 1 column 30
         "../up" cannot be used as a pattern: write where it leads, without `.` and `..` at line 1 column 53
         "" cannot be used as a pattern: it needs a word; a rule for every command names the tool alone at line 1 column 61
-        rule 1: rules of a file count whenever the file is named: their scope is `always`
+        rule 1: the rules of a file count whenever it is named; give one that counts once with `rules add --once`
         rule 1: the name of the tool is empty; leave it out for all tools
         rule 1: model may neither give rules nor take them back; a person may
         control character (\u0000-\u001F) found while parsing a string at line 1 column 23
