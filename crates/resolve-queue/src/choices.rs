@@ -79,6 +79,13 @@ impl ChoiceQueue {
         ChoiceQueue { policy, ..ChoiceQueue::default() }
     }
 
+    /// The same queue under another policy: of what was asked before, nothing is forgotten.
+    #[must_use]
+    pub fn under(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
     /// What the turn at hand is held to.
     pub fn in_flight(&self) -> Option<&InFlight> {
         self.in_flight.as_ref()

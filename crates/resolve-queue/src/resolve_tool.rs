@@ -18,7 +18,8 @@ pub const DESCRIPTION: &str = "Applies or discards a proposal that was staged as
 Nothing of a proposal is done before it is applied. \
 `apply` does exactly what the preview showed, or nothing if what it was computed from has changed since; \
 `discard` drops it. `reason` is required for both and changes nothing in what is done. \
-Name the proposal with `id` (such as \"p3\"); without it the oldest pending one is meant.";
+Name the proposal with `id` (such as \"p3\"); without it the oldest one that waits for you is meant. \
+One whose apply failed is kept: apply it again or discard it. Calls of other tools may stand beside this one.";
 
 /// The JSON schema of the tool's arguments.
 pub const SCHEMA: &str = r#"{
@@ -36,7 +37,7 @@ pub const SCHEMA: &str = r#"{
     },
     "id": {
       "type": "string",
-      "description": "The proposal, such as \"p3\". Without it: the oldest pending one."
+      "description": "The proposal, such as \"p3\". Without it: the oldest one that waits for you."
     },
     "extra": {
       "type": "object",

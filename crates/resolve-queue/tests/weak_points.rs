@@ -411,7 +411,7 @@ fn r22_the_order_is_what_the_tool_says_it_is() {
     house.offer(&["b"]);
     assert!(
         trunkline_resolve_queue::resolve_tool::DESCRIPTION
-            .contains("without it the oldest pending one is meant")
+            .contains("without it the oldest one that waits for you is meant")
     );
     assert_eq!(house.queue.default_target(), Ok(first));
 }

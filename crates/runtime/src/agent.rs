@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use trunkline_message_tree::{Message, MessageTree, Timestamp};
-use trunkline_providers::Provider;
+use trunkline_providers::{Provider, Thinking};
 use trunkline_session_store::{Claim, NewSession, SessionId, SessionStore};
 use uuid::Uuid;
 
 use crate::catalogue::Catalogue;
 use crate::layers::{resolve, revert};
 use crate::turn::Setup;
-use crate::{AgentError, Event, RuntimeError, Session, Tool};
+use crate::{AgentError, Event, RuntimeError, Session, Tool, choices};
 
 /// A model with tools. Cheap to clone; many sessions can share one.
 #[derive(Clone)]
@@ -26,6 +26,7 @@ pub(crate) struct Settings {
     pub(crate) system: String,
     pub(crate) max_output_tokens: u32,
     pub(crate) temperature: Option<f32>,
+    pub(crate) thinking: Thinking,
     pub(crate) limits: Limits,
     pub(crate) observer: Option<Observer>,
     pub(crate) clock: Clock,
@@ -139,10 +140,13 @@ impl AgentBuilder {
                 revert: revert::Setting::default(),
                 compaction: revert::CompactSetting::default(),
                 resolve: resolve::Setting::default(),
+                #[cfg(feature = "resolve-queue")]
+                choices: choices::Setting::default(),
             },
             system: String::new(),
             max_output_tokens: 8192,
             temperature: None,
+            thinking: Thinking::Unsaid,
             limits: Limits::default(),
             observer: None,
             clock: Arc::new(now),
@@ -265,6 +269,29 @@ impl AgentBuilder {
         self
     }
 
+    /// Says how the model is brought to decide on proposals that wait for it; reminded first unless told, with one turn of
+    /// patience and three turns under pressure.
+    #[cfg(feature = "resolve-queue")]
+    #[must_use]
+    pub fn choice_policy(mut self, policy: trunkline_resolve_queue::Policy) -> Self {
+        self.settings.setup.choices.policy = policy;
+        self
+    }
+
+    /// Says what calls of `resolve` go to while no proposal waits for the model. There is one; a second takes its place.
+    ///
+    /// The model is offered the tool then, whoever decides on proposals.
+    #[cfg(feature = "resolve-queue")]
+    #[must_use]
+    pub fn standing(
+        mut self,
+        handler: trunkline_resolve_queue::StandingHandler,
+        executor: Arc<dyn crate::Standing>,
+    ) -> Self {
+        self.settings.setup.choices.standing = Some((handler, executor));
+        self
+    }
+
     /// Says which files the runs work on; without it every verdict speaks of the answer alone.
     #[cfg(feature = "decision-objects")]
     #[must_use]
@@ -302,6 +329,14 @@ impl AgentBuilder {
         self
     }
 
+    /// Sets whether and how much the model thinks; nothing is said about it unless told. A model that thinks is never
+    /// forced to call a tool: several providers answer that with an error.
+    #[must_use]
+    pub fn thinking(mut self, thinking: Thinking) -> Self {
+        self.settings.thinking = thinking;
+        self
+    }
+
     /// Tells an observer everything that happens, in order. It runs on the driver's own time: be quick.
     #[must_use]
     pub fn on_event(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
@@ -329,11 +364,12 @@ impl AgentBuilder {
         let window = revert::window(&self.settings.setup);
         revert::set_window(&mut self.settings.setup.revert, window);
         let setup = &self.settings.setup;
-        let reserved: Vec<_> =
-            revert::specs(&setup.revert).into_iter().chain(resolve::spec(&setup.resolve)).collect();
-        if let Some(spec) = reserved.iter().find(|spec| setup.catalogue.has(&spec.name)) {
-            return Err(AgentError::ReservedName { tool: spec.name.clone() });
+        let reserved = revert::specs(&setup.revert).into_iter().map(|spec| spec.name);
+        let mut reserved = reserved.chain(choices::reserved(setup));
+        if let Some(tool) = reserved.find(|name| setup.catalogue.has(name)) {
+            return Err(AgentError::ReservedName { tool });
         }
+        drop(reserved);
         Ok(Agent { settings: Arc::new(self.settings) })
     }
 }

@@ -87,7 +87,7 @@ impl Session {
     ) -> Result<(), RuntimeError> {
         let Some(entry) = self.state.resolve.queue.get(id).cloned() else { return Ok(()) };
         let source = &entry.proposal.source_tool;
-        let Some(tool) = self.settings().setup.catalogue.tool(source).cloned() else {
+        let Some(tool) = self.executor_of(&entry.proposal) else {
             return Err(RuntimeError::NoExecutor { proposal: id.to_string(), tool: source.clone() });
         };
         let attempt = match self.prepare(&entry, tool.as_ref()).await? {
@@ -296,7 +296,7 @@ impl Session {
 
     /// Looks how everything that a proposal is about is now; `None` if there is no such tool, or it crashed.
     pub(crate) async fn look(&self, proposal: &Proposal) -> Option<Vec<Fingerprint>> {
-        let tool = self.settings().setup.catalogue.tool(&proposal.source_tool)?;
+        let tool = self.executor_of(proposal)?;
         contained::observe(tool.as_ref(), proposal).await
     }
 
@@ -332,7 +332,7 @@ impl Session {
         let Some(entry) = queue.get(id) else { return String::new() };
         let proposal = &entry.proposal;
         let reason = entry.decision.as_ref().map(|decision| decision.reason.as_str()).unwrap_or_default();
-        let words = match self.settings().setup.catalogue.tool(&proposal.source_tool) {
+        let words = match self.executor_of(proposal) {
             Some(tool) => contained::discarded(tool.as_ref(), entry).await,
             None => None,
         };

@@ -21,6 +21,9 @@ struct Running {
     began: Instant,
     #[cfg(feature = "resolve-queue")]
     attempt: Option<trunkline_resolve_queue::Attempt>,
+    /// What it stages while it runs.
+    #[cfg(feature = "resolve-queue")]
+    pushed: crate::pending::Pushed,
 }
 
 impl Session {
@@ -56,6 +59,8 @@ impl Session {
                     began: Instant::now(),
                     #[cfg(feature = "resolve-queue")]
                     attempt,
+                    #[cfg(feature = "resolve-queue")]
+                    pushed: crate::pending::Pushed::open(),
                 },
                 call,
             ));
@@ -69,7 +74,10 @@ impl Session {
             let event = Event::CallStarted { call: one.place.clone(), tool: one.tool.clone(), arguments };
             self.settings().tell(&event);
             let Some(tool) = self.settings().setup.catalogue.tool(&one.tool).cloned() else { continue };
-            let context = ToolContext::new(cancel.clone(), one.place.clone());
+            #[cfg_attr(not(feature = "resolve-queue"), expect(unused_mut, reason = "staged actions use it"))]
+            let mut context = ToolContext::new(cancel.clone(), one.place.clone());
+            #[cfg(feature = "resolve-queue")]
+            context.pushed.clone_from(&one.pushed);
             let task = tasks.spawn(async move { tool.run(call.arguments, &context).await });
             by_task.insert(task.id(), one);
         }
@@ -104,14 +112,22 @@ impl Session {
                     break;
                 }
             };
-            let (task, output) = match joined {
+            let (task, output, returned) = match joined {
                 None => break,
-                Some(Ok((task, output))) => (task, output),
+                Some(Ok((task, output))) => (task, output, true),
                 // A tool that panics is a tool that failed; the session goes on.
                 Some(Err(fault)) => {
-                    (fault.id(), ToolOutput::error("the tool crashed; what it had done by then is unknown"))
+                    let text = "the tool crashed; what it had done by then is unknown";
+                    (fault.id(), ToolOutput::error(text), false)
                 }
             };
+            #[cfg(feature = "resolve-queue")]
+            if let Some(one) = running.get(&task).filter(|_| !returned) {
+                // Nobody knows whether it meant what it had pushed.
+                one.pushed.close();
+            }
+            #[cfg(not(feature = "resolve-queue"))]
+            let _ = returned;
             if let Some(one) = running.remove(&task) {
                 self.finish_call(one, output, true).await?;
             }
@@ -134,7 +150,10 @@ impl Session {
         let mut records: Vec<Record> = Vec::new();
         #[cfg(feature = "resolve-queue")]
         {
-            let (staged, told) = self.stage(output.proposals, &one.place, at)?;
+            let pushed = one.pushed.close();
+            let mut proposals = output.proposals;
+            proposals.extend(pushed.into_iter().filter(|_| ran));
+            let (staged, told) = self.stage(proposals, &one.place, at)?;
             records.extend(staged);
             content.extend(told.map(trunkline_message_tree::Part::text));
             if let Some(attempt) = one.attempt {
@@ -154,6 +173,6 @@ impl Session {
 
 /// Returns the record of a call's result.
 pub(crate) fn finished(call: &CallPlace, result: &ToolResult, ran: bool, at: Timestamp) -> Record {
-    let finished = CallFinished { call: call.clone(), result: result.clone(), ran };
+    let finished = CallFinished { call: call.clone(), result: result.clone(), ran, details: None };
     journal::note(journal::LAYER, journal::CALL_FINISHED, at, &finished)
 }

@@ -88,6 +88,18 @@ pub(crate) async fn discarded(tool: &dyn Tool, entry: &Entry<Value>) -> Option<S
     caught_in(async { tool.discarded(entry).await }).await.flatten()
 }
 
+/// Hands a resolution to a standing handler; of one that panics in the middle nobody knows what it had done.
+#[cfg(feature = "resolve-queue")]
+pub(crate) async fn standing(
+    standing: &dyn crate::Standing,
+    resolution: &trunkline_resolve_queue::resolve_tool::Resolution,
+    context: &ToolContext,
+) -> ToolOutput {
+    caught_in(async { standing.resolve(resolution, context).await })
+        .await
+        .unwrap_or_else(|| ToolOutput::error("the approval crashed; what it had done by then is unknown"))
+}
+
 /// Returns what `call` gives; `None` if it panics. The panic hook has told people of it by then.
 fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
     // What the tool left half changed is the tool's own, as it is when a task of its own panics.

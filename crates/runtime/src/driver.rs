@@ -18,7 +18,7 @@ use crate::state::CallStatus;
 use crate::turn::{self, Step};
 use crate::{CallPlace, Cancel, Event, Limit, RuntimeError, Session, Stop, letters, prompt};
 
-const GO_ON_FROM_HERE: &str = "Go on from here.";
+pub(crate) const GO_ON_FROM_HERE: &str = "Go on from here.";
 
 /// What one drive has used up.
 struct Spent {
@@ -95,7 +95,7 @@ impl Session {
                 Step::Conclude => return self.conclude().await,
                 Step::Rest => return Ok(self.rest(cancel)),
                 Step::Gate(place, asked) => self.stage_gate(&place, &asked).await?,
-                Step::Resolve(place, arguments) => self.resolve_call(&place, &arguments).await?,
+                Step::Resolve(place, arguments) => self.resolve_call(&place, &arguments, cancel).await?,
                 Step::Work(work) => self.work(work).await?,
                 Step::Ask(waiting) => {
                     if let Some(stop) = self.ask_person(waiting, seen, cancel).await? {
@@ -148,9 +148,10 @@ impl Session {
 
     /// Asks the model and records its reply, whole or as far as it came. Returns the tokens that it cost.
     async fn ask(&mut self, turn: u32, cancel: &Cancel) -> Result<u64, RuntimeError> {
+        let held = self.hold().await?;
         self.note_break().await?;
         let provider = self.settings().provider.clone();
-        let mut prompt = prompt::build(&self.state, self.settings(), provider.as_ref());
+        let mut prompt = prompt::build(&self.state, self.settings(), provider.as_ref(), held);
         prompt::share(&mut prompt.request.messages, &self.sent);
         self.sent.clone_from(&prompt.request.messages);
         let messages = prompt.request.messages.len();
@@ -167,12 +168,14 @@ impl Session {
             }
             received = self.receive(prompt.request, &mut fold) => received.map(|()| false),
         };
+        let stopped = matches!(cancelled, Ok(true));
         let (message, fault) = match cancelled {
             Ok(false) => (Some(fold.finish()), None),
             Ok(true) => (fold.cut(StopReason::Cancelled), None),
             Err(fault) => (fold.cut(StopReason::Cut), Some(fault)),
         };
         let mut tokens = 0;
+        let (mut heard, told) = self.heard(message.as_ref(), stopped, || self.settings().now());
         if let Some(message) = message {
             tokens = message.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));
             let at = self.settings().now();
@@ -182,8 +185,11 @@ impl Session {
             draft.append(message, at)?;
             let mut records = entries(draft);
             records.extend(missed);
+            records.append(&mut heard);
             self.commit(records, None).await?;
         }
+        self.commit(heard, None).await?;
+        told.iter().for_each(|event| self.settings().tell(event));
         match fault {
             Some(fault) => Err(fault.into()),
             None => Ok(tokens),
@@ -210,7 +216,8 @@ impl Session {
         for (call, text) in answers {
             let result =
                 ToolResult { call_id: call.id.clone(), content: vec![Part::text(text)], is_error: true };
-            let finished = CallFinished { call: call.clone(), result: result.clone(), ran: false };
+            let finished =
+                CallFinished { call: call.clone(), result: result.clone(), ran: false, details: None };
             records.push(journal::note(journal::LAYER, journal::CALL_FINISHED, at, &finished));
             records.extend(resolve::drop_gate(&self.state.resolve, &finished.call, at));
             told.push(Event::CallFinished { call, result, elapsed: None });

@@ -66,6 +66,17 @@ pub enum Event {
     /// A rule was given, used or taken back.
     #[cfg(feature = "resolve-queue")]
     Rule(trunkline_resolve_queue::RuleEvent),
+    /// The model decided, and it was carried out as well as it could be.
+    #[cfg(feature = "resolve-queue")]
+    Resolved {
+        /// The call with which it decided.
+        call: CallPlace,
+        /// What it wanted, and of what.
+        details: trunkline_resolve_queue::ResolutionDetails,
+    },
+    /// Something happened to what a turn was held to.
+    #[cfg(feature = "resolve-queue")]
+    Choice(trunkline_resolve_queue::Notice),
     /// The head moved, other than by growing.
     HeadMoved(HeadMove),
     /// A revert was asked for, and applied or refused.

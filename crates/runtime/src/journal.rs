@@ -5,6 +5,7 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use trunkline_message_tree::{Timestamp, ToolResult};
 use trunkline_session_store::{InboxId, Note, Record};
 
@@ -27,6 +28,9 @@ pub(crate) struct CallFinished {
     pub(crate) result: ToolResult,
     /// Whether the tool ran to its end; if not, the result is the harness's word.
     pub(crate) ran: bool,
+    /// What is told of it beside the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) details: Option<Value>,
 }
 
 /// A letter was read that could have no effect.

@@ -8,6 +8,8 @@ mod applying;
 mod calls;
 mod cancel;
 mod catalogue;
+#[cfg_attr(not(feature = "resolve-queue"), path = "choices_absent.rs")]
+mod choices;
 #[cfg(feature = "revert")]
 mod compaction;
 mod contained;
@@ -23,11 +25,14 @@ mod late;
 mod layers;
 pub mod letters;
 mod moves;
+mod pending;
 mod prompt;
 #[cfg_attr(not(feature = "resolve-queue"), path = "proposals_absent.rs")]
 mod proposals;
 #[cfg(feature = "resolve-queue")]
 mod recovering;
+#[cfg(feature = "resolve-queue")]
+mod resolving;
 #[cfg(feature = "revert")]
 mod reverts;
 mod session;
@@ -50,6 +55,8 @@ pub use agent::{Agent, AgentBuilder, Limits};
 #[cfg(feature = "resolve-queue")]
 pub use applying::APPLY_LEASE;
 pub use cancel::Cancel;
+#[cfg(feature = "resolve-queue")]
+pub use choices::Standing;
 #[cfg(feature = "revert")]
 pub use compaction::{Compacted, Compaction, CompactionSummary, Compactor};
 pub use error::{AgentError, RuntimeError};
@@ -57,6 +64,7 @@ pub use event::Event;
 pub use late::Late;
 #[cfg(feature = "resolve-queue")]
 pub use layers::resolve::Approval;
+pub use pending::{PendingAction, PendingActionError};
 #[cfg(feature = "resolve-queue")]
 pub use proposals::{Decider, Said, distrust};
 #[cfg(feature = "revert")]

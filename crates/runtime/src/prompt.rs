@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
-use trunkline_message_tree::Message;
+use trunkline_message_tree::{Message, ToolChoice, ToolSpec};
 use trunkline_providers::{Provider, Request};
 use trunkline_sanitize::{Repair, RequestFacts, WireRules, sanitize};
 
 use crate::agent::Settings;
-use crate::layers::{resolve, revert};
+use crate::choices;
+use crate::layers::revert;
 use crate::state::State;
 
 /// A request and what was repaired for it.
@@ -19,19 +20,38 @@ pub(crate) struct Prompt {
     pub(crate) repairs: Vec<Repair>,
 }
 
+/// What the next request is held to; nothing, mostly.
+#[derive(Default)]
+pub(crate) struct Held {
+    pub(crate) choice: Option<ToolChoice>,
+    /// Offer these tools alone.
+    pub(crate) only: Option<Vec<String>>,
+}
+
 /// Builds the next request.
-pub(crate) fn build(state: &State, settings: &Settings, provider: &dyn Provider) -> Prompt {
-    let setup = &settings.setup;
-    let rendered = revert::rendered(&setup.revert, &state.tree, &state.revert);
-    let mut tools: Vec<_> = setup.catalogue.specs().cloned().collect();
-    tools.extend(resolve::spec(&setup.resolve));
-    tools.extend(revert::specs(&setup.revert));
+pub(crate) fn build(state: &State, settings: &Settings, provider: &dyn Provider, held: Held) -> Prompt {
+    let rendered = revert::rendered(&settings.setup.revert, &state.tree, &state.revert);
+    let mut tools = tools(state, settings);
+    if let Some(only) = held.only {
+        tools.retain(|tool| only.contains(&tool.name));
+    }
     let (messages, repairs) = legal(rendered, provider, !tools.is_empty());
     let mut request = Request::new(provider.origin().model.clone(), messages);
     request.tools = tools;
     request.max_output_tokens = Some(settings.max_output_tokens);
     request.temperature = settings.temperature;
+    request.thinking = settings.thinking;
+    request.tool_choice = held.choice.unwrap_or_default();
     Prompt { request, repairs }
+}
+
+/// Returns the tools on offer.
+pub(crate) fn tools(state: &State, settings: &Settings) -> Vec<ToolSpec> {
+    let setup = &settings.setup;
+    let mut tools: Vec<_> = setup.catalogue.specs().cloned().collect();
+    tools.extend(choices::spec(setup));
+    tools.extend(revert::specs(&setup.revert));
+    tools
 }
 
 /// Takes the messages that lead both lists from the one that was sent last.

@@ -1,4 +1,4 @@
-//! Who decides: a person here, a person elsewhere, the model with its tool.
+//! Who decides: a person here, a person elsewhere. What the model decides is in [`resolving`](crate::resolving).
 //!
 //! Deciding writes nothing to any file. What was decided is recorded first, and what it leads to comes after.
 
@@ -7,17 +7,16 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use trunkline_message_tree::{Message, Part, Timestamp, ToolResult};
+use trunkline_message_tree::{Message, Timestamp};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, Entry, Event as QueueEvent, Judgement, ProposalId, Queue, QueueError, Rule,
-    RuleError, RuleEvent, Rules, Ruling, State as At, Verdict, resolve_tool,
+    Answer, Entry, Event as QueueEvent, Judgement, ProposalId, Queue, QueueError, Rule, RuleError, RuleEvent,
+    Rules, Ruling, Verdict,
 };
 use trunkline_session_store::{InboxId, Letter, Record};
 
-use crate::calls::finished;
 use crate::layers::resolve::{note, rules};
 use crate::session::entries;
-use crate::{CallPlace, RuntimeError, Session, letters};
+use crate::{RuntimeError, Session, letters};
 
 /// Returns the letter that voids everything that waits or was approved, as
 /// [`Request::Distrust`](crate::letters::Request::Distrust) posts it: an import carries it in with the session, so that
@@ -134,10 +133,6 @@ pub(crate) fn refused(fault: QueueError) -> RuntimeError {
 }
 
 impl Session {
-    fn label(&self, id: ProposalId) -> String {
-        self.state.resolve.queue.get(id).map(|entry| entry.proposal.label.clone()).unwrap_or_default()
-    }
-
     /// Returns the records of a harness message, if there is a place for one.
     pub(crate) fn telling(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {
         if self.state.open_turn().is_some() {
@@ -146,75 +141,5 @@ impl Session {
         let mut draft = self.state.tree.draft();
         draft.append(Message::harness(text), self.settings().now())?;
         Ok(entries(draft))
-    }
-
-    /// Carries out a model's own decision.
-    pub(crate) async fn resolve_call(
-        &mut self,
-        place: &CallPlace,
-        arguments: &str,
-    ) -> Result<(), RuntimeError> {
-        let at = self.settings().now();
-        let queue = &self.state.resolve.queue;
-        let asked = match resolve_tool::parse_arguments(arguments) {
-            Ok(asked) => asked,
-            Err(fault) => return self.answer_calls(vec![(place.clone(), fault.to_string())]).await,
-        };
-        let id = match asked.id.map_or_else(|| queue.default_target(), Ok) {
-            Ok(id) => id,
-            Err(fault) => return self.answer_calls(vec![(place.clone(), fault.to_string())]).await,
-        };
-        let verdict = Verdict::from(asked.action);
-        let model = Actor::new(ActorKind::Model, "");
-        match queue.decide(id, verdict, model, asked.reason.clone(), at.0) {
-            Err(fault) => return self.answer_calls(vec![(place.clone(), fault.to_string())]).await,
-            Ok(Answer::Already(_)) => {}
-            Ok(Answer::New(event)) if verdict == Verdict::Approve => {
-                // What it may have been allowed when that was staged, a rule may have taken from it since.
-                let records = match self.ruled(id, event, at) {
-                    Ok(records) => records,
-                    Err(fault) => {
-                        return self.answer_calls(vec![(place.clone(), fault.to_string())]).await;
-                    }
-                };
-                self.commit(records, None).await?;
-            }
-            Ok(Answer::New(event)) => {
-                let mut chain = Chain::new(self);
-                chain.push(Ok(event.clone()))?;
-                let text = self.discard_words(&chain.queue, id).await;
-                let result = ToolResult {
-                    call_id: place.id.clone(),
-                    content: vec![Part::text(text)],
-                    is_error: false,
-                };
-                return self.finish_with(vec![note(&event)], place, result).await;
-            }
-        }
-        match self.state.resolve.queue.get(id).map(|entry| entry.state) {
-            Some(At::Approved) => self.apply(id, Some(place)).await,
-            Some(state) => {
-                // Decided the same way before: a repeated call, or one that a kill cut off after the apply.
-                let text = format!("{id} is {state}: {}", self.label(id));
-                let is_error = !matches!(state, At::Applied | At::Discarded);
-                let result =
-                    ToolResult { call_id: place.id.clone(), content: vec![Part::text(text)], is_error };
-                self.finish_with(Vec::new(), place, result).await
-            }
-            None => self.answer_calls(vec![(place.clone(), format!("there is no {id}"))]).await,
-        }
-    }
-
-    pub(crate) async fn finish_with(
-        &mut self,
-        mut records: Vec<Record>,
-        place: &CallPlace,
-        result: ToolResult,
-    ) -> Result<(), RuntimeError> {
-        records.push(finished(place, &result, true, self.settings().now()));
-        self.commit(records, None).await?;
-        let event = crate::Event::CallFinished { call: place.clone(), result, elapsed: None };
-        self.settings().tell(&event);
-        Ok(())
     }
 }

@@ -11,7 +11,12 @@ impl Session {
         match *asked {}
     }
 
-    pub(crate) async fn resolve_call(&mut self, _: &CallPlace, _: &str) -> Result<(), RuntimeError> {
+    pub(crate) async fn resolve_call(
+        &mut self,
+        _: &CallPlace,
+        _: &str,
+        _: &Cancel,
+    ) -> Result<(), RuntimeError> {
         Ok(())
     }
 

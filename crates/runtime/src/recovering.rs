@@ -157,7 +157,7 @@ impl Session {
             && trusted
             && let Some(seen) = &observed
         {
-            let tool = self.settings().setup.catalogue.tool(&entry.proposal.source_tool).cloned();
+            let tool = self.executor_of(&entry.proposal);
             let kept = self.half_done(&entry, seen).await?;
             if let (Some(tool), Some(kept)) = (tool, kept) {
                 observed = self.put_back(&entry, tool.as_ref(), &kept, (fenced, at)).await?;

@@ -182,6 +182,14 @@ impl Session {
         &self.state.resolve.rules
     }
 
+    /// Returns what the model decided with its tool, by the place of the call, oldest first.
+    #[cfg(feature = "resolve-queue")]
+    pub fn resolutions(
+        &self,
+    ) -> impl Iterator<Item = (&crate::CallPlace, &trunkline_resolve_queue::ResolutionDetails)> {
+        self.state.resolve.choices.resolved()
+    }
+
     /// Returns the notes that reverts have left, oldest first.
     #[cfg(feature = "revert")]
     pub fn notes(&self) -> &[trunkline_revert::Note] {

@@ -107,6 +107,7 @@ impl State {
             (journal::LAYER, journal::CALL_FINISHED) => {
                 let finished: CallFinished = journal::read(note)?;
                 let place = (finished.call.node, finished.call.index);
+                self.resolve.finished(&finished);
                 let CallFinished { result, ran, .. } = finished;
                 self.calls.insert(place, CallStatus::Finished { result, ran });
             }

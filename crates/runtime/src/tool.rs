@@ -13,6 +13,7 @@ use trunkline_resolve_queue::{Effect, Entry, Fingerprint, Outcome, Preview};
 use trunkline_revert::Effects;
 
 use crate::Cancel;
+use crate::pending::Pushed;
 
 /// A staged action: what a tool wants done, as data.
 ///
@@ -182,12 +183,13 @@ pub struct ToolContext {
     pub cancel: Cancel,
     /// The place of the call.
     pub call: CallPlace,
+    pub(crate) pushed: Pushed,
 }
 
 impl ToolContext {
     /// Returns a context, as for a tool's own tests.
     pub fn new(cancel: Cancel, call: CallPlace) -> Self {
-        ToolContext { cancel, call }
+        ToolContext { cancel, call, pushed: Pushed::default() }
     }
 }
 

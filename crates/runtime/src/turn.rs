@@ -9,7 +9,7 @@ use trunkline_message_tree::{CallOutcome, NodeId, Role, StopReason, Timestamp, T
 use crate::catalogue::{Catalogue, TRUNCATED};
 use crate::layers::{resolve, revert};
 use crate::state::{CallStatus, OpenTurn, State};
-use crate::{Access, CallPlace, contained};
+use crate::{Access, CallPlace, choices, contained};
 
 /// How often in a row a model is asked to go on before the run stops.
 const NUDGES: usize = 3;
@@ -26,6 +26,8 @@ pub(crate) struct Setup {
     pub(crate) revert: revert::Setting,
     pub(crate) compaction: revert::CompactSetting,
     pub(crate) resolve: resolve::Setting,
+    #[cfg(feature = "resolve-queue")]
+    pub(crate) choices: choices::Setting,
 }
 
 /// What happens next.
@@ -108,11 +110,16 @@ pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize,
                 Step::Rest
             }
         }
-        _ => match resolve::reminder(&setup.resolve, &state.resolve, at) {
-            Some((text, _)) if nudged < NUDGES => Step::Nudge(text),
+        _ => match choices::left(setup, &state.resolve) {
+            choices::Left::Nothing => Step::Conclude,
+            choices::Left::Model => {
+                match revert::compaction_due(&setup.compaction, &state.tree, &state.revert) {
+                    Some(plan) => Step::Compact(plan),
+                    None => Step::Request,
+                }
+            }
             // The model was told and went away all the same: a person has to look.
-            Some((_, waiting)) => Step::Ask(waiting),
-            None => Step::Conclude,
+            choices::Left::Person(waiting) => Step::Ask(waiting),
         },
     }
 }
@@ -133,7 +140,7 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
             answers.push((place, "not run: the reply was cut off while it was being written".to_owned()));
             continue;
         }
-        let own = revert::is_call(&setup.revert, &call.name) || resolve::is_call(&setup.resolve, &call.name);
+        let own = revert::is_call(&setup.revert, &call.name) || choices::is_call(setup, &call.name);
         if own && outcome == CallOutcome::Truncated {
             answers.push((place, TRUNCATED.to_owned()));
             continue;
@@ -141,7 +148,7 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
         if revert::is_call(&setup.revert, &call.name) {
             continue;
         }
-        if resolve::is_call(&setup.resolve, &call.name) {
+        if choices::is_call(setup, &call.name) {
             resolutions.push((place, call.arguments.clone()));
             continue;
         }

@@ -65,7 +65,7 @@ impl Session {
         }
         let Some(entry) = queue.get(id).cloned() else { return Err(no("there is none".to_owned())) };
         let source = &entry.proposal.source_tool;
-        let Some(tool) = self.settings().setup.catalogue.tool(source).cloned() else {
+        let Some(tool) = self.executor_of(&entry.proposal) else {
             return Err(no(format!("its tool {source:?} is not here")));
         };
         let Some(kept) = self.kept(&entry).await? else {

@@ -82,6 +82,14 @@ impl View {
         &self.state.resolve.rules
     }
 
+    /// Returns what the model decided with its tool, by the place of the call, oldest first.
+    #[cfg(feature = "resolve-queue")]
+    pub fn resolutions(
+        &self,
+    ) -> impl Iterator<Item = (&crate::CallPlace, &trunkline_resolve_queue::ResolutionDetails)> {
+        self.state.resolve.choices.resolved()
+    }
+
     /// Returns whether a proposal is a call that waits to be run, and not an edit.
     #[cfg(feature = "resolve-queue")]
     pub fn is_call(&self, id: trunkline_resolve_queue::ProposalId) -> bool {

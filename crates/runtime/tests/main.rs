@@ -9,6 +9,8 @@
 #[cfg(feature = "default")]
 mod calls;
 #[cfg(feature = "default")]
+mod choices;
+#[cfg(feature = "default")]
 mod compacting_again;
 #[cfg(feature = "default")]
 mod compaction;
@@ -41,6 +43,8 @@ mod proposals;
 mod rebase;
 #[cfg(feature = "default")]
 mod replies;
+#[cfg(feature = "default")]
+mod resolving;
 #[cfg(feature = "default")]
 mod reverts;
 #[cfg(feature = "default")]

@@ -133,7 +133,8 @@ async fn r15_an_apply_that_fails_keeps_the_proposal_and_can_be_discarded() {
         expect![[r#"
             n3 result c1: a preview
             n5 result c2!: p1 could not be applied: the disk is full. It is kept: apply it again or discard it.
-            n7 result c3: Discarded: edit a. Reason: no room
+            n6 harness: Not done yet, and waiting for you: p1 (its apply failed). Call `resolve` with action apply or discard, a reason, and the id.
+            n8 result c3: Discarded: edit a. Reason: no room
             -- did: 
             -- queue: p1 staged, p1 decided, p1 began, p1 finished, p1 decided
             -- decided other: answered
@@ -150,9 +151,8 @@ async fn a_model_that_leaves_an_edit_undecided_is_reminded_and_then_a_person_is_
         &stop_line(&stop),
         expect![[r#"
             n3 result c1: a preview
-            n5 harness: Not done yet: p1 still waits for you. Call `resolve` with action apply or discard and the id.
-            n7 harness: Not done yet: p1 still waits for you. Call `resolve` with action apply or discard and the id.
-            n9 harness: Not done yet: p1 still waits for you. Call `resolve` with action apply or discard and the id.
+            n5 harness: Not done yet, and waiting for you: p1. Call `resolve` with action apply or discard, a reason, and the id.
+            n7 harness: Not done yet, and waiting for you: p1. Call `resolve` with action apply or discard, a reason, and the id.
             -- did: 
             -- queue: p1 staged
             -- waiting for p1

@@ -6,17 +6,17 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use trunkline_message_tree::{NodeId, Timestamp, ToolSpec};
+use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Attempt, CallRef, Change, Effect, Entry, Event as QueueEvent, Judgement, Preview,
-    ProposalId, Queue, QueueError, RuleEvent, RuleVerdict, Rules, State as At, Supersession, resolve_tool,
+    Actor, ActorKind, Attempt, CallRef, Change, Effect, Event as QueueEvent, Judgement, Preview, ProposalId,
+    Queue, QueueError, RuleEvent, RuleVerdict, Rules, State as At, Supersession,
 };
 use trunkline_session_store::{InboxId, Note, NoteKey, Record};
 
 pub(crate) mod kept;
 
 use crate::turn::Step;
-use crate::{CallPlace, Event, Gate, Proposal, RuntimeError, Tool, journal};
+use crate::{CallPlace, Event, Gate, Proposal, RuntimeError, Tool, choices, journal};
 
 pub(crate) mod rules;
 
@@ -151,6 +151,7 @@ pub(crate) struct Part {
     pub(crate) preimages: kept::Preimages,
     /// The attempts whose holder may be alive although somebody else writes the session now.
     standing: HashMap<Id, u32>,
+    pub(crate) choices: choices::Part,
 }
 
 impl Part {
@@ -183,10 +184,17 @@ impl Part {
                 self.rules.record(event).map_err(|source| rules::unfit(&source))?;
             }
             // Not what the note says but where it stands tells how far this goes: it may have come along as well.
-            DISTRUSTED => self.foreign = self.queue.iter().next_back().map(|entry| entry.id),
-            _ => {}
+            DISTRUSTED => {
+                self.foreign = self.queue.iter().next_back().map(|entry| entry.id);
+                self.choices.distrust();
+            }
+            _ => self.choices.record(note)?,
         }
         Ok(())
+    }
+
+    pub(crate) fn finished(&mut self, finished: &journal::CallFinished) {
+        self.choices.finished(finished);
     }
 
     /// Checks that records could be folded, before a store keeps them for ever, and gives each event its proposal as its
@@ -251,18 +259,9 @@ pub(crate) fn note(event: &QueueEvent<Value>) -> Record {
     journal::note(LAYER, EVENT, Timestamp(event.at), event)
 }
 
-pub(crate) fn is_call(setting: &Setting, name: &str) -> bool {
-    setting.model_decides() && name == resolve_tool::NAME
-}
-
-pub(crate) fn spec(setting: &Setting) -> Option<ToolSpec> {
-    setting.model_decides().then(|| ToolSpec {
-        name: resolve_tool::NAME.to_owned(),
-        description: resolve_tool::DESCRIPTION.to_owned(),
-        input_schema: serde_json::from_str(resolve_tool::SCHEMA)
-            .expect("the schema is a constant that a test reads"),
-        strict: None,
-    })
+/// Returns whether the model may be asked to decide on anything, whether something waits or not.
+pub(crate) fn offers(setting: &Setting) -> bool {
+    setting.model_decides()
 }
 
 /// Decides whether a call may run, from what the rules and the policy say and what was decided.
@@ -387,20 +386,6 @@ pub(crate) fn work(setting: &Setting, part: &Part, at: Timestamp) -> Option<Work
         }
     }
     (!asked.is_empty()).then_some(Work::Ask(asked))
-}
-
-/// Returns what the model is told when it ends its work with proposals that it left undecided, and which those are.
-pub(crate) fn reminder(setting: &Setting, part: &Part, at: Timestamp) -> Option<(String, Vec<Id>)> {
-    let left = |entry: &&Entry<Value>| {
-        entry.awaits_decision() && rules::turn_of(setting, part, entry, at) == Turn::Model
-    };
-    let open: Vec<Id> = part.queue.unsettled().filter(left).map(|entry| entry.id).collect();
-    let named: Vec<String> = open.iter().map(Id::to_string).collect();
-    let text = format!(
-        "Not done yet: {} still waits for you. Call `resolve` with action apply or discard and the id.",
-        named.join(", ")
-    );
-    (!open.is_empty()).then_some((text, open))
 }
 
 /// Puts aside what waits for a decision on a call that is answered without having run.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use trunkline_message_tree::{NodeId, Timestamp, ToolSpec};
+use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_session_store::{Note, Record};
 
 use crate::turn::Step;
@@ -70,6 +70,9 @@ impl Part {
         Ok(())
     }
 
+    #[expect(clippy::unused_self, reason = "the layer that is there keeps it")]
+    pub(crate) fn finished(&self, _: &journal::CallFinished) {}
+
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
     pub(crate) fn complete(&self, _: &mut [Record]) -> Result<(), RuntimeError> {
         Ok(())
@@ -85,14 +88,6 @@ impl Part {
     }
 }
 
-pub(crate) fn is_call((): &Setting, _: &str) -> bool {
-    false
-}
-
-pub(crate) fn spec((): &Setting) -> Option<ToolSpec> {
-    None
-}
-
 pub(crate) fn gate(
     (): &Setting,
     _: &Part,
@@ -105,10 +100,6 @@ pub(crate) fn gate(
 }
 
 pub(crate) fn work((): &Setting, _: &Part, _: Timestamp) -> Option<Work> {
-    None
-}
-
-pub(crate) fn reminder((): &Setting, _: &Part, _: Timestamp) -> Option<(String, Vec<Id>)> {
     None
 }
 

@@ -10,7 +10,7 @@ use trunkline_revert::{EffectClass, Effects, Ledger, NoteKind, OUTLINE_TOOL_NAME
 use crate::layers::resolve;
 use crate::state::{CallStatus, State};
 use crate::turn::Setup;
-use crate::{Access, CallPlace, contained};
+use crate::{Access, CallPlace, choices, contained};
 
 /// Returns what was done in the nodes that leave after `target`, oldest first; the newest may be only in the draft.
 ///
@@ -37,7 +37,9 @@ pub(crate) fn of(
             // A move that a person makes closes the turn, and what had not begun never will.
             None if open == Some(node) => None,
             // What a decision led to is told of the files.
-            _ if call.name == OUTLINE_TOOL_NAME || resolve::is_call(&setup.resolve, &call.name) => None,
+            _ if call.name == OUTLINE_TOOL_NAME || choices::is_call(setup, &state.resolve, &call.name) => {
+                None
+            }
             _ => {
                 let ours = written.iter().filter(|written| written.known && written.staged_by == node);
                 Some(declared(setup, call, ours.map(|written| written.subject.clone())))

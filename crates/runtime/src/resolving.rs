@@ -1,0 +1,209 @@
+//! A call of the `resolve` tool: what it means, and what is done for it.
+//!
+//! What it means is recorded with the decision, before anything is done. So a call that is carried on after a kill, or that
+//! comes twice, never resolves another proposal.
+
+use std::time::Duration;
+
+use trunkline_message_tree::{Part, ToolResult};
+use trunkline_resolve_queue::resolve_tool::{self, Action, Resolution};
+use trunkline_resolve_queue::{
+    Actor, ActorKind, Answer, NOTHING_TO_DISCARD, ProposalId, ResolutionDetails, Ruling, State as At, Target,
+    discard_text,
+};
+use trunkline_session_store::Record;
+
+use crate::journal::{self, CallFinished};
+use crate::layers::resolve::note;
+use crate::{CallPlace, Cancel, Event, RuntimeError, Session, ToolContext, ToolOutput};
+use crate::{choices, contained, letters};
+
+/// How long a standing handler may take to stop by itself once the turn is cancelled.
+const GRACE: Duration = Duration::from_secs(5);
+
+const OUTCOME_UNKNOWN: &str =
+    "outcome unknown: this approval was cut off before its outcome was recorded; look before you repeat it";
+
+impl Session {
+    /// Carries out a model's own decision.
+    pub(crate) async fn resolve_call(
+        &mut self,
+        place: &CallPlace,
+        arguments: &str,
+        cancel: &Cancel,
+    ) -> Result<(), RuntimeError> {
+        if let Some(meant) = self.state.resolve.choices.meant(place).cloned() {
+            // Somebody began with it and died.
+            return match meant.proposal {
+                Some(id) => self.carry_on(id, place).await,
+                None => self.finish(Vec::new(), place, text(OUTCOME_UNKNOWN, true), Some(meant)).await,
+            };
+        }
+        let asked = match resolve_tool::parse_arguments(arguments) {
+            Ok(asked) => asked,
+            Err(fault) => return self.answer_calls(vec![(place.clone(), fault.to_string())]).await,
+        };
+        let part = &self.state.resolve;
+        let in_flight = part.choices.held(place).filter(|id| choices::may_wait(part, *id));
+        let standing = self.settings().setup.choices.standing.as_ref().map(|(handler, _)| handler);
+        let target = match in_flight.filter(|_| asked.id.is_none()) {
+            Some(id) => Ok(Target::Proposal(id)),
+            None => part.queue.target(&asked, ActorKind::Model, None, standing),
+        };
+        match target {
+            Ok(Target::Proposal(id)) => self.resolve_proposal(id, place, asked).await,
+            Ok(Target::Standing(_)) => self.resolve_standing(place, asked, cancel).await,
+            Ok(Target::Nothing) => {
+                self.finish(Vec::new(), place, text(NOTHING_TO_DISCARD, false), None).await
+            }
+            Err(fault) => self.answer_calls(vec![(place.clone(), fault.to_string())]).await,
+        }
+    }
+
+    async fn resolve_proposal(
+        &mut self,
+        id: ProposalId,
+        place: &CallPlace,
+        asked: Resolution,
+    ) -> Result<(), RuntimeError> {
+        let queue = &self.state.resolve.queue;
+        let Some(entry) = queue.get(id) else {
+            return self.answer_calls(vec![(place.clone(), format!("there is no {id}"))]).await;
+        };
+        let at = self.settings().now();
+        let details = ResolutionDetails::of(&asked, entry);
+        let model = Actor::new(ActorKind::Model, "");
+        match queue.decide_with(id, Ruling::of(asked, model), at.0) {
+            Err(fault) => self.answer_calls(vec![(place.clone(), fault.to_string())]).await,
+            Ok(Answer::New(event)) => {
+                // What it may have been allowed when that was staged, a rule may have taken from it since.
+                let mut records = match details.action {
+                    Action::Discard => vec![note(&event)],
+                    Action::Apply => match self.ruled(id, event, at) {
+                        Ok(records) => records,
+                        Err(fault) => {
+                            return self.answer_calls(vec![(place.clone(), fault.to_string())]).await;
+                        }
+                    },
+                };
+                records.push(choices::resolving(place, details, at));
+                self.commit(records, None).await?;
+                self.carry_on(id, place).await
+            }
+            // Approved by somebody else while this turn was open.
+            Ok(Answer::Already(_)) if entry.state == At::Approved => {
+                self.commit(vec![choices::resolving(place, details, at)], None).await?;
+                self.carry_on(id, place).await
+            }
+            Ok(Answer::Already(_)) => {
+                let result = self.standing_of(id);
+                self.finish(Vec::new(), place, result, Some(details)).await
+            }
+        }
+    }
+
+    /// Does what a call was decided to mean.
+    async fn carry_on(&mut self, id: ProposalId, place: &CallPlace) -> Result<(), RuntimeError> {
+        let entry = self.state.resolve.queue.get(id).cloned();
+        let meant = self.state.resolve.choices.meant(place).cloned();
+        match (entry, meant) {
+            (Some(entry), _) if entry.state == At::Approved => self.apply(id, Some(place)).await,
+            (Some(entry), Some(meant)) if entry.state == At::Discarded && meant.action == Action::Discard => {
+                let own = match self.executor_of(&entry.proposal) {
+                    Some(tool) => contained::discarded(tool.as_ref(), &entry).await,
+                    None => None,
+                };
+                let words = own.unwrap_or_else(|| discard_text(&entry.proposal.label, &meant.reason));
+                self.finish(Vec::new(), place, text(words, false), Some(meant)).await
+            }
+            (_, meant) => {
+                let result = self.standing_of(id);
+                self.finish(Vec::new(), place, result, meant).await
+            }
+        }
+    }
+
+    /// Says where a proposal stands that nothing is left to do for.
+    fn standing_of(&self, id: ProposalId) -> ToolOutput {
+        let Some(entry) = self.state.resolve.queue.get(id) else {
+            return text(format!("there is no {id}"), true);
+        };
+        let settled = matches!(entry.state, At::Applied | At::Discarded);
+        text(format!("{id} is {}: {}", entry.state, entry.proposal.label), !settled)
+    }
+
+    async fn resolve_standing(
+        &mut self,
+        place: &CallPlace,
+        asked: Resolution,
+        cancel: &Cancel,
+    ) -> Result<(), RuntimeError> {
+        let Some((handler, standing)) = &self.settings().setup.choices.standing else { return Ok(()) };
+        let (handler, standing) = (handler.clone(), standing.clone());
+        let model = Actor::new(ActorKind::Model, "");
+        if !handler.permits(asked.action, &model) {
+            let may: Vec<String> = handler.deciders.iter().map(ToString::to_string).collect();
+            let words = format!("model may not approve {:?}; may: {}", handler.label, may.join(", "));
+            return self.answer_calls(vec![(place.clone(), words)]).await;
+        }
+        let details = ResolutionDetails::of_standing(&asked, &handler);
+        let at = self.settings().now();
+        self.commit(vec![choices::resolving(place, details.clone(), at)], None).await?;
+        let context = ToolContext::new(cancel.clone(), place.clone());
+        let cut_off = async {
+            tokio::select! {
+                () = cancel.cancelled() => {}
+                // The next write finds out if it is because somebody took the session over.
+                _ = letters::cancelled(self.store.as_ref(), self.lease.session(), self.lease.token()) => cancel.cancel(),
+            }
+            tokio::time::sleep(GRACE).await;
+        };
+        let output = tokio::select! {
+            output = contained::standing(standing.as_ref(), &asked, &context) => output,
+            () = cut_off => text(OUTCOME_UNKNOWN, true),
+        };
+        let ToolOutput { mut content, is_error, proposals, .. } = output;
+        let (records, told) = self.stage(proposals, place, self.settings().now())?;
+        content.extend(told.map(Part::text));
+        let mut output = text(String::new(), is_error);
+        output.content = content;
+        self.finish(records, place, output, Some(details)).await
+    }
+
+    /// Records a call's result in one batch with what led to it, and with what the call meant.
+    pub(crate) async fn finish_with(
+        &mut self,
+        records: Vec<Record>,
+        place: &CallPlace,
+        result: ToolResult,
+    ) -> Result<(), RuntimeError> {
+        let meant = self.state.resolve.choices.meant(place).cloned();
+        let mut output = text(String::new(), result.is_error);
+        output.content = result.content;
+        self.finish(records, place, output, meant).await
+    }
+
+    async fn finish(
+        &mut self,
+        mut records: Vec<Record>,
+        place: &CallPlace,
+        output: ToolOutput,
+        details: Option<ResolutionDetails>,
+    ) -> Result<(), RuntimeError> {
+        let result =
+            ToolResult { call_id: place.id.clone(), content: output.content, is_error: output.is_error };
+        let told = details.as_ref().and_then(|details| serde_json::to_value(details).ok());
+        let finished = CallFinished { call: place.clone(), result: result.clone(), ran: true, details: told };
+        records.push(journal::note(journal::LAYER, journal::CALL_FINISHED, self.settings().now(), &finished));
+        self.commit(records, None).await?;
+        self.settings().tell(&Event::CallFinished { call: place.clone(), result, elapsed: None });
+        if let Some(details) = details {
+            self.settings().tell(&Event::Resolved { call: place.clone(), details });
+        }
+        Ok(())
+    }
+}
+
+fn text(words: impl Into<String>, is_error: bool) -> ToolOutput {
+    ToolOutput { is_error, ..ToolOutput::text(words) }
+}
