@@ -11,7 +11,7 @@ use serde_json::Value;
 use trunkline_message_tree::{Author, Message, MessageTree, MoveKind, NodeId, Role, ToolResult, Usage};
 use trunkline_providers::Event as Streamed;
 use trunkline_runtime::decision_objects::{Decision, Verdict as Final};
-use trunkline_runtime::resolve_queue::Event as Proposed;
+use trunkline_runtime::resolve_queue::{Event as Proposed, Notice};
 use trunkline_runtime::{Event, revert};
 
 use crate::changes;
@@ -143,8 +143,14 @@ impl Progress {
             Event::AwaitingApply { attempt, lease } => {
                 let holder = one_line(&lease.holder, 60);
                 let id = attempt.proposal;
-                let told = format!("… {id} is being applied by {holder}, who was taken over; waiting for its end");
+                let told =
+                    format!("… {id} is being applied by {holder}, who was taken over; waiting for its end");
                 self.line(&paint(YELLOW, &told));
+            }
+            Event::Choice(notice) => {
+                if let Some(line) = choice(notice) {
+                    self.line(&paint(YELLOW, &line));
+                }
             }
             Event::Rule(event) => {
                 if let Some(line) = rules::event(event) {
@@ -265,6 +271,21 @@ impl Progress {
         if let Some(line) = changes::told(event) {
             self.line(&line);
         }
+    }
+}
+
+/// Tells what came of a turn that was held to a tool; nothing of one that called it, which its call tells, nor of what is
+/// asked again.
+fn choice(notice: &Notice) -> Option<String> {
+    match notice {
+        Notice::GaveUp { about } => {
+            let ids: Vec<String> = about.iter().map(|attempt| attempt.proposal.to_string()).collect();
+            Some(format!("· the model was asked often enough to decide on {}", one_line(&ids.join(", "), 80)))
+        }
+        Notice::Rejected { label, requeued: false, .. } => {
+            Some(format!("· {} is dropped: it came to nothing", one_line(label, 80)))
+        }
+        _ => None,
     }
 }
 

@@ -51,11 +51,12 @@ fn what_waits_is_listed_across_sessions_the_oldest_question_first() {
     "#]]
     .assert_eq(&ageless(&said.out));
     expect![[r#"
+        next:
           look:    trunkline resolve p1 -s ID
           decide:  trunkline resolve p1 apply -s ID
           all:     trunkline resolve all apply
     "#]]
-    .assert_eq(&said.err);
+    .assert_eq(&format!("next:\n{}", said.err));
     let ids = scene.ids();
     let one = ageless(&scene.ok(&["resolve", "-s", &ids[0]]));
     assert_eq!(one, "ID  write b.txt\n  p1    proposed    create b.txt (+1)\n");
@@ -237,12 +238,14 @@ fn what_was_applied_is_taken_back_by_a_proposal_of_its_own() {
             @@ -1 +1 @@
             -one
             +before
-    "#]].assert_eq(&said.out);
+    "#]]
+    .assert_eq(&said.out);
     expect![[r#"
         p2 takes back what p1 did, once it is applied
           trunkline resolve p2 apply -s ID
           trunkline resolve p2 discard -s ID
-    "#]].assert_eq(&said.err);
+    "#]]
+    .assert_eq(&said.err);
     assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "one\n");
     assert!(scene.ok(&["resolve", "p2"]).contains("takes back what p1 did"));
     assert_eq!(scene.ok(&["resolve", "p2", "apply"]), "p2 applied\n");
@@ -271,17 +274,21 @@ fn a_part_is_applied_by_name_or_number_and_the_rest_counts_as_discarded() {
           2  dir/b.txt  +3
           3  c.txt  +1
         proposed
-    "#]].assert_eq(files);
+    "#]]
+    .assert_eq(files);
     expect![[r#"
+        next:
           trunkline resolve p1 apply -s ID
           trunkline resolve p1 apply -s ID --only FILE
           trunkline resolve p1 discard -s ID --reason "…"
-    "#]].assert_eq(&shown.err);
+    "#]]
+    .assert_eq(&format!("next:\n{}", shown.err));
     let wrong = scene.run(&["resolve", "p1", "apply", "--only", "d.txt"]);
     assert_eq!(wrong.exit, Some(2));
     expect![[r#"
         error: it does not write "d.txt"; it writes a.txt, dir/b.txt, c.txt
-    "#]].assert_eq(&wrong.err);
+    "#]]
+    .assert_eq(&wrong.err);
     assert_eq!(scene.run(&["resolve", "p1", "discard", "--only", "a.txt"]).exit, Some(2));
     let said = scene.run(&["resolve", "p1", "apply", "--only", "./a.txt", "--only", "2"]);
     assert_eq!((said.exit, said.out.as_str()), (Some(0), "p1 applied\n"), "{}", said.err);
