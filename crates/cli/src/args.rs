@@ -42,6 +42,10 @@ Examples:
   trunkline audit ~/.claude/projects               which sessions of another agent would be refused, and why";
 
 const AFTER_RUN: &str = "\
+A file of rules says what is done unasked, asked, or never; what it does not speak of you are asked. docs/policy.md has all of it:
+  {\"rules\": [{\"verdict\": \"allow\", \"target\": {\"path\": \"docs/**\"}},
+             {\"verdict\": \"deny\", \"target\": {\"command\": {\"words\": [\"git\", \"push\"]}}, \"reason\": \"not from here\"}]}
+
 Environment: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, OPENROUTER_API_KEY, GEMINI_API_KEY,
   AWS_BEARER_TOKEN_BEDROCK, AWS_REGION, OLLAMA_HOST, TRUNKLINE_PROVIDER, TRUNKLINE_MODEL";
 

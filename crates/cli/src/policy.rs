@@ -59,7 +59,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Rule>, Fault> {
     let shown = one_line(&path.display().to_string(), 120);
     let cannot = |what: String| {
         Fault::usage(format!("cannot use {shown} as a policy: {}", one_line(&what, 300)))
-            .hint("--policy takes person, model, always, or a file of rules; docs/policy.md has the form")
+            .hint("--policy takes person, model, always, or a file such as {\"rules\":[{\"verdict\":\"allow\",\"target\":{\"path\":\"docs/**\"}}]}; `trunkline help run`")
     };
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(|error| cannot(error.to_string()))?;

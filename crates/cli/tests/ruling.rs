@@ -123,3 +123,13 @@ fn what_is_no_rule_is_wrong_usage() {
     assert!(missing.err.contains("no rule r7"), "{}", missing.err);
     assert_eq!(scene.ok(&["rules", "--all"]), "");
 }
+
+#[test]
+fn what_is_forbidden_stays_so_where_everything_is_approved() {
+    let (scene, _endpoint) = Scene::with(vec![says("Yes?"), writes("keys/a.txt"), writes("b.txt"), says("Done.")]);
+    assert_eq!(scene.run(&["run", "hello", "-q"]).exit, Some(0));
+    scene.ok(&["rules", "add", "deny", "--path", "keys/**", "--reason", "made by hand"]);
+    let said = scene.run(&["resume", "-p", "go", "--yes"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert!(!has(&scene, "keys/a.txt") && has(&scene, "b.txt"), "{}", said.err);
+}

@@ -175,3 +175,42 @@ fn whoever_never_wants_to_be_asked_is_not_even_at_a_terminal() {
     assert!(!shown.contains("[a]pply") && shown.contains("waiting for you"), "{shown}");
     assert!(shown.contains("resolve p1 apply -s "), "{shown}");
 }
+
+#[test]
+fn of_one_who_answers_and_one_who_decides_elsewhere_one_decides() {
+    for _ in 0..3 {
+        let Some((scene, _endpoint, mut terminal)) = asked(vec![writes("a.txt", "one\n"), says("Done.")]) else {
+            return;
+        };
+        let elsewhere = scene.command(&["resolve", "p1", "discard", "--wait"]).spawn().expect("it starts");
+        terminal.types("a");
+        let said = scene.said(elsewhere.wait_with_output().expect("it ends"));
+        let (exit, shown) = terminal.end();
+        assert_eq!(exit, Some(0), "{shown}");
+        let out = scene.command(&["export"]).output().expect("it runs").stdout;
+        let log = String::from_utf8(out).expect("UTF-8").replace('\\', "");
+        assert_eq!(log.matches(r#""decided":{"verdict""#).count(), 1, "{shown}{}", said.err);
+        assert_eq!(has(&scene, "a.txt"), said.exit == Some(1), "{shown}{}", said.err);
+        if said.exit == Some(1) {
+            assert!(said.err.contains("error: p1 is applied: the person approved it "), "{}", said.err);
+        }
+    }
+}
+
+#[test]
+fn an_undo_can_be_asked_for_while_the_run_goes_on() {
+    let answers = vec![writes("a.txt", "one\n"), writes("b.txt", "two\n"), says("Done.")];
+    let Some((scene, _endpoint, mut terminal)) = asked(answers) else { return };
+    terminal.types("a");
+    terminal.until("[a]pply", 2);
+    let said = scene.run(&["resolve", "p1", "undo", "--wait"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert!(said.out.contains("± p3 undo p1: create a.txt"), "{}", said.out);
+    assert_eq!(scene.run(&["resolve", "p3", "apply", "--wait"]).out, "p3 applied\n");
+    assert!(!has(&scene, "a.txt"));
+    terminal.until("[a]pply", 3);
+    terminal.types("a");
+    let (exit, shown) = terminal.end();
+    assert_eq!(exit, Some(0), "{shown}");
+    assert!(has(&scene, "b.txt"));
+}

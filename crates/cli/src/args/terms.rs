@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Approval and limits")]
 pub(crate) struct Terms {
-    /// Who decides on edits and commands: `person`, you are asked; `model`, on its own edits, and commands run unasked;
-    /// `always`, everything is approved; or a file of rules (docs/policy.md), and you where they ask [default: person]
+    /// Who decides on edits and commands: `person`, which is you; `model`, on its own edits, commands run unasked; `always`,
+    /// everything is approved; or a file of rules, and you where they say nothing [default: person]
     #[arg(long, value_name = "WHO|FILE", value_parser = OsStringValueParser::new().map(|named| Policy::named(&named)))]
     pub(crate) policy: Option<Policy>,
     /// Approve everything: the same as --policy always
