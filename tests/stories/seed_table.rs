@@ -1,4 +1,4 @@
-//! The table of the seed's faults and tests names tests that exist, and leaves no fault out.
+//! The tables of the seeds' faults and tests name tests that exist, and leave no fault out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,6 +7,11 @@ use crate::read;
 
 /// How many faults the catalogue has.
 const FAULTS: usize = 66;
+/// How many weak points the other catalogue has.
+const WEAK_POINTS: usize = 26;
+/// The heads of the second part and the third.
+const SEED_TESTS: &str = "\n## The seed's tests\n";
+const RESOLVE: &str = "\n## Faults of the resolve tool\n";
 /// Behind the name of a test that is still to be written.
 const OPEN: &str = "(open)";
 
@@ -25,6 +30,20 @@ fn functions(folder: &Path, names: &mut BTreeSet<String>) {
     }
 }
 
+/// Returns the tests that a cell names, each with the file that is named before it.
+fn placed(cell: &str) -> Vec<(&str, &str)> {
+    let mut file = "";
+    let mut placed = Vec::new();
+    for word in quoted(cell) {
+        if word.ends_with(".rs") {
+            file = word;
+        } else {
+            placed.push((file, word));
+        }
+    }
+    placed
+}
+
 fn all_functions() -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut names = BTreeSet::new();
@@ -35,7 +54,8 @@ fn all_functions() -> BTreeSet<String> {
 
 /// Returns the rows of the table as their cells: that of the faults, or those of the seed's tests.
 fn rows(page: &str, faults: bool) -> Vec<Vec<String>> {
-    let (first, second) = page.split_once("\n## The seed's tests\n").expect("the page has two parts");
+    let (first, second) = page.split_once(SEED_TESTS).expect("the page has a second part");
+    let (second, _) = second.split_once(RESOLVE).expect("the page has a third part");
     let lines = if faults { first } else { second }.lines().filter(|line| line.starts_with('|'));
     let rows =
         lines.map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect());
@@ -102,4 +122,40 @@ fn every_row_of_the_seeds_tests_names_tests_that_exist_or_says_why_not() {
         }
         assert!(!named.is_empty() || tests.starts_with("none"), "{}: neither a test nor a reason", cells[0]);
     }
+}
+
+#[test]
+fn every_weak_point_has_a_row_and_a_test_that_bears_its_number_where_the_row_says() {
+    let page = read("docs/seed-table.md");
+    let (_, part) = page.split_once(RESOLVE).expect("the page has a third part");
+    let mut rows: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for line in part.lines().filter(|line| line.starts_with("| R")) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        rows.insert(cells[0], cells);
+    }
+    let mut wrong = Vec::new();
+    for number in 1..=WEAK_POINTS {
+        let Some(cells) = rows.remove(format!("R{number}").as_str()) else {
+            wrong.push(format!("R{number} has no row"));
+            continue;
+        };
+        if cells.len() != 4 || cells.iter().any(|cell| cell.is_empty()) {
+            wrong.push(format!("R{number}: what the seed did, what Trunkline does, and tests"));
+            continue;
+        }
+        let tests = placed(cells[3]);
+        for (file, name) in &tests {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            if !text.contains(&format!("fn {name}(")) {
+                wrong.push(format!("R{number}: no test {name} in {file:?}"));
+            }
+        }
+        let bears = |name: &str| name.split('_').any(|word| word == format!("r{number:02}"));
+        if !tests.iter().any(|(_, name)| bears(name)) {
+            wrong.push(format!("R{number}: no test that bears the number"));
+        }
+    }
+    wrong.extend(rows.keys().map(|number| format!("{number} is no weak point")));
+    assert_eq!(wrong, Vec::<String>::new());
 }

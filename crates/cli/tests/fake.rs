@@ -105,6 +105,18 @@ pub(crate) fn calls(name: &str, arguments: &str) -> Answer {
     Answer::Events(chunks(&[json!({ "tool_calls": [call] })], "tool_calls"))
 }
 
+/// An OpenAI answer with several calls.
+pub(crate) fn calls_all(calls: &[(&str, String)]) -> Answer {
+    let calls: Vec<Value> = calls
+        .iter()
+        .enumerate()
+        .map(|(index, (name, arguments))| {
+            json!({ "index": index, "id": format!("call_{index}"), "type": "function", "function": { "name": name, "arguments": arguments } })
+        })
+        .collect();
+    Answer::Events(chunks(&[json!({ "tool_calls": calls })], "tool_calls"))
+}
+
 fn chunks(deltas: &[Value], finish: &str) -> String {
     let mut body: String = deltas.iter().map(|delta| chunk(delta, &Value::Null)).collect();
     body.push_str(&chunk(&json!({}), &json!(finish)));

@@ -10,9 +10,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// How often runs are killed unless somebody says otherwise in `TRUNKLINE_TEST_KILLS`; each run is killed several times.
-const KILLS: u64 = 30;
+pub(crate) const KILLS: u64 = 30;
 /// Where the moments begin unless somebody says otherwise in `TRUNKLINE_TEST_SEED`.
-const SEED: u64 = 1;
+pub(crate) const SEED: u64 = 1;
 /// No moment is later than this; an undisturbed demo without pauses is over well before.
 const LATEST: u64 = 600;
 
@@ -74,7 +74,7 @@ impl Scene {
 }
 
 /// Returns a number that a person may have set.
-fn set(variable: &str, otherwise: u64) -> u64 {
+pub(crate) fn set(variable: &str, otherwise: u64) -> u64 {
     match std::env::var(variable) {
         Ok(number) => number.parse().unwrap_or_else(|_| panic!("{variable} is a number, not {number:?}")),
         Err(_) => otherwise,
@@ -82,13 +82,13 @@ fn set(variable: &str, otherwise: u64) -> u64 {
 }
 
 /// Small, seeded, and the same everywhere.
-fn next(seed: &mut u64) -> u64 {
+pub(crate) fn next(seed: &mut u64) -> u64 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *seed >> 33
 }
 
 /// Kills a process at a moment, unless it was quicker. Returns whether it was killed.
-fn kill_at(child: &mut Child, after: Duration) -> bool {
+pub(crate) fn kill_at(child: &mut Child, after: Duration) -> bool {
     std::thread::sleep(after);
     if child.try_wait().expect("a child can be asked").is_some() {
         return false;

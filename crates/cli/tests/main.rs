@@ -8,6 +8,7 @@ mod compacting;
 mod corpora;
 mod damage;
 mod deciding;
+mod decisions;
 mod fake;
 mod finding;
 mod following;

@@ -7,7 +7,13 @@
 
 // All but one need the layers; that one holds what is sent without them, and is built without them too.
 #[cfg(feature = "default")]
+mod applying;
+#[cfg(feature = "default")]
+mod approvals;
+#[cfg(feature = "default")]
 mod calls;
+#[cfg(feature = "default")]
+mod choice_laws;
 #[cfg(feature = "default")]
 mod choices;
 #[cfg(feature = "default")]
@@ -16,6 +22,10 @@ mod compacting_again;
 mod compaction;
 #[cfg(feature = "default")]
 mod crashes;
+#[cfg(feature = "default")]
+mod deciding;
+#[cfg(feature = "default")]
+mod expiring;
 #[cfg(feature = "default")]
 mod faults;
 #[cfg(feature = "default")]
@@ -31,6 +41,8 @@ mod logs;
 #[cfg(feature = "default")]
 mod loose_ends;
 #[cfg(feature = "default")]
+mod many;
+#[cfg(feature = "default")]
 mod moves;
 #[cfg(feature = "default")]
 mod notes_ledger;
@@ -42,11 +54,17 @@ mod proposals;
 #[cfg(feature = "default")]
 mod rebase;
 #[cfg(feature = "default")]
+mod recovering;
+#[cfg(feature = "default")]
 mod replies;
 #[cfg(feature = "default")]
 mod resolving;
 #[cfg(feature = "default")]
 mod reverts;
+#[cfg(feature = "default")]
+mod rules;
+#[cfg(feature = "default")]
+mod rules_laws;
 #[cfg(feature = "default")]
 mod seed;
 #[cfg(feature = "default")]
@@ -64,6 +82,10 @@ mod summaries;
 #[cfg(feature = "default")]
 mod takeovers;
 #[cfg(feature = "default")]
+mod undoing;
+#[cfg(feature = "default")]
 mod verdicts;
+#[cfg(feature = "default")]
+mod weak_points;
 #[cfg(feature = "default")]
 mod wires;

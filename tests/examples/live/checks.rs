@@ -228,7 +228,7 @@ impl Told {
     }
 }
 
-fn turns(turns: u32) -> Limits {
+pub(crate) fn turns(turns: u32) -> Limits {
     let mut limits = Limits::default();
     limits.turns = turns;
     limits
@@ -313,12 +313,12 @@ async fn idle_after(model: SocketAddr, since: Instant) -> Result<Duration, Strin
     Err("the server still generates a minute after the cancel".to_owned())
 }
 
-fn ensure(good: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
+pub(crate) fn ensure(good: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
     if good { Ok(()) } else { Err(problem()) }
 }
 
 /// Puts an error and its causes on one line.
-fn causes(error: impl std::error::Error) -> String {
+pub(crate) fn causes(error: impl std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {

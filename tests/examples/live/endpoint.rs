@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use trunkline_message_tree::Origin;
@@ -82,6 +83,8 @@ impl Endpoint {
             inner: HttpProvider::new((self.wire)(), base, self.key.as_ref(), origin)?,
             calling_model: self.calling_model,
             calling_extra: self.calling_extra.clone(),
+            strays_to: None,
+            demands: Arc::default(),
         })
     }
 }

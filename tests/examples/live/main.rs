@@ -10,6 +10,7 @@
 mod checks;
 mod endpoint;
 mod relay;
+mod resolving;
 mod steered;
 mod weather;
 
@@ -72,6 +73,11 @@ async fn run(model: SocketAddr, proxy: SocketAddr, folder: &Path) -> std::io::Re
         if at.calls {
             good &= line(at.name, "agent with a tool", checks::agent(at)).await;
         }
+    }
+    for at in [&chat, &messages] {
+        good &= line(at.name, "resolves, held to it", resolving::at_once(at)).await;
+        good &= line(at.name, "resolves, soft first", resolving::soft_first(at)).await;
+        good &= line(at.name, "asks instead", resolving::asks_instead(at)).await;
     }
     good &= line(chat.name, "answer by schema", checks::by_schema(&chat)).await;
     for [first, second, third] in
