@@ -346,7 +346,7 @@ fn a_file_of_rules_is_understood_as_a_whole_or_refused_with_its_place() {
     assert_eq!(missing.exit, Some(2));
     expect![[r#"
         error: cannot use modell as a policy: No such file or directory (os error 2)
-          hint: --policy takes person, model, always, or a file of rules; docs/policy.md has the form
+          hint: --policy takes person, model, always, or a file such as {"rules":[{"verdict":"allow","target":{"path":"docs/**"}}]}; `trunkline help run`
     "#]]
     .assert_eq(&missing.err);
     for wrong in [&["--policy", "model", "--yes"][..], &["--policy", name, "--yes"], &["--policy", ""]] {

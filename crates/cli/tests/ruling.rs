@@ -126,7 +126,8 @@ fn what_is_no_rule_is_wrong_usage() {
 
 #[test]
 fn what_is_forbidden_stays_so_where_everything_is_approved() {
-    let (scene, _endpoint) = Scene::with(vec![says("Yes?"), writes("keys/a.txt"), writes("b.txt"), says("Done.")]);
+    let (scene, _endpoint) =
+        Scene::with(vec![says("Yes?"), writes("keys/a.txt"), writes("b.txt"), says("Done.")]);
     assert_eq!(scene.run(&["run", "hello", "-q"]).exit, Some(0));
     scene.ok(&["rules", "add", "deny", "--path", "keys/**", "--reason", "made by hand"]);
     let said = scene.run(&["resume", "-p", "go", "--yes"]);

@@ -179,7 +179,8 @@ fn whoever_never_wants_to_be_asked_is_not_even_at_a_terminal() {
 #[test]
 fn of_one_who_answers_and_one_who_decides_elsewhere_one_decides() {
     for _ in 0..3 {
-        let Some((scene, _endpoint, mut terminal)) = asked(vec![writes("a.txt", "one\n"), says("Done.")]) else {
+        let Some((scene, _endpoint, mut terminal)) = asked(vec![writes("a.txt", "one\n"), says("Done.")])
+        else {
             return;
         };
         let elsewhere = scene.command(&["resolve", "p1", "discard", "--wait"]).spawn().expect("it starts");
