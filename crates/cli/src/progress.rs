@@ -306,8 +306,13 @@ pub(crate) fn main_argument(arguments: &str, limit: usize) -> String {
     let parsed: Option<Value> = serde_json::from_str(arguments).ok();
     let known = ["path", "command", "pattern", "query", "id", "step", "name", "url"];
     let found = known.iter().find_map(|name| parsed.as_ref()?.get(name)?.as_str());
+    let edits = parsed.as_ref().and_then(|parsed| parsed.get("edits")?.as_array());
+    let paths = edits.into_iter().flatten().filter_map(|edit| edit.get("path")?.as_str());
+    let mut paths: Vec<&str> = paths.collect();
+    paths.dedup();
     match (found, &parsed) {
         (Some(found), _) => one_line(found, limit),
+        (None, _) if !paths.is_empty() => one_line(&paths.join(", "), limit),
         (None, Some(Value::Object(fields))) if fields.is_empty() => String::new(),
         (None, _) => one_line(arguments, limit),
     }

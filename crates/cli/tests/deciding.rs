@@ -295,6 +295,9 @@ fn a_part_is_applied_by_name_or_number_and_the_rest_counts_as_discarded() {
     assert!(said.err.starts_with("counts as discarded: c.txt\n"), "{}", said.err);
     assert!(has(&scene, "a.txt") && has(&scene, "dir/b.txt") && !has(&scene, "c.txt"));
     assert!(scene.ok(&["resolve", "p1"]).contains("left out, and so discarded: c.txt"));
+    let shown = scene.ok(&["show"]);
+    let told = "only a part of it: written is a.txt, dir/b.txt; left out, and not written, is c.txt.";
+    assert!(shown.contains(told), "the model is told so: {shown}");
 }
 
 #[test]

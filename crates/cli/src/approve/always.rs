@@ -37,7 +37,10 @@ fn rule(entry: &Entry<Value>, target: Option<RuleTarget>) -> Rule {
     if !matches!(target, Some(RuleTarget::Path(_))) {
         rule.tool = Some(entry.proposal.source_tool.clone());
     }
-    rule.effects.insert(entry.proposal.effect);
+    // A command has no other.
+    if command(entry).is_none() {
+        rule.effects.insert(entry.proposal.effect);
+    }
     rule.target = target;
     rule
 }
