@@ -3,6 +3,8 @@
 //! Lines are read by a thread of their own: a read from a terminal cannot be taken back, so whoever waits for an answer
 //! must be able to go away from it. What was typed before the question is not an answer to it.
 
+mod always;
+
 use std::io::{BufRead, IsTerminal};
 
 use async_trait::async_trait;
@@ -12,6 +14,9 @@ use trunkline_runtime::resolve_queue::{Entry, Verdict};
 use trunkline_runtime::{Decider, Said};
 
 use crate::paint::{self, BOLD, CYAN, DIM, YELLOW, paint, tell};
+use crate::resolve::parts::{chosen, is_divisible, left_out, numbered, parts};
+use crate::resolve::user;
+use crate::rules;
 use crate::text::{first_lines, one_line, safe};
 
 /// How many lines are shown unasked.
@@ -41,6 +46,8 @@ impl AtTerminal {
     }
 }
 
+type Lines = mpsc::UnboundedReceiver<String>;
+
 #[async_trait]
 impl Decider for AtTerminal {
     async fn decide(&self, proposal: &Entry<Value>) -> Option<Said> {
@@ -48,23 +55,103 @@ impl Decider for AtTerminal {
         while lines.try_recv().is_ok() {}
         let (shown, more) = preview(proposal, SHOWN_LINES);
         tell(&format!("\n{shown}"));
+        let question = question(proposal, more);
         loop {
-            let all = if more > 0 { format!(" · [s]how {more} more lines") } else { String::new() };
-            tell(&format!(
-                "{} ",
-                paint(CYAN.bold(), &format!("[a]pply · [d]iscard, and why · [l]ater{all}:"))
-            ));
+            tell(&format!("{} ", paint(CYAN.bold(), &question)));
             let line = lines.recv().await?;
             let (word, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+            // The one letter of which the large form means something else.
+            if word == "A" || word.eq_ignore_ascii_case("always") {
+                match always(proposal, rest, &mut lines).await? {
+                    Some(said) => return Some(said),
+                    None => continue,
+                }
+            }
             match word.to_lowercase().as_str() {
-                "a" | "apply" | "y" | "yes" => return Some(Said::new(Verdict::Approve, "")),
-                "d" | "discard" | "n" | "no" => return Some(Said::new(Verdict::Discard, rest.trim())),
+                "a" | "apply" | "y" | "yes" => return Some(says(Verdict::Approve, "")),
+                "d" | "discard" | "n" | "no" => return Some(says(Verdict::Discard, rest.trim())),
+                "f" | "files" if is_divisible(proposal) => {
+                    if let Some(said) = files(proposal, rest, &mut lines).await? {
+                        return Some(said);
+                    }
+                }
                 "l" | "later" => return None,
                 "s" | "show" => tell(&format!("\n{}", preview(proposal, usize::MAX).0)),
                 _ => tell(&paint(DIM, "type a, d or l; for example: d the file is generated\n")),
             }
         }
     }
+}
+
+fn question(proposal: &Entry<Value>, more: usize) -> String {
+    let mut question = "[a]pply · [d]iscard, and why".to_owned();
+    if is_divisible(proposal) {
+        question.push_str(" · [f]iles, some of them");
+    }
+    question.push_str(" · [A]lways … · [l]ater");
+    if more > 0 {
+        question.push_str(&format!(" · [s]how {more} more lines"));
+    }
+    question + ":"
+}
+
+fn says(verdict: Verdict, reason: &str) -> Said {
+    let mut said = Said::new(verdict, reason);
+    said.name = user();
+    said
+}
+
+/// Lets a person choose among the files. `None` outside if the terminal went away, inside if they chose nothing.
+async fn files(proposal: &Entry<Value>, typed: &str, lines: &mut Lines) -> Option<Option<Said>> {
+    let parts = parts(proposal);
+    let mut typed = typed.trim().to_owned();
+    if typed.is_empty() {
+        tell(&numbered(&parts, "  "));
+        tell(&format!(
+            "{} ",
+            paint(CYAN.bold(), "which of them? the others are discarded; Enter for none yet:")
+        ));
+        typed = lines.recv().await?.trim().to_owned();
+    }
+    let named: Vec<&str> = typed
+        .split(|sign: char| sign == ',' || sign.is_whitespace())
+        .filter(|name| !name.is_empty())
+        .collect();
+    if named.is_empty() {
+        return Some(None);
+    }
+    match chosen(&parts, named) {
+        Ok((taken, left)) if left.is_empty() => Some((!taken.is_empty()).then(|| says(Verdict::Approve, ""))),
+        Ok((taken, left)) => {
+            tell(&left_out(&left));
+            Some(Some(says(Verdict::Approve, "").only(taken)))
+        }
+        Err(fault) => {
+            tell(&paint(DIM, &format!("{}\n", fault.as_line())));
+            Some(None)
+        }
+    }
+}
+
+/// Lets a person give a rule with their answer. `None` as in [`files`].
+async fn always(proposal: &Entry<Value>, typed: &str, lines: &mut Lines) -> Option<Option<Said>> {
+    let offers = always::offers(proposal);
+    let mut typed = typed.trim().to_owned();
+    if typed.parse::<usize>().is_err() {
+        for (number, rule) in (1..).zip(&offers) {
+            tell(&format!("  {number}  {}\n", rules::told(rule)));
+        }
+        tell(&format!("{} ", paint(CYAN.bold(), "which rule? it counts from now on; Enter for none:")));
+        typed = lines.recv().await?.trim().to_owned();
+    }
+    let picked =
+        typed.parse::<usize>().ok().and_then(|number| offers.into_iter().nth(number.checked_sub(1)?));
+    let Some(rule) = picked else {
+        tell(&paint(DIM, "no rule was given\n"));
+        return Some(None);
+    };
+    tell(&paint(DIM, &format!("rule: {}; `trunkline rules` lists it\n", rules::told(&rule))));
+    Some(Some(says(Verdict::Approve, "").giving(rule)))
 }
 
 /// Returns a proposal as a person needs it to decide, and how many lines of it are missing.

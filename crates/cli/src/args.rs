@@ -4,6 +4,7 @@
 
 mod foreign;
 mod moves;
+mod resolve;
 mod terms;
 
 use std::ffi::OsString;
@@ -15,6 +16,8 @@ use trunkline_session_store::Digest;
 pub(crate) use self::foreign::{ALL_WIRES, Audit, End, ListFormat, Repair, Sanitize, Thinking};
 use self::moves::{AFTER_MERGE, AFTER_NAME};
 pub(crate) use self::moves::{Go, Merge, Name, Reflog};
+use self::resolve::{AFTER_RESOLVE, AFTER_RULES};
+pub(crate) use self::resolve::{Action, AddRule, EffectWord, Resolve, RuleWord, Rules, RulesAct};
 pub(crate) use self::terms::{LeftPrompts, OnStall, Policy, Terms};
 use crate::limits;
 
@@ -39,6 +42,10 @@ Examples:
   trunkline audit ~/.claude/projects               which sessions of another agent would be refused, and why";
 
 const AFTER_RUN: &str = "\
+A file of rules says what is done unasked, asked, or never; what it does not speak of you are asked. docs/policy.md has all of it:
+  {\"rules\": [{\"verdict\": \"allow\", \"target\": {\"path\": \"docs/**\"}},
+             {\"verdict\": \"deny\", \"target\": {\"command\": {\"words\": [\"git\", \"push\"]}}, \"reason\": \"not from here\"}]}
+
 Environment: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, OPENROUTER_API_KEY, GEMINI_API_KEY,
   AWS_BEARER_TOKEN_BEDROCK, AWS_REGION, OLLAMA_HOST, TRUNKLINE_PROVIDER, TRUNKLINE_MODEL";
 
@@ -147,8 +154,12 @@ pub(crate) enum SessionCommand {
     Follow(Follow),
     /// Draw a session's tree, with the branches that were left; `name` names one of them
     Tree(Tree),
-    /// List what waits for a decision, look at it, decide on it
+    /// List what waits for a decision in all sessions, look at it, decide on it; `rules` lists what was decided ahead
+    #[command(after_help = AFTER_RESOLVE)]
     Resolve(Resolve),
+    /// List what was decided ahead in a session, give a rule, or take one back
+    #[command(after_help = AFTER_RULES, hide = true)]
+    Rules(Rules),
     /// Go back to a node, what came after it stays in the tree; `undo` takes that back, `redo` makes it again
     #[command(after_help = ABOUT_FILES)]
     Revert(Revert),
@@ -377,38 +388,6 @@ pub(crate) struct Tree {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Resolve {
-    /// The proposal, such as p1; without it all that wait are listed
-    pub(crate) proposal: Option<String>,
-    /// What to do with it; without it the proposal is shown
-    #[arg(requires = "proposal")]
-    pub(crate) action: Option<Action>,
-    /// Why; the model is told
-    #[arg(long, short, value_name = "TEXT", default_value = "", hide_default_value = true)]
-    pub(crate) reason: String,
-    /// Id, the beginning of one, or `last` [default: last]
-    #[arg(long, short, value_name = "ID")]
-    pub(crate) session: Option<String>,
-    /// List settled ones too
-    #[arg(long, short)]
-    pub(crate) all: bool,
-    /// If another process writes the session, wait until it has read the decision
-    #[arg(long, requires = "action")]
-    pub(crate) wait: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Action {
-    /// Approve it, and do it
-    Apply,
-    /// Drop it
-    Discard,
 }
 
 #[derive(Debug, Args)]

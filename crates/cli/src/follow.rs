@@ -8,17 +8,19 @@ use trunkline_message_tree::{
     Author, Content, Entry, HeadMove, Message, MoveKind, Naming, NodeId, Role, ToolResult,
 };
 use trunkline_runtime::decision_objects::Decision;
-use trunkline_runtime::resolve_queue::{Change, Event};
+use trunkline_runtime::resolve_queue::Event;
 use trunkline_session_store::{
     Activity, Follower, Kept, Note, Record, SessionInfo, StoreError, write_record,
 };
 
 use crate::args::Follow;
+use crate::changes;
 use crate::fault::{Exit, Fault};
 use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint, tell};
 use crate::place::{Place, Store};
 use crate::progress::{shown_call, verdict};
 use crate::reading::staged;
+use crate::rules;
 use crate::store;
 use crate::text::{first_lines, one_line, safe};
 
@@ -189,13 +191,9 @@ fn shown_note(note: &Note) -> Option<String> {
                 let (mark, id) = (paint(YELLOW, "±"), paint(BOLD, &event.proposal.to_string()));
                 return Some(format!("{mark} {id} {}", one_line(&proposal.label, 160)));
             }
-            let state = match &event.change {
-                // Told by what follows.
-                Change::Began { .. } => return None,
-                _ => note.key.as_ref().map(|key| key.state.clone()).filter(|state| !state.is_empty())?,
-            };
-            Some(paint(DIM, &format!("· {} {}", event.proposal, one_line(&state, 20))))
+            changes::told(&event)
         }
+        ("resolve", "rule") => rules::event(&serde_json::from_str(&note.body).ok()?),
         ("tree", "name") => {
             let Naming { name, kind, node, .. } = serde_json::from_str(&note.body).ok()?;
             let told = match node {

@@ -19,6 +19,8 @@ use crate::text::one_line;
 
 /// How often somebody who waits for a writer looks whether it is still there.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long a writer is given to do what it is asked, if nobody said to wait.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Who writes the session now.
 pub(crate) enum Entrance {
@@ -69,34 +71,77 @@ pub(crate) async fn leave(
     let name = store::short_name(store, &info.id).await;
     let when = match request {
         Request::Cancel => "it is read within a second",
-        _ => "it will be read before its next step",
+        _ => SOON,
     };
-    tell(&format!("session {name} is being written by {holder}; left a note, {when}\n"));
+    tell_of_note(&name, holder, when);
     match wait {
         true => wait_for(store, info, letter, &name).await,
         false => Ok(Exit::Done),
     }
 }
 
-/// Waits until the writer has settled a letter, as long as there is a writer.
+/// When a note is read.
+pub(crate) const SOON: &str = "it will be read before its next step";
+
+/// Says that a note was left, and when it is read.
+pub(crate) fn tell_of_note(name: &str, holder: &str, when: &str) {
+    tell(&format!("session {name} is being written by {holder}; left a note, {when}\n"));
+}
+
+/// Leaves a request, and returns what became of it: with `wait` in any case, else if that is soon.
+///
+/// `None` says that it was not read yet; that was told.
+pub(crate) async fn ask(
+    store: &dyn SessionStore,
+    info: &SessionInfo,
+    holder: &str,
+    request: &Request,
+    wait: bool,
+) -> Result<Option<Settled>, Fault> {
+    let letter = post(store, &info.id, request, now()).await?;
+    let name = store::short_name(store, &info.id).await;
+    tell_of_note(&name, holder, SOON);
+    if wait {
+        return outcome(store, info, letter, &name).await.map(Some);
+    }
+    match tokio::time::timeout(PATIENCE, settled(store, &info.id, letter)).await {
+        Ok(settled) => Ok(Some(settled?)),
+        Err(_) => {
+            tell("not read yet\n");
+            Ok(None)
+        }
+    }
+}
+
+/// Waits until the writer has settled a letter, and says so.
 async fn wait_for(
     store: &dyn SessionStore,
     info: &SessionInfo,
     letter: InboxId,
     name: &str,
 ) -> Result<Exit, Fault> {
+    match outcome(store, info, letter, name).await? {
+        Settled::Done { seq } => {
+            tell(&format!("it has taken effect, in record {seq}\n"));
+            Ok(Exit::Done)
+        }
+        Settled::Refused { reason } => Err(Fault::new(one_line(&reason, 300))),
+        _ => Ok(Exit::Done),
+    }
+}
+
+/// Waits until the writer has settled a letter, as long as there is a writer.
+async fn outcome(
+    store: &dyn SessionStore,
+    info: &SessionInfo,
+    letter: InboxId,
+    name: &str,
+) -> Result<Settled, Fault> {
     let settling = settled(store, &info.id, letter);
     tokio::pin!(settling);
     loop {
         if let Ok(settled) = tokio::time::timeout(LOOK_EVERY, &mut settling).await {
-            return match settled? {
-                Settled::Done { seq } => {
-                    tell(&format!("it has taken effect, in record {seq}\n"));
-                    Ok(Exit::Done)
-                }
-                Settled::Refused { reason } => Err(Fault::new(one_line(&reason, 300))),
-                _ => Ok(Exit::Done),
-            };
+            return Ok(settled?);
         }
         // It may have read the letter in its last moment: then the next look finds that.
         let gone = store.holder(&info.id).await?.is_none();

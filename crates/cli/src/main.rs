@@ -2,11 +2,13 @@
 //!
 //! Data goes to stdout, everything else to stderr; every way to end passes through this file.
 
+mod agreement;
 mod approve;
 mod args;
 mod asked;
 mod audit;
 mod cassette;
+mod changes;
 mod compact;
 mod counter;
 mod demo;
@@ -28,6 +30,7 @@ mod names;
 mod new_file;
 mod paint;
 mod place;
+mod policy;
 mod progress;
 mod proposed;
 mod reading;
@@ -35,6 +38,7 @@ mod reflog;
 mod removal;
 mod repair;
 mod resolve;
+mod rules;
 mod run;
 mod sanitize;
 mod search;
@@ -109,6 +113,7 @@ async fn carry_out(command: &SessionCommand, place: &Place) -> Result<Exit, Faul
         SessionCommand::Follow(args) => follow::run(args, place).await,
         SessionCommand::Tree(args) => tree_view::run(args, place).await,
         SessionCommand::Resolve(args) => resolve::run(args, place).await,
+        SessionCommand::Rules(args) => rules::run(args, place).await,
         SessionCommand::Revert(args) => moves::revert(args, place).await,
         SessionCommand::Go(args) => moves::go(args, place).await,
         SessionCommand::Merge(args) => moves::merge(args, place).await,

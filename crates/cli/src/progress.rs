@@ -11,12 +11,14 @@ use serde_json::Value;
 use trunkline_message_tree::{Author, Message, MessageTree, MoveKind, NodeId, Role, ToolResult, Usage};
 use trunkline_providers::Event as Streamed;
 use trunkline_runtime::decision_objects::{Decision, Verdict as Final};
-use trunkline_runtime::resolve_queue::{Change, Event as Proposed, Outcome, Verdict};
+use trunkline_runtime::resolve_queue::{Event as Proposed, Notice};
 use trunkline_runtime::{Event, revert};
 
+use crate::changes;
 use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint, tell};
 use crate::proposed;
 use crate::reading::staged;
+use crate::rules;
 use crate::text::{self, cut, one_line};
 
 /// How much of a proposal's diff is shown in passing.
@@ -138,6 +140,23 @@ impl Progress {
                 self.line(&finished(&tool, &arguments, result, *elapsed));
             }
             Event::Proposal(proposed) => self.proposal(proposed),
+            Event::AwaitingApply { attempt, lease } => {
+                let holder = one_line(&lease.holder, 60);
+                let id = attempt.proposal;
+                let told =
+                    format!("… {id} is being applied by {holder}, who was taken over; waiting for its end");
+                self.line(&paint(YELLOW, &told));
+            }
+            Event::Choice(notice) => {
+                if let Some(line) = choice(notice) {
+                    self.line(&paint(YELLOW, &line));
+                }
+            }
+            Event::Rule(event) => {
+                if let Some(line) = rules::event(event) {
+                    self.line(&line);
+                }
+            }
             Event::Reverted(record) => self.line(&reverted(record)),
             Event::StepBack(revert::ProposalEvent::Made(open)) => {
                 self.line(&paint(YELLOW, &proposed::shown(open)))
@@ -249,31 +268,24 @@ impl Progress {
             }
             return self.line(&line);
         }
-        match &event.change {
-            Change::Decided { verdict, by, reason, .. } => {
-                let word = match verdict {
-                    Verdict::Approve => "approved",
-                    Verdict::Discard => "discarded",
-                };
-                let why =
-                    if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, 160)) };
-                self.line(&paint(DIM, &format!("· {id} {word} by the {by}{why}")));
-            }
-            Change::Finished { outcome: Outcome::Applied, .. } => {
-                self.line(&format!("{} {id} done", paint(GREEN, "✓")));
-            }
-            Change::Finished {
-                outcome: Outcome::Failed { reason } | Outcome::Unknown { reason }, ..
-            } => {
-                self.line(&paint(RED, &format!("✗ {id}: {}", one_line(reason, 200))));
-            }
-            Change::WentStale { .. } => {
-                self.line(&paint(YELLOW, &format!("! {id} no longer fits the files")))
-            }
-            Change::Superseded { .. } => self.line(&paint(DIM, &format!("· {id} put aside"))),
-            Change::Restored => self.line(&paint(DIM, &format!("· {id} is back"))),
-            _ => {}
+        if let Some(line) = changes::told(event) {
+            self.line(&line);
         }
+    }
+}
+
+/// Tells what came of a turn that was held to a tool; nothing of one that called it, which its call tells, nor of what is
+/// asked again.
+fn choice(notice: &Notice) -> Option<String> {
+    match notice {
+        Notice::GaveUp { about } => {
+            let ids: Vec<String> = about.iter().map(|attempt| attempt.proposal.to_string()).collect();
+            Some(format!("· the model was asked often enough to decide on {}", one_line(&ids.join(", "), 80)))
+        }
+        Notice::Rejected { label, requeued: false, .. } => {
+            Some(format!("· {} is dropped: it came to nothing", one_line(label, 80)))
+        }
+        _ => None,
     }
 }
 

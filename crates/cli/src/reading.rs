@@ -6,7 +6,7 @@
 use serde_json::Value;
 use trunkline_message_tree::{MessageTree, Names, NodeId, ToolCall};
 use trunkline_runtime::decision_objects::{Decision, GitOid, Verdict};
-use trunkline_runtime::resolve_queue::{Change, Entry, Event, ProposalId, Queue};
+use trunkline_runtime::resolve_queue::{Change, Entry, Event, ProposalId, Queue, Rules};
 use trunkline_runtime::{View, revert};
 use trunkline_session_store::{Log, SessionInfo, SessionStore};
 
@@ -61,6 +61,11 @@ impl Reading {
 
     pub(crate) fn proposals(&self) -> &Queue<Value> {
         self.view.proposals()
+    }
+
+    /// The rules that were given in it, also those that do not count any more.
+    pub(crate) fn rules(&self) -> &Rules {
+        self.view.rules()
     }
 
     /// The verdicts, oldest first, each with the node that was the newest when it came.

@@ -3,11 +3,11 @@
 //! Nothing of a deleted session can be had again, so what would be lost with it is said beside it.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, IsTerminal};
 
 use trunkline_runtime::across;
 use trunkline_session_store::{Collected, ExpiryReason, Retention, SessionInfo, SessionStore, StoreError};
 
+use crate::agreement::{Answer, agreed};
 use crate::args::{Delete, Prune};
 use crate::fault::{Exit, Fault};
 use crate::limits::size;
@@ -17,14 +17,6 @@ use crate::reading::Reading;
 use crate::standing::unsettled;
 use crate::store::{self, ago, now, short};
 use crate::text::{count, one_line};
-
-/// Whether somebody has agreed.
-enum Answer {
-    Yes,
-    No,
-    /// There is nobody to ask.
-    Nobody,
-}
 
 /// `trunkline delete`.
 pub(crate) async fn delete(args: &Delete, place: &Place) -> Result<Exit, Fault> {
@@ -203,23 +195,6 @@ fn line(info: &SessionInfo, all: &[SessionInfo], about: Option<&str>) -> String 
 
 fn question(sessions: usize) -> String {
     format!("delete {} for good?", if sessions == 1 { "it".to_owned() } else { format!("these {sessions}") })
-}
-
-fn agreed(yes: bool, question: &str) -> Answer {
-    if yes {
-        return Answer::Yes;
-    }
-    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        return Answer::Nobody;
-    }
-    tell(&format!("{} [y/N] ", paint(YELLOW, question)));
-    let mut line = String::new();
-    // Nothing typed, or a terminal that went away, is no consent.
-    let _ = std::io::stdin().lock().read_line(&mut line);
-    match line.trim().to_lowercase().as_str() {
-        "y" | "yes" => Answer::Yes,
-        _ => Answer::No,
-    }
 }
 
 fn nothing_deleted() -> Exit {

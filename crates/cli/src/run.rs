@@ -124,8 +124,10 @@ pub(crate) struct Drive<'a> {
 
 impl<'a> Drive<'a> {
     pub(crate) fn new(place: &'a Place, model: &'a Model, terms: &'a Terms, policy: Policy) -> Self {
-        let person = if policy == Policy::Always { None } else { AtTerminal::find().map(Arc::new) };
-        let progress = Progress::of_run(terms.quiet, person.is_some() && policy == Policy::Person);
+        let never = policy == Policy::Always || terms.non_interactive;
+        let person = if never { None } else { AtTerminal::find().map(Arc::new) };
+        let asks = matches!(policy, Policy::Person | Policy::Rules(_));
+        let progress = Progress::of_run(terms.quiet, person.is_some() && asks);
         let (tape, folder) = (Tape::None, OnceLock::new());
         Drive { place, model, terms, policy, person, progress, tape, draws: false, folder }
     }
@@ -148,7 +150,7 @@ impl<'a> Drive<'a> {
         words: &str,
     ) -> Result<Agent, Fault> {
         let (builder, sandbox) = setup::agent(provider, folder)?;
-        let mut builder = setup::with_terms(builder, self.terms, self.policy)
+        let mut builder = setup::with_terms(builder, self.terms, &self.policy)?
             .max_output_tokens(self.model.max_output_tokens)
             .on_event(self.progress.observer());
         if let Some(instructions) = instructions {
@@ -340,13 +342,26 @@ impl<'a> Drive<'a> {
         Some(format!("git -C {} show {}", place::quoted(folder), short_commit(commit)))
     }
 
+    /// Returns the flag of a file of rules, if one decides.
+    fn rules_file(&self) -> Option<(&str, &Path)> {
+        match &self.policy {
+            Policy::Rules(path) => Some(("--policy", path)),
+            _ => None,
+        }
+    }
+
     /// Returns the flags that a next command needs to go on under the same terms.
     fn again(&self) -> String {
         let mut flags = String::new();
-        match self.policy {
+        match &self.policy {
             Policy::Person => {}
             Policy::Model => flags.push_str(" --policy model"),
             Policy::Always => flags.push_str(" --yes"),
+            Policy::Rules(_) => {}
+        }
+        flags.push_str(&flag(self.rules_file()));
+        if self.terms.non_interactive {
+            flags.push_str(" --non-interactive");
         }
         if self.terms.commit {
             flags.push_str(" --commit");
@@ -446,7 +461,7 @@ fn exit_of(stop: &Stop) -> Exit {
 }
 
 fn policy_of(terms: &Terms) -> Policy {
-    if terms.yes { Policy::Always } else { terms.policy.unwrap_or(Policy::Person) }
+    if terms.yes { Policy::Always } else { terms.policy.clone().unwrap_or(Policy::Person) }
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -16,6 +16,7 @@ use trunkline_tools::{CodingTools, workspace_for};
 
 use crate::args::{LeftPrompts, OnStall, Policy, Terms};
 use crate::fault::Fault;
+use crate::policy;
 use crate::reading::Reading;
 
 /// What a model is told first, unless a file says otherwise.
@@ -125,12 +126,21 @@ pub(crate) fn without_model(folder: &Folder) -> Result<AgentBuilder, Fault> {
 }
 
 /// Lays the terms of a run on an agent.
-pub(crate) fn with_terms(builder: AgentBuilder, terms: &Terms, policy: Policy) -> AgentBuilder {
+pub(crate) fn with_terms(
+    builder: AgentBuilder,
+    terms: &Terms,
+    chosen: &Policy,
+) -> Result<AgentBuilder, Fault> {
     let mut limits = Limits::default();
     limits.turns = terms.max_turns.unwrap_or(limits.turns);
     limits.tokens = terms.max_tokens.unwrap_or(limits.tokens);
-    let builder = builder.limits(limits).commits(terms.commit).approval(match policy {
-        Policy::Person => Approval::Person,
+    // Those of a file that is not named this time count no more.
+    let rules = match chosen {
+        Policy::Rules(path) => policy::read(path)?,
+        _ => Vec::new(),
+    };
+    let builder = builder.rules(rules).limits(limits).commits(terms.commit).approval(match chosen {
+        Policy::Person | Policy::Rules(_) => Approval::Person,
         Policy::Model => Approval::Model,
         Policy::Always => Approval::Always,
     });
@@ -138,7 +148,7 @@ pub(crate) fn with_terms(builder: AgentBuilder, terms: &Terms, policy: Policy) -
         Some(window) => builder.with_compaction(Compaction::new(CompactPolicy::new(window))),
         None => builder,
     };
-    if terms.no_revert { builder } else { builder.with_reverts(reverts(terms)) }
+    Ok(if terms.no_revert { builder } else { builder.with_reverts(reverts(terms)) })
 }
 
 fn reverts(terms: &Terms) -> Reverts {

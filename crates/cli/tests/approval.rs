@@ -60,7 +60,7 @@ fn a_command_waits_too_and_runs_when_it_was_approved() {
     assert_eq!(scene.run(&["run", "run it", "-q"]).exit, Some(1));
     assert!(!scene.work().join("b.txt").exists());
     let listed = scene.ok(&["resolve"]);
-    assert!(listed.starts_with("p1    proposed    run: echo seen > b.txt  "), "{listed}");
+    assert!(listed.starts_with("ID  run it\n  p1    proposed    run: echo seen > b.txt  "), "{listed}");
     assert_eq!(scene.ok(&["resolve", "p1", "apply"]), "p1 applied\n");
     assert!(scene.work().join("b.txt").exists());
     assert_eq!(scene.ok(&["resume", "-q"]), "Ran.\n");
@@ -153,7 +153,7 @@ fn what_an_import_had_put_aside_does_not_come_back_by_undoing() {
     assert!(!scene.work().join("a.txt").exists(), "nobody here has seen what was proposed: {}", said.err);
     // Where it was proposed it does.
     scene.ok(&["undo"]);
-    assert!(scene.run(&["resolve"]).out.starts_with("p1 "));
+    assert!(scene.run(&["resolve"]).out.contains("\n  p1 "));
 }
 
 const APPROVED: &str = r#"{"decided":{"verdict":"approve","by":{"kind":"person"},"reason":""}}"#;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -244,6 +244,29 @@ impl Scene {
         Said { exit: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
 
+    /// Runs a command at a terminal of its own, if there is `script` to make one. Its colours are off.
+    pub(crate) fn at_terminal(&self, arguments: &[&str]) -> Option<Terminal> {
+        let plain = self.command(&[]);
+        let quoted = arguments.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''")));
+        let line = format!("trunkline {}", quoted.collect::<Vec<_>>().join(" "));
+        let mut command = Command::new("script");
+        command.args(["-qefc", &line, "/dev/null"]).current_dir(self.work()).env_clear();
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("NO_COLOR", "1");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().ok()?;
+        let keys = child.stdin.take().expect("a pipe");
+        let mut screen = child.stdout.take().expect("a pipe");
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            let mut piece = [0; 4096];
+            while let Ok(length @ 1..) = screen.read(&mut piece) {
+                kept.lock().expect("nobody panics with it").extend_from_slice(&piece[..length]);
+            }
+        });
+        Some(Terminal { child, keys, seen })
+    }
+
     /// Waits until something is so.
     pub(crate) fn until(&self, what: &str, so: impl Fn() -> bool) {
         for _ in 0..400 {
@@ -296,6 +319,51 @@ impl Scene {
             tidy.push_str(end);
         }
         tidy
+    }
+}
+
+/// A command at a terminal.
+pub(crate) struct Terminal {
+    child: Child,
+    keys: ChildStdin,
+    seen: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Terminal {
+    pub(crate) fn shows(&self) -> String {
+        let seen = self.seen.lock().expect("nobody panics with it").clone();
+        String::from_utf8_lossy(&seen).replace("\r\n", "\n")
+    }
+
+    /// Waits until the screen has shown something so often.
+    pub(crate) fn until(&self, words: &str, times: usize) {
+        for _ in 0..600 {
+            if self.shows().matches(words).count() >= times {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("{words:?} was not shown {times} times: {}", self.shows());
+    }
+
+    pub(crate) fn types(&mut self, line: &str) {
+        self.keys.write_all(format!("{line}\n").as_bytes()).expect("it listens");
+        self.keys.flush().expect("it listens");
+    }
+
+    /// Waits for the end, and returns the exit code and what was shown.
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
+        let code = self.child.wait().expect("it ends").code();
+        // What is still on its way to the screen.
+        std::thread::sleep(Duration::from_millis(50));
+        (code, self.shows())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

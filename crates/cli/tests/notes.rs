@@ -36,9 +36,8 @@ fn a_verdict_can_be_left_as_a_note() {
     let edit = r#"{"path":"a.txt","content":"one\n"}"#;
     let (scene, endpoint) =
         Scene::with(vec![calls("write_file", edit), begins("Let me wait"), says("Done.")]);
-    assert_eq!(scene.run(&["run", "write", "-q"]).exit, Some(1));
-    // A second prompt does not settle the first proposal; while its turn goes on, somebody else decides.
-    let child = scene.command(&["resume", "--policy", "model"]).spawn().expect("it starts");
+    // While the model may decide and thinks about it, somebody else does.
+    let child = scene.command(&["run", "write", "--policy", "model"]).spawn().expect("it starts");
     scene.until("the run waits for its model", || endpoint.requests().len() == 2);
     let said = scene.run(&["resolve", "p1", "apply"]);
     assert_eq!(said.exit, Some(0), "{}", said.err);
@@ -64,8 +63,7 @@ fn elsewhere(scene: &Scene, arguments: &[&str]) -> Said {
 fn a_verdict_is_left_as_a_note_where_the_folder_of_the_session_is_not() {
     let edit = r#"{"path":"a.txt","content":"one\n"}"#;
     let (scene, endpoint) = Scene::with(vec![calls("write_file", edit), begins("Let me wait")]);
-    assert_eq!(scene.run(&["run", "write", "-q"]).exit, Some(1));
-    let child = scene.command(&["resume", "--policy", "model"]).spawn().expect("it starts");
+    let child = scene.command(&["run", "write", "--policy", "model"]).spawn().expect("it starts");
     scene.until("the run waits for its model", || endpoint.requests().len() == 2);
     for verdict in ["apply", "discard"] {
         let said = elsewhere(&scene, &["resolve", "p1", verdict]);

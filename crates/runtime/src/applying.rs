@@ -340,6 +340,10 @@ impl Session {
     }
 }
 
+/// How many subjects of a part are named, and how much of each, in characters.
+const NAMES: usize = 20;
+const NAME: usize = 200;
+
 fn size(kept: &[Kept]) -> usize {
     kept.iter().filter_map(|kept| kept.bytes.as_ref()).map(Vec::len).sum()
 }
@@ -351,10 +355,30 @@ fn applied(entry: &Entry<Value>, words: &str) -> String {
         Some(undone) => format!(" What {undone} had done is taken back by it."),
         None => String::new(),
     };
-    match by_person {
+    let told = match by_person {
         true => format!("A person approved {id}, and it was applied.{takes_back} {words}"),
         false => format!("Applied {id}.{takes_back} {words}"),
+    };
+    if entry.left_out.is_empty() {
+        return told;
     }
+    // The label, and so the words of the tool, speak of the whole.
+    let left = named(entry.left_out.iter().map(String::as_str));
+    format!(
+        "{told} But only a part of it: written is {}; left out, and not written, is {left}.",
+        named(entry.part())
+    )
+}
+
+/// Names some subjects, in one line.
+fn named<'a>(subjects: impl Iterator<Item = &'a str>) -> String {
+    let plain = |subject: &str| subject.chars().filter(|c| !c.is_control()).take(NAME).collect::<String>();
+    let mut names: Vec<String> = subjects.take(NAMES + 1).map(plain).collect();
+    if names.len() > NAMES {
+        names.truncate(NAMES);
+        names.push("and more".to_owned());
+    }
+    names.join(", ")
 }
 
 fn not_applied(id: ProposalId, reason: &str) -> String {

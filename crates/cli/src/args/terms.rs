@@ -1,17 +1,25 @@
 //! What can be typed about the terms of a run: who decides, what is allowed, how it tells of it.
 
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 /// What a run may do, and how it tells of it.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Approval and limits")]
 pub(crate) struct Terms {
-    /// Who decides on edits and commands [default: person]
-    #[arg(long, value_name = "WHO")]
+    /// Who decides on edits and commands: `person`, which is you; `model`, on its own edits, commands run unasked; `always`,
+    /// everything is approved; or a file of rules, and you where they say nothing [default: person]
+    #[arg(long, value_name = "WHO|FILE", value_parser = OsStringValueParser::new().map(|named| Policy::named(&named)))]
     pub(crate) policy: Option<Policy>,
     /// Approve everything: the same as --policy always
     #[arg(long, short, conflicts_with = "policy")]
     pub(crate) yes: bool,
+    /// Never ask at the terminal: what needs you stops the run, and waits for `trunkline resolve`
+    #[arg(long)]
+    pub(crate) non_interactive: bool,
     /// Commit what the run changed when it ends
     #[arg(long)]
     pub(crate) commit: bool,
@@ -41,14 +49,28 @@ pub(crate) struct Terms {
     pub(crate) quiet: bool,
 }
 
-#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Policy {
-    /// You are asked; without a terminal the run stops and waits
+    /// You are asked; without a terminal the run stops and waits.
     Person,
-    /// The model decides on its own edits; commands run without asking
+    /// The model decides on its own edits; commands run without asking.
     Model,
-    /// Everything is approved at once
+    /// Everything is approved at once.
     Always,
+    /// Rules decide what they decide, and you the rest.
+    Rules(PathBuf),
+}
+
+impl Policy {
+    /// Whatever is not one of the words is a file; `./model` is one too.
+    fn named(named: &OsStr) -> Self {
+        match named.to_str() {
+            Some("person") => Policy::Person,
+            Some("model") => Policy::Model,
+            Some("always") => Policy::Always,
+            _ => Policy::Rules(named.into()),
+        }
+    }
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]

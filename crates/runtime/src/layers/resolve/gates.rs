@@ -61,7 +61,8 @@ pub(crate) fn gate(
                 Some(decision) if decision.by.kind == ActorKind::Policy => {
                     return Gated::Refused(format!("not run: {}", decision.reason));
                 }
-                Some(decision) => (decision.by.to_string(), decision.reason.clone()),
+                // Its kind alone: what a person is called is for the log, and a replay has to send the same.
+            Some(decision) => (decision.by.kind.to_string(), decision.reason.clone()),
                 None => ("somebody".to_owned(), String::new()),
             };
             Gated::Refused(format!("not run: the {by} declined it{}", because(&reason)))

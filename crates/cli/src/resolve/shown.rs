@@ -1,0 +1,129 @@
+//! One proposal, with all that is known of it.
+
+use serde_json::Value;
+use trunkline_message_tree::Timestamp;
+use trunkline_runtime::resolve_queue::{Entry, State, SubjectState, Supersession, Verdict};
+
+use super::found::Group;
+use super::listing::as_json;
+use super::parts::{is_divisible, numbered, parts};
+use crate::approve::preview;
+use crate::args::Resolve;
+use crate::fault::{Exit, Fault};
+use crate::paint::{self, DIM, GREEN, RED, YELLOW, paint, tell};
+use crate::place::Place;
+use crate::store::{ago, now};
+use crate::text::one_line;
+
+/// How many files are named that are not as they were.
+const NAMED: usize = 8;
+
+/// `trunkline resolve p3`.
+pub(super) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &Place) -> Result<Exit, Fault> {
+    if args.json {
+        paint::print_json(&as_json(group, entry))?;
+        return Ok(Exit::Done);
+    }
+    let (mut shown, _) = preview(entry, usize::MAX);
+    if is_divisible(entry) && !entry.state.is_settled() {
+        shown.push_str(&format!("files:\n{}", numbered(&parts(entry), "  ")));
+    }
+    shown.push_str(&standing(entry));
+    paint::print(&shown)?;
+    let (id, name) = (entry.id, &group.name);
+    let mut next = Vec::new();
+    match entry.state {
+        State::Applied => next.push(format!("resolve {id} undo -s {name}")),
+        state if state.is_settled() => {}
+        State::Stale => next.push(format!("resume {name}")),
+        _ => {
+            next.push(format!("resolve {id} apply -s {name}"));
+            if is_divisible(entry) {
+                next.push(format!("resolve {id} apply -s {name} --only FILE"));
+            }
+            next.push(format!("resolve {id} discard -s {name} --reason \"…\""));
+        }
+    }
+    for command in next {
+        tell(&paint(DIM, &format!("  {}\n", place.command(&command))));
+    }
+    Ok(Exit::Done)
+}
+
+/// Says where a proposal stands and what led there, a line each.
+fn standing(entry: &Entry<Value>) -> String {
+    let now = now();
+    let mut lines = vec![paint(state_style(entry.state), &entry.state.to_string())];
+    if let Some(decision) = &entry.decision {
+        let word = match decision.verdict {
+            Verdict::Approve => "approved",
+            Verdict::Discard => "discarded",
+        };
+        let by = one_line(&decision.by.to_string(), 60);
+        let told =
+            format!("{word} by the {by} {}{}", ago(Timestamp(decision.at), now), why(&decision.reason));
+        lines.push(paint(DIM, &told));
+    }
+    if !entry.left_out.is_empty() {
+        let named: Vec<String> = entry.left_out.iter().take(NAMED).map(|one| one_line(one, 80)).collect();
+        lines.push(paint(DIM, &format!("left out, and so discarded: {}", named.join(", "))));
+    }
+    if let Some(trouble) = &entry.trouble {
+        lines.push(paint(RED, &one_line(trouble, 200)));
+    }
+    for differing in entry.differing.iter().take(NAMED) {
+        let found = match &differing.found {
+            Some(SubjectState::Absent) => "is gone",
+            _ => "is not as it was when this was proposed",
+        };
+        lines.push(paint(YELLOW, &format!("{} {found}", one_line(&differing.subject, 120))));
+    }
+    match &entry.superseded {
+        Some(Supersession::Replaced { by }) => lines.push(paint(DIM, &format!("{by} takes its place"))),
+        Some(Supersession::BranchLeft { .. }) => {
+            lines.push(paint(DIM, "its branch was left; undoing that brings it back"));
+        }
+        _ => {}
+    }
+    if let Some(lease) = entry.lease.as_ref().filter(|_| entry.state == State::Applying) {
+        lines.push(paint(DIM, &format!("being applied by {}", one_line(&lease.holder, 80))));
+    }
+    if let Some(asked) = &entry.unanswered {
+        let told =
+            format!("asked {}, and left for later{}", ago(Timestamp(asked.at), now), why(&asked.reason));
+        lines.push(paint(DIM, &told));
+    }
+    if let Some(of) = entry.proposal.undo_of {
+        lines.push(paint(DIM, &format!("takes back what {of} did")));
+    }
+    if let Some(end) = entry.proposal.expires_at.filter(|_| !entry.state.is_settled()) {
+        lines.push(paint(YELLOW, &expiry(Timestamp(end), now)));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn why(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, 200)) }
+}
+
+/// Tells when the time for a decision ends.
+pub(crate) fn expiry(end: Timestamp, now: Timestamp) -> String {
+    let Some(left) = end.0.checked_sub(now.0).filter(|left| *left > 0) else {
+        return "its time has passed".to_owned();
+    };
+    match left / 1000 {
+        seconds @ 0..100 => format!("expires in {seconds} s"),
+        seconds @ 100..6_000 => format!("expires in {} min", seconds / 60),
+        seconds @ 6_000..172_800 => format!("expires in {} h", seconds / 3600),
+        seconds => format!("expires in {} days", seconds / 86_400),
+    }
+}
+
+pub(super) fn state_style(state: State) -> anstyle::Style {
+    match state {
+        State::Applied => GREEN,
+        State::Failed | State::Unknown => RED,
+        State::Discarded | State::Superseded | State::Expired => DIM,
+        _ => YELLOW,
+    }
+}

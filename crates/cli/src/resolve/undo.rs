@@ -1,0 +1,68 @@
+//! `trunkline resolve p3 undo`: what was applied is proposed to be taken back.
+
+use trunkline_runtime::RuntimeError;
+use trunkline_runtime::letters::{Request, Settled};
+use trunkline_runtime::resolve_queue::ProposalId;
+use trunkline_session_store::{Claim, SessionInfo};
+
+use crate::approve::preview;
+use crate::args::Resolve;
+use crate::fault::{Exit, Fault};
+use crate::letters::{self, Entrance};
+use crate::paint::{self, DIM, paint, tell};
+use crate::place::{Place, Store};
+use crate::reading::Reading;
+use crate::setup::{self, Folder};
+use crate::text::one_line;
+
+/// Offers the undo, and shows what it would do.
+pub(super) async fn run(
+    args: &Resolve,
+    (id, name): (ProposalId, &str),
+    info: &SessionInfo,
+    store: &Store,
+    place: &Place,
+) -> Result<Exit, Fault> {
+    if !args.only.is_empty() {
+        return Err(Fault::usage("an undo is proposed as a whole; choose with --only when you apply it"));
+    }
+    let holder = match letters::writer(store.as_ref(), info).await? {
+        Some(holder) => Some(holder),
+        None => {
+            let agent = setup::without_model(&Folder::of(info, None)?)?.build()?;
+            match letters::enter(&agent, store, info, Claim::IfFree).await? {
+                Entrance::Mine(mut session) => {
+                    match session.take_back(id).await {
+                        Ok(_) => {}
+                        Err(RuntimeError::Refused { reason }) => {
+                            return Err(Fault::new(one_line(&reason, 300)));
+                        }
+                        Err(fault) => return Err(fault.into()),
+                    }
+                    None
+                }
+                // It came in the meantime.
+                Entrance::Theirs(holder) => Some(holder),
+            }
+        }
+    };
+    if let Some(holder) = holder {
+        let request = Request::TakeBack { proposal: id };
+        match letters::ask(store.as_ref(), info, &holder, &request, args.wait).await? {
+            Some(Settled::Refused { reason }) => return Err(Fault::new(one_line(&reason, 300))),
+            Some(_) => {}
+            None => return Ok(Exit::Done),
+        }
+    }
+    let reading = Reading::load(store.as_ref(), &store.info(&info.id).await?).await?;
+    let of = |undo: &Option<ProposalId>| *undo == Some(id);
+    let offered = reading.waiting().filter(|entry| of(&entry.proposal.undo_of)).last();
+    let Some(entry) = offered else { return Err(Fault::new(format!("nothing takes {id} back"))) };
+    paint::print(&preview(entry, usize::MAX).0)?;
+    let undo = entry.id;
+    tell(&format!("{undo} takes back what {id} did, once it is applied\n"));
+    for command in [format!("resolve {undo} apply -s {name}"), format!("resolve {undo} discard -s {name}")] {
+        tell(&paint(DIM, &format!("  {}\n", place.command(&command))));
+    }
+    Ok(Exit::Done)
+}
