@@ -322,7 +322,7 @@ impl Session {
         let gate = gate(setup, part, if spoke { 0 } else { at.0 });
         let rendered = gate.as_ref().filter(|_| !spoke).map(|_| self.rendered()).unwrap_or_default();
         let reminded = part.choices.reminded(&self.state, &rendered);
-        let specs = prompt::tools(&self.state, self.settings());
+        let specs = prompt::tools(self.settings());
         let tools: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         let provider = self.settings().provider.as_ref();
         let thinks = thinks(self.settings().thinking, &self.state, provider);

@@ -31,7 +31,7 @@ pub(crate) struct Held {
 /// Builds the next request.
 pub(crate) fn build(state: &State, settings: &Settings, provider: &dyn Provider, held: Held) -> Prompt {
     let rendered = revert::rendered(&settings.setup.revert, &state.tree, &state.revert);
-    let mut tools = tools(state, settings);
+    let mut tools = tools(settings);
     if let Some(only) = held.only {
         tools.retain(|tool| only.contains(&tool.name));
     }
@@ -46,7 +46,7 @@ pub(crate) fn build(state: &State, settings: &Settings, provider: &dyn Provider,
 }
 
 /// Returns the tools on offer.
-pub(crate) fn tools(state: &State, settings: &Settings) -> Vec<ToolSpec> {
+pub(crate) fn tools(settings: &Settings) -> Vec<ToolSpec> {
     let setup = &settings.setup;
     let mut tools: Vec<_> = setup.catalogue.specs().cloned().collect();
     tools.extend(choices::spec(setup));

@@ -158,7 +158,7 @@ impl Session {
             && let Some(seen) = &observed
         {
             let tool = self.executor_of(&entry.proposal);
-            let kept = self.half_done(&entry, seen).await?;
+            let kept = self.half_done(&entry, seen, false).await?;
             if let (Some(tool), Some(kept)) = (tool, kept) {
                 observed = self.put_back(&entry, tool.as_ref(), &kept, (fenced, at)).await?;
                 // What has to be ended now is our own attempt to tidy up.
@@ -217,7 +217,9 @@ impl Session {
             return Ok((entry.attempt(), outcome));
         }
         let Some(observed) = self.look(&entry.proposal).await else { return Ok((entry.attempt(), outcome)) };
-        let Some(kept) = self.half_done(entry, &observed).await? else {
+        // What is said to have failed is not done, also if all of it was written.
+        let failed = matches!(outcome, Outcome::Failed { .. });
+        let Some(kept) = self.half_done(entry, &observed, failed).await? else {
             return Ok((entry.attempt(), outcome));
         };
         let at = self.settings().now();
@@ -235,16 +237,18 @@ impl Session {
         Ok((entry.attempt(), outcome))
     }
 
-    /// Returns what was there before an attempt that was cut off between two files, if all that is needed to put it back was
-    /// kept, and nobody else has written there since.
+    /// Returns what was there before an attempt that was cut off between two files, or behind the last one if that counts
+    /// too; if all that is needed to put it back was kept, and nobody else has written there since.
     async fn half_done(
         &self,
         entry: &Entry<Value>,
         observed: &[Fingerprint],
+        or_all: bool,
     ) -> Result<Option<Vec<Kept>>, RuntimeError> {
         let traces = entry.traces(observed);
         let is = |wanted| traces.iter().any(|trace| trace.found == wanted);
-        let between = is(Observation::Before) && is(Observation::After) && !is(Observation::Unclear);
+        let begun = is(Observation::After) && !is(Observation::Unclear);
+        let between = begun && (or_all || is(Observation::Before));
         // Putting files back undoes nothing of what does not show in files.
         if !between || !entry.proposal.effect.shows_in_fingerprints() {
             return Ok(None);

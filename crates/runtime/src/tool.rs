@@ -97,8 +97,8 @@ pub trait Tool: Send + Sync {
 
     /// Puts back what an apply had written when it was cut off in the middle, from what [`Tool::keep`] had read.
     ///
-    /// Called after a crash, when some of what it writes is as before and the rest as after, and again if that is cut off
-    /// as well. What is neither as before nor as after is somebody else's and stays. [`Outcome::Applied`] says that
+    /// Called after a crash, or an apply that reports anything but success, when some of what it writes is as before and the
+    /// rest as after, and again if that is cut off as well; after a failure also if all of it is as after. What is neither as before nor as after is somebody else's and stays. [`Outcome::Applied`] says that
     /// everything is back.
     #[cfg(feature = "resolve-queue")]
     async fn put_back(&self, entry: &Entry<Value>, kept: &[Kept]) -> Outcome {
@@ -114,8 +114,8 @@ pub trait Tool: Send + Sync {
         None
     }
 
-    /// Told that a proposal of this tool was discarded, with the decision in [`Entry::decision`]. Returns what the model
-    /// is told; `None` for `Discarded: <label>. Reason: <reason>`.
+    /// Told that a model or a person discards a proposal of this tool, with the decision in [`Entry::decision`]; after a
+    /// crash perhaps a second time, because the words are recorded together with the decision. Returns what the model is told; `None` for `Discarded: <label>. Reason: <reason>`.
     #[cfg(feature = "resolve-queue")]
     async fn discarded(&self, entry: &Entry<Value>) -> Option<String> {
         let _ = entry;

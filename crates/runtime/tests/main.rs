@@ -9,7 +9,11 @@
 #[cfg(feature = "default")]
 mod approvals;
 #[cfg(feature = "default")]
+mod applying;
+#[cfg(feature = "default")]
 mod calls;
+#[cfg(feature = "default")]
+mod choice_laws;
 #[cfg(feature = "default")]
 mod choices;
 #[cfg(feature = "default")]
@@ -18,6 +22,8 @@ mod compacting_again;
 mod compaction;
 #[cfg(feature = "default")]
 mod crashes;
+#[cfg(feature = "default")]
+mod expiring;
 #[cfg(feature = "default")]
 mod faults;
 #[cfg(feature = "default")]
@@ -33,6 +39,8 @@ mod logs;
 #[cfg(feature = "default")]
 mod loose_ends;
 #[cfg(feature = "default")]
+mod many;
+#[cfg(feature = "default")]
 mod moves;
 #[cfg(feature = "default")]
 mod notes_ledger;
@@ -43,6 +51,8 @@ mod prices;
 mod proposals;
 #[cfg(feature = "default")]
 mod rebase;
+#[cfg(feature = "default")]
+mod recovering;
 #[cfg(feature = "default")]
 mod replies;
 #[cfg(feature = "default")]
@@ -65,6 +75,8 @@ mod story;
 mod summaries;
 #[cfg(feature = "default")]
 mod takeovers;
+#[cfg(feature = "default")]
+mod undoing;
 #[cfg(feature = "default")]
 mod verdicts;
 #[cfg(feature = "default")]

@@ -9,7 +9,8 @@ use trunkline_runtime::message_tree::{NodeId, ToolSpec};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::resolve_tool::Resolution;
 use trunkline_runtime::resolve_queue::{
-    ActorKind, Entry, Fingerprint, Outcome, ProposalId, StandingHandler, State,
+    Actor, ActorKind, Entry, Fingerprint, Outcome, ProposalId, Rule, RuleVerdict, Scope, StandingHandler,
+    State,
 };
 use trunkline_runtime::session_store::SessionStore;
 use trunkline_runtime::{
@@ -233,7 +234,7 @@ async fn r3_the_same_call_again_changes_nothing_and_a_contrary_one_is_refused() 
         n3 result c1: a preview
         n5 result c2: Applied p1. Written.
         n7 result c3: p1 is applied: edit a
-        n9 result c4!: p1 was already approved by model at 12 ms (r); it is applied
+        n9 result c4!: p1 was already approved by model at 22 ms (r); it is applied
         -- c2: {"action":"apply","reason":"r","proposal":"p1","source_tool":"edit","label":"edit a"}
         -- c3: {"action":"apply","reason":"r","proposal":"p1","source_tool":"edit","label":"edit a"}
     "#]],
@@ -242,19 +243,14 @@ async fn r3_the_same_call_again_changes_nothing_and_a_contrary_one_is_refused() 
 
 #[tokio::test]
 async fn r8_the_model_decides_only_what_it_may_and_is_told_who_may() {
-    let turns = vec![edit("c1", "a", "new"), Turn::say("nothing")];
-    let world = World::default();
-    let agent = world.agent(replies(turns)).approval(Approval::Person);
-    let mut story = Story::begin(world.clone(), agent).await;
-    assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1");
-    // The same session under an agent whose model decides; it does not decide what a person was to.
     let by_id = json!({ "action": "apply", "reason": "r", "id": "p1" });
-    let again = world.agent(replies(vec![Turn::new().call("c2", "resolve", &by_id), Turn::say("done")]));
-    story.agent = again.approval(Approval::Model).build().unwrap();
-    let mut story = story.restart().await;
-    let stop = story.prompt("go on").await;
+    let both = edit("c1", "a", "new").call("c2", "resolve", &by_id);
+    let mut ask = Rule::new(RuleVerdict::Ask, Actor::new(ActorKind::Person, ""));
+    ask.scope = Scope::Always;
+    let mut story = begin(vec![both, Turn::say("done")], |agent, _| agent.rules(vec![ask])).await;
+    let stop = story.prompt("do it").await;
     let tree = story.tree();
-    assert!(tree.contains("result c2!: model may not approve p1; may: person, policy"), "{tree}");
+    assert!(tree.contains("result c2!: model may not approve p1; may: person"), "{tree}");
     assert!(story.world.effects().is_empty());
     assert_eq!(stop_line(&stop), "waiting for p1");
 }
@@ -301,7 +297,7 @@ async fn a_standing_handler_for_a_person_is_not_applied_by_the_model_but_decline
     check(
         &story,
         expect![[r#"
-        n3 result c1!: the model may not approve "approve the plan"; may: person
+        n3 result c1!: model may not approve "approve the plan"; may: person
         n5 result c2: Noted.
         -- c2: {"action":"discard","reason":"because","source_tool":"plan","label":"approve the plan"}
     "#]],

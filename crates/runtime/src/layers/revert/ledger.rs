@@ -37,9 +37,7 @@ pub(crate) fn of(
             // A move that a person makes closes the turn, and what had not begun never will.
             None if open == Some(node) => None,
             // What a decision led to is told of the files.
-            _ if call.name == OUTLINE_TOOL_NAME || choices::is_call(setup, &state.resolve, &call.name) => {
-                None
-            }
+            _ if call.name == OUTLINE_TOOL_NAME || choices::is_call(setup, &call.name) => None,
             _ => {
                 let ours = written.iter().filter(|written| written.known && written.staged_by == node);
                 Some(declared(setup, call, ours.map(|written| written.subject.clone())))

@@ -1,0 +1,103 @@
+//! Proposals that nobody decides in time.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use expect_test::expect;
+use serde_json::{Value, json};
+use trunkline_runtime::message_tree::{Timestamp, notation};
+use trunkline_runtime::providers::Turn;
+use trunkline_runtime::resolve_queue::{Entry, ProposalId, State, Verdict};
+use trunkline_runtime::session_store::MemoryStore;
+use trunkline_runtime::{AgentBuilder, Cancel, Decider, Said, Session};
+
+use crate::many::Disk;
+use crate::recovering::{agent, soon, three, words};
+use crate::story::{World, stop_line};
+
+/// Ten seconds for everything that is staged, and a clock that is moved by hand.
+fn slow(turns: Vec<Turn>) -> (AgentBuilder, Disk, Arc<Mutex<u64>>) {
+    let (world, disk) = (World::default(), Disk::default());
+    let now = Arc::new(Mutex::new(1_000_u64));
+    let clock = Arc::clone(&now);
+    let agent = agent(&world, &disk, turns).clock(move || Timestamp(*clock.lock().unwrap()));
+    (agent.proposals_expire_after(Duration::from_secs(10)), disk, now)
+}
+
+async fn start(agent: AgentBuilder) -> Session {
+    agent.build().unwrap().start(Arc::new(MemoryStore::new()), "t", None).await.unwrap()
+}
+
+fn state(session: &Session) -> State {
+    session.proposals().get(ProposalId(1)).unwrap().state
+}
+
+#[tokio::test]
+async fn an_edit_that_nobody_decides_in_time_is_not_applied_and_the_model_is_told() {
+    let (agent, disk, now) = slow(vec![three(), Turn::say("done"), Turn::say("well")]);
+    let mut session = start(agent).await;
+    assert_eq!(stop_line(&session.prompt("go", &Cancel::new()).await), "waiting for p1");
+    *now.lock().unwrap() = 10_999;
+    assert_eq!(stop_line(&session.resume(&Cancel::new()).await), "waiting for p1");
+    *now.lock().unwrap() = 11_000;
+    let late = session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap_err().to_string();
+    assert!(late.contains("p1"), "{late}");
+    assert_eq!(stop_line(&session.resume(&Cancel::new()).await), "decided other: answered");
+    assert_eq!((disk.now().as_str(), state(&session)), ("a=old b=there", State::Expired));
+    expect!["n4 harness: Expired, and not applied, because the time for it is over: p1 (edit a, b, c). Propose it again if it is still wanted."].assert_eq(&words(&session));
+}
+
+#[tokio::test]
+async fn what_was_approved_and_not_begun_in_time_is_not_applied_either() {
+    let (agent, disk, now) = slow(vec![three(), Turn::say("done")]);
+    let mut session = start(agent).await;
+    session.prompt("go", &Cancel::new()).await.unwrap();
+    session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
+    *now.lock().unwrap() = 11_000;
+    session.resume(&Cancel::new()).await.unwrap();
+    assert_eq!((disk.now().as_str(), state(&session)), ("a=old b=there", State::Expired));
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_decides_in_time_is_answered() {
+    let call = Turn::new().call("c1", "shell", &json!({ "path": "make" }));
+    let (agent, _, now) = slow(vec![call, Turn::say("done")]);
+    let mut session = start(agent).await;
+    assert_eq!(stop_line(&session.prompt("go", &Cancel::new()).await), "waiting for p1");
+    *now.lock().unwrap() = 11_000;
+    assert_eq!(stop_line(&session.resume(&Cancel::new()).await), "decided other: answered");
+    let tree = notation::print_tree(session.tree());
+    assert!(tree.contains("result c1!: not run: nobody decided on it in time"), "{tree}");
+    assert_eq!(state(&session), State::Expired);
+}
+
+/// Somebody who is asked, and goes for lunch.
+struct Away(Arc<Mutex<u32>>);
+
+#[async_trait]
+impl Decider for Away {
+    async fn decide(&self, _: &Entry<Value>) -> Option<Said> {
+        *self.0.lock().unwrap() += 1;
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn a_question_ends_when_the_time_for_it_is_over() {
+    for call in [three(), Turn::new().call("c1", "shell", &json!({ "path": "make" }))] {
+        let asked = Arc::new(Mutex::new(0));
+        let (agent, _, now) = slow(vec![call, Turn::say("done"), Turn::say("well")]);
+        let mut session = start(agent.decider(Arc::new(Away(Arc::clone(&asked))))).await;
+        let cancel = Cancel::new();
+        let time = async {
+            while *asked.lock().unwrap() == 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            *now.lock().unwrap() = 11_000;
+        };
+        let (stop, ()) = soon(async { tokio::join!(session.prompt("go", &cancel), time) }).await;
+        assert_eq!(stop_line(&stop), "decided other: answered");
+        assert_eq!((state(&session), *asked.lock().unwrap()), (State::Expired, 1));
+    }
+}
