@@ -5,8 +5,8 @@
 
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, Entry, Event as QueueEvent, ProposalId, QueueError, Rule, RuleError, RuleId,
-    Ruling, Verb, Verdict,
+    Actor, ActorKind, Answer, Entry, Event as QueueEvent, Judgement, ProposalId, QueueError, Rule, RuleError,
+    RuleId, RuleVerdict, Ruling, Verb, Verdict,
 };
 use trunkline_session_store::{InboxId, Record};
 
@@ -67,6 +67,9 @@ impl Session {
 
     /// Gives a rule as a person: it decides from the next step on, also on what waits.
     ///
+    /// One of the scope always is the caller's to keep, in [`AgentBuilder::rules`](crate::AgentBuilder::rules): an agent that
+    /// keeps rules, but not this one, drops it when it opens the session.
+    ///
     /// # Errors
     ///
     /// [`RuntimeError::Rule`] unless [`Rule::given_by`] is a person; [`RuntimeError::Store`];
@@ -114,9 +117,9 @@ impl Session {
     /// of another as they are: that nobody spoke of rules is no reason to loosen any.
     pub(crate) async fn adopt_rules(&mut self) -> Result<(), RuntimeError> {
         let Some(kept) = &self.settings().rules else { return Ok(()) };
-        let here = &self.state.resolve.rules;
+        let part = &self.state.resolve;
         let agent = Actor::new(ActorKind::Policy, "agent");
-        let events = here.adopt(&rules::wanted_here(here, kept), &agent, self.settings().now().0)?;
+        let events = part.rules.adopt(&rules::wanted_here(part, kept), &agent, self.settings().now().0)?;
         self.commit(events.iter().map(rules::note).collect(), None).await
     }
 
@@ -164,10 +167,9 @@ impl Session {
         let queue = &self.state.resolve.queue;
         for (id, answer) in queue.decide_each(now, &ruling, at.0) {
             if let (Ok(Answer::New(event)), Some(entry)) = (&answer, queue.get(id)) {
-                // Whom a rule asks, that rule decided on as well.
                 let judgement = rules::judge(&self.state.resolve, &chain.rules, entry, at);
                 chain.push(Ok(event.clone()))?;
-                chain.use_rules(id, &judgement, at)?;
+                chain.use_asking(id, &judgement, at)?;
                 if said.verdict == Verdict::Discard && self.state.resolve.gated_call(id).is_none() {
                     let words = self.discard_words(&chain.queue, id).await;
                     told.push(format!("A person declined {id}. {words}"));
@@ -246,7 +248,7 @@ impl Session {
         }
         let mut chain = Chain::new(self);
         chain.push(Ok(event))?;
-        chain.use_rules(id, &judgement, at)?;
+        chain.use_asking(id, &judgement, at)?;
         Ok(chain.records)
     }
 
@@ -306,6 +308,20 @@ impl Session {
 }
 
 impl Chain {
+    /// Notes that a rule which asks was what let somebody decide. What allows or forbids has no part in what somebody
+    /// decides all the same.
+    fn use_asking(
+        &mut self,
+        id: ProposalId,
+        judgement: &Judgement,
+        at: Timestamp,
+    ) -> Result<(), RuntimeError> {
+        match judgement.verdict {
+            RuleVerdict::Ask => self.use_rules(id, judgement, at),
+            RuleVerdict::Allow | RuleVerdict::Deny => Ok(()),
+        }
+    }
+
     /// Takes back every rule that came along from elsewhere: whoever gave it did not give it here.
     pub(crate) fn void_rules(&mut self, at: Timestamp) -> Result<(), RuntimeError> {
         let import = Actor::new(ActorKind::Policy, resolve::IMPORT);

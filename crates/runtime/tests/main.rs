@@ -7,9 +7,9 @@
 
 // All but one need the layers; that one holds what is sent without them, and is built without them too.
 #[cfg(feature = "default")]
-mod approvals;
-#[cfg(feature = "default")]
 mod applying;
+#[cfg(feature = "default")]
+mod approvals;
 #[cfg(feature = "default")]
 mod calls;
 #[cfg(feature = "default")]
@@ -22,6 +22,8 @@ mod compacting_again;
 mod compaction;
 #[cfg(feature = "default")]
 mod crashes;
+#[cfg(feature = "default")]
+mod deciding;
 #[cfg(feature = "default")]
 mod expiring;
 #[cfg(feature = "default")]
@@ -59,6 +61,10 @@ mod replies;
 mod resolving;
 #[cfg(feature = "default")]
 mod reverts;
+#[cfg(feature = "default")]
+mod rules;
+#[cfg(feature = "default")]
+mod rules_laws;
 #[cfg(feature = "default")]
 mod seed;
 #[cfg(feature = "default")]

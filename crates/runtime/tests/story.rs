@@ -121,7 +121,8 @@ impl Tool for TestTool {
 
     fn gate(&self, arguments: &Map<String, Value>) -> Option<Gate> {
         let path = arguments.get("path")?.as_str()?;
-        matches!(self.name, "shell" | "stubborn").then(|| Gate::new(format!("run {path}"), path))
+        matches!(self.name, "shell" | "stubborn")
+            .then(|| Gate::new(format!("run {path}"), path).of_command(path))
     }
 
     fn effects(&self, arguments: &Map<String, Value>) -> Effects {

@@ -1,4 +1,4 @@
-//! Stages an edit in a temporary folder, lets somebody else interfere, and applies it.
+//! Stages an edit in a temporary folder, lets somebody else interfere, and applies it; then one of two files, and takes it back.
 
 #![expect(clippy::print_stdout, reason = "an example shows itself")]
 
@@ -18,7 +18,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}\n", tools.sandbox_status());
     let tools = tools.into_tools();
     let named = |name| tools.iter().find(|tool| tool.spec().name == name);
-    let (Some(edit), Some(run)) = (named("edit_file"), named("run_command")) else { return Ok(()) };
+    let (Some(edit), Some(edits)) = (named("edit_file"), named("edit_files")) else { return Ok(()) };
+    let Some(run) = named("run_command") else { return Ok(()) };
     let context =
         ToolContext::new(Cancel::new(), CallPlace { node: NodeId::ROOT, index: 0, id: "c1".to_owned() });
 
@@ -39,6 +40,22 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // They undo that, and now it fits again.
     std::fs::write(&file, "Good morning,\nworld!\n")?;
     println!("{}", words(&edit.apply(&entry, &context).await.1.content));
+
+    // Several files are one proposal. What is there is read before it is applied.
+    let change = json!({"edits": [
+        {"path": "greeting.txt", "old_text": "world", "new_text": "moon"},
+        {"path": "answer.txt", "content": "Good night to you too.\n"},
+    ]});
+    let output = edits.run(object(&change), &context).await;
+    println!("\n{}", words(&output.content));
+    let entry = Entry::begun(output.proposals.first().ok_or("nothing was staged")?.clone());
+    let kept = edits.keep(&entry).await;
+    println!("{}", words(&edits.apply(&entry, &context).await.1.content));
+    // From that the way back can be shown and gone, or what a crash left half done be put right.
+    if let Some((_, preview)) = edits.undo(&entry, &kept).await {
+        println!("To take it back:\n{}", preview.text);
+    }
+    println!("{:?}; in the file: {:?}", edits.put_back(&entry, &kept).await, std::fs::read_to_string(&file)?);
 
     // A command says what would have to be approved; here nobody is asked.
     let command = object(&json!({"command": "cat greeting.txt && touch /etc/not-here"}));

@@ -122,7 +122,7 @@ impl StagedFile {
             inside,
             before: self.before_digest,
             content: self.content.map(String::into_bytes),
-            guise: mode.map(|mode| Guise { mode: mode & 0o777, owner: None }),
+            guise: mode.map(Guise::of_mode),
         })
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn put_back(root: &Root, entry: &Entry<Value>, mut kept: Vec<Kept>) -
         };
         // Only what the apply removed has lost its mode.
         let mode = modes.iter().find(|file| file.path == subject).and_then(|file| file.mode);
-        let guise = mode.filter(|_| before.is_none()).map(|mode| Guise { mode: mode & 0o777, owner: None });
+        let guise = mode.filter(|_| before.is_none()).map(Guise::of_mode);
         match replace(root, &[Change { inside, before, content: bytes, guise }], &|| false) {
             Outcome::Applied => {}
             Outcome::Failed { reason } => stuck.push(format!("{name} could not be put back: {reason}")),
@@ -92,7 +92,7 @@ pub(crate) fn undo(root: &Root, entry: &Entry<Value>, mut kept: Vec<Kept>) -> Op
         // What a tool of this crate replaces is text: it shows it.
         let content = bytes.map(String::from_utf8).transpose().ok()?;
         let mode = match (&file.content, &content) {
-            (Some(_), None) => mode(root, &file.path),
+            (Some(_), None) => root.place(&file.path).ok().and_then(|inside| root.mode(&inside)),
             (None, Some(_)) => file.mode,
             _ => None,
         };
@@ -121,11 +121,4 @@ fn looks(subject: &str, bytes: Option<&[u8]>) -> Fingerprint {
         Some(bytes) => Fingerprint::digest(subject, fingerprint::digest(bytes)),
         None => Fingerprint::absent(subject),
     }
-}
-
-/// The permission bits of a file now.
-fn mode(root: &Root, path: &str) -> Option<u32> {
-    let inside = root.place(path).ok()?;
-    let read = root.read(&inside).ok()??;
-    Some(u32::from(read.stat.st_mode) & 0o777)
 }

@@ -220,12 +220,8 @@ impl<'c> Ready<'c> {
             .map_err(|errno| Undone::new("its folder cannot be opened", errno))?;
         let temporary = match &change.content {
             Some(content) => {
-                let guise = old.as_ref().map(|old| Guise::for_new_bytes(&old.stat));
-                // The old owner stays with a mode of its own.
-                let guise = match (change.guise, guise) {
-                    (Some(told), Some(old)) => Some(Guise { owner: told.owner.or(old.owner), ..told }),
-                    (told, old) => told.or(old),
-                };
+                let old = old.as_ref().map(|old| Guise::for_new_bytes(&old.stat));
+                let guise = change.guise.map(|guise| guise.or_owner(old)).or(old);
                 let path = change.inside.as_str();
                 Some(Temporary::write(&root.steps, &folder, path, content, guise)?)
             }

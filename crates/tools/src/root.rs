@@ -166,6 +166,11 @@ impl Root {
         (found.nlink() == 1).then(|| (found.dev(), found.ino()))
     }
 
+    /// Returns the permission bits of a file, nine of them.
+    pub(crate) fn mode(&self, inside: &Inside) -> Option<u32> {
+        Some(fs::symlink_metadata(self.full(inside)).ok()?.mode() & 0o777)
+    }
+
     /// Reads a file as text.
     pub(crate) fn read_text(&self, inside: &Inside) -> Result<Option<String>, PathError> {
         let Some(read) = self.read(inside)? else { return Ok(None) };

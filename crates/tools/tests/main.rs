@@ -18,5 +18,6 @@ mod searching;
 mod several;
 mod several_laws;
 mod staging;
+#[cfg(feature = "steps")]
 mod torn;
 mod undoing;

@@ -28,6 +28,7 @@ impl Scene {
     }
 
     /// A workspace whose writes are watched, or disturbed, step by step.
+    #[cfg(feature = "steps")]
     pub(crate) fn stepping(each: impl Fn(&str) -> std::io::Result<()> + Send + Sync + 'static) -> Self {
         Scene::of(|tools| tools.each_step(each))
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_resolve_queue::{
     Actor, ActorKind, Attempt, CallRef, Change, Effect, Event as QueueEvent, Judgement, Preview, ProposalId,
-    Queue, QueueError, RuleEvent, RuleVerdict, Rules, State as At, Supersession,
+    Queue, QueueError, RuleEvent, RuleId, RuleVerdict, Rules, State as At, Supersession,
 };
 use trunkline_session_store::{InboxId, Note, NoteKey, Record};
 
@@ -147,6 +147,8 @@ pub(crate) struct Part {
     came: HashMap<Id, NodeId>,
     /// The newest proposal that was not made here. Neither it nor any before it comes back.
     pub(crate) foreign: Option<Id>,
+    /// The newest rule that was not given here.
+    foreign_rule: Option<RuleId>,
     /// Where the bytes are that applies have written over.
     pub(crate) preimages: kept::Preimages,
     /// The attempts whose holder may be alive although somebody else writes the session now.
@@ -186,6 +188,7 @@ impl Part {
             // Not what the note says but where it stands tells how far this goes: it may have come along as well.
             DISTRUSTED => {
                 self.foreign = self.queue.iter().next_back().map(|entry| entry.id);
+                self.foreign_rule = self.rules.iter().next_back().map(|rule| rule.id);
                 self.choices.distrust();
             }
             _ => self.choices.record(note)?,

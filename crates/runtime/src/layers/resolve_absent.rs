@@ -40,7 +40,7 @@ pub(crate) fn approve(id: Id) -> Step {
     match id {}
 }
 
-/// Which proposals of another build are not settled.
+/// Which proposals of another build are not settled, and which of its rules ask or forbid: nobody here would heed them.
 #[derive(Default)]
 pub(crate) struct Part {
     open: BTreeSet<String>,
@@ -52,8 +52,28 @@ struct Seen {
     change: Value,
 }
 
+#[derive(Deserialize)]
+struct Given {
+    rule: String,
+    change: Value,
+}
+
 impl Part {
+    fn record_rule(&mut self, note: &Note) -> Result<(), RuntimeError> {
+        let given: Given = journal::read(note)?;
+        match given.change.pointer("/added/verdict").and_then(Value::as_str) {
+            Some("allow") => {}
+            Some(_) => drop(self.open.insert(given.rule)),
+            None if given.change.get("revoked").is_some() => drop(self.open.remove(&given.rule)),
+            None => {}
+        }
+        Ok(())
+    }
+
     pub(crate) fn record(&mut self, note: &Note, _: u64, _: NodeId) -> Result<(), RuntimeError> {
+        if note.kind == "rule" {
+            return self.record_rule(note);
+        }
         if note.kind != "event" {
             return Ok(());
         }

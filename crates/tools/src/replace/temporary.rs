@@ -18,20 +18,31 @@ use crate::steps::Steps;
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Guise {
     /// The permission bits.
-    pub(crate) mode: u32,
+    mode: Mode,
     /// User and group; `None` for those of this process.
-    pub(crate) owner: Option<(u32, u32)>,
+    owner: Option<(u32, u32)>,
 }
 
 impl Guise {
+    /// A mode of nine bits, and the owner that the place of the file has.
+    pub(crate) fn of_mode(mode: u32) -> Self {
+        // Nine bits fit, however narrow the type is.
+        Guise { mode: Mode::from_bits_truncate((mode & 0o777) as rustix::fs::RawMode), owner: None }
+    }
+
+    /// Takes the owner from another, if it has none itself.
+    pub(super) fn or_owner(self, other: Option<Guise>) -> Self {
+        Guise { owner: self.owner.or(other.and_then(|other| other.owner)), ..self }
+    }
+
     /// What new bytes get: set-user-id and the like are not carried over to bytes that they were not given to.
     pub(super) fn for_new_bytes(stat: &Stat) -> Self {
-        Guise { mode: u32::from(stat.st_mode) & 0o777, owner: Some((stat.st_uid, stat.st_gid)) }
+        Guise { mode: Mode::from_raw_mode(stat.st_mode & 0o777), owner: Some((stat.st_uid, stat.st_gid)) }
     }
 
     /// What the old bytes get when they come back.
     pub(super) fn for_old_bytes(stat: &Stat) -> Self {
-        Guise { mode: u32::from(stat.st_mode) & 0o7777, ..Guise::for_new_bytes(stat) }
+        Guise { mode: Mode::from_raw_mode(stat.st_mode & 0o7777), ..Guise::for_new_bytes(stat) }
     }
 }
 
@@ -100,9 +111,7 @@ fn fill(
     if let Some(guise) = guise {
         keep_owner(file, guise);
         steps.step("set the mode of", path)?;
-        // No file system has a wider mode than this; on macOS the type is narrower.
-        let mode = Mode::from_bits_truncate((guise.mode & 0o7777) as rustix::fs::RawMode);
-        rustix::fs::fchmod(file, mode)?;
+        rustix::fs::fchmod(file, guise.mode)?;
     }
     steps.step("flush", path)?;
     file.sync_all()

@@ -87,7 +87,8 @@ pub(crate) fn ruling(rules: &Rules, judgement: &Judgement) -> Option<Ruling> {
 /// Puts a reason on one line, without what could disturb a terminal.
 fn shown(reason: &str) -> String {
     let one_line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
-    let shown: String = one_line.chars().filter(|c| !c.is_control()).take(REASON).collect();
+    let one_line: String = one_line.chars().filter(|c| !c.is_control()).collect();
+    let shown: String = one_line.chars().take(REASON).collect();
     if shown.len() < one_line.len() { format!("{shown}…") } else { shown }
 }
 
@@ -174,10 +175,12 @@ pub(crate) fn gate_new(
 
 /// Returns what an agent keeps outside of sessions, without what a person has taken back in this one.
 ///
-/// Given again here, or changed there, it counts again.
-pub(crate) fn wanted_here(rules: &Rules, kept: &[Rule]) -> Vec<Rule> {
+/// Given again here, or changed there, it counts again. What came along with an import takes nothing back.
+pub(crate) fn wanted_here(part: &Part, kept: &[Rule]) -> Vec<Rule> {
     let taken_back = |rule: &Rule| {
-        let latest = rules.iter().rev().find(|standing| standing.rule == *rule);
+        let mut here =
+            part.rules.iter().filter(|one| part.foreign_rule.is_none_or(|foreign| one.id > foreign));
+        let latest = here.rfind(|standing| standing.rule == *rule);
         let revoked = latest.and_then(|standing| standing.revoked.as_ref());
         revoked.is_some_and(|(by, _)| by.kind == ActorKind::Person)
     };
