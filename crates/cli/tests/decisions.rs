@@ -14,17 +14,25 @@ use trunkline_runtime::resolve_queue::{Change, Event, Outcome, ProposalId, Queue
 use crate::fake::{Answer, Said, Scene, calls_all, says};
 use crate::kills::{KILLS, SEED, kill_at, next, set};
 
-/// Long enough that writing them takes a while.
+/// Long enough that writing one takes a while.
 const LINES: usize = 20_000;
+/// As many files as one change may have, and long ones would only make their preview slow.
+const MANY: usize = 64;
 
 /// The files that are proposed, each a proposal of its own, and what they are before and after.
 struct Plan {
     files: Vec<String>,
+    lines: usize,
 }
 
 impl Plan {
     fn of(count: usize) -> Self {
-        Plan { files: (0..count).map(|number| format!("f{number}.txt")).collect() }
+        let lines = if count == MANY { 20 } else { LINES };
+        Plan { files: (0..count).map(|number| format!("f{number}.txt")).collect(), lines }
+    }
+
+    fn new(&self, file: &str) -> String {
+        (0..self.lines).map(|line| format!("{file} {line}\n")).collect()
     }
 
     fn before(&self, scene: &Scene) {
@@ -38,7 +46,7 @@ impl Plan {
         let calls: Vec<(&str, String)> = self
             .files
             .iter()
-            .map(|file| ("write_file", json!({ "path": file, "content": new(file) }).to_string()))
+            .map(|file| ("write_file", json!({ "path": file, "content": self.new(file) }).to_string()))
             .collect();
         calls_all(&calls)
     }
@@ -46,7 +54,7 @@ impl Plan {
     /// Returns one reply that proposes to write all of them as one change.
     fn proposed_as_one(&self) -> Answer {
         let edits: Vec<Value> =
-            self.files.iter().map(|file| json!({ "path": file, "content": new(file) })).collect();
+            self.files.iter().map(|file| json!({ "path": file, "content": self.new(file) })).collect();
         calls_all(&[("edit_files", json!({ "edits": edits }).to_string())])
     }
 
@@ -54,8 +62,8 @@ impl Plan {
     fn written(&self, scene: &Scene, when: &str) -> BTreeMap<String, bool> {
         let each = self.files.iter().map(|file| {
             let text = std::fs::read_to_string(scene.work().join(file)).expect("it is there");
-            assert!(text == old(file) || text == new(file), "{when}: {file} is half written");
-            (file.clone(), text == new(file))
+            assert!(text == old(file) || text == self.new(file), "{when}: {file} is half written");
+            (file.clone(), text == self.new(file))
         });
         each.collect()
     }
@@ -63,10 +71,6 @@ impl Plan {
 
 fn old(file: &str) -> String {
     format!("{file} before\n")
-}
-
-fn new(file: &str) -> String {
-    (0..LINES).map(|line| format!("{file} {line}\n")).collect()
 }
 
 /// What the log of the only session says of proposals.
@@ -165,7 +169,8 @@ fn kill_after_change(child: &mut std::process::Child, path: &Path, moment: Durat
         if child.try_wait().expect("a child can be asked").is_some() {
             return false;
         }
-        std::thread::sleep(Duration::from_micros(100));
+        // Not asleep: between two files there is no time for that.
+        std::hint::spin_loop();
     }
     kill_at(child, moment)
 }
@@ -221,7 +226,7 @@ fn a_decision_that_is_killed_at_any_moment_is_carried_out_once_or_was_never_made
 #[test]
 fn several_files_are_written_whole_or_not_at_all_wherever_among_them_it_is_killed() {
     let (wanted, first) = (set("TRUNKLINE_TEST_KILLS", KILLS), set("TRUNKLINE_TEST_SEED", SEED));
-    let plan = Plan::of(24);
+    let plan = Plan::of(MANY);
     let (mut killed, mut torn, mut run) = (0, 0, 0);
     while killed < wanted {
         let mut seed = first.wrapping_add(run).wrapping_mul(0xa076_1d64_78bd_642f);
@@ -230,14 +235,14 @@ fn several_files_are_written_whole_or_not_at_all_wherever_among_them_it_is_kille
         let when = format!("run {run} from seed {first}");
         let scene = waiting_for(&plan, vec![plan.proposed_as_one()]);
         let somewhere = |seed: &mut u64| {
-            let nth = usize::try_from(next(seed)).unwrap_or(0) % plan.files.len();
+            let nth = usize::try_from(next(seed)).unwrap_or(0) % (MANY / 2);
             scene.work().join(&plan.files[nth])
         };
         let mut before = History::of(&scene);
         // Once in the middle of the apply, and once or twice while that is tidied up.
         for _ in 0..3 {
             let mut child = quiet(&scene, &["resolve", "p1", "apply"]);
-            let moment = Duration::from_micros(next(&mut seed) % 3_000);
+            let moment = Duration::from_micros(next(&mut seed) % 200);
             let was_killed = kill_after_change(&mut child, &somewhere(&mut seed), moment);
             killed += u64::from(was_killed);
             let after = History::of(&scene);
