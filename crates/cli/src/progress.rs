@@ -296,9 +296,18 @@ pub(crate) fn main_argument(arguments: &str, limit: usize) -> String {
     let found = known.iter().find_map(|name| parsed.as_ref()?.get(name)?.as_str());
     match (found, &parsed) {
         (Some(found), _) => one_line(found, limit),
+        (None, Some(parsed)) if !edited(parsed).is_empty() => one_line(&edited(parsed).join(", "), limit),
         (None, Some(Value::Object(fields))) if fields.is_empty() => String::new(),
         (None, _) => one_line(arguments, limit),
     }
+}
+
+/// The files that a call edits together.
+fn edited(arguments: &Value) -> Vec<&str> {
+    let edits = arguments.get("edits").and_then(Value::as_array).into_iter().flatten();
+    let mut paths: Vec<&str> = edits.filter_map(|edit| edit.get("path")?.as_str()).collect();
+    paths.dedup();
+    paths
 }
 
 fn finished(tool: &str, arguments: &str, result: &ToolResult, elapsed: Option<Duration>) -> String {

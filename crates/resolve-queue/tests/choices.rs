@@ -390,6 +390,23 @@ fn what_cannot_be_asked_now_does_not_hold_up_what_can() {
 }
 
 #[test]
+fn a_queue_that_was_stored_goes_on_under_another_policy() {
+    let gate = gate(&[Attempt { proposal: ProposalId(1), number: 0 }]);
+    let tools = ["read", "resolve"];
+    let mut scene = Scene::new(Wire::new(Forcing::Named), &tools);
+    scene.gate = gate.as_ref();
+    let mut queue = ChoiceQueue::new(Policy::AtOnce { turns: 3 });
+    for _ in 0..2 {
+        assert!(queue.plan(&scene).unwrap().choice.is_some());
+        queue.end_turn(trunkline_resolve_queue::TurnEnd::Done { called: &["read"] });
+    }
+    // What was asked before counts.
+    let mut queue = queue.under(Policy::AtOnce { turns: 2 });
+    assert!(queue.plan(&scene).unwrap().choice.is_none());
+    assert!(queue.in_flight().is_none());
+}
+
+#[test]
 fn nothing_in_flight_is_overwritten() {
     check(
         "push last look read

@@ -153,7 +153,8 @@ impl Part {
     fn reminded(&self, state: &State, rendered: &[Message]) -> Vec<Attempt> {
         let said = |text: &str| {
             let mut harness = rendered.iter().filter(|message| message.author == Author::Harness);
-            harness.any(|message| message.text().contains(text))
+            // Only a mark may stand before it: a summary that quotes it is about what is over.
+            harness.any(|message| message.text().ends_with(text))
         };
         let shown = self.reminders.iter().filter(|one| {
             let words = state.tree.node(one.node).map(|node| node.message().text());

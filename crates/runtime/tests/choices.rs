@@ -430,6 +430,48 @@ async fn r26_a_reminder_that_a_revert_took_from_the_models_eyes_is_said_again() 
 }
 
 #[tokio::test]
+async fn r26_what_a_summary_took_the_place_of_is_said_again() {
+    use trunkline_runtime::Compaction;
+    use trunkline_runtime::revert::CompactPolicy;
+    let world = World::default();
+    world.files.lock().unwrap().insert("b".to_owned(), "a line of the file\n".repeat(80));
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let agent = world.agent(move |request| {
+        if request.messages.first().is_some_and(|first| first.text().starts_with("You write the summary")) {
+            return Turn::say("the file was read, it says nothing new");
+        }
+        match asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+            0 => edit("c0", "new"),
+            number @ 1..14 => read(&format!("c{number}")),
+            14 => resolve("c14", "apply"),
+            _ => Turn::say("done"),
+        }
+    });
+    let patient = Policy::SoftFirst { patience: 50, turns: 50 };
+    let agent = agent.approval(Approval::Model).choice_policy(patient);
+    let agent = agent.with_revert().with_compaction(Compaction::new(CompactPolicy::new(3_000).keep(20, 1)));
+    let mut story = Story::begin(world, agent).await;
+    assert_eq!(stop_line(&story.prompt("do it").await), "decided other: answered");
+    assert!(!story.session.tree().covering().is_empty(), "it was compacted");
+    // Never while something stood there that said it, and again each time that it was gone.
+    let requests = story.world.requests.lock().unwrap();
+    let asked = requests.iter().filter(|request| !request.tools.is_empty());
+    let mut before = 0;
+    for request in asked.skip(1).take(13) {
+        let texts: Vec<String> = request
+            .messages
+            .iter()
+            .flat_map(|message| message.results().map(|result| result.text()).chain([message.text()]))
+            .collect();
+        let says = |word: &str| texts.iter().filter(|text| text.contains(word)).count();
+        let (staged, reminders) = (says("Staged as p1."), says("waiting for you: p1"));
+        assert!(staged + reminders == 1, "{staged} {reminders}");
+        before = before.max(reminders);
+    }
+    assert_eq!(before, 1, "it was said at all");
+}
+
+#[tokio::test]
 async fn a_callers_own_directives_come_first_and_are_told() {
     let turns = vec![read("c1"), Turn::say("done"), Turn::say("again"), Turn::say("and again")];
     let mut story = begin("chat", turns, |agent| agent).await;

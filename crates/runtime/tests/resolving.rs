@@ -183,6 +183,41 @@ async fn r17_without_a_store_a_custom_tool_is_told_so() {
     assert_eq!(words, trunkline_runtime::resolve_queue::STORE_UNAVAILABLE);
 }
 
+/// A tool that stages something and crashes, or stages after its call is over.
+struct Unsteady(Arc<std::sync::Mutex<Option<ToolContext>>>);
+
+#[async_trait]
+impl Tool for Unsteady {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::new("unsteady", "Crashes.", json!({ "type": "object" }))
+    }
+
+    async fn run(&self, arguments: Map<String, Value>, context: &ToolContext) -> ToolOutput {
+        context.push_pending_action(PendingAction::new("x", Value::Null)).unwrap();
+        *self.0.lock().unwrap() = Some(context.clone());
+        assert!(!arguments.contains_key("crash"), "a tool that crashes");
+        ToolOutput::text("ok")
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_staged_by_a_call_that_crashes_or_is_over() {
+    let turns = vec![
+        Turn::new().call("c1", "unsteady", &json!({ "crash": true })),
+        Turn::new().call("c2", "unsteady", &json!({})),
+        resolve("c3", "discard"),
+        Turn::say("done"),
+    ];
+    let kept = Arc::default();
+    let tool = Unsteady(Arc::clone(&kept));
+    let mut story = begin(turns, |agent, _| agent.tool(tool)).await;
+    story.prompt("do it").await.unwrap();
+    assert_eq!(story.session.proposals().iter().count(), 1, "{}", story.tree());
+    let late = kept.lock().unwrap().take().unwrap();
+    let refused = late.push_pending_action(PendingAction::new("late", Value::Null)).unwrap_err();
+    assert_eq!(refused, trunkline_runtime::PendingActionError::CallOver);
+}
+
 #[tokio::test]
 async fn a_call_that_names_nothing_means_what_the_turn_was_held_to_and_then_the_oldest() {
     // The apply of p1 fails; asked again, it is what is meant, although p2 waits for its first decision.

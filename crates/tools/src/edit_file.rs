@@ -61,6 +61,6 @@ impl Editor for EditFile {
             replace_all: arguments.replace_all,
         };
         let new = replacement.apply(&old, inside.as_str())?;
-        stage(NAME, vec![Draft { inside, old: Some(old), new, verb: "edit" }])
+        stage(NAME, vec![Draft { inside, old: Some(old), new, verb: "edit", folders: 0 }])
     }
 }

@@ -49,6 +49,8 @@ struct Work {
     identity: Option<(u64, u64)>,
     old: Option<String>,
     new: Option<String>,
+    /// How many of its folders are not there yet.
+    folders: usize,
     /// An edit of it was refused, so nothing can be said of those that follow.
     broken: bool,
 }
@@ -167,7 +169,8 @@ fn open(root: &Root, works: &[Work], inside: Inside) -> Result<Work, String> {
     let old = root.read_text(&inside)?;
     let kept: usize = works.iter().filter_map(|work| work.old.as_ref()).map(String::len).sum();
     admit_all(kept.saturating_add(old.as_ref().map_or(0, String::len)), "have")?;
-    Ok(Work { inside, identity, new: old.clone(), old, broken: false })
+    let folders = root.missing_folders(&inside);
+    Ok(Work { inside, folders, identity, new: old.clone(), old, broken: false })
 }
 
 /// Refuses what would be too much for one proposal: its old files are kept for an undo, the new ones are in it.
@@ -220,6 +223,6 @@ impl Work {
 
     fn draft(self) -> Option<Draft> {
         let verb = if self.old.is_some() { "edit" } else { "create" };
-        Some(Draft { inside: self.inside, old: self.old, new: self.new?, verb })
+        Some(Draft { inside: self.inside, old: self.old, new: self.new?, verb, folders: self.folders })
     }
 }

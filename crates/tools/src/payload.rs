@@ -38,6 +38,14 @@ pub(crate) struct StagedFile {
     /// In an undo alone. A file that is replaced keeps its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) mode: Option<u32>,
+    /// How many of the folders that a new file lies in were not there: an undo takes them away again, if they are empty.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) folders: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What the logs of 0.1 before `edit_files` hold: one file, never a removal.
@@ -57,7 +65,7 @@ impl StagedFiles {
             StagedFiles::deserialize(payload)
         } else {
             StagedWrite::deserialize(payload).map(|StagedWrite { path, before_digest, content }| {
-                let file = StagedFile { path, before_digest, content: Some(content), mode: None };
+                let file = StagedFile { path, before_digest, content: Some(content), mode: None, folders: 0 };
                 StagedFiles { files: vec![file] }
             })
         };
@@ -123,6 +131,7 @@ impl StagedFile {
             before: self.before_digest,
             content: self.content.map(String::into_bytes),
             guise: mode.map(Guise::of_mode),
+            folders: self.folders,
         })
     }
 }

@@ -6,7 +6,7 @@ use trunkline_runtime::resolve_queue::{Entry, Fingerprint, Outcome, Preview, Sub
 
 use crate::payload::{StagedFile, StagedFiles, approved_place};
 use crate::picture::{Pictured, picture};
-use crate::replace::{Change, Guise, clear, replace};
+use crate::replace::{Change, Guise, clear, prune, replace};
 use crate::root::Root;
 use crate::{fingerprint, shown};
 
@@ -25,7 +25,7 @@ pub(crate) fn keep(root: &Root, subjects: &[String]) -> Vec<Kept> {
 
 /// Puts back what a cut-off apply has written, file by file; doing it again does the rest.
 pub(crate) fn put_back(root: &Root, entry: &Entry<Value>, mut kept: Vec<Kept>) -> Outcome {
-    let modes = StagedFiles::read(&entry.proposal.payload).map(|staged| staged.files).unwrap_or_default();
+    let files = StagedFiles::read(&entry.proposal.payload).map(|staged| staged.files).unwrap_or_default();
     let (mut stuck, mut unsure) = (Vec::new(), Vec::new());
     for subject in entry.part() {
         let name = shown::name(subject);
@@ -43,7 +43,12 @@ pub(crate) fn put_back(root: &Root, entry: &Entry<Value>, mut kept: Vec<Kept>) -
         };
         let Kept { fingerprint, bytes } = kept.swap_remove(at);
         let now = fingerprint::observe(root, subject);
+        let staged = files.iter().find(|file| file.path == subject);
+        let folders = staged.map_or(0, |file| file.folders);
         if now == fingerprint {
+            if bytes.is_none() {
+                prune(root, &inside, folders);
+            }
             continue;
         }
         if !entry.proposal.after.contains(&now) {
@@ -61,9 +66,9 @@ pub(crate) fn put_back(root: &Root, entry: &Entry<Value>, mut kept: Vec<Kept>) -
             SubjectState::Absent => None,
         };
         // Only what the apply removed has lost its mode.
-        let mode = modes.iter().find(|file| file.path == subject).and_then(|file| file.mode);
+        let mode = staged.and_then(|file| file.mode);
         let guise = mode.filter(|_| before.is_none()).map(Guise::of_mode);
-        match replace(root, &[Change { inside, before, content: bytes, guise }], &|| false) {
+        match replace(root, &[Change { inside, before, content: bytes, guise, folders }], &|| false) {
             Outcome::Applied => {}
             Outcome::Failed { reason } => stuck.push(format!("{name} could not be put back: {reason}")),
             Outcome::Unknown { reason } => unsure.push(format!("{name}: {reason}")),
@@ -96,7 +101,13 @@ pub(crate) fn undo(root: &Root, entry: &Entry<Value>, mut kept: Vec<Kept>) -> Op
             (None, Some(_)) => file.mode,
             _ => None,
         };
-        files.push(StagedFile { path: file.path.clone(), before_digest: file.after_digest(), content, mode });
+        files.push(StagedFile {
+            path: file.path.clone(),
+            before_digest: file.after_digest(),
+            content,
+            mode,
+            folders: file.folders,
+        });
     }
     let pictured: Vec<Pictured<'_>> = done
         .iter()

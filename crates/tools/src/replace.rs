@@ -33,6 +33,8 @@ pub(crate) struct Change {
     pub(crate) content: Option<Vec<u8>>,
     /// What the new file gets besides; `None` for what the old one has, or what the umask leaves.
     pub(crate) guise: Option<Guise>,
+    /// So many of its folders go with a file that is to be gone, if they are empty.
+    pub(crate) folders: usize,
 }
 
 /// Makes all changes, each only if its file is still as it was; `stop` is asked until the first file is replaced.
@@ -48,7 +50,12 @@ pub(crate) fn replace(root: &Root, changes: &[Change], stop: &dyn Fn() -> bool) 
     });
     // Those that took their place have lost their old name.
     let flushed = match &written {
-        Ok(()) => settle(root, &ready),
+        Ok(()) => {
+            for change in changes.iter().filter(|change| change.content.is_none()) {
+                prune(root, &change.inside, change.folders);
+            }
+            settle(root, &ready)
+        }
         Err(_) => {
             for one in &ready {
                 one.drop_temporary(root);
@@ -71,6 +78,26 @@ pub(crate) fn replace(root: &Root, changes: &[Change], stop: &dyn Fn() -> bool) 
 pub(crate) fn clear(root: &Root, inside: &Inside) {
     // That the folder is missing, or cannot be opened, is for others to find.
     let _ = Folders::new(root).open(inside.split().0, false);
+}
+
+/// Takes away the innermost folders of a file that is gone, if nothing else is in them.
+pub(crate) fn prune(root: &Root, inside: &Inside, folders: usize) {
+    let mut inner = inside.split().0;
+    for _ in 0..folders {
+        let (outer, name) = inner.rsplit_once('/').unwrap_or(("", inner));
+        if name.is_empty() {
+            return;
+        }
+        let removed = root.open_folder(outer).and_then(|folder| {
+            root.steps.step("remove the folder", inner)?;
+            rustix::fs::unlinkat(&folder, name, AtFlags::REMOVEDIR)
+        });
+        // Gone already, or never made; those around it may be there.
+        if !matches!(removed, Ok(()) | Err(Errno::NOENT)) {
+            return;
+        }
+        inner = outer;
+    }
 }
 
 /// Nothing was changed, or nothing is any more.
@@ -274,6 +301,8 @@ impl<'c> Ready<'c> {
             before: self.change.content.as_deref().map(fingerprint::digest),
             content: self.old.as_ref().map(|old| old.bytes.clone()),
             guise: self.old.as_ref().map(|old| Guise::for_old_bytes(&old.stat)),
+            // Those that were made are taken away with the others.
+            folders: 0,
         };
         match replace(root, &[change], &|| false) {
             Outcome::Applied => Ok(()),

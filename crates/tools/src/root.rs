@@ -166,6 +166,12 @@ impl Root {
         (found.nlink() == 1).then(|| (found.dev(), found.ino()))
     }
 
+    /// Returns how many of the folders that a place lies in are not there.
+    pub(crate) fn missing_folders(&self, inside: &Inside) -> usize {
+        let parents = Path::new(inside.as_str()).ancestors().skip(1);
+        parents.take_while(|parent| fs::symlink_metadata(self.path.join(parent)).is_err()).count()
+    }
+
     /// Returns the permission bits of a file, nine of them.
     pub(crate) fn mode(&self, inside: &Inside) -> Option<u32> {
         Some(fs::symlink_metadata(self.full(inside)).ok()?.mode() & 0o777)

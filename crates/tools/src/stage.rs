@@ -21,6 +21,8 @@ pub(crate) struct Draft {
     pub(crate) new: String,
     /// What the label calls it.
     pub(crate) verb: &'static str,
+    /// How many of its folders are not there yet.
+    pub(crate) folders: usize,
 }
 
 /// Stages what the drafts change, as one proposal, and says so.
@@ -53,7 +55,13 @@ pub(crate) fn stage(tool: &str, drafts: Vec<Draft>) -> Result<ToolOutput, String
             None => Fingerprint::absent(path),
         });
         after.push(Fingerprint::digest(path, fingerprint::digest(draft.new.as_bytes())));
-        files.push(StagedFile { path: path.to_owned(), before_digest, content: Some(draft.new), mode: None });
+        files.push(StagedFile {
+            path: path.to_owned(),
+            before_digest,
+            content: Some(draft.new),
+            mode: None,
+            folders: draft.folders,
+        });
     }
     // Each file was computed from itself alone.
     let divisible = files.len() > 1;

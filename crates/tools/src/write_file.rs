@@ -46,6 +46,7 @@ impl Editor for WriteFile {
         // A file that is not text is not overwritten either: nobody could see in a diff what is lost.
         let old = root.read_text(&inside)?;
         let verb = if old.is_some() { "overwrite" } else { "create" };
-        stage(NAME, vec![Draft { inside, old, new: arguments.content, verb }])
+        let folders = root.missing_folders(&inside);
+        stage(NAME, vec![Draft { inside, old, new: arguments.content, verb, folders }])
     }
 }

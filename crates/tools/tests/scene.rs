@@ -130,7 +130,7 @@ impl Scene {
         Some(undo)
     }
 
-    /// Every file in the workspace with its bytes and mode, temporary ones too, in order.
+    /// Every file in the workspace with its bytes and mode, temporary ones too, and every folder with its mode.
     pub(crate) fn files(&self) -> BTreeMap<String, (Vec<u8>, u32)> {
         let mut files = BTreeMap::new();
         collect(&self.root(), "", &mut files);
@@ -152,6 +152,7 @@ fn collect(folder: &Path, inside: &str, files: &mut BTreeMap<String, (Vec<u8>, u
         let found = fs::symlink_metadata(&path).unwrap();
         if found.is_dir() {
             collect(&path, &format!("{below}/"), files);
+            files.insert(format!("{below}/"), (Vec::new(), found.permissions().mode() & 0o7777));
         } else {
             files.insert(below, (fs::read(&path).unwrap(), found.permissions().mode() & 0o7777));
         }

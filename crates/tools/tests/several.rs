@@ -365,10 +365,62 @@ fn a_payload_that_is_not_what_was_approved_is_not_written() {
         error: Not applied: …: the payload for sub/b.rs is not the one that was proposed
         error: Not applied: …: the payload holds c.rs, which is not in the proposal
         error: Not applied: …: ../c.rs leads out of the workspace /folder
-        error: Not applied: …: the payload is not one of this tool: unknown field `extra`, expected one of `path`, `before_digest`, `content`, `mode`
+        error: Not applied: …: the payload is not one of this tool: unknown field `extra`, expected one of `path`, `before_digest`, `content`, `mode`, `folders`
         error: Not applied: …: the payload for sub/deep/new.rs is not the one that was proposed
         error: Not applied: …: the payload does not hold a.rs
         error: Not applied: …: the payload is not one of this tool: invalid type: integer `7`, expected a sequence
         error: Not applied: …: the payload is not one of this tool: missing field `content`
     "#]].assert_eq(&said);
+}
+
+#[test]
+fn a_file_that_has_grown_beyond_the_limit_keeps_all_from_being_written() {
+    let scene = scene();
+    let entry = Entry::begun(scene.stage("edit_files", three()));
+    scene.write("sub/b.rs", "x".repeat(10_000_001));
+    let before = scene.files();
+    assert_eq!(
+        scene.apply_entry(&entry),
+        Outcome::Failed { reason: "sub/b.rs has 10000001 bytes; the limit is 10000000".to_owned() }
+    );
+    assert!(scene.keep(&entry).is_empty());
+    assert!(scene.files() == before);
+}
+
+#[test]
+fn files_in_the_place_of_folders_and_pipes_keep_all_from_being_written() {
+    let scene = scene();
+    let entry = Entry::begun(scene.stage("edit_files", three()));
+    scene.write("sub/deep", "a file where a folder should be made");
+    let before = scene.files();
+    let Outcome::Failed { reason } = scene.apply_entry(&entry) else { panic!("written") };
+    assert!(reason.contains("sub/deep/new.rs"), "{reason}");
+    assert_eq!(scene.files(), before);
+    fs::remove_file(scene.root().join("sub/deep")).unwrap();
+    fs::create_dir_all(scene.root().join("sub/deep/new.rs")).unwrap();
+    let Outcome::Failed { reason } = scene.apply_entry(&entry) else { panic!("written") };
+    assert_eq!(reason, "sub/deep/new.rs is a folder, not a file");
+    fs::remove_dir(scene.root().join("sub/deep/new.rs")).unwrap();
+    fs::remove_file(scene.root().join("sub/b.rs")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(scene.root().join("sub/b.rs")).status().unwrap();
+    assert!(made.success());
+    let Outcome::Failed { reason } = scene.apply_entry(&entry) else { panic!("written") };
+    assert_eq!(reason, "sub/b.rs is a named pipe, not a file");
+    assert_eq!(scene.read("a.rs").as_deref(), Some("fn a() {}\n"));
+}
+
+#[test]
+fn a_preview_of_several_files_cannot_forge_another_file() {
+    let scene = scene();
+    let proposal = scene.stage(
+        "edit_files",
+        json!({"edits": [
+            {"path": "x\n--- a/harmless\n+++ b/harmless", "content": "1\n"},
+            {"path": "a.rs", "content": "\u{1b}[2K--- a/b\n"},
+        ]}),
+    );
+    assert_eq!(proposal.preview.text.lines().count(), 3);
+    let diff = proposal.preview.diff.unwrap();
+    assert_eq!(diff.lines().filter(|line| line.starts_with("+++ ")).count(), 2, "{diff}");
+    assert!(!diff.contains('\u{1b}'));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use trunkline_runtime::resolve_queue::{Entry, Fingerprint, Observation, Outcome}
 use trunkline_runtime::{Cancel, Kept, Proposal, Tool};
 use trunkline_tools::CodingTools;
 
-use crate::scene::{Scene, block_on, context};
+use crate::scene::{Scene, block_on, context, names};
 
 const FILES: [&str; 5] = ["a.rs", "sub/b.rs", "sub/c.rs", "new/deep/d.rs", "e.rs"];
 
@@ -73,7 +73,8 @@ fn is_after(files: &Files) -> bool {
     let after = |path: &&str| {
         files.get(*path).is_some_and(|(bytes, _)| *bytes == format!("after {path}\n").into_bytes())
     };
-    FILES[..4].iter().all(after) && !files.contains_key("e.rs") && files.len() == 4
+    let count = files.keys().filter(|path| !path.ends_with('/')).count();
+    FILES[..4].iter().all(after) && !files.contains_key("e.rs") && count == 4
 }
 
 /// The number of steps of an apply that nothing disturbs.
@@ -186,7 +187,7 @@ fn where_the_way_back_fails_too_the_outcome_is_unknown_and_every_file_is_named()
         let (before, kept) = (scene.files(), scene.keep(&entry));
         let outcome = scene.apply_entry(&entry);
         let mut files = scene.files();
-        files.retain(|path, _| !path.ends_with(".tmp"));
+        files.retain(|path, _| before.contains_key(path) || FILES.contains(&path.as_str()));
         match outcome {
             Outcome::Failed { reason } => assert_eq!(files, before, "{reason}"),
             Outcome::Unknown { reason } => {
@@ -247,6 +248,9 @@ fn what_somebody_else_writes_meanwhile_is_not_lost_and_nothing_is_half_applied()
                 Outcome::Failed { reason } => {
                     let mut before = before;
                     before.remove(path);
+                    // Theirs may need folders that were not there.
+                    files.retain(|path, _| !path.ends_with('/'));
+                    before.retain(|path, _| !path.ends_with('/'));
                     assert_eq!(files, before, "{path} at {step}: {reason}");
                     assert!(theirs, "{path} at {step}: {reason}");
                 }
@@ -265,6 +269,65 @@ fn what_somebody_else_writes_meanwhile_is_not_lost_and_nothing_is_half_applied()
             }
         }
     }
+}
+
+#[test]
+fn a_folder_that_is_swapped_for_a_link_at_any_step_leads_nowhere() {
+    for at in 1..=count() {
+        let steps = Steps::default();
+        let places: Arc<Mutex<Option<(PathBuf, PathBuf)>>> = Arc::default();
+        let theirs = Arc::clone(&places);
+        let scene = steps.scene(move |number, _| {
+            let places = theirs.lock().unwrap().clone();
+            if let (true, Some((inside, outside))) = (number == at, places) {
+                // What it was goes away, and a link to something that looks the same comes in its place.
+                fs::rename(&inside, outside.with_extension("moved")).unwrap();
+                symlink(outside, inside).unwrap();
+            }
+            Ok(())
+        });
+        let entry = five(&scene);
+        let before = scene.files();
+        let (inside, outside) = (scene.root().join("sub"), scene.outside("vault"));
+        fs::create_dir(&outside).unwrap();
+        for name in ["b.rs", "c.rs"] {
+            fs::copy(inside.join(name), outside.join(name)).unwrap();
+        }
+        *places.lock().unwrap() = Some((inside.clone(), outside.clone()));
+        let outcome = scene.apply_entry(&entry);
+        let step = steps.taken()[at - 1].clone();
+        assert_eq!(names(&outside), ["b.rs", "c.rs"], "{step}");
+        for name in ["b.rs", "c.rs"] {
+            assert_eq!(
+                fs::read_to_string(outside.join(name)).unwrap(),
+                format!("before sub/{name}\n"),
+                "{step}"
+            );
+        }
+        // Back in its place it is as before, unless the outcome says something else.
+        fs::remove_file(&inside).unwrap();
+        fs::rename(outside.with_extension("moved"), &inside).unwrap();
+        if let Outcome::Failed { reason } = outcome {
+            let mut files = scene.files();
+            files.retain(|path, _| !path.ends_with(".tmp"));
+            assert_eq!(files, before, "{step}: {reason}");
+        }
+    }
+}
+
+#[test]
+fn what_comes_back_has_all_of_its_mode() {
+    let steps = Steps::default();
+    let scene = steps.scene(|_, step| match step {
+        "remove e.rs" => Err(rustix::io::Errno::NOSPC.into()),
+        _ => Ok(()),
+    });
+    // The new bytes do not get such a bit, the old ones had it.
+    fs::set_permissions(scene.root().join("a.rs"), fs::Permissions::from_mode(0o4751)).unwrap();
+    let entry = five(&scene);
+    let before = scene.files();
+    assert!(matches!(scene.apply_entry(&entry), Outcome::Failed { .. }));
+    assert_eq!(scene.files(), before);
 }
 
 #[test]
@@ -334,8 +397,10 @@ fn an_apply_that_is_killed_at_any_step_leaves_whole_files_that_can_be_put_back()
 /// How many files are as after; the others are as before, each of them whole.
 fn changed(scene: &Scene, before: &Files) -> usize {
     let files = scene.files();
-    let strange: Vec<&String> =
-        files.keys().filter(|path| !FILES.contains(&path.as_str()) && !path.ends_with(".tmp")).collect();
+    let strange: Vec<&String> = files
+        .keys()
+        .filter(|path| !FILES.contains(&path.as_str()) && !path.ends_with('/') && !path.ends_with(".tmp"))
+        .collect();
     assert!(strange.is_empty(), "{strange:?}");
     let is_changed = |path: &&str| {
         let now = files.get(*path).map(|(bytes, _)| bytes);

@@ -4,10 +4,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use expect_test::expect;
-use serde_json::json;
-use trunkline_runtime::resolve_queue::{Entry, Outcome};
+use serde_json::{Value, json};
+use trunkline_runtime::Kept;
+use trunkline_runtime::resolve_queue::{
+    Actor, ActorKind, Answer, Entry, Offer, Outcome, ProposalId, Queue, Ruling, Start, State, Step, Verdict,
+};
 
-use crate::scene::{Scene, part_of};
+use crate::scene::{Scene, block_on, part_of};
 use crate::several::three;
 
 fn scene() -> Scene {
@@ -161,5 +164,63 @@ fn a_removal_that_was_cut_off_comes_back_with_its_mode() {
     let kept = scene.keep(&undo);
     fs::remove_file(scene.root().join("run.sh")).unwrap();
     assert_eq!(scene.put_back(&undo, &kept), Outcome::Applied);
+    assert_eq!(scene.files(), before);
+}
+
+/// Approves a proposal, in part if `only` names some, and lets its tool apply it; returns what was kept.
+fn resolve(scene: &Scene, queue: &mut Queue<Value>, id: ProposalId, only: &[&str]) -> (State, Vec<Kept>) {
+    let mut ruling = Ruling::new(Verdict::Approve, Actor::new(ActorKind::Person, "anna"), "fine");
+    ruling.only = only.iter().map(|path| (*path).to_owned()).collect();
+    let Answer::New(event) = queue.decide_with(id, ruling, 1).unwrap() else { panic!("decided before") };
+    queue.record(event).unwrap();
+    let entry = queue.get(id).unwrap().clone();
+    let kept = scene.keep(&entry);
+    let start = Start::default().keeping(kept.iter().map(|kept| kept.fingerprint.clone()).collect());
+    let subjects: Vec<String> = entry.compared().into_iter().map(|one| one.subject).collect();
+    let seen = block_on(scene.tool(&entry.proposal.source_tool).observe(&subjects));
+    match queue.begin_with(id, &seen, start, 2).unwrap() {
+        Step::Stale { event, .. } => {
+            queue.record(event).unwrap();
+        }
+        Step::Apply { attempt, event } => {
+            queue.record(event).unwrap();
+            let outcome = scene.apply_entry(&queue.get(id).unwrap().clone());
+            let event = queue.finish(attempt, outcome, 3).unwrap();
+            queue.record(event).unwrap();
+        }
+    }
+    (queue.get(id).unwrap().state, kept)
+}
+
+#[test]
+fn a_queue_takes_a_part_all_the_way_and_back() {
+    let scene = scene();
+    let before = scene.files();
+    let mut queue = Queue::new();
+    let offer = |queue: &mut Queue<Value>, proposal| {
+        let Offer::Staged { id, events } = queue.offer(proposal, 0).unwrap() else { panic!("nothing to do") };
+        for event in events {
+            queue.record(event).unwrap();
+        }
+        id
+    };
+    let id = offer(&mut queue, scene.stage("edit_files", three()));
+    let (state, kept) = resolve(&scene, &mut queue, id, &["a.rs", "sub/deep/new.rs"]);
+    assert_eq!(state, State::Applied);
+    assert_eq!(scene.read("sub/b.rs").as_deref(), Some("fn b() {}\n"));
+
+    let done = queue.get(id).unwrap().clone();
+    let tool = scene.tool("edit_files");
+    let (payload, preview) = block_on(tool.undo(&done, &kept)).unwrap();
+    let mut undo = queue.undo(id, payload).unwrap();
+    undo.preview = preview;
+    // Somebody has been there since: the way back is stale, not a loss.
+    let text = scene.read("a.rs").unwrap();
+    let first = offer(&mut queue, undo.clone());
+    scene.write("a.rs", "somebody else\n");
+    assert_eq!(resolve(&scene, &mut queue, first, &[]).0, State::Stale);
+    scene.write("a.rs", text);
+    let second = offer(&mut queue, undo);
+    assert_eq!(resolve(&scene, &mut queue, second, &[]).0, State::Applied);
     assert_eq!(scene.files(), before);
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Attempt, CallRef, Change, Effect, Event as QueueEvent, Judgement, Preview, ProposalId,
-    Queue, QueueError, RuleEvent, RuleId, RuleVerdict, Rules, State as At, Supersession,
+    Actor, ActorKind, Attempt, CallRef, Change, Event as QueueEvent, Judgement, Preview, ProposalId, Queue,
+    QueueError, RuleEvent, RuleId, RuleVerdict, Rules, State as At, Supersession,
 };
 use trunkline_session_store::{InboxId, Note, NoteKey, Record};
 
@@ -465,10 +465,10 @@ pub(crate) fn written_since(part: &Part, since: NodeId) -> Vec<Written> {
         let Some(staged_by) = proposal.call.as_ref().and_then(|call| call.node.parse().ok()) else {
             continue;
         };
-        written.extend(rules::written(proposal).into_iter().map(|subject| Written {
+        written.extend(entry.part().map(|subject| Written {
             subject: subject.to_owned(),
             staged_by,
-            reversible: proposal.effect == Effect::Reversible,
+            reversible: proposal.effect == trunkline_resolve_queue::Effect::Reversible,
             known,
         }));
     }
@@ -491,15 +491,16 @@ pub(crate) fn touched(part: &Part, since: u64) -> Vec<crate::Touched> {
     let mut touched: Vec<crate::Touched> = Vec::new();
     let ours = |id: &Id| part.applied.get(id).is_some_and(|applied| *applied > since);
     for entry in part.queue.iter().filter(|entry| ours(&entry.id)) {
-        for written in &entry.proposal.after {
-            let before = entry.proposal.fingerprints.iter().find(|before| before.subject == written.subject);
-            let known = touched.iter().any(|known| known.path == written.subject);
+        // What was left out of it somebody else may have changed since.
+        for written in entry.part() {
+            let before = entry.proposal.fingerprints.iter().find(|before| before.subject == written);
+            let known = touched.iter().any(|known| known.path == written);
             if let (Some(before), false) = (before, known) {
                 let before = match &before.state {
                     SubjectState::Absent => None,
                     SubjectState::Digest(digest) => Some(digest.clone()),
                 };
-                touched.push(crate::Touched { path: written.subject.clone(), before });
+                touched.push(crate::Touched { path: written.to_owned(), before });
             }
         }
     }

@@ -50,7 +50,7 @@ impl Guise {
 pub(super) struct Temporary {
     pub(super) name: String,
     /// Holds the lock.
-    _file: File,
+    file: File,
 }
 
 impl Temporary {
@@ -64,8 +64,8 @@ impl Temporary {
     ) -> Result<Self, Undone> {
         let (name, file) = create(steps, folder, path, guise.is_some())
             .map_err(|errno| Undone::new("a temporary file cannot be made in its folder", errno))?;
-        let temporary = Temporary { name, _file: file };
-        match fill(steps, path, &temporary._file, content, guise) {
+        let temporary = Temporary { name, file };
+        match fill(steps, path, &temporary.file, content, guise) {
             Ok(()) => Ok(temporary),
             Err(error) => {
                 temporary.remove(steps, folder, path);
