@@ -14,17 +14,25 @@ use trunkline_runtime::resolve_queue::{Change, Event, Outcome, ProposalId, Queue
 use crate::fake::{Answer, Said, Scene, calls_all, says};
 use crate::kills::{KILLS, SEED, kill_at, next, set};
 
-/// Long enough that writing them takes a while.
+/// Long enough that writing one takes a while.
 const LINES: usize = 20_000;
+/// As many files as one change may have, and long ones would only make their preview slow.
+const MANY: usize = 64;
 
 /// The files that are proposed, each a proposal of its own, and what they are before and after.
 struct Plan {
     files: Vec<String>,
+    lines: usize,
 }
 
 impl Plan {
     fn of(count: usize) -> Self {
-        Plan { files: (0..count).map(|number| format!("f{number}.txt")).collect() }
+        let lines = if count == MANY { 20 } else { LINES };
+        Plan { files: (0..count).map(|number| format!("f{number}.txt")).collect(), lines }
+    }
+
+    fn new(&self, file: &str) -> String {
+        (0..self.lines).map(|line| format!("{file} {line}\n")).collect()
     }
 
     fn before(&self, scene: &Scene) {
@@ -38,17 +46,24 @@ impl Plan {
         let calls: Vec<(&str, String)> = self
             .files
             .iter()
-            .map(|file| ("write_file", json!({ "path": file, "content": new(file) }).to_string()))
+            .map(|file| ("write_file", json!({ "path": file, "content": self.new(file) }).to_string()))
             .collect();
         calls_all(&calls)
+    }
+
+    /// Returns one reply that proposes to write all of them as one change.
+    fn proposed_as_one(&self) -> Answer {
+        let edits: Vec<Value> =
+            self.files.iter().map(|file| json!({ "path": file, "content": self.new(file) })).collect();
+        calls_all(&[("edit_files", json!({ "edits": edits }).to_string())])
     }
 
     /// Returns which files are new. Each is as before or as after, and nothing in between.
     fn written(&self, scene: &Scene, when: &str) -> BTreeMap<String, bool> {
         let each = self.files.iter().map(|file| {
             let text = std::fs::read_to_string(scene.work().join(file)).expect("it is there");
-            assert!(text == old(file) || text == new(file), "{when}: {file} is half written");
-            (file.clone(), text == new(file))
+            assert!(text == old(file) || text == self.new(file), "{when}: {file} is half written");
+            (file.clone(), text == self.new(file))
         });
         each.collect()
     }
@@ -56,10 +71,6 @@ impl Plan {
 
 fn old(file: &str) -> String {
     format!("{file} before\n")
-}
-
-fn new(file: &str) -> String {
-    (0..LINES).map(|line| format!("{file} {line}\n")).collect()
 }
 
 /// What the log of the only session says of proposals.
@@ -122,10 +133,14 @@ impl History {
     }
 }
 
-/// A session whose proposals wait.
+/// A session whose proposals wait, each of one file.
 fn waiting(plan: &Plan, more: Vec<Answer>) -> Scene {
     let mut answers = vec![plan.proposed()];
     answers.extend(more);
+    waiting_for(plan, answers)
+}
+
+fn waiting_for(plan: &Plan, answers: Vec<Answer>) -> Scene {
     let (scene, _endpoint) = Scene::with(answers);
     plan.before(&scene);
     assert_eq!(scene.run(&["run", "write them", "-q"]).exit, Some(1));
@@ -144,6 +159,20 @@ fn undisturbed(scene: &Scene, arguments: &[&str]) -> u64 {
     let said = scene.run(arguments);
     assert_eq!(said.exit, Some(0), "{}{}", said.out, said.err);
     u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX).max(10)
+}
+
+/// Kills a process a moment after a file has changed, unless the process ended before. Returns whether it was killed.
+fn kill_after_change(child: &mut std::process::Child, path: &Path, moment: Duration) -> bool {
+    let look = || std::fs::metadata(path).ok().map(|found| (found.len(), found.modified().ok()));
+    let before = look();
+    while look() == before {
+        if child.try_wait().expect("a child can be asked").is_some() {
+            return false;
+        }
+        // Not asleep: between two files there is no time for that.
+        std::hint::spin_loop();
+    }
+    kill_at(child, moment)
 }
 
 #[test]
@@ -191,6 +220,61 @@ fn a_decision_that_is_killed_at_any_moment_is_carried_out_once_or_was_never_made
     }
     eprintln!(
         "{killed} kills in {run} runs from seed {first}, within {takes} ms; found afterwards: {found:?}"
+    );
+}
+
+#[test]
+fn several_files_are_written_whole_or_not_at_all_wherever_among_them_it_is_killed() {
+    let (wanted, first) = (set("TRUNKLINE_TEST_KILLS", KILLS), set("TRUNKLINE_TEST_SEED", SEED));
+    let plan = Plan::of(MANY);
+    let (mut killed, mut torn, mut run) = (0, 0, 0);
+    while killed < wanted {
+        let mut seed = first.wrapping_add(run).wrapping_mul(0xa076_1d64_78bd_642f);
+        run += 1;
+        assert!(run <= wanted * 4 + 20, "{killed} kills in {run} runs: the moments come too late");
+        let when = format!("run {run} from seed {first}");
+        let scene = waiting_for(&plan, vec![plan.proposed_as_one()]);
+        let somewhere = |seed: &mut u64| {
+            let nth = usize::try_from(next(seed)).unwrap_or(0) % (MANY / 2);
+            scene.work().join(&plan.files[nth])
+        };
+        let mut before = History::of(&scene);
+        // Once in the middle of the apply, and once or twice while that is tidied up.
+        for _ in 0..3 {
+            let mut child = quiet(&scene, &["resolve", "p1", "apply"]);
+            let moment = Duration::from_micros(next(&mut seed) % 200);
+            let was_killed = kill_after_change(&mut child, &somewhere(&mut seed), moment);
+            killed += u64::from(was_killed);
+            let after = History::of(&scene);
+            after.holds(&before, &when);
+            let there = plan.written(&scene, &when).values().filter(|written| **written).count();
+            torn += usize::from(there > 0 && there < plan.files.len());
+            assert!(there == 0 || after.began(1) > 0, "{when}: written, and the log does not say so");
+            before = after;
+            if !was_killed {
+                break;
+            }
+        }
+        if run % 3 == 0 {
+            // Somebody else writes one of them before anybody has tidied up.
+            let file = somewhere(&mut seed);
+            std::fs::write(&file, "mine\n").expect("written");
+            scene.run(&["resolve", "p1", "apply"]);
+            assert_eq!(std::fs::read_to_string(&file).ok().as_deref(), Some("mine\n"), "{when}");
+            let after = History::of(&scene);
+            let state = after.state(1);
+            assert!(state == State::Discarded || after.applied(1) == 1, "{when}: {state}");
+            continue;
+        }
+        scene.run(&["resolve", "p1", "apply"]);
+        let after = History::of(&scene);
+        after.holds(&before, &when);
+        assert_eq!((after.state(1), after.applied(1)), (State::Applied, 1), "{when}");
+        assert!(plan.written(&scene, &when).values().all(|written| *written), "{when}: all of it");
+        scene.ok(&["doctor", "last"]);
+    }
+    eprintln!(
+        "{killed} kills in {run} runs from seed {first}; {torn} times some files were new and some were not"
     );
 }
 
