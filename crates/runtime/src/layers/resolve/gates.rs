@@ -62,7 +62,7 @@ pub(crate) fn gate(
                     return Gated::Refused(format!("not run: {}", decision.reason));
                 }
                 // Its kind alone: what a person is called is for the log, and a replay has to send the same.
-            Some(decision) => (decision.by.kind.to_string(), decision.reason.clone()),
+                Some(decision) => (decision.by.kind.to_string(), decision.reason.clone()),
                 None => ("somebody".to_owned(), String::new()),
             };
             Gated::Refused(format!("not run: the {by} declined it{}", because(&reason)))
