@@ -361,6 +361,7 @@ pub(crate) struct Written {
 /// Returns the files that were written once a message stood in the log.
 #[cfg(feature = "revert")]
 pub(crate) fn written_since(part: &Part, since: NodeId) -> Vec<Written> {
+    use trunkline_resolve_queue::Effect;
     let mut written = Vec::new();
     let after = |id: &Id| part.came.get(id).is_some_and(|newest| *newest >= since);
     for entry in part.queue.iter().filter(|entry| after(&entry.id)) {
