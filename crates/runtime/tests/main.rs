@@ -64,6 +64,8 @@ mod reverts;
 #[cfg(feature = "default")]
 mod rules;
 #[cfg(feature = "default")]
+mod rules_kept;
+#[cfg(feature = "default")]
 mod rules_laws;
 #[cfg(feature = "default")]
 mod seed;
