@@ -58,7 +58,7 @@ fn folding(report: &mut Report) -> Outcomes<()> {
 fn rules(report: &mut Report) -> Outcomes<()> {
     let sets = [given(100)?, given(1_000)?];
     let wanted = Wanted::new("edit_file", Effect::Reversible, On::Paths(&["src/deep/in/a/folder/file.rs"]));
-    let [few, many] = turns(|side| time(|| (0..100).map(|_| sets[side].judge(&wanted, 1)).count()));
+    let [few, many] = turns(|side| repeated(100, |_| sets[side].judge(&wanted, 1)));
     println!("# a hundred rules on one file: {:?}; a thousand: {:?}", few / 100, many / 100);
     report.at_most("rules asked, 10 times as many / as many", ratio(many, few), 20.0);
     report.at_most("milliseconds for a hundred rules", few.as_secs_f64() * 1e3 / 100.0, 1.0);
@@ -67,7 +67,7 @@ fn rules(report: &mut Report) -> Outcomes<()> {
     let [one, ten] = turns(|side| {
         let paths = if side == 0 { &ten[..1] } else { &ten[..] };
         let wanted = Wanted::new("edit_files", Effect::Reversible, On::Paths(paths));
-        time(|| (0..100).map(|_| sets[0].judge(&wanted, 1)).count())
+        repeated(100, |_| sets[0].judge(&wanted, 1))
     });
     report.at_most("paths judged, 10 times as many / as many", ratio(ten, one), 20.0);
     Ok(())
@@ -76,11 +76,10 @@ fn rules(report: &mut Report) -> Outcomes<()> {
 /// Taking a preview in while many others wait.
 fn offering(report: &mut Report) -> Outcomes<()> {
     let queues = [waiting(SMALL / 10)?, waiting(LARGE / 10)?];
-    let [few, many] =
-        turns(|side| time(|| (0..50).map(|number| queues[side].offer(edit(number), 9)).count()));
+    let [few, many] = turns(|side| repeated(50, |number| queues[side].offer(edit(number), 9)));
     println!("# an offer with {} waiting: {:?}; with {}: {:?}", SMALL / 10, few / 50, LARGE / 10, many / 50);
     report.at_most("offer, 10 times as many waiting / as many", ratio(many, few), 20.0);
-    let [few, many] = turns(|side| time(|| (0..50).map(|_| queues[side].gate(9)).count()));
+    let [few, many] = turns(|side| repeated(50, |_| queues[side].gate(9)));
     report.at_most("what waits, 10 times as many / as many", ratio(many, few), 20.0);
     let [few, many] = turns(|side| time(|| (0..50).map(|_| queues[side].due(9).count()).sum::<usize>()));
     report.at_most("what is due, 10 times as many / as many", ratio(many, few), 20.0);
@@ -90,8 +89,7 @@ fn offering(report: &mut Report) -> Outcomes<()> {
 /// What a queue costs in which nothing waits any more, but much has happened.
 fn settled(report: &mut Report) -> Outcomes<()> {
     let queues = [finished(SMALL)?.0, finished(LARGE)?.0];
-    let [few, many] =
-        turns(|side| time(|| (0..20).map(|number| queues[side].offer(edit(number), 9)).count()));
+    let [few, many] = turns(|side| repeated(20, |number| queues[side].offer(edit(number), 9)));
     println!("# an offer after {SMALL} are done: {:?}; after {LARGE}: {:?}", few / 20, many / 20);
     report.at_most("offer, 10 times as many done / as many", ratio(many, few), 20.0);
     let [few, many] = turns(|side| time(|| (0..20).map(|_| queues[side].unsettled().count()).sum::<usize>()));
@@ -197,6 +195,15 @@ fn turns(mut side: impl FnMut(usize) -> Duration) -> [Duration; 2] {
     taken.map(|mut times| {
         times.sort();
         times[times.len() / 2]
+    })
+}
+
+/// Measures so many calls.
+fn repeated<T>(times: usize, mut call: impl FnMut(usize) -> T) -> Duration {
+    time(|| {
+        for number in 0..times {
+            black_box(call(number));
+        }
     })
 }
 

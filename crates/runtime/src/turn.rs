@@ -94,7 +94,9 @@ pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize,
         };
     }
     if !state.decision.is_open() {
-        return Step::Rest;
+        // What came back with its branch waits although no run is open: whoever drives has to hear of it.
+        let waiting = resolve::undecided(&state.resolve);
+        return if waiting.is_empty() { Step::Rest } else { Step::Ask(waiting) };
     }
     if head.stop == Some(StopReason::ContextWindow)
         && let Some(plan) = revert::compaction_due(&setup.compaction, &state.tree, &state.revert)

@@ -77,7 +77,6 @@ async fn run(model: SocketAddr, proxy: SocketAddr, folder: &Path) -> std::io::Re
     for at in [&chat, &messages] {
         good &= line(at.name, "resolves, held to it", resolving::at_once(at)).await;
         good &= line(at.name, "resolves, soft first", resolving::soft_first(at)).await;
-        good &= line(at.name, "asks instead", resolving::asks_instead(at)).await;
     }
     good &= line(chat.name, "answer by schema", checks::by_schema(&chat)).await;
     for [first, second, third] in

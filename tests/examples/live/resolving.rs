@@ -11,7 +11,7 @@ use trunkline_runtime::resolve_queue::{
     Effect, Entry, Fingerprint, Outcome as Applied, Policy, ProposalId, State,
 };
 use trunkline_runtime::{
-    Access, Agent, Approval, Cancel, Event, Proposal, Session, Stop, Tool, ToolContext, ToolOutput,
+    Access, Agent, Approval, Cancel, Event, Proposal, Session, Tool, ToolContext, ToolOutput,
 };
 use trunkline_session_store::MemoryStore;
 
@@ -35,18 +35,6 @@ pub(crate) async fn soft_first(at: &Endpoint) -> Outcome {
     let told = decided(at, Policy::default(), Some("get_weather")).await?;
     ensure(told.turns == 3, || format!("{} turns until it was decided", told.turns))?;
     Ok(Facts(told.to_string()))
-}
-
-/// It speaks in place of deciding: it is never held to anything then, and what it proposed waits for a person.
-pub(crate) async fn asks_instead(at: &Endpoint) -> Outcome {
-    let notes = Notes::default();
-    let (mut session, seen) = begin(at, &notes, Policy::default(), None).await?;
-    let stop = session.prompt(ASKED, &Cancel::new()).await.map_err(causes)?;
-    ensure(matches!(&stop, Stop::Waiting(waiting) if waiting == &[P1]), || format!("it ended: {stop}"))?;
-    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-    ensure(seen.demands() == 0, || format!("{} demands", seen.demands()))?;
-    ensure(notes.written().is_empty(), || "it was written without a decision".to_owned())?;
-    Ok(Facts(format!("{} turns, no demand, {stop}", seen.asked)))
 }
 
 const ASKED: &str = "Note the capital of France.";

@@ -242,6 +242,11 @@ pub(crate) fn note(event: &QueueEvent<Value>) -> Record {
     journal::note(LAYER, EVENT, Timestamp(event.at), event)
 }
 
+/// Returns everything that still waits for a decision.
+pub(crate) fn undecided(part: &Part) -> Vec<Id> {
+    part.queue.pending().map(|entry| entry.id).collect()
+}
+
 /// Returns whether the model may be asked to decide on anything, whether something waits or not.
 pub(crate) fn offers(setting: &Setting) -> bool {
     setting.model_decides()

@@ -156,3 +156,7 @@ pub(crate) fn event(_: &Note) -> Option<Event> {
 pub(crate) fn touched(_: &Part, _: u64) -> Vec<crate::Touched> {
     Vec::new()
 }
+
+pub(crate) fn undecided(_: &Part) -> Vec<Id> {
+    Vec::new()
+}
