@@ -415,8 +415,7 @@ fn of_two_terminals_that_decide_at_once_one_decides_and_the_other_hears_who_was_
             lost.out,
             lost.err
         );
-        // Not right: who left a note with a writer that was about to end is not told what was decided.
-        if !lost.err.contains("person") && !lost.err.contains("ended without reading") {
+        if !lost.err.contains("person") {
             untold.push(lost.err.clone());
         }
         // Whatever is still in the inbox changes nothing any more.

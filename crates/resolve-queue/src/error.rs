@@ -33,7 +33,7 @@ pub enum QueueError {
         possible: Vec<Verb>,
     },
     /// The other decision was made before.
-    #[error("{id} was already {} by {} at {} ms{}; it is {state}", decided(.first), .first.by, .first.at, because(.first))]
+    #[error("{id} was already {} by {}{}; it is {state}", decided(.first), .first.by, because(.first))]
     DecidedOtherwise {
         /// The proposal.
         id: ProposalId,
@@ -83,7 +83,7 @@ pub enum QueueError {
         subject: String,
     },
     /// The time of the proposal has passed.
-    #[error("{id} expired at {end} ms; propose it again if it is still wanted")]
+    #[error("the time of {id} is over; propose it again if it is still wanted")]
     Expired {
         /// The proposal.
         id: ProposalId,

@@ -53,11 +53,11 @@ fn the_opposite_decision_is_told_of_the_first() {
             approve p1 person anna: fine
                 p1 is approved
             discard p1 person bert
-                refused: p1 was already approved by person anna at 3 ms (fine); it is approved
+                refused: p1 was already approved by person anna (fine); it is approved
             discard p2 model: wrong file
                 p2 is discarded
             approve p2 person anna
-                refused: p2 was already discarded by model at 5 ms (wrong file); it is discarded
+                refused: p2 was already discarded by model (wrong file); it is discarded
             discard p2 person anna
                 already, by model
         "#]],

@@ -35,13 +35,13 @@ fn what_is_past_its_time_can_neither_be_decided_nor_begun() {
             approve p2
                 p2 is approved
             approve p1
-                refused: p1 expired at 50 ms; propose it again if it is still wanted
+                refused: the time of p1 is over; propose it again if it is still wanted
             discard p1
-                refused: p1 expired at 50 ms; propose it again if it is still wanted
+                refused: the time of p1 is over; propose it again if it is still wanted
             check p1
-                refused: p1 expired at 50 ms; propose it again if it is still wanted
+                refused: the time of p1 is over; propose it again if it is still wanted
             begin p2
-                refused: p2 expired at 50 ms; propose it again if it is still wanted
+                refused: the time of p2 is over; propose it again if it is still wanted
             due
                 [p1 p2]
             expire p1
@@ -112,7 +112,7 @@ fn an_attempt_that_began_in_time_goes_on_and_what_it_left_is_found_out() {
             recover p1
                 Before: p1 is approved
             begin p1
-                refused: p1 expired at 50 ms; propose it again if it is still wanted
+                refused: the time of p1 is over; propose it again if it is still wanted
             due
                 [p1]
             expire p1
@@ -141,7 +141,7 @@ fn what_comes_back_with_its_branch_may_be_past_its_time() {
             restore p1
                 p1 is stale
             check p1
-                refused: p1 expired at 50 ms; propose it again if it is still wanted
+                refused: the time of p1 is over; propose it again if it is still wanted
             expire p1
                 p1 is expired
         "#]],
@@ -181,7 +181,7 @@ fn a_question_without_an_answer_decides_nothing() {
             approve p1
                 p1 is approved
             discard p1
-                refused: p1 was already approved by person at 9 ms; it is approved
+                refused: p1 was already approved by person; it is approved
         "#]],
     );
 }

@@ -26,7 +26,7 @@ fn a_part_is_applied_and_the_rest_is_discarded() {
             approve p1 person anna only b
                 already, by person anna
             approve p1 person anna only a
-                refused: p1 was already approved for b alone by person anna at 4 ms (a is generated); it is approved
+                refused: p1 was already approved for b alone by person anna (a is generated); it is approved
             begin p1
                 p1 is applying, key p1-1
             recover p1 harness

@@ -91,7 +91,7 @@ fn half_an_effect_is_unknown_and_comes_back_only_by_a_new_decision() {
             begin p1
                 refused: cannot begin p1: it is unknown; possible now: recover
             discard p1
-                refused: p1 was already approved by person at 3 ms; it is unknown
+                refused: p1 was already approved by person; it is unknown
             recover p1 person
                 Unclear: p1 is stale
             check p1

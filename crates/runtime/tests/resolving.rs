@@ -269,7 +269,7 @@ async fn r3_the_same_call_again_changes_nothing_and_a_contrary_one_is_refused() 
         n3 result c1: a preview
         n5 result c2: Applied p1. Written.
         n7 result c3: p1 is applied: edit a
-        n9 result c4!: p1 was already approved by model at 22 ms (r); it is applied
+        n9 result c4!: p1 was already approved by model (r); it is applied
         -- c2: {"action":"apply","reason":"r","proposal":"p1","source_tool":"edit","label":"edit a"}
         -- c3: {"action":"apply","reason":"r","proposal":"p1","source_tool":"edit","label":"edit a"}
     "#]],
