@@ -32,7 +32,7 @@ impl<P> Queue<P> {
                 && !entry.is_past(at)
                 && entry.attempts < FAILED_ATTEMPTS
         };
-        let waiting: Vec<Attempt> = self.iter().filter(waits).map(Entry::attempt).collect();
+        let waiting: Vec<Attempt> = self.unsettled().filter(waits).map(Entry::attempt).collect();
         (!waiting.is_empty()).then(|| Gate { tool: resolve_tool::NAME.to_owned(), waiting })
     }
 }

@@ -4,6 +4,7 @@
 //! A caller stores an event first and records it afterwards, so memory is never ahead of the log.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::entry::approvers;
 use crate::fingerprint::contradiction;
@@ -12,14 +13,17 @@ use crate::{Change, Entry, Event, Proposal, ProposalId, QueueError, ReplayError,
 /// Proposals and where they stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue<P> {
-    // Ids only grow (`admit` sees to it), so the order of keys is the order of staging.
-    entries: BTreeMap<ProposalId, Entry<P>>,
+    // Ids only grow (`admit` sees to it), so the order of keys is the order of staging. Shared, so that a copy on which
+    // somebody tries events before they are stored costs no payload.
+    entries: BTreeMap<ProposalId, Arc<Entry<P>>>,
+    // Those that are not settled: what is asked all the time must not walk over what was done long ago.
+    open: BTreeSet<ProposalId>,
 }
 
 impl<P> Queue<P> {
     /// A queue to which nothing has happened yet.
     pub fn new() -> Self {
-        Queue { entries: BTreeMap::new() }
+        Queue { entries: BTreeMap::new(), open: BTreeSet::new() }
     }
 
     /// Folds a whole log.
@@ -27,7 +31,10 @@ impl<P> Queue<P> {
     /// # Errors
     ///
     /// [`ReplayError`] names the first event that could not have happened.
-    pub fn replay(events: impl IntoIterator<Item = Event<P>>) -> Result<Self, ReplayError> {
+    pub fn replay(events: impl IntoIterator<Item = Event<P>>) -> Result<Self, ReplayError>
+    where
+        P: Clone,
+    {
         let mut queue = Queue::new();
         for (index, event) in events.into_iter().enumerate() {
             queue.record(event).map_err(|source| ReplayError { index, source })?;
@@ -37,53 +44,63 @@ impl<P> Queue<P> {
 
     /// Folds one event that the caller's log has accepted, and returns the new state.
     ///
+    /// Where a copy of the queue was made before, the one proposal is copied that it is about.
+    ///
     /// # Errors
     ///
     /// Any [`QueueError`] but `NothingPending`, if the event could not have happened here; then nothing has changed.
     /// A log that holds such an event was not written from this queue.
-    pub fn record(&mut self, event: Event<P>) -> Result<State, QueueError> {
+    pub fn record(&mut self, event: Event<P>) -> Result<State, QueueError>
+    where
+        P: Clone,
+    {
         let to = self.admit(&event)?;
         let Event { proposal: id, at, change } = event;
         if let Change::Staged(proposal) = change {
-            self.entries.insert(id, Entry::staged(id, at, *proposal));
+            self.entries.insert(id, Arc::new(Entry::staged(id, at, *proposal)));
         } else if let Some(entry) = self.entries.get_mut(&id) {
-            entry.fold(change, to, at);
+            Arc::make_mut(entry).fold(change, to, at);
         }
+        match to.is_settled() {
+            true => self.open.remove(&id),
+            false => self.open.insert(id),
+        };
         Ok(to)
     }
 
     /// Looks a proposal up.
     pub fn get(&self, id: ProposalId) -> Option<&Entry<P>> {
-        self.entries.get(&id)
+        self.entries.get(&id).map(Arc::as_ref)
     }
 
     /// All proposals, in the order they were staged.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry<P>> {
-        self.entries.values()
+        self.entries.values().map(Arc::as_ref)
     }
 
     /// Proposals that wait for a decision, oldest first.
     pub fn pending(&self) -> impl DoubleEndedIterator<Item = &Entry<P>> {
-        self.iter().filter(|entry| entry.state == State::Proposed)
+        self.unsettled().filter(|entry| entry.state == State::Proposed)
     }
 
     /// Proposals that something is still expected of, oldest first; a verdict on the work has to wait for them.
     ///
     /// That is every state but applied, discarded, expired and superseded: see [`State::is_settled`].
     pub fn unsettled(&self) -> impl DoubleEndedIterator<Item = &Entry<P>> {
-        self.iter().filter(|entry| !entry.state.is_settled())
+        self.open.iter().filter_map(|id| self.get(*id))
     }
 
     /// Proposals whose attempt began and has not ended, oldest first.
     ///
     /// After a restart these are the ones to [`recover`](Queue::recover) before anything else.
     pub fn interrupted(&self) -> impl DoubleEndedIterator<Item = &Entry<P>> {
-        self.iter().filter(|entry| entry.state == State::Applying)
+        self.unsettled().filter(|entry| entry.state == State::Applying)
     }
 
     /// Proposals whose time has passed and that can [`expire`](Queue::expire), oldest first.
     pub fn due(&self, at: u64) -> impl DoubleEndedIterator<Item = &Entry<P>> {
-        self.iter().filter(move |entry| entry.is_past(at) && entry.state.allows(Verb::Expire, State::Expired))
+        self.unsettled()
+            .filter(move |entry| entry.is_past(at) && entry.state.allows(Verb::Expire, State::Expired))
     }
 
     /// The proposal that is meant when nobody says which: the oldest that waits for a decision.
@@ -102,7 +119,7 @@ impl<P> Queue<P> {
     /// A proposal writes what its `after` names, or what its `fingerprints` name if `after` is empty.
     pub fn overlapping(&self, proposal: &Proposal<P>) -> Vec<ProposalId> {
         let written: BTreeSet<&str> = proposal.written().collect();
-        self.iter()
+        self.unsettled()
             .filter(|entry| entry.state.allows(Verb::Supersede, State::Superseded))
             .filter(|entry| entry.part().any(|subject| written.contains(subject)))
             .map(|entry| entry.id)

@@ -103,7 +103,7 @@ impl<P> Queue<P> {
             return self.known(id).map(|entry| Target::Proposal(entry.id));
         }
         let in_flight = choices.and_then(ChoiceQueue::proposal_in_flight).and_then(|id| self.get(id));
-        let failed = || self.iter().filter(|entry| entry.awaits_decision());
+        let failed = || self.unsettled().filter(|entry| entry.awaits_decision());
         let own = in_flight
             .filter(|entry| entry.awaits_decision())
             .or_else(|| self.pending().find(|entry| entry.may_approve(by)))
