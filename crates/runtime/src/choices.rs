@@ -15,7 +15,7 @@ use trunkline_providers::{Feature, Provider, Support, Thinking};
 use trunkline_resolve_queue::resolve_tool::{self, Resolution};
 use trunkline_resolve_queue::{
     ActorKind, Attempt, Choice, ChoiceQueue, Directive, Forcing, Gate, Heard, Place, Policy, ProposalId,
-    ResolutionDetails, Scene, StandingHandler, TurnEnd, Wire,
+    ResolutionDetails, Scene, StandingHandler, State as At, TurnEnd, Wire,
 };
 use trunkline_session_store::{Note, Record};
 
@@ -414,4 +414,10 @@ pub(crate) fn may_wait(part: &resolve::Part, id: ProposalId) -> bool {
 
 fn unreported(fault: trunkline_resolve_queue::TurnUnreported) -> RuntimeError {
     RuntimeError::Refused { reason: fault.to_string() }
+}
+
+/// Returns whether a call has been decided in a process that is gone, and nothing is left to be done for it.
+pub(crate) fn is_carried_out(part: &resolve::Part, place: &CallPlace) -> bool {
+    let meant = part.choices.meant(place).and_then(|meant| part.queue.get(meant.proposal?));
+    meant.is_some_and(|entry| entry.state != At::Approved)
 }

@@ -6,7 +6,7 @@ use trunkline_session_store::Record;
 use crate::layers::resolve;
 use crate::prompt::Held;
 use crate::turn::Setup;
-use crate::{Event, RuntimeError, Session};
+use crate::{CallPlace, Event, RuntimeError, Session};
 
 #[expect(dead_code, reason = "the machine speaks of what here never happens")]
 pub(crate) enum Left {
@@ -25,6 +25,10 @@ pub(crate) fn is_call(_: &Setup, _: &str) -> bool {
 
 pub(crate) fn spec(_: &Setup) -> Option<ToolSpec> {
     None
+}
+
+pub(crate) fn is_carried_out(_: &resolve::Part, _: &CallPlace) -> bool {
+    false
 }
 
 pub(crate) fn left(_: &Setup, _: &resolve::Part) -> Left {

@@ -23,7 +23,6 @@ impl Session {
     /// # Errors
     ///
     /// [`RuntimeError::Proposal`] if there is no such proposal, or it was decided otherwise, or it cannot be decided now;
-    /// [`RuntimeError::Refused`] for an edit that is to be discarded while calls of its turn are open;
     /// [`RuntimeError::Store`]; [`RuntimeError::TakenOver`].
     pub async fn decide(
         &mut self,
@@ -130,10 +129,6 @@ impl Session {
         seen: Option<u32>,
         letter: Option<InboxId>,
     ) -> Result<(), RuntimeError> {
-        if letter.is_some() && self.has_no_place(id, said.verdict) {
-            // It stays until the turn is over.
-            return Ok(());
-        }
         let (mut records, decided) = self.decided(&[id], said, seen).await?;
         for (_, result) in decided {
             result?;
@@ -155,17 +150,11 @@ impl Session {
         let person = Actor::new(ActorKind::Person, said.name.clone());
         let mut ruling = Ruling::new(said.verdict, person.clone(), said.reason.clone());
         (ruling.only, ruling.seen) = (said.only.clone(), seen);
-        let (late, now): (Vec<ProposalId>, Vec<ProposalId>) =
-            ids.iter().partition(|id| self.has_no_place(**id, said.verdict));
         let mut chain = Chain::new(self);
         let mut told = Vec::new();
-        let too_early = |id: ProposalId| {
-            let reason = format!("{id} can be discarded when the turn is over");
-            (id, Err(RuntimeError::Refused { reason }))
-        };
-        let mut decided: Decided = late.into_iter().map(too_early).collect();
+        let mut decided: Decided = Vec::new();
         let queue = &self.state.resolve.queue;
-        for (id, answer) in queue.decide_each(now, &ruling, at.0) {
+        for (id, answer) in queue.decide_each(ids.iter().copied(), &ruling, at.0) {
             if let (Ok(Answer::New(event)), Some(entry)) = (&answer, queue.get(id)) {
                 let judgement = rules::judge(&self.state.resolve, &chain.rules, entry, at);
                 chain.push(Ok(event.clone()))?;
@@ -195,12 +184,6 @@ impl Session {
             chain.records.extend(self.telling(&told.join("\n"))?);
         }
         Ok((chain.records, decided))
-    }
-
-    /// Whether the model would have to be told of a declined edit by a message, and there is no place for one yet.
-    fn has_no_place(&self, id: ProposalId, verdict: Verdict) -> bool {
-        let edit = self.state.resolve.gated_call(id).is_none();
-        verdict == Verdict::Discard && edit && self.state.open_turn().is_some()
     }
 
     /// Decides what the rules, or a policy that approves everything, decide without asking.

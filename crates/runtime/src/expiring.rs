@@ -26,19 +26,18 @@ impl Session {
         }
     }
 
-    /// Notes what is past its time. An edit waits with that until there is a place for the words to the model; nothing can
-    /// come of it meanwhile. A call that waits for a decision is answered by its turn.
+    /// Notes what is past its time. A call that waits for a decision is answered by its turn.
     pub(crate) async fn expire_due(&mut self) -> Result<(), RuntimeError> {
         let at = self.settings().now();
-        let open = self.state.open_turn().is_some();
-        let due = self.state.resolve.queue.due(at.0).map(|entry| entry.id);
-        let due: Vec<ProposalId> =
-            due.filter(|id| !open || self.state.resolve.gated_call(*id).is_some()).collect();
+        let due: Vec<ProposalId> = self.state.resolve.queue.due(at.0).map(|entry| entry.id).collect();
         self.expire(&due, at).await
     }
 
     /// Notes that these are past their time.
     pub(crate) async fn expire(&mut self, due: &[ProposalId], at: Timestamp) -> Result<(), RuntimeError> {
+        if due.is_empty() {
+            return Ok(());
+        }
         let mut chain = Chain::new(self);
         let mut named = Vec::new();
         for id in due {

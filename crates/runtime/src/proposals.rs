@@ -14,7 +14,7 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::{InboxId, Letter, Record};
 
-use crate::layers::resolve::{note, rules};
+use crate::layers::resolve::{held, note, rules};
 use crate::session::entries;
 use crate::{RuntimeError, Session, letters};
 
@@ -133,11 +133,25 @@ pub(crate) fn refused(fault: QueueError) -> RuntimeError {
 }
 
 impl Session {
-    /// Returns the records of a harness message, if there is a place for one.
+    /// Returns the records of words to the model. While its turn is open there is no place for them: they are told after it.
     pub(crate) fn telling(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {
         if self.state.open_turn().is_some() {
-            return Ok(Vec::new());
+            return Ok(vec![held::untold(text, self.settings().now())]);
         }
+        self.saying(text)
+    }
+
+    /// Tells what had no place while the turn was open.
+    pub(crate) async fn tell_untold(&mut self) -> Result<(), RuntimeError> {
+        if self.state.open_turn().is_some() || self.state.resolve.untold.is_empty() {
+            return Ok(());
+        }
+        let mut records = self.saying(&self.state.resolve.untold.join("\n"))?;
+        records.push(held::told(self.settings().now()));
+        self.commit(records, None).await
+    }
+
+    fn saying(&self, text: &str) -> Result<Vec<Record>, RuntimeError> {
         let mut draft = self.state.tree.draft();
         draft.append(Message::harness(text), self.settings().now())?;
         Ok(entries(draft))

@@ -83,6 +83,7 @@ impl Session {
     /// Does what no step of a turn is about: lets expire what is past its time, and finds out what became of an attempt.
     pub(crate) async fn tend_proposals(&mut self) -> Result<(), RuntimeError> {
         self.expire_due().await?;
+        self.tell_untold().await?;
         let interrupted = self.state.resolve.queue.interrupted().map(|entry| entry.id);
         let edits: Vec<ProposalId> =
             interrupted.filter(|id| self.state.resolve.gated_call(*id).is_none()).collect();

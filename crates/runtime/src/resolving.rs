@@ -14,7 +14,7 @@ use trunkline_resolve_queue::{
 use trunkline_session_store::Record;
 
 use crate::journal::{self, CallFinished};
-use crate::layers::resolve::note;
+use crate::layers::resolve::{because, note};
 use crate::{CallPlace, Cancel, Event, RuntimeError, Session, ToolContext, ToolOutput};
 use crate::{choices, contained, letters};
 
@@ -96,7 +96,7 @@ impl Session {
                 self.carry_on(id, place).await
             }
             Ok(Answer::Already(_)) => {
-                let result = self.standing_of(id);
+                let result = self.standing_of(id, None);
                 self.finish(Vec::new(), place, result, Some(details)).await
             }
         }
@@ -117,17 +117,22 @@ impl Session {
                 self.finish(Vec::new(), place, text(words, false), Some(meant)).await
             }
             (_, meant) => {
-                let result = self.standing_of(id);
+                let result = self.standing_of(id, meant.as_ref().map(|meant| meant.action));
                 self.finish(Vec::new(), place, result, meant).await
             }
         }
     }
 
-    /// Says where a proposal stands that nothing is left to do for.
-    fn standing_of(&self, id: ProposalId) -> ToolOutput {
+    /// Says where a proposal stands that nothing is left to do for, to a call that wanted `action`.
+    fn standing_of(&self, id: ProposalId, action: Option<Action>) -> ToolOutput {
         let Some(entry) = self.state.resolve.queue.get(id) else {
             return text(format!("there is no {id}"), true);
         };
+        if action == Some(Action::Apply) && entry.state != At::Applied {
+            let why = entry.decision.as_ref().map(|decision| decision.reason.as_str()).unwrap_or_default();
+            let words = format!("{id} is {} and not applied{}", entry.state, because(why));
+            return text(format!("{words}; look at the files before you go on"), true);
+        }
         let settled = matches!(entry.state, At::Applied | At::Discarded);
         text(format!("{id} is {}: {}", entry.state, entry.proposal.label), !settled)
     }

@@ -133,11 +133,15 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
     let mut gate = None;
     let mut waiting = Vec::new();
     let mut resolutions = Vec::new();
+    let (mut ahead, mut held) = (Vec::new(), Vec::new());
     for ((place, call), (_, outcome)) in turn.calls().zip(turn.message.call_outcomes()) {
         let status = state.call(&place);
         if matches!(status, Some(CallStatus::Finished { .. })) {
+            ahead.extend(resolve::ahead(&setup.resolve, &state.resolve, &place, at));
             continue;
         }
+        // The model means what it wrote in the order in which it wrote it.
+        let in_order = ahead.is_empty() && resolutions.is_empty();
         if turn.was_cut() {
             answers.push((place, "not run: the reply was cut off while it was being written".to_owned()));
             continue;
@@ -159,11 +163,15 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
                 answers.push((place, "not run: the turn was cancelled before this call began".to_owned()));
             }
             Judged::Answer(text) => answers.push((place, text)),
+            Judged::Ask(_) if !in_order => held.push(place),
             Judged::Ask(asked) => gate = gate.or(Some((place, asked))),
             Judged::Waiting(id) => waiting.push((place, id)),
             Judged::Approve(step) => return *step,
             // What may change something waits for its turn; what only looks need not.
             Judged::Free(free) if is_exclusive(setup, &free) && (gate.is_some() || !waiting.is_empty()) => {}
+            Judged::Free(free) if is_exclusive(setup, &free) && !in_order => held.push(place),
+            // Computed from what a call that is held may change.
+            Judged::Free(free) if !held.is_empty() && !only_looks(setup, &free) => held.push(place),
             Judged::Free(free) => runnable.push(*free),
         }
     }
@@ -177,7 +185,7 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
     if drained.leaves() {
         // What still waits stands on a branch that is about to be left: nobody needs to decide it.
         let left = waiting.into_iter().map(|(place, _)| place).chain(gate.map(|(place, _)| place));
-        let left = left.chain(resolutions.into_iter().map(|(place, _)| place));
+        let left = left.chain(resolutions.into_iter().map(|(place, _)| place)).chain(held);
         let text = "not run: a revert of the same turn left this branch first";
         let left: Vec<_> = left.map(|place| (place, text.to_owned())).collect();
         return if left.is_empty() { Step::Settle } else { Step::Answer(left) };
@@ -189,12 +197,16 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
         return Step::Ask(waiting.into_iter().map(|(_, id)| id).collect());
     }
     if let Some((place, arguments)) = resolutions.into_iter().next() {
-        return match cancelled {
+        // What was decided before a kill is answered with what came of it.
+        return match cancelled && !choices::is_carried_out(&state.resolve, &place) {
             true => Step::Answer(vec![(place, "not done: the turn was cancelled first".to_owned())]),
             false => Step::Resolve(place, arguments),
         };
     }
-    Step::Settle
+    match resolve::work_ahead(&setup.resolve, &state.resolve, &ahead, at) {
+        Some(work) if !held.is_empty() => work.into_step(true),
+        _ => Step::Settle,
+    }
 }
 
 /// Decides the revert calls of a turn that have no result yet.
@@ -259,14 +271,13 @@ fn is_exclusive(setup: &Setup, call: &Runnable) -> bool {
     setup.catalogue.tool(&call.tool).is_none_or(|tool| contained::access(tool.as_ref()) == Access::Exclusive)
 }
 
+fn only_looks(setup: &Setup, call: &Runnable) -> bool {
+    let tool = setup.catalogue.tool(&call.tool);
+    tool.is_some_and(|tool| contained::access(tool.as_ref()) == Access::ReadOnly)
+}
+
 /// Takes the first call, and with it every read-only one that directly follows a read-only one.
 fn side_by_side(setup: &Setup, runnable: Vec<Runnable>) -> Vec<Runnable> {
-    let looks = |call: &Runnable| {
-        setup
-            .catalogue
-            .tool(&call.tool)
-            .is_some_and(|tool| contained::access(tool.as_ref()) == Access::ReadOnly)
-    };
-    let together = runnable.iter().take_while(|call| looks(call)).count().max(1);
+    let together = runnable.iter().take_while(|call| only_looks(setup, call)).count().max(1);
     runnable.into_iter().take(together).collect()
 }

@@ -352,13 +352,40 @@ async fn all_that_wait_are_approved_at_once() {
 }
 
 #[tokio::test]
-async fn an_edit_cannot_be_discarded_while_its_turn_is_open_but_a_call_that_waits_can() {
-    let turn = edit("c1", "a").call("c2", "shell", &json!({ "path": "make" }));
+async fn what_is_discarded_while_its_turn_is_open_is_told_after_it() {
+    // The command stands first, so both wait at once.
+    let turn = run("c1", "make").call("c2", "edit", &json!({ "path": "a", "text": "new" }));
     let mut story = begin(vec![turn, Turn::say("done")]).await;
     assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p2");
     let decided = story.session.decide_all(None, &Said::new(Verdict::Discard, "no")).await.unwrap();
-    assert!(matches!(&decided[0], (ProposalId(1), Err(RuntimeError::Refused { .. }))), "{decided:?}");
-    assert!(matches!(&decided[1], (ProposalId(2), Ok(()))), "{decided:?}");
+    assert!(decided.iter().all(|(_, result)| result.is_ok()), "{decided:?}");
+    let mut story = story.restart().await;
+    assert_eq!(stop_line(&story.resume().await), "decided other: answered");
+    let tree = story.tree();
+    assert_eq!(
+        tree.matches("harness: A person declined p1. Discarded: edit a. Reason: no").count(),
+        1,
+        "{tree}"
+    );
+    assert!(story.world.effects().is_empty());
+}
+
+#[tokio::test]
+async fn a_command_waits_for_the_edits_that_were_called_ahead_of_it() {
+    let turn = edit("c1", "a").call("c2", "shell", &json!({ "path": "make" }));
+    let turn = turn.call("c3", "read", &json!({ "path": "a" }));
+    let mut story = begin(vec![turn, Turn::say("done")]).await;
+    assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1");
+    story.session.decide(1.into_id(), Verdict::Approve, "").await.unwrap();
+    let mut story = story.restart().await;
+    assert_eq!(stop_line(&story.resume().await), "waiting for p2");
+    assert_eq!(story.world.effects(), ["wrote a"]);
+    story.session.decide(2.into_id(), Verdict::Approve, "").await.unwrap();
+    let mut story = story.restart().await;
+    assert_eq!(stop_line(&story.resume().await), "decided other: answered");
+    assert_eq!(story.world.effects(), ["wrote a", "ran make"]);
+    let tree = story.tree();
+    assert_eq!(tree.matches("A person approved p1, and it was applied.").count(), 1, "{tree}");
 }
 
 fn state(session: &Session) -> (State, bool, u32) {
@@ -405,7 +432,7 @@ async fn an_answer_that_was_given_on_a_branch_that_was_left_applies_on_no_other(
 
 #[tokio::test]
 async fn what_a_rule_approved_on_a_branch_that_was_left_is_judged_anew_when_it_comes_back() {
-    let turn = edit("c1", "a").call("c2", "shell", &json!({ "path": "make" }));
+    let turn = run("c1", "make").call("c2", "edit", &json!({ "path": "a", "text": "new" }));
     let mut story = begin(vec![turn, Turn::say("again"), Turn::say("done")]).await;
     let rule = with(on_path(RuleVerdict::Allow, "a"), |rule| {
         rule.scope = trunkline_runtime::resolve_queue::Scope::Once;

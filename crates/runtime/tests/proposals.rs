@@ -284,7 +284,7 @@ async fn r4_a_newer_preview_of_the_same_file_takes_the_place_of_the_older() {
 }
 
 #[tokio::test]
-async fn with_everything_approved_edits_are_applied_and_commands_run_at_once() {
+async fn with_everything_approved_edits_are_applied_and_commands_run_in_their_order() {
     let turn = edit("c1", "a", "new").call("c2", "shell", &json!({ "path": "make" }));
     let mut story = begin(Approval::Always, vec![turn, Turn::say("done")]).await;
     let stop = story.prompt("do it").await;
@@ -295,7 +295,7 @@ async fn with_everything_approved_edits_are_applied_and_commands_run_at_once() {
             n3 result c1: a preview
             n4 result c2: ok
             n5 harness: Applied p1. Written.
-            -- did: ran make, wrote a
+            -- did: wrote a, ran make
             -- queue: p1 staged, p1 decided, p1 began, p1 finished
             -- decided other: answered
         "#]],

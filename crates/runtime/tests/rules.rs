@@ -12,7 +12,7 @@ use trunkline_runtime::resolve_queue::{
     Actor, ActorKind, CommandPattern, Effect, PathPattern, Rule, RuleTarget, RuleVerdict, Scope, Verdict,
 };
 use trunkline_runtime::session_store::{MemoryStore, SessionId, SessionStore};
-use trunkline_runtime::{Approval, Said, Session, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::{Access, Approval, Said, Session, Tool, ToolContext, ToolOutput};
 
 use crate::kills::{Death, Mortal};
 use crate::story::{Story, World, replies, stop_line};
@@ -260,13 +260,13 @@ async fn a_rule_that_asks_holds_under_every_approval() {
         let rules = vec![on_path(RuleVerdict::Ask, "src/**"), on_command(RuleVerdict::Ask, &["make"])];
         let turn = edit("c1", "src/a").call("c2", "shell", &json!({ "path": "make all" }));
         let mut story = begin(approval, rules, vec![turn, Turn::say("done")]).await;
-        assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p2", "{approval:?}");
+        assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1", "{approval:?}");
         let decide = Verdict::Approve;
-        story.session.decide(2.into_id(), decide, "").await.unwrap();
-        assert_eq!(stop_line(&story.resume().await), "waiting for p1", "{approval:?}");
         story.session.decide(1.into_id(), decide, "").await.unwrap();
+        assert_eq!(stop_line(&story.resume().await), "waiting for p2", "{approval:?}");
+        story.session.decide(2.into_id(), decide, "").await.unwrap();
         assert_eq!(stop_line(&story.resume().await), "decided other: answered", "{approval:?}");
-        assert_eq!(story.world.effects(), ["ran make all", "wrote src/a"]);
+        assert_eq!(story.world.effects(), ["wrote src/a", "ran make all"]);
         assert_eq!(rules_of(&story.session), "r1 ask used 1; r2 ask used 1");
     }
 }
@@ -317,6 +317,10 @@ impl Tool for Posts {
     fn spec(&self) -> ToolSpec {
         let input_schema = json!({ "type": "object" });
         ToolSpec { name: "post".to_owned(), description: "posts".to_owned(), input_schema, strict: None }
+    }
+
+    fn access(&self) -> Access {
+        Access::ReadOnly
     }
 
     async fn run(&self, _: Map<String, Value>, _: &ToolContext) -> ToolOutput {

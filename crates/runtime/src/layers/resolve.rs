@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Attempt, CallRef, Change, Event as QueueEvent, Judgement, ProposalId, Queue,
+    Actor, ActorKind, Attempt, CallRef, Change, Entry, Event as QueueEvent, Judgement, ProposalId, Queue,
     QueueError, RuleEvent, RuleId, RuleVerdict, Rules, State as At, Supersession,
 };
 use trunkline_session_store::{InboxId, Note, NoteKey, Record};
@@ -17,6 +17,8 @@ use crate::turn::Step;
 use crate::{CallPlace, Event, Proposal, RuntimeError, choices, journal};
 
 mod gates;
+pub(crate) mod held;
+pub(crate) use held::{ahead, work_ahead};
 pub(crate) mod kept;
 pub(crate) mod rules;
 
@@ -134,6 +136,8 @@ pub(crate) struct Part {
     /// The attempts whose holder may be alive although somebody else writes the session now.
     standing: HashMap<Id, u32>,
     pub(crate) choices: choices::Part,
+    /// What the model is told when its turn is over.
+    pub(crate) untold: Vec<String>,
 }
 
 impl Part {
@@ -161,6 +165,11 @@ impl Part {
                 let StandingNote { proposal, attempt } = journal::read(note)?;
                 self.standing.insert(proposal, attempt);
             }
+            held::UNTOLD => {
+                let held::UntoldNote { text } = journal::read(note)?;
+                self.untold.push(text);
+            }
+            held::TOLD => self.untold.clear(),
             rules::RULE => {
                 let event: RuleEvent = journal::read(note)?;
                 self.rules.record(event).map_err(|source| rules::unfit(&source))?;
@@ -293,8 +302,17 @@ pub(crate) fn place_of(proposal: &Proposal) -> CallPlace {
 
 /// Returns what has to happen to the oldest proposal that is not settled, if anything.
 pub(crate) fn work(setting: &Setting, part: &Part, at: Timestamp) -> Option<Work> {
+    work_on(setting, part, part.queue.unsettled(), at)
+}
+
+fn work_on<'a>(
+    setting: &Setting,
+    part: &Part,
+    entries: impl Iterator<Item = &'a Entry<Value>>,
+    at: Timestamp,
+) -> Option<Work> {
     let mut asked = Vec::new();
-    for entry in part.queue.unsettled() {
+    for entry in entries {
         let id = entry.id;
         match entry.state {
             At::Approved => return Some(Work::Apply(id)),

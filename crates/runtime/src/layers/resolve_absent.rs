@@ -119,6 +119,14 @@ pub(crate) fn gate(
     Gated::Free(None)
 }
 
+pub(crate) fn ahead((): &Setting, _: &Part, _: &CallPlace, _: Timestamp) -> Vec<Id> {
+    Vec::new()
+}
+
+pub(crate) fn work_ahead((): &Setting, _: &Part, _: &[Id], _: Timestamp) -> Option<Work> {
+    None
+}
+
 pub(crate) fn work((): &Setting, _: &Part, _: Timestamp) -> Option<Work> {
     None
 }
