@@ -27,7 +27,7 @@ pub(crate) fn spec(_: &Setup) -> Option<ToolSpec> {
     None
 }
 
-pub(crate) fn left(_: &Setup, _: &resolve::Part) -> Left {
+pub(crate) fn left(_: &Setup, _: &resolve::Part, _: Timestamp) -> Left {
     Left::Nothing
 }
 

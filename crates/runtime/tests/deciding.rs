@@ -1,7 +1,7 @@
 //! What people answer: once, late, twice, to several questions, to the wrong one, or not at all.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
 use expect_test::expect;
@@ -15,7 +15,7 @@ use trunkline_runtime::resolve_queue::{
 use trunkline_runtime::session_store::{Record, SessionStore};
 use trunkline_runtime::{Approval, Decider, RuntimeError, Said, Session};
 
-use crate::rules::{IntoId, because, edit, on_command, on_path, rule, rules_of, run, with};
+use crate::rules::{IntoId, Posts, because, edit, on_command, on_path, rule, rules_of, run, with};
 use crate::story::{Story, World, replies, stop_line};
 
 async fn begin(turns: Vec<Turn>) -> Story {
@@ -504,4 +504,26 @@ async fn a_command_that_is_forbidden_meanwhile_is_not_approved() {
         .assert_eq(&refused.to_string());
     story.resume().await.unwrap();
     assert!(story.world.effects().is_empty());
+}
+
+#[tokio::test]
+async fn a_rule_that_is_over_no_longer_keeps_the_model_from_deciding() {
+    let (world, place, now) = (World::default(), Arc::new(OnceLock::new()), Arc::new(AtomicU64::new(1_000)));
+    let asks = with(rule(RuleVerdict::Ask), |rule| rule.expires_at = Some(5_000));
+    let turns = vec![
+        edit("c1", "a").call("c2", "post", &json!({})),
+        Turn::say("done"),
+        Turn::new().call("c3", "resolve", &json!({ "action": "apply", "reason": "r", "id": "p1" })),
+        Turn::say("done"),
+    ];
+    let clock = Arc::clone(&now);
+    let agent = world.agent(replies(turns)).approval(Approval::Model);
+    let agent = agent.tool(Posts(place.clone(), vec![Request::GiveRule { rule: asks }]));
+    let agent = agent.clock(move || Timestamp(clock.load(Ordering::SeqCst)));
+    let mut story = Story::begin(world, agent).await;
+    place.set((story.store(), story.id())).ok().unwrap();
+    assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1");
+    now.store(6_000, Ordering::SeqCst);
+    assert_eq!(stop_line(&story.resume().await), "decided other: answered", "{}", story.tree());
+    assert_eq!(story.world.effects(), ["wrote a"]);
 }
