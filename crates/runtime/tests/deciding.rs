@@ -452,7 +452,7 @@ async fn a_policy_as_the_crate_page_has_it() {
 #[tokio::test]
 async fn a_person_approves_nothing_that_a_rule_forbids_unless_it_is_taken_back_first() {
     let turn = ["src/a", "gen/b", "gen/c"].iter().fold(Turn::new(), |turn, path| {
-        turn.call(&format!("c {path}"), "edit", &json!({ "path": path, "text": "new" }))
+        turn.call(format!("c {path}"), "edit", &json!({ "path": path, "text": "new" }))
     });
     let mut story = begin(vec![turn, Turn::say("done")]).await;
     assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1, p2, p3");

@@ -332,7 +332,7 @@ async fn a_command_that_waits_when_its_turn_is_left_is_put_aside_and_blocks_noth
     let turn = Turn::new().call("c1", "shell", &json!({ "path": "make" }));
     let mut story = begin(Approval::Person, vec![turn, Turn::say("done")]).await;
     assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1");
-    story.session.revert(trunkline_runtime::message_tree::NodeId::new(1), Some("no commands")).await.unwrap();
+    story.session.revert(NodeId::new(1), Some("no commands")).await.unwrap();
     let stop = story.resume().await;
     check(
         &story,
