@@ -371,7 +371,7 @@ fn applied(entry: &Entry<Value>, words: &str) -> String {
 }
 
 /// Names some subjects, in one line.
-fn named<'a>(subjects: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn named<'a>(subjects: impl Iterator<Item = &'a str>) -> String {
     let plain = |subject: &str| subject.chars().filter(|c| !c.is_control()).take(NAME).collect::<String>();
     let mut names: Vec<String> = subjects.take(NAMES + 1).map(plain).collect();
     if names.len() > NAMES {

@@ -207,24 +207,25 @@ pub(crate) fn is_call(setup: &Setup, name: &str) -> bool {
     name == resolve_tool::NAME && offers(setup)
 }
 
-/// Returns proposals that wait for the model, if it is offered the tool for them.
-fn gate(setup: &Setup, part: &resolve::Part, at: u64) -> Option<Gate> {
-    let mut gate = part.queue.gate(at).filter(|gate| offers(setup) && gate.tool == resolve_tool::NAME)?;
+/// Returns proposals that wait for the model by the rules of now, if it is offered the tool for them; `since` is when those were
+/// looked for whose time is not over.
+fn gate(setup: &Setup, part: &resolve::Part, since: u64, at: Timestamp) -> Option<Gate> {
+    let mut gate = part.queue.gate(since).filter(|gate| offers(setup) && gate.tool == resolve_tool::NAME)?;
     // A rule that came later may have taken it from the model, or given it to somebody else.
     gate.waiting.retain(|attempt| {
         let entry = part.queue.get(attempt.proposal);
-        entry.is_some_and(|entry| rules::may_model(&setup.resolve, part, entry, Timestamp(at)))
+        entry.is_some_and(|entry| rules::may_model(&setup.resolve, part, entry, at))
     });
     (!gate.waiting.is_empty()).then_some(gate)
 }
 
 /// Returns what is left to do for a model that has said its last words.
-pub(crate) fn left(setup: &Setup, part: &resolve::Part) -> Left {
+pub(crate) fn left(setup: &Setup, part: &resolve::Part, at: Timestamp) -> Left {
     if !offers(setup) {
         return Left::Nothing;
     }
     // Whatever is past its time was noted by then, or is in a moment: asked about once more it does no harm.
-    if let Some(gate) = gate(setup, part, 0) {
+    if let Some(gate) = gate(setup, part, 0, at) {
         let mut queue = part.choices.queue.clone().unwrap_or_default().under(setup.choices.policy);
         // Directives are for turns that come by themselves.
         queue.clear();
@@ -306,10 +307,15 @@ impl Session {
     pub(crate) async fn hold(&mut self) -> Result<Held, RuntimeError> {
         let setup = &self.settings().setup;
         let part = &self.state.resolve;
-        if part.choices.queue.is_none() && gate(setup, part, 0).is_none() {
+        let at = self.settings().now();
+        let head = self.state.head_message();
+        let spoke = head.role == Role::Assistant;
+        // A rule by which the model was to be asked may just be over: it is told to go on all the same, or its own words would
+        // come last.
+        let chosen = spoke && offers(setup);
+        if part.choices.queue.is_none() && !chosen && gate(setup, part, 0, at).is_none() {
             return Ok(Held::default());
         }
-        let at = self.settings().now();
         let before = self.choices();
         let mut queue = before.clone();
         let mut notices = Vec::new();
@@ -317,10 +323,8 @@ impl Session {
         if let Heard::Directive(notice) = queue.end_turn(TurnEnd::Error) {
             notices.push(notice);
         }
-        let head = self.state.head_message();
-        let spoke = head.role == Role::Assistant;
         // As the machine saw it when it chose to ask, or nobody would be reminded and it would choose so again.
-        let gate = gate(setup, part, if spoke { 0 } else { at.0 });
+        let gate = gate(setup, part, if spoke { 0 } else { at.0 }, at);
         let rendered = gate.as_ref().filter(|_| !spoke).map(|_| self.rendered()).unwrap_or_default();
         let reminded = part.choices.reminded(&self.state, &rendered);
         let specs = prompt::tools(self.settings());

@@ -31,7 +31,7 @@ pub(crate) fn is_carried_out(_: &resolve::Part, _: &CallPlace) -> bool {
     false
 }
 
-pub(crate) fn left(_: &Setup, _: &resolve::Part) -> Left {
+pub(crate) fn left(_: &Setup, _: &resolve::Part, _: Timestamp) -> Left {
     Left::Nothing
 }
 

@@ -23,6 +23,7 @@ impl Session {
     /// # Errors
     ///
     /// [`RuntimeError::Proposal`] if there is no such proposal, or it was decided otherwise, or it cannot be decided now;
+    /// [`RuntimeError::Refused`] for an approval of what a rule forbids, which has to be taken back first;
     /// [`RuntimeError::Store`]; [`RuntimeError::TakenOver`].
     pub async fn decide(
         &mut self,
@@ -156,7 +157,14 @@ impl Session {
         let queue = &self.state.resolve.queue;
         for (id, answer) in queue.decide_each(ids.iter().copied(), &ruling, at.0) {
             if let (Ok(Answer::New(event)), Some(entry)) = (&answer, queue.get(id)) {
-                let judgement = rules::judge(&self.state.resolve, &chain.rules, entry, at);
+                let part = &self.state.resolve;
+                if said.verdict == Verdict::Approve
+                    && let Some(reason) = rules::forbidden(part, &chain.rules, entry, &said.only, at)
+                {
+                    decided.push((id, Err(RuntimeError::Refused { reason })));
+                    continue;
+                }
+                let judgement = rules::judge(part, &chain.rules, entry, at);
                 chain.push(Ok(event.clone()))?;
                 chain.use_asking(id, &judgement, at)?;
                 if said.verdict == Verdict::Discard && self.state.resolve.gated_call(id).is_none() {
@@ -291,8 +299,8 @@ impl Session {
 }
 
 impl Chain {
-    /// Notes that a rule which asks was what let somebody decide. What allows or forbids has no part in what somebody
-    /// decides all the same.
+    /// Notes that a rule which asks was what let somebody decide. What allows has no part in what somebody decides all the
+    /// same, and nor has what forbids: it lets nobody approve, and discarding needs no leave.
     fn use_asking(
         &mut self,
         id: ProposalId,

@@ -184,16 +184,20 @@ impl Session {
             let when = if cut_off { "before the program ended" } else { "after all" };
             chain.records.extend(self.telling(&format!("{id} ({label}) was applied {when}."))?);
         } else if is(&chain, At::Stale) {
+            let found = observed.as_ref().map(|observed| Left::of(&entry, observed));
+            let disturbed = found.as_ref().and_then(Left::disturbed);
+            // People read the reason, the model the message.
+            let why = disturbed.as_deref().unwrap_or("its outcome is unknown");
             let past = chain.queue.get(id).is_some_and(|entry| entry.is_past(at.0));
             match past {
                 true => chain.push(chain.queue.expire(id, at.0))?,
-                false => chain.push(discarded(&chain.queue, id, "its outcome is unknown", at))?,
+                false => chain.push(discarded(&chain.queue, id, why, at))?,
             }
+            let found = match &found {
+                Some(left) if !left.unseen => disturbed.unwrap_or_else(|| left.told()),
+                _ => NOBODY_LOOKED.to_owned(),
+            };
             if !gated {
-                let found = match &observed {
-                    Some(observed) => neither(&entry, observed),
-                    None => NOBODY_LOOKED.to_owned(),
-                };
                 let text = format!(
                     "{id} ({label}) was cut off while it was applied, and {found}. It is dropped; look at the files before \
                      you go on."
@@ -228,36 +232,52 @@ impl Session {
         let Some(entry) = self.state.resolve.queue.get(entry.id) else {
             return Ok((entry.attempt(), outcome));
         };
-        let observation = observed.map_or(Observation::Unclear, |observed| entry.observe(&observed));
-        let outcome = match observation {
-            Observation::Before => {
+        let left = observed.as_ref().map(|observed| Left::of(entry, observed));
+        let outcome = match (left.as_ref().map(Left::is_before), left.as_ref().and_then(Left::disturbed)) {
+            (Some(true), _) => {
                 Outcome::Failed { reason: format!("{reason}; what it had written was put back") }
+            }
+            (_, Some(disturbed)) => {
+                let reason = format!("{reason}; {disturbed}");
+                // Nothing of it is left. Approved again it is compared first, and not applied to what changed.
+                match failed && left.is_some_and(|left| left.after.is_empty()) {
+                    true => Outcome::Failed { reason },
+                    false => Outcome::Unknown { reason },
+                }
             }
             _ => Outcome::Unknown { reason: format!("{reason}; some of it was written, and not put back") },
         };
         Ok((entry.attempt(), outcome))
     }
 
-    /// Returns what was there before an attempt that was cut off between two files, or behind the last one if that counts
-    /// too; if all that is needed to put it back was kept, and nobody else has written there since.
+    /// Returns what was there before an attempt whose traces have to go, as far as they are its own; `None` if there are none
+    /// or they have to stay.
+    ///
+    /// They go if it was cut off between two files, or behind the last one if that counts too; and if somebody else has
+    /// written to one of its files since: then all of it can never be there, so nothing of it is left behind, not even
+    /// what lies ready beside files that were not reached.
     async fn half_done(
         &self,
         entry: &Entry<Value>,
         observed: &[Fingerprint],
-        or_all: bool,
+        failed: bool,
     ) -> Result<Option<Vec<Kept>>, RuntimeError> {
-        let traces = entry.traces(observed);
-        let is = |wanted| traces.iter().any(|trace| trace.found == wanted);
-        let begun = is(Observation::After) && !is(Observation::Unclear);
-        let between = begun && (or_all || is(Observation::Before));
-        // Putting files back undoes nothing of what does not show in files.
-        if !between || !entry.proposal.effect.shows_in_fingerprints() {
+        let left = Left::of(entry, observed);
+        let (begun, disturbed) = (!left.after.is_empty(), !left.foreign.is_empty());
+        let tidy = match failed {
+            // A tool that could say so has cleared up behind itself, but for what it has written.
+            true => begun,
+            false => disturbed || (begun && !left.before.is_empty()),
+        };
+        // Putting files back undoes nothing of what does not show in files, and nobody knows what it would undo in those
+        // that could not be looked at.
+        let shows = entry.proposal.effect.shows_in_fingerprints();
+        if !tidy || left.unseen || !shows || entry.preimages.is_empty() {
             return Ok(None);
         }
         let Some(kept) = self.kept(entry).await? else { return Ok(None) };
-        let written = traces.iter().filter(|trace| trace.found == Observation::After);
-        let has = |subject: &str| kept.iter().any(|kept| kept.fingerprint.subject == subject);
-        Ok(written.map(|trace| trace.subject.as_str()).all(has).then_some(kept))
+        let has = |subject: &String| kept.iter().any(|kept| kept.fingerprint.subject == *subject);
+        Ok((disturbed || left.after.iter().all(has)).then_some(kept))
     }
 
     /// Reads what the latest attempt at a proposal wrote over; `None` if not all of it can be had.
@@ -306,7 +326,11 @@ impl Session {
             // What the tool says of it does not count as much as what is there.
             let _ = contained::put_back(tool, &entry, kept).await;
             observed = self.look_twice(&entry).await;
-            if observed.as_ref().is_some_and(|observed| entry.observe(observed) == Observation::Before) {
+            let done = |observed| {
+                let left = Left::of(&entry, observed);
+                !left.unseen && left.after.is_empty()
+            };
+            if observed.as_deref().is_some_and(done) {
                 break;
             }
         }
@@ -349,25 +373,71 @@ impl Session {
     }
 }
 
-/// Says how files are that are neither as before nor as after.
-fn neither(entry: &Entry<Value>, observed: &[Fingerprint]) -> String {
-    let traces = entry.traces(observed);
-    let mut text = "the files are neither as before nor as after".to_owned();
-    if traces.len() > 1 {
-        let word = |found| match found {
-            Observation::Before => "as before",
-            Observation::After => "as after",
-            Observation::Unclear => "neither",
-        };
-        let named: Vec<String> = traces
-            .iter()
-            .take(MOST_NAMED)
-            .map(|trace| format!("{} {}", on_one_line(&trace.subject), word(trace.found)))
-            .collect();
-        let more = if traces.len() > MOST_NAMED { ", …" } else { "" };
-        text.push_str(&format!(" ({}{more})", named.join(", ")));
+/// What an attempt has left of what it writes.
+struct Left {
+    /// Neither as before nor as after: whoever wrote it, it was not this attempt.
+    foreign: Vec<String>,
+    after: Vec<String>,
+    before: Vec<String>,
+    /// Whether something was not looked at. Then it is not known to be anybody's.
+    unseen: bool,
+}
+
+impl Left {
+    fn of(entry: &Entry<Value>, observed: &[Fingerprint]) -> Self {
+        let (mut foreign, mut after, mut before) = (Vec::new(), Vec::new(), Vec::new());
+        let mut unseen = false;
+        for trace in entry.traces(observed) {
+            unseen |= !observed.iter().any(|found| found.subject == trace.subject);
+            match trace.found {
+                Observation::Before => before.push(trace.subject),
+                Observation::After => after.push(trace.subject),
+                Observation::Unclear => foreign.push(trace.subject),
+            }
+        }
+        Left { foreign, after, before, unseen }
     }
-    text
+
+    fn is_before(&self) -> bool {
+        self.foreign.is_empty() && self.after.is_empty() && !self.before.is_empty()
+    }
+
+    /// Says what somebody else has written, and how the rest is; `None` if nobody has.
+    fn disturbed(&self) -> Option<String> {
+        if self.unseen || self.foreign.is_empty() {
+            return None;
+        }
+        let mut words = format!(
+            "somebody else has written to {} meanwhile, which was left as it is",
+            shortened(self.foreign.iter())
+        );
+        if !self.after.is_empty() {
+            words.push_str(&format!("; still as after, and not put back: {}", shortened(self.after.iter())));
+        }
+        match (self.before.is_empty(), self.after.is_empty()) {
+            (true, _) => {}
+            (false, true) => words.push_str("; everything else is as before"),
+            (false, false) => words.push_str("; the others are as before"),
+        }
+        Some(words)
+    }
+
+    /// Says how files are of which some are as before and others as after.
+    fn told(&self) -> String {
+        let text = "the files are neither as before nor as after";
+        let after = self.after.iter().map(|subject| format!("{} as after", on_one_line(subject)));
+        let before = self.before.iter().map(|subject| format!("{} as before", on_one_line(subject)));
+        let named: Vec<String> = after.chain(before).collect();
+        if named.is_empty() { text.to_owned() } else { format!("{text} ({})", shortened(named.iter())) }
+    }
+}
+
+/// Names what there is, up to a number.
+fn shortened<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
+    let more = names.len().saturating_sub(MOST_NAMED);
+    let named: Vec<String> = names.take(MOST_NAMED).map(|name| on_one_line(name)).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", named.join(", "))
 }
 
 /// How often a tool is asked to put back what it left half done, if that does not help.

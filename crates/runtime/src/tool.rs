@@ -98,8 +98,10 @@ pub trait Tool: Send + Sync {
     /// Puts back what an apply had written when it was cut off in the middle, from what [`Tool::keep`] had read.
     ///
     /// Called after a crash, or an apply that reports anything but success, when some of what it writes is as before and the
-    /// rest as after, and again if that is cut off as well; after a failure also if all of it is as after. What is neither as before nor as after is somebody else's and stays. [`Outcome::Applied`] says that
-    /// everything is back.
+    /// rest as after, and again if that is cut off as well; after a failure also if all of it is as after; and if somebody
+    /// else has written to some of it since, also if nothing is as after: then to clear away what lies ready. What is
+    /// neither as before nor as after is somebody else's and stays, and the rest is put back all the same.
+    /// [`Outcome::Applied`] says that everything is back.
     #[cfg(feature = "resolve-queue")]
     async fn put_back(&self, entry: &Entry<Value>, kept: &[Kept]) -> Outcome {
         let (_, _) = (entry, kept);

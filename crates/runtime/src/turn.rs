@@ -112,7 +112,7 @@ pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize,
                 Step::Rest
             }
         }
-        _ => match choices::left(setup, &state.resolve) {
+        _ => match choices::left(setup, &state.resolve, at) {
             choices::Left::Nothing => Step::Conclude,
             choices::Left::Model => {
                 match revert::compaction_due(&setup.compaction, &state.tree, &state.revert) {

@@ -3,13 +3,16 @@
 //! What it would write is what the apply had written over. It is offered, decided and applied like any other, and begins
 //! only if everything is still as that apply left it.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trunkline_resolve_queue::{
-    Actor, ActorKind, CallRef, Offer, Proposal, ProposalId, QueueError, State as At,
+    Actor, ActorKind, CallRef, Fingerprint, Offer, Proposal, ProposalId, QueueError, State as At,
 };
 use trunkline_session_store::{InboxId, Letter};
 
+use crate::applying::named;
 use crate::proposals::{Chain, refused};
 use crate::{RuntimeError, Session, contained, letters};
 
@@ -29,12 +32,13 @@ impl TakeBack {
 
 impl Session {
     /// Offers to take back what an applied proposal did. Returns the proposal that would do it, which waits to be decided like
-    /// any other. What wrote to the same files since and waits is put aside for it.
+    /// any other. What wrote to the same files since and waits is put aside for it. Where a part was taken back already, it
+    /// is the undo of the rest.
     ///
     /// # Errors
     ///
     /// [`RuntimeError::Refused`] if it was not applied, or not here; if it did more than files show; if what it wrote over was
-    /// not kept; if its tool is not there or cannot take it back; if it was taken back. [`RuntimeError::Store`];
+    /// not kept; if its tool is not there or cannot take it back; if all of it was taken back. [`RuntimeError::Store`];
     /// [`RuntimeError::TakenOver`].
     pub async fn take_back(&mut self, id: ProposalId) -> Result<ProposalId, RuntimeError> {
         self.catch_up().await?;
@@ -58,24 +62,43 @@ impl Session {
         if self.state.resolve.foreign.is_some_and(|foreign| id <= foreign) {
             return Err(no("it was applied elsewhere, before the session was brought here".to_owned()));
         }
+        let Some(mut entry) = queue.get(id).cloned() else { return Err(no("there is none".to_owned())) };
         let undone =
-            queue.iter().find(|entry| entry.proposal.undo_of == Some(id) && entry.state == At::Applied);
-        if let Some(undone) = undone {
-            return Err(no(format!("{} took it back", undone.id)));
+            queue.iter().filter(|undo| undo.proposal.undo_of == Some(id) && undo.state == At::Applied);
+        let (mut by, mut back) = (Vec::new(), BTreeSet::new());
+        for undo in undone {
+            by.push(undo.id.to_string());
+            back.extend(undo.part().map(str::to_owned));
         }
-        let Some(entry) = queue.get(id).cloned() else { return Err(no("there is none".to_owned())) };
+        let in_part = !back.is_empty();
+        // As if only the rest had been done: neither the tool nor the files know of what was taken back.
+        entry.left_out.extend(back);
+        if !by.is_empty() && entry.part().next().is_none() {
+            return Err(no(format!("{} took it back", by.join(", "))));
+        }
         let source = &entry.proposal.source_tool;
         let Some(tool) = self.executor_of(&entry.proposal) else {
             return Err(no(format!("its tool {source:?} is not here")));
         };
-        let Some(kept) = self.kept(&entry).await? else {
+        let Some(mut kept) = self.kept(&entry).await? else {
             return Err(no("the bytes that it wrote over are not in the session".to_owned()));
         };
+        let rest = |fingerprint: &Fingerprint| !entry.left_out.contains(&fingerprint.subject);
+        kept.retain(|kept| rest(&kept.fingerprint));
         let Some((payload, preview)) = contained::undo(tool.as_ref(), &entry, &kept).await else {
             return Err(no(format!("its tool {source:?} cannot take it back")));
         };
         let at = self.settings().now();
         let mut undo: Proposal<Value> = self.state.resolve.queue.undo(id, payload).map_err(refused)?;
+        undo.fingerprints.retain(rest);
+        undo.after.retain(rest);
+        if in_part {
+            undo.label.push_str(&format!(
+                " (only {}; {} took back the others)",
+                named(entry.part()),
+                by.join(", ")
+            ));
+        }
         undo.preview = preview;
         undo.proposed_by = Actor::new(ActorKind::Person, "");
         // It belongs to where the conversation is now: whoever leaves that leaves it.

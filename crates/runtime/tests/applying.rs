@@ -1,5 +1,6 @@
 //! How an approved proposal is applied: kept before, compared as late as possible, cancelled or brought to its end.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use expect_test::expect;
@@ -7,12 +8,15 @@ use serde_json::{Map, Value, json};
 use trunkline_runtime::letters::{Request, post};
 use trunkline_runtime::message_tree::{Timestamp, ToolSpec};
 use trunkline_runtime::providers::Turn;
-use trunkline_runtime::resolve_queue::{Entry, Fingerprint, Outcome, ProposalId, State, Verdict};
+use trunkline_runtime::resolve_queue::{
+    Entry, Fingerprint, Outcome, ProposalId, RuleVerdict, State, Verdict,
+};
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionStore};
 use trunkline_runtime::{Approval, Cancel, Kept, Said, Session, Tool, ToolContext, ToolOutput};
 
 use crate::many::{Disk, Halt, Lacks, Many};
 use crate::recovering::{BEFORE_ANY, agent, edits, soon, three, words};
+use crate::rules::on_path;
 use crate::story::{World, replies, stop_line};
 
 /// A session in which `p1` is approved and waits to be applied.
@@ -259,4 +263,27 @@ async fn a_tool_hears_of_a_discard_by_the_model_too() {
     session.prompt("go", &Cancel::new()).await.unwrap();
     let tree = trunkline_runtime::message_tree::notation::print_tree(session.tree());
     assert!(tree.contains("result c2: The tool has thrown it away."), "{tree}");
+}
+
+#[tokio::test]
+async fn of_what_is_forbidden_in_part_a_person_approves_the_rest_only() {
+    let (world, disk) = (World::default(), Disk::default());
+    let agent = agent(&world, &disk, vec![three(), Turn::say("done")]).build().unwrap();
+    let mut session = agent.start(Arc::new(MemoryStore::new()), "t", None).await.unwrap();
+    session.prompt("go", &Cancel::new()).await.unwrap();
+    session.give_rule(on_path(RuleVerdict::Deny, "b")).await.unwrap();
+    let part = |paths: &[&str]| {
+        let only: BTreeSet<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+        Said::new(Verdict::Approve, "").only(only)
+    };
+    for forbidden in [&[][..], &["a", "b"]] {
+        let refused = session.decide_with(ProposalId(1), part(forbidden)).await.unwrap_err();
+        assert!(
+            refused.to_string().starts_with("p1 cannot be approved: it is forbidden by r1;"),
+            "{refused}"
+        );
+    }
+    session.decide_with(ProposalId(1), part(&["a", "c"])).await.unwrap();
+    session.resume(&Cancel::new()).await.unwrap();
+    assert_eq!(disk.now(), "a=new b=there c=made");
 }

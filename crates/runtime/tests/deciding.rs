@@ -1,7 +1,7 @@
 //! What people answer: once, late, twice, to several questions, to the wrong one, or not at all.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use async_trait::async_trait;
 use expect_test::expect;
@@ -10,12 +10,12 @@ use trunkline_runtime::letters::{self, Request, Settled};
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{
-    ActorKind, Effect, Entry, ProposalId, QueueError, RuleVerdict, State, Verdict,
+    ActorKind, Effect, Entry, ProposalId, QueueError, RuleId, RuleVerdict, State, Verdict,
 };
 use trunkline_runtime::session_store::{Record, SessionStore};
 use trunkline_runtime::{Approval, Decider, RuntimeError, Said, Session};
 
-use crate::rules::{IntoId, edit, on_command, on_path, rule, rules_of, run, with};
+use crate::rules::{IntoId, Posts, because, edit, on_command, on_path, rule, rules_of, run, with};
 use crate::story::{Story, World, replies, stop_line};
 
 async fn begin(turns: Vec<Turn>) -> Story {
@@ -474,4 +474,83 @@ async fn a_policy_as_the_crate_page_has_it() {
     assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p4");
     assert_eq!(story.world.effects(), ["wrote src/a", "ran cargo test --all"]);
     assert_eq!(rules_of(&story.session), "r1 ask used 1; r2 allow used 1; r3 deny used 1");
+}
+
+#[tokio::test]
+async fn a_person_approves_nothing_that_a_rule_forbids_unless_it_is_taken_back_first() {
+    let turn = ["src/a", "gen/b", "gen/c"].iter().fold(Turn::new(), |turn, path| {
+        turn.call(format!("c {path}"), "edit", &json!({ "path": path, "text": "new" }))
+    });
+    let mut story = begin(vec![turn, Turn::say("done")]).await;
+    assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1, p2, p3");
+    story
+        .session
+        .give_rule(because(on_path(RuleVerdict::Deny, "gen/**"), "made by\na script"))
+        .await
+        .unwrap();
+    story.session.give_rule(on_path(RuleVerdict::Deny, "**/c")).await.unwrap();
+    let before = story.store().load(&story.id()).await.unwrap().records.len();
+    let refused = story.session.decide(2.into_id(), Verdict::Approve, "yes").await.unwrap_err();
+    assert!(matches!(refused, RuntimeError::Refused { .. }), "{refused:?}");
+    expect!["p2 cannot be approved: it is forbidden by r1 (made by a script); take that rule back first, or discard it"]
+        .assert_eq(&refused.to_string());
+    assert_eq!(story.store().load(&story.id()).await.unwrap().records.len(), before);
+    let wish =
+        Request::Verdict { proposal: 2.into_id(), said: Said::new(Verdict::Approve, ""), seen: Some(0) };
+    let letter = letters::post(story.store().as_ref(), &story.id(), &wish, Timestamp(1)).await.unwrap();
+    story.session.read_letters().await.unwrap();
+    let settled = letters::settled(story.store().as_ref(), &story.id(), letter).await.unwrap();
+    assert!(matches!(settled, Settled::Refused { reason } if reason == refused.to_string()));
+    // In bulk the others are decided, and nothing of it is taken without a word.
+    let decided = story.session.decide_all(None, &Said::new(Verdict::Approve, "")).await.unwrap();
+    let decided: Vec<String> = decided
+        .into_iter()
+        .map(|(id, result)| {
+            format!("{id}: {}", result.map_or_else(|fault| fault.to_string(), |()| "ok".to_owned()))
+        })
+        .collect();
+    expect![[r#"
+        p1: ok
+        p2: p2 cannot be approved: it is forbidden by r1 (made by a script); take that rule back first, or discard it
+        p3: p3 cannot be approved: it is forbidden by r1, r2 (made by a script); take those rules back first, or discard it"#]]
+    .assert_eq(&decided.join("\n"));
+    story.session.decide(3.into_id(), Verdict::Discard, "no").await.unwrap();
+    story.session.revoke_rule(RuleId(1), "it was wrong").await.unwrap();
+    story.session.decide(2.into_id(), Verdict::Approve, "now").await.unwrap();
+    story.resume().await.unwrap();
+    assert_eq!(story.world.effects(), ["wrote src/a", "wrote gen/b"]);
+}
+
+#[tokio::test]
+async fn a_command_that_is_forbidden_meanwhile_is_not_approved() {
+    let mut story = begin(vec![run("c1", "make all"), Turn::say("done")]).await;
+    assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1");
+    story.session.give_rule(on_command(RuleVerdict::Deny, &["make"])).await.unwrap();
+    let refused = story.session.decide(1.into_id(), Verdict::Approve, "yes").await.unwrap_err();
+    expect!["p1 cannot be approved: it is forbidden by r1; take that rule back first, or discard it"]
+        .assert_eq(&refused.to_string());
+    story.resume().await.unwrap();
+    assert!(story.world.effects().is_empty());
+}
+
+#[tokio::test]
+async fn a_rule_that_is_over_no_longer_keeps_the_model_from_deciding() {
+    let (world, place, now) = (World::default(), Arc::new(OnceLock::new()), Arc::new(AtomicU64::new(1_000)));
+    let asks = with(rule(RuleVerdict::Ask), |rule| rule.expires_at = Some(5_000));
+    let turns = vec![
+        edit("c1", "a").call("c2", "post", &json!({})),
+        Turn::say("done"),
+        Turn::new().call("c3", "resolve", &json!({ "action": "apply", "reason": "r", "id": "p1" })),
+        Turn::say("done"),
+    ];
+    let clock = Arc::clone(&now);
+    let agent = world.agent(replies(turns)).approval(Approval::Model);
+    let agent = agent.tool(Posts(place.clone(), vec![Request::GiveRule { rule: asks }]));
+    let agent = agent.clock(move || Timestamp(clock.load(Ordering::SeqCst)));
+    let mut story = Story::begin(world, agent).await;
+    place.set((story.store(), story.id())).ok().unwrap();
+    assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1");
+    now.store(6_000, Ordering::SeqCst);
+    assert_eq!(stop_line(&story.resume().await), "decided other: answered", "{}", story.tree());
+    assert_eq!(story.world.effects(), ["wrote a"]);
 }

@@ -25,6 +25,8 @@ mod crashes;
 #[cfg(feature = "default")]
 mod deciding;
 #[cfg(feature = "default")]
+mod disturbed;
+#[cfg(feature = "default")]
 mod expiring;
 #[cfg(feature = "default")]
 mod faults;

@@ -34,6 +34,8 @@ pub(crate) struct Disk {
     pub(crate) writes: Arc<Mutex<Vec<Write>>>,
     /// Every word of the decider that an apply was handed, and every discard that was heard of.
     pub(crate) heard: Arc<Mutex<Vec<String>>>,
+    /// For how many files it was asked to put something back.
+    pub(crate) put_back: Arc<Mutex<usize>>,
     fault: Arc<Mutex<Option<(usize, Halt)>>>,
     pub(crate) stopped: Arc<Notify>,
     pub(crate) go_on: Arc<Notify>,
@@ -213,6 +215,7 @@ impl Tool for Many {
     async fn put_back(&self, entry: &Entry<Value>, kept: &[Kept]) -> Outcome {
         for kept in kept {
             let path = &kept.fingerprint.subject;
+            *self.disk.put_back.lock().unwrap() += 1;
             if !self.disk.step().await {
                 return Outcome::Failed { reason: "the disk is full".to_owned() };
             }

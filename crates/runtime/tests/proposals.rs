@@ -3,8 +3,9 @@
 use expect_test::{Expect, expect};
 use serde_json::json;
 use trunkline_runtime::Said;
+use trunkline_runtime::message_tree::NodeId;
 use trunkline_runtime::providers::Turn;
-use trunkline_runtime::resolve_queue::{ProposalId, Verdict};
+use trunkline_runtime::resolve_queue::{ProposalId, State, Verdict};
 use trunkline_runtime::{Approval, Cancel};
 
 use crate::story::{Story, World, replies, stop_line};
@@ -273,6 +274,30 @@ async fn what_was_staged_on_a_branch_that_is_left_is_put_aside_and_comes_back_wi
 }
 
 #[tokio::test]
+async fn what_comes_back_while_no_run_is_open_is_asked_about_also_where_the_model_decides() {
+    // Left with its prompt, and left by a revert of the model's own.
+    let own =
+        edit("c1", "a", "new").call("c2", "revert_to_state", &json!({"category": "tangent", "step": "n1"}));
+    for (first, head) in [(edit("c1", "a", "new"), "user"), (own, "assistant")] {
+        let turns = vec![first, Turn::say("done"), Turn::say("again"), Turn::say("and again")];
+        let mut story = begin(Approval::Model, turns).await;
+        story.prompt("do it").await.unwrap();
+        if head == "user" {
+            story.session.revert(NodeId::ROOT, None).await.unwrap();
+        }
+        assert!(!story.session.has_open_run());
+        assert_eq!(story.session.proposals().get(ProposalId(1)).unwrap().state, State::Superseded);
+        story.session.undo().await.unwrap();
+        let stop = story.resume().await;
+        assert_eq!(stop_line(&stop), "waiting for p1", "{}", story.tree());
+        assert_eq!(stop_line(&story.resume().await), "waiting for p1", "it is not forgotten");
+        story.session.decide(ProposalId(1), Verdict::Approve, "").await.unwrap();
+        story.resume().await.unwrap();
+        assert_eq!(story.world.effects(), ["wrote a"]);
+    }
+}
+
+#[tokio::test]
 async fn r4_a_newer_preview_of_the_same_file_takes_the_place_of_the_older() {
     let turns =
         vec![edit("c1", "a", "one"), edit("c2", "a", "two"), resolve("c3", "apply"), Turn::say("done")];
@@ -307,7 +332,7 @@ async fn a_command_that_waits_when_its_turn_is_left_is_put_aside_and_blocks_noth
     let turn = Turn::new().call("c1", "shell", &json!({ "path": "make" }));
     let mut story = begin(Approval::Person, vec![turn, Turn::say("done")]).await;
     assert_eq!(stop_line(&story.prompt("do it").await), "waiting for p1");
-    story.session.revert(trunkline_runtime::message_tree::NodeId::new(1), Some("no commands")).await.unwrap();
+    story.session.revert(NodeId::new(1), Some("no commands")).await.unwrap();
     let stop = story.resume().await;
     check(
         &story,

@@ -310,7 +310,10 @@ async fn a_session_in_which_the_model_has_no_tool_to_decide_with_asks_a_person_i
 }
 
 /// A tool that posts letters to its own session, as another process would in the middle of a turn.
-struct Posts(Arc<OnceLock<(Arc<dyn SessionStore>, SessionId)>>, Vec<Request>);
+pub(crate) struct Posts(
+    pub(crate) Arc<OnceLock<(Arc<dyn SessionStore>, SessionId)>>,
+    pub(crate) Vec<Request>,
+);
 
 #[async_trait]
 impl Tool for Posts {

@@ -1,5 +1,6 @@
 //! Taking back what was applied.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use expect_test::expect;
@@ -8,7 +9,7 @@ use trunkline_runtime::message_tree::Timestamp;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::{ProposalId, State, Verdict};
 use trunkline_runtime::session_store::{MemoryStore, SessionStore};
-use trunkline_runtime::{Agent, Approval, Cancel, Session};
+use trunkline_runtime::{Agent, Approval, Cancel, Said, Session};
 
 use crate::many::{Disk, Lacks, Many};
 use crate::recovering::{three, words};
@@ -122,4 +123,51 @@ async fn with_everything_approved_an_undo_is_applied_by_the_next_drive() {
         n4 harness: Applied p1. Written.
         n6 harness: Applied p2. What p1 had done is taken back by it. Written."#]]
     .assert_eq(&words(&session));
+}
+
+/// Approves a part of a proposal and lets it happen.
+async fn approve(session: &mut Session, id: u32, only: &[&str]) {
+    let only: BTreeSet<String> = only.iter().map(|path| (*path).to_owned()).collect();
+    session.decide_with(ProposalId(id), Said::new(Verdict::Approve, "").only(only)).await.unwrap();
+    session.resume(&Cancel::new()).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_an_undo_left_out_can_be_taken_back_by_another_one() {
+    let (disk, store, agent, mut session) = applied(Lacks::Nothing).await;
+    session.take_back(ProposalId(1)).await.unwrap();
+    approve(&mut session, 2, &["a"]).await;
+    assert_eq!(disk.now(), "a=old c=made");
+    // What was taken back is anybody's by now.
+    disk.put("a", "mine");
+    let id = session.id().clone();
+    drop(session);
+    let mut session = agent.open(store, &id).await.unwrap();
+    assert_eq!(session.take_back(ProposalId(1)).await.unwrap(), ProposalId(3));
+    let entry = session.proposals().get(ProposalId(3)).unwrap();
+    expect!["undo p1: edit a, b, c (only b, c; p2 took back the others)"].assert_eq(&entry.proposal.label);
+    assert_eq!(entry.part().collect::<Vec<_>>(), ["b", "c"]);
+    assert_eq!(entry.proposal.preview.text, r#"back to {"b":"there","c":null}"#);
+    approve(&mut session, 3, &["b"]).await;
+    assert_eq!(disk.now(), "a=mine b=there c=made");
+    session.take_back(ProposalId(1)).await.unwrap();
+    approve(&mut session, 4, &[]).await;
+    assert_eq!(disk.now(), "a=mine b=there");
+    let again = session.take_back(ProposalId(1)).await.unwrap_err().to_string();
+    expect!["p1 cannot be undone: p2, p3, p4 took it back"].assert_eq(&again);
+}
+
+#[tokio::test]
+async fn of_what_was_applied_in_part_only_that_part_is_taken_back() {
+    let (disk, _, _, mut session) = begin(Lacks::Nothing, Approval::Person).await;
+    approve(&mut session, 1, &["a", "c"]).await;
+    assert_eq!(disk.now(), "a=new b=there c=made");
+    session.take_back(ProposalId(1)).await.unwrap();
+    approve(&mut session, 2, &["c"]).await;
+    assert_eq!(disk.now(), "a=new b=there");
+    session.take_back(ProposalId(1)).await.unwrap();
+    approve(&mut session, 3, &[]).await;
+    assert_eq!(disk.now(), "a=old b=there");
+    let again = session.take_back(ProposalId(1)).await.unwrap_err().to_string();
+    expect!["p1 cannot be undone: p2, p3 took it back"].assert_eq(&again);
 }

@@ -413,6 +413,33 @@ fn changed(scene: &Scene, before: &Files) -> usize {
 }
 
 #[test]
+fn after_a_kill_what_somebody_else_wrote_stays_and_everything_of_the_apply_goes() {
+    let (mut step, mut torn) = (1_usize, 0);
+    loop {
+        let scene = Steps::default().scene(|_, _| Ok(()));
+        let entry = five(&scene);
+        let (before, kept) = (scene.files(), scene.keep(&entry));
+        if !child(&scene, "apply", step, &entry.proposal, &kept) {
+            break;
+        }
+        torn += u32::from(changed(&scene, &before) > 0);
+        let path = ["a.rs", "sub/c.rs", "e.rs"][step % 3];
+        scene.write(path, "theirs\n");
+        let Outcome::Failed { reason } = scene.put_back(&entry, &kept) else { panic!("step {step}") };
+        assert_eq!(
+            reason,
+            format!("{path} is neither as before nor as after, so it is somebody else's and stays")
+        );
+        let (mut files, mut before) = (scene.files(), before);
+        assert_eq!(files.remove(path).unwrap().0, b"theirs\n", "step {step}");
+        before.remove(path);
+        assert_eq!(files, before, "nothing is left, also nothing that lay ready: step {step}");
+        step += 2;
+    }
+    assert!(torn > 2, "{torn}");
+}
+
+#[test]
 fn the_way_back_from_a_step_that_failed_can_be_killed_too() {
     let mut torn = 0;
     for step in 1_usize.. {

@@ -3,6 +3,8 @@
 //! A rule is asked when something is staged and again at each step while that waits, so a rule that comes later decides
 //! what it covers. What was decided stays decided: a rule that comes or goes after that changes nothing in it.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
@@ -70,6 +72,29 @@ pub(crate) fn judge(part: &Part, rules: &Rules, entry: &Entry<Value>, at: Timest
     let command = proposal.payload.get("command").and_then(Value::as_str);
     let on = command.map_or(On::Other, On::Command);
     rules.judge(&Wanted::new(&proposal.source_tool, proposal.effect, on), at.0)
+}
+
+/// Says why nobody may approve something, or this part of it, as long as a rule forbids it.
+pub(crate) fn forbidden(
+    part: &Part,
+    rules: &Rules,
+    entry: &Entry<Value>,
+    only: &BTreeSet<String>,
+    at: Timestamp,
+) -> Option<String> {
+    let judgement = match part.gated_call(entry.id) {
+        None if !only.is_empty() => {
+            let paths: Vec<&str> = entry.part().filter(|path| only.contains(*path)).collect();
+            judge_edit(rules, &entry.proposal, &paths, at)
+        }
+        _ => judge(part, rules, entry, at),
+    };
+    if judgement.verdict != RuleVerdict::Deny {
+        return None;
+    }
+    let why = ruling(rules, &judgement)?.reason;
+    let it = if judgement.rules.len() == 1 { "that rule" } else { "those rules" };
+    Some(format!("{} cannot be approved: it is {why}; take {it} back first, or discard it", entry.id))
 }
 
 /// Returns the decision that the rules have made ahead. Its reason names them, and why they were given.
