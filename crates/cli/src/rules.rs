@@ -1,5 +1,9 @@
 //! `trunkline rules`: what was decided ahead, and by whom.
 
+mod sound;
+
+use std::path::Path;
+
 use serde_json::{Value, json};
 use trunkline_message_tree::Timestamp;
 use trunkline_runtime::letters::{Request, Settled};
@@ -9,6 +13,7 @@ use trunkline_runtime::resolve_queue::{
 };
 use trunkline_session_store::{Claim, SessionInfo};
 
+pub(crate) use self::sound::sound;
 use crate::args::{AddRule, EffectWord, RuleWord, Rules, RulesAct};
 use crate::fault::{Exit, Fault};
 use crate::letters::{self, Entrance};
@@ -43,6 +48,9 @@ pub(crate) async fn run(args: &Rules, place: &Place) -> Result<Exit, Fault> {
     };
     let store = place.open_existing().await?;
     let info = store::find(store.as_ref(), args.session.as_deref()).await?;
+    if let Some(Wish::Give(rule)) = &wish {
+        sound(rule, info.workspace.as_deref().map(Path::new)).map_err(Fault::usage)?;
+    }
     match wish {
         None => list(args, &store, &info, place).await,
         Some(wish) => carry_out(args, wish, &store, &info).await,

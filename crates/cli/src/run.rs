@@ -150,7 +150,7 @@ impl<'a> Drive<'a> {
         words: &str,
     ) -> Result<Agent, Fault> {
         let (builder, sandbox) = setup::agent(provider, folder)?;
-        let mut builder = setup::with_terms(builder, self.terms, &self.policy)?
+        let mut builder = setup::with_terms(builder, folder, self.terms, &self.policy)?
             .max_output_tokens(self.model.max_output_tokens)
             .on_event(self.progress.observer());
         if let Some(instructions) = instructions {

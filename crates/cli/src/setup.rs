@@ -128,6 +128,7 @@ pub(crate) fn without_model(folder: &Folder) -> Result<AgentBuilder, Fault> {
 /// Lays the terms of a run on an agent.
 pub(crate) fn with_terms(
     builder: AgentBuilder,
+    folder: &Folder,
     terms: &Terms,
     chosen: &Policy,
 ) -> Result<AgentBuilder, Fault> {
@@ -136,7 +137,7 @@ pub(crate) fn with_terms(
     limits.tokens = terms.max_tokens.unwrap_or(limits.tokens);
     // Those of a file that is not named this time count no more.
     let rules = match chosen {
-        Policy::Rules(path) => policy::read(path)?,
+        Policy::Rules(path) => policy::read(path, folder.path.as_deref())?,
         _ => Vec::new(),
     };
     let builder = builder.rules(rules).limits(limits).commits(terms.commit).approval(match chosen {

@@ -60,7 +60,8 @@ pub(crate) enum Action {
 pub(super) const AFTER_RULES: &str = "\
 A rule decides ahead: what it allows is done unasked, what it asks somebody decides on, what it denies does not happen. What
 forbids wins; what names a path or a command outranks what names a tool, and that what names neither; of equals the stricter one
-wins. Without a rule the policy of the run decides. Rules of a file (`run --policy FILE`) are listed with those of the session.
+wins. Without a rule the policy of the run decides. An `allow` has to be narrowed, by --path, --command, --tool or --effect.
+Paths are written from the session's folder. Rules of a file (`run --policy FILE`) are listed with those of the session.
 
 Examples:
   trunkline rules add allow --path 'src/**'
@@ -104,7 +105,7 @@ pub(crate) enum RulesAct {
 pub(crate) struct AddRule {
     /// What it decides
     pub(crate) verdict: RuleWord,
-    /// Only this tool; `*` and `?` stand for others
+    /// Only this tool: `edit_file`, `edit_files`, `write_file` or `run_command`, or several with `*` and `?`
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
     /// Only what is written there: `docs/**` is all in a folder, `*.md` a name in the project's own
@@ -122,8 +123,8 @@ pub(crate) struct AddRule {
     /// Until it was used once
     #[arg(long)]
     pub(crate) once: bool,
-    /// Until so much time has passed, such as 12h or 8d
-    #[arg(long = "for", value_name = "TIME", value_parser = crate::limits::milliseconds)]
+    /// Until so much time has passed, such as 30m, 12h or 8d
+    #[arg(long = "for", value_name = "TIME", value_parser = crate::limits::of_rule)]
     pub(crate) lasting: Option<u64>,
     /// Why
     #[arg(long, short, value_name = "TEXT", default_value = "", hide_default_value = true)]
