@@ -245,6 +245,10 @@ impl Progress {
                     paint(BOLD, &one_line(&message.text(), 200))
                 ));
             }
+            // What the harness says is meant for the model, also where it says "you".
+            (Role::User, Author::Harness) => {
+                self.line(&paint(DIM, &format!("· to the model: {}", one_line(&message.text(), 160))));
+            }
             (Role::User, _) => self.line(&paint(DIM, &format!("· {}", one_line(&message.text(), 160)))),
             _ => {}
         }
