@@ -38,7 +38,7 @@ fn the_diff_is_shown_and_what_was_typed_before_is_no_answer() {
     };
     assert!(terminal.shows().contains("    +one\n"), "{}", terminal.shows());
     terminal.types("what?");
-    terminal.until("type a, d or l", 1);
+    terminal.until("type a, d, ", 1);
     assert!(!has(&scene, "a.txt"));
     terminal.types("a");
     let (exit, shown) = terminal.end();

@@ -1,5 +1,7 @@
 //! What can be typed about proposals: which one, and what becomes of it.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueEnum};
 
 pub(super) const AFTER_RESOLVE: &str = "\
@@ -10,7 +12,8 @@ step, and applies what was approved. --only names the files of a proposal that h
 
 --json prints {\"version\":1,\"proposals\":[…]}, each with its session, title and writer, and after a decision
 {\"version\":1,\"results\":[{\"session\",\"proposal\",\"state\",\"error\"}]}.
-Exit codes: 0 done as wanted, or left to the writer · 1 refused, failed, or nobody agreed · 2 wrong usage
+Exit codes: 0 done as wanted, or left to the writer · 1 refused, failed, or not agreed to · 2 wrong usage, or `all` where nobody
+can be asked and --yes is not given
 
 Examples:
   trunkline resolve p3 apply --only src/a.rs --only src/b.rs
@@ -33,6 +36,12 @@ pub(crate) struct Resolve {
     /// Id, the beginning of one, or `last` [default: all; for one proposal where it waits, else last]
     #[arg(long, short, value_name = "ID")]
     pub(crate) session: Option<String>,
+    /// The folder to work in, if the session's has moved
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Show all of a long proposal
+    #[arg(long, requires = "proposal", conflicts_with = "action")]
+    pub(crate) full: bool,
     /// List settled ones too
     #[arg(long, short, conflicts_with = "action")]
     pub(crate) all: bool,
