@@ -147,3 +147,20 @@ fn edits_that_wait_beside_a_command_are_named_with_it() {
     let waits = said.err.split_once("nothing of this is done yet\n").map_or("", |(_, waits)| waits);
     assert!(waits.contains("create a.txt (+1)\n") && waits.contains("run: true\n"), "{}", said.err);
 }
+
+#[test]
+fn what_was_cut_off_is_not_said_to_be_applied_by_anybody() {
+    let (scene, _endpoint) = Scene::with(vec![calls("run_command", r#"{"command":"touch begun; sleep 2"}"#)]);
+    assert_eq!(scene.run(&["run", "run it", "-q"]).exit, Some(1));
+    let mut child = scene.command(&["resolve", "p1", "apply"]).spawn().expect("it starts");
+    scene.until("it has begun", || scene.work().join("begun").exists());
+    child.kill().expect("killed");
+    child.wait().expect("it ends");
+    let shown = scene.run(&["resolve", "p1"]);
+    assert!(shown.out.contains("\nits apply was cut off\n"), "{}", shown.out);
+    assert!(shown.err.contains("it is looked up when the session goes on:\n"), "{}", shown.err);
+    assert!(!shown.err.contains("discard") && !shown.err.contains("apply"), "{}", shown.err);
+    let said = scene.run(&["resolve", "p1", "apply"]);
+    assert_eq!(said.exit, Some(1), "{}", said.out);
+    assert!(!said.err.contains("writer"), "{}", said.err);
+}

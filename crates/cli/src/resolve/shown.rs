@@ -60,7 +60,7 @@ pub(super) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &P
         State::Approved | State::Applying | State::Unknown => {
             let what = match entry.state {
                 State::Approved => "carried out",
-                _ => "looked up in the files",
+                _ => "looked up",
             };
             match &group.writer {
                 Some(writer) => tell(&format!("{what} by {writer}, which writes the session\n")),
@@ -130,13 +130,15 @@ fn standing(group: &Group, entry: &Entry<Value>) -> String {
         }
         _ => {}
     }
-    if let Some(lease) = entry.lease.as_ref().filter(|_| entry.state == State::Applying) {
-        let told = match &group.writer {
-            Some(writer) => format!("being applied by {} ({writer})", one_line(&lease.holder, 80)),
-            // Whoever began it is gone.
-            None => "its apply was cut off".to_owned(),
-        };
-        lines.push(paint(DIM, &told));
+    if entry.state == State::Applying {
+        lines.push(paint(
+            DIM,
+            &match &group.writer {
+                Some(writer) => format!("being applied by {writer}"),
+                // Whoever began it is gone.
+                None => "its apply was cut off".to_owned(),
+            },
+        ));
     }
     if let Some(asked) = &entry.unanswered {
         let told =
