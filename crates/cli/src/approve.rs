@@ -5,6 +5,7 @@
 
 mod always;
 
+use std::borrow::Cow;
 use std::io::{BufRead, IsTerminal};
 
 use async_trait::async_trait;
@@ -17,7 +18,7 @@ use crate::paint::{self, BOLD, CYAN, DIM, YELLOW, paint, tell};
 use crate::resolve::parts::{chosen, is_divisible, left_out, numbered, parts};
 use crate::resolve::user;
 use crate::rules;
-use crate::text::{first_lines, one_line, safe};
+use crate::text::{cut, first_lines, one_line, safe};
 
 /// How many lines are shown unasked.
 const SHOWN_LINES: usize = 40;
@@ -77,7 +78,13 @@ impl Decider for AtTerminal {
                 }
                 "l" | "later" => return None,
                 "s" | "show" => tell(&format!("\n{}", preview(proposal, usize::MAX).0)),
-                _ => tell(&paint(DIM, "type a, d or l; for example: d the file is generated\n")),
+                _ => {
+                    let files = if is_divisible(proposal) { ", f" } else { "" };
+                    let show = if more > 0 { ", s" } else { "" };
+                    let keys =
+                        format!("type a, d{files}, A{show} or l; for example: d the file is generated\n");
+                    tell(&paint(DIM, &keys));
+                }
             }
         }
     }
@@ -156,6 +163,11 @@ async fn always(proposal: &Entry<Value>, typed: &str, lines: &mut Lines) -> Opti
 
 /// Returns a proposal as a person needs it to decide, and how many lines of it are missing.
 pub(crate) fn preview(entry: &Entry<Value>, limit: usize) -> (String, usize) {
+    preview_within(entry, limit, usize::MAX)
+}
+
+/// As [`preview`], with lines of at most `width` characters. One that is cut counts as missing.
+pub(crate) fn preview_within(entry: &Entry<Value>, limit: usize, width: usize) -> (String, usize) {
     let proposal = &entry.proposal;
     let mut shown = format!(
         "{} {} {}\n",
@@ -163,23 +175,28 @@ pub(crate) fn preview(entry: &Entry<Value>, limit: usize) -> (String, usize) {
         paint(BOLD, &entry.id.to_string()),
         paint(BOLD, &one_line(&proposal.label, 200))
     );
-    let mut missing = 0;
-    match &proposal.preview.diff {
-        Some(diff) => {
-            let (diff, more) = paint::diff(diff, "    ", limit);
+    let text = proposal.preview.diff.as_deref().unwrap_or(&proposal.preview.text);
+    let long = text.lines().take(limit).filter(|line| line.chars().count() > width).count();
+    let text = match long {
+        0 => Cow::Borrowed(text),
+        _ => Cow::Owned(text.lines().map(|line| cut(line, width) + "\n").collect()),
+    };
+    let missing = match &proposal.preview.diff {
+        Some(_) => {
+            let (diff, missing) = paint::diff(&text, "    ", limit);
             shown.push_str(&diff);
-            missing = more;
+            missing
         }
         None => {
-            let (lines, more) = first_lines(&proposal.preview.text, limit);
+            let (lines, missing) = first_lines(&text, limit);
             for line in lines {
                 shown.push_str(&format!("    {}\n", safe(line)));
             }
-            missing += more;
+            missing
         }
-    }
+    };
     if missing > 0 {
         shown.push_str(&paint(DIM, &format!("    … {missing} more lines\n")));
     }
-    (shown, missing)
+    (shown, missing + long)
 }

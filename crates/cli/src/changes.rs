@@ -8,6 +8,8 @@ use crate::text::one_line;
 
 /// How many files of a partial approval are named.
 const NAMED: usize = 4;
+/// The reason of a question that was closed by somebody who gave none.
+const NO_ANSWER: &str = "closed without an answer";
 
 /// Tells a change; nothing of one that is told by what follows it.
 pub(crate) fn told(event: &Event<Value>) -> Option<String> {
@@ -28,7 +30,9 @@ pub(crate) fn told(event: &Event<Value>) -> Option<String> {
         }
         Change::Cancelled { by, reason } => {
             let by = one_line(&by.to_string(), 60);
-            paint(DIM, &format!("· {id} left for later by the {by}{}", why(reason)))
+            // It says no more than that.
+            let why = if reason == NO_ANSWER { String::new() } else { why(reason) };
+            paint(DIM, &format!("· {id} left for later by the {by}{why}"))
         }
         Change::Expired => paint(YELLOW, &format!("! {id} expired: nobody decided in time")),
         Change::Finished { outcome: Outcome::Applied, .. } => format!("{} {id} done", paint(GREEN, "✓")),

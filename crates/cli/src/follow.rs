@@ -138,8 +138,10 @@ fn shown_message(id: NodeId, message: &Message, filed: bool) -> String {
         }
         (Role::Tool, _) => message.results().for_each(|result| shown.push_str(&shown_result(result, &node))),
         (Role::System, _) => shown.push_str(&format!("{} {node}\n", paint(DIM, "· instructions"))),
-        (Role::User, _) => {
-            let said = format!("· {}", one_line(&message.text(), 160));
+        (Role::User, author) => {
+            // What the harness says is meant for the model, also where it says "you".
+            let whom = if author == Author::Harness { "to the model: " } else { "" };
+            let said = format!("· {whom}{}", one_line(&message.text(), 160));
             shown.push_str(&format!("{} {node}\n", paint(DIM, &said)));
         }
     }

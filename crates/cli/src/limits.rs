@@ -17,11 +17,25 @@ const SIZES: [(&str, u64); 11] = [
     ("g", 1_000_000_000),
     ("b", 1),
 ];
+/// How long a rule can count at most. What is meant to count for longer needs no end.
+const LONGEST_RULE: u64 = 10 * 365 * 24 * HOUR;
 const TIMES: [(&str, u64); 4] = [("h", HOUR), ("d", 24 * HOUR), ("w", 7 * 24 * HOUR), ("y", 365 * 24 * HOUR)];
 
 /// Reads a time such as `90d` in milliseconds.
 pub(crate) fn milliseconds(text: &str) -> Result<u64, String> {
     scaled(text, &TIMES).ok_or_else(|| "write it like 12h, 90d, 8w or 1y".to_owned())
+}
+
+/// Reads for how long a rule counts, such as `30m`.
+pub(crate) fn of_rule(text: &str) -> Result<u64, String> {
+    let minutes = [("min", 60_000), ("m", 60_000)];
+    let time = scaled(text, &[&minutes[..], &TIMES].concat());
+    let time = time.ok_or_else(|| "write it like 30m, 12h, 8d or 2w".to_owned())?;
+    match time {
+        0 => Err("it would never count".to_owned()),
+        time if time > LONGEST_RULE => Err("10y is the most; without --for it has no end".to_owned()),
+        time => Ok(time),
+    }
 }
 
 /// Reads a size such as `2GB`.

@@ -13,6 +13,7 @@ use trunkline_runtime::resolve_queue::{
 };
 
 use crate::fault::Fault;
+use crate::rules::sound;
 use crate::store::now;
 use crate::text::one_line;
 
@@ -54,24 +55,33 @@ fn always() -> Scope {
     Scope::Always
 }
 
-/// Reads a file of rules.
-pub(crate) fn read(path: &Path) -> Result<Vec<Rule>, Fault> {
+/// Reads a file of rules, for a run in a folder if it has one.
+pub(crate) fn read(path: &Path, folder: Option<&Path>) -> Result<Vec<Rule>, Fault> {
     let shown = one_line(&path.display().to_string(), 120);
     let cannot = |what: String| {
         Fault::usage(format!("cannot use {shown} as a policy: {}", one_line(&what, 300)))
             .hint("--policy takes person, model, always, or a file such as {\"rules\":[{\"verdict\":\"allow\",\"target\":{\"path\":\"docs/**\"}}]}; `trunkline help run`")
     };
     let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(|error| cannot(error.to_string()))?;
+    let file = std::fs::File::open(path).map_err(|error| match meant(path) {
+        Some(word) => Fault::usage(format!("there is no file {shown}; did you mean --policy {word}?")),
+        None => cannot(error.to_string()),
+    })?;
     let read = file.take(LONGEST + 1).read_to_string(&mut text);
     read.map_err(|error| cannot(error.to_string()))?;
     if text.len() as u64 > LONGEST {
         return Err(cannot(format!("it has more than {LONGEST} bytes")));
     }
-    parse(&text, &shown).map_err(cannot)
+    parse(&text, &shown, folder).map_err(cannot)
 }
 
-fn parse(text: &str, file: &str) -> Result<Vec<Rule>, String> {
+/// Returns the word that somebody may have meant who named a file.
+fn meant(path: &Path) -> Option<&'static str> {
+    let named = path.to_str()?.to_lowercase();
+    ["person", "model", "always"].into_iter().find(|word| *word == named)
+}
+
+fn parse(text: &str, file: &str, folder: Option<&Path>) -> Result<Vec<Rule>, String> {
     // A list would be read as the values of the fields, whatever they mean.
     let whole: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let rules = whole.get("rules").and_then(Value::as_array);
@@ -79,18 +89,28 @@ fn parse(text: &str, file: &str) -> Result<Vec<Rule>, String> {
         return Err("it is no object of the form {\"rules\":[{…}]}".to_owned());
     }
     // Whatever else is wrong is told with its line and column.
-    let written: Written = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let written: Written = serde_json::from_str(text).map_err(|error| match rules.and_then(first_wrong) {
+        Some(number) => format!("rule {number}: {error}"),
+        None => error.to_string(),
+    })?;
     if written.rules.len() > MOST {
         return Err(format!("it has {} rules, and {MOST} are the most", written.rules.len()));
     }
     let mut rules = Vec::new();
     for (number, written) in (1..).zip(written.rules) {
         let rule = rule_of(written, file).map_err(|what| format!("rule {number}: {what}"))?;
+        sound(&rule, folder).map_err(|what| format!("rule {number}: {what}"))?;
         // Asked of the one judge, so that a run does not begin that would end with its refusal.
         Rules::new().add(rule.clone(), now().0).map_err(|fault| format!("rule {number}: {fault}"))?;
         rules.push(rule);
     }
     Ok(rules)
+}
+
+/// Returns the number of the first rule that cannot be read.
+fn first_wrong(rules: &Vec<Value>) -> Option<usize> {
+    let wrong = rules.iter().position(|rule| WrittenRule::deserialize(rule).is_err());
+    wrong.map(|place| place + 1)
 }
 
 fn rule_of(written: WrittenRule, file: &str) -> Result<Rule, String> {

@@ -140,11 +140,12 @@ impl Progress {
                 self.line(&finished(&tool, &arguments, result, *elapsed));
             }
             Event::Proposal(proposed) => self.proposal(proposed),
-            Event::AwaitingApply { attempt, lease } => {
-                let holder = one_line(&lease.holder, 60);
+            // Its writer was taken over, or is gone; nobody here can tell which.
+            Event::AwaitingApply { attempt, .. } => {
                 let id = attempt.proposal;
-                let told =
-                    format!("… {id} is being applied by {holder}, who was taken over; waiting for its end");
+                let told = format!(
+                    "… {id} was begun by an earlier writer; waiting until it has ended or its time is over"
+                );
                 self.line(&paint(YELLOW, &told));
             }
             Event::Choice(notice) => {
@@ -244,6 +245,10 @@ impl Progress {
                     paint(CYAN.bold(), "›"),
                     paint(BOLD, &one_line(&message.text(), 200))
                 ));
+            }
+            // What the harness says is meant for the model, also where it says "you".
+            (Role::User, Author::Harness) => {
+                self.line(&paint(DIM, &format!("· to the model: {}", one_line(&message.text(), 160))));
             }
             (Role::User, _) => self.line(&paint(DIM, &format!("· {}", one_line(&message.text(), 160)))),
             _ => {}

@@ -1,6 +1,7 @@
 //! `trunkline resolve`: what waits for a decision, and the decision.
 
 mod decision;
+mod drift;
 mod found;
 mod listing;
 pub(crate) mod parts;
@@ -10,10 +11,10 @@ mod undo;
 
 use serde_json::{Value, json};
 use trunkline_runtime::Said;
-use trunkline_runtime::resolve_queue::{State, Verdict};
+use trunkline_runtime::resolve_queue::{Entry, State, Verdict};
 use trunkline_session_store::SessionInfo;
 
-use self::decision::{Came, Outcome, Wish, carry_out};
+use self::decision::{Came, How, Outcome, Wish, carry_out};
 use self::found::{groups, proposal, session_of};
 use self::parts::{chosen, left_out, parts};
 pub(crate) use self::shown::expiry;
@@ -31,6 +32,10 @@ const ALL: &str = "all";
 /// Lists, shows or decides.
 pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
     let store = place.open_existing().await?;
+    let within = args.session.is_some() || args.proposal.as_ref().is_some_and(|named| named != ALL);
+    if args.cwd.is_some() && !within {
+        return Err(Fault::usage("-C names the folder of one session; say which with -s"));
+    }
     let Some(named) = &args.proposal else { return listing::run(args, store.as_ref(), place).await };
     if named == ALL {
         let Some(action) = args.action else { return listing::run(args, store.as_ref(), place).await };
@@ -48,7 +53,7 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
         Some(Action::Undo) => " undo",
     };
     let info = session_of(store.as_ref(), named, args.session.as_deref(), (place, rest)).await?;
-    let group = groups(store.as_ref(), Some(info.id.as_str()), true).await?.groups.pop();
+    let group = groups(store.as_ref(), Some(info.id.as_str()), true, args.cwd.as_deref()).await?.groups.pop();
     let Some(group) = group else { return Err(Fault::new("the session is gone")) };
     let entry = proposal(&group.reading, named)?;
     let Some(action) = args.action else { return shown::run(args, &group, entry, place) };
@@ -58,15 +63,15 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
         Action::Discard => Verdict::Discard,
         Action::Undo => return undo::run(args, (entry.id, &group.name), &info, &store, place).await,
     };
+    let word = match verdict {
+        Verdict::Approve => "apply",
+        Verdict::Discard => "discard",
+    };
     let (name, resume) = (&group.name, place.command(&format!("resume {}", group.name)));
     match entry.state {
-        // Only a drive looks at the files.
-        State::Stale => {
-            return Err(Fault::new(format!(
-                "{} came back and has yet to be compared with the files",
-                entry.id
-            ))
-            .hint(format!("that happens when the session goes on: {resume}; then decide")));
+        // It would be done as a whole: that was decided before it was put aside.
+        State::Stale if is_approved(entry) && !args.only.is_empty() => {
+            return Err(Fault::usage(format!("{} is approved already, and not by its parts", entry.id)));
         }
         State::Superseded => {
             return Err(Fault::new(format!("{} was put aside and cannot be decided any more", entry.id))
@@ -90,8 +95,9 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
         said = said.only(taken);
     }
     let wish = Wish::on(entry, said);
+    let again = format!("resolve {} {word} -s {name}", entry.id);
     let Outcome { came, in_person } =
-        carry_out(&store, &info, std::slice::from_ref(&wish), args.wait).await?;
+        carry_out(&store, &info, std::slice::from_ref(&wish), &places(args, place, &again)).await?;
     let Some(came) = came.first() else { return Err(Fault::new(format!("{} is gone", wish.id))) };
     if args.json {
         paint::print_json(&json!({ "version": 1, "results": [as_json(&info, &wish, came)] }))?;
@@ -99,6 +105,11 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
     }
     let look = place.command(&format!("resolve {} -s {name}", wish.id));
     match came {
+        Came::Refused(reason) if group.is_void => {
+            return Err(Fault::new(reason.clone()).hint(format!(
+                "what came with an import is void; the model can propose it again: {resume}"
+            )));
+        }
         Came::Refused(reason) => return Err(Fault::new(reason.clone())),
         Came::Left => tell(&paint(DIM, &format!("  not read yet; see what becomes of it: {look}\n"))),
         Came::Stands(state, why) => {
@@ -119,6 +130,15 @@ pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
         }
     }
     Ok(exit_of(&wish, came, in_person))
+}
+
+/// Where it is carried out, and what to type if that is not there.
+fn places<'a>(args: &'a Resolve, place: &Place, again: &str) -> How<'a> {
+    How { folder: args.cwd.as_deref(), wait: args.wait, again: place.command(&format!("{again} -C DIR")) }
+}
+
+fn is_approved<P>(entry: &Entry<P>) -> bool {
+    entry.decision.as_ref().is_some_and(|decision| decision.verdict == Verdict::Approve)
 }
 
 fn said(args: &Resolve, verdict: Verdict) -> Said {

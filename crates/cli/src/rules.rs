@@ -1,5 +1,9 @@
 //! `trunkline rules`: what was decided ahead, and by whom.
 
+mod sound;
+
+use std::path::Path;
+
 use serde_json::{Value, json};
 use trunkline_message_tree::Timestamp;
 use trunkline_runtime::letters::{Request, Settled};
@@ -9,6 +13,7 @@ use trunkline_runtime::resolve_queue::{
 };
 use trunkline_session_store::{Claim, SessionInfo};
 
+pub(crate) use self::sound::sound;
 use crate::args::{AddRule, EffectWord, RuleWord, Rules, RulesAct};
 use crate::fault::{Exit, Fault};
 use crate::letters::{self, Entrance};
@@ -19,6 +24,9 @@ use crate::resolve::user;
 use crate::setup::{self, Folder};
 use crate::store::{self, ago, now};
 use crate::text::{count, one_line};
+
+/// Why a rule is taken back that the agent does not keep any more.
+const NOT_KEPT: &str = "no longer kept";
 
 /// What somebody wants done with the rules of a session.
 enum Wish {
@@ -43,6 +51,9 @@ pub(crate) async fn run(args: &Rules, place: &Place) -> Result<Exit, Fault> {
     };
     let store = place.open_existing().await?;
     let info = store::find(store.as_ref(), args.session.as_deref()).await?;
+    if let Some(Wish::Give(rule)) = &wish {
+        sound(rule, info.workspace.as_deref().map(Path::new)).map_err(Fault::usage)?;
+    }
     match wish {
         None => list(args, &store, &info, place).await,
         Some(wish) => carry_out(args, wish, &store, &info).await,
@@ -141,11 +152,18 @@ fn line(entry: &RuleEntry) -> String {
     }
     line.push_str(&paint(DIM, &rest));
     if let Some((by, reason)) = &entry.revoked {
-        let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, 100)) };
-        let by = one_line(&by.to_string(), 60);
-        line.push_str(&paint(YELLOW, &format!("  taken back by the {by}{why}")));
+        line.push_str(&paint(YELLOW, &format!("  {}", revoked(by, reason))));
     }
     line + "\n"
+}
+
+/// Says who took a rule back, or that the file of the run does not have it any more.
+fn revoked(by: &Actor, reason: &str) -> String {
+    if by.kind == ActorKind::Policy && reason == NOT_KEPT {
+        return "no longer in the policy file".to_owned();
+    }
+    let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, 160)) };
+    format!("taken back by the {}{why}", one_line(&by.to_string(), 60))
 }
 
 fn times(used: u32) -> String {
@@ -168,10 +186,7 @@ pub(crate) fn event(event: &RuleEvent) -> Option<String> {
             let by = one_line(&rule.given_by.to_string(), 60);
             paint(DIM, &format!("· rule {id} by the {by}: {}", told(rule)))
         }
-        RuleChange::Revoked { by, reason } => {
-            let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason, 160)) };
-            paint(DIM, &format!("· rule {id} taken back by the {}{why}", one_line(&by.to_string(), 60)))
-        }
+        RuleChange::Revoked { by, reason } => paint(DIM, &format!("· rule {id} {}", revoked(by, reason))),
         _ => return None,
     })
 }

@@ -12,6 +12,7 @@ use trunkline_message_tree::Author;
 use trunkline_providers::{ErrorKind, Provider, ProviderError};
 use trunkline_runtime::decision_objects::{Decision, Verdict};
 use trunkline_runtime::letters::Request;
+use trunkline_runtime::resolve_queue::{ActorKind, ProposalId};
 use trunkline_runtime::{Agent, Cancel, Limit, RuntimeError, Session, Stop};
 use trunkline_session_store::{Claim, SessionStore};
 
@@ -88,23 +89,23 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
             model::open(&args.model, last.as_ref(), variable)?
         }
     };
-    let folder = Folder::of(&info, args.cwd.as_deref())?;
+    let name = store::short_name(store.as_ref(), &info.id).await;
+    let again = place.command(&format!("resume {name} -C DIR"));
+    let folder = Folder::of(&info, args.cwd.as_deref(), Some(&again))?;
     let drive = Drive::new(place, &args.model, &terms, policy_of(&terms)).beside(asked.tape);
     let drive = if draws && !terms.json { drive.drawing() } else { drive };
-    drive.progress.begin_with(&going_on(&reading, &store::short_name(store.as_ref(), &info.id).await));
+    drive.progress.begin_with(&going_on(&reading, &name));
     let agent = drive.agent(asked.provider, &folder, None, &asked.words)?;
     let claim = if args.take_over { Claim::TakeOver } else { Claim::IfFree };
     match letters::enter(&agent, &store, &info, claim).await? {
         Entrance::Mine(session) => drive.go(*session, store.as_ref(), prompt.as_deref()).await,
-        Entrance::Theirs(holder) => {
-            let name = store::short_name(store.as_ref(), &info.id).await;
-            Err(Fault::new(format!("session {name} is being written by {holder}")).hint(format!(
+        Entrance::Theirs(holder) => Err(Fault::new(format!("session {name} is being written by {holder}"))
+            .hint(format!(
                 "stop it with `{}`, say something to it with `{}`, or if it hangs, `{}`",
                 place.command(&format!("cancel {name}")),
                 place.command(&format!("resume {name} -p \"…\"")),
                 place.command(&format!("resume {name} --take-over"))
-            )))
-        }
+            ))),
     }
 }
 
@@ -150,7 +151,7 @@ impl<'a> Drive<'a> {
         words: &str,
     ) -> Result<Agent, Fault> {
         let (builder, sandbox) = setup::agent(provider, folder)?;
-        let mut builder = setup::with_terms(builder, self.terms, &self.policy)?
+        let mut builder = setup::with_terms(builder, folder, self.terms, &self.policy)?
             .max_output_tokens(self.model.max_output_tokens)
             .on_event(self.progress.observer());
         if let Some(instructions) = instructions {
@@ -263,23 +264,23 @@ impl<'a> Drive<'a> {
         match stop {
             Stop::Waiting(waiting) => {
                 end.push_str(&paint(YELLOW, "waiting for you; nothing of this is done yet\n"));
-                for id in waiting {
-                    let label =
-                        session.proposals().get(*id).map(|entry| text::one_line(&entry.proposal.label, 100));
-                    end.push_str(&format!(
-                        "  {} {}\n",
-                        paint(BOLD, &id.to_string()),
-                        label.unwrap_or_default()
-                    ));
-                }
+                // A command keeps the turn open, and edits of that turn wait with it.
+                let beside: Vec<ProposalId> =
+                    waiting_for_person(session).filter(|id| !waiting.contains(id)).collect();
+                end.push_str(&listed(session, waiting.iter().chain(&beside)));
                 if let Some(id) = waiting.first() {
-                    next.push(("look", self.place.command(&format!("resolve {id} -s {name}"))));
-                    next.push(("decide", self.place.command(&format!("resolve {id} apply -s {name}"))));
+                    next.extend(self.decide(*id, name));
                 }
                 next.push(("go on", resume.clone()));
             }
             Stop::Cancelled => {
                 end.push_str(&paint(YELLOW, "cancelled; what the model had written is kept\n"));
+                let waiting: Vec<ProposalId> = waiting_for_person(session).collect();
+                if let Some(id) = waiting.first() {
+                    end.push_str(&paint(YELLOW, "waiting for you; nothing of this is done yet\n"));
+                    end.push_str(&listed(session, &waiting));
+                    next.extend(self.decide(*id, name));
+                }
                 next.push(("go on", resume.clone()));
             }
             Stop::Limit(limit) => {
@@ -316,6 +317,12 @@ impl<'a> Drive<'a> {
             end.push_str(&paint(DIM, &format!("  {what:<width$}{command}\n")));
         }
         tell(&end);
+    }
+
+    /// Returns what can be typed about a proposal.
+    fn decide(&self, id: ProposalId, name: &str) -> [(&'static str, String); 2] {
+        let command = |act: &str| self.place.command(&format!("resolve {id}{act} -s {name}"));
+        [("look", command("")), ("decide", command(" apply"))]
     }
 
     /// Says why there was nothing to do, and what there is instead.
@@ -449,6 +456,21 @@ fn error_line(fault: &RuntimeError) -> String {
 fn flag(named: Option<(&str, &Path)>) -> String {
     let Some((flag, path)) = named else { return String::new() };
     format!(" {flag} {}", place::quoted(&text::one_line(&path.display().to_string(), 200)))
+}
+
+/// The proposals that nobody but a person may decide on, and that wait for that.
+fn waiting_for_person(session: &Session) -> impl Iterator<Item = ProposalId> {
+    let waits = session.proposals().unsettled().filter(|entry| entry.awaits_decision());
+    waits.filter(|entry| !entry.may_approve(ActorKind::Model)).map(|entry| entry.id)
+}
+
+/// Names proposals, a line each.
+fn listed<'a>(session: &Session, ids: impl IntoIterator<Item = &'a ProposalId>) -> String {
+    let label = |id: &ProposalId| {
+        let entry = session.proposals().get(*id);
+        entry.map(|entry| text::one_line(&entry.proposal.label, 100)).unwrap_or_default()
+    };
+    ids.into_iter().map(|id| format!("  {} {}\n", paint(BOLD, &id.to_string()), label(id))).collect()
 }
 
 fn exit_of(stop: &Stop) -> Exit {

@@ -59,21 +59,24 @@ impl Folder {
 
     /// Returns the folder of a session, or the one that was named instead.
     ///
-    /// A session that has none, such as an imported one, gets no tools.
-    pub(crate) fn of(info: &SessionInfo, instead: Option<&Path>) -> Result<Self, Fault> {
+    /// A session that has none, such as an imported one, gets no tools. `again` is the command that takes another folder, if
+    /// that is not `resume`.
+    pub(crate) fn of(info: &SessionInfo, instead: Option<&Path>, again: Option<&str>) -> Result<Self, Fault> {
         match (instead, &info.workspace) {
             (Some(path), _) => Folder::named(path),
             (None, None) => Ok(Folder { path: None }),
             (None, Some(path)) => Folder::named(Path::new(path)).map_err(|_| {
+                let resume = || format!("trunkline resume {} -C DIR", info.id);
+                let again = again.map_or_else(resume, str::to_owned);
                 Fault::usage(format!("the session's folder {path} is not there"))
-                    .hint("if it has moved, name it: `trunkline resume -C DIR`")
+                    .hint(format!("if it has moved, name it: {again}"))
             }),
         }
     }
 
     /// Returns the folder of a session for an act that touches no file: a missing one is only bad in the middle of a write.
     pub(crate) fn for_moves(reading: &Reading) -> Result<Self, Fault> {
-        match Folder::of(&reading.info, None) {
+        match Folder::of(&reading.info, None, None) {
             Err(fault) if reading.proposals().interrupted().next().is_some() => Err(fault),
             Err(_) => Ok(Folder { path: None }),
             found => found,
@@ -128,6 +131,7 @@ pub(crate) fn without_model(folder: &Folder) -> Result<AgentBuilder, Fault> {
 /// Lays the terms of a run on an agent.
 pub(crate) fn with_terms(
     builder: AgentBuilder,
+    folder: &Folder,
     terms: &Terms,
     chosen: &Policy,
 ) -> Result<AgentBuilder, Fault> {
@@ -136,7 +140,7 @@ pub(crate) fn with_terms(
     limits.tokens = terms.max_tokens.unwrap_or(limits.tokens);
     // Those of a file that is not named this time count no more.
     let rules = match chosen {
-        Policy::Rules(path) => policy::read(path)?,
+        Policy::Rules(path) => policy::read(path, folder.path.as_deref())?,
         _ => Vec::new(),
     };
     let builder = builder.rules(rules).limits(limits).commits(terms.commit).approval(match chosen {

@@ -319,7 +319,8 @@ fn a_file_of_rules_is_understood_as_a_whole_or_refused_with_its_place() {
         r#"{"rules":[{"verdict":"deny","target":{"command":{"words":[]}}}]}"#,
         r#"{"rules":[{"verdict":"allow","scope":"once"}]}"#,
         r#"{"rules":[{"verdict":"allow","tool":""}]}"#,
-        r#"{"rules":[{"verdict":"allow","given_by":{"kind":"model"}}]}"#,
+        r#"{"rules":[{"verdict":"allow"}]}"#,
+        r#"{"rules":[{"verdict":"ask","given_by":{"kind":"model"}}]}"#,
         "{\"rules\":[{\"verdict\":\"\u{1b}[2J\"}]}",
     ] {
         std::fs::write(&file, wrong).expect("written");
@@ -336,13 +337,14 @@ fn a_file_of_rules_is_understood_as_a_whole_or_refused_with_its_place() {
         EOF while parsing an object at line 1 column 1
         it is no object of the form {"rules":[{…}]}
         unknown field `more`, expected `rules` at line 1 column 18
-        unknown field `tols`, expected one of `tool`, `effects`, `target`, `verdict`, `deciders`, `scope`, `given_by`, `reason`, `expires_at` at line 2 column 27
-        missing field `verdict` at line 1 column 30
-        unknown variant `perhaps`, expected one of `allow`, `ask`, `deny` at line 1 column 30
-        "../up" cannot be used as a pattern: write where it leads, without `.` and `..` at line 1 column 53
-        "" cannot be used as a pattern: it needs a word; a rule for every command names the tool alone at line 1 column 61
+        rule 1: unknown field `tols`, expected one of `tool`, `effects`, `target`, `verdict`, `deciders`, `scope`, `given_by`, `reason`, `expires_at` at line 2 column 27
+        rule 1: missing field `verdict` at line 1 column 30
+        rule 1: unknown variant `perhaps`, expected one of `allow`, `ask`, `deny` at line 1 column 30
+        rule 1: "../up" cannot be used as a pattern: write where it leads, without `.` and `..` at line 1 column 53
+        rule 1: "" cannot be used as a pattern: it needs a word; a rule for every command names the tool alone at line 1 column 61
         rule 1: the rules of a file count whenever it is named; give one that counts once with `rules add --once`
         rule 1: the name of the tool is empty; leave it out for all tools
+        rule 1: it would allow whatever any tool does; narrow it by a path, a command, a tool or an effect (or say --policy always, which means that)
         rule 1: model may neither give rules nor take them back; a person may
         control character (\u0000-\u001F) found while parsing a string at line 1 column 23
     "#]].assert_eq(&told);

@@ -28,4 +28,5 @@ mod stuck;
 mod taping;
 mod terminal;
 mod urls;
+mod waiting;
 mod walking;

@@ -134,3 +134,63 @@ fn what_is_forbidden_stays_so_where_everything_is_approved() {
     assert_eq!(said.exit, Some(0), "{}", said.err);
     assert!(!has(&scene, "keys/a.txt") && has(&scene, "b.txt"), "{}", said.err);
 }
+
+#[test]
+fn a_rule_that_can_never_match_is_refused_with_what_to_write() {
+    let (scene, _endpoint) = Scene::with(vec![says("Yes?")]);
+    std::fs::create_dir(scene.work().join("src")).expect("made");
+    let absolute = scene.work().join("src/a.rs");
+    let absolute = absolute.to_str().expect("UTF-8");
+    let refused = [
+        (
+            json!({ "verdict": "deny", "target": { "command": { "words": ["git push"] } } }),
+            r#"["git", "push"]"#,
+        ),
+        (json!({ "verdict": "deny", "tool": "bash" }), "did you mean run_command"),
+        (json!({ "verdict": "deny", "tool": "Edit_Files" }), "did you mean edit_files"),
+        (json!({ "verdict": "deny", "tool": "write_files" }), "did you mean write_file"),
+        (
+            json!({ "verdict": "deny", "tool": "browse" }),
+            "there are edit_file, edit_files, write_file, run_command",
+        ),
+        (json!({ "verdict": "deny", "tool": "read_file" }), "never asked about"),
+        (
+            json!({ "verdict": "deny", "target": { "path": "/etc/passwd" } }),
+            "relative to the project's folder",
+        ),
+        (json!({ "verdict": "deny", "target": { "path": absolute } }), r#"write "src/a.rs""#),
+        (json!({ "verdict": "deny", "target": { "path": "src" } }), "src/**"),
+        (
+            json!({ "verdict": "deny", "tool": "run_command", "target": { "path": "src/**" } }),
+            "by its command",
+        ),
+        (json!({ "verdict": "allow" }), "narrow it"),
+        (json!({ "verdict": "alow", "tool": "edit_file" }), "line 1"),
+    ];
+    for (rule, wanted) in &refused {
+        write_rules(&scene, &json!({ "rules": [{ "verdict": "ask" }, rule] }).to_string());
+        let said = scene.run(&["run", "hello", "-q", "--policy", "../rules.json"]);
+        assert_eq!(said.exit, Some(2), "{rule}: {}", said.err);
+        assert!(said.err.contains("rule 2: ") && said.err.contains(wanted), "{rule}: {}", said.err);
+    }
+    let said = scene.run(&["run", "hello", "-q", "--policy", "Person"]);
+    assert_eq!(said.exit, Some(2));
+    assert!(said.err.contains("did you mean --policy person"), "{}", said.err);
+    // Whoever gives a rule to a session is told the same.
+    assert_eq!(scene.run(&["run", "hello", "-q"]).exit, Some(0));
+    for (wrong, wanted) in [
+        (&["deny", "--tool", "bash"][..], "did you mean run_command"),
+        (&["deny", "--path", "src"], "src/**"),
+        (&["deny", "--path", absolute], "src/a.rs"),
+        (&["deny", "--command", "'git push'"], r#"["git", "push"]"#),
+        (&["allow"], "--policy always"),
+        (&["allow", "--tool", "edit_file", "--for", "999999y"], "10y is the most"),
+    ] {
+        let said = scene.run(&[&["rules", "add"], wrong].concat());
+        assert_eq!(said.exit, Some(2), "{wrong:?}: {}", said.err);
+        assert!(said.err.contains(wanted), "{wrong:?}: {}", said.err);
+    }
+    assert_eq!(scene.ok(&["rules", "--all"]), "");
+    assert!(scene.ok(&["rules", "add", "allow", "--tool", "edit_*", "--for", "30m"]).contains("expires in "));
+    assert!(scene.ok(&["rules", "add", "deny"]).contains("whatever any tool does"));
+}

@@ -38,7 +38,7 @@ fn the_diff_is_shown_and_what_was_typed_before_is_no_answer() {
     };
     assert!(terminal.shows().contains("    +one\n"), "{}", terminal.shows());
     terminal.types("what?");
-    terminal.until("type a, d or l", 1);
+    terminal.until("type a, d, ", 1);
     assert!(!has(&scene, "a.txt"));
     terminal.types("a");
     let (exit, shown) = terminal.end();
@@ -214,4 +214,15 @@ fn an_undo_can_be_asked_for_while_the_run_goes_on() {
     let (exit, shown) = terminal.end();
     assert_eq!(exit, Some(0), "{shown}");
     assert!(has(&scene, "b.txt"));
+}
+
+#[test]
+fn an_interrupt_at_the_question_names_what_waits_and_how_to_decide() {
+    let Some((scene, _endpoint, mut terminal)) = asked(vec![writes("a.txt", "one\n")]) else { return };
+    terminal.types("\u{3}");
+    let (exit, shown) = terminal.end();
+    assert_eq!(exit, Some(130), "{shown}");
+    let end = shown.split_once("cancelled; what the model had written is kept").map_or("", |(_, end)| end);
+    assert!(end.contains("  p1 create a.txt (+1)") && end.contains("resolve p1 apply -s "), "{shown}");
+    assert!(!has(&scene, "a.txt"));
 }

@@ -29,7 +29,7 @@ const LONGEST_WORD: usize = 1_024;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct CommandPattern {
-    // At least one word, none of them empty or longer than the limits say.
+    // At least one word, none of them empty or longer than the limits say; no blank in the first.
     words: Vec<String>,
     exact: bool,
 }
@@ -48,7 +48,8 @@ impl CommandPattern {
     ///
     /// # Errors
     ///
-    /// [`BadPattern`] without words, with an empty one, or with too many or too long ones.
+    /// [`BadPattern`] without words, with an empty one, or with too many or too long ones; and if the first has a blank in
+    /// it, which is a command that was not taken apart: as the name of a program it would match none.
     pub fn beginning<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Result<Self, BadPattern> {
         Self::checked(words.into_iter().map(Into::into).collect(), false)
     }
@@ -69,6 +70,8 @@ impl CommandPattern {
             "it is too long"
         } else if words.iter().any(String::is_empty) {
             "a word is empty"
+        } else if words.first().is_some_and(|first| first.contains(char::is_whitespace)) {
+            "its first word has a blank in it; write each word by itself, as in [\"git\", \"push\"]"
         } else {
             return Ok(CommandPattern { words, exact });
         };

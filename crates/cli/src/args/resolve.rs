@@ -1,5 +1,7 @@
 //! What can be typed about proposals: which one, and what becomes of it.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueEnum};
 
 pub(super) const AFTER_RESOLVE: &str = "\
@@ -10,7 +12,8 @@ step, and applies what was approved. --only names the files of a proposal that h
 
 --json prints {\"version\":1,\"proposals\":[…]}, each with its session, title and writer, and after a decision
 {\"version\":1,\"results\":[{\"session\",\"proposal\",\"state\",\"error\"}]}.
-Exit codes: 0 done as wanted, or left to the writer · 1 refused, failed, or nobody agreed · 2 wrong usage
+Exit codes: 0 done as wanted, or left to the writer · 1 refused, failed, or not agreed to · 2 wrong usage, or `all` where nobody
+can be asked and --yes is not given
 
 Examples:
   trunkline resolve p3 apply --only src/a.rs --only src/b.rs
@@ -33,6 +36,12 @@ pub(crate) struct Resolve {
     /// Id, the beginning of one, or `last` [default: all; for one proposal where it waits, else last]
     #[arg(long, short, value_name = "ID")]
     pub(crate) session: Option<String>,
+    /// The folder to work in, if the session's has moved
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Show all of a long proposal
+    #[arg(long, requires = "proposal", conflicts_with = "action")]
+    pub(crate) full: bool,
     /// List settled ones too
     #[arg(long, short, conflicts_with = "action")]
     pub(crate) all: bool,
@@ -60,7 +69,8 @@ pub(crate) enum Action {
 pub(super) const AFTER_RULES: &str = "\
 A rule decides ahead: what it allows is done unasked, what it asks somebody decides on, what it denies does not happen. What
 forbids wins; what names a path or a command outranks what names a tool, and that what names neither; of equals the stricter one
-wins. Without a rule the policy of the run decides. Rules of a file (`run --policy FILE`) are listed with those of the session.
+wins. Without a rule the policy of the run decides. An `allow` has to be narrowed, by --path, --command, --tool or --effect.
+Paths are written from the session's folder. Rules of a file (`run --policy FILE`) are listed with those of the session.
 
 Examples:
   trunkline rules add allow --path 'src/**'
@@ -104,7 +114,7 @@ pub(crate) enum RulesAct {
 pub(crate) struct AddRule {
     /// What it decides
     pub(crate) verdict: RuleWord,
-    /// Only this tool; `*` and `?` stand for others
+    /// Only this tool: `edit_file`, `edit_files`, `write_file` or `run_command`, or several with `*` and `?`
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
     /// Only what is written there: `docs/**` is all in a folder, `*.md` a name in the project's own
@@ -122,8 +132,8 @@ pub(crate) struct AddRule {
     /// Until it was used once
     #[arg(long)]
     pub(crate) once: bool,
-    /// Until so much time has passed, such as 12h or 8d
-    #[arg(long = "for", value_name = "TIME", value_parser = crate::limits::milliseconds)]
+    /// Until so much time has passed, such as 30m, 12h or 8d
+    #[arg(long = "for", value_name = "TIME", value_parser = crate::limits::of_rule)]
     pub(crate) lasting: Option<u64>,
     /// Why
     #[arg(long, short, value_name = "TEXT", default_value = "", hide_default_value = true)]

@@ -3,6 +3,7 @@
 //! Deciding is done by a drive that has no turns to spend: it carries out what was decided and stops before a model
 //! would be asked.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use trunkline_message_tree::Timestamp;
@@ -76,19 +77,29 @@ impl Wish {
     }
 }
 
-/// Carries wishes out, or has them carried out; with `wait` until that is done, else for as long as people wait.
+/// How wishes are carried out.
+pub(super) struct How<'a> {
+    /// Where the session works, if not where it did.
+    pub(super) folder: Option<&'a Path>,
+    /// Whether to wait for whoever writes the session, however long that takes.
+    pub(super) wait: bool,
+    /// What to type again if the folder is not there.
+    pub(super) again: String,
+}
+
+/// Carries wishes out, or has them carried out.
 pub(super) async fn carry_out(
     store: &Store,
     info: &SessionInfo,
     wishes: &[Wish],
-    wait: bool,
+    how: &How<'_>,
 ) -> Result<Outcome, Fault> {
     let mut steps: Vec<Step> = wishes.iter().map(|_| Step::Open).collect();
     let (mut in_person, mut told) = (false, false);
     for _ in 0..ENTRANCES {
         let holder = match letters::writer(store.as_ref(), info).await? {
             Some(holder) => holder,
-            None => match enter(store, info).await? {
+            None => match enter(store, info, how).await? {
                 (Entrance::Mine(session), progress) => {
                     decide(*session, &progress, wishes, &mut steps).await?;
                     in_person = true;
@@ -107,7 +118,7 @@ pub(super) async fn carry_out(
             let name = store::short_name(store.as_ref(), &info.id).await;
             letters::tell_of_note(&name, &holder, letters::SOON);
         }
-        if followed(store.as_ref(), info, wishes, &steps, wait).await? {
+        if followed(store.as_ref(), info, wishes, &steps, how.wait).await? {
             break;
         }
     }
@@ -115,9 +126,15 @@ pub(super) async fn carry_out(
     Ok(Outcome { came, in_person })
 }
 
-async fn enter(store: &Store, info: &SessionInfo) -> Result<(Entrance, std::sync::Arc<Progress>), Fault> {
+async fn enter(
+    store: &Store,
+    info: &SessionInfo,
+    how: &How<'_>,
+) -> Result<(Entrance, std::sync::Arc<Progress>), Fault> {
     let progress = Progress::of_run(false, true);
-    let agent = setup::without_model(&Folder::of(info, None)?)?.on_event(progress.observer()).build()?;
+    let agent = setup::without_model(&Folder::of(info, how.folder, Some(&how.again))?)?
+        .on_event(progress.observer())
+        .build()?;
     Ok((letters::enter(&agent, store, info, Claim::IfFree).await?, progress))
 }
 
@@ -129,6 +146,14 @@ async fn decide(
     steps: &mut [Step],
 ) -> Result<(), Fault> {
     progress.know(session.tree());
+    // What came back is compared with the files by a drive, and cannot be approved before. It can be discarded.
+    let came_back = |wish: &Wish| {
+        let entry = session.proposals().get(wish.id).filter(|entry| entry.state == State::Stale);
+        wish.said.verdict == Verdict::Approve && entry.is_some_and(|entry| entry.put_aside == wish.seen)
+    };
+    if wishes.iter().zip(steps.iter()).any(|(wish, step)| matches!(step, Step::Open) && came_back(wish)) {
+        drive(&mut session, progress).await?;
+    }
     for (wish, step) in wishes.iter().zip(steps.iter_mut()) {
         if !matches!(step, Step::Open) {
             continue;
@@ -150,6 +175,11 @@ async fn decide(
     if steps.iter().all(|step| matches!(step, Step::Refused(_))) {
         return Ok(());
     }
+    drive(&mut session, progress).await
+}
+
+/// Does what follows from what is decided, and compares what came back.
+async fn drive(session: &mut Session, progress: &Progress) -> Result<(), Fault> {
     let cancel = Cancel::new();
     let watching = interrupt::watch(&cancel);
     let driven = session.resume(&cancel).await;

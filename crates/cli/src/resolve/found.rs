@@ -3,12 +3,15 @@
 //! What is not settled is found by the keys of notes, so only the sessions in which something waits are read.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde_json::Value;
+use trunkline_message_tree::Timestamp;
 use trunkline_runtime::across;
 use trunkline_runtime::resolve_queue::{Entry, ProposalId};
 use trunkline_session_store::{NoteQuery, SessionId, SessionInfo, SessionStore};
 
+use super::drift::Drift;
 use crate::fault::Fault;
 use crate::letters;
 use crate::place::Place;
@@ -27,18 +30,31 @@ pub(super) struct Group {
     pub(super) name: String,
     /// Who writes it, if anybody does.
     pub(super) writer: Option<String>,
+    /// Which files are not as they were.
+    pub(super) drift: Drift,
+    /// Whether it came with an import and nobody has opened it since: whatever waited in it is dropped then.
+    pub(super) is_void: bool,
 }
 
 impl Group {
-    async fn load(store: &dyn SessionStore, info: &SessionInfo, name: String) -> Result<Self, Fault> {
+    pub(super) async fn load(
+        store: &dyn SessionStore,
+        info: &SessionInfo,
+        name: String,
+        folder: Option<&Path>,
+    ) -> Result<Self, Fault> {
         let reading = Reading::load(store, info).await?;
         let writer = letters::writer(store, info).await?;
-        Ok(Group { reading, name, writer })
+        let drift = Drift::of(info, &reading, folder).await;
+        let void = trunkline_runtime::distrust(Timestamp(0)).kind;
+        let is_void = store.inbox(&info.id).await?.iter().any(|letter| letter.kind == void);
+        Ok(Group { reading, name, writer, drift, is_void })
     }
 
     /// The proposals to be listed, oldest first.
     pub(super) fn listed(&self, settled: bool) -> impl Iterator<Item = &Entry<Value>> {
-        self.reading.proposals().iter().filter(move |entry| settled || !entry.state.is_settled())
+        let waits = move |entry: &&Entry<Value>| !entry.state.is_settled() && !self.is_void;
+        self.reading.proposals().iter().filter(move |entry| settled || waits(entry))
     }
 
     fn oldest(&self, settled: bool) -> Option<u64> {
@@ -57,12 +73,13 @@ pub(super) async fn groups(
     store: &dyn SessionStore,
     session: Option<&str>,
     settled: bool,
+    folder: Option<&Path>,
 ) -> Result<Groups, Fault> {
     let mut found = Groups { groups: Vec::new(), unread: Vec::new() };
     if let Some(named) = session {
         let info = store::find(store, Some(named)).await?;
         let name = store::short_name(store, &info.id).await;
-        found.groups.push(Group::load(store, &info, name).await?);
+        found.groups.push(Group::load(store, &info, name, folder).await?);
         return Ok(found);
     }
     let queries = if settled { vec![any()] } else { unsettled().collect() };
@@ -70,7 +87,7 @@ pub(super) async fn groups(
     let all = store.sessions().await?;
     for info in all.iter().filter(|info| ids.contains(&info.id)) {
         let name = short(&info.id, &all).to_owned();
-        match Group::load(store, info, name.clone()).await {
+        match Group::load(store, info, name.clone(), None).await {
             Ok(group) => found.groups.push(group),
             // It does not hide the others.
             Err(fault) => found.unread.push(format!("{name}: {}", fault.as_line())),

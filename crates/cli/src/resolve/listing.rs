@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use trunkline_message_tree::Timestamp;
-use trunkline_runtime::resolve_queue::{Entry, State};
+use trunkline_runtime::resolve_queue::{ActorKind, Entry, State};
 use trunkline_session_store::SessionStore;
 
 use super::found::{Group, Groups, groups};
@@ -16,7 +16,8 @@ use crate::text::one_line;
 
 /// `trunkline resolve` without a proposal.
 pub(super) async fn run(args: &Resolve, store: &dyn SessionStore, place: &Place) -> Result<Exit, Fault> {
-    let Groups { groups, unread } = groups(store, args.session.as_deref(), args.all).await?;
+    let Groups { groups, unread } =
+        groups(store, args.session.as_deref(), args.all, args.cwd.as_deref()).await?;
     for fault in &unread {
         tell(&format!("{} {fault}\n", paint(YELLOW, "cannot be read:")));
     }
@@ -41,7 +42,14 @@ pub(super) async fn run(args: &Resolve, store: &dyn SessionStore, place: &Place)
     paint::print(&list.join("\n"))?;
     let waiting: Vec<(&Group, &Entry<Value>)> =
         groups.iter().flat_map(|group| group.listed(false).map(move |entry| (group, entry))).collect();
-    let Some((group, first)) = waiting.first() else {
+    for group in groups.iter().filter(|group| group.is_void && group.reading.waiting().next().is_some()) {
+        let told = format!("{} came with an import: what waited there is void\n", group.name);
+        tell(&paint(YELLOW, &told));
+    }
+    // Somebody is shown what they can decide, if there is such a thing.
+    let decidable = |entry: &Entry<Value>| entry.awaits_decision() || entry.state == State::Stale;
+    let Some((group, first)) = waiting.iter().find(|(_, entry)| decidable(entry)).or_else(|| waiting.first())
+    else {
         let place = match groups.as_slice() {
             [one] if args.session.is_some() => format!(" in session {}", one.name),
             _ => String::new(),
@@ -50,11 +58,13 @@ pub(super) async fn run(args: &Resolve, store: &dyn SessionStore, place: &Place)
         return Ok(exit);
     };
     let (id, name) = (first.id, &group.name);
-    let mut next = vec![
-        ("look:", format!("resolve {id} -s {name}")),
-        ("decide:", format!("resolve {id} apply -s {name}")),
-    ];
-    if waiting.len() > 1 {
+    let mut next = vec![("look:", format!("resolve {id} -s {name}"))];
+    match decidable(first) {
+        true => next.push(("decide:", format!("resolve {id} apply -s {name}"))),
+        false if group.writer.is_some() => {}
+        false => next.push(("go on:", format!("resume {name}"))),
+    }
+    if waiting.iter().filter(|(_, entry)| entry.awaits_decision()).count() > 1 {
         let within = args.session.as_ref().map(|_| format!(" -s {name}")).unwrap_or_default();
         next.push(("all:", format!("resolve all apply{within}")));
     }
@@ -73,7 +83,7 @@ fn section(group: &Group, settled: bool) -> String {
     }
     section.push('\n');
     for entry in group.listed(settled) {
-        section.push_str(&line(entry, "  "));
+        section.push_str(&line(group, entry, "  "));
     }
     section
 }
@@ -89,7 +99,7 @@ pub(super) fn heading(group: &Group) -> String {
 }
 
 /// Returns a proposal on one line.
-pub(super) fn line(entry: &Entry<Value>, indent: &str) -> String {
+pub(super) fn line(group: &Group, entry: &Entry<Value>, indent: &str) -> String {
     let now = now();
     let mut line = format!(
         "{indent}{}  {}  {}  {}",
@@ -98,11 +108,27 @@ pub(super) fn line(entry: &Entry<Value>, indent: &str) -> String {
         one_line(&entry.proposal.label, 100),
         paint(DIM, &ago(Timestamp(entry.staged_at), now)),
     );
+    if let Some(why) = by_harness(entry) {
+        line.push_str(&paint(DIM, &format!("  ({why})")));
+    }
+    if group.is_void && !entry.state.is_settled() {
+        return line + &paint(YELLOW, "  void: it came with an import") + "\n";
+    }
+    if let Some(mark) = group.drift.mark(entry.id) {
+        line.push_str(&paint(YELLOW, &format!("  {mark}")));
+    }
     let waits = !entry.state.is_settled() && entry.state != State::Superseded;
     if let Some(end) = entry.proposal.expires_at.filter(|_| waits) {
         line.push_str(&paint(YELLOW, &format!("  {}", expiry(Timestamp(end), now))));
     }
     line + "\n"
+}
+
+/// Says why nobody's decision ended it.
+pub(super) fn by_harness(entry: &Entry<Value>) -> Option<String> {
+    let decision = entry.decision.as_ref().filter(|_| entry.state == State::Discarded)?;
+    let is_its = decision.by.kind == ActorKind::Harness && !decision.reason.is_empty();
+    is_its.then(|| one_line(&decision.reason, 80))
 }
 
 /// Returns a proposal for programs.
@@ -113,6 +139,8 @@ pub(super) fn as_json(group: &Group, entry: &Entry<Value>) -> Value {
         fields.insert("session".to_owned(), json!(group.reading.info.id));
         fields.insert("title".to_owned(), json!(group.reading.info.title));
         fields.insert("writer".to_owned(), json!(group.writer));
+        fields.insert("changed".to_owned(), json!(group.drift.lines(entry.id)));
+        fields.insert("void".to_owned(), json!(group.is_void && !entry.state.is_settled()));
     }
     listed
 }

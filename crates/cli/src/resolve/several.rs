@@ -7,6 +7,7 @@ use trunkline_runtime::resolve_queue::Verdict;
 use super::decision::{Came, Outcome, Wish, carry_out};
 use super::found::{Group, Groups, groups};
 use super::listing::{heading, line};
+use super::places;
 use super::shown::state_style;
 use crate::agreement::{Answer, agreed};
 use crate::args::Resolve;
@@ -20,7 +21,8 @@ pub(super) async fn run(args: &Resolve, said: &Said, store: &Store, place: &Plac
     if !args.only.is_empty() {
         return Err(Fault::usage("--only chooses from one proposal; name it in place of `all`"));
     }
-    let Groups { groups, unread } = groups(store.as_ref(), args.session.as_deref(), false).await?;
+    let Groups { groups, unread } =
+        groups(store.as_ref(), args.session.as_deref(), false, args.cwd.as_deref()).await?;
     for fault in &unread {
         tell(&format!("{} {fault}\n", paint(YELLOW, "cannot be read:")));
     }
@@ -56,11 +58,12 @@ pub(super) async fn run(args: &Resolve, said: &Said, store: &Store, place: &Plac
                 .hint(format!("if all of them are meant: {command}")));
         }
     }
-    let alone = meant.len() == 1;
+    let (alone, again) = (meant.len() == 1, |name: &str| format!("resolve all {word} -s {name}"));
     let (mut results, mut acts) = (Vec::new(), paint::Acts::default());
     let (mut done, mut left, mut failed) = (0_usize, 0_usize, unread.len());
     for (group, wishes) in &meant {
-        let carried_out = carry_out(store, &group.reading.info, wishes, args.wait).await;
+        let again = again(&group.name);
+        let carried_out = carry_out(store, &group.reading.info, wishes, &places(args, place, &again)).await;
         let Outcome { came, in_person } = carried_out.unwrap_or_else(|fault| Outcome {
             // It does not stand in the way of the other sessions.
             came: wishes.iter().map(|_| Came::Refused(fault.as_line())).collect(),
@@ -103,7 +106,7 @@ fn plan(groups: &[Group]) -> String {
         other += group.listed(false).count() - waits.len();
         if !waits.is_empty() {
             plan.push_str(&format!("{}\n", heading(group)));
-            waits.iter().for_each(|entry| plan.push_str(&line(entry, "  ")));
+            waits.iter().for_each(|entry| plan.push_str(&line(group, entry, "  ")));
         }
     }
     if other > 0 {

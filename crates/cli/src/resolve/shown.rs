@@ -1,13 +1,15 @@
 //! One proposal, with all that is known of it.
 
+use std::io::IsTerminal;
+
 use serde_json::Value;
 use trunkline_message_tree::Timestamp;
 use trunkline_runtime::resolve_queue::{Entry, State, SubjectState, Supersession, Verdict};
 
 use super::found::Group;
-use super::listing::as_json;
+use super::listing::{as_json, by_harness};
 use super::parts::{is_divisible, numbered, parts};
-use crate::approve::preview;
+use crate::approve::preview_within;
 use crate::args::Resolve;
 use crate::fault::{Exit, Fault};
 use crate::paint::{self, DIM, GREEN, RED, YELLOW, paint, tell};
@@ -17,6 +19,11 @@ use crate::text::one_line;
 
 /// How many files are named that are not as they were.
 const NAMED: usize = 8;
+/// How many lines of a proposal are shown unless all are asked for, and how much of each at a terminal.
+const SHOWN_LINES: usize = 40;
+const WIDEST: usize = 400;
+/// What stands in place of the move that left a branch, where an import dropped what waited.
+const IMPORT: &str = "an import";
 
 /// `trunkline resolve p3`.
 pub(super) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &Place) -> Result<Exit, Fault> {
@@ -24,18 +31,45 @@ pub(super) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &P
         paint::print_json(&as_json(group, entry))?;
         return Ok(Exit::Done);
     }
-    let (mut shown, _) = preview(entry, usize::MAX);
+    let (limit, width) = match args.full {
+        true => (usize::MAX, usize::MAX),
+        false => (SHOWN_LINES, if std::io::stdout().is_terminal() { WIDEST } else { usize::MAX }),
+    };
+    let (mut shown, missing) = preview_within(entry, limit, width);
+    if missing > 0 {
+        let all = place.command(&format!("resolve {} -s {} --full", entry.id, group.name));
+        shown.push_str(&paint(DIM, &format!("    all of it: {all}\n")));
+    }
     if is_divisible(entry) && !entry.state.is_settled() {
         shown.push_str(&format!("files:\n{}", numbered(&parts(entry), "  ")));
     }
-    shown.push_str(&standing(entry));
+    shown.push_str(&standing(group, entry));
     paint::print(&shown)?;
     let (id, name) = (entry.id, &group.name);
     let mut next = Vec::new();
     match entry.state {
         State::Applied => next.push(format!("resolve {id} undo -s {name}")),
         state if state.is_settled() => {}
-        State::Stale => next.push(format!("resume {name}")),
+        _ if group.is_void => {
+            tell(&paint(
+                YELLOW,
+                "it came with an import and is void: it is dropped when the session goes on\n",
+            ));
+        }
+        State::Superseded => {}
+        State::Approved | State::Applying | State::Unknown => {
+            let what = match entry.state {
+                State::Approved => "carried out",
+                _ => "looked up",
+            };
+            match &group.writer {
+                Some(writer) => tell(&format!("{what} by {writer}, which writes the session\n")),
+                None => {
+                    tell(&format!("it is {what} when the session goes on:\n"));
+                    next.push(format!("resume {name}"));
+                }
+            }
+        }
         _ => {
             next.push(format!("resolve {id} apply -s {name}"));
             if is_divisible(entry) {
@@ -51,9 +85,13 @@ pub(super) fn run(args: &Resolve, group: &Group, entry: &Entry<Value>, place: &P
 }
 
 /// Says where a proposal stands and what led there, a line each.
-fn standing(entry: &Entry<Value>) -> String {
+fn standing(group: &Group, entry: &Entry<Value>) -> String {
     let now = now();
-    let mut lines = vec![paint(state_style(entry.state), &entry.state.to_string())];
+    let mut state = paint(state_style(entry.state), &entry.state.to_string());
+    if let Some(why) = by_harness(entry) {
+        state.push_str(&format!(" ({why})"));
+    }
+    let mut lines = vec![state];
     if let Some(decision) = &entry.decision {
         let word = match decision.verdict {
             Verdict::Approve => "approved",
@@ -71,7 +109,11 @@ fn standing(entry: &Entry<Value>) -> String {
     if let Some(trouble) = &entry.trouble {
         lines.push(paint(RED, &one_line(trouble, 200)));
     }
-    for differing in entry.differing.iter().take(NAMED) {
+    let changed = group.drift.lines(entry.id);
+    // What was seen now says more than what was seen then.
+    let recorded = if changed.is_empty() { NAMED } else { 0 };
+    lines.extend(changed.iter().map(|line| paint(YELLOW, line)));
+    for differing in entry.differing.iter().take(recorded) {
         let found = match &differing.found {
             Some(SubjectState::Absent) => "is gone",
             _ => "is not as it was when this was proposed",
@@ -80,13 +122,23 @@ fn standing(entry: &Entry<Value>) -> String {
     }
     match &entry.superseded {
         Some(Supersession::Replaced { by }) => lines.push(paint(DIM, &format!("{by} takes its place"))),
+        Some(Supersession::BranchLeft { by }) if by == IMPORT => {
+            lines.push(paint(DIM, "it came with an import, and was dropped"));
+        }
         Some(Supersession::BranchLeft { .. }) => {
             lines.push(paint(DIM, "its branch was left; undoing that brings it back"));
         }
         _ => {}
     }
-    if let Some(lease) = entry.lease.as_ref().filter(|_| entry.state == State::Applying) {
-        lines.push(paint(DIM, &format!("being applied by {}", one_line(&lease.holder, 80))));
+    if entry.state == State::Applying {
+        lines.push(paint(
+            DIM,
+            &match &group.writer {
+                Some(writer) => format!("being applied by {writer}"),
+                // Whoever began it is gone.
+                None => "its apply was cut off".to_owned(),
+            },
+        ));
     }
     if let Some(asked) = &entry.unanswered {
         let told =

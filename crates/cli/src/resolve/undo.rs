@@ -1,8 +1,9 @@
 //! `trunkline resolve p3 undo`: what was applied is proposed to be taken back.
 
+use serde_json::{Value, json};
 use trunkline_runtime::RuntimeError;
 use trunkline_runtime::letters::{Request, Settled};
-use trunkline_runtime::resolve_queue::ProposalId;
+use trunkline_runtime::resolve_queue::{Entry, ProposalId};
 use trunkline_session_store::{Claim, SessionInfo};
 
 use crate::approve::preview;
@@ -29,13 +30,16 @@ pub(super) async fn run(
     let holder = match letters::writer(store.as_ref(), info).await? {
         Some(holder) => Some(holder),
         None => {
-            let agent = setup::without_model(&Folder::of(info, None)?)?.build()?;
+            let again = place.command(&format!("resolve {id} undo -s {name} -C DIR"));
+            let folder = Folder::of(info, args.cwd.as_deref(), Some(&again))?;
+            let agent = setup::without_model(&folder)?.build()?;
             match letters::enter(&agent, store, info, Claim::IfFree).await? {
                 Entrance::Mine(mut session) => {
                     match session.take_back(id).await {
                         Ok(_) => {}
-                        Err(RuntimeError::Refused { reason }) => {
-                            return Err(Fault::new(one_line(&reason, 300)));
+                        Err(RuntimeError::Refused { reason }) => return refused(args, info, id, &reason),
+                        Err(fault @ RuntimeError::Proposal(_)) => {
+                            return refused(args, info, id, &fault.to_string());
                         }
                         Err(fault) => return Err(fault.into()),
                     }
@@ -49,15 +53,24 @@ pub(super) async fn run(
     if let Some(holder) = holder {
         let request = Request::TakeBack { proposal: id };
         match letters::ask(store.as_ref(), info, &holder, &request, args.wait).await? {
-            Some(Settled::Refused { reason }) => return Err(Fault::new(one_line(&reason, 300))),
+            Some(Settled::Refused { reason }) => return refused(args, info, id, &reason),
             Some(_) => {}
-            None => return Ok(Exit::Done),
+            None => {
+                if args.json {
+                    paint::print_json(&as_json(info, id, None, None))?;
+                }
+                return Ok(Exit::Done);
+            }
         }
     }
     let reading = Reading::load(store.as_ref(), &store.info(&info.id).await?).await?;
     let of = |undo: &Option<ProposalId>| *undo == Some(id);
     let offered = reading.waiting().filter(|entry| of(&entry.proposal.undo_of)).last();
     let Some(entry) = offered else { return Err(Fault::new(format!("nothing takes {id} back"))) };
+    if args.json {
+        paint::print_json(&as_json(info, id, Some(entry), None))?;
+        return Ok(Exit::Done);
+    }
     paint::print(&preview(entry, usize::MAX).0)?;
     let undo = entry.id;
     tell(&format!("{undo} takes back what {id} did, once it is applied\n"));
@@ -65,4 +78,26 @@ pub(super) async fn run(
         tell(&paint(DIM, &format!("  {}\n", place.command(&command))));
     }
     Ok(Exit::Done)
+}
+
+fn refused(args: &Resolve, info: &SessionInfo, id: ProposalId, reason: &str) -> Result<Exit, Fault> {
+    let reason = one_line(reason, 300);
+    if !args.json {
+        return Err(Fault::new(reason));
+    }
+    paint::print_json(&as_json(info, id, None, Some(&reason)))?;
+    Ok(Exit::Failure)
+}
+
+/// Returns what was proposed, in the form of a decision's result.
+fn as_json(
+    info: &SessionInfo,
+    undone: ProposalId,
+    offered: Option<&Entry<Value>>,
+    error: Option<&str>,
+) -> Value {
+    let (id, state) = (offered.map(|entry| entry.id), offered.map(|entry| entry.state));
+    let result =
+        json!({ "session": info.id, "proposal": id, "state": state, "error": error, "undo_of": undone });
+    json!({ "version": 1, "results": [result] })
 }

@@ -1,0 +1,115 @@
+//! Whether a rule can mean what its words say.
+//!
+//! A rule that forbids and never matches is worse than none: somebody relies on it. So what no tool of this command could
+//! ever be asked about is refused when it is given, with what to write instead.
+
+use std::path::Path;
+
+use trunkline_runtime::resolve_queue::{Rule, RuleTarget, RuleVerdict};
+
+use crate::text::one_line;
+
+/// The tool that runs commands.
+const COMMAND: &str = "run_command";
+/// The tools that ask before they do something. The others only look.
+const ASKING: [&str; 4] = ["edit_file", "edit_files", "write_file", COMMAND];
+/// The tools that only look.
+const LOOKING: [&str; 3] = ["read_file", "list_files", "search_text"];
+/// What other agents call the same, or what people do.
+const OTHER_NAMES: [(&str, &str); 18] = [
+    ("bash", COMMAND),
+    ("shell", COMMAND),
+    ("sh", COMMAND),
+    ("exec", COMMAND),
+    ("execute", COMMAND),
+    ("terminal", COMMAND),
+    ("command", COMMAND),
+    ("run", COMMAND),
+    ("cmd", COMMAND),
+    ("edit", "edit_file"),
+    ("replace", "edit_file"),
+    ("patch", "edit_file"),
+    ("multiedit", "edit_files"),
+    ("editfiles", "edit_files"),
+    ("write", "write_file"),
+    ("create", "write_file"),
+    ("createfile", "write_file"),
+    ("strreplace", "edit_file"),
+];
+
+/// Returns what is wrong with a rule and what to write instead, if it could not match or would allow everything.
+pub(crate) fn sound(rule: &Rule, folder: Option<&Path>) -> Result<(), String> {
+    let bare = rule.tool.is_none() && rule.target.is_none() && rule.effects.is_empty();
+    if rule.verdict == RuleVerdict::Allow && bare {
+        return Err("it would allow whatever any tool does; narrow it by a path, a command, a tool or an effect (or say --policy always, \
+                    which means that)"
+            .to_owned());
+    }
+    let literal = rule.tool.as_deref().filter(|tool| !tool.contains(['*', '?']));
+    if let Some(tool) = literal {
+        of_tool(tool)?;
+    }
+    match &rule.target {
+        Some(RuleTarget::Path(_)) if literal == Some(COMMAND) => {
+            Err(format!("{COMMAND} goes by its command and not by a path; leave out the one or the other"))
+        }
+        Some(RuleTarget::Path(pattern)) => of_path(&pattern.to_string(), folder),
+        Some(RuleTarget::Command(_)) if literal.is_some_and(|tool| tool != COMMAND) => {
+            Err(format!("commands are run by {COMMAND}, and by no other tool"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn of_tool(tool: &str) -> Result<(), String> {
+    if ASKING.contains(&tool) {
+        return Ok(());
+    }
+    if LOOKING.contains(&tool) {
+        return Err(format!(
+            "{tool} changes nothing and is never asked about; rules are about {}",
+            ASKING.join(", ")
+        ));
+    }
+    let shown = one_line(tool, 60);
+    let plain: String = tool.to_lowercase().chars().filter(|sign| sign.is_alphanumeric()).collect();
+    let same = ASKING.into_iter().find(|name| name.replace('_', "") == plain);
+    let other = || OTHER_NAMES.iter().find(|(name, _)| *name == plain).map(|(_, tool)| *tool);
+    let near = || ASKING.into_iter().find(|name| is_near(name, &tool.to_lowercase()));
+    Err(match same.or_else(other).or_else(near) {
+        Some(meant) => format!("there is no tool {shown:?}; did you mean {meant}?"),
+        None => format!("there is no tool {shown:?}; there are {}", ASKING.join(", ")),
+    })
+}
+
+/// Whether two names differ by at most two letters that one of them lacks at one place, such as an `s`.
+fn is_near(name: &str, typed: &str) -> bool {
+    let (name, typed) = (name.as_bytes(), typed.as_bytes());
+    let front = name.iter().zip(typed).take_while(|(one, other)| one == other).count();
+    let back = name.iter().rev().zip(typed.iter().rev()).take_while(|(one, other)| one == other).count();
+    front + back + 2 >= name.len().max(typed.len()) && name.len().abs_diff(typed.len()) <= 2
+}
+
+fn of_path(pattern: &str, folder: Option<&Path>) -> Result<(), String> {
+    let shown = one_line(pattern, 120);
+    if pattern.starts_with('/') {
+        let within = folder.and_then(|folder| Path::new(pattern).strip_prefix(folder).ok()?.to_str());
+        let example = match within {
+            Some(within) if !within.is_empty() => one_line(within, 120),
+            _ => "src/**".to_owned(),
+        };
+        return Err(format!(
+            "{shown:?} is an absolute path, and paths are relative to the project's folder; write {example:?}"
+        ));
+    }
+    // Something may still come into being there, but not in the place of a folder that is there.
+    let is_folder =
+        !pattern.contains(['*', '?']) && folder.is_some_and(|folder| folder.join(pattern).is_dir());
+    match is_folder {
+        true => Err(format!(
+            "{shown:?} is a folder, and nothing is written to that itself; for all that is in it write {:?}",
+            format!("{shown}/**")
+        )),
+        false => Ok(()),
+    }
+}
