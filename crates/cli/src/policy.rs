@@ -108,7 +108,7 @@ fn parse(text: &str, file: &str, folder: Option<&Path>) -> Result<Vec<Rule>, Str
 }
 
 /// Returns the number of the first rule that cannot be read.
-fn first_wrong(rules: &Vec<Value>) -> Option<usize> {
+fn first_wrong(rules: &[Value]) -> Option<usize> {
     let wrong = rules.iter().position(|rule| WrittenRule::deserialize(rule).is_err());
     wrong.map(|place| place + 1)
 }
