@@ -68,6 +68,7 @@ impl Tool for Custom {
     }
 }
 
+#[expect(clippy::ptr_arg, reason = "one of several, and others add to the list")]
 fn nobody(proposals: &mut Vec<Proposal>) {
     proposals[0].source_tool = "custom_tool".to_owned();
 }
