@@ -11,7 +11,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use trunkline_runtime::resolve_queue::State;
 use trunkline_runtime::{RuntimeError, View, distrust};
 use trunkline_session_store::{
     ExportError, Header, Import, ImportError, Kept, Log, Record, Restoring, SessionInfo, SessionStore,
@@ -272,10 +271,10 @@ pub(crate) async fn read(args: &args::Import, place: &Place) -> Result<Exit, Fau
     let store = place.open().await?;
     let mut taken = Taken::default();
     while let Some(header) = next {
-        let unsettled = AtomicBool::new(false);
-        let mut rows = Checked::new(&header, import.rows(), &unsettled);
-        // Neither the previews nor the approvals in a file were made here.
-        let mut letters = || match unsettled.load(Ordering::Relaxed) {
+        let trusting = AtomicBool::new(false);
+        let mut rows = Checked::new(&header, import.rows(), &trusting);
+        // Neither the previews nor the approvals nor the rules in a file were made here.
+        let mut letters = || match trusting.load(Ordering::Relaxed) {
             true => vec![distrust(store::now())],
             false => Vec::new(),
         };
@@ -283,7 +282,7 @@ pub(crate) async fn read(args: &args::Import, place: &Place) -> Result<Exit, Fau
         let restored = store.restore(restoring).await;
         match (restored, rows.fault.take()) {
             (Ok(info), _) => {
-                taken.is_new(&info, &rows.waiting);
+                taken.is_new(&info, &rows.waiting, &rows.rules);
             }
             // A session that could not be taken up must not get in.
             (Err(_), Some(fault)) => return Err(taken.until(fault.into())),
@@ -326,7 +325,7 @@ struct Taken {
 }
 
 impl Taken {
-    fn is_new(&mut self, info: &SessionInfo, waiting: &[String]) {
+    fn is_new(&mut self, info: &SessionInfo, waiting: &[String], rules: &[String]) {
         self.sessions += 1;
         self.records = self.records.saturating_add(info.records);
         self.bytes = self.bytes.saturating_add(info.bytes);
@@ -336,6 +335,13 @@ impl Taken {
             let waiting = waiting.join(", ");
             tell(&format!(
                 "what waited in it is void here, approved or not: {waiting}; it has to be proposed again\n"
+            ));
+        }
+        if !rules.is_empty() {
+            let rules = rules.join(", ");
+            tell(&format!(
+                "the rules in it are void here, because nobody gave them here: {rules}; what is still wanted has to be \
+                 given again\n"
             ));
         }
     }
@@ -384,36 +390,46 @@ impl Taken {
     }
 }
 
+/// The layer of the notes by which anything is done that somebody was asked about, or need not be asked about.
+const RESOLVE: &str = "resolve";
+
 /// Records on their way into a store, and with the last of them the check that they can be taken up.
 struct Checked<'a, I> {
     rows: I,
     header: Header,
     records: Vec<(u64, Record)>,
     waiting: Vec<String>,
-    /// Whether there is anything that could come to be applied yet, be it by way of an undo.
-    unsettled: &'a AtomicBool,
+    /// The rules that would count if they had been given here.
+    rules: Vec<String>,
+    /// Whether there is anything that somebody was trusted with: a proposal, also one that is settled and could be taken
+    /// back; a rule; what the model was asked to choose.
+    trusting: &'a AtomicBool,
     fault: Option<RuntimeError>,
 }
 
 impl<'a, I> Checked<'a, I> {
-    fn new(header: &Header, rows: I, unsettled: &'a AtomicBool) -> Self {
+    fn new(header: &Header, rows: I, trusting: &'a AtomicBool) -> Self {
         Checked {
             rows,
             header: header.clone(),
             records: Vec::new(),
             waiting: Vec::new(),
-            unsettled,
+            rules: Vec::new(),
+            trusting,
             fault: None,
         }
     }
 
     fn check(&mut self) -> Result<(), RuntimeError> {
         let info = SessionInfo::new(&self.header, &Tally::new(&self.header.id, self.header.created_at));
+        let of_layer =
+            |(_, record): &(u64, Record)| matches!(record, Record::Note(note) if note.layer == RESOLVE);
+        self.trusting.store(self.records.iter().any(of_layer), Ordering::Relaxed);
         let view = View::of(&Log::new(info, std::mem::take(&mut self.records)))?;
         self.waiting = view.proposals().unsettled().map(|entry| entry.id.to_string()).collect();
-        let unsettled =
-            view.proposals().iter().any(|entry| !matches!(entry.state, State::Applied | State::Discarded));
-        self.unsettled.store(unsettled, Ordering::Relaxed);
+        let now = store::now().0;
+        let counting = view.rules().iter().filter(|standing| standing.counts(now));
+        self.rules = counting.map(|standing| standing.id.to_string()).collect();
         Ok(())
     }
 }

@@ -160,6 +160,13 @@ const APPROVED: &str = r#"{"decided":{"verdict":"approve","by":{"kind":"person"}
 
 /// Adds what happened to `p1` to an exported session, with digests that are right.
 fn with_changes(exported: &[u8], changes: &[&str]) -> Vec<u8> {
+    let body = |change| format!(r#"{{"proposal":"p1","at":1,"change":{change}}}"#);
+    let notes: Vec<(&str, String)> = changes.iter().map(|change| ("event", body(change))).collect();
+    with_notes(exported, &notes)
+}
+
+/// Adds notes on proposals and rules to an exported session, with digests that are right.
+pub(crate) fn with_notes(exported: &[u8], notes: &[(&str, String)]) -> Vec<u8> {
     let mut import = Import::new(exported);
     let mut header = import.next_session().expect("it can be read").expect("a session");
     let mut tally = Tally::new(&header.id, header.created_at);
@@ -167,9 +174,8 @@ fn with_changes(exported: &[u8], changes: &[&str]) -> Vec<u8> {
     for kept in &records {
         tally.add_kept(&header.id, kept).expect("it fits");
     }
-    for change in changes {
-        let body = format!(r#"{{"proposal":"p1","at":1,"change":{change}}}"#);
-        let note = Note::new("resolve", "event", Timestamp(1), body);
+    for (kind, body) in notes {
+        let note = Note::new("resolve", *kind, Timestamp(1), body.clone());
         records.push(tally.add(&header.id, Record::Note(note)).expect("it fits"));
     }
     (header.records, header.digest) = (tally.seq, Some(tally.digest));

@@ -241,6 +241,7 @@ impl<P> Queue<P> {
         }
         let done = &entry.proposal;
         let mut undo = Proposal::new(format!("undo {id}: {}", done.label), done.source_tool.clone(), payload);
+        undo.staged_by.clone_from(&done.staged_by);
         undo.fingerprints = entry.kept(&done.after);
         undo.after = entry.preimages.clone();
         undo.effect = Effect::Reversible;

@@ -155,7 +155,8 @@ impl<P> Queue<P> {
     /// Approves or discards.
     ///
     /// Deciding the same again is no error and asks for no event, so a message that is delivered twice does no harm.
-    /// Approving what has failed asks for another attempt, at no more than was approved before.
+    /// Approving what has failed asks for another attempt, at no more than was approved before. All of what was approved in
+    /// part is another decision, and refused: whoever made it would believe that all of it is done.
     ///
     /// # Errors
     ///
@@ -171,12 +172,12 @@ impl<P> Queue<P> {
         }
         // All parts by name is all of it, also of something that has no parts.
         let whole = entry.part().collect::<BTreeSet<_>>() == only.iter().map(String::as_str).collect();
-        let only = if whole { BTreeSet::new() } else { only };
         match &entry.decision {
             // A stale approval may come to nothing, a failed one asks for another, and an expired one did come to
             // nothing: none of these is "done already".
             Some(first) if !matches!(entry.state, State::Stale | State::Failed | State::Expired) => {
-                match first.verdict == verdict && (only.is_empty() || first.only == only) {
+                // Who names nothing means all that there was, and of that a part is left out for good.
+                match first.verdict == verdict && (first.only == only || whole) {
                     true => Ok(Answer::Already(first.clone())),
                     false => Err(QueueError::DecidedOtherwise {
                         id,
@@ -186,6 +187,7 @@ impl<P> Queue<P> {
                 }
             }
             _ => {
+                let only = if whole { BTreeSet::new() } else { only };
                 let change = Change::Decided { verdict, by, reason, only, extra };
                 self.admitted(Event { proposal: id, at, change }).map(Answer::New)
             }

@@ -28,8 +28,11 @@ pub struct Entry<P> {
     pub state: State,
     /// The decision that stands; superseding makes it void, and so does an unknown outcome that turned stale.
     pub decision: Option<Decision>,
-    /// How many attempts have begun.
+    /// The number of the last attempt.
     pub attempts: u32,
+    /// How often it was begun. Taking an attempt over to tidy up makes a new attempt, but is no new try.
+    #[serde(skip)]
+    pub begun: u32,
     /// What differed, while it is stale because of that.
     pub differing: Vec<Difference>,
     /// What went wrong, while it is failed or unknown because an attempt said so.
@@ -73,7 +76,7 @@ fn is_zero(count: &u32) -> bool {
 impl<P> Entry<P> {
     /// A proposal in its first attempt, approved by a person: what an executor is handed, for its own tests. It is in no
     /// queue.
-    pub fn begun(proposal: Proposal<P>) -> Self {
+    pub fn in_attempt(proposal: Proposal<P>) -> Self {
         let by = Actor::new(ActorKind::Person, "");
         let approve = Change::Decided {
             verdict: Verdict::Approve,
@@ -168,6 +171,7 @@ impl<P> Entry<P> {
             state: State::Proposed,
             decision: None,
             attempts: 0,
+            begun: 0,
             differing: Vec::new(),
             trouble: None,
             superseded: None,
@@ -262,6 +266,7 @@ impl<P> Entry<P> {
             Change::WentStale { differing } => self.differing = differing,
             Change::Began { attempt, leased, preimages } => {
                 self.attempts = attempt;
+                self.begun = self.begun.saturating_add(1);
                 self.lease = leased;
                 self.preimages = preimages;
             }

@@ -30,7 +30,7 @@ impl<P> Queue<P> {
             entry.awaits_decision()
                 && entry.may_approve(ActorKind::Model)
                 && !entry.is_past(at)
-                && entry.attempts < FAILED_ATTEMPTS
+                && entry.begun < FAILED_ATTEMPTS
         };
         let waiting: Vec<Attempt> = self.unsettled().filter(waits).map(Entry::attempt).collect();
         (!waiting.is_empty()).then(|| Gate { tool: resolve_tool::NAME.to_owned(), waiting })

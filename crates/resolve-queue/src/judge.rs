@@ -87,8 +87,9 @@ impl Judgement {
         Judgement { verdict, rules, deciders: BTreeSet::from([ActorKind::Person, ActorKind::Policy]) }
     }
 
-    /// What counts for both, when two things are done at once.
-    fn and(mut self, other: Judgement) -> Self {
+    /// What counts for both, when two things are done at once, or one thing goes by two names: the stricter of the two.
+    #[must_use]
+    pub fn and(mut self, other: Judgement) -> Self {
         match self.verdict.cmp(&other.verdict) {
             std::cmp::Ordering::Less => other,
             std::cmp::Ordering::Greater => self,

@@ -25,6 +25,9 @@ pub struct Proposal<P> {
     pub label: String,
     /// The tool that computed it; its executor is found by this name again after a restart.
     pub source_tool: String,
+    /// The tool whose call staged it, if that is another one. Rules for either hold, and it applies what nobody else does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub staged_by: Option<String>,
     /// The effect as data. The queue never looks inside.
     pub payload: P,
     /// What the decider is shown.
@@ -135,6 +138,7 @@ impl<P> Proposal<P> {
         Proposal {
             label: label.into(),
             source_tool: source_tool.into(),
+            staged_by: None,
             payload,
             preview: Preview::default(),
             fingerprints: Vec::new(),

@@ -13,6 +13,7 @@ fn a_part_is_applied_and_the_rest_is_discarded() {
          approve p1 person anna only b: a is generated
          approve p1 person anna only b
          approve p1 person anna only a
+         approve p1 person bert
          file a 9
          begin p1
          write p1
@@ -26,6 +27,8 @@ fn a_part_is_applied_and_the_rest_is_discarded() {
             approve p1 person anna only b
                 already, by person anna
             approve p1 person anna only a
+                refused: p1 was already approved for b alone by person anna (a is generated); it is approved
+            approve p1 person bert
                 refused: p1 was already approved for b alone by person anna (a is generated); it is approved
             begin p1
                 p1 is applying, key p1-1

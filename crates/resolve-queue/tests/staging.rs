@@ -191,6 +191,7 @@ fn the_defaults_are_the_cautious_ones() {
         Proposal {
             label: "send the mail",
             source_tool: "mail",
+            staged_by: None,
             payload: (),
             preview: Preview {
                 text: "",

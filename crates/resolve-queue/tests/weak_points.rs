@@ -10,7 +10,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use trunkline_resolve_queue::{
     Actor, ActorKind, Answer, Attempt, Choice, ChoiceQueue, Directive, Event, FAILED_ATTEMPTS, Fingerprint,
-    Forcing, Heard, Notice, Observation, Offer, Outcome, Place, Policy, Proposal, ProposalId, Queue,
+    Forcing, Heard, Lease, Notice, Observation, Offer, Outcome, Place, Policy, Proposal, ProposalId, Queue,
     QueueError, Reject, ResolutionDetails, Ruling, STORE_UNAVAILABLE, Scene, Start, State, Step, Target,
     TurnEnd, Verdict, Wire, resolve_tool::parse_arguments,
 };
@@ -343,6 +343,27 @@ fn r15_a_failed_apply_is_a_failure_and_what_failed_waits_again() {
     }
     assert!(house.queue.gate(house.at).is_none(), "not for ever");
     assert_eq!(house.decide(id, Verdict::Discard), Ok(true), "and it can still be dropped");
+}
+
+#[test]
+fn r15_to_tidy_up_after_a_failure_is_no_try() {
+    let mut house = House::default();
+    let id = house.offer(&["a"]);
+    for tries in 1..FAILED_ATTEMPTS {
+        house.decide(id, Verdict::Approve).expect("it waits");
+        house.begin(id, "old").expect("it is approved").expect("nothing has changed");
+        let lease = Lease { holder: "another".to_owned(), until: u64::MAX };
+        let event = house.queue.take_over_fenced(id, lease, house.at).expect("it is applying");
+        house.keep(event);
+        let attempt = house.queue.get(id).expect("it is there").attempt();
+        let outcome = Outcome::Failed { reason: "the disk is full".to_owned() };
+        let event = house.queue.finish(attempt, outcome, house.at).expect("it is applying");
+        assert_eq!(house.keep(event), State::Failed);
+        assert_eq!((attempt.number, house.queue.get(id).map(|entry| entry.begun)), (2 * tries, Some(tries)));
+        assert!(house.queue.gate(house.at).is_some(), "it is asked about again");
+    }
+    house.fail(id);
+    assert!(house.queue.gate(house.at).is_none());
 }
 
 #[test]

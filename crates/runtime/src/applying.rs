@@ -12,13 +12,14 @@ use serde_json::Value;
 use trunkline_message_tree::{Part, Timestamp, ToolResult};
 use trunkline_resolve_queue::{
     ActorKind, Answer, Attempt, Check, Difference, Entry, Event as QueueEvent, Fingerprint, Outcome,
-    ProposalId, Queue, QueueError, Start, Step, Verdict, discard_text,
+    ProposalId, Queue, QueueError, Start, Step, Supersession, Verdict, discard_text,
 };
 use trunkline_session_store::Record;
 
 use crate::layers::resolve::kept::{self, MOST_KEPT};
 use crate::layers::resolve::{self, Work, because, harness, note};
 use crate::proposals::{Chain, refused};
+use crate::recovering::LEFT_MEANWHILE;
 use crate::{
     CallPlace, Cancel, Kept, Proposal, RuntimeError, Session, Tool, ToolContext, ToolOutput, contained,
     letters,
@@ -86,9 +87,11 @@ impl Session {
         call: Option<&CallPlace>,
     ) -> Result<(), RuntimeError> {
         let Some(entry) = self.state.resolve.queue.get(id).cloned() else { return Ok(()) };
-        let source = &entry.proposal.source_tool;
+        if resolve::is_left(&self.state.tree, &entry.proposal) {
+            return self.drop_left(id, call).await;
+        }
         let Some(tool) = self.executor_of(&entry.proposal) else {
-            return Err(RuntimeError::NoExecutor { proposal: id.to_string(), tool: source.clone() });
+            return self.fail_without_tool(&entry, call).await;
         };
         let attempt = match self.prepare(&entry, tool.as_ref()).await? {
             Prepared::Begin(attempt, records) => {
@@ -104,21 +107,7 @@ impl Session {
                 let text = format!("{id} was not applied: its time is over. Propose it anew.");
                 return self.report(vec![note(&event)], call, text, true).await;
             }
-            Prepared::Unread(reason) => {
-                let at = self.settings().now();
-                let mut chain = Chain::new(self);
-                let start = Start::leased(self.writer(), at.0.saturating_add(LEASE_MS));
-                let seen = entry.compared();
-                // Both in one batch: nothing is begun, and it counts as a try, so that there is an end to them.
-                let Step::Apply { attempt, event } =
-                    chain.queue.begin_with(id, &seen, start, at.0).map_err(refused)?
-                else {
-                    return Err(RuntimeError::Refused { reason: format!("{id} cannot be begun") });
-                };
-                chain.push(Ok(event))?;
-                chain.push(chain.queue.finish(attempt, Outcome::Failed { reason: reason.clone() }, at.0))?;
-                return self.report(chain.records, call, not_applied(id, &reason), true).await;
-            }
+            Prepared::Unread(reason) => return self.fail_unbegun(&entry, &reason, call).await,
         };
         let Some(entry) = self.state.resolve.queue.get(id).cloned() else { return Ok(()) };
         let place = call.cloned().unwrap_or_else(|| resolve::place_of(&entry.proposal));
@@ -138,6 +127,62 @@ impl Session {
         let at = self.settings().now();
         let event = self.state.resolve.queue.finish(attempt, outcome, at.0).map_err(refused)?;
         self.report(vec![note(&event)], call, text, is_error).await
+    }
+
+    /// Fails a proposal of which nothing was begun. It counts as a try, so that there is an end to them.
+    async fn fail_unbegun(
+        &mut self,
+        entry: &Entry<Value>,
+        reason: &str,
+        call: Option<&CallPlace>,
+    ) -> Result<(), RuntimeError> {
+        let (id, at) = (entry.id, self.settings().now());
+        let mut chain = Chain::new(self);
+        let start = Start::leased(self.writer(), at.0.saturating_add(LEASE_MS));
+        let seen = entry.compared();
+        // Both in one batch: whoever finds the first alone would look what became of it.
+        let Step::Apply { attempt, event } =
+            chain.queue.begin_with(id, &seen, start, at.0).map_err(refused)?
+        else {
+            return Err(RuntimeError::Refused { reason: format!("{id} cannot be begun") });
+        };
+        chain.push(Ok(event))?;
+        chain.push(chain.queue.finish(attempt, Outcome::Failed { reason: reason.to_owned() }, at.0))?;
+        self.report(chain.records, call, not_applied(id, reason), true).await
+    }
+
+    /// Fails what nobody here can apply, and says so once: an approval that every drive tripped over would be the end of
+    /// the session. It waits for a decision again, with whoever has the tool or discards it.
+    async fn fail_without_tool(
+        &mut self,
+        entry: &Entry<Value>,
+        call: Option<&CallPlace>,
+    ) -> Result<(), RuntimeError> {
+        let (id, source) = (entry.id, &entry.proposal.source_tool);
+        let at = self.settings().now();
+        if self.is_past(id, at) {
+            return self.expire(&[id], at).await;
+        }
+        let reason = format!("its tool {:?} is not here", on_one_line(source));
+        self.fail_unbegun(entry, &reason, call).await?;
+        match call {
+            Some(_) => Ok(()),
+            None => Err(RuntimeError::NoExecutor { proposal: id.to_string(), tool: source.clone() }),
+        }
+    }
+
+    /// Puts aside what was approved on a branch that was left: whoever approved it meant it there.
+    async fn drop_left(&mut self, id: ProposalId, call: Option<&CallPlace>) -> Result<(), RuntimeError> {
+        let at = self.settings().now();
+        let cause = Supersession::BranchLeft { by: LEFT_MEANWHILE.to_owned() };
+        let event = self.state.resolve.queue.supersede(id, cause, at.0).map_err(refused)?;
+        match call {
+            Some(_) => {
+                let text = format!("{id} was not applied: its branch was left. Look again and propose anew.");
+                self.report(vec![note(&event)], call, text, true).await
+            }
+            None => self.commit(vec![note(&event)], None).await,
+        }
     }
 
     /// Reads what an apply will write over and then, as late as possible, compares everything.
@@ -216,6 +261,8 @@ impl Session {
     ) -> Result<(Outcome, ToolOutput), RuntimeError> {
         let (store, id, token) = (Arc::clone(&self.store), self.lease.session().clone(), self.lease.token());
         let cancel = self.cancel.clone();
+        // A drive that is dropped takes the future of the tool along, but not the threads that it works with.
+        let mut forsaken = Forsaken(Some(context.cancel.clone()));
         let mut watched = pin!(letters::cancelled(store.as_ref(), &id, token));
         let mut applied = pin!(contained::apply(tool.as_ref(), entry, context));
         let (mut watching, mut behind, mut lost) = (true, false, None);
@@ -243,6 +290,7 @@ impl Session {
                 context.cancel.cancel();
             }
         };
+        forsaken.0 = None;
         match lost {
             // Whoever has the session now finds out what became of it.
             Some(fault) => Err(fault),
@@ -337,6 +385,17 @@ impl Session {
             None => None,
         };
         words.unwrap_or_else(|| discard_text(&proposal.label, reason))
+    }
+}
+
+/// Cancels when it is dropped before its time.
+struct Forsaken(Option<Cancel>);
+
+impl Drop for Forsaken {
+    fn drop(&mut self) {
+        if let Some(cancel) = &self.0 {
+            cancel.cancel();
+        }
     }
 }
 

@@ -167,8 +167,9 @@ impl Part {
             let Some(call) = &entry.proposal.call else { continue };
             let mut results = rendered.iter().flat_map(Message::results);
             let staged = results.any(|result| {
-                let words = result.text();
-                result.call_id == call.call_id && (words.contains(&dot) || words.contains(&comma))
+                // Its text is made only where it is asked for: there are many results, and each may be long.
+                let says = |words: String| words.contains(&dot) || words.contains(&comma);
+                result.call_id == call.call_id && says(result.text())
             });
             if staged {
                 reminded.push(entry.attempt());

@@ -76,7 +76,8 @@ pub enum RuntimeError {
         /// The feature's name.
         feature: &'static str,
     },
-    /// A proposal was approved, and the tool that made it is not here.
+    /// A proposal was approved, and the tool that made it is not here. Said once: the proposal has failed by then, with the
+    /// same words for the model, and waits for a decision again.
     #[error("{proposal} was staged by the tool {tool:?}, which this agent does not have")]
     NoExecutor {
         /// The proposal.

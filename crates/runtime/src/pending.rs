@@ -129,15 +129,31 @@ impl From<PendingAction> for Proposal {
 
 #[cfg(feature = "resolve-queue")]
 impl Session {
-    /// Returns the tool that applies a proposal: the one that it names, else the one whose call staged it.
+    /// Returns the tool that applies a proposal: the one that it names, else the one whose call staged it. An undo is
+    /// applied by whoever applied what it takes back.
     pub(crate) fn executor_of(&self, proposal: &Proposal) -> Option<Arc<dyn Tool>> {
         let catalogue = &self.settings().setup.catalogue;
-        let by_call = || {
-            let staged = proposal.call.as_ref()?;
-            let node = self.state.tree.node(staged.node.parse().ok()?).ok()?;
-            let mut calls = node.message().calls();
-            catalogue.tool(&calls.find(|call| call.id == staged.call_id)?.name)
-        };
-        catalogue.tool(&proposal.source_tool).or_else(by_call).cloned()
+        let mut proposal = proposal;
+        let mut under = None;
+        loop {
+            let named = [Some(&proposal.source_tool), proposal.staged_by.as_ref()];
+            let tool = named.into_iter().flatten().find_map(|name| catalogue.tool(name));
+            // Logs of earlier versions name it nowhere but in the call.
+            if let Some(tool) = tool.or_else(|| catalogue.tool(self.called(proposal)?)) {
+                return Some(Arc::clone(tool));
+            }
+            // What is taken back is older; whatever a log says, this comes to an end.
+            let undone = proposal.undo_of.filter(|id| under.is_none_or(|under| *id < under))?;
+            under = Some(undone);
+            proposal = &self.state.resolve.queue.get(undone)?.proposal;
+        }
+    }
+
+    /// Returns the tool that was called where a proposal was staged.
+    fn called(&self, proposal: &Proposal) -> Option<&str> {
+        let staged = proposal.call.as_ref().filter(|call| !call.call_id.is_empty())?;
+        let node = self.state.tree.node(staged.node.parse().ok()?).ok()?;
+        let mut calls = node.message().calls();
+        calls.find(|call| call.id == staged.call_id).map(|call| call.name.as_str())
     }
 }

@@ -96,6 +96,16 @@ impl Chain {
         Ok(())
     }
 
+    /// Returns where it stands, to come [`back to`](Chain::back_to) it.
+    pub(crate) fn mark(&self) -> (Queue<Value>, Rules, usize) {
+        (self.queue.clone(), self.rules.clone(), self.records.len())
+    }
+
+    pub(crate) fn back_to(&mut self, (queue, rules, records): (Queue<Value>, Rules, usize)) {
+        (self.queue, self.rules) = (queue, rules);
+        self.records.truncate(records);
+    }
+
     pub(crate) fn push_rule(&mut self, event: Result<RuleEvent, RuleError>) -> Result<(), RuntimeError> {
         let event = event?;
         self.records.push(rules::note(&event));

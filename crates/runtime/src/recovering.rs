@@ -179,6 +179,14 @@ impl Session {
             // Nobody can find out more: it must not be done again, and the model has to know.
             chain.push(chain.queue.recover(id, Observation::Unclear, harness(), at.0))?;
         }
+        if let (At::Approved | At::Failed, true) = (
+            chain.queue.get(id).map_or(At::Applied, |entry| entry.state),
+            resolve::is_left(&self.state.tree, &entry.proposal),
+        ) {
+            // In flight it could not be put aside when its branch was left.
+            let cause = Supersession::BranchLeft { by: LEFT_MEANWHILE.to_owned() };
+            chain.push(chain.queue.supersede(id, cause, at.0))?;
+        }
         let label = &entry.proposal.label;
         if is(&chain, At::Applied) {
             let when = if cut_off { "before the program ended" } else { "after all" };
@@ -439,6 +447,9 @@ fn shortened<'a>(names: impl ExactSizeIterator<Item = &'a String>) -> String {
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", named.join(", "))
 }
+
+/// What put aside what was in flight when its branch was left.
+pub(crate) const LEFT_MEANWHILE: &str = "a move while it was applied";
 
 /// How often a tool is asked to put back what it left half done, if that does not help.
 const TRIES: usize = 2;

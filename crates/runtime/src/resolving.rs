@@ -8,8 +8,8 @@ use std::time::Duration;
 use trunkline_message_tree::{Part, ToolResult};
 use trunkline_resolve_queue::resolve_tool::{self, Action, Resolution};
 use trunkline_resolve_queue::{
-    Actor, ActorKind, Answer, NOTHING_TO_DISCARD, ProposalId, ResolutionDetails, Ruling, State as At, Target,
-    discard_text,
+    Actor, ActorKind, Answer, NOTHING_TO_DISCARD, ProposalId, QueueError, ResolutionDetails, Ruling,
+    State as At, Target, Verdict, discard_text,
 };
 use trunkline_session_store::Record;
 
@@ -74,6 +74,14 @@ impl Session {
         let details = ResolutionDetails::of(&asked, entry);
         let model = Actor::new(ActorKind::Model, "");
         match queue.decide_with(id, Ruling::of(asked, model), at.0) {
+            // Approved in part by somebody else: that is done, and its words say what was left out.
+            Err(QueueError::DecidedOtherwise { first, .. })
+                if entry.state == At::Approved
+                    && (first.verdict, details.action) == (Verdict::Approve, Action::Apply) =>
+            {
+                self.commit(vec![choices::resolving(place, details, at)], None).await?;
+                self.carry_on(id, place).await
+            }
             Err(fault) => self.answer_calls(vec![(place.clone(), fault.to_string())]).await,
             Ok(Answer::New(event)) => {
                 // What it may have been allowed when that was staged, a rule may have taken from it since.

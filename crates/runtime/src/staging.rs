@@ -9,12 +9,14 @@ use trunkline_resolve_queue::{
 };
 use trunkline_session_store::Record;
 
+use crate::applying::on_one_line;
 use crate::layers::resolve::{self, Asked, note, prepared, rules};
 use crate::proposals::{Chain, refused};
-use crate::{CallPlace, Proposal, RuntimeError, Session};
+use crate::{CallPlace, Proposal, RuntimeError, Session, choices};
 
 impl Session {
-    /// Stages what a call proposed. Returns the records, and what the model is told of each.
+    /// Stages what a call proposed. Returns the records, and what the model is told of each, also of what makes no sense
+    /// and is not staged.
     pub(crate) fn stage(
         &self,
         proposals: Vec<Proposal>,
@@ -23,10 +25,29 @@ impl Session {
     ) -> Result<(Vec<Record>, impl Iterator<Item = String> + use<>), RuntimeError> {
         let mut chain = Chain::new(self);
         let mut told = Vec::new();
-        for proposal in proposals {
-            told.push(self.stage_one(&mut chain, proposal, place, at)?);
+        let staged_by = self.staging_tool(place);
+        for mut proposal in proposals {
+            proposal.staged_by = staged_by.clone().filter(|tool| *tool != proposal.source_tool);
+            let label = on_one_line(&proposal.label);
+            let before = chain.mark();
+            match self.stage_one(&mut chain, proposal, place, at) {
+                Ok(words) => told.push(words),
+                // One that makes no sense is no reason to lose the others, and the call has to have its result.
+                Err(RuntimeError::Proposal(fault)) => {
+                    chain.back_to(before);
+                    told.push(format!("Not staged: {label}: {}.", on_one_line(&fault.to_string())));
+                }
+                Err(fault) => return Err(fault),
+            }
         }
         Ok((chain.records, told.into_iter()))
+    }
+
+    /// Returns the tool whose call this is; `None` for the call that decides on others.
+    fn staging_tool(&self, place: &CallPlace) -> Option<String> {
+        let node = self.state.tree.node(place.node).ok()?;
+        let name = &node.message().calls().nth(usize::try_from(place.index).ok()?)?.name;
+        (!choices::is_call(&self.settings().setup, name)).then(|| name.clone())
     }
 
     fn stage_one(

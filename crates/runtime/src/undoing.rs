@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trunkline_resolve_queue::{
-    Actor, ActorKind, CallRef, Fingerprint, Offer, Proposal, ProposalId, QueueError, State as At,
+    Actor, ActorKind, CallRef, Fingerprint, Offer, Proposal, ProposalId, QueueError, RuleVerdict, State as At,
 };
 use trunkline_session_store::{InboxId, Letter};
 
 use crate::applying::named;
+use crate::layers::resolve::rules;
 use crate::proposals::{Chain, refused};
 use crate::{RuntimeError, Session, contained, letters};
 
@@ -38,7 +39,8 @@ impl Session {
     /// # Errors
     ///
     /// [`RuntimeError::Refused`] if it was not applied, or not here; if it did more than files show; if what it wrote over was
-    /// not kept; if its tool is not there or cannot take it back; if all of it was taken back. [`RuntimeError::Store`];
+    /// not kept; if its tool is not there or cannot take it back; if all of it was taken back; if a rule forbids it.
+    /// [`RuntimeError::Store`];
     /// [`RuntimeError::TakenOver`].
     pub async fn take_back(&mut self, id: ProposalId) -> Result<ProposalId, RuntimeError> {
         self.catch_up().await?;
@@ -104,6 +106,13 @@ impl Session {
         // It belongs to where the conversation is now: whoever leaves that leaves it.
         undo.call = Some(CallRef { node: self.state.tree.head().to_string(), call_id: String::new() });
         self.limit_time(&mut undo, at);
+        let rules = &self.state.resolve.rules;
+        let judgement = rules::judge_edit(rules, &undo, &rules::written(&undo), at);
+        if judgement.verdict == RuleVerdict::Deny {
+            // What may not be done takes the place of nothing that waits.
+            let why = rules::ruling(rules, &judgement).map(|ruling| ruling.reason);
+            return Err(no(why.unwrap_or_else(|| "rules forbid it".to_owned())));
+        }
         let (label, model_decides) = (undo.label.clone(), undo.deciders.contains(&ActorKind::Model));
         let (new, events) = match self.state.resolve.queue.offer(undo, at.0).map_err(refused)? {
             Offer::Staged { id, events } => (id, events),

@@ -78,6 +78,8 @@ mod seed_requests;
 #[cfg(feature = "default")]
 mod sends;
 #[cfg(feature = "default")]
+mod staging;
+#[cfg(feature = "default")]
 mod stall;
 #[cfg(feature = "default")]
 mod story;

@@ -29,7 +29,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", words(&output.content));
     let proposal = output.proposals.first().ok_or("nothing was staged")?;
     // A person has approved it, and an attempt begins.
-    let entry = Entry::begun(proposal.clone());
+    let entry = Entry::in_attempt(proposal.clone());
     println!("in the file: {:?}\n", std::fs::read_to_string(&file)?);
 
     // Somebody saves the file meanwhile: the proposal no longer fits and nothing is written.
@@ -48,7 +48,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     ]});
     let output = edits.run(object(&change), &context).await;
     println!("\n{}", words(&output.content));
-    let entry = Entry::begun(output.proposals.first().ok_or("nothing was staged")?.clone());
+    let entry = Entry::in_attempt(output.proposals.first().ok_or("nothing was staged")?.clone());
     let kept = edits.keep(&entry).await;
     println!("{}", words(&edits.apply(&entry, &context).await.1.content));
     // From that the way back can be shown and gone, or what a crash left half done be put right.

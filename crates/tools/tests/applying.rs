@@ -141,7 +141,7 @@ fn a_cancelled_apply_writes_nothing() {
     let cancel = Cancel::new();
     cancel.cancel();
     let (outcome, output) =
-        block_on(scene.tool("write_file").apply(&Entry::begun(proposal), &context(&cancel)));
+        block_on(scene.tool("write_file").apply(&Entry::in_attempt(proposal), &context(&cancel)));
     assert_eq!(outcome, Outcome::Failed { reason: "cancelled before anything was written".to_owned() });
     assert!(output.is_error);
     assert!(names(&scene.root()).is_empty());

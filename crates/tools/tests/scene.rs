@@ -95,7 +95,7 @@ impl Scene {
     pub(crate) fn apply(&self, proposal: &Proposal) -> String {
         let tool = self.tool(&proposal.source_tool);
         let (outcome, output) =
-            block_on(tool.apply(&Entry::begun(proposal.clone()), &context(&Cancel::new())));
+            block_on(tool.apply(&Entry::in_attempt(proposal.clone()), &context(&Cancel::new())));
         assert_eq!(outcome == Outcome::Applied, !output.is_error);
         self.words(&output)
     }
@@ -161,7 +161,7 @@ fn collect(folder: &Path, inside: &str, files: &mut BTreeMap<String, (Vec<u8>, u
 
 /// The entry of a proposal of which only some was approved.
 pub(crate) fn part_of(proposal: Proposal, only: &[&str]) -> Entry<Value> {
-    let mut entry = Entry::begun(proposal);
+    let mut entry = Entry::in_attempt(proposal);
     let left: Vec<String> = entry.part().filter(|path| !only.contains(path)).map(String::from).collect();
     entry.left_out.extend(left);
     entry

@@ -215,7 +215,7 @@ fn a_file_and_its_folder_cannot_both_be_files() {
 fn all_files_are_written_and_seen_afterwards() {
     let scene = scene();
     let proposal = scene.stage("edit_files", three());
-    let entry = Entry::begun(proposal);
+    let entry = Entry::in_attempt(proposal);
     let subjects: Vec<String> = entry.part().map(String::from).collect();
     let look = || block_on(scene.tool("edit_files").observe(&subjects));
     assert_eq!(entry.observe(&look()), Observation::Before);
@@ -257,7 +257,7 @@ fn one_file_that_changed_meanwhile_keeps_all_from_being_written() {
         let proposal = scene.stage("edit_files", three());
         scene.write(path, "somebody else\n");
         let before = scene.files();
-        let Outcome::Failed { reason } = scene.apply_entry(&Entry::begun(proposal)) else {
+        let Outcome::Failed { reason } = scene.apply_entry(&Entry::in_attempt(proposal)) else {
             panic!("written")
         };
         assert!(reason.starts_with(path), "{reason}");
@@ -269,7 +269,7 @@ fn one_file_that_changed_meanwhile_keeps_all_from_being_written() {
 fn a_cancelled_apply_of_several_files_writes_nothing() {
     let scene = scene();
     let before = scene.files();
-    let entry = Entry::begun(scene.stage("edit_files", three()));
+    let entry = Entry::in_attempt(scene.stage("edit_files", three()));
     let cancel = Cancel::new();
     cancel.cancel();
     let (outcome, _) = block_on(scene.tool("edit_files").apply(&entry, &context(&cancel)));
@@ -280,7 +280,7 @@ fn a_cancelled_apply_of_several_files_writes_nothing() {
 #[test]
 fn links_and_swapped_folders_stand_in_the_way_of_all() {
     let scene = scene();
-    let entry = Entry::begun(scene.stage("edit_files", three()));
+    let entry = Entry::in_attempt(scene.stage("edit_files", three()));
     fs::rename(scene.root().join("sub"), scene.outside("sub")).unwrap();
     symlink(scene.outside("sub"), scene.root().join("sub")).unwrap();
     assert_eq!(
@@ -324,13 +324,13 @@ fn payloads_of_earlier_logs_are_still_read() {
     for (path, content) in [("a.rs", "one\n"), ("new.rs", "new\n")] {
         let mut proposal = scene.stage("write_file", json!({"path": path, "content": content}));
         proposal.payload = proposal.payload["files"][0].clone();
-        let entry = Entry::begun(proposal);
+        let entry = Entry::in_attempt(proposal);
         let kept = scene.keep(&entry);
         let before = scene.files();
         assert_eq!(scene.apply_entry(&entry), Outcome::Applied);
         assert_eq!(scene.read(path).as_deref(), Some(content));
         let undo = scene.undo(&entry, &kept).unwrap();
-        assert_eq!(scene.apply_entry(&Entry::begun(undo)), Outcome::Applied);
+        assert_eq!(scene.apply_entry(&Entry::in_attempt(undo)), Outcome::Applied);
         assert_eq!(scene.files(), before);
     }
 }
@@ -376,7 +376,7 @@ fn a_payload_that_is_not_what_was_approved_is_not_written() {
 #[test]
 fn a_file_that_has_grown_beyond_the_limit_keeps_all_from_being_written() {
     let scene = scene();
-    let entry = Entry::begun(scene.stage("edit_files", three()));
+    let entry = Entry::in_attempt(scene.stage("edit_files", three()));
     scene.write("sub/b.rs", "x".repeat(10_000_001));
     let before = scene.files();
     assert_eq!(
@@ -390,7 +390,7 @@ fn a_file_that_has_grown_beyond_the_limit_keeps_all_from_being_written() {
 #[test]
 fn files_in_the_place_of_folders_and_pipes_keep_all_from_being_written() {
     let scene = scene();
-    let entry = Entry::begun(scene.stage("edit_files", three()));
+    let entry = Entry::in_attempt(scene.stage("edit_files", three()));
     scene.write("sub/deep", "a file where a folder should be made");
     let before = scene.files();
     let Outcome::Failed { reason } = scene.apply_entry(&entry) else { panic!("written") };

@@ -108,7 +108,7 @@ proptest! {
     fn what_is_applied_is_what_the_diff_says(case in cases()) {
         let scene = case.scene();
         let Some(proposal) = case.stage(&scene) else { return Ok(()) };
-        prop_assert_eq!(scene.apply_entry(&Entry::begun(proposal.clone())), Outcome::Applied);
+        prop_assert_eq!(scene.apply_entry(&Entry::in_attempt(proposal.clone())), Outcome::Applied);
         let other = case.scene();
         let mut diff = String::new();
         // A diff has no lines for a file that is made empty, and what a terminal must not see is spelled out in it.
@@ -129,12 +129,12 @@ proptest! {
         let scene = case.scene();
         let Some(proposal) = case.stage(&scene) else { return Ok(()) };
         let before = scene.files();
-        let entry = Entry::begun(proposal);
+        let entry = Entry::in_attempt(proposal);
         let kept = scene.keep(&entry);
         prop_assert_eq!(kept.len(), entry.part().count());
         prop_assert_eq!(scene.apply_entry(&entry), Outcome::Applied);
         let after = scene.files();
-        let undo = Entry::begun(scene.undo(&entry, &kept).unwrap());
+        let undo = Entry::in_attempt(scene.undo(&entry, &kept).unwrap());
         let kept_after = scene.keep(&undo);
         prop_assert_eq!(scene.apply_entry(&undo), Outcome::Applied);
         prop_assert_eq!(&scene.files(), &before);
@@ -149,7 +149,7 @@ proptest! {
     fn a_part_changes_only_its_files(case in cases(), chosen in any::<u8>()) {
         let scene = case.scene();
         let Some(proposal) = case.stage(&scene) else { return Ok(()) };
-        let all: Vec<String> = Entry::begun(proposal.clone()).part().map(String::from).collect();
+        let all: Vec<String> = Entry::in_attempt(proposal.clone()).part().map(String::from).collect();
         let only: Vec<&str> = all
             .iter()
             .enumerate()
@@ -176,7 +176,7 @@ proptest! {
     fn whoever_was_quicker_at_one_file_keeps_all_from_being_written(case in cases(), chosen in any::<prop::sample::Index>()) {
         let scene = case.scene();
         let Some(proposal) = case.stage(&scene) else { return Ok(()) };
-        let entry = Entry::begun(proposal);
+        let entry = Entry::in_attempt(proposal);
         let all: Vec<&str> = entry.part().collect();
         let path = all[chosen.index(all.len())];
         let place = scene.root().join(path);

@@ -61,7 +61,7 @@ fn five(scene: &Scene) -> Entry<Value> {
     gone.remove("content");
     gone.insert("mode".to_owned(), json!(0o700));
     proposal.after[4] = Fingerprint::absent("e.rs");
-    Entry::begun(proposal)
+    Entry::in_attempt(proposal)
 }
 
 fn observed(scene: &Scene, entry: &Entry<Value>) -> Vec<Fingerprint> {
@@ -523,7 +523,7 @@ fn the_process_that_is_killed() {
     });
     let tools = tools.into_tools();
     let edit: &dyn Tool = tools.iter().find(|tool| tool.spec().name == "edit_files").unwrap().as_ref();
-    let entry = Entry::begun(proposal);
+    let entry = Entry::in_attempt(proposal);
     let outcome = match task["act"].as_str() {
         Some("put_back") => block_on(edit.put_back(&entry, &kept)),
         _ => block_on(edit.apply(&entry, &context(&Cancel::new()))).0,

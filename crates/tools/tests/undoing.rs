@@ -25,7 +25,7 @@ fn scene() -> Scene {
 fn an_undo_shows_the_way_back_and_goes_it() {
     let scene = scene();
     let before = scene.files();
-    let entry = Entry::begun(scene.stage("edit_files", three()));
+    let entry = Entry::in_attempt(scene.stage("edit_files", three()));
     let kept = scene.keep(&entry);
     assert_eq!(scene.apply_entry(&entry), Outcome::Applied);
     let undo = scene.undo(&entry, &kept).unwrap();
@@ -50,21 +50,21 @@ fn an_undo_shows_the_way_back_and_goes_it() {
         +fn b() {}
     "#]]
     .assert_eq(&format!("{}\n{}", undo.preview.text, undo.preview.diff.clone().unwrap()));
-    assert_eq!(scene.apply_entry(&Entry::begun(undo)), Outcome::Applied);
+    assert_eq!(scene.apply_entry(&Entry::in_attempt(undo)), Outcome::Applied);
     assert_eq!(scene.files(), before);
 }
 
 #[test]
 fn an_undo_can_be_undone_and_modes_come_back() {
     let scene = scene();
-    let entry = Entry::begun(scene.stage("edit_files", three()));
+    let entry = Entry::in_attempt(scene.stage("edit_files", three()));
     let kept = scene.keep(&entry);
     scene.apply_entry(&entry);
     let new = scene.root().join("sub/deep/new.rs");
     fs::set_permissions(&new, fs::Permissions::from_mode(0o711)).unwrap();
     let after = scene.files();
 
-    let undo = Entry::begun(scene.undo(&entry, &kept).unwrap());
+    let undo = Entry::in_attempt(scene.undo(&entry, &kept).unwrap());
     let kept = scene.keep(&undo);
     assert_eq!(scene.apply_entry(&undo), Outcome::Applied);
     assert!(!new.exists());
@@ -73,7 +73,7 @@ fn an_undo_can_be_undone_and_modes_come_back() {
         again.preview.text.lines().next(),
         Some("restore 3 files (+3 −2): a.rs, sub/deep/new.rs, sub/b.rs")
     );
-    assert_eq!(scene.apply_entry(&Entry::begun(again)), Outcome::Applied);
+    assert_eq!(scene.apply_entry(&Entry::in_attempt(again)), Outcome::Applied);
     assert_eq!(scene.files(), after, "a file that was made again has the mode it had");
 }
 
@@ -87,21 +87,21 @@ fn an_undo_of_a_part_takes_back_that_part() {
     let undo = scene.undo(&entry, &kept).unwrap();
     assert_eq!(undo.payload["files"].as_array().unwrap().len(), 1);
     assert_eq!(undo.preview.text, "restore a.rs (+1 −1)");
-    assert_eq!(scene.apply_entry(&Entry::begun(undo)), Outcome::Applied);
+    assert_eq!(scene.apply_entry(&Entry::in_attempt(undo)), Outcome::Applied);
     assert_eq!(scene.files(), before);
 }
 
 #[test]
 fn an_undo_writes_nothing_over_what_somebody_did_since() {
     let scene = scene();
-    let entry = Entry::begun(scene.stage("edit_files", three()));
+    let entry = Entry::in_attempt(scene.stage("edit_files", three()));
     let kept = scene.keep(&entry);
     scene.apply_entry(&entry);
     let undo = scene.undo(&entry, &kept).unwrap();
     scene.write("sub/deep/new.rs", "somebody else\n");
     let now = scene.files();
     assert_eq!(
-        scene.apply_entry(&Entry::begun(undo)),
+        scene.apply_entry(&Entry::in_attempt(undo)),
         Outcome::Failed { reason: "sub/deep/new.rs has changed since the proposal was made".to_owned() }
     );
     assert_eq!(scene.files(), now);
@@ -110,7 +110,7 @@ fn an_undo_writes_nothing_over_what_somebody_did_since() {
 #[test]
 fn without_what_was_kept_there_is_no_undo_and_nothing_is_put_back() {
     let scene = scene();
-    let entry = Entry::begun(scene.stage("edit_files", three()));
+    let entry = Entry::in_attempt(scene.stage("edit_files", three()));
     let mut kept = scene.keep(&entry);
     scene.apply_entry(&entry);
     let after = scene.files();
@@ -129,7 +129,7 @@ fn without_what_was_kept_there_is_no_undo_and_nothing_is_put_back() {
 fn what_was_cut_off_is_put_back_and_what_is_somebody_elses_stays() {
     let scene = scene();
     let before = scene.files();
-    let entry = Entry::begun(scene.stage("edit_files", three()));
+    let entry = Entry::in_attempt(scene.stage("edit_files", three()));
     let kept = scene.keep(&entry);
     // Cut off in the middle: one is written, one is made, one is not.
     scene.write("a.rs", "fn one() {}\n");
@@ -155,12 +155,12 @@ fn what_was_cut_off_is_put_back_and_what_is_somebody_elses_stays() {
 #[test]
 fn a_removal_that_was_cut_off_comes_back_with_its_mode() {
     let scene = Scene::new();
-    let made = Entry::begun(scene.stage("write_file", json!({"path": "run.sh", "content": "echo\n"})));
+    let made = Entry::in_attempt(scene.stage("write_file", json!({"path": "run.sh", "content": "echo\n"})));
     let kept = scene.keep(&made);
     scene.apply_entry(&made);
     fs::set_permissions(scene.root().join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
     let before = scene.files();
-    let undo = Entry::begun(scene.undo(&made, &kept).unwrap());
+    let undo = Entry::in_attempt(scene.undo(&made, &kept).unwrap());
     let kept = scene.keep(&undo);
     fs::remove_file(scene.root().join("run.sh")).unwrap();
     assert_eq!(scene.put_back(&undo, &kept), Outcome::Applied);

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use trunkline_message_tree::{NodeId, Timestamp};
+use trunkline_message_tree::{MessageTree, NodeId, Timestamp};
 use trunkline_resolve_queue::{
     Actor, ActorKind, Attempt, CallRef, Change, Entry, Event as QueueEvent, Judgement, ProposalId, Queue,
     QueueError, RuleEvent, RuleId, RuleVerdict, Rules, State as At, Supersession,
@@ -265,7 +265,7 @@ pub(crate) fn because(reason: &str) -> String {
     if reason.is_empty() { String::new() } else { format!(": {reason}") }
 }
 
-/// Completes what a tool proposed: where it comes from, and who may decide.
+/// Completes what a tool proposed: where it comes from, and who may decide. What the tool says of that does not count.
 pub(crate) fn prepared(
     setting: &Setting,
     mut proposal: Proposal,
@@ -273,6 +273,9 @@ pub(crate) fn prepared(
     place: &CallPlace,
 ) -> Proposal {
     proposal.call = Some(call_ref(place));
+    proposal.proposed_by = Actor::new(ActorKind::Model, "");
+    // What it takes the place of shows in what it writes, and a person alone takes anything back.
+    (proposal.supersedes, proposal.undo_of) = (Vec::new(), None);
     // A person may hand the decision to a rule or a policy later, never to the model that proposed it under another one.
     proposal.deciders = BTreeSet::from([ActorKind::Person, ActorKind::Policy]);
     let asked = judgement.verdict == RuleVerdict::Ask && !judgement.rules.is_empty();
@@ -330,6 +333,12 @@ fn work_on<'a>(
     (!asked.is_empty()).then_some(Work::Ask(asked))
 }
 
+/// Returns whether the conversation has left what a proposal belongs to.
+pub(crate) fn is_left(tree: &MessageTree, proposal: &Proposal) -> bool {
+    let node = proposal.call.as_ref().and_then(|call| call.node.parse().ok());
+    node.is_some_and(|node| !tree.is_on_trunk(node))
+}
+
 /// Puts aside everything that was staged by calls in these nodes and is not done.
 pub(crate) fn supersede_left(part: &Part, left: &[NodeId], by: &str, at: Timestamp) -> Vec<Record> {
     let mut records = Vec::new();
@@ -339,7 +348,7 @@ pub(crate) fn supersede_left(part: &Part, left: &[NodeId], by: &str, at: Timesta
             continue;
         }
         let cause = Supersession::BranchLeft { by: by.to_owned() };
-        // An attempt in flight cannot be put aside; it settles by itself.
+        // An attempt in flight cannot be put aside; it is once it is settled, unless it was applied.
         if let Ok(event) = part.queue.supersede(entry.id, cause, at.0) {
             records.push(note(&event));
         }

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
-    ActorKind, Entry, FAILED_ATTEMPTS, Judgement, On, Rule, RuleEvent, RuleId, RuleVerdict, Rules, Ruling,
-    Scope, State as At, Wanted,
+    ActorKind, CUSTOM_TOOL, Entry, FAILED_ATTEMPTS, Judgement, On, Rule, RuleEvent, RuleId, RuleVerdict,
+    Rules, Ruling, Scope, State as At, Wanted,
 };
 use trunkline_session_store::Record;
 
@@ -52,8 +52,20 @@ pub(crate) fn written(proposal: &Proposal) -> Vec<&str> {
 }
 
 /// Says what the rules make of an edit.
+///
+/// A tool may say that another one does it. Then rules for either hold, or the one could do by the name of the other
+/// what it may not do by its own. A source that names nobody is covered by rules for the tool whose call it was.
 pub(crate) fn judge_edit(rules: &Rules, proposal: &Proposal, paths: &[&str], at: Timestamp) -> Judgement {
-    rules.judge(&Wanted::new(&proposal.source_tool, proposal.effect, On::Paths(paths)), at.0)
+    let of = |tool: &str| rules.judge(&Wanted::new(tool, proposal.effect, On::Paths(paths)), at.0);
+    let named = of(&proposal.source_tool);
+    let Some(staged_by) = &proposal.staged_by else { return named };
+    let staged = of(staged_by);
+    let nobody = proposal.source_tool == CUSTOM_TOOL;
+    match (named.rules.is_empty(), staged.rules.is_empty()) {
+        (true, false) if nobody => staged,
+        (false, true) if nobody => named,
+        _ => named.and(staged),
+    }
 }
 
 /// Says what the rules make of a call that has to be decided on.
@@ -127,7 +139,7 @@ pub(crate) fn turn_of(setting: &Setting, part: &Part, entry: &Entry<Value>, at: 
     let policy = entry.may_approve(ActorKind::Policy);
     match judgement.verdict {
         RuleVerdict::Deny => return Turn::Forbid,
-        _ if failed && entry.attempts >= FAILED_ATTEMPTS => return Turn::GiveUp,
+        _ if failed && entry.begun >= FAILED_ATTEMPTS => return Turn::GiveUp,
         RuleVerdict::Allow if !failed && policy => return Turn::Approve,
         _ => {}
     }
