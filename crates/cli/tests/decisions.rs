@@ -31,7 +31,7 @@ impl Plan {
         Plan { files: (0..count).map(|number| format!("f{number}.txt")).collect(), lines }
     }
 
-    fn new(&self, file: &str) -> String {
+    fn fresh(&self, file: &str) -> String {
         (0..self.lines).map(|line| format!("{file} {line}\n")).collect()
     }
 
@@ -46,7 +46,7 @@ impl Plan {
         let calls: Vec<(&str, String)> = self
             .files
             .iter()
-            .map(|file| ("write_file", json!({ "path": file, "content": self.new(file) }).to_string()))
+            .map(|file| ("write_file", json!({ "path": file, "content": self.fresh(file) }).to_string()))
             .collect();
         calls_all(&calls)
     }
@@ -54,7 +54,7 @@ impl Plan {
     /// Returns one reply that proposes to write all of them as one change.
     fn proposed_as_one(&self) -> Answer {
         let edits: Vec<Value> =
-            self.files.iter().map(|file| json!({ "path": file, "content": self.new(file) })).collect();
+            self.files.iter().map(|file| json!({ "path": file, "content": self.fresh(file) })).collect();
         calls_all(&[("edit_files", json!({ "edits": edits }).to_string())])
     }
 
@@ -62,8 +62,8 @@ impl Plan {
     fn written(&self, scene: &Scene, when: &str) -> BTreeMap<String, bool> {
         let each = self.files.iter().map(|file| {
             let text = std::fs::read_to_string(scene.work().join(file)).expect("it is there");
-            assert!(text == old(file) || text == self.new(file), "{when}: {file} is half written");
-            (file.clone(), text == self.new(file))
+            assert!(text == old(file) || text == self.fresh(file), "{when}: {file} is half written");
+            (file.clone(), text == self.fresh(file))
         });
         each.collect()
     }
