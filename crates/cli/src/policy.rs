@@ -89,10 +89,11 @@ fn parse(text: &str, file: &str, folder: Option<&Path>) -> Result<Vec<Rule>, Str
         return Err("it is no object of the form {\"rules\":[{…}]}".to_owned());
     }
     // Whatever else is wrong is told with its line and column.
-    let written: Written = serde_json::from_str(text).map_err(|error| match rules.and_then(first_wrong) {
-        Some(number) => format!("rule {number}: {error}"),
-        None => error.to_string(),
-    })?;
+    let written: Written =
+        serde_json::from_str(text).map_err(|error| match rules.and_then(|rules| first_wrong(rules)) {
+            Some(number) => format!("rule {number}: {error}"),
+            None => error.to_string(),
+        })?;
     if written.rules.len() > MOST {
         return Err(format!("it has {} rules, and {MOST} are the most", written.rules.len()));
     }
