@@ -18,6 +18,8 @@ const GO_ON_LIMIT: &str = "Your reply ended at its output limit. Go on exactly w
 /// What is said of a call that had begun in a process that is gone.
 pub(crate) const OUTCOME_UNKNOWN: &str = "outcome unknown: this call had begun when the program ended, and no result was recorded; \
      it may have done all, some or nothing of its work. Look before you repeat it.";
+const CUT_OFF: &str =
+    "cut off: the program ended while this ran, and the turn was cancelled before it was run again";
 const GO_ON_CUT: &str = "Your reply above was cut off before it was complete. Go on from there.";
 
 /// What an agent is set up to do; the part of it that the machine looks at.
@@ -163,6 +165,8 @@ fn next_in_turn(state: &State, setup: &Setup, turn: &OpenTurn<'_>, cancelled: bo
                 answers.push((place, "not run: the turn was cancelled before this call began".to_owned()));
             }
             Judged::Answer(text) => answers.push((place, text)),
+            // It had begun in a process that is gone, and only looks; whoever cancels does not wait for it again.
+            Judged::Free(_) if cancelled => answers.push((place, CUT_OFF.to_owned())),
             Judged::Ask(_) if !in_order => held.push(place),
             Judged::Ask(asked) => gate = gate.or(Some((place, asked))),
             Judged::Waiting(id) => waiting.push((place, id)),
