@@ -8,7 +8,7 @@ mod url;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use etcetera::{BaseStrategy, choose_base_strategy};
 use trunkline_session_store::{PostgresOptions, PostgresStore, SessionStore, SqliteStore};
@@ -35,6 +35,8 @@ pub(crate) struct Place {
     kind: Kind,
     named: bool,
     opened: Mutex<Option<Opened>>,
+    /// Another folder than the session's own that was named for this command, and has to be for the next.
+    folder: OnceLock<PathBuf>,
 }
 
 /// What kind of place it is.
@@ -76,7 +78,7 @@ impl Place {
     }
 
     fn new(kind: Kind, named: bool) -> Self {
-        Place { kind, named, opened: Mutex::new(None) }
+        Place { kind, named, opened: Mutex::new(None), folder: OnceLock::new() }
     }
 
     pub(crate) fn kind(&self) -> &Kind {
@@ -141,9 +143,21 @@ impl Place {
         }
     }
 
+    /// Lets every command that works on files name this folder too: what is shown in one must not be done in another.
+    pub(crate) fn in_folder(&self, folder: Option<&Path>) {
+        if let Some(folder) = folder.and_then(|folder| folder.canonicalize().ok()) {
+            let _ = self.folder.set(folder);
+        }
+    }
+
     /// Returns a command that people can type next.
     pub(crate) fn command(&self, rest: &str) -> String {
         let program = program();
+        let on_files = rest.starts_with("resume ") || rest.starts_with("resolve ");
+        let rest = match self.folder.get().and_then(|folder| folder.to_str()) {
+            Some(folder) if on_files && !rest.contains(" -C ") => format!("{rest} -C {}", quoted(folder)),
+            _ => rest.to_owned(),
+        };
         match self.named && !self.is_secret() {
             true => format!("{program} --store {} {rest}", quoted(&self.to_string())),
             // With a password in it, the command expects TRUNKLINE_STORE, as was said at the start.

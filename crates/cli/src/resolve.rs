@@ -31,6 +31,7 @@ const ALL: &str = "all";
 
 /// Lists, shows or decides.
 pub(crate) async fn run(args: &Resolve, place: &Place) -> Result<Exit, Fault> {
+    place.in_folder(args.cwd.as_deref());
     let store = place.open_existing().await?;
     let within = args.session.is_some() || args.proposal.as_ref().is_some_and(|named| named != ALL);
     if args.cwd.is_some() && !within {

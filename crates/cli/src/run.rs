@@ -57,6 +57,7 @@ pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
 
 /// `trunkline resume`.
 pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> {
+    place.in_folder(args.cwd.as_deref());
     let store = place.open_existing().await?;
     let info = store::find(store.as_ref(), args.session.as_deref()).await?;
     let mut prompt = match args.prompt.as_deref() {

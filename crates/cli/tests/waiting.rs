@@ -140,7 +140,7 @@ fn a_long_proposal_is_shown_by_its_beginning_unless_all_is_asked_for() {
 fn edits_that_wait_beside_a_command_are_named_with_it() {
     let edit = json!({ "path": "a.txt", "content": "one\n" }).to_string();
     let command = json!({ "command": "true" }).to_string();
-    let answer = calls_all(&[("write_file", edit), ("run_command", command)]);
+    let answer = calls_all(&[("run_command", command), ("write_file", edit)]);
     let (scene, _endpoint) = Scene::with(vec![answer]);
     let said = scene.run(&["run", "write a.txt"]);
     assert_eq!(said.exit, Some(1), "{}", said.err);
@@ -163,4 +163,21 @@ fn what_was_cut_off_is_not_said_to_be_applied_by_anybody() {
     let said = scene.run(&["resolve", "p1", "apply"]);
     assert_eq!(said.exit, Some(1), "{}", said.out);
     assert!(!said.err.contains("writer"), "{}", said.err);
+}
+
+#[test]
+fn what_is_shown_in_one_folder_is_not_suggested_for_another() {
+    let (scene, _endpoint) = Scene::with(vec![writes("a.txt", "one\n"), says("Done.")]);
+    assert_eq!(scene.run(&["run", "write a.txt", "-q"]).exit, Some(1));
+    let other = scene.path("other");
+    std::fs::create_dir(&other).expect("made");
+    let other = other.to_str().expect("a plain path");
+    for command in [&["resolve", "p1", "-C", other][..], &["resume", "last", "-C", other]] {
+        let said = scene.run(command);
+        assert!(said.err.contains(" -C "), "{command:?}: {}", said.err);
+    }
+    let said = scene.run(&["resolve", "p1", "apply", "-C", other]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert!(said.err.contains("resume ") && said.err.contains(" -C "), "{}", said.err);
+    assert!(std::path::Path::new(other).join("a.txt").exists() && !scene.work().join("a.txt").exists());
 }

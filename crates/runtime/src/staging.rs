@@ -85,7 +85,7 @@ impl Session {
         if judgement.verdict == RuleVerdict::Allow {
             let why = chain.rule_on(id, &judgement, at)?;
             return Ok(format!(
-                "Staged as {id}{instead} and approved: {why}. It is written when this turn is over; you will be told."
+                "Staged as {id}{instead} and approved: {why}. Nothing more is needed; you will be told when it is written."
             ));
         }
         Ok(match by_model {

@@ -109,7 +109,7 @@ async fn what_a_rule_allows_is_approved_by_it_in_the_batch_that_stages_it() {
         &stop_line(&stop),
         expect![[r#"
         n3 result c1: a preview
-        ++ text: Staged as p1 and approved: allowed by r1. It is written when this turn is over; you will be told.
+        ++ text: Staged as p1 and approved: allowed by r1. Nothing more is needed; you will be told when it is written.
         n4 harness: Applied p1. Written.
         -- did: wrote src/a.rs
         -- queue: p1 staged, p1 decided, p1 began, p1 finished
@@ -377,10 +377,10 @@ async fn a_rule_that_counts_once_counts_once_and_keeps_for_when_nothing_else_all
         &stop_line(&stop),
         expect![[r#"
         n3 result c1: a preview
-        ++ text: Staged as p1 and approved: allowed by r1. It is written when this turn is over; you will be told.
+        ++ text: Staged as p1 and approved: allowed by r1. Nothing more is needed; you will be told when it is written.
         n4 harness: Applied p1. Written.
         n6 result c2: a preview
-        ++ text: Staged as p2 and approved: allowed by r2. It is written when this turn is over; you will be told.
+        ++ text: Staged as p2 and approved: allowed by r2. Nothing more is needed; you will be told when it is written.
         n7 harness: Applied p2. Written.
         n9 result c3: a preview
         ++ text: Staged as p3. Nothing is written before it is approved; you will be told.
@@ -553,7 +553,7 @@ async fn after_a_failed_apply_a_rule_that_allows_does_not_try_again() {
         &stop_line(&stop),
         expect![[r#"
         n3 result c1: a preview
-        ++ text: Staged as p1 and approved: allowed by r1. It is written when this turn is over; you will be told.
+        ++ text: Staged as p1 and approved: allowed by r1. Nothing more is needed; you will be told when it is written.
         n4 harness: p1 could not be applied: the disk is full. It is kept: apply it again or discard it.
         -- did: 
         -- queue: p1 staged, p1 decided, p1 began, p1 finished

@@ -38,7 +38,11 @@ pub(super) async fn run(args: &Resolve, said: &Said, store: &Store, place: &Plac
     tell(&plan(&groups));
     if number == 0 {
         tell("nothing waits for a decision\n");
-        return Ok(if unread.is_empty() { Exit::Done } else { Exit::Failure });
+        if args.json {
+            paint::print_json(&json!({ "version": 1, "results": [] }))?;
+        }
+        let others = groups.iter().any(|group| group.listed(false).next().is_some());
+        return Ok(if unread.is_empty() && !others { Exit::Done } else { Exit::Failure });
     }
     let (word, past) = match said.verdict {
         Verdict::Approve => ("apply", "applied"),

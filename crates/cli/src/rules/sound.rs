@@ -39,7 +39,13 @@ const OTHER_NAMES: [(&str, &str); 18] = [
 
 /// Returns what is wrong with a rule and what to write instead, if it could not match or would allow everything.
 pub(crate) fn sound(rule: &Rule, folder: Option<&Path>) -> Result<(), String> {
-    let bare = rule.tool.is_none() && rule.target.is_none() && rule.effects.is_empty();
+    let everything = |pattern: &str| pattern.chars().all(|c| matches!(c, '*' | '/'));
+    let named = rule.tool.as_deref().is_some_and(|tool| !everything(tool));
+    let aimed = match &rule.target {
+        Some(RuleTarget::Path(pattern)) => !everything(&pattern.to_string()),
+        target => target.is_some(),
+    };
+    let bare = !named && !aimed && rule.effects.is_empty();
     if rule.verdict == RuleVerdict::Allow && bare {
         return Err("it would allow whatever any tool does; narrow it by a path, a command, a tool or an effect (or say --policy always, \
                     which means that)"
