@@ -275,7 +275,9 @@ impl Session {
         let tidy = match failed {
             // A tool that could say so has cleared up behind itself, but for what it has written.
             true => begun,
-            false => disturbed || (begun && !left.before.is_empty()),
+            // Not all is as after although all that it changes is: somebody else has written to a file that it was to
+            // leave as it was.
+            false => disturbed || (begun && entry.observe(observed) != Observation::After),
         };
         // Putting files back undoes nothing of what does not show in files, and nobody knows what it would undo in those
         // that could not be looked at.
