@@ -22,8 +22,8 @@ const SMALL: usize = 1_000;
 const LARGE: usize = 10_000;
 /// What one proposal would write: a file of usual length.
 const PAYLOAD: usize = 2_000;
-/// Ten is linear, and some more where ten times as much no longer fits into a cache. A hundred would be the square.
-const LINEAR: f64 = 40.0;
+/// What ten times as much may cost: ten is linear, a hundred would be the square.
+const LINEAR: f64 = 20.0;
 /// How often each side is measured.
 const ROUNDS: usize = 15;
 

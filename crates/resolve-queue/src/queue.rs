@@ -3,7 +3,7 @@
 //! Nothing changes it but [`Queue::record`], and that refuses whatever the table of moves does not list.
 //! A caller stores an event first and records it afterwards, so memory is never ahead of the log.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::entry::approvers;
@@ -13,17 +13,17 @@ use crate::{Change, Entry, Event, Proposal, ProposalId, QueueError, ReplayError,
 /// Proposals and where they stand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queue<P> {
-    // Ids only grow (`admit` sees to it), so the order of keys is the order of staging. Shared, so that a copy on which
-    // somebody tries events before they are stored costs no payload.
-    entries: BTreeMap<ProposalId, Arc<Entry<P>>>,
-    // Those that are not settled: what is asked all the time must not walk over what was done long ago.
-    open: BTreeSet<ProposalId>,
+    // In the order of staging, which is that of their ids: those only grow (`admit` sees to it). Shared, so that a copy on
+    // which somebody tries events before they are stored costs no payload.
+    entries: Vec<(ProposalId, Arc<Entry<P>>)>,
+    // The places of those that are not settled: what is asked all the time must not walk over what was done long ago.
+    open: BTreeSet<usize>,
 }
 
 impl<P> Queue<P> {
     /// A queue to which nothing has happened yet.
     pub fn new() -> Self {
-        Queue { entries: BTreeMap::new(), open: BTreeSet::new() }
+        Queue { entries: Vec::new(), open: BTreeSet::new() }
     }
 
     /// Folds a whole log.
@@ -57,25 +57,26 @@ impl<P> Queue<P> {
         let to = self.admit(&event)?;
         let Event { proposal: id, at, change } = event;
         if let Change::Staged(proposal) = change {
-            self.entries.insert(id, Arc::new(Entry::staged(id, at, *proposal)));
-        } else if let Some(entry) = self.entries.get_mut(&id) {
-            Arc::make_mut(entry).fold(change, to, at);
+            self.open.insert(self.entries.len());
+            self.entries.push((id, Arc::new(Entry::staged(id, at, *proposal))));
+        } else if let Some(place) = self.place(id) {
+            Arc::make_mut(&mut self.entries[place].1).fold(change, to, at);
+            match to.is_settled() {
+                true => self.open.remove(&place),
+                false => self.open.insert(place),
+            };
         }
-        match to.is_settled() {
-            true => self.open.remove(&id),
-            false => self.open.insert(id),
-        };
         Ok(to)
     }
 
     /// Looks a proposal up.
     pub fn get(&self, id: ProposalId) -> Option<&Entry<P>> {
-        self.entries.get(&id).map(Arc::as_ref)
+        self.place(id).map(|place| self.entries[place].1.as_ref())
     }
 
     /// All proposals, in the order they were staged.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry<P>> {
-        self.entries.values().map(Arc::as_ref)
+        self.entries.iter().map(|(_, entry)| entry.as_ref())
     }
 
     /// Proposals that wait for a decision, oldest first.
@@ -87,7 +88,7 @@ impl<P> Queue<P> {
     ///
     /// That is every state but applied, discarded, expired and superseded: see [`State::is_settled`].
     pub fn unsettled(&self) -> impl DoubleEndedIterator<Item = &Entry<P>> {
-        self.open.iter().filter_map(|id| self.get(*id))
+        self.open.iter().map(|place| self.entries[*place].1.as_ref())
     }
 
     /// Proposals whose attempt began and has not ended, oldest first.
@@ -215,7 +216,11 @@ impl<P> Queue<P> {
     }
 
     fn last_id(&self) -> Option<ProposalId> {
-        self.entries.last_key_value().map(|(id, _)| *id)
+        self.entries.last().map(|(id, _)| *id)
+    }
+
+    fn place(&self, id: ProposalId) -> Option<usize> {
+        self.entries.binary_search_by_key(&id, |(id, _)| *id).ok()
     }
 }
 
