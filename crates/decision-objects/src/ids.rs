@@ -1,6 +1,6 @@
-//! Names of runs, patch sets, evidence and decisions.
+//! Names of the objects of the family.
 //!
-//! Four types around a UUID, so that a run's id cannot be given where a decision's is meant.
+//! Types around a UUID, so that a run's id cannot be given where a decision's is meant.
 //! This crate never makes one up: the caller passes them in, and only the nil UUID is refused.
 
 use std::fmt;
@@ -72,4 +72,36 @@ id! {
 id! {
     /// Names a decision.
     DecisionId
+}
+id! {
+    /// Names an intent.
+    IntentId
+}
+id! {
+    /// Names a plan, one revision of it.
+    PlanId
+}
+id! {
+    /// Names a step of a plan; it keeps its name from one revision to the next.
+    StepId
+}
+id! {
+    /// Names a task.
+    TaskId
+}
+id! {
+    /// Names a snapshot of what a model was shown.
+    SnapshotId
+}
+id! {
+    /// Names a record of what made a run.
+    ProvenanceId
+}
+id! {
+    /// Names a piece of context.
+    FrameId
+}
+id! {
+    /// Names an event: something that happened to another object.
+    EventId
 }

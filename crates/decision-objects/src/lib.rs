@@ -8,6 +8,7 @@ mod evidence;
 pub mod git_internal;
 mod git_oid;
 mod grounds;
+mod header;
 mod ids;
 mod invalid;
 mod json;
@@ -26,7 +27,11 @@ pub use digest::Digest;
 pub use evidence::{Evidence, EvidenceKind, Finding};
 pub use git_oid::GitOid;
 pub use grounds::GroundsError;
-pub use ids::{DecisionId, EvidenceId, PatchSetId, RunId};
+pub use header::Header;
+pub use ids::{
+    DecisionId, EventId, EvidenceId, FrameId, IntentId, PatchSetId, PlanId, ProvenanceId, RunId, SnapshotId,
+    StepId, TaskId,
+};
 pub use invalid::Invalid;
 pub use json::{Fault, ParseError};
 pub use label::Label;
