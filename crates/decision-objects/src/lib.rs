@@ -2,6 +2,7 @@
 
 mod actor;
 mod citations;
+mod consequences;
 mod decision;
 mod decisions;
 mod digest;
@@ -31,6 +32,7 @@ mod vocabulary;
 
 pub use actor::{Actor, ActorKind};
 pub use citations::{Citations, Cost, FileState};
+pub use consequences::{Consequences, IntentEnd};
 pub use decision::{Alternative, Considered, Decision};
 pub use decisions::{Admission, AlreadyDecided, Decisions, LedgerError};
 pub use digest::Digest;
