@@ -1,0 +1,4 @@
+//! The tests of trunkline-git-binding: one binary.
+
+mod binding;
+mod given;
