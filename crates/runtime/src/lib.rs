@@ -10,6 +10,8 @@ mod cancel;
 mod catalogue;
 #[cfg_attr(not(feature = "resolve-queue"), path = "choices_absent.rs")]
 mod choices;
+#[cfg_attr(not(feature = "decision-objects"), path = "closing_absent.rs")]
+mod closing;
 #[cfg(feature = "revert")]
 mod compaction;
 mod contained;
