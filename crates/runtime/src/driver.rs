@@ -34,6 +34,8 @@ impl Session {
     pub(crate) async fn drive(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
         self.catch_up().await?;
         self.cancel = cancel.clone();
+        // What was closed between two drives is over, and ends none.
+        self.take_closed();
         // What was meant for a turn that is long over must not end this one. What came since is meant for this one: its
         // sender saw a writer.
         self.take_old_cancels().await?;
@@ -57,9 +59,15 @@ impl Session {
                 return Ok(Stop::Limit(Limit::Time));
             }
             let seen = match cancel.is_cancelled() {
-                true => None,
+                true => {
+                    self.take_close_letters().await?;
+                    None
+                }
                 false => self.take_letters(cancel).await?,
             };
+            if let Some(stop) = self.take_closed() {
+                return Ok(stop);
+            }
             self.tend_summaries().await?;
             self.tend_proposals().await?;
             let at = self.settings().now();
@@ -74,7 +82,7 @@ impl Session {
                     spent.nudged += 1;
                     self.say(&text).await?;
                 }
-                Step::OpenRun => self.open_run().await?,
+                Step::OpenRun => self.begin_run().await?,
                 Step::Request => {
                     if let Some(limit) = self.limit(&spent) {
                         return Ok(Stop::Limit(limit));
@@ -138,7 +146,7 @@ impl Session {
     }
 
     /// Opens a run for what stands at the head, as after a person went back to a prompt.
-    async fn open_run(&mut self) -> Result<(), RuntimeError> {
+    async fn begin_run(&mut self) -> Result<(), RuntimeError> {
         let at = self.settings().now();
         let goal = self.state.tree.trunk().messages().rev().find(|message| message.author == Author::Person);
         let goal = goal.map(Message::text).unwrap_or_default();

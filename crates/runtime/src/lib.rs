@@ -59,6 +59,8 @@ pub use applying::APPLY_LEASE;
 pub use cancel::Cancel;
 #[cfg(feature = "resolve-queue")]
 pub use choices::Standing;
+#[cfg(feature = "decision-objects")]
+pub use closing::CloseAs;
 #[cfg(feature = "revert")]
 pub use compaction::{Compacted, Compaction, CompactionSummary, Compactor};
 pub use error::{AgentError, RuntimeError};

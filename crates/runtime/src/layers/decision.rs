@@ -14,7 +14,7 @@ use trunkline_decision_objects::{
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_session_store::{Note, NoteQuery, Record, SessionId};
 
-pub(crate) use self::closing::{Ending, Outcome, abandon, close};
+pub(crate) use self::closing::{Ending, How, Outcome, abandon, close};
 pub(crate) use self::opening::open;
 pub(crate) use self::patch::deciding;
 use crate::{Base, CallPlace, Deciding, Event, Finding, RuntimeError, journal};
@@ -54,6 +54,8 @@ pub(crate) struct Part {
     pub(crate) decisions: Decisions,
     /// The verdicts in the order of the log, each with the node that was the newest when it came.
     pub(crate) verdicts: Vec<(NodeId, Decision)>,
+    /// The head at which a person ended the latest run for good: nothing goes on there before somebody says more.
+    rests: Option<NodeId>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -67,8 +69,21 @@ struct OpenedNote {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Mark {
-    Open { prompt: NodeId },
-    Decided { decision: String },
+    Open {
+        prompt: NodeId,
+    },
+    Decided {
+        decision: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rests: Option<NodeId>,
+    },
+}
+
+/// What is read back of a mark.
+#[derive(Deserialize)]
+struct Rest {
+    #[serde(default)]
+    rests: Option<NodeId>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -137,6 +152,8 @@ impl Part {
                 }
                 self.verdicts.push((newest, decision));
             }
+            // Advice: where it cannot be read, a resume goes on.
+            RUN => self.rests = journal::read::<Rest>(note).ok().and_then(|mark| mark.rests),
             _ => {}
         }
         Ok(())
@@ -162,6 +179,11 @@ impl Part {
 
     pub(crate) fn is_open(&self) -> bool {
         self.run.is_some()
+    }
+
+    /// Returns whether nothing goes on at this head before somebody says more.
+    pub(crate) fn rests(&self, head: NodeId) -> bool {
+        self.run.is_none() && self.rests == Some(head)
     }
 
     pub(crate) fn last(&self) -> Option<&Decision> {

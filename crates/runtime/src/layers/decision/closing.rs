@@ -1,16 +1,16 @@
 //! How a run ends: its evidence, its verdict, and the mark that it is over.
 
 use trunkline_decision_objects::{
-    Actor, ActorKind, Alternative, Closing, Considered, DecisionId, Decisions, Evidence, EvidenceId,
-    EvidenceKind, Finding as Found, Label, NonBlank, PatchSet, PatchSetId, Run, RunId, Verdict,
+    Actor, ActorKind, Alternative, Closing, Considered, Decision, DecisionId, Decisions, Evidence,
+    EvidenceId, EvidenceKind, Finding as Found, Label, NonBlank, PatchSet, PatchSetId, Run, RunId, Verdict,
 };
-use trunkline_message_tree::{Author, Origin, Timestamp};
+use trunkline_message_tree::{Author, NodeId, Origin, Timestamp};
 use trunkline_session_store::{Note, Record};
 use uuid::Uuid;
 
 use super::patch::patch_set;
 use super::{DECIDED, EVIDENCE, LAYER, Mark, OpenRun, PATCH_SET, canonical, harness, mark, time, unfit};
-use crate::{Changes, Deciding, RuntimeError};
+use crate::{Changes, CloseAs, Deciding, RuntimeError};
 
 /// What became of the files.
 pub(crate) enum Outcome<'a> {
@@ -24,82 +24,121 @@ pub(crate) enum Outcome<'a> {
     Committed(&'a Deciding, &'a str),
 }
 
+/// Who ends a run, and why.
+pub(crate) enum How<'a> {
+    /// The model, with its last words.
+    Ended {
+        /// Who answered.
+        origin: Option<&'a Origin>,
+        /// Whether it declined.
+        refused: bool,
+    },
+    /// A person, before it had ended by itself.
+    Closed(&'a CloseAs),
+}
+
 /// What is known at the end of a run.
 pub(crate) struct Ending<'a> {
     pub(crate) outcome: Outcome<'a>,
+    pub(crate) how: How<'a>,
     /// The model's last words.
-    pub(crate) answer: &'a str,
-    pub(crate) origin: Option<&'a Origin>,
-    /// What was tried and left: one line for each lesson.
-    pub(crate) considered: Vec<String>,
-    pub(crate) refused: bool,
+    pub(crate) answer: String,
+    /// Where the head is then.
+    pub(crate) head: NodeId,
+    /// What was tried and left, each with the lesson from it.
+    pub(crate) considered: Vec<(String, String)>,
     pub(crate) at: Timestamp,
     pub(crate) new_id: fn() -> Uuid,
 }
 
-/// Returns the records that close a run: patch set, evidence, decision.
-pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<Vec<Record>, RuntimeError> {
+/// Returns the records that close a run (patch set, evidence, decision), and the decision in them.
+pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, Decision), RuntimeError> {
     let run_id = run.record.id();
     let evidence = evidence(run, run_id, ending)?;
-    let reason = |text: &str| NonBlank::new(text).map_err(unfit);
     let mut records: Vec<Record> = Vec::new();
     let mut sets: Vec<PatchSet> = Vec::new();
-    let applied = |patch_set| -> Result<Verdict, RuntimeError> {
-        Ok(Verdict::Other {
-            label: Label::new("applied").map_err(unfit)?,
-            patch_set: Some(patch_set),
-            reason: reason("files were changed and not committed")?,
-        })
-    };
-    // What was announced was recorded together with its announcement.
-    let announced = |deciding: &Deciding| -> Result<PatchSetId, RuntimeError> {
-        deciding.patch_set.parse().map_err(unfit)
-    };
-    let verdict = match ending.outcome {
-        Outcome::Committed(deciding, commit) => {
-            let patch_set = announced(deciding)?;
-            sets.extend(run.patch_sets.iter().find(|set| set.id() == patch_set).cloned());
-            Verdict::Commit { patch_set, commit: commit.parse().map_err(unfit)? }
-        }
-        Outcome::Announced(deciding) => {
-            let patch_set = announced(deciding)?;
-            sets.extend(run.patch_sets.iter().find(|set| set.id() == patch_set).cloned());
-            applied(patch_set)?
+    let patch_set = match ending.outcome {
+        Outcome::Unchanged => None,
+        // What was announced was recorded together with its announcement.
+        Outcome::Committed(deciding, _) | Outcome::Announced(deciding) => {
+            let id: PatchSetId = deciding.patch_set.parse().map_err(unfit)?;
+            sets.extend(run.patch_sets.iter().find(|set| set.id() == id).cloned());
+            Some(id)
         }
         Outcome::Changed(changes) => {
             let set = patch_set(run, PatchSetId::new((ending.new_id)()).map_err(unfit)?, changes)?;
             let id = set.id();
             records.push(canonical(PATCH_SET, ending.at, set.print()));
             sets.push(set);
-            applied(id)?
+            Some(id)
         }
-        Outcome::Unchanged if ending.refused => Verdict::Abandon { reason: reason("the model declined")? },
-        Outcome::Unchanged => Verdict::Other {
-            label: Label::new("answered").map_err(unfit)?,
-            patch_set: None,
-            reason: reason("the model answered and no file was changed")?,
-        },
     };
-    let decided_by = match ending.origin {
-        Some(origin) => {
-            Actor::new(ActorKind::Agent, format!("{}/{}", origin.provider, origin.model)).map_err(unfit)?
-        }
-        None => harness()?,
+    let verdict = verdict(ending, patch_set)?;
+    let mut closing = Closing::new(
+        DecisionId::new((ending.new_id)()).map_err(unfit)?,
+        time(ending.at)?,
+        decided_by(&ending.how)?,
+    );
+    closing.rationale = match &ending.how {
+        How::Ended { .. } => NonBlank::new(clip(&ending.answer)).ok(),
+        How::Closed(_) => None,
     };
-    let id = DecisionId::new((ending.new_id)()).map_err(unfit)?;
-    let mut closing = Closing::new(id, time(ending.at)?, decided_by);
-    closing.rationale = NonBlank::new(clip(ending.answer)).ok();
     closing.evidence = &evidence;
     closing.patch_sets = &sets;
-    for line in &ending.considered {
-        closing.considered.push(Considered {
-            alternative: Alternative::Named(reason("a branch that was left")?),
-            reason: reason(line)?,
-        });
+    for (branch, lesson) in &ending.considered {
+        closing
+            .considered
+            .push(Considered { alternative: Alternative::Named(words(branch)?), reason: words(lesson)? });
     }
+    if let (Verdict::Abandon { reason } | Verdict::Retry { reason }, Some(patch_set)) = (&verdict, patch_set)
+    {
+        // The verdict has no place for what was done and is not wanted.
+        let alternative = Alternative::PatchSet(patch_set);
+        closing.considered.push(Considered { alternative, reason: reason.clone() });
+    }
+    let rests = matches!(ending.how, How::Closed(CloseAs::Abandon { .. })).then_some(ending.head);
     records.extend(evidence.iter().map(|one| canonical(EVIDENCE, ending.at, one.print())));
-    records.extend(decide(run, verdict, closing, ending.at)?);
-    Ok(records)
+    let (decided, decision) = decide(run, verdict, closing, rests, ending.at)?;
+    records.extend(decided);
+    Ok((records, decision))
+}
+
+fn verdict(ending: &Ending<'_>, patch_set: Option<PatchSetId>) -> Result<Verdict, RuntimeError> {
+    Ok(match (&ending.how, &ending.outcome, patch_set) {
+        (How::Closed(CloseAs::Checkpoint { words: said }), ..) => {
+            Verdict::Checkpoint { checkpoint: words(said)? }
+        }
+        (How::Closed(CloseAs::Abandon { reason }), ..) => Verdict::Abandon { reason: words(reason)? },
+        (How::Closed(CloseAs::Retry { reason }), ..) => Verdict::Retry { reason: words(reason)? },
+        (How::Ended { .. }, Outcome::Committed(_, commit), Some(patch_set)) => {
+            Verdict::Commit { patch_set, commit: commit.parse().map_err(unfit)? }
+        }
+        (How::Ended { .. }, _, Some(patch_set)) => Verdict::Other {
+            label: Label::new("applied").map_err(unfit)?,
+            patch_set: Some(patch_set),
+            reason: words("files were changed and not committed")?,
+        },
+        (How::Ended { refused: true, .. }, ..) => Verdict::Abandon { reason: words("the model declined")? },
+        (How::Ended { .. }, ..) => Verdict::Other {
+            label: Label::new("answered").map_err(unfit)?,
+            patch_set: None,
+            reason: words("the model answered and no file was changed")?,
+        },
+    })
+}
+
+fn decided_by(how: &How<'_>) -> Result<Actor, RuntimeError> {
+    match how {
+        How::Ended { origin: Some(origin), .. } => {
+            Actor::new(ActorKind::Agent, format!("{}/{}", origin.provider, origin.model)).map_err(unfit)
+        }
+        How::Ended { origin: None, .. } => harness(),
+        How::Closed(_) => Actor::new(ActorKind::Human, "user").map_err(unfit),
+    }
+}
+
+fn words(text: &str) -> Result<NonBlank, RuntimeError> {
+    NonBlank::new(clip(text)).map_err(unfit)
 }
 
 /// Returns the records that end a run without its work having ended, because its prompt was left, and by whom.
@@ -117,22 +156,24 @@ pub(crate) fn abandon(
     let why = format!("{who} left the prompt that it started from");
     let verdict = Verdict::Abandon { reason: NonBlank::new(why).map_err(unfit)? };
     let closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time(at)?, decided_by);
-    decide(run, verdict, closing, at)
+    decide(run, verdict, closing, None, at).map(|(records, _)| records)
 }
 
-/// Returns the verdict, which the store refuses if the run has one, and the mark that the run is over.
+/// Returns the verdict, which the store refuses if the run has one, and the mark that the run is over. At `rests` nothing
+/// goes on by itself.
 fn decide(
     run: &OpenRun,
     verdict: Verdict,
     closing: Closing<'_>,
+    rests: Option<NodeId>,
     at: Timestamp,
-) -> Result<[Record; 2], RuntimeError> {
+) -> Result<([Record; 2], Decision), RuntimeError> {
     let open = Run::reopen(run.record.clone(), &Decisions::new()).map_err(unfit)?;
     let (_, decision) = open.decide(verdict, closing).map_err(|undecided| unfit(&undecided.cause))?;
     let (run, word) = (decision.run(), word(decision.verdict()));
     let decided = Note::new(LAYER, DECIDED, at, decision.print()).once(run.to_string(), &word);
-    let over = mark(run, &word, &Mark::Decided { decision: decision.id().to_string() }, at);
-    Ok([Record::Note(decided), over])
+    let over = Mark::Decided { decision: decision.id().to_string(), rests };
+    Ok(([Record::Note(decided), mark(run, &word, &over, at)], decision))
 }
 
 /// Returns how a verdict is called in the key of a note.

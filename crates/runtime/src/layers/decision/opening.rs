@@ -1,25 +1,25 @@
 //! How a run begins: what it is to do, how the files are, and what it goes on from.
 
 use trunkline_decision_objects::{
-    Actor, ActorKind, Base as RunBase, GitOid, NonBlank, Opening, Predecessor, Run, RunId, Verdict,
+    Actor, ActorKind, Base as RunBase, Decision, GitOid, NonBlank, Opening, Predecessor, Run, RunId, Verdict,
 };
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_session_store::{Note, Record};
 use uuid::Uuid;
 
-use super::{LAYER, Mark, OPEN, OPENED, OpenedNote, Part, mark, time, unfit};
+use super::{LAYER, Mark, OPEN, OPENED, OpenedNote, mark, time, unfit};
 use crate::{Base, RuntimeError, journal};
 
-/// Returns the records that open a run. It follows the last one if that was decided to be tried again or continued.
+/// Returns the records that open a run. It follows `last` if that was decided to be tried again or continued.
 pub(crate) fn open(
-    part: &Part,
+    last: Option<&Decision>,
     id: Uuid,
     goal: &str,
     prompt: NodeId,
     base: Base,
     at: Timestamp,
 ) -> Result<[Record; 2], RuntimeError> {
-    let predecessor = part.last().and_then(|last| match last.verdict() {
+    let predecessor = last.and_then(|last| match last.verdict() {
         Verdict::Retry { .. } => Some(Predecessor::RetryOf(last.run())),
         Verdict::Checkpoint { .. } => Some(Predecessor::Continues(last.run())),
         _ => None,
