@@ -1,8 +1,8 @@
 //! How a run ends: its evidence, its verdict, and the mark that it is over.
 
 use trunkline_decision_objects::{
-    Actor, ActorKind, Alternative, Closing, Considered, Decision, DecisionId, Decisions, Evidence,
-    EvidenceId, EvidenceKind, Finding as Found, Label, NonBlank, PatchSet, PatchSetId, Run, RunId, Verdict,
+    Actor, ActorKind, Alternative, Closing, Considered, Decision, DecisionId, Decisions, Digest, Evidence,
+    EvidenceId, EvidenceKind, Finding as Found, Label, NonBlank, PatchSet, PatchSetId, Run, Verdict,
 };
 use trunkline_message_tree::{Author, NodeId, Origin, Timestamp};
 use trunkline_session_store::{Note, Record};
@@ -53,8 +53,8 @@ pub(crate) struct Ending<'a> {
 
 /// Returns the records that close a run (patch set, evidence, decision), and the decision in them.
 pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, Decision), RuntimeError> {
-    let run_id = run.record.id();
-    let evidence = evidence(run, run_id, ending)?;
+    let id = DecisionId::new((ending.new_id)()).map_err(unfit)?;
+    let evidence = evidence(run, id, ending)?;
     let mut records: Vec<Record> = Vec::new();
     let mut sets: Vec<PatchSet> = Vec::new();
     let patch_set = match ending.outcome {
@@ -74,11 +74,7 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
         }
     };
     let verdict = verdict(ending, patch_set)?;
-    let mut closing = Closing::new(
-        DecisionId::new((ending.new_id)()).map_err(unfit)?,
-        time(ending.at)?,
-        decided_by(&ending.how)?,
-    );
+    let mut closing = Closing::new(id, time(ending.at)?, decided_by(&ending.how)?);
     closing.rationale = match &ending.how {
         How::Ended { .. } => NonBlank::new(clip(&ending.answer)).ok(),
         How::Closed(_) => None,
@@ -184,7 +180,7 @@ fn word(verdict: &Verdict) -> String {
     }
 }
 
-fn evidence(run: &OpenRun, run_id: RunId, ending: &Ending<'_>) -> Result<Vec<Evidence>, RuntimeError> {
+fn evidence(run: &OpenRun, decision: DecisionId, ending: &Ending<'_>) -> Result<Vec<Evidence>, RuntimeError> {
     let sealed = run.findings.iter().map(|note| {
         let finding = Found {
             kind: match note.finding.kind.as_str() {
@@ -197,10 +193,11 @@ fn evidence(run: &OpenRun, run_id: RunId, ending: &Ending<'_>) -> Result<Vec<Evi
             command: Some(note.finding.command.clone()),
             exit_code: note.finding.exit_code,
             summary: Some(note.finding.summary.clone()),
+            output: note.finding.output.as_deref().and_then(digest),
         };
         // Which changes a command saw is only certain for the last state, and that has no name before the end.
         let id = EvidenceId::new((ending.new_id)()).map_err(unfit)?;
-        Ok(Evidence::new(id, run_id, time(note.at)?, None, finding))
+        Ok(Evidence::new(id, run.record.id(), time(note.at)?, None, Some(decision), finding))
     });
     sealed.collect()
 }
@@ -215,4 +212,9 @@ fn label(word: &str) -> Result<Label, RuntimeError> {
 /// Keeps a rationale to a length that a record can carry.
 fn clip(text: &str) -> String {
     text.trim().chars().take(4000).collect()
+}
+
+/// Reads a digest as fingerprints have it, `sha256:` and 64 digits, or without the word.
+pub(super) fn digest(text: &str) -> Option<Digest> {
+    text.strip_prefix("sha256:").unwrap_or(text).parse().ok()
 }

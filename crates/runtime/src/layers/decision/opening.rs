@@ -30,7 +30,7 @@ pub(crate) fn open(
     };
     let id = RunId::new(id).map_err(unfit)?;
     let actor = Actor::new(ActorKind::Human, "user").map_err(unfit)?;
-    let opening = Opening { id, at: time(at)?, actor, goal: goal.to_owned(), base: run_base, predecessor };
+    let opening = Opening { base: run_base, predecessor, ..Opening::new(id, time(at)?, actor, goal) };
     let run = Run::open(opening).map_err(unfit)?;
     let opened = OpenedNote { run: run.record().print(), prompt, base };
     let opened = Note::new(LAYER, OPENED, at, journal::json(&opened)).once(id.to_string(), "");
