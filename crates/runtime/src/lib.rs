@@ -10,6 +10,8 @@ mod cancel;
 mod catalogue;
 #[cfg_attr(not(feature = "resolve-queue"), path = "choices_absent.rs")]
 mod choices;
+#[cfg_attr(not(feature = "decision-objects"), path = "closing_absent.rs")]
+mod closing;
 #[cfg(feature = "revert")]
 mod compaction;
 mod contained;
@@ -59,6 +61,8 @@ pub use applying::APPLY_LEASE;
 pub use cancel::Cancel;
 #[cfg(feature = "resolve-queue")]
 pub use choices::Standing;
+#[cfg(feature = "decision-objects")]
+pub use closing::CloseAs;
 #[cfg(feature = "revert")]
 pub use compaction::{Compacted, Compaction, CompactionSummary, Compactor};
 #[cfg(feature = "decision-objects")]

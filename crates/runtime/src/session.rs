@@ -32,6 +32,9 @@ pub struct Session {
     pub(crate) summaries: revert::Summaries,
     /// The signal of the latest drive.
     pub(crate) cancel: Cancel,
+    /// The verdict that a letter gave to the run of the present drive.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) closed: Option<Box<trunkline_decision_objects::Decision>>,
     /// Since when this is the writer, and how it came to be.
     #[cfg(feature = "resolve-queue")]
     pub(crate) tenure: crate::recovering::Tenure,
@@ -135,6 +138,8 @@ impl Session {
             behind: false,
             old,
             cancel: Cancel::new(),
+            #[cfg(feature = "decision-objects")]
+            closed: None,
             #[cfg(feature = "resolve-queue")]
             tenure: crate::recovering::Tenure::new(claim),
             taken_by: None,
@@ -404,11 +409,18 @@ impl Session {
         if self.state.decision.is_open() {
             return Ok(Vec::new());
         }
-        let base = match &self.settings().workspace {
-            Some(workspace) => workspace.base().await?,
-            None => crate::Base::default(),
-        };
-        decision::open(&self.state.decision, crate::agent::new_id(), goal, prompt, base, at).map(Vec::from)
+        let base = self.base().await?;
+        let last = self.state.decision.last();
+        decision::open(last, crate::agent::new_id(), goal, prompt, base, at).map(Vec::from)
+    }
+
+    /// Returns how the files are now.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) async fn base(&self) -> Result<crate::Base, RuntimeError> {
+        match &self.settings().workspace {
+            Some(workspace) => Ok(workspace.base().await?),
+            None => Ok(crate::Base::default()),
+        }
     }
 
     #[cfg(not(feature = "decision-objects"))]

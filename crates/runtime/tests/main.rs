@@ -17,6 +17,8 @@ mod choice_laws;
 #[cfg(feature = "default")]
 mod choices;
 #[cfg(feature = "default")]
+mod closing;
+#[cfg(feature = "default")]
 mod compacting_again;
 #[cfg(feature = "default")]
 mod compaction;

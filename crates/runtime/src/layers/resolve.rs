@@ -256,6 +256,12 @@ pub(crate) fn undecided(part: &Part) -> Vec<Id> {
     part.queue.pending().map(|entry| entry.id).collect()
 }
 
+/// Returns what a verdict on the run has to wait for, as it is shown.
+#[cfg(feature = "decision-objects")]
+pub(crate) fn unsettled(part: &Part) -> Vec<String> {
+    part.queue.unsettled().map(|entry| entry.id.to_string()).collect()
+}
+
 /// Returns whether the model may be asked to decide on anything, whether something waits or not.
 pub(crate) fn offers(setting: &Setting) -> bool {
     setting.model_decides()

@@ -165,6 +165,11 @@ pub(crate) fn touched(_: &Part, _: u64) -> Vec<crate::Touched> {
     Vec::new()
 }
 
+#[cfg(feature = "decision-objects")]
+pub(crate) fn unsettled(_: &Part) -> Vec<String> {
+    Vec::new()
+}
+
 pub(crate) fn undecided(_: &Part) -> Vec<Id> {
     Vec::new()
 }
