@@ -17,6 +17,7 @@ mod ci;
 mod corpora;
 mod docs;
 mod fuzz;
+mod lanes;
 mod layers;
 mod links;
 mod live;
