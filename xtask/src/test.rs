@@ -3,7 +3,7 @@
 //! All features are on here, so every test of a crate runs; `alone` runs the tests again as somebody gets them who
 //! takes one crate with its default features.
 
-mod binaries;
+pub(crate) mod binaries;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
