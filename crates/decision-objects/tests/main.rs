@@ -6,6 +6,7 @@ mod git_internal;
 mod given;
 mod given_snapshots;
 mod laws;
+mod snapshots;
 mod stored_decisions;
 mod strict_parsing;
 mod values;
