@@ -1,6 +1,7 @@
 //! The tests of trunkline-decision-objects: one binary.
 
 mod canonical_form;
+mod citing;
 mod deciding;
 mod git_internal;
 mod given;
