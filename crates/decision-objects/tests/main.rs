@@ -1,5 +1,6 @@
 //! The tests of trunkline-decision-objects: one binary.
 
+mod accepts;
 mod canonical_form;
 mod citing;
 mod deciding;
