@@ -2,7 +2,7 @@
 //!
 //! Constructors and the strict parser share these reasons, so that what cannot be built cannot be read either.
 
-use crate::{Digest, EvidenceId, PatchSetId, RelativePath, RunId};
+use crate::{Digest, EvidenceId, FrameId, PatchSetId, RelativePath, RunId};
 
 /// Why a value was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -106,6 +106,48 @@ pub enum Invalid {
     ChosenAndRejected {
         /// The patch set.
         patch_set: PatchSetId,
+    },
+    /// The word is none of those that name something of this sort.
+    #[error("{text:?} is not a word that can stand here; expected {expected}")]
+    Word {
+        /// The beginning of the word.
+        text: String,
+        /// The words that can stand here.
+        expected: &'static str,
+    },
+    /// An event into this state must say why.
+    #[error("an event into the state `{state}` needs a reason")]
+    ReasonMissing {
+        /// The state.
+        state: &'static str,
+    },
+    /// An event carries what belongs to another state only.
+    #[error("`{field}` stands with the state `{only}` only, not with `{state}`")]
+    OnlyWith {
+        /// What is carried.
+        field: &'static str,
+        /// The state that it belongs to.
+        only: &'static str,
+        /// The state that the event is about.
+        state: &'static str,
+    },
+    /// The tokens together are more than can be counted.
+    #[error("the sum of the tokens is more than 18446744073709551615")]
+    TokenSum,
+    /// A piece of context that belongs to nothing.
+    #[error("a context frame must name an intent, a run, a plan or a step")]
+    OrphanFrame,
+    /// A list of frames names one twice.
+    #[error("frame {frame} is listed twice")]
+    FrameTwice {
+        /// The frame.
+        frame: FrameId,
+    },
+    /// A list of paths names one twice.
+    #[error("the path {path} is listed twice")]
+    PathTwice {
+        /// The path.
+        path: RelativePath,
     },
 }
 

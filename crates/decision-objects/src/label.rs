@@ -74,6 +74,15 @@ impl FromStr for Label {
     }
 }
 
+/// Refuses a label that could be taken for one of the words beside which it stands, with one slip of the pen too.
+pub(crate) fn check_beside(label: &Label, words: &[&'static str]) -> Result<(), Invalid> {
+    let given = letters(label.as_str());
+    match words.iter().find(|word| at_most_one_edit_apart(&letters(word), &given)) {
+        Some(word) => Err(Invalid::ReservedLabel { text: excerpt(label.as_str()), word }),
+        None => Ok(()),
+    }
+}
+
 fn is_lower_snake_case(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_lowercase())
         && text.split('_').all(|word| {

@@ -4,6 +4,7 @@ mod actor;
 mod decision;
 mod decisions;
 mod digest;
+mod events;
 mod evidence;
 pub mod git_internal;
 mod git_oid;
@@ -24,6 +25,11 @@ pub use actor::{Actor, ActorKind};
 pub use decision::{Alternative, Considered, Decision};
 pub use decisions::{Admission, AlreadyDecided, Decisions, LedgerError};
 pub use digest::Digest;
+pub use events::{
+    Artifact, ContextFrame, ContextFrameContent, FrameKind, IntentEvent, IntentEventContent, IntentEventKind,
+    IntentState, RunEvent, RunEventContent, RunState, StepEvent, StepEventContent, StepState, TaskEvent,
+    TaskEventContent, TaskState, ToolInvocation, ToolInvocationContent, ToolStatus, Usage, UsageContent,
+};
 pub use evidence::{Evidence, EvidenceKind, Finding};
 pub use git_oid::GitOid;
 pub use grounds::GroundsError;

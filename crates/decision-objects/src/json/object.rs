@@ -36,11 +36,11 @@ impl Object {
     }
 
     /// A number.
-    pub(crate) fn show_bare(self, key: &'static str, value: impl Into<i64>) -> Self {
+    pub(crate) fn show_bare(self, key: &'static str, value: impl Into<i128>) -> Self {
         self.bare(key, &value.into().to_string())
     }
 
-    pub(crate) fn maybe_bare(self, key: &'static str, value: Option<impl Into<i64>>) -> Self {
+    pub(crate) fn maybe_bare(self, key: &'static str, value: Option<impl Into<i128>>) -> Self {
         match value {
             Some(value) => self.show_bare(key, value),
             None => self,
