@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 
 use crate::json::{Canonical, Fields, Object, ParseError, Raw, canonical_form, read};
-use crate::{Actor, DecisionId, EvidenceId, Invalid, NonBlank, PatchSetId, RunId, Timestamp, Verdict};
+use crate::{
+    Actor, Citations, DecisionId, EvidenceId, Invalid, NonBlank, PatchSetId, RunId, Timestamp, Verdict,
+};
 
 /// Something that was considered and not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,11 +52,12 @@ pub(crate) struct Content {
     pub(crate) rationale: Option<NonBlank>,
     pub(crate) evidence: Vec<EvidenceId>,
     pub(crate) considered: Vec<Considered>,
+    pub(crate) cites: Citations,
 }
 
 impl Decision {
     /// Checks what a decision must hold by itself; what it must hold beside its run is checked where both are at hand.
-    pub(crate) fn seal(content: Content) -> Result<Self, Invalid> {
+    pub(crate) fn seal(mut content: Content) -> Result<Self, Invalid> {
         let mut seen = BTreeSet::new();
         if let Some(&evidence) = content.evidence.iter().find(|evidence| !seen.insert(**evidence)) {
             return Err(Invalid::EvidenceTwice { evidence });
@@ -68,6 +71,7 @@ impl Decision {
                 return Err(Invalid::ChosenAndRejected { patch_set });
             }
         }
+        content.cites = content.cites.checked()?;
         Ok(Self { content })
     }
 
@@ -124,6 +128,12 @@ impl Decision {
     pub fn considered(&self) -> &[Considered] {
         &self.content.considered
     }
+
+    /// What it points at: nodes, proposals, files, cost.
+    #[must_use]
+    pub const fn cites(&self) -> &Citations {
+        &self.content.cites
+    }
 }
 
 impl Canonical for Decision {
@@ -140,14 +150,15 @@ impl Canonical for Decision {
             Some(actor) => object.object("approved_by", actor.print()),
             None => object,
         };
-        object
+        let object = object
             .object("verdict", content.verdict.print())
             .maybe_text("rationale", content.rationale.as_ref().map(NonBlank::as_str))
             .list("evidence", content.evidence.iter().map(|id| format!("\"{id}\"")))
             .list(
                 "considered",
                 content.considered.iter().map(|considered| print_considered(considered).finish()),
-            )
+            );
+        if content.cites.is_empty() { object } else { object.object("cites", content.cites.print()) }
     }
 
     fn read_fields(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
@@ -161,6 +172,7 @@ impl Canonical for Decision {
             rationale: fields.optional("rationale", read::canonical)?,
             evidence: fields.required("evidence", |raw| read::list(raw, read::canonical))?,
             considered: fields.required("considered", |raw| read::list(raw, read_considered))?,
+            cites: fields.optional("cites", Citations::read)?.unwrap_or_default(),
         };
         Ok(Self::seal(content)?)
     }

@@ -101,6 +101,21 @@ pub enum Invalid {
         /// The evidence.
         evidence: EvidenceId,
     },
+    /// A decision cites a node, a proposal or a file twice.
+    #[error("{text:?} is cited twice")]
+    CitedTwice {
+        /// The beginning of the name or the path.
+        text: String,
+    },
+    /// A decision says of what it cites that it is nothing; then `cites` is left out.
+    #[error("nothing is cited: leave `cites` out")]
+    CitesNothing,
+    /// A file is cited that was there neither before nor after.
+    #[error("the file {path} is cited, and was there neither before nor after")]
+    NeverAFile {
+        /// The path.
+        path: RelativePath,
+    },
     /// A decision chooses a patch set and lists it among the rejected ones.
     #[error("patch set {patch_set} is both chosen and rejected")]
     ChosenAndRejected {

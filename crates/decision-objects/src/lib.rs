@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod actor;
+mod citations;
 mod decision;
 mod decisions;
 mod digest;
@@ -22,6 +23,7 @@ mod timestamp;
 mod verdict;
 
 pub use actor::{Actor, ActorKind};
+pub use citations::{Citations, Cost, FileState};
 pub use decision::{Alternative, Considered, Decision};
 pub use decisions::{Admission, AlreadyDecided, Decisions, LedgerError};
 pub use digest::Digest;

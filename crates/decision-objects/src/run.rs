@@ -6,8 +6,8 @@
 use crate::decision::Content;
 use crate::json::{Canonical, Fields, Object, ParseError, canonical_form, read};
 use crate::{
-    Actor, AlreadyDecided, Considered, Decision, DecisionId, Decisions, Evidence, GitOid, GroundsError,
-    Invalid, NonBlank, PatchSet, RunId, Timestamp, Verdict,
+    Actor, AlreadyDecided, Citations, Considered, Decision, DecisionId, Decisions, Evidence, GitOid,
+    GroundsError, Invalid, NonBlank, PatchSet, RunId, Timestamp, Verdict,
 };
 
 /// Where a run starts from.
@@ -147,6 +147,8 @@ pub struct Closing<'a> {
     pub evidence: &'a [Evidence],
     /// What was considered and not done.
     pub considered: Vec<Considered>,
+    /// What it points at: nodes, proposals, files, cost.
+    pub cites: Citations,
 }
 
 impl Closing<'_> {
@@ -162,6 +164,7 @@ impl Closing<'_> {
             patch_sets: &[],
             evidence: &[],
             considered: Vec::new(),
+            cites: Citations::NONE,
         }
     }
 }
@@ -242,6 +245,7 @@ fn decision(run: RunId, verdict: Verdict, closing: Closing<'_>) -> Result<Decisi
         rationale: closing.rationale,
         evidence: closing.evidence.iter().map(Evidence::id).collect(),
         considered: closing.considered,
+        cites: closing.cites,
     })?;
     decision.check_grounds(closing.patch_sets, closing.evidence)?;
     Ok(decision)

@@ -4,8 +4,8 @@
 
 use crate::decision::Content;
 use crate::{
-    Actor, ActorKind, Decision, DecisionId, Digest, GitOid, Invalid, Label, NonBlank, PatchSetId, RunId,
-    Timestamp, Verdict, VerdictKind,
+    Actor, ActorKind, Citations, Decision, DecisionId, Digest, GitOid, Invalid, Label, NonBlank, PatchSetId,
+    RunId, Timestamp, Verdict, VerdictKind,
 };
 
 use super::flat::{Flat, SHA1_PADDING};
@@ -124,6 +124,7 @@ impl Judge {
             rationale,
             evidence: Vec::new(),
             considered: Vec::new(),
+            cites: Citations::default(),
         })
     }
 

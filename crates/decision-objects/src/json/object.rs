@@ -47,6 +47,18 @@ impl Object {
         }
     }
 
+    /// A number of the full 64 bits, such as a count of tokens.
+    pub(crate) fn whole(self, key: &'static str, value: u64) -> Self {
+        self.bare(key, &value.to_string())
+    }
+
+    pub(crate) fn maybe_whole(self, key: &'static str, value: Option<u64>) -> Self {
+        match value {
+            Some(value) => self.whole(key, value),
+            None => self,
+        }
+    }
+
     pub(crate) fn object(self, key: &'static str, value: Self) -> Self {
         self.bare(key, &value.finish())
     }

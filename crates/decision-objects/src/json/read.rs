@@ -64,6 +64,10 @@ pub(crate) fn unsigned(raw: Raw<'_>) -> Result<u32, ParseError> {
     number(raw, "a whole number from 0 to 4294967295")
 }
 
+pub(crate) fn whole(raw: Raw<'_>) -> Result<u64, ParseError> {
+    number(raw, "a whole number from 0 to 18446744073709551615")
+}
+
 pub(crate) fn signed(raw: Raw<'_>) -> Result<i32, ParseError> {
     number(raw, "a whole number from -2147483648 to 2147483647")
 }
