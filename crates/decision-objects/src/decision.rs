@@ -153,7 +153,7 @@ impl Canonical for Decision {
         let object = object
             .object("verdict", content.verdict.print())
             .maybe_text("rationale", content.rationale.as_ref().map(NonBlank::as_str))
-            .list("evidence", content.evidence.iter().map(|id| format!("\"{id}\"")))
+            .ids("evidence", &content.evidence)
             .list(
                 "considered",
                 content.considered.iter().map(|considered| print_considered(considered).finish()),
@@ -170,7 +170,7 @@ impl Canonical for Decision {
             approved_by: fields.optional("approved_by", Actor::read)?,
             verdict: fields.required("verdict", Verdict::read)?,
             rationale: fields.optional("rationale", read::canonical)?,
-            evidence: fields.required("evidence", |raw| read::list(raw, read::canonical))?,
+            evidence: fields.required("evidence", read::canonical_list)?,
             considered: fields.required("considered", |raw| read::list(raw, read_considered))?,
             cites: fields.optional("cites", Citations::read)?.unwrap_or_default(),
         };

@@ -2,7 +2,7 @@
 //!
 //! Constructors and the strict parser share these reasons, so that what cannot be built cannot be read either.
 
-use crate::{Digest, EvidenceId, FrameId, PatchSetId, RelativePath, RunId};
+use crate::{Digest, EvidenceId, PatchSetId, RelativePath, RunId};
 
 /// Why a value was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -101,6 +101,45 @@ pub enum Invalid {
         /// The evidence.
         evidence: EvidenceId,
     },
+    /// The text is none of a few words.
+    #[error("{text:?} is not a word that can stand here; expected {expected}")]
+    Word {
+        /// The beginning of the text.
+        text: String,
+        /// The words.
+        expected: &'static str,
+    },
+    /// A text that must be JSON is not.
+    #[error("the text is not one JSON value: {message}")]
+    Json {
+        /// What the JSON parser says.
+        message: String,
+    },
+    /// A text is JSON, with more than 100 brackets inside each other.
+    #[error("the JSON is nested too deeply: at most 100 brackets may be open")]
+    JsonDepth,
+    /// An object names something twice where once is enough.
+    #[error("{what} {name} is listed twice")]
+    Twice {
+        /// What it is: `parent`, `step`, …
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// An object names itself where only another one can stand.
+    #[error("{name} cannot be its own {what}")]
+    OfItself {
+        /// What it would be of itself: `parent`, `dependency`, …
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// A preview is longer than 500 characters.
+    #[error("a preview of {characters} characters is too long: at most 500")]
+    PreviewLength {
+        /// How long it is.
+        characters: usize,
+    },
     /// A decision cites a node, a proposal or a file twice.
     #[error("{text:?} is cited twice")]
     CitedTwice {
@@ -121,14 +160,6 @@ pub enum Invalid {
     ChosenAndRejected {
         /// The patch set.
         patch_set: PatchSetId,
-    },
-    /// The word is none of those that name something of this sort.
-    #[error("{text:?} is not a word that can stand here; expected {expected}")]
-    Word {
-        /// The beginning of the word.
-        text: String,
-        /// The words that can stand here.
-        expected: &'static str,
     },
     /// An event into this state must say why.
     #[error("an event into the state `{state}` needs a reason")]
@@ -152,18 +183,6 @@ pub enum Invalid {
     /// A piece of context that belongs to nothing.
     #[error("a context frame must name an intent, a run, a plan or a step")]
     OrphanFrame,
-    /// A list of frames names one twice.
-    #[error("frame {frame} is listed twice")]
-    FrameTwice {
-        /// The frame.
-        frame: FrameId,
-    },
-    /// A list of paths names one twice.
-    #[error("the path {path} is listed twice")]
-    PathTwice {
-        /// The path.
-        path: RelativePath,
-    },
 }
 
 /// Cuts a hostile text to what fits into one line of an error.

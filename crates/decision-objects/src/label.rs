@@ -74,20 +74,16 @@ impl FromStr for Label {
     }
 }
 
-/// Refuses a label that could be taken for one of the words beside which it stands, with one slip of the pen too.
-pub(crate) fn check_beside(label: &Label, words: &[&'static str]) -> Result<(), Invalid> {
-    let given = letters(label.as_str());
-    match words.iter().find(|word| at_most_one_edit_apart(&letters(word), &given)) {
-        Some(word) => Err(Invalid::ReservedLabel { text: excerpt(label.as_str()), word }),
-        None => Ok(()),
-    }
-}
-
 fn is_lower_snake_case(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_lowercase())
         && text.split('_').all(|word| {
             !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
         })
+}
+
+/// Whether the text is the word in other dress, or one slip of the pen away from it.
+pub(crate) fn nearly(word: &str, text: &str) -> bool {
+    at_most_one_edit_apart(&letters(word), &letters(text))
 }
 
 fn reserved_word(text: &str) -> Option<&'static str> {
@@ -97,7 +93,7 @@ fn reserved_word(text: &str) -> Option<&'static str> {
 }
 
 /// What is left when case, separators and other decoration are taken away.
-fn letters(word: &str) -> Vec<u8> {
+pub(crate) fn letters(word: &str) -> Vec<u8> {
     word.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase()).collect()
 }
 

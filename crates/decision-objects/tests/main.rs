@@ -2,9 +2,12 @@
 
 mod canonical_form;
 mod deciding;
+mod events;
 mod git_internal;
 mod given;
+mod given_events;
 mod laws;
+mod object_laws;
 mod stored_decisions;
 mod strict_parsing;
 mod values;

@@ -1,20 +1,22 @@
 //! What became of an intent.
 
-use super::states::{moves, sealed, words};
-use crate::json::{Canonical, Fields, Object, ParseError, read};
-use crate::label::check_beside;
-use crate::{EventId, GitOid, Header, IntentId, Invalid, Label, NonBlank};
+use super::states::moves;
+use crate::json::{Fields, Object, ParseError, read};
+use crate::sealed::sealed;
+use crate::vocabulary::{closed_vocabulary, no_slip};
+use crate::{EventId, GitOid, IntentId, Invalid, Label, NonBlank};
 
-words! {
+closed_vocabulary! {
     /// How an intent stands.
     IntentState, "analyzed, completed or cancelled",
-    reason = "a new state must be given its place in the table",
-    /// Somebody has looked at what it asks for; that may happen again.
-    Analyzed = "analyzed",
-    /// What it asks for is there.
-    Completed = "completed",
-    /// Nobody works on it any more.
-    Cancelled = "cancelled",
+    "a new state must be given its place in the table" {
+        /// Somebody has looked at what it asks for; that may happen again.
+        Analyzed = "analyzed",
+        /// What it asks for is there.
+        Completed = "completed",
+        /// Nobody works on it any more.
+        Cancelled = "cancelled",
+    }
 }
 
 moves! {
@@ -70,52 +72,43 @@ pub struct IntentEventContent {
     pub next_intent: Option<IntentId>,
 }
 
-/// Something that happened to an intent, sealed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IntentEvent {
-    header: Header<EventId>,
-    content: IntentEventContent,
-}
-
-sealed!(IntentEvent, EventId, IntentEventContent);
-
-impl IntentEvent {
+sealed! {
+    /// Something that happened to an intent, sealed.
+    IntentEvent(EventId, IntentEventContent) is "intent_event";
     /// Seals what happened.
     ///
     /// # Errors
     ///
     /// [`Invalid::ReservedLabel`] if the word of [`IntentEventKind::Other`] reads like one of the states.
-    pub fn new(header: Header<EventId>, content: IntentEventContent) -> Result<Self, Invalid> {
-        if let IntentEventKind::Other(label) = &content.kind {
-            check_beside(label, &["analyzed", "completed", "cancelled"])?;
-        }
-        Ok(Self { header, content })
-    }
+    new
 }
 
-impl Canonical for IntentEvent {
-    const TYPE: &'static str = "intent_event";
+impl IntentEventContent {
+    fn checked(self, _id: EventId) -> Result<Self, Invalid> {
+        if let IntentEventKind::Other(label) = &self.kind {
+            no_slip(&["analyzed", "completed", "cancelled"], label.as_str())?;
+        }
+        Ok(self)
+    }
 
-    fn print_fields(&self, object: Object) -> Object {
-        let content = &self.content;
-        let object = self.header.print_fields(object).show("intent", &content.intent);
-        let object = match (&content.kind, content.kind.state()) {
+    fn print(&self, object: Object) -> Object {
+        let object = object.show("intent", &self.intent);
+        let object = match (&self.kind, self.kind.state()) {
             (IntentEventKind::Other(label), _) => object.text("kind", "other").text("label", label.as_str()),
             (_, Some(state)) => object.text("kind", state.as_str()),
             (_, None) => object,
         };
-        let object = object.maybe_text("reason", content.reason.as_ref().map(NonBlank::as_str));
-        let object = match &content.kind {
+        let object = object.maybe_text("reason", self.reason.as_ref().map(NonBlank::as_str));
+        let object = match &self.kind {
             IntentEventKind::Completed { result_commit } => {
                 object.maybe_show("result_commit", result_commit.as_ref())
             }
             _ => object,
         };
-        object.maybe_show("next_intent", content.next_intent.as_ref())
+        object.maybe_show("next_intent", self.next_intent.as_ref())
     }
 
-    fn read_fields(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
-        let header = Header::read_fields(fields)?;
+    fn read(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
         let intent = fields.required("intent", read::canonical)?;
         let state = fields.required("kind", |raw| {
             read::word(raw, "analyzed, completed, cancelled or other", |word| match word {
@@ -131,12 +124,11 @@ impl Canonical for IntentEvent {
             Some(IntentState::Cancelled) => IntentEventKind::Cancelled,
             None => IntentEventKind::Other(fields.required("label", read::canonical)?),
         };
-        let content = IntentEventContent {
+        Ok(Self {
             intent,
             kind,
             reason: fields.optional("reason", read::canonical)?,
             next_intent: fields.optional("next_intent", read::canonical)?,
-        };
-        Ok(Self::new(header, content)?)
+        })
     }
 }

@@ -1,25 +1,26 @@
 //! What became of a step of a plan, in one run.
 
-use std::collections::BTreeSet;
+use super::states::moves;
+use crate::json::{Fields, Object, ParseError, read};
+use crate::sealed::{sealed, unique};
+use crate::vocabulary::closed_vocabulary;
+use crate::{EventId, FrameId, Invalid, NonBlank, PlanId, RunId, StepId, TaskId};
 
-use super::states::{moves, sealed, words};
-use crate::json::{Canonical, Fields, Object, ParseError, read};
-use crate::{EventId, FrameId, Header, Invalid, NonBlank, PlanId, RunId, StepId, TaskId};
-
-words! {
+closed_vocabulary! {
     /// How a step stands in a run.
     StepState, "pending, progressing, completed, failed or skipped",
-    reason = "a new state must be given its place in the table",
-    /// The run will come to it.
-    Pending = "pending",
-    /// The run is at it.
-    Progressing = "progressing",
-    /// It is done.
-    Completed = "completed",
-    /// It could not be done.
-    Failed = "failed",
-    /// It was not wanted after all.
-    Skipped = "skipped",
+    "a new state must be given its place in the table" {
+        /// The run will come to it.
+        Pending = "pending",
+        /// The run is at it.
+        Progressing = "progressing",
+        /// It is done.
+        Completed = "completed",
+        /// It could not be done.
+        Failed = "failed",
+        /// It was not wanted after all.
+        Skipped = "skipped",
+    }
 }
 
 // Of a step that failed, another run begins anew: the table is for one step of one plan in one run.
@@ -55,67 +56,49 @@ pub struct StepEventContent {
     pub outputs: Option<String>,
 }
 
-/// Something that happened to a step of a plan, sealed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StepEvent {
-    header: Header<EventId>,
-    content: StepEventContent,
-}
-
-sealed!(StepEvent, EventId, StepEventContent);
-
-impl StepEvent {
+sealed! {
+    /// Something that happened to a step of a plan, sealed.
+    StepEvent(EventId, StepEventContent) is "step_event";
     /// Seals what happened.
     ///
     /// # Errors
     ///
-    /// [`Invalid::FrameTwice`] if a frame is consumed twice, or produced twice.
-    pub fn new(header: Header<EventId>, content: StepEventContent) -> Result<Self, Invalid> {
-        for frames in [&content.consumed, &content.produced] {
-            let mut seen = BTreeSet::new();
-            if let Some(&frame) = frames.iter().find(|frame| !seen.insert(**frame)) {
-                return Err(Invalid::FrameTwice { frame });
-            }
-        }
-        Ok(Self { header, content })
-    }
+    /// [`Invalid::Twice`] if a frame is consumed twice, or produced twice.
+    new
 }
 
-impl Canonical for StepEvent {
-    const TYPE: &'static str = "step_event";
-
-    fn print_fields(&self, object: Object) -> Object {
-        let content = &self.content;
-        let frames = |frames: &[FrameId]| -> Vec<String> {
-            frames.iter().map(|frame| format!("\"{frame}\"")).collect()
-        };
-        self.header
-            .print_fields(object)
-            .show("plan", &content.plan)
-            .show("step", &content.step)
-            .show("run", &content.run)
-            .text("state", content.state.as_str())
-            .maybe_text("reason", content.reason.as_ref().map(NonBlank::as_str))
-            .list("consumed", frames(&content.consumed))
-            .list("produced", frames(&content.produced))
-            .maybe_show("spawned_task", content.spawned_task.as_ref())
-            .maybe_text("outputs", content.outputs.as_deref())
+impl StepEventContent {
+    fn checked(self, _id: EventId) -> Result<Self, Invalid> {
+        unique("consumed frame", &self.consumed)?;
+        unique("produced frame", &self.produced)?;
+        Ok(self)
     }
 
-    fn read_fields(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
-        let header = Header::read_fields(fields)?;
-        let content = StepEventContent {
+    fn print(&self, object: Object) -> Object {
+        object
+            .show("plan", &self.plan)
+            .show("step", &self.step)
+            .show("run", &self.run)
+            .text("state", self.state.as_str())
+            .maybe_text("reason", self.reason.as_ref().map(NonBlank::as_str))
+            .ids("consumed", &self.consumed)
+            .ids("produced", &self.produced)
+            .maybe_show("spawned_task", self.spawned_task.as_ref())
+            .maybe_text("outputs", self.outputs.as_deref())
+    }
+
+    fn read(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
+        Ok(Self {
             plan: fields.required("plan", read::canonical)?,
             step: fields.required("step", read::canonical)?,
             run: fields.required("run", read::canonical)?,
             state: fields
                 .required("state", |raw| read::word(raw, StepState::EXPECTED, StepState::of_word))?,
             reason: fields.optional("reason", read::canonical)?,
-            consumed: fields.required("consumed", |raw| read::list(raw, read::canonical))?,
-            produced: fields.required("produced", |raw| read::list(raw, read::canonical))?,
+            consumed: fields.required("consumed", read::canonical_list)?,
+            produced: fields.required("produced", read::canonical_list)?,
             spawned_task: fields.optional("spawned_task", read::canonical)?,
             outputs: fields.optional("outputs", read::text)?,
-        };
-        Ok(Self::new(header, content)?)
+        })
     }
 }

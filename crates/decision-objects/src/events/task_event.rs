@@ -1,25 +1,28 @@
 //! What became of a task.
 
-use super::states::{moves, sealed, words};
-use crate::json::{Canonical, Fields, Object, ParseError, read};
-use crate::{EventId, Header, Invalid, NonBlank, RunId, TaskId};
+use super::states::moves;
+use crate::json::{Fields, Object, ParseError, read};
+use crate::sealed::sealed;
+use crate::vocabulary::closed_vocabulary;
+use crate::{EventId, Invalid, NonBlank, RunId, TaskId};
 
-words! {
+closed_vocabulary! {
     /// How a task stands.
     TaskState, "created, running, blocked, done, failed or cancelled",
-    reason = "a new state must be given its place in the table",
-    /// It is there, and nobody works on it.
-    Created = "created",
-    /// A run works on it.
-    Running = "running",
-    /// It waits for something that it cannot do itself.
-    Blocked = "blocked",
-    /// It is done.
-    Done = "done",
-    /// It was given up.
-    Failed = "failed",
-    /// It is no longer wanted.
-    Cancelled = "cancelled",
+    "a new state must be given its place in the table" {
+        /// It is there, and nobody works on it.
+        Created = "created",
+        /// A run works on it.
+        Running = "running",
+        /// It waits for something that it cannot do itself.
+        Blocked = "blocked",
+        /// It is done.
+        Done = "done",
+        /// It was given up.
+        Failed = "failed",
+        /// It is no longer wanted.
+        Cancelled = "cancelled",
+    }
 }
 
 // A second run at the same task says `running` again; a run that is waited for may fail the task it never began.
@@ -54,51 +57,40 @@ pub struct TaskEventContent {
     pub run: Option<RunId>,
 }
 
-/// Something that happened to a task, sealed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskEvent {
-    header: Header<EventId>,
-    content: TaskEventContent,
-}
-
-sealed!(TaskEvent, EventId, TaskEventContent);
-
-impl TaskEvent {
+sealed! {
+    /// Something that happened to a task, sealed.
+    TaskEvent(EventId, TaskEventContent) is "task_event";
     /// Seals what happened.
     ///
     /// # Errors
     ///
     /// [`Invalid::ReasonMissing`] if the task is blocked, failed or cancelled and nobody says why.
-    pub fn new(header: Header<EventId>, content: TaskEventContent) -> Result<Self, Invalid> {
-        if content.state.needs_reason() && content.reason.is_none() {
-            return Err(Invalid::ReasonMissing { state: content.state.as_str() });
-        }
-        Ok(Self { header, content })
-    }
+    new
 }
 
-impl Canonical for TaskEvent {
-    const TYPE: &'static str = "task_event";
-
-    fn print_fields(&self, object: Object) -> Object {
-        let content = &self.content;
-        self.header
-            .print_fields(object)
-            .show("task", &content.task)
-            .text("state", content.state.as_str())
-            .maybe_text("reason", content.reason.as_ref().map(NonBlank::as_str))
-            .maybe_show("run", content.run.as_ref())
+impl TaskEventContent {
+    fn checked(self, _id: EventId) -> Result<Self, Invalid> {
+        if self.state.needs_reason() && self.reason.is_none() {
+            return Err(Invalid::ReasonMissing { state: self.state.as_str() });
+        }
+        Ok(self)
     }
 
-    fn read_fields(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
-        let header = Header::read_fields(fields)?;
-        let content = TaskEventContent {
+    fn print(&self, object: Object) -> Object {
+        object
+            .show("task", &self.task)
+            .text("state", self.state.as_str())
+            .maybe_text("reason", self.reason.as_ref().map(NonBlank::as_str))
+            .maybe_show("run", self.run.as_ref())
+    }
+
+    fn read(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
+        Ok(Self {
             task: fields.required("task", read::canonical)?,
             state: fields
                 .required("state", |raw| read::word(raw, TaskState::EXPECTED, TaskState::of_word))?,
             reason: fields.optional("reason", read::canonical)?,
             run: fields.optional("run", read::canonical)?,
-        };
-        Ok(Self::new(header, content)?)
+        })
     }
 }

@@ -4,24 +4,26 @@
 
 use std::collections::BTreeSet;
 
-use super::states::{sealed, words};
-use crate::json::{Canonical, Fields, Object, ParseError, Raw, quoted, read};
-use crate::{Digest, EventId, Header, Invalid, NonBlank, RelativePath, RunId, Timestamp};
+use crate::json::{Fields, Object, ParseError, Raw, quoted, read};
+use crate::sealed::sealed;
+use crate::vocabulary::closed_vocabulary;
+use crate::{Digest, EventId, Invalid, NonBlank, RelativePath, RunId, Timestamp};
 
-words! {
+closed_vocabulary! {
     /// How a call ended.
     ToolStatus, "ok, error, denied, cancelled or timed_out",
-    reason = "whoever counts failures must know every way to fail",
-    /// The tool did what it was asked to.
-    Ok = "ok",
-    /// The tool says that it could not.
-    Error = "error",
-    /// Somebody, or a rule, did not allow it.
-    Denied = "denied",
-    /// It was stopped.
-    Cancelled = "cancelled",
-    /// It took too long, and was stopped.
-    TimedOut = "timed_out",
+    "whoever counts failures must know every way to fail" {
+        /// The tool did what it was asked to.
+        Ok = "ok",
+        /// The tool says that it could not.
+        Error = "error",
+        /// Somebody, or a rule, did not allow it.
+        Denied = "denied",
+        /// It was stopped.
+        Cancelled = "cancelled",
+        /// It took too long, and was stopped.
+        TimedOut = "timed_out",
+    }
 }
 
 /// Something that a tool left in a store.
@@ -62,48 +64,42 @@ pub struct ToolInvocationContent {
     pub ended: Option<Timestamp>,
 }
 
-/// One call of a tool, sealed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolInvocation {
-    header: Header<EventId>,
-    content: ToolInvocationContent,
-}
-
-sealed!(ToolInvocation, EventId, ToolInvocationContent);
-
-impl ToolInvocation {
+sealed! {
+    /// One call of a tool, sealed.
+    ToolInvocation(EventId, ToolInvocationContent) is "tool_invocation";
     /// Seals the call.
     ///
     /// That it ended before it started is not refused, since clocks go backwards; a [`Family`](crate::Family) says so.
-    #[must_use]
-    pub const fn new(header: Header<EventId>, content: ToolInvocationContent) -> Self {
-        Self { header, content }
-    }
+    ///
+    /// # Errors
+    ///
+    /// None yet: what must hold of each field is held by its type.
+    new
 }
 
-impl Canonical for ToolInvocation {
-    const TYPE: &'static str = "tool_invocation";
-
-    fn print_fields(&self, object: Object) -> Object {
-        let content = &self.content;
-        self.header
-            .print_fields(object)
-            .show("run", &content.run)
-            .text("tool", content.tool.as_str())
-            .maybe_text("call", content.call.as_ref().map(NonBlank::as_str))
-            .list("reads", content.reads.iter().map(|path| quoted(path.as_str())))
-            .list("writes", content.writes.iter().map(|path| quoted(path.as_str())))
-            .text("args", &content.args)
-            .text("status", content.status.as_str())
-            .maybe_text("summary", content.summary.as_deref())
-            .list("artifacts", content.artifacts.iter().map(|artifact| print_artifact(artifact).finish()))
-            .maybe_show("started", content.started.as_ref())
-            .maybe_show("ended", content.ended.as_ref())
+impl ToolInvocationContent {
+    #[expect(clippy::unnecessary_wraps, reason = "all contents are checked in the same way")]
+    fn checked(self, _id: EventId) -> Result<Self, Invalid> {
+        Ok(self)
     }
 
-    fn read_fields(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
-        let header = Header::read_fields(fields)?;
-        let content = ToolInvocationContent {
+    fn print(&self, object: Object) -> Object {
+        object
+            .show("run", &self.run)
+            .text("tool", self.tool.as_str())
+            .maybe_text("call", self.call.as_ref().map(NonBlank::as_str))
+            .list("reads", self.reads.iter().map(|path| quoted(path.as_str())))
+            .list("writes", self.writes.iter().map(|path| quoted(path.as_str())))
+            .text("args", &self.args)
+            .text("status", self.status.as_str())
+            .maybe_text("summary", self.summary.as_deref())
+            .list("artifacts", self.artifacts.iter().map(|artifact| print_artifact(artifact).finish()))
+            .maybe_show("started", self.started.as_ref())
+            .maybe_show("ended", self.ended.as_ref())
+    }
+
+    fn read(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
+        Ok(Self {
             run: fields.required("run", read::canonical)?,
             tool: fields.required("tool", read::canonical)?,
             call: fields.optional("call", read::canonical)?,
@@ -116,8 +112,7 @@ impl Canonical for ToolInvocation {
             artifacts: fields.required("artifacts", |raw| read::list(raw, read_artifact))?,
             started: fields.optional("started", read::canonical)?,
             ended: fields.optional("ended", read::canonical)?,
-        };
-        Ok(Self::new(header, content))
+        })
     }
 }
 
@@ -125,7 +120,7 @@ fn paths(raw: Raw<'_>) -> Result<BTreeSet<RelativePath>, ParseError> {
     let mut paths = BTreeSet::new();
     for path in read::list(raw, read::canonical::<RelativePath>)? {
         if let Some(path) = paths.replace(path) {
-            return Err(Invalid::PathTwice { path }.into());
+            return Err(Invalid::Twice { what: "path", name: path.to_string() }.into());
         }
     }
     Ok(paths)
