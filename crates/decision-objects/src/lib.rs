@@ -2,11 +2,13 @@
 
 mod actor;
 mod citations;
+mod consequences;
 mod decision;
 mod decisions;
 mod digest;
 mod events;
 mod evidence;
+mod family;
 pub mod git_internal;
 mod git_oid;
 mod grounds;
@@ -33,6 +35,7 @@ mod vocabulary;
 
 pub use actor::{Actor, ActorKind};
 pub use citations::{Citations, Cost, FileState};
+pub use consequences::{Consequences, IntentEnd};
 pub use decision::{Alternative, Considered, Decision};
 pub use decisions::{Admission, AlreadyDecided, Decisions, LedgerError};
 pub use digest::Digest;
@@ -42,6 +45,7 @@ pub use events::{
     TaskEventContent, TaskState, ToolInvocation, ToolInvocationContent, ToolStatus, Usage, UsageContent,
 };
 pub use evidence::{Evidence, EvidenceKind, Finding};
+pub use family::{Added, Family, Relation, Rule, Violation};
 pub use git_oid::GitOid;
 pub use grounds::GroundsError;
 pub use header::Header;

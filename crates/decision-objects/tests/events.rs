@@ -140,7 +140,7 @@ fn check(event: impl Into<Object>, replace: &str, with: &str, expected: Expect) 
     let text = event.into().print();
     assert!(text.contains(replace), "{text}");
     let mutated = text.replacen(replace, with, 1);
-    expected.assert_eq(&Object::parse(mutated.as_bytes()).unwrap_err().to_string());
+    expected.assert_eq(&Object::parse(mutated.as_bytes()).expect_err(with).to_string());
 }
 
 #[test]

@@ -275,7 +275,7 @@ pub(crate) fn any_citations() -> impl Strategy<Value = Citations> {
 }
 
 pub(crate) fn any_decision() -> impl Strategy<Value = Decision> {
-    let considered = vec((option::of(3_u128..9), any_words(), any_words()), 0..3);
+    let considered = vec((0_u128..9, any_words(), any_words()), 0..3);
     let people = (any_actor(), option::of(any_actor()));
     let rest = (0_u128..4, considered, any_citations());
     (any_verdict(), people, any_time(), option::of(any_words()), rest).prop_map(
@@ -283,8 +283,11 @@ pub(crate) fn any_decision() -> impl Strategy<Value = Decision> {
             let considered: Vec<Considered> = considered
                 .into_iter()
                 .map(|(rejected, name, reason)| {
-                    let named = Alternative::Named(name);
-                    let alternative = rejected.map(patch_set_id).map_or(named, Alternative::PatchSet);
+                    let alternative = match rejected {
+                        0 => Alternative::Named(name),
+                        1 | 2 => Alternative::Branch(name),
+                        number => Alternative::PatchSet(patch_set_id(number)),
+                    };
                     Considered { alternative, reason }
                 })
                 .collect();

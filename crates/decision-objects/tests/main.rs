@@ -6,6 +6,7 @@ mod events;
 mod git_internal;
 mod given;
 mod given_events;
+mod given_snapshots;
 mod laws;
 mod object_laws;
 mod stored_decisions;
