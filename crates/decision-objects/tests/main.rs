@@ -3,9 +3,12 @@
 mod canonical_form;
 mod deciding;
 mod events;
+mod family_laws;
+mod faults;
 mod git_internal;
 mod given;
 mod given_events;
+mod given_family;
 mod given_snapshots;
 mod laws;
 mod object_laws;
