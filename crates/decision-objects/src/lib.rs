@@ -6,7 +6,9 @@ mod consequences;
 mod decision;
 mod decisions;
 mod digest;
+mod events;
 mod evidence;
+mod family;
 pub mod git_internal;
 mod git_oid;
 mod grounds;
@@ -18,6 +20,7 @@ mod json;
 mod json_text;
 mod label;
 mod non_blank;
+mod object;
 mod patch_set;
 mod path;
 mod plan;
@@ -36,7 +39,13 @@ pub use consequences::{Consequences, IntentEnd};
 pub use decision::{Alternative, Considered, Decision};
 pub use decisions::{Admission, AlreadyDecided, Decisions, LedgerError};
 pub use digest::Digest;
+pub use events::{
+    Artifact, ContextFrame, ContextFrameContent, FrameKind, IntentEvent, IntentEventContent, IntentEventKind,
+    IntentState, RunEvent, RunEventContent, RunState, StepEvent, StepEventContent, StepState, TaskEvent,
+    TaskEventContent, TaskState, ToolInvocation, ToolInvocationContent, ToolStatus, Usage, UsageContent,
+};
 pub use evidence::{Evidence, EvidenceKind, Finding};
+pub use family::{Added, Family, Relation, Rule, Violation};
 pub use git_oid::GitOid;
 pub use grounds::GroundsError;
 pub use header::Header;
@@ -50,6 +59,7 @@ pub use json::{Fault, ParseError};
 pub use json_text::JsonText;
 pub use label::Label;
 pub use non_blank::NonBlank;
+pub use object::{Object, ObjectKind, ObjectName};
 pub use patch_set::{Change, Diff, PatchSet, TouchedFile};
 pub use path::RelativePath;
 pub use plan::{Plan, PlanContent, PlanStep};

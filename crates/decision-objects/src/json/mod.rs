@@ -10,7 +10,7 @@ mod parse_error;
 pub(crate) mod read;
 
 pub(crate) use fields::{Fields, Raw};
-pub(crate) use object::Object;
+pub(crate) use object::{Object, quoted};
 pub use parse_error::{Fault, ParseError};
 
 use crate::Digest;
@@ -35,6 +35,11 @@ pub(crate) fn print<T: Canonical>(value: &T) -> String {
 pub(crate) fn parse<T: Canonical>(json: &[u8]) -> Result<T, ParseError> {
     let mut fields = Fields::open(read::document(json)?)?;
     fields.required("type", |raw| read::word(raw, T::TYPE, |word| (word == T::TYPE).then_some(())))?;
+    parse_body(fields)
+}
+
+/// Parses what stands beside a `type` that has been read.
+pub(crate) fn parse_body<T: Canonical>(mut fields: Fields<'_>) -> Result<T, ParseError> {
     fields.required("version", |raw| match read::unsigned(raw)? {
         VERSION => Ok(()),
         version => Err(Fault::Version { version }.into()),
