@@ -8,9 +8,10 @@ mod fields;
 mod object;
 mod parse_error;
 pub(crate) mod read;
+mod salvage;
 
 pub(crate) use fields::{Fields, Raw};
-pub(crate) use object::Object;
+pub(crate) use object::{Object, push_display, push_quoted, push_shown};
 pub use parse_error::{Fault, ParseError};
 
 use crate::Digest;
@@ -33,7 +34,7 @@ pub(crate) fn print<T: Canonical>(value: &T) -> String {
 }
 
 pub(crate) fn parse<T: Canonical>(json: &[u8]) -> Result<T, ParseError> {
-    let mut fields = Fields::open(read::document(json)?)?;
+    let mut fields = Fields::document(json, None)?;
     fields.required("type", |raw| read::word(raw, T::TYPE, |word| (word == T::TYPE).then_some(())))?;
     fields.required("version", |raw| match read::unsigned(raw)? {
         VERSION => Ok(()),
