@@ -6,7 +6,7 @@ use super::flat::{Flat, Record, Value, padded};
 use super::judge::Judge;
 use super::{Kind, Violation, header};
 use crate::decision::Content;
-use crate::{Decision, DecisionId, Label, NonBlank, PatchSetId, RunId, Verdict, VerdictKind};
+use crate::{Citations, Decision, DecisionId, Label, NonBlank, PatchSetId, RunId, Verdict, VerdictKind};
 
 /// The projection: evidence, alternatives, who approved, what a rollback undoes and what is cited have no place there.
 pub(super) fn project(decision: &Decision) -> Flat<'_> {
@@ -61,6 +61,7 @@ impl Judge {
             rationale,
             evidence: Vec::new(),
             considered: Vec::new(),
+            cites: Citations::default(),
         };
         self.field("decision_type", Decision::seal(content))
     }

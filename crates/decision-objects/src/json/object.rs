@@ -2,6 +2,8 @@
 
 use std::fmt::{Display, Write};
 
+use crate::NonBlank;
+
 pub(crate) struct Object {
     json: String,
 }
@@ -42,15 +44,29 @@ impl Object {
     }
 
     /// A number.
-    pub(crate) fn show_bare(mut self, key: &'static str, value: impl Into<i64>) -> Self {
+    pub(crate) fn show_bare(mut self, key: &'static str, value: impl Into<i128>) -> Self {
         self.key(key);
         push_display(&mut self.json, &value.into());
         self
     }
 
-    pub(crate) fn maybe_bare(self, key: &'static str, value: Option<impl Into<i64>>) -> Self {
+    pub(crate) fn maybe_bare(self, key: &'static str, value: Option<impl Into<i128>>) -> Self {
         match value {
             Some(value) => self.show_bare(key, value),
+            None => self,
+        }
+    }
+
+    /// A number of the full 64 bits, such as a count of tokens.
+    pub(crate) fn whole(mut self, key: &'static str, value: u64) -> Self {
+        self.key(key);
+        push_display(&mut self.json, &value);
+        self
+    }
+
+    pub(crate) fn maybe_whole(self, key: &'static str, value: Option<u64>) -> Self {
+        match value {
+            Some(value) => self.whole(key, value),
             None => self,
         }
     }
@@ -62,14 +78,33 @@ impl Object {
         self
     }
 
-    pub(crate) fn list(mut self, key: &'static str, items: impl IntoIterator<Item = String>) -> Self {
+    /// A list of values that print as text: ids.
+    pub(crate) fn ids(self, key: &'static str, ids: &[impl Display]) -> Self {
+        self.each(key, ids, |json, id| push_shown(json, id))
+    }
+
+    /// A list of texts of unknown content.
+    pub(crate) fn texts(self, key: &'static str, texts: &[NonBlank]) -> Self {
+        self.each(key, texts, |json, text| push_quoted(json, text.as_str()))
+    }
+
+    pub(crate) fn list(self, key: &'static str, items: impl IntoIterator<Item = String>) -> Self {
+        self.each(key, items, |json, item| json.push_str(&item))
+    }
+
+    fn each<T>(
+        mut self,
+        key: &'static str,
+        items: impl IntoIterator<Item = T>,
+        push: impl Fn(&mut String, T),
+    ) -> Self {
         self.key(key);
         self.json.push('[');
         for (index, item) in items.into_iter().enumerate() {
             if index > 0 {
                 self.json.push(',');
             }
-            self.json.push_str(&item);
+            push(&mut self.json, item);
         }
         self.json.push(']');
         self

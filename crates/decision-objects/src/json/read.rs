@@ -123,6 +123,10 @@ pub(crate) fn unsigned(raw: Raw<'_>) -> Result<u32, ParseError> {
     number(raw, "a whole number from 0 to 4294967295")
 }
 
+pub(crate) fn whole(raw: Raw<'_>) -> Result<u64, ParseError> {
+    number(raw, "a whole number from 0 to 18446744073709551615")
+}
+
 pub(crate) fn signed(raw: Raw<'_>) -> Result<i32, ParseError> {
     number(raw, "a whole number from -2147483648 to 2147483647")
 }
@@ -199,6 +203,12 @@ impl<'de> Deserialize<'de> for Key<'de> {
 
         deserializer.deserialize_str(AnyKey)
     }
+}
+
+pub(crate) fn canonical_list<T: FromStr<Err = Invalid> + Display>(
+    raw: Raw<'_>,
+) -> Result<Vec<T>, ParseError> {
+    list(raw, canonical)
 }
 
 fn syntax(error: &dyn Display) -> ParseError {
