@@ -4,9 +4,9 @@
 //! are no whole number of 64 bits become floating-point ones. The settings of the JSON library (order kept, numbers kept)
 //! would change that in a program that switches them on; what is here does not depend on them.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::invalid::excerpt;
 use crate::json::{Fault, ParseError, Raw, push_quoted, read};
 
 /// How deep git-internal's reader goes; it counts from the object around it.
@@ -19,11 +19,18 @@ pub(super) fn respelled(raw: Raw<'_>) -> Result<String, ParseError> {
     Ok(out)
 }
 
-/// Prints a number as a floating-point one.
+/// Prints a number as a floating-point one, in the fewest digits that mean it.
+///
+/// What git-internal wrote so comes back as it was. Its own reader takes the nearest number or the one beside it, so that
+/// there a number of sixteen digits can become another one each time it is read.
 pub(super) fn float(raw: Raw<'_>) -> Result<String, ParseError> {
-    let value: f64 = read::number(raw, "a number within the range of 64-bit floating point")?;
-    Ok(serde_json::to_string(&value)
-        .expect("a number has no map keys and no failing writer, the only ways to fail"))
+    read::expect_type(raw, "a number")?;
+    let value: f64 = raw.get().parse().unwrap_or(f64::INFINITY);
+    if value.is_infinite() {
+        let expected = "a number within the range of 64-bit floating point";
+        return Err(Fault::NumberRange { found: excerpt(raw.get()), expected }.into());
+    }
+    Ok(serde_json::to_string(&value).expect("a number has no map keys and no failing writer, the only ways to fail"))
 }
 
 fn write(raw: Raw<'_>, depth: usize, out: &mut String) -> Result<(), ParseError> {
@@ -31,16 +38,21 @@ fn write(raw: Raw<'_>, depth: usize, out: &mut String) -> Result<(), ParseError>
     match text.as_bytes().first() {
         Some(b'{') => {
             let depth = deeper(depth)?;
-            // Sorted by key; of two equal ones the later stays.
-            let entries: BTreeMap<Cow<'_, str>, Raw<'_>> = read::entries(raw)?.into_iter().collect();
+            // Sorted by key; of two equal ones the later stays, but both are read.
+            let mut sorted = BTreeMap::new();
+            for (key, value) in read::entries(raw)? {
+                let mut json = String::new();
+                write(value, depth, &mut json)?;
+                sorted.insert(key, json);
+            }
             out.push('{');
-            for (index, (key, value)) in entries.into_iter().enumerate() {
+            for (index, (key, json)) in sorted.into_iter().enumerate() {
                 if index > 0 {
                     out.push(',');
                 }
                 push_quoted(out, &key);
                 out.push(':');
-                write(value, depth, out)?;
+                out.push_str(&json);
             }
             out.push('}');
         }
