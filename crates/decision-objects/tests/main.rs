@@ -2,9 +2,14 @@
 
 mod canonical_form;
 mod deciding;
+mod events;
 mod git_internal;
 mod given;
+mod given_events;
+mod given_snapshots;
 mod laws;
+mod object_laws;
+mod salvaged;
 mod stored_decisions;
 mod strict_parsing;
 mod values;

@@ -30,7 +30,8 @@ pub(super) fn float(raw: Raw<'_>) -> Result<String, ParseError> {
         let expected = "a number within the range of 64-bit floating point";
         return Err(Fault::NumberRange { found: excerpt(raw.get()), expected }.into());
     }
-    Ok(serde_json::to_string(&value).expect("a number has no map keys and no failing writer, the only ways to fail"))
+    Ok(serde_json::to_string(&value)
+        .expect("a number has no map keys and no failing writer, the only ways to fail"))
 }
 
 fn write(raw: Raw<'_>, depth: usize, out: &mut String) -> Result<(), ParseError> {

@@ -23,10 +23,6 @@ impl<'a> Raw<'a> {
         Self { json, sink: None }
     }
 
-    pub(super) const fn into_sink(json: &'a str, sink: &'a Sink) -> Self {
-        Self { json, sink: Some(sink) }
-    }
-
     /// Another value inside this one.
     pub(super) const fn part(self, json: &'a str) -> Self {
         Self { json, sink: self.sink }
@@ -47,6 +43,8 @@ pub(crate) struct Fields<'a> {
     /// The entry after the one that was asked for last: texts are mostly in the order of their form.
     next: usize,
     sink: Option<&'a Sink>,
+    /// How many faults the sink held at the beginning.
+    before: usize,
     /// A word that says which keys belong here could not be read, so nobody knows.
     unsure: bool,
 }
@@ -69,8 +67,8 @@ impl<'a> Fields<'a> {
         Ok(Self::of(read::document_object(json)?, sink))
     }
 
-    const fn of(entries: Vec<Entry<'a>>, sink: Option<&'a Sink>) -> Self {
-        Self { entries, next: 0, sink, unsure: false }
+    fn of(entries: Vec<Entry<'a>>, sink: Option<&'a Sink>) -> Self {
+        Self { entries, next: 0, sink, before: sink.map_or(0, Sink::len), unsure: false }
     }
 
     pub(crate) fn required<T>(
@@ -99,14 +97,22 @@ impl<'a> Fields<'a> {
         self.take(key).map(|json| self.value(key, json, &read)).transpose()
     }
 
-    /// Reads a key whose value may also be `null`, which then counts as absent.
-    pub(crate) fn nullable<T>(
-        &mut self,
-        key: &'static str,
-        read: impl Fn(Raw<'a>) -> Result<T, ParseError>,
-    ) -> Result<Option<T>, ParseError> {
-        let read = |raw: Raw<'a>| if raw.get() == "null" { Ok(None) } else { read(raw).map(Some) };
-        self.optional(key, read).map(Option::flatten)
+    /// Closes after everything was read and put together.
+    ///
+    /// While faults are collected, unknown keys are looked for also if only the putting together failed.
+    pub(crate) fn settle<T>(self, value: Result<T, ParseError>) -> Result<T, ParseError> {
+        match (value, self.sink) {
+            (Err(error), Some(sink)) if sink.len() == self.before => {
+                sink.push(error.clone());
+                self.close()?;
+                Err(error)
+            }
+            (value, _) => {
+                let value = value?;
+                self.close()?;
+                Ok(value)
+            }
+        }
     }
 
     /// Refuses what nobody asked for.

@@ -122,6 +122,13 @@ impl Object {
     }
 }
 
+/// A text with its quotes and escapes.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut json = String::with_capacity(text.len() + 2);
+    push_quoted(&mut json, text);
+    json
+}
+
 /// Writes a text with its quotes and escapes.
 pub(crate) fn push_quoted(json: &mut String, text: &str) {
     if is_plain(text) {

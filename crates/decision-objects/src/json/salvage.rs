@@ -22,12 +22,12 @@ impl Sink {
     /// Runs a reader, puts its error beside those that it collected itself, and gives all of them their place.
     ///
     /// An error that comes after others is left out: it may be one of them, or rest on a stand-in.
-    pub(super) fn collect<T>(
+    pub(crate) fn collect<T>(
         &self,
         read: impl FnOnce() -> Result<T, ParseError>,
         enter: impl Fn(&mut ParseError),
     ) -> Result<T, ParseError> {
-        let before = self.faults.borrow().len();
+        let before = self.len();
         let result = read();
         let mut faults = self.faults.borrow_mut();
         if let Err(error) = &result
@@ -39,7 +39,11 @@ impl Sink {
         result
     }
 
-    pub(super) fn into_faults(self) -> Vec<ParseError> {
+    pub(super) fn len(&self) -> usize {
+        self.faults.borrow().len()
+    }
+
+    pub(crate) fn into_faults(self) -> Vec<ParseError> {
         self.faults.into_inner()
     }
 }
