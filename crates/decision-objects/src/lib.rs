@@ -26,6 +26,7 @@ mod path;
 mod plan;
 mod provenance;
 mod run;
+mod salvaged;
 mod sealed;
 mod snapshot;
 mod task;
@@ -67,6 +68,7 @@ pub use provenance::{Provenance, ProvenanceContent};
 pub use run::{
     Base, Closed, Closing, DecideError, Environment, Open, Opening, Predecessor, Run, RunRecord, Undecided,
 };
+pub use salvaged::{Salvaged, salvage};
 pub use snapshot::{ContextItem, ContextSnapshot, ItemKind, SelectionStrategy, SnapshotContent};
 pub use task::{Task, TaskContent, TaskGoal};
 pub use timestamp::Timestamp;

@@ -143,7 +143,10 @@ impl Object {
     ///
     /// [`ParseError`] with the path of the first fault found; [`Fault::UnknownWord`] at `$.type` for another kind.
     pub fn parse(json: &[u8]) -> Result<Self, ParseError> {
-        let mut fields = Fields::open(read::document(json)?)?;
+        Self::parse_fields(Fields::document(json, None)?)
+    }
+
+    pub(crate) fn parse_fields(mut fields: Fields<'_>) -> Result<Self, ParseError> {
         let kind =
             fields.required("type", |raw| read::word(raw, ObjectKind::EXPECTED, ObjectKind::of_word))?;
         Self::parse_body(kind, fields)

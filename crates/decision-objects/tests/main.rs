@@ -15,6 +15,7 @@ mod given_snapshots;
 mod laws;
 mod snapshots;
 mod object_laws;
+mod salvaged;
 mod stored_decisions;
 mod strict_parsing;
 mod values;
