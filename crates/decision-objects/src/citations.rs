@@ -84,12 +84,9 @@ impl Citations {
     }
 
     pub(crate) fn print(&self) -> Object {
-        let texts = |names: &[NonBlank]| -> Vec<String> {
-            names.iter().map(|name| crate::json::quoted(name.as_str())).collect()
-        };
         let object = Object::new()
-            .list("nodes", texts(&self.nodes))
-            .list("proposals", texts(&self.proposals))
+            .texts("nodes", &self.nodes)
+            .texts("proposals", &self.proposals)
             .list("files", self.files.iter().map(|file| file.print().finish()));
         match &self.cost {
             Some(cost) => object.object("cost", cost.print()),
@@ -100,8 +97,8 @@ impl Citations {
     pub(crate) fn read(raw: Raw<'_>) -> Result<Self, ParseError> {
         let mut fields = Fields::open(raw)?;
         let citations = Self {
-            nodes: fields.required("nodes", |raw| read::list(raw, read::canonical))?,
-            proposals: fields.required("proposals", |raw| read::list(raw, read::canonical))?,
+            nodes: fields.required("nodes", read::canonical_list)?,
+            proposals: fields.required("proposals", read::canonical_list)?,
             files: fields.required("files", |raw| read::list(raw, FileState::read))?,
             cost: fields.optional("cost", Cost::read)?,
         };

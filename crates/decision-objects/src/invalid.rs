@@ -101,6 +101,45 @@ pub enum Invalid {
         /// The evidence.
         evidence: EvidenceId,
     },
+    /// The text is none of a few words.
+    #[error("{text:?} is not a word that can stand here; expected {expected}")]
+    Word {
+        /// The beginning of the text.
+        text: String,
+        /// The words.
+        expected: &'static str,
+    },
+    /// A text that must be JSON is not.
+    #[error("the text is not one JSON value: {message}")]
+    Json {
+        /// What the JSON parser says.
+        message: String,
+    },
+    /// A text is JSON, with more than 100 brackets inside each other.
+    #[error("the JSON is nested too deeply: at most 100 brackets may be open")]
+    JsonDepth,
+    /// An object names something twice where once is enough.
+    #[error("{what} {name} is listed twice")]
+    Twice {
+        /// What it is: `parent`, `step`, …
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// An object names itself where only another one can stand.
+    #[error("{name} cannot be its own {what}")]
+    OfItself {
+        /// What it would be of itself: `parent`, `dependency`, …
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// A preview is longer than 500 characters.
+    #[error("a preview of {characters} characters is too long: at most 500")]
+    PreviewLength {
+        /// How long it is.
+        characters: usize,
+    },
     /// A decision cites a node, a proposal or a file twice.
     #[error("{text:?} is cited twice")]
     CitedTwice {

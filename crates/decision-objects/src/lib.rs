@@ -2,6 +2,7 @@
 
 mod actor;
 mod citations;
+mod consequences;
 mod decision;
 mod decisions;
 mod digest;
@@ -11,18 +12,27 @@ mod git_oid;
 mod grounds;
 mod header;
 mod ids;
+mod intent;
 mod invalid;
 mod json;
+mod json_text;
 mod label;
 mod non_blank;
 mod patch_set;
 mod path;
+mod plan;
+mod provenance;
 mod run;
+mod sealed;
+mod snapshot;
+mod task;
 mod timestamp;
 mod verdict;
+mod vocabulary;
 
 pub use actor::{Actor, ActorKind};
 pub use citations::{Citations, Cost, FileState};
+pub use consequences::{Consequences, IntentEnd};
 pub use decision::{Alternative, Considered, Decision};
 pub use decisions::{Admission, AlreadyDecided, Decisions, LedgerError};
 pub use digest::Digest;
@@ -34,12 +44,20 @@ pub use ids::{
     DecisionId, EventId, EvidenceId, FrameId, IntentId, PatchSetId, PlanId, ProvenanceId, RunId, SnapshotId,
     StepId, TaskId,
 };
+pub use intent::{Intent, IntentContent};
 pub use invalid::Invalid;
 pub use json::{Fault, ParseError};
+pub use json_text::JsonText;
 pub use label::Label;
 pub use non_blank::NonBlank;
 pub use patch_set::{Change, Diff, PatchSet, TouchedFile};
 pub use path::RelativePath;
-pub use run::{Base, Closed, Closing, DecideError, Open, Opening, Predecessor, Run, RunRecord, Undecided};
+pub use plan::{Plan, PlanContent, PlanStep};
+pub use provenance::{Provenance, ProvenanceContent};
+pub use run::{
+    Base, Closed, Closing, DecideError, Environment, Open, Opening, Predecessor, Run, RunRecord, Undecided,
+};
+pub use snapshot::{ContextItem, ContextSnapshot, ItemKind, SelectionStrategy, SnapshotContent};
+pub use task::{Task, TaskContent, TaskGoal};
 pub use timestamp::Timestamp;
 pub use verdict::{Verdict, VerdictKind};

@@ -64,7 +64,7 @@ fn every_verdict() {
         Verdict::Checkpoint { checkpoint: words("n12") },
         Verdict::Abandon { reason: reason() },
         Verdict::Retry { reason: reason() },
-        Verdict::Rollback { of: decision_id(8), reverted_to: sha1() },
+        Verdict::Rollback { of: decision_id(8), reverted_to: Some(sha1()), patch_set: None },
         Verdict::Other { label: label.clone(), patch_set: None, reason: reason() },
         Verdict::Other { label, patch_set: Some(patch_set_id(2)), reason: reason() },
     ];

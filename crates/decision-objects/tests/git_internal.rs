@@ -288,7 +288,8 @@ fn reason_and_rationale_share_a_field() {
 
 #[test]
 fn a_rollback_loses_what_it_undoes() {
-    let decision = decided(1, 9, Verdict::Rollback { of: decision_id(8), reverted_to: sha1() });
+    let decision =
+        decided(1, 9, Verdict::Rollback { of: decision_id(8), reverted_to: Some(sha1()), patch_set: None });
     let imported = import(print(&decision).as_bytes()).unwrap();
     assert_eq!((imported.decision, imported.violations), (None, vec![Violation::RollbackOfNothing]));
 }

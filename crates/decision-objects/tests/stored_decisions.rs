@@ -61,10 +61,10 @@ fn two_runs_do_not_share_a_decision() {
 fn only_a_commit_is_rolled_back() {
     let commit = Verdict::Commit { patch_set: patch_set_id(5), commit: sha1() };
     let mut decisions = stored([decided(1, 8, commit), decided(2, 9, abandon())]);
-    let rollback = |of| Verdict::Rollback { of: decision_id(of), reverted_to: sha1() };
+    let rollback = |of| Verdict::Rollback { of: decision_id(of), reverted_to: Some(sha1()), patch_set: None };
     assert_eq!(decisions.admit(decided(3, 10, rollback(8))), Ok(Admission::New));
     let refused = decisions.admit(decided(4, 11, rollback(9))).unwrap_err().to_string();
-    expect!["decision 00000000-0000-0000-0000-000000000009 cannot be rolled back: it ended its run as abandon, not as commit"].assert_eq(&refused);
+    expect!["decision 00000000-0000-0000-0000-000000000009 cannot be rolled back: it ended its run as abandon, without changes"].assert_eq(&refused);
     // What is stored elsewhere cannot be judged here.
     assert_eq!(decisions.admit(decided(5, 12, rollback(77))), Ok(Admission::New));
 }

@@ -10,7 +10,7 @@ mod parse_error;
 pub(crate) mod read;
 
 pub(crate) use fields::{Fields, Raw};
-pub(crate) use object::{Object, quoted};
+pub(crate) use object::Object;
 pub use parse_error::{Fault, ParseError};
 
 use crate::Digest;

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use crate::NonBlank;
+
 pub(crate) struct Object {
     json: String,
 }
@@ -61,6 +63,16 @@ impl Object {
 
     pub(crate) fn object(self, key: &'static str, value: Self) -> Self {
         self.bare(key, &value.finish())
+    }
+
+    /// A list of values that print as text without anything to escape: ids.
+    pub(crate) fn ids(self, key: &'static str, ids: &[impl Display]) -> Self {
+        self.list(key, ids.iter().map(|id| format!("\"{id}\"")))
+    }
+
+    /// A list of texts of unknown content.
+    pub(crate) fn texts(self, key: &'static str, texts: &[NonBlank]) -> Self {
+        self.list(key, texts.iter().map(|text| quoted(text.as_str())))
     }
 
     pub(crate) fn list(self, key: &'static str, items: impl IntoIterator<Item = String>) -> Self {

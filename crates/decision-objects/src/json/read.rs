@@ -88,6 +88,12 @@ pub(crate) fn list<'a, T>(
     items.into_iter().enumerate().map(read_at).collect()
 }
 
+pub(crate) fn canonical_list<T: FromStr<Err = Invalid> + Display>(
+    raw: Raw<'_>,
+) -> Result<Vec<T>, ParseError> {
+    list(raw, canonical)
+}
+
 fn syntax(error: &dyn Display) -> ParseError {
     Fault::Syntax { message: error.to_string() }.into()
 }
