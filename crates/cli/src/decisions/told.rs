@@ -165,7 +165,11 @@ pub(super) fn words(tree: Option<&MessageTree>, id: NodeId, limit: usize) -> Str
     }
     let calls: Vec<String> = message
         .calls()
-        .map(|call| format!("{} {}", one_line(&call.name, 40), main_argument(&call.arguments, 40)))
+        .map(|call| {
+            format!("{} {}", one_line(&call.name, 40), main_argument(&call.arguments, 40))
+                .trim_end()
+                .to_owned()
+        })
         .collect();
     if !calls.is_empty() {
         text = format!("{text} → {}", calls.join(", "));
