@@ -78,7 +78,17 @@ impl Git for GitCommand {
         let mut command = bare_command();
         // In the repository's own folder there is no worktree whose files could have a say.
         command.current_dir(&self.git_dir).env("GIT_DIR", &self.git_dir).args(arguments);
-        run(command, arguments.first().unwrap_or(&""), input)
+        run(command, subcommand(arguments), input)
+    }
+}
+
+/// What is run, for those who read an error.
+fn subcommand<'a>(arguments: &[&'a str]) -> &'a str {
+    match arguments {
+        ["-c", _, rest @ ..] => subcommand(rest),
+        [option, rest @ ..] if option.starts_with('-') => subcommand(rest),
+        [name, ..] => name,
+        [] => "",
     }
 }
 
