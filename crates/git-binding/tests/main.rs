@@ -4,3 +4,6 @@ mod binding;
 mod faulty;
 mod given;
 mod kills;
+mod plain_git;
+mod repositories;
+mod surroundings;
