@@ -124,7 +124,7 @@ impl TaskContent {
         Ok(Self {
             title: fields.required("title", read::canonical)?,
             description: fields.optional("description", read::canonical)?,
-            goal: TaskGoal::read(fields, "goal", "goal_label")?,
+            goal: TaskGoal::optional(fields, "goal", "goal_label")?,
             constraints: fields.required("constraints", read::canonical_list)?,
             acceptance_criteria: fields.required("acceptance_criteria", read::canonical_list)?,
             requester: fields.optional("requester", Actor::read)?,
