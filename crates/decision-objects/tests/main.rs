@@ -3,6 +3,7 @@
 mod canonical_form;
 mod deciding;
 mod events;
+mod family;
 mod family_laws;
 mod faults;
 mod git_internal;
