@@ -131,7 +131,7 @@ impl TaskContent {
             parent: fields.optional("parent", read::canonical)?,
             intent: fields.optional("intent", read::canonical)?,
             origin_step: fields.optional("origin_step", read::canonical)?,
-            dependencies: fields.required("dependencies", read::canonical_list)?,
+            dependencies: fields.required("dependencies", |raw| read::distinct_list(raw, "dependency"))?,
         })
     }
 }

@@ -118,7 +118,6 @@ macro_rules! open_vocabulary {
             }
 
             /// Refuses a label that reads like a word of the list.
-            #[allow(dead_code, reason = "labels reserve the words of some lists by themselves")]
             pub(crate) fn checked(&self) -> Result<(), $crate::Invalid> {
                 match self {
                     Self::Other(label) => $crate::vocabulary::beside(Self::WORDS, label.as_str()),
@@ -151,7 +150,9 @@ macro_rules! open_vocabulary {
                 let known = fields.optional(key, |raw| $crate::json::read::word(raw, $expected, meaning))?;
                 match known {
                     Some(None) => {
-                        Ok(Some(Self::Other(fields.required(label_key, $crate::json::read::canonical)?)))
+                        let other = Self::Other(fields.required(label_key, $crate::json::read::canonical)?);
+                        other.checked().map_err(|why| $crate::ParseError::from(why).inside_key(label_key))?;
+                        Ok(Some(other))
                     }
                     Some(known) => Ok(known),
                     None => Ok(None),

@@ -1,6 +1,8 @@
 //! The tests of trunkline-decision-objects: one binary.
 
+mod accepts;
 mod canonical_form;
+mod citing;
 mod deciding;
 mod events;
 mod family;
@@ -13,6 +15,7 @@ mod given_family;
 mod given_snapshots;
 mod laws;
 mod object_laws;
+mod snapshots;
 mod stored_decisions;
 mod strict_parsing;
 mod values;
