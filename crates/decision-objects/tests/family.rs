@@ -94,7 +94,8 @@ fn chain(length: u128, closed: bool) -> Family {
         let parent = if number == 1 { first } else { Some(number - 1) };
         let header = Header { id: intent_id(number), at: at(), by: coder() };
         let parents = parent.map(intent_id).into_iter().collect();
-        Intent::new(header, IntentContent { parents, ..IntentContent::new(words("fix it")) }).unwrap()
+        Intent::new(header, IntentContent { parents, ..IntentContent::new(words("fix it")) })
+            .expect("nothing is named twice")
     };
     (1..=length).map(intent).collect()
 }
