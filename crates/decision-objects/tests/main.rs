@@ -5,6 +5,7 @@ mod canonical_form;
 mod citing;
 mod deciding;
 mod events;
+mod family;
 mod family_laws;
 mod faults;
 mod git_internal;
