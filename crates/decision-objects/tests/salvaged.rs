@@ -27,10 +27,13 @@ fn check(changes: &[(&str, &str)], expected: Expect) {
 #[test]
 fn a_rollback_without_a_target_keeps_its_bytes() {
     let verdict = r#"{"kind":"commit","patch_set":"00000000-0000-0000-0000-000000000002","commit":"da39a3ee5e6b4b0d3255bfef95601890afd80709"}"#;
-    check(&[(verdict, r#"{"kind":"rollback"}"#)], expect![[r#"
+    check(
+        &[(verdict, r#"{"kind":"rollback"}"#)],
+        expect![[r#"
         (Some("decision"), Some(9))
         $.verdict.of: missing key
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -99,7 +102,8 @@ fn missing_keys_are_all_listed() {
         $.verdict: missing key
         $.evidence: missing key
         $.considered: missing key
-    "#]].assert_eq(&faults);
+    "#]]
+    .assert_eq(&faults);
     assert_eq!((salvaged.kind, salvaged.id.map(|id| id.as_u128())), (Some(ObjectKind::Decision), Some(7)));
 }
 
