@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use crate::cargo::{cannot_start, cargo, line_of};
+use crate::git_internal;
 use crate::postgres::Postgres;
 use crate::report::Tally;
 use crate::workspace::{PREFIX, Workspace};
@@ -17,6 +18,8 @@ pub(crate) enum Packages {
     All,
     /// One, by its package name.
     One(String),
+    /// The one beside git-internal, a workspace of its own.
+    GitInternal,
 }
 
 impl Packages {
@@ -24,6 +27,7 @@ impl Packages {
     pub(crate) fn named(workspace: &Workspace, name: Option<&str>) -> Result<Packages, String> {
         match name {
             None => Ok(Packages::All),
+            Some("git-internal") => Ok(Packages::GitInternal),
             Some("xtask") => Ok(Packages::One("xtask".to_owned())),
             Some(name @ ("tests" | "disk")) => Ok(Packages::One(format!("{PREFIX}{name}"))),
             Some(name) => workspace.named(name).map(|one| Packages::One(one.package.clone())),
@@ -56,6 +60,7 @@ pub(crate) fn run(
     let package = match packages {
         Packages::All => None,
         Packages::One(package) => Some(package.as_str()),
+        Packages::GitInternal => return cargo_test(&mut beside_git_internal(workspace, arguments)),
     };
     let mut command = cargo(workspace, ["test"]);
     match package {
@@ -67,7 +72,23 @@ pub(crate) fn run(
         command.arg("--").args(arguments);
     }
     postgres.offer(package, &mut command)?;
-    cargo_test(&mut command)
+    let mut sum = cargo_test(&mut command)?;
+    if package.is_none() {
+        sum += cargo_test(&mut beside_git_internal(workspace, arguments))?;
+    }
+    Ok(sum)
+}
+
+/// The tests that hold our decision objects beside the real git-internal.
+fn beside_git_internal(workspace: &Workspace, arguments: &[&str]) -> Command {
+    let mut command = git_internal::cargo(workspace, "test", &[]);
+    command.arg("--no-fail-fast");
+    if !arguments.is_empty() {
+        command.arg("--").args(arguments);
+    }
+    // Texts are rewritten from the package's folder; without this it would be looked for from ours.
+    command.env("CARGO_WORKSPACE_DIR", workspace.root.join(git_internal::FOLDER));
+    command
 }
 
 /// Runs one `cargo test` call and sums the result lines of its binaries.
