@@ -46,6 +46,15 @@ impl Alternative {
 }
 
 /// The one verdict of a run, sealed.
+///
+/// What it shows of itself is borrowed, and cannot be written to:
+///
+/// ```compile_fail,E0596
+/// # use trunkline_decision_objects::Decision;
+/// fn edited(decision: &mut Decision) {
+///     decision.cites().nodes.clear();
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     content: Content,
