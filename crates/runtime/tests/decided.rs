@@ -8,7 +8,7 @@ use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{Log, Note, Record};
 use trunkline_runtime::{
     Approval, Base, ChangedFile, Changes, DecidedRuns, Deciding, FileChange, Touched, View, Workspace,
-    WorkspaceFault, across, decided_runs,
+    WorkspaceFault, across, decided_runs, family,
 };
 
 use crate::story::{Story, World, replies};
@@ -89,6 +89,7 @@ async fn it_is_what_the_writer_knows() {
     let (story, log) = log().await;
     let decided = decided_runs(&log);
     assert!(decided.unreadable.is_empty());
+    assert_eq!(family(&log).violations(), [], "what the runtime writes fits together");
     let told: Vec<_> = decided
         .runs
         .iter()
@@ -139,7 +140,7 @@ async fn whichever_record_is_damaged_it_is_kept_and_hides_no_other() {
         assert_eq!(decided.unreadable.len(), 1);
         let lost = &decided.unreadable[0];
         assert_eq!((lost.seq, &lost.body), (damaged.records[place].0, &body), "byte for byte");
-        assert!(lost.fault.contains("$.id: "), "{}", lost.fault);
+        assert!(lost.faults[0].contains("$.id: "), "{:?}", lost.faults);
         let left = read(&decided);
         assert_eq!(left.len(), whole.len() - 1);
         assert!(left.iter().all(|record| whole.contains(record)));
@@ -159,11 +160,12 @@ async fn a_second_verdict_is_kept_beside_the_first_which_stands() {
     log.records.push((seq, Record::Note(Note::new(LAYER, "decided", at, body))));
     // Said again, the same is nothing new.
     log.records.push((seq + 1, Record::Note(Note::new(LAYER, "decided", at, one.print()))));
+    assert!(!family(&log).violations().is_empty(), "a run has one decision");
     let again = decided_runs(&log);
     assert_eq!(again.runs, decided.runs);
     assert_eq!(again.unreadable.len(), 1);
     assert_eq!(
-        again.unreadable[0].fault,
-        format!("run {} has its verdict already, decision {}", one.run(), one.id())
+        again.unreadable[0].faults,
+        [format!("run {} has its verdict already, decision {}", one.run(), one.id())]
     );
 }
