@@ -136,6 +136,10 @@ fn place(oid: &Option<GitOid>) -> String {
 /// The beginning of a foreign text, without what a terminal would obey.
 pub(crate) fn excerpt(text: &[u8]) -> String {
     const MOST: usize = 100;
-    let text = String::from_utf8_lossy(text.get(..4 * MOST).unwrap_or(text)).into_owned();
-    text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).take(MOST).collect()
+    harmless(&String::from_utf8_lossy(text.get(..4 * MOST).unwrap_or(text))).chars().take(MOST).collect()
+}
+
+/// A sentence that may quote foreign text, without what a terminal would obey, and not without end.
+pub(crate) fn harmless(text: &str) -> String {
+    text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).take(1_000).collect()
 }
