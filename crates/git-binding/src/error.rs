@@ -105,9 +105,11 @@ pub enum BindError {
         revision: String,
     },
     /// Somebody else holds a lock, or a git that was killed has left one.
-    #[error("a ref is locked: {said}; if no other git runs in this repository, remove that file")]
+    #[error(
+        "a ref is locked ({said}); try again, and if no other git runs in this repository, remove that file"
+    )]
     Locked {
-        /// What git says; it names the file.
+        /// What git says, with the file, or the folder that it is in.
         said: String,
     },
     /// A commit cannot be written like this.

@@ -7,6 +7,7 @@ mod finding;
 mod given;
 mod hostile;
 mod kills;
+mod laws;
 mod plain_git;
 mod racing;
 mod repositories;

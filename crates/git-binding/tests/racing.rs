@@ -133,3 +133,19 @@ fn refs_are_packed_in_time_and_only_ours() {
     let tables = Scratch::begun_with(&["--ref-format=reftable"]);
     assert_eq!(tables.open().pack_if_due().expect("an answer"), Packed::ByItself);
 }
+
+#[test]
+fn several_who_bind_different_runs_do_not_disturb_each_other() {
+    for options in [[].as_slice(), &["--ref-format=reftable"]] {
+        let scratch = Scratch::begun_with(options);
+        let bind = |thread: u128| {
+            let repository = scratch.open();
+            let runs = (0..8_u128).map(|number| thread << 8 | number);
+            runs.map(|run| repository.bind(&given_up(run, run)))
+                .filter(|outcome| matches!(outcome, Ok(Bound::Now { .. })))
+                .count()
+        };
+        assert_eq!(together(4, bind), [8; 4]);
+        assert_eq!(scratch.open().all().expect("a list").decisions.len(), 32);
+    }
+}
