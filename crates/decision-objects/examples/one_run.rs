@@ -3,9 +3,9 @@
 use std::error::Error;
 
 use trunkline_decision_objects::{
-    Actor, ActorKind, Alternative, Base, Change, Closing, Considered, DecisionId, Diff, Evidence, EvidenceId,
-    EvidenceKind, Finding, NonBlank, Opening, PatchSet, PatchSetId, RelativePath, Run, RunId, Timestamp,
-    TouchedFile, Verdict, git_internal,
+    Actor, ActorKind, Alternative, Base, Change, Closing, Considered, DecisionId, Diff, Digest, Evidence,
+    EvidenceId, EvidenceKind, Finding, NonBlank, Opening, PatchSet, PatchSetId, RelativePath, Run, RunId,
+    Timestamp, TouchedFile, Verdict, git_internal,
 };
 use uuid::Uuid;
 
@@ -17,12 +17,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let base = "da39a3ee5e6b4b0d3255bfef95601890afd80709".parse()?;
 
     let run = Run::open(Opening {
-        id: RunId::new(Uuid::from_u128(1))?,
-        at: at(0)?,
-        actor: alice.clone(),
-        goal: "make the failing test pass".into(),
         base: Base { commit: Some(base), tree: None },
-        predecessor: None,
+        ..Opening::new(RunId::new(Uuid::from_u128(1))?, at(0)?, alice.clone(), "make the failing test pass")
     })?;
     println!("run        {}\n", run.record().print());
 
@@ -43,10 +39,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         command: Some("cargo test".into()),
         exit_code: Some(0),
         summary: Some("12 passed".into()),
+        output: Some(Digest::of(b"test result: ok. 12 passed")),
     };
     let patch_set = patch_sets[0].id();
-    let evidence =
-        [Evidence::new(EvidenceId::new(Uuid::from_u128(3))?, run.id(), at(40)?, Some(patch_set), finding)];
+    let decision_id = DecisionId::new(Uuid::from_u128(4))?;
+    let id = EvidenceId::new(Uuid::from_u128(3))?;
+    let evidence = [Evidence::new(id, run.id(), at(40)?, Some(patch_set), Some(decision_id), finding)];
     println!("evidence   {}\n", evidence[0].print());
 
     let verdict = Verdict::Commit { patch_set, commit: "356a192b7913b04c54574d18c28d46e6395428ab".parse()? };
@@ -61,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 alternative: Alternative::Named(NonBlank::new("change the test")?),
                 reason: NonBlank::new("the test says what the function is for")?,
             }],
-            ..Closing::new(DecisionId::new(Uuid::from_u128(4))?, at(41)?, coder)
+            ..Closing::new(decision_id, at(41)?, coder)
         },
     )?;
     println!("decision   {}", decision.print());
@@ -69,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let exported = git_internal::print(&decision);
     println!("exported   {exported}");
-    println!("object     {}", git_internal::object_hash(&exported));
+    println!("object     {}", git_internal::object_hash(git_internal::Kind::Decision, &exported));
     for violation in git_internal::import(exported.as_bytes())?.violations {
         println!("imported   {violation}");
     }

@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 
 use crate::json::{Canonical, Fields, Object, ParseError, Raw, canonical_form, read};
-use crate::{Actor, DecisionId, EvidenceId, Invalid, NonBlank, PatchSetId, RunId, Timestamp, Verdict};
+use crate::{
+    Actor, Citations, DecisionId, EvidenceId, Invalid, NonBlank, PatchSetId, RunId, Timestamp, Verdict,
+};
 
 /// Something that was considered and not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,16 +23,38 @@ pub struct Considered {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "an alternative either got as far as a patch set or it has only a name"
+    reason = "an alternative got as far as a patch set, as a branch, or it has only a name"
 )]
 pub enum Alternative {
     /// Changes of the same run that were not chosen.
     PatchSet(PatchSetId),
+    /// A branch of the conversation that was left, by the name of its node, such as `n12`.
+    Branch(NonBlank),
     /// A way that was not taken, in a few words.
     Named(NonBlank),
 }
 
+impl Alternative {
+    /// The changes that it is, if it got so far.
+    #[must_use]
+    pub const fn patch_set(&self) -> Option<PatchSetId> {
+        match self {
+            Self::PatchSet(patch_set) => Some(*patch_set),
+            Self::Branch(_) | Self::Named(_) => None,
+        }
+    }
+}
+
 /// The one verdict of a run, sealed.
+///
+/// What it shows of itself is borrowed, and cannot be written to:
+///
+/// ```compile_fail,E0596
+/// # use trunkline_decision_objects::Decision;
+/// fn edited(decision: &mut Decision) {
+///     decision.cites().nodes.clear();
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     content: Content,
@@ -50,11 +74,12 @@ pub(crate) struct Content {
     pub(crate) rationale: Option<NonBlank>,
     pub(crate) evidence: Vec<EvidenceId>,
     pub(crate) considered: Vec<Considered>,
+    pub(crate) cites: Citations,
 }
 
 impl Decision {
     /// Checks what a decision must hold by itself; what it must hold beside its run is checked where both are at hand.
-    pub(crate) fn seal(content: Content) -> Result<Self, Invalid> {
+    pub(crate) fn seal(mut content: Content) -> Result<Self, Invalid> {
         let mut seen = BTreeSet::new();
         if let Some(&evidence) = content.evidence.iter().find(|evidence| !seen.insert(**evidence)) {
             return Err(Invalid::EvidenceTwice { evidence });
@@ -68,6 +93,7 @@ impl Decision {
                 return Err(Invalid::ChosenAndRejected { patch_set });
             }
         }
+        content.cites = content.cites.checked()?;
         Ok(Self { content })
     }
 
@@ -124,6 +150,12 @@ impl Decision {
     pub fn considered(&self) -> &[Considered] {
         &self.content.considered
     }
+
+    /// What it points at: nodes, proposals, files, cost.
+    #[must_use]
+    pub const fn cites(&self) -> &Citations {
+        &self.content.cites
+    }
 }
 
 impl Canonical for Decision {
@@ -140,14 +172,15 @@ impl Canonical for Decision {
             Some(actor) => object.object("approved_by", actor.print()),
             None => object,
         };
-        object
+        let object = object
             .object("verdict", content.verdict.print())
             .maybe_text("rationale", content.rationale.as_ref().map(NonBlank::as_str))
-            .list("evidence", content.evidence.iter().map(|id| format!("\"{id}\"")))
+            .ids("evidence", &content.evidence)
             .list(
                 "considered",
                 content.considered.iter().map(|considered| print_considered(considered).finish()),
-            )
+            );
+        if content.cites.is_empty() { object } else { object.object("cites", content.cites.print()) }
     }
 
     fn read_fields(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
@@ -159,8 +192,9 @@ impl Canonical for Decision {
             approved_by: fields.optional("approved_by", Actor::read)?,
             verdict: fields.required("verdict", Verdict::read)?,
             rationale: fields.optional("rationale", read::canonical)?,
-            evidence: fields.required("evidence", |raw| read::list(raw, read::canonical))?,
+            evidence: fields.required("evidence", read::canonical_list)?,
             considered: fields.required("considered", |raw| read::list(raw, read_considered))?,
+            cites: fields.optional("cites", Citations::read)?.unwrap_or_default(),
         };
         Ok(Self::seal(content)?)
     }
@@ -169,6 +203,7 @@ impl Canonical for Decision {
 fn print_considered(considered: &Considered) -> Object {
     let object = match &considered.alternative {
         Alternative::PatchSet(id) => Object::new().show("patch_set", id),
+        Alternative::Branch(node) => Object::new().text("branch", node.as_str()),
         Alternative::Named(name) => Object::new().text("named", name.as_str()),
     };
     object.text("reason", considered.reason.as_str())
@@ -176,10 +211,13 @@ fn print_considered(considered: &Considered) -> Object {
 
 fn read_considered(raw: Raw<'_>) -> Result<Considered, ParseError> {
     let mut fields = Fields::open(raw)?;
-    // With a patch set, `named` is not asked for, and so it is an unknown key.
-    let alternative = match fields.optional("patch_set", read::canonical)? {
-        Some(id) => Alternative::PatchSet(id),
-        None => Alternative::Named(fields.required("named", read::canonical)?),
+    // Beside the first of the three, the others are not asked for, and so they are unknown keys.
+    let alternative = if let Some(id) = fields.optional("patch_set", read::canonical)? {
+        Alternative::PatchSet(id)
+    } else if let Some(node) = fields.optional("branch", read::canonical)? {
+        Alternative::Branch(node)
+    } else {
+        Alternative::Named(fields.required("named", read::canonical)?)
     };
     let reason = fields.required("reason", read::canonical)?;
     fields.close()?;

@@ -13,6 +13,8 @@ pub struct Decisions {
     by_run: BTreeMap<RunId, Decision>,
     /// One entry for each entry of `by_run`.
     runs: BTreeMap<DecisionId, RunId>,
+    /// What each rollback of `by_run` undid, with its own name.
+    undone: BTreeMap<DecisionId, DecisionId>,
 }
 
 /// What became of a decision that was to be admitted.
@@ -50,13 +52,21 @@ pub enum LedgerError {
         /// The run that it decided.
         run: RunId,
     },
-    /// A rollback names a decision that made no commit.
-    #[error("decision {of} cannot be rolled back: it ended its run as {found}, not as commit")]
-    NotACommit {
+    /// A rollback names a decision that changed nothing.
+    #[error("decision {of} cannot be rolled back: it ended its run as {found}, without changes")]
+    NothingToUndo {
         /// The named decision.
         of: DecisionId,
         /// What it is.
         found: VerdictKind,
+    },
+    /// A rollback names a decision that another rollback has undone.
+    #[error("decision {of} was already rolled back, by {first}")]
+    UndoneAlready {
+        /// The named decision.
+        of: DecisionId,
+        /// The decision that rolled it back.
+        first: DecisionId,
     },
     /// A run follows a run that has no decision here.
     #[error("run {run} cannot be followed: it has no decision yet")]
@@ -89,27 +99,53 @@ impl Decisions {
     ///
     /// # Errors
     ///
-    /// [`LedgerError::AlreadyDecided`], [`LedgerError::IdInUse`], [`LedgerError::NotACommit`].
+    /// [`LedgerError::AlreadyDecided`], [`LedgerError::IdInUse`], [`LedgerError::NothingToUndo`],
+    /// [`LedgerError::UndoneAlready`].
     pub fn admit(&mut self, decision: Decision) -> Result<Admission, LedgerError> {
         if let Some(first) = self.by_run.get(&decision.run()) {
             let again = *first == decision;
             let refused = AlreadyDecided { run: decision.run(), first: first.id() };
             return if again { Ok(Admission::Known) } else { Err(refused.into()) };
         }
-        if let Verdict::Rollback { of, .. } = *decision.verdict()
-            && let Some(target) = self.get(of)
-            && target.verdict().kind() != VerdictKind::Commit
-        {
-            return Err(LedgerError::NotACommit { of, found: target.verdict().kind() });
+        if let Verdict::Rollback { of, .. } = *decision.verdict() {
+            self.check_rollback(of)?;
         }
         match self.runs.entry(decision.id()) {
             Entry::Occupied(used) => Err(LedgerError::IdInUse { id: decision.id(), run: *used.get() }),
             Entry::Vacant(free) => {
                 free.insert(decision.run());
+                if let Verdict::Rollback { of, .. } = *decision.verdict() {
+                    self.undone.insert(of, decision.id());
+                }
                 self.by_run.insert(decision.run(), decision);
                 Ok(Admission::New)
             }
         }
+    }
+
+    /// Checks that the decision named `of` can still be rolled back: it has changes, and nobody has undone them.
+    ///
+    /// A decision that is not here passes: it may be stored elsewhere. Ask this before any file is touched.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerError::NothingToUndo`], [`LedgerError::UndoneAlready`].
+    pub fn check_rollback(&self, of: DecisionId) -> Result<(), LedgerError> {
+        if let Some(target) = self.get(of)
+            && target.verdict().patch_set().is_none()
+        {
+            return Err(LedgerError::NothingToUndo { of, found: target.verdict().kind() });
+        }
+        match self.undone.get(&of) {
+            Some(&first) => Err(LedgerError::UndoneAlready { of, first }),
+            None => Ok(()),
+        }
+    }
+
+    /// The decision that rolled `of` back.
+    #[must_use]
+    pub fn undone_by(&self, of: DecisionId) -> Option<&Decision> {
+        self.get(*self.undone.get(&of)?)
     }
 
     /// The decision that closed `run`.
@@ -135,15 +171,16 @@ impl Decisions {
     ///
     /// [`LedgerError::Undecided`], [`LedgerError::WrongVerdict`].
     pub fn check_predecessor(&self, record: &RunRecord) -> Result<(), LedgerError> {
-        let (run, needed) = match record.opening().predecessor {
-            Some(Predecessor::RetryOf(run)) => (run, VerdictKind::Retry),
-            Some(Predecessor::Continues(run)) => (run, VerdictKind::Checkpoint),
-            None => return Ok(()),
-        };
-        match self.of_run(run).map(|decision| decision.verdict().kind()) {
-            Some(found) if found == needed => Ok(()),
-            Some(found) => Err(LedgerError::WrongVerdict { run, found, needed }),
-            None => Err(LedgerError::Undecided { run }),
+        let Some(predecessor) = record.opening().predecessor else { return Ok(()) };
+        let run = predecessor.run();
+        let Some(decision) = self.of_run(run) else { return Err(LedgerError::Undecided { run }) };
+        if decision.consequences().next_run() == Some(predecessor) {
+            return Ok(());
         }
+        let needed = match predecessor {
+            Predecessor::RetryOf(_) => VerdictKind::Retry,
+            Predecessor::Continues(_) => VerdictKind::Checkpoint,
+        };
+        Err(LedgerError::WrongVerdict { run, found: decision.verdict().kind(), needed })
     }
 }

@@ -3,20 +3,21 @@
 //! Evidence names the patch set that it looked at; a test that passed before the last edit is evidence for another one.
 
 use crate::json::{Canonical, Fields, Object, ParseError, canonical_form, read};
-use crate::{EvidenceId, Label, NonBlank, PatchSetId, RunId, Timestamp};
+use crate::vocabulary::open_vocabulary;
+use crate::{DecisionId, Digest, EvidenceId, NonBlank, PatchSetId, RunId, Timestamp};
 
-/// What was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "`Other` takes what comes later")]
-pub enum EvidenceKind {
-    /// Tests ran.
-    Test,
-    /// A linter ran.
-    Lint,
-    /// A build ran.
-    Build,
+open_vocabulary! {
+    /// What was looked at.
+    EvidenceKind, "test, lint, build or other" {
+        /// Tests ran.
+        Test = "test",
+        /// A linter ran.
+        Lint = "lint",
+        /// A build ran.
+        Build = "build",
+    }
     /// Something else, such as `benchmark`.
-    Other(Label),
+    Other
 }
 
 /// What was found; the content of an [`Evidence`].
@@ -32,6 +33,8 @@ pub struct Finding {
     pub exit_code: Option<i32>,
     /// What it said, in short.
     pub summary: Option<String>,
+    /// The SHA-256 of what the command printed, so that whoever kept the output can show that it is this one.
+    pub output: Option<Digest>,
 }
 
 /// A finding of one run, sealed.
@@ -41,6 +44,7 @@ pub struct Evidence {
     run: RunId,
     at: Timestamp,
     patch_set: Option<PatchSetId>,
+    decision: Option<DecisionId>,
     finding: Finding,
 }
 
@@ -48,15 +52,19 @@ canonical_form!(Evidence);
 
 impl Evidence {
     /// Seals what `run` found at `at`, about `patch_set` if the changes had a name by then.
+    ///
+    /// `decision` is the one that rests on it, if its name is known already: then each names the other, and
+    /// [`Decision::check_grounds`](crate::Decision::check_grounds) refuses one that does not.
     #[must_use]
     pub const fn new(
         id: EvidenceId,
         run: RunId,
         at: Timestamp,
         patch_set: Option<PatchSetId>,
+        decision: Option<DecisionId>,
         finding: Finding,
     ) -> Self {
-        Self { id, run, at, patch_set, finding }
+        Self { id, run, at, patch_set, decision, finding }
     }
 
     /// Its name.
@@ -83,6 +91,12 @@ impl Evidence {
         self.patch_set
     }
 
+    /// The decision that rests on it; `None` where that was not known yet.
+    #[must_use]
+    pub const fn decision(&self) -> Option<DecisionId> {
+        self.decision
+    }
+
     /// What was found.
     #[must_use]
     pub const fn finding(&self) -> &Finding {
@@ -98,18 +112,16 @@ impl Canonical for Evidence {
             .show("id", &self.id)
             .show("run", &self.run)
             .show("at", &self.at)
-            .maybe_show("patch_set", self.patch_set.as_ref());
-        let object = match &self.finding.kind {
-            EvidenceKind::Test => object.text("kind", "test"),
-            EvidenceKind::Lint => object.text("kind", "lint"),
-            EvidenceKind::Build => object.text("kind", "build"),
-            EvidenceKind::Other(label) => object.text("kind", "other").text("label", label.as_str()),
-        };
-        object
+            .maybe_show("patch_set", self.patch_set.as_ref())
+            .maybe_show("decision", self.decision.as_ref());
+        self.finding
+            .kind
+            .print(object, "kind", "label")
             .text("tool", self.finding.tool.as_str())
             .maybe_text("command", self.finding.command.as_deref())
             .maybe_bare("exit_code", self.finding.exit_code)
             .maybe_text("summary", self.finding.summary.as_deref())
+            .maybe_show("output", self.finding.output.as_ref())
     }
 
     fn read_fields(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
@@ -117,26 +129,16 @@ impl Canonical for Evidence {
         let run = fields.required("run", read::canonical)?;
         let at = fields.required("at", read::canonical)?;
         let patch_set = fields.optional("patch_set", read::canonical)?;
-        let kind = fields.required("kind", |raw| {
-            read::word(raw, "test, lint, build or other", |word| match word {
-                "test" => Some(Some(EvidenceKind::Test)),
-                "lint" => Some(Some(EvidenceKind::Lint)),
-                "build" => Some(Some(EvidenceKind::Build)),
-                "other" => Some(None),
-                _ => None,
-            })
-        })?;
-        let kind = match kind {
-            Some(kind) => kind,
-            None => EvidenceKind::Other(fields.required("label", read::canonical)?),
-        };
+        let decision = fields.optional("decision", read::canonical)?;
+        let kind = EvidenceKind::required(fields, "kind", "label")?;
         let finding = Finding {
             kind,
             tool: fields.required("tool", read::canonical)?,
             command: fields.optional("command", read::text)?,
             exit_code: fields.optional("exit_code", read::signed)?,
             summary: fields.optional("summary", read::text)?,
+            output: fields.optional("output", read::canonical)?,
         };
-        Ok(Self { id, run, at, patch_set, finding })
+        Ok(Self { id, run, at, patch_set, decision, finding })
     }
 }

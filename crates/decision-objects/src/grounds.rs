@@ -3,7 +3,9 @@
 //! A decision holds ids only, and an id does not say whose it is; so this is asked where the objects are at hand:
 //! when a run is decided, and again when decisions come back from a place that others could write to.
 
-use crate::{Alternative, Decision, Evidence, EvidenceId, PatchSet, PatchSetId, RunId};
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{Decision, DecisionId, Evidence, EvidenceId, PatchSet, PatchSetId, RunId};
 
 /// Why a decision does not rest on what it names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +37,24 @@ pub enum GroundsError {
         /// The run that is decided.
         run: RunId,
     },
+    /// The evidence says that another decision rests on it.
+    #[error("evidence {evidence} is named by decision {decision}, and itself names decision {names}")]
+    EvidenceOfAnother {
+        /// The evidence.
+        evidence: EvidenceId,
+        /// The decision that it names.
+        names: DecisionId,
+        /// The decision that names it.
+        decision: DecisionId,
+    },
+    /// Evidence that was handed over names the decision, which does not name it.
+    #[error("evidence {evidence} names decision {decision}, which does not rest on it")]
+    UnnamedEvidence {
+        /// The evidence.
+        evidence: EvidenceId,
+        /// The decision.
+        decision: DecisionId,
+    },
     /// Named evidence was not handed over, so nobody knows whose it is.
     #[error("evidence {evidence} is named, but not among what was handed over")]
     MissingEvidence {
@@ -44,7 +64,8 @@ pub enum GroundsError {
 }
 
 impl Decision {
-    /// Checks that every patch set and all evidence that the decision names is of its run.
+    /// Checks that every patch set and all evidence that the decision names is of its run, and that evidence which
+    /// names a decision is named by it.
     ///
     /// [`Run::decide`](crate::Run::decide) has done so; a decision that was parsed or imported has not been checked.
     /// More may be handed over than is named.
@@ -54,26 +75,34 @@ impl Decision {
     /// [`GroundsError`] for the first that is of another run or was not handed over.
     pub fn check_grounds(&self, patch_sets: &[PatchSet], evidence: &[Evidence]) -> Result<(), GroundsError> {
         let run = self.run();
-        let rejected = self.considered().iter().filter_map(|considered| match considered.alternative {
-            Alternative::PatchSet(patch_set) => Some(patch_set),
-            Alternative::Named(_) => None,
-        });
+        let makers: BTreeMap<PatchSetId, RunId> =
+            patch_sets.iter().map(|set| (set.id(), set.run())).collect();
+        let known: BTreeMap<EvidenceId, &Evidence> = evidence.iter().map(|one| (one.id(), one)).collect();
+        let rejected = self.considered().iter().filter_map(|considered| considered.alternative.patch_set());
         for patch_set in self.verdict().patch_set().into_iter().chain(rejected) {
-            match patch_sets.iter().find(|known| known.id() == patch_set).map(PatchSet::run) {
+            match makers.get(&patch_set).copied() {
                 Some(owner) if owner == run => {}
                 Some(owner) => return Err(GroundsError::ForeignPatchSet { patch_set, owner, run }),
                 None => return Err(GroundsError::MissingPatchSet { patch_set }),
             }
         }
-        for &evidence_id in self.evidence() {
-            match evidence.iter().find(|known| known.id() == evidence_id).map(Evidence::run) {
-                Some(owner) if owner == run => {}
-                Some(owner) => {
-                    return Err(GroundsError::ForeignEvidence { evidence: evidence_id, owner, run });
-                }
-                None => return Err(GroundsError::MissingEvidence { evidence: evidence_id }),
+        for &id in self.evidence() {
+            let Some(known) = known.get(&id) else {
+                return Err(GroundsError::MissingEvidence { evidence: id });
+            };
+            if known.run() != run {
+                return Err(GroundsError::ForeignEvidence { evidence: id, owner: known.run(), run });
+            }
+            // Evidence without a name for its decision is older than that name, and says nothing against it.
+            if let Some(names) = known.decision().filter(|names| *names != self.id()) {
+                return Err(GroundsError::EvidenceOfAnother { evidence: id, names, decision: self.id() });
             }
         }
-        Ok(())
+        let named: BTreeSet<EvidenceId> = self.evidence().iter().copied().collect();
+        let names_us = |one: &&Evidence| one.decision() == Some(self.id());
+        match evidence.iter().filter(names_us).find(|one| !named.contains(&one.id())) {
+            Some(one) => Err(GroundsError::UnnamedEvidence { evidence: one.id(), decision: self.id() }),
+            None => Ok(()),
+        }
     }
 }

@@ -101,12 +101,88 @@ pub enum Invalid {
         /// The evidence.
         evidence: EvidenceId,
     },
+    /// The text is none of a few words.
+    #[error("{text:?} is not a word that can stand here; expected {expected}")]
+    Word {
+        /// The beginning of the text.
+        text: String,
+        /// The words.
+        expected: &'static str,
+    },
+    /// A text that must be JSON is not.
+    #[error("the text is not one JSON value: {message}")]
+    Json {
+        /// What the JSON parser says.
+        message: String,
+    },
+    /// A text is JSON, with more than 100 brackets inside each other.
+    #[error("the JSON is nested too deeply: at most 100 brackets may be open")]
+    JsonDepth,
+    /// An object names something twice where once is enough.
+    #[error("{what} {name} is listed twice")]
+    Twice {
+        /// What it is: `parent`, `step`, …
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// An object names itself where only another one can stand.
+    #[error("{name} cannot be its own {what}")]
+    OfItself {
+        /// What it would be of itself: `parent`, `dependency`, …
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+    /// A preview is longer than 500 characters.
+    #[error("a preview of {characters} characters is too long: at most 500")]
+    PreviewLength {
+        /// How long it is.
+        characters: usize,
+    },
+    /// A decision cites a node, a proposal or a file twice.
+    #[error("{text:?} is cited twice")]
+    CitedTwice {
+        /// The beginning of the name or the path.
+        text: String,
+    },
+    /// A decision says of what it cites that it is nothing; then `cites` is left out.
+    #[error("nothing is cited: leave `cites` out")]
+    CitesNothing,
+    /// A file is cited that was there neither before nor after.
+    #[error("the file {path} is cited, and was there neither before nor after")]
+    NeverAFile {
+        /// The path.
+        path: RelativePath,
+    },
     /// A decision chooses a patch set and lists it among the rejected ones.
     #[error("patch set {patch_set} is both chosen and rejected")]
     ChosenAndRejected {
         /// The patch set.
         patch_set: PatchSetId,
     },
+    /// An event into this state must say why.
+    #[error("an event into the state `{state}` needs a reason")]
+    ReasonMissing {
+        /// The state.
+        state: &'static str,
+    },
+    /// An event carries what belongs to another state only.
+    #[error("`{field}` stands with the state `{only}` only, not with `{state}`")]
+    OnlyWith {
+        /// What is carried.
+        field: &'static str,
+        /// The state that it belongs to.
+        only: &'static str,
+        /// The state that the event is about.
+        state: &'static str,
+    },
+    /// The tokens together are more than can be counted.
+    #[error("the sum of the tokens is more than 18446744073709551615")]
+    TokenSum,
+    /// A piece of context that belongs to nothing.
+    #[error("a context frame must name an intent, a run, a plan or a step")]
+    OrphanFrame,
 }
 
 /// Cuts a hostile text to what fits into one line of an error.

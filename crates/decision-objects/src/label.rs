@@ -81,6 +81,11 @@ fn is_lower_snake_case(text: &str) -> bool {
         })
 }
 
+/// Whether the text is the word in other dress, or one slip of the pen away from it.
+pub(crate) fn nearly(word: &str, text: &str) -> bool {
+    at_most_one_edit_apart(&letters(word), &letters(text))
+}
+
 fn reserved_word(text: &str) -> Option<&'static str> {
     let given = letters(text);
     let verdict = VERDICTS.into_iter().find(|word| at_most_one_edit_apart(&letters(word), &given));
@@ -88,7 +93,7 @@ fn reserved_word(text: &str) -> Option<&'static str> {
 }
 
 /// What is left when case, separators and other decoration are taken away.
-fn letters(word: &str) -> Vec<u8> {
+pub(crate) fn letters(word: &str) -> Vec<u8> {
     word.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase()).collect()
 }
 

@@ -4,10 +4,11 @@
 //! What survives a restart is the [`RunRecord`]; it becomes an open run again only beside the stored [`Decisions`].
 
 use crate::decision::Content;
-use crate::json::{Canonical, Fields, Object, ParseError, canonical_form, read};
+use crate::json::{Canonical, Fields, Object, ParseError, Raw, canonical_form, read};
 use crate::{
-    Actor, AlreadyDecided, Considered, Decision, DecisionId, Decisions, Evidence, GitOid, GroundsError,
-    Invalid, NonBlank, PatchSet, RunId, Timestamp, Verdict,
+    Actor, AlreadyDecided, Citations, Considered, Decision, DecisionId, Decisions, Evidence, GitOid,
+    GroundsError, IntentId, Invalid, NonBlank, PatchSet, PlanId, RunId, SnapshotId, TaskId, Timestamp,
+    Verdict,
 };
 
 /// Where a run starts from.
@@ -17,6 +18,33 @@ pub struct Base {
     pub commit: Option<GitOid>,
     /// A name for the files as they were, whatever the caller uses to tell one state from another.
     pub tree: Option<NonBlank>,
+}
+
+/// The machine that a run works on, in the words of whoever runs it.
+///
+/// No folder and no variables: they name people and hold secrets, and a record travels.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Environment {
+    /// Its operating system, such as `linux`.
+    pub os: NonBlank,
+    /// Its processor, such as `x86_64`.
+    pub arch: NonBlank,
+}
+
+impl Environment {
+    fn print(&self) -> Object {
+        Object::new().text("os", self.os.as_str()).text("arch", self.arch.as_str())
+    }
+
+    fn read(raw: Raw<'_>) -> Result<Self, ParseError> {
+        let mut fields = Fields::open(raw)?;
+        let environment = Self {
+            os: fields.required("os", read::canonical)?,
+            arch: fields.required("arch", read::canonical)?,
+        };
+        fields.close()?;
+        Ok(environment)
+    }
 }
 
 /// The run that this one follows.
@@ -54,6 +82,36 @@ pub struct Opening {
     pub base: Base,
     /// The run that it follows.
     pub predecessor: Option<Predecessor>,
+    /// What the work is for.
+    pub intent: Option<IntentId>,
+    /// The piece of work that it does.
+    pub task: Option<TaskId>,
+    /// The plan that it follows.
+    pub plan: Option<PlanId>,
+    /// What the model was shown at the start.
+    pub snapshot: Option<SnapshotId>,
+    /// Where it works.
+    pub environment: Option<Environment>,
+}
+
+impl Opening {
+    /// Says which run it is, who opened it, when and what for; the other fields are there to be filled.
+    #[must_use]
+    pub fn new(id: RunId, at: Timestamp, actor: Actor, goal: impl Into<String>) -> Self {
+        Self {
+            id,
+            at,
+            actor,
+            goal: goal.into(),
+            base: Base::default(),
+            predecessor: None,
+            intent: None,
+            task: None,
+            plan: None,
+            snapshot: None,
+            environment: None,
+        }
+    }
 }
 
 /// How a run was opened, sealed; this is what a store keeps.
@@ -147,6 +205,8 @@ pub struct Closing<'a> {
     pub evidence: &'a [Evidence],
     /// What was considered and not done.
     pub considered: Vec<Considered>,
+    /// What it points at: nodes, proposals, files, cost.
+    pub cites: Citations,
 }
 
 impl Closing<'_> {
@@ -162,6 +222,7 @@ impl Closing<'_> {
             patch_sets: &[],
             evidence: &[],
             considered: Vec::new(),
+            cites: Citations::NONE,
         }
     }
 }
@@ -242,6 +303,7 @@ fn decision(run: RunId, verdict: Verdict, closing: Closing<'_>) -> Result<Decisi
         rationale: closing.rationale,
         evidence: closing.evidence.iter().map(Evidence::id).collect(),
         considered: closing.considered,
+        cites: closing.cites,
     })?;
     decision.check_grounds(closing.patch_sets, closing.evidence)?;
     Ok(decision)
@@ -259,9 +321,18 @@ impl Canonical for RunRecord {
             .text("goal", &opening.goal)
             .maybe_show("base_commit", opening.base.commit.as_ref())
             .maybe_text("base_tree", opening.base.tree.as_ref().map(NonBlank::as_str));
-        match &opening.predecessor {
+        let object = match &opening.predecessor {
             Some(Predecessor::RetryOf(run)) => object.show("retry_of", run),
             Some(Predecessor::Continues(run)) => object.show("continues", run),
+            None => object,
+        };
+        let object = object
+            .maybe_show("intent", opening.intent.as_ref())
+            .maybe_show("task", opening.task.as_ref())
+            .maybe_show("plan", opening.plan.as_ref())
+            .maybe_show("snapshot", opening.snapshot.as_ref());
+        match &opening.environment {
+            Some(environment) => object.object("environment", environment.print()),
             None => object,
         }
     }
@@ -281,6 +352,11 @@ impl Canonical for RunRecord {
                 Some(run) => Some(Predecessor::RetryOf(run)),
                 None => fields.optional("continues", read::canonical)?.map(Predecessor::Continues),
             },
+            intent: fields.optional("intent", read::canonical)?,
+            task: fields.optional("task", read::canonical)?,
+            plan: fields.optional("plan", read::canonical)?,
+            snapshot: fields.optional("snapshot", read::canonical)?,
+            environment: fields.optional("environment", Environment::read)?,
         };
         Ok(Self::seal(opening)?)
     }

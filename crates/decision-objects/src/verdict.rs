@@ -3,6 +3,7 @@
 //! Each variant carries exactly what it needs, so there is no checkpoint id on a commit and no commit without its name.
 
 use crate::json::{Fields, Object, ParseError, Raw, read};
+use crate::vocabulary::closed_vocabulary;
 use crate::{DecisionId, GitOid, Label, NonBlank, PatchSetId};
 
 /// The verdict on a run.
@@ -34,12 +35,14 @@ pub enum Verdict {
         /// What to do otherwise.
         reason: NonBlank,
     },
-    /// The run undid an earlier commit.
+    /// The run undid what an earlier decision had brought about.
     Rollback {
-        /// The decision that made it: a [`Verdict::Commit`] of another run.
+        /// That decision: one of another run, with changes.
         of: DecisionId,
-        /// The commit whose content stands now.
-        reverted_to: GitOid,
+        /// The commit whose content stands now; `None` where there is none, outside git or with changes not committed.
+        reverted_to: Option<GitOid>,
+        /// The changes that undid it, made by the run that this verdict ends.
+        patch_set: Option<PatchSetId>,
     },
     /// The run ended in a way that has no word of its own, such as `answered` or `applied`.
     Other {
@@ -52,48 +55,21 @@ pub enum Verdict {
     },
 }
 
-/// The verdict's name without what it carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "it mirrors `Verdict`")]
-pub enum VerdictKind {
-    /// [`Verdict::Commit`].
-    Commit,
-    /// [`Verdict::Checkpoint`].
-    Checkpoint,
-    /// [`Verdict::Abandon`].
-    Abandon,
-    /// [`Verdict::Retry`].
-    Retry,
-    /// [`Verdict::Rollback`].
-    Rollback,
-    /// [`Verdict::Other`].
-    Other,
-}
-
-impl VerdictKind {
-    /// The word for it, as it is written in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Commit => "commit",
-            Self::Checkpoint => "checkpoint",
-            Self::Abandon => "abandon",
-            Self::Retry => "retry",
-            Self::Rollback => "rollback",
-            Self::Other => "other",
-        }
-    }
-
-    /// `None` for every word but the six, in exactly this spelling.
-    pub(crate) fn of_word(word: &str) -> Option<Self> {
-        let kinds = [Self::Commit, Self::Checkpoint, Self::Abandon, Self::Retry, Self::Rollback, Self::Other];
-        kinds.into_iter().find(|kind| kind.as_str() == word)
-    }
-}
-
-impl std::fmt::Display for VerdictKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
+closed_vocabulary! {
+    /// The verdict's name without what it carries.
+    VerdictKind, "commit, checkpoint, abandon, retry, rollback or other", "it mirrors `Verdict`" {
+        /// [`Verdict::Commit`].
+        Commit = "commit",
+        /// [`Verdict::Checkpoint`].
+        Checkpoint = "checkpoint",
+        /// [`Verdict::Abandon`].
+        Abandon = "abandon",
+        /// [`Verdict::Retry`].
+        Retry = "retry",
+        /// [`Verdict::Rollback`].
+        Rollback = "rollback",
+        /// [`Verdict::Other`].
+        Other = "other",
     }
 }
 
@@ -105,7 +81,10 @@ impl std::fmt::Display for Verdict {
             Self::Checkpoint { checkpoint } => write!(f, "checkpoint: {checkpoint}"),
             Self::Abandon { reason } => write!(f, "abandon: {reason}"),
             Self::Retry { reason } => write!(f, "retry: {reason}"),
-            Self::Rollback { of, reverted_to } => write!(f, "rollback: of {of} to {reverted_to}"),
+            Self::Rollback { of, reverted_to: Some(commit), .. } => {
+                write!(f, "rollback: of {of} to {commit}")
+            }
+            Self::Rollback { of, .. } => write!(f, "rollback: of {of}"),
             Self::Other { label, .. } => write!(f, "other: {label}"),
         }
     }
@@ -130,10 +109,8 @@ impl Verdict {
     pub const fn patch_set(&self) -> Option<PatchSetId> {
         match self {
             Self::Commit { patch_set, .. } => Some(*patch_set),
-            Self::Other { patch_set, .. } => *patch_set,
-            Self::Checkpoint { .. } | Self::Abandon { .. } | Self::Retry { .. } | Self::Rollback { .. } => {
-                None
-            }
+            Self::Rollback { patch_set, .. } | Self::Other { patch_set, .. } => *patch_set,
+            Self::Checkpoint { .. } | Self::Abandon { .. } | Self::Retry { .. } => None,
         }
     }
 
@@ -152,7 +129,10 @@ impl Verdict {
             Self::Commit { patch_set, commit } => object.show("patch_set", patch_set).show("commit", commit),
             Self::Checkpoint { checkpoint } => object.text("checkpoint", checkpoint.as_str()),
             Self::Abandon { reason } | Self::Retry { reason } => object.text("reason", reason.as_str()),
-            Self::Rollback { of, reverted_to } => object.show("of", of).show("reverted_to", reverted_to),
+            Self::Rollback { of, reverted_to, patch_set } => object
+                .show("of", of)
+                .maybe_show("reverted_to", reverted_to.as_ref())
+                .maybe_show("patch_set", patch_set.as_ref()),
             Self::Other { label, patch_set, reason } => object
                 .text("label", label.as_str())
                 .maybe_show("patch_set", patch_set.as_ref())
@@ -162,8 +142,7 @@ impl Verdict {
 
     pub(crate) fn read(raw: Raw<'_>) -> Result<Self, ParseError> {
         let mut fields = Fields::open(raw)?;
-        let expected = "commit, checkpoint, abandon, retry, rollback or other";
-        let kind = fields.required("kind", |raw| read::word(raw, expected, VerdictKind::of_word))?;
+        let kind = fields.required("kind", VerdictKind::read)?;
         let verdict = match kind {
             VerdictKind::Commit => Self::Commit {
                 patch_set: fields.required("patch_set", read::canonical)?,
@@ -176,7 +155,8 @@ impl Verdict {
             VerdictKind::Retry => Self::Retry { reason: fields.required("reason", read::canonical)? },
             VerdictKind::Rollback => Self::Rollback {
                 of: fields.required("of", read::canonical)?,
-                reverted_to: fields.required("reverted_to", read::canonical)?,
+                reverted_to: fields.optional("reverted_to", read::canonical)?,
+                patch_set: fields.optional("patch_set", read::canonical)?,
             },
             VerdictKind::Other => Self::Other {
                 label: fields.required("label", read::canonical)?,

@@ -131,7 +131,7 @@ fn what_is_chosen_is_not_rejected() {
 
 #[test]
 fn a_decision_does_not_roll_back_itself() {
-    let verdict = Verdict::Rollback { of: decision_id(9), reverted_to: sha1() };
+    let verdict = Verdict::Rollback { of: decision_id(9), reverted_to: Some(sha1()), patch_set: None };
     check(
         verdict,
         &[],

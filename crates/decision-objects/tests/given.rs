@@ -1,12 +1,13 @@
 //! What the other tests start from: small values by number, and strategies for any value.
 
-use proptest::collection::vec;
+use proptest::collection::{hash_map, hash_set, vec};
 use proptest::option;
 use proptest::prelude::*;
 use trunkline_decision_objects::{
-    Actor, ActorKind, Alternative, Base, Change, Closing, Considered, Decision, DecisionId, Diff, Digest,
-    Evidence, EvidenceId, EvidenceKind, Finding, GitOid, Label, NonBlank, Open, Opening, PatchSet,
-    PatchSetId, Predecessor, RelativePath, Run, RunId, RunRecord, Timestamp, TouchedFile, Verdict,
+    Actor, ActorKind, Alternative, Base, Change, Citations, Closing, Considered, Cost, Decision, DecisionId,
+    Diff, Digest, Environment, Evidence, EvidenceId, EvidenceKind, FileState, Finding, GitOid, IntentId,
+    Invalid, Label, NonBlank, Open, Opening, PatchSet, PatchSetId, PlanId, Predecessor, RelativePath, Run,
+    RunId, RunRecord, SnapshotId, TaskId, Timestamp, TouchedFile, Verdict,
 };
 use uuid::Uuid;
 
@@ -46,14 +47,7 @@ pub(crate) fn sha1() -> GitOid {
 }
 
 pub(crate) fn opening(number: u128) -> Opening {
-    Opening {
-        id: run_id(number),
-        at: at(),
-        actor: coder(),
-        goal: "fix it".into(),
-        base: Base::default(),
-        predecessor: None,
-    }
+    Opening::new(run_id(number), at(), coder(), "fix it")
 }
 
 pub(crate) fn open_run(number: u128) -> Run<Open> {
@@ -78,8 +72,9 @@ pub(crate) fn evidence(number: u128, run: u128) -> Evidence {
         command: Some("cargo test".into()),
         exit_code: Some(101),
         summary: None,
+        output: None,
     };
-    Evidence::new(evidence_id(number), run_id(run), at(), None, finding)
+    Evidence::new(evidence_id(number), run_id(run), at(), None, None, finding)
 }
 
 pub(crate) fn closing(number: u128) -> Closing<'static> {
@@ -111,11 +106,22 @@ fn uuid() -> impl Strategy<Value = Uuid> {
     (1..u128::MAX).prop_map(Uuid::from_u128)
 }
 
+/// Any name of a kind: `any_id(RunId::new)`.
+pub(crate) fn any_id<Id: std::fmt::Debug>(
+    new: impl Fn(Uuid) -> Result<Id, Invalid>,
+) -> impl Strategy<Value = Id> {
+    uuid().prop_map(move |uuid| new(uuid).expect("a test id is not nil"))
+}
+
+pub(crate) fn any_digest() -> impl Strategy<Value = Digest> {
+    any::<[u8; 32]>().prop_map(Digest::from_bytes)
+}
+
 pub(crate) fn any_label() -> impl Strategy<Value = Label> {
     "[a-z][a-z0-9]{0,6}(_[a-z0-9]{1,5}){0,2}".prop_filter_map("reserved", |text| Label::new(text).ok())
 }
 
-fn any_words() -> impl Strategy<Value = NonBlank> {
+pub(crate) fn any_words() -> impl Strategy<Value = NonBlank> {
     any::<String>().prop_filter_map("blank", |text| NonBlank::new(text).ok())
 }
 
@@ -127,7 +133,7 @@ pub(crate) fn any_time() -> impl Strategy<Value = Timestamp> {
         })
 }
 
-fn any_actor() -> impl Strategy<Value = Actor> {
+pub(crate) fn any_actor() -> impl Strategy<Value = Actor> {
     let kind = prop_oneof![
         Just(ActorKind::Human),
         Just(ActorKind::Agent),
@@ -146,24 +152,39 @@ pub(crate) fn any_oid() -> impl Strategy<Value = GitOid> {
     prop_oneof![any::<[u8; 20]>().prop_map(GitOid::Sha1), any::<[u8; 32]>().prop_map(GitOid::Sha256)]
 }
 
-fn any_path() -> impl Strategy<Value = RelativePath> {
+pub(crate) fn any_path() -> impl Strategy<Value = RelativePath> {
     "[a-zA-Z0-9 ._é\"-]{1,8}(/[a-zA-Z0-9 ._:-]{1,8}){0,2}"
         .prop_filter_map("not a path", |text| RelativePath::new(text).ok())
 }
 
 pub(crate) fn any_run() -> impl Strategy<Value = RunRecord> {
-    let predecessor = option::of((uuid(), any::<bool>()).prop_map(|(run, retry)| {
-        let run = RunId::new(run).expect("a test id is not nil");
+    let predecessor = option::of((any_id(RunId::new), any::<bool>()).prop_map(|(run, retry)| {
         if retry { Predecessor::RetryOf(run) } else { Predecessor::Continues(run) }
     }));
+    let serves = (
+        option::of(any_id(IntentId::new)),
+        option::of(any_id(TaskId::new)),
+        option::of(any_id(PlanId::new)),
+        option::of(any_id(SnapshotId::new)),
+    );
+    let environment = option::of((any_words(), any_words()).prop_map(|(os, arch)| Environment { os, arch }));
     let base =
         (option::of(any_oid()), option::of(any_words())).prop_map(|(commit, tree)| Base { commit, tree });
-    (uuid(), any_time(), any_actor(), any::<String>(), base, predecessor).prop_filter_map(
+    let head = (any_id(RunId::new), any_time(), any_actor(), any::<String>());
+    (head, base, predecessor, serves, environment).prop_filter_map(
         "follows itself",
-        |(id, at, actor, goal, base, predecessor)| {
-            let id = RunId::new(id).expect("a test id is not nil");
-            let run = Run::open(Opening { id, at, actor, goal, base, predecessor });
-            run.ok().map(|run| run.record().clone())
+        |((id, at, actor, goal), base, predecessor, (intent, task, plan, snapshot), environment)| {
+            let opening = Opening {
+                base,
+                predecessor,
+                intent,
+                task,
+                plan,
+                snapshot,
+                environment,
+                ..Opening::new(id, at, actor, goal)
+            };
+            Run::open(opening).ok().map(|run| run.record().clone())
         },
     )
 }
@@ -181,23 +202,11 @@ fn any_file() -> impl Strategy<Value = TouchedFile> {
 }
 
 pub(crate) fn any_patch_set() -> impl Strategy<Value = PatchSet> {
-    let diff = prop_oneof![
-        any::<String>().prop_map(Diff::kept),
-        any::<[u8; 32]>().prop_map(|bytes| Diff::named(Digest::from_bytes(bytes))),
-    ];
-    (uuid(), uuid(), option::of(any_oid()), vec(any_file(), 0..4), diff).prop_filter_map(
-        "touched twice",
-        |(id, run, base, files, diff)| {
-            PatchSet::new(
-                PatchSetId::new(id).expect("a test id is not nil"),
-                RunId::new(run).expect("a test id is not nil"),
-                base,
-                files,
-                diff,
-            )
-            .ok()
-        },
-    )
+    let diff = prop_oneof![any::<String>().prop_map(Diff::kept), any_digest().prop_map(Diff::named),];
+    (any_id(PatchSetId::new), any_id(RunId::new), option::of(any_oid()), vec(any_file(), 0..4), diff)
+        .prop_filter_map("touched twice", |(id, run, base, files, diff)| {
+            PatchSet::new(id, run, base, files, diff).ok()
+        })
 }
 
 pub(crate) fn any_evidence() -> impl Strategy<Value = Evidence> {
@@ -207,54 +216,78 @@ pub(crate) fn any_evidence() -> impl Strategy<Value = Evidence> {
         Just(EvidenceKind::Build),
         any_label().prop_map(EvidenceKind::Other),
     ];
-    let finding = (kind, any_words(), any::<Option<String>>(), any::<Option<i32>>(), any::<Option<String>>());
-    (uuid(), uuid(), any_time(), option::of(uuid()), finding).prop_map(|(id, run, at, patch_set, finding)| {
-        let (kind, tool, command, exit_code, summary) = finding;
-        let finding = Finding { kind, tool, command, exit_code, summary };
-        let patch_set = patch_set.map(|id| PatchSetId::new(id).expect("a test id is not nil"));
-        Evidence::new(
-            EvidenceId::new(id).expect("a test id is not nil"),
-            RunId::new(run).expect("a test id is not nil"),
-            at,
-            patch_set,
-            finding,
-        )
+    let words = (any_words(), any::<Option<String>>(), any::<Option<String>>());
+    let finding = (kind, words, any::<Option<i32>>(), option::of(any_digest())).prop_map(
+        |(kind, (tool, command, summary), exit_code, output)| Finding {
+            kind,
+            tool,
+            command,
+            exit_code,
+            summary,
+            output,
+        },
+    );
+    let names = (any_id(EvidenceId::new), any_id(RunId::new));
+    let about = (option::of(any_id(PatchSetId::new)), option::of(any_id(DecisionId::new)));
+    (names, any_time(), about, finding).prop_map(|((id, run), at, (patch_set, decision), finding)| {
+        Evidence::new(id, run, at, patch_set, decision, finding)
     })
 }
 
 pub(crate) fn any_verdict() -> impl Strategy<Value = Verdict> {
     prop_oneof![
-        (uuid(), any_oid()).prop_map(|(id, commit)| Verdict::Commit {
-            patch_set: PatchSetId::new(id).expect("a test id is not nil"),
-            commit
-        }),
+        (any_id(PatchSetId::new), any_oid())
+            .prop_map(|(patch_set, commit)| Verdict::Commit { patch_set, commit }),
         any_words().prop_map(|checkpoint| Verdict::Checkpoint { checkpoint }),
         any_words().prop_map(|reason| Verdict::Abandon { reason }),
         any_words().prop_map(|reason| Verdict::Retry { reason }),
-        (uuid(), any_oid()).prop_map(|(of, reverted_to)| Verdict::Rollback {
-            of: DecisionId::new(of).expect("a test id is not nil"),
-            reverted_to
-        }),
-        (any_label(), option::of(uuid()), any_words()).prop_map(|(label, patch_set, reason)| {
-            Verdict::Other {
-                label,
-                patch_set: patch_set.map(|id| PatchSetId::new(id).expect("a test id is not nil")),
-                reason,
-            }
-        }),
+        (any_id(DecisionId::new), option::of(any_oid()), option::of(any_id(PatchSetId::new)))
+            .prop_map(|(of, reverted_to, patch_set)| Verdict::Rollback { of, reverted_to, patch_set }),
+        (any_label(), option::of(any_id(PatchSetId::new)), any_words())
+            .prop_map(|(label, patch_set, reason)| Verdict::Other { label, patch_set, reason }),
     ]
 }
 
+fn any_cost() -> impl Strategy<Value = Cost> {
+    let tokens = (any::<u64>(), any::<u64>(), any::<u64>(), any::<u64>());
+    (tokens, any::<Option<u64>>()).prop_map(|((input, output, read, write), microdollars)| Cost {
+        input_tokens: input,
+        output_tokens: output,
+        cache_read_tokens: read,
+        cache_write_tokens: write,
+        microdollars,
+    })
+}
+
+/// Citations as a caller hands them over: in any order, nothing twice.
+pub(crate) fn any_citations() -> impl Strategy<Value = Citations> {
+    let state = prop_oneof![
+        (option::of(any_digest()), any_digest()).prop_map(|(before, after)| (before, Some(after))),
+        any_digest().prop_map(|before| (Some(before), None)),
+    ];
+    let names = || hash_set(any_words(), 0..4).prop_map(Vec::from_iter);
+    (names(), names(), hash_map(any_path(), state, 0..4), option::of(any_cost())).prop_map(
+        |(nodes, proposals, files, cost)| {
+            let file = |(path, (before, after))| FileState { path, before, after };
+            Citations { nodes, proposals, files: files.into_iter().map(file).collect(), cost }
+        },
+    )
+}
+
 pub(crate) fn any_decision() -> impl Strategy<Value = Decision> {
-    let considered = vec((option::of(3_u128..9), any_words(), any_words()), 0..3);
+    let considered = vec((0_u128..9, any_words(), any_words()), 0..3);
     let people = (any_actor(), option::of(any_actor()));
-    (any_verdict(), people, any_time(), option::of(any_words()), 0_u128..4, considered).prop_map(
-        |(verdict, (decided_by, approved_by), at, rationale, evidence_count, considered)| {
+    let rest = (0_u128..4, considered, any_citations());
+    (any_verdict(), people, any_time(), option::of(any_words()), rest).prop_map(
+        |(verdict, (decided_by, approved_by), at, rationale, (evidence_count, considered, cites))| {
             let considered: Vec<Considered> = considered
                 .into_iter()
                 .map(|(rejected, name, reason)| {
-                    let named = Alternative::Named(name);
-                    let alternative = rejected.map(patch_set_id).map_or(named, Alternative::PatchSet);
+                    let alternative = match rejected {
+                        0 => Alternative::Named(name),
+                        1 | 2 => Alternative::Branch(name),
+                        number => Alternative::PatchSet(patch_set_id(number)),
+                    };
                     Considered { alternative, reason }
                 })
                 .collect();
@@ -272,6 +305,7 @@ pub(crate) fn any_decision() -> impl Strategy<Value = Decision> {
                 patch_sets: &patch_sets,
                 evidence: &evidence,
                 considered,
+                cites,
                 ..Closing::new(decision_id(u128::MAX), at, decided_by)
             };
             open_run(1).decide(verdict, closing).expect("a test decision is legal").1

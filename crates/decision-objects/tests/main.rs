@@ -1,10 +1,21 @@
 //! The tests of trunkline-decision-objects: one binary.
 
+mod accepts;
 mod canonical_form;
+mod citing;
 mod deciding;
+mod events;
+mod family_laws;
+mod faults;
 mod git_internal;
 mod given;
+mod given_events;
+mod given_family;
+mod given_snapshots;
 mod laws;
+mod object_laws;
+mod salvaged;
+mod snapshots;
 mod stored_decisions;
 mod strict_parsing;
 mod values;

@@ -148,14 +148,7 @@ fn plan(tree: GitOid, parents: Vec<GitOid>, number: u128) -> CommitPlan {
 }
 
 fn opening(run: u128) -> Outcome<Opening> {
-    Ok(Opening {
-        id: RunId::new(Uuid::from_u128(run))?,
-        at: time()?,
-        actor: coder()?,
-        goal: "make the failing test pass".into(),
-        base: Default::default(),
-        predecessor: None,
-    })
+    Ok(Opening::new(RunId::new(Uuid::from_u128(run))?, time()?, coder()?, "make the failing test pass"))
 }
 
 fn time() -> Outcome<Timestamp> {

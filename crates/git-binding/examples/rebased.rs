@@ -44,12 +44,8 @@ fn main() -> Outcome<()> {
     let coder = Actor::new(ActorKind::Agent, "coder-1")?;
     let time = Timestamp::from_milliseconds(1_795_293_000_000)?;
     let run = Run::open(Opening {
-        id: RunId::new(Uuid::from_u128(1))?,
-        at: time,
-        actor: coder.clone(),
-        goal: "make the failing test pass".into(),
         base: Base { commit: Some(base), tree: None },
-        predecessor: None,
+        ..Opening::new(RunId::new(Uuid::from_u128(1))?, time, coder.clone(), "make the failing test pass")
     })?;
     let id = PatchSetId::new(Uuid::from_u128(2))?;
     let patch_sets =

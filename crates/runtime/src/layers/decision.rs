@@ -199,7 +199,7 @@ pub(crate) fn open(
     };
     let id = RunId::new(id).map_err(unfit)?;
     let actor = Actor::new(ActorKind::Human, "user").map_err(unfit)?;
-    let opening = Opening { id, at: time(at)?, actor, goal: goal.to_owned(), base: run_base, predecessor };
+    let opening = Opening { base: run_base, predecessor, ..Opening::new(id, time(at)?, actor, goal) };
     let run = Run::open(opening).map_err(unfit)?;
     let opened = OpenedNote { run: run.record().print(), prompt, base };
     let opened = Note::new(LAYER, OPENED, at, journal::json(&opened)).once(id.to_string(), "");
@@ -432,10 +432,11 @@ fn evidence(run: &OpenRun, run_id: RunId, ending: &Ending<'_>) -> Result<Vec<Evi
             command: Some(note.finding.command.clone()),
             exit_code: note.finding.exit_code,
             summary: Some(note.finding.summary.clone()),
+            output: None,
         };
         // Which changes a command saw is only certain for the last state, and that has no name before the end.
         let id = EvidenceId::new((ending.new_id)()).map_err(unfit)?;
-        Ok(Evidence::new(id, run_id, time(note.at)?, None, finding))
+        Ok(Evidence::new(id, run_id, time(note.at)?, None, None, finding))
     });
     sealed.collect()
 }
