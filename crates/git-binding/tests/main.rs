@@ -8,6 +8,7 @@ mod given;
 mod hostile;
 mod kills;
 mod laws;
+mod other_gits;
 mod plain_git;
 mod racing;
 mod repositories;
