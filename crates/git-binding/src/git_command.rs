@@ -35,11 +35,12 @@ const KEPT: [&str; 9] = [
 
 /// What would start programs, reach over the network, or fail sooner than it must. A lock of a ref is held for
 /// milliseconds; git waits a tenth of a second by default.
-const SETTINGS: [&str; 5] = [
+const SETTINGS: [&str; 6] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.filesRefLockTimeout=2000",
     "core.packedRefsTimeout=10000",
+    "reftable.lockTimeout=2000",
     "protocol.allow=never",
 ];
 
