@@ -151,14 +151,14 @@ pub(crate) enum SessionCommand {
     /// List the sessions, or find some by what was said
     #[command(after_help = AFTER_SESSIONS)]
     Sessions(Listing),
-    /// Print a session's conversation
+    /// Print a session's conversation; `decisions` lists how its runs ended, and what that rests on
     Show(Show),
     /// Show what happens in a session while it happens
     Follow(Follow),
     /// Draw a session's tree, with the branches that were left; `name` names one of them
     Tree(Tree),
     /// List how runs ended, show what a verdict rests on, check the records
-    #[command(after_help = AFTER_DECISIONS)]
+    #[command(after_help = AFTER_DECISIONS, hide = true)]
     Decisions(Decisions),
     /// List what waits for a decision in all sessions, look at it, decide on it; `rules` lists what was decided ahead
     #[command(after_help = AFTER_RESOLVE)]

@@ -10,8 +10,6 @@ mod listing;
 mod shown;
 mod told;
 
-use std::path::Path;
-
 use trunkline_message_tree::NodeId;
 
 use self::found::{Book, Known, Meant};
@@ -23,14 +21,11 @@ use crate::reading::Reading;
 
 /// Lists, shows or checks.
 pub(crate) async fn run(args: &Decisions, place: &Place) -> Result<Exit, Fault> {
-    match args.check.as_deref() {
-        Some(file) if file != Path::new("") => {
-            if args.named.is_some() || args.session.is_some() {
-                return Err(Fault::usage("a file is checked by itself; leave out the session"));
-            }
-            return check::file(file, args.json);
+    if let Some(Some(file)) = &args.check {
+        if args.named.is_some() || args.session.is_some() {
+            return Err(Fault::usage("a file is checked by itself; leave out the session"));
         }
-        _ => {}
+        return check::file(file, args.json);
     }
     let store = place.open_existing().await?;
     let known = Known::of(store.as_ref()).await?;

@@ -10,7 +10,7 @@ use trunkline_decision_objects::{
     Actor, ActorKind, Base, Closing, DecisionId, Diff, Opening, PatchSet, PatchSetId, Run, RunId, Timestamp,
     Verdict,
 };
-use trunkline_git_binding::{Binding, Branch, BranchMove, CommitPlan, Identity, Repository};
+use trunkline_git_binding::{Binding, Branch, BranchMove, CommitPlan, Identity, Repository, Trailer};
 use uuid::Uuid;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -38,18 +38,14 @@ fn main() -> Outcome<()> {
         committer: Some(Identity { name: "Coder".into(), email: "coder@example.org".into() }),
         at: 1_795_293_000,
         offset_minutes: 0,
-        trailer: Some(decision_id),
+        trailer: Some(Trailer::Decision(decision_id)),
     })?;
 
     let coder = Actor::new(ActorKind::Agent, "coder-1")?;
     let time = Timestamp::from_milliseconds(1_795_293_000_000)?;
     let run = Run::open(Opening {
-        id: RunId::new(Uuid::from_u128(1))?,
-        at: time,
-        actor: coder.clone(),
-        goal: "make the failing test pass".into(),
         base: Base { commit: Some(base), tree: None },
-        predecessor: None,
+        ..Opening::new(RunId::new(Uuid::from_u128(1))?, time, coder.clone(), "make the failing test pass")
     })?;
     let id = PatchSetId::new(Uuid::from_u128(2))?;
     let patch_sets =

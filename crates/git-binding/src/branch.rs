@@ -80,7 +80,11 @@ impl Repository {
     pub(crate) fn place_of(&self, target: &Target) -> Result<Option<GitOid>, BindError> {
         if target.is_detached() {
             // No list of refs has it; of names with this spelling, git takes this one first.
-            return Ok(self.known(&[target.name.clone()])?.pop().flatten().map(|known| known.oid));
+            return Ok(self
+                .known(std::slice::from_ref(&target.name))?
+                .pop()
+                .flatten()
+                .map(|known| known.oid));
         }
         Ok(self.ref_values(&[&target.name])?.pop().flatten())
     }
@@ -102,7 +106,8 @@ impl Repository {
 /// Names go into a list of commands, one a line with blanks between the words; what would end a word is refused here,
 /// everything else by git.
 fn checked(name: &str) -> Result<String, BindError> {
-    let plain = !name.chars().any(|sign| sign.is_whitespace() || sign.is_control() || sign == '"');
+    let odd = |sign: char| sign.is_whitespace() || sign.is_control() || "\"*?[\\^~:".contains(sign);
+    let plain = !name.contains(odd) && !name.contains("..");
     if plain && name.len() <= 1_000 && name.strip_prefix("refs/heads/").is_some_and(|name| !name.is_empty()) {
         Ok(name.to_owned())
     } else {

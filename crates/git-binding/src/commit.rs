@@ -1,11 +1,12 @@
 //! Commits that no branch names yet.
 
-use trunkline_decision_objects::{DecisionId, GitOid};
+use trunkline_decision_objects::{DecisionId, GitOid, RunId};
 
 use crate::{BindError, Repository};
 
-/// The name of the line that names a decision in a commit's message.
-pub(crate) const TRAILER: &str = "Trunkline-Decision";
+/// The names of the lines that name a decision or a run in a commit's message.
+pub(crate) const DECISION_TRAILER: &str = "Trunkline-Decision";
+pub(crate) const RUN_TRAILER: &str = "Trunkline-Run";
 
 /// Who wrote or committed something.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +15,16 @@ pub struct Identity {
     pub name: String,
     /// The address; no line end, `<` or `>`.
     pub email: String,
+}
+
+/// What the last line of a message names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Trailer {
+    /// `Trunkline-Decision: <id>`.
+    Decision(DecisionId),
+    /// `Trunkline-Run: <id>`, for those who commit before they know the decision.
+    Run(RunId),
 }
 
 /// A commit, before it is written. The same plan gives the same commit, under the same settings of git.
@@ -34,8 +45,8 @@ pub struct CommitPlan {
     pub at: i64,
     /// The offset of the clock on the wall, in minutes east of UTC; between -1439 and 1439.
     pub offset_minutes: i16,
-    /// The decision that the message shall name in a last line, `Trunkline-Decision: <id>`; `None` is no such line.
-    pub trailer: Option<DecisionId>,
+    /// What the message shall name in a last line; `None` is no such line.
+    pub trailer: Option<Trailer>,
 }
 
 impl Repository {
@@ -131,11 +142,18 @@ fn print(plan: &CommitPlan, committer: &Identity) -> Result<String, BindError> {
 /// The message, with one line end at its end.
 fn message(plan: &CommitPlan) -> String {
     let message = plan.message.trim_end();
-    let Some(decision) = plan.trailer else { return format!("{message}\n") };
+    let trailer = match plan.trailer {
+        None => return format!("{message}\n"),
+        Some(Trailer::Decision(id)) => format!("{DECISION_TRAILER}: {id}\n"),
+        Some(Trailer::Run(id)) => format!("{RUN_TRAILER}: {id}\n"),
+    };
+    if message.is_empty() {
+        return trailer;
+    }
     // Trailers are the last paragraph of a message that has more than one, if each of its lines is one.
     let trailers = message.rsplit_once("\n\n").is_some_and(|(_, last)| last.lines().all(is_trailer));
     let gap = if trailers { "\n" } else { "\n\n" };
-    format!("{message}{gap}{TRAILER}: {decision}\n")
+    format!("{message}{gap}{trailer}")
 }
 
 fn is_trailer(line: &str) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trunkline_decision_objects::{DecisionId, GitOid, RunId};
 
-use crate::commit::TRAILER;
+use crate::commit::{DECISION_TRAILER, RUN_TRAILER};
 use crate::error::excerpt;
 use crate::{BindError, BoundDecision, Repository};
 
@@ -14,13 +14,14 @@ use crate::{BindError, BoundDecision, Repository};
 pub enum By {
     /// The decision names this commit.
     Commit,
-    /// The message has the trailer `Trunkline-Decision: <id>`. A message is a claim: anybody can write it.
+    /// The message has the trailer `Trunkline-Decision: <id>` or `Trunkline-Run: <id>`. A message is a claim: anybody can
+    /// write it.
     Trailer,
     /// The commit makes the change that was decided, perhaps elsewhere: after a rebase or a cherry-pick.
     PatchId,
     /// The commit has the files that were decided: after an amend of the message, or a squash that ends there.
     Tree,
-    /// The message names the commit or the decision in passing, as `git merge --squash` writes it. A claim, too.
+    /// The message names the commit, the decision or the run in passing, as `git merge --squash` writes it. A claim, too.
     Mention,
 }
 
@@ -81,7 +82,12 @@ impl Repository {
         if revision.is_empty() || revision.contains(['\n', '\0']) {
             return Err(none());
         }
-        let known = self.known(&[format!("{revision}^{{commit}}")])?.pop().flatten().ok_or_else(none)?;
+        let named = self.known(&[revision.to_owned()])?.pop().flatten().ok_or_else(none)?;
+        let known = match named.kind.as_str() {
+            "commit" => named,
+            // A tag. Put to the name itself, the question would become part of a `:/text`.
+            _ => self.known(&[format!("{}^{{commit}}", named.oid)])?.pop().flatten().ok_or_else(none)?,
+        };
         let object = self.contents(&[known.oid.to_string()])?.pop().flatten().ok_or_else(none)?;
         Ok(Message::read(object.oid, &object.content))
     }
@@ -90,7 +96,7 @@ impl Repository {
 /// What a commit's message names.
 struct Message {
     oid: GitOid,
-    /// Decisions by their ids, commits by theirs; as they are written.
+    /// Ids of decisions, runs and commits, as they are written.
     names: BTreeMap<String, By>,
 }
 
@@ -100,7 +106,8 @@ impl Message {
         let message = text.split_once("\n\n").map_or("", |(_, message)| message);
         let mut names = BTreeMap::new();
         for line in message.lines() {
-            let trailer = line.strip_prefix(TRAILER).and_then(|rest| rest.strip_prefix(':'));
+            let trailers = [DECISION_TRAILER, RUN_TRAILER];
+            let trailer = trailers.iter().find_map(|name| line.strip_prefix(name)?.strip_prefix(':'));
             match trailer {
                 Some(id) => {
                     names.insert(id.trim().to_owned(), By::Trailer);
@@ -119,8 +126,9 @@ impl Message {
     }
 
     fn named(&self, bound: &BoundDecision) -> Option<By> {
-        let decision = self.names.get(&bound.decision.id().to_string());
-        let commit = || self.names.get(&bound.link.commit?.to_string()).map(|_| By::Mention);
-        decision.copied().or_else(commit)
+        let ids = [bound.decision.id().to_string(), bound.decision.run().to_string()];
+        let commit = bound.link.commit.and_then(|commit| self.names.get(&commit.to_string()));
+        let own = ids.iter().filter_map(|id| self.names.get(id));
+        own.copied().chain(commit.map(|_| By::Mention)).min()
     }
 }

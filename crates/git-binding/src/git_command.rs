@@ -35,11 +35,12 @@ const KEPT: [&str; 9] = [
 
 /// What would start programs, reach over the network, or fail sooner than it must. A lock of a ref is held for
 /// milliseconds; git waits a tenth of a second by default.
-const SETTINGS: [&str; 5] = [
+const SETTINGS: [&str; 6] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.filesRefLockTimeout=2000",
     "core.packedRefsTimeout=10000",
+    "reftable.lockTimeout=2000",
     "protocol.allow=never",
 ];
 
@@ -78,7 +79,17 @@ impl Git for GitCommand {
         let mut command = bare_command();
         // In the repository's own folder there is no worktree whose files could have a say.
         command.current_dir(&self.git_dir).env("GIT_DIR", &self.git_dir).args(arguments);
-        run(command, arguments.first().unwrap_or(&""), input)
+        run(command, subcommand(arguments), input)
+    }
+}
+
+/// What is run, for those who read an error.
+fn subcommand<'a>(arguments: &[&'a str]) -> &'a str {
+    match arguments {
+        ["-c", _, rest @ ..] => subcommand(rest),
+        [option, rest @ ..] if option.starts_with('-') => subcommand(rest),
+        [name, ..] => name,
+        [] => "",
     }
 }
 

@@ -20,7 +20,7 @@ mod state;
 pub use binding::{Binding, Bound};
 pub use bound::{AllBound, BoundDecision, BoundRun, Unreadable};
 pub use branch::{Branch, BranchMove, Head};
-pub use commit::{CommitPlan, Identity};
+pub use commit::{CommitPlan, Identity, Trailer};
 pub use error::BindError;
 pub use find::{By, Found};
 pub use git::{Git, GitFault};

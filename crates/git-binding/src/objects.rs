@@ -5,6 +5,7 @@
 use trunkline_decision_objects::GitOid;
 
 use crate::error::excerpt;
+use crate::pack::Pack;
 use crate::{BindError, GitFault, Repository};
 
 /// What one file of a decision may hold; a diff is the largest thing in one.
@@ -100,11 +101,8 @@ fn head(line: &str) -> Result<Option<Known>, BindError> {
         let size = words.next()?.parse().ok()?;
         words.next().is_none().then_some(Known { oid, kind, size })
     })();
-    match parsed {
-        Some(known) => Ok(Some(known)),
-        None if line.ends_with(" missing") || line.ends_with(" ambiguous") => Ok(None),
-        None => Err(unknown(line.as_bytes())),
-    }
+    // `missing`, `ambiguous`, `submodule`: git has had more words for that over time.
+    if line.is_empty() { Err(unknown(b"nothing")) } else { Ok(parsed) }
 }
 
 fn object(rest: &mut &[u8]) -> Result<Option<Object>, BindError> {
@@ -150,10 +148,18 @@ impl Repository {
             "--format=commit %H%ntree %T%nparents %P%n",
         ];
         let name = commit.to_string();
-        let printed = match self.git.run(&[DIFF.as_slice(), &[&name]].concat(), b"") {
+        // Attributes say what is text; with those of the day, an id would be another one tomorrow (since 2.41, 2023-06).
+        let no_attributes = format!("--attr-source={}", Pack::empty_tree(self.facts.object_format));
+        let attributes =
+            if self.facts.git_version >= (2, 41) { vec![no_attributes.as_str()] } else { Vec::new() };
+        let question = [attributes.as_slice(), &DIFF, &[&name]].concat();
+        let printed = match self.git.run(&question, b"") {
             Ok(printed) => printed,
             Err(fault) => return self.without_patch(commit, fault),
         };
+        if printed.is_empty() {
+            return Err(BindError::NoSuchObject { oid: commit, expected: "commit" }); // a tree or a file has no patch
+        }
         let unknown = || BindError::Answer { command: "diff-tree", answer: excerpt(&printed) };
         let head = String::from_utf8_lossy(printed.get(..1_000).unwrap_or(&printed));
         let word = |key: &str| head.lines().find_map(|line| line.strip_prefix(key));

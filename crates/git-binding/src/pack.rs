@@ -35,6 +35,10 @@ impl Pack {
         Self { format, objects: BTreeMap::new() }
     }
 
+    pub(crate) fn empty_tree(format: ObjectFormat) -> GitOid {
+        hash(format, &[b"tree 0\0"])
+    }
+
     pub(crate) fn file(&mut self, content: Vec<u8>) -> Entry {
         Entry::File(self.add(BLOB, "blob", content))
     }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 use trunkline_decision_objects::{
-    Actor, ActorKind, Base, Change, Closing, Decision, DecisionId, Diff, Evidence, EvidenceId, EvidenceKind,
+    Actor, ActorKind, Change, Closing, Decision, DecisionId, Diff, Evidence, EvidenceId, EvidenceKind,
     Finding, GitOid, NonBlank, Opening, PatchSet, PatchSetId, RelativePath, Run, RunId, Timestamp,
     TouchedFile, Verdict,
 };
@@ -189,14 +189,7 @@ fn decided(
 }
 
 fn opening(run: u128) -> Opening {
-    Opening {
-        id: run_id(run),
-        at: at(),
-        actor: coder(),
-        goal: "fix it".into(),
-        base: Base::default(),
-        predecessor: None,
-    }
+    Opening::new(run_id(run), at(), coder(), "fix it")
 }
 
 /// A run that was given up by this decision.
@@ -222,9 +215,10 @@ pub(crate) fn committed(run: u128, commit: GitOid) -> Binding {
         command: Some("cargo test".into()),
         exit_code: Some(0),
         summary: None,
+        output: None,
     };
     let id = EvidenceId::new(Uuid::from_u128(run << 8)).expect("a test id is not nil");
-    let evidence = Evidence::new(id, run_id(run), at(), Some(set.id()), finding);
+    let evidence = Evidence::new(id, run_id(run), at(), Some(set.id()), None, finding);
     let verdict = Verdict::Commit { patch_set: set.id(), commit };
     let decision =
         decided(run, run << 16, verdict, std::slice::from_ref(&set), std::slice::from_ref(&evidence));

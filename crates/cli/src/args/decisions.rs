@@ -41,8 +41,8 @@ pub(crate) struct Decisions {
     #[arg(long, requires = "named")]
     pub(crate) full: bool,
     /// Check the records in this file, `-` for stdin, or those of the session
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["all", "node", "diff"])]
-    pub(crate) check: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["all", "node", "diff"])]
+    pub(crate) check: Option<Option<PathBuf>>,
     /// Print a line of JSON for each
     #[arg(long)]
     pub(crate) json: bool,
