@@ -9,10 +9,10 @@ use trunkline_message_tree::{Message, NodeId, StopReason};
 use trunkline_session_store::{InboxId, Letter};
 
 use crate::agent::new_id;
-use crate::layers::decision::{self, Ending, How, Outcome};
+use crate::layers::decision::{self, Ending, How, OpenRun, Outcome};
 use crate::layers::{resolve, revert};
 use crate::session::entries;
-use crate::{Cancel, Changes, Deciding, RuntimeError, Session, Stop, letters};
+use crate::{Cancel, Changes, Deciding, Left, RuntimeError, Session, Stop, Workspace, citing, letters};
 
 pub(crate) const CLOSE_RUN: &str = "close_run";
 
@@ -57,10 +57,13 @@ pub(crate) struct CloseBody {
 }
 
 /// What became of the files until the end of a run.
+#[derive(Default)]
 struct Found {
     deciding: Option<Deciding>,
     commit: Option<String>,
     changes: Option<Changes>,
+    /// How the changed files were and are.
+    left: Option<Left>,
 }
 
 impl Found {
@@ -155,7 +158,7 @@ impl Session {
             CloseAs::Retry { reason } => draft.append(Message::user(reason.as_str()), at)?,
             _ => draft.head(),
         };
-        let ending = self.ending(How::Closed(how), found.outcome(), head);
+        let ending = self.ending(run, How::Closed(how), &found, head);
         let (mut records, decision) = decision::close(run, &ending)?;
         if let CloseAs::Retry { reason } = how {
             let base = self.base().await?;
@@ -187,7 +190,7 @@ impl Session {
         let how =
             How::Ended { origin: head.origin.as_ref(), refused: head.stop == Some(StopReason::Refusal) };
         let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
-        let ending = self.ending(how, found.outcome(), self.state.tree.head());
+        let ending = self.ending(run, how, &found, self.state.tree.head());
         let (records, decision) = decision::close(run, &ending)?;
         self.commit(records, None).await?;
         Ok(Stop::Decided(Box::new(decision)))
@@ -195,7 +198,7 @@ impl Session {
 
     /// Finds out what the open run has changed: from the files, or where that was announced already, from what came of it.
     async fn find_changes(&self) -> Result<Found, RuntimeError> {
-        let mut found = Found { deciding: None, commit: None, changes: None };
+        let mut found = Found::default();
         let (Some(run), Some(workspace)) = (&self.state.decision.run, &self.settings().workspace) else {
             return Ok(found);
         };
@@ -209,14 +212,32 @@ impl Session {
                 found.changes = (!changes.files.is_empty()).then_some(changes);
             }
         }
+        found.left = self.left(run, workspace.as_ref(), &found).await;
         Ok(found)
     }
 
-    fn ending<'a>(&'a self, how: How<'a>, outcome: Outcome<'a>, head: NodeId) -> Ending<'a> {
-        let run = self.state.decision.run.as_ref();
-        let prompts: Vec<NodeId> = run.map(|run| run.prompts().collect()).unwrap_or_default();
+    /// Finds out how the changed files were and are. What cannot be told is no reason to leave a run without its verdict.
+    async fn left(&self, run: &OpenRun, workspace: &dyn Workspace, found: &Found) -> Option<Left> {
+        let (paths, tree): (Vec<String>, _) = match (&found.changes, &found.deciding) {
+            (Some(changes), _) => {
+                (changes.files.iter().map(|file| file.path.clone()).collect(), changes.tree.clone())
+            }
+            (None, Some(deciding)) => (run.paths_of(&deciding.patch_set), Some(deciding.tree.clone())),
+            (None, None) => return None,
+        };
+        let touched = resolve::touched(&self.state.resolve, run.opened);
+        let files = workspace.states(&run.base, tree.as_deref(), &touched, &paths).await.unwrap_or_default();
+        let unknown = paths.into_iter().filter(|path| files.iter().all(|file| file.path != *path)).collect();
+        Some(Left { run: run.record.id().to_string(), base: run.base.clone(), tree, files, unknown })
+    }
+
+    fn ending<'a>(&self, run: &OpenRun, how: How<'a>, found: &'a Found, head: NodeId) -> Ending<'a> {
+        let prompts: Vec<NodeId> = run.prompts().collect();
+        let files = found.left.as_ref().map(|left| left.files.as_slice()).unwrap_or_default();
         Ending {
-            outcome,
+            outcome: found.outcome(),
+            left: found.left.as_ref(),
+            cites: citing::citations(&self.state, run, files),
             answer: self.state.head_message().text(),
             how,
             head,

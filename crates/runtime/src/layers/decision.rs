@@ -7,6 +7,8 @@ mod closing;
 mod opening;
 mod patch;
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 use trunkline_decision_objects::{
     Actor, ActorKind, Decision, Decisions, PatchSet, RunId, RunRecord, Timestamp as RunTime,
@@ -14,10 +16,10 @@ use trunkline_decision_objects::{
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_session_store::{Note, NoteQuery, Record, SessionId};
 
-pub(crate) use self::closing::{Ending, How, Outcome, abandon, close};
+pub(crate) use self::closing::{Ending, How, Outcome, abandon, close, digest};
 pub(crate) use self::opening::open;
-pub(crate) use self::patch::deciding;
-use crate::{Base, CallPlace, Deciding, Event, Finding, RuntimeError, journal};
+pub(crate) use self::patch::{deciding, path as relative_path};
+use crate::{Base, CallPlace, Deciding, Event, Finding, Left, RuntimeError, journal};
 
 pub(crate) const LAYER: &str = "decision";
 const OPENED: &str = "opened";
@@ -25,6 +27,8 @@ const FINDING: &str = "finding";
 const DECIDING: &str = "deciding";
 const PATCH_SET: &str = "patch_set";
 const EVIDENCE: &str = "evidence";
+/// How a run left the files: what is needed to take it back.
+const LEFT: &str = "left";
 pub(crate) const DECIDED: &str = "decided";
 /// How a run stands: a mark beside `opened` and `decided`, each of which is written once and so cannot tell.
 pub(crate) const RUN: &str = "run";
@@ -54,6 +58,8 @@ pub(crate) struct Part {
     pub(crate) decisions: Decisions,
     /// The verdicts in the order of the log, each with the node that was the newest when it came.
     pub(crate) verdicts: Vec<(NodeId, Decision)>,
+    /// How each run left the files, by the run.
+    pub(crate) left: HashMap<String, Left>,
     /// The head at which a person ended the latest run for good: nothing goes on there before somebody says more.
     rests: Option<NodeId>,
 }
@@ -152,6 +158,12 @@ impl Part {
                 }
                 self.verdicts.push((newest, decision));
             }
+            // Where it cannot be read the run cannot be rolled back, and that is all.
+            LEFT => {
+                if let Ok(left) = journal::read::<Left>(note) {
+                    self.left.insert(left.run.clone(), left);
+                }
+            }
             // Advice: where it cannot be read, a resume goes on.
             RUN => self.rests = journal::read::<Rest>(note).ok().and_then(|mark| mark.rests),
             _ => {}
@@ -221,6 +233,17 @@ impl OpenRun {
     /// Returns the message that it started from, and its copies.
     pub(crate) fn prompts(&self) -> impl Iterator<Item = NodeId> {
         std::iter::once(self.prompt).chain(self.copies.iter().copied())
+    }
+
+    /// Returns the files that a patch set of it names.
+    pub(crate) fn paths_of(&self, patch_set: &str) -> Vec<String> {
+        let named = self.patch_sets.iter().filter(|set| set.id().to_string() == patch_set);
+        named.flat_map(PatchSet::files).map(|file| file.path.as_str().to_owned()).collect()
+    }
+
+    /// Returns the messages whose calls have proved something, in order.
+    pub(crate) fn proofs(&self) -> impl Iterator<Item = NodeId> {
+        self.findings.iter().map(|note| note.call.node)
     }
 
     /// Returns whether it loses its prompt when these nodes leave the trunk and those come back.

@@ -1,16 +1,19 @@
 //! How a run ends: its evidence, its verdict, and the mark that it is over.
 
 use trunkline_decision_objects::{
-    Actor, ActorKind, Alternative, Closing, Considered, Decision, DecisionId, Decisions, Digest, Evidence,
-    EvidenceId, EvidenceKind, Finding as Found, Label, NonBlank, PatchSet, PatchSetId, Run, Verdict,
+    Actor, ActorKind, Alternative, Citations, Closing, Considered, Decision, DecisionId, Decisions, Digest,
+    Evidence, EvidenceId, EvidenceKind, Finding as Found, Label, NonBlank, PatchSet, PatchSetId, Run,
+    Verdict,
 };
 use trunkline_message_tree::{Author, NodeId, Origin, Timestamp};
 use trunkline_session_store::{Note, Record};
 use uuid::Uuid;
 
 use super::patch::patch_set;
-use super::{DECIDED, EVIDENCE, LAYER, Mark, OpenRun, PATCH_SET, canonical, harness, mark, time, unfit};
-use crate::{Changes, CloseAs, Deciding, RuntimeError};
+use super::{
+    DECIDED, EVIDENCE, LAYER, LEFT, Mark, OpenRun, PATCH_SET, canonical, harness, mark, time, unfit,
+};
+use crate::{Changes, CloseAs, Deciding, Left, RuntimeError, journal};
 
 /// What became of the files.
 pub(crate) enum Outcome<'a> {
@@ -45,6 +48,10 @@ pub(crate) struct Ending<'a> {
     pub(crate) answer: String,
     /// Where the head is then.
     pub(crate) head: NodeId,
+    /// How the changed files were and are.
+    pub(crate) left: Option<&'a Left>,
+    /// What it rests on beside the evidence.
+    pub(crate) cites: Citations,
     /// What was tried and left, each with the lesson from it.
     pub(crate) considered: Vec<(String, String)>,
     pub(crate) at: Timestamp,
@@ -80,6 +87,7 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
         How::Closed(_) => None,
     };
     closing.evidence = &evidence;
+    closing.cites = ending.cites.clone();
     closing.patch_sets = &sets;
     for (branch, lesson) in &ending.considered {
         closing
@@ -93,6 +101,7 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
         closing.considered.push(Considered { alternative, reason: reason.clone() });
     }
     let rests = matches!(ending.how, How::Closed(CloseAs::Abandon { .. })).then_some(ending.head);
+    records.extend(ending.left.map(|left| journal::note(LAYER, LEFT, ending.at, left)));
     records.extend(evidence.iter().map(|one| canonical(EVIDENCE, ending.at, one.print())));
     let (decided, decision) = decide(run, verdict, closing, rests, ending.at)?;
     records.extend(decided);
@@ -215,6 +224,6 @@ fn clip(text: &str) -> String {
 }
 
 /// Reads a digest as fingerprints have it, `sha256:` and 64 digits, or without the word.
-pub(super) fn digest(text: &str) -> Option<Digest> {
+pub(crate) fn digest(text: &str) -> Option<Digest> {
     text.strip_prefix("sha256:").unwrap_or(text).parse().ok()
 }
