@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 use trunkline_message_tree::{MessageTree, Names, NodeId, ToolCall};
-use trunkline_runtime::decision_objects::{Decision, GitOid, Verdict};
+use trunkline_runtime::decision_objects::{Decision, GitOid, RunId, Verdict};
 use trunkline_runtime::resolve_queue::{Change, Entry, Event, ProposalId, Queue, Rules};
 use trunkline_runtime::{View, revert};
 use trunkline_session_store::{Log, SessionInfo, SessionStore};
@@ -78,6 +78,11 @@ impl Reading {
         self.view.has_open_run()
     }
 
+    /// Returns the run that has no verdict yet, if there is one.
+    pub(crate) fn open_run(&self) -> Option<RunId> {
+        self.view.open_run()
+    }
+
     /// Returns whether a proposal is a command that waits to be run, and not an edit.
     pub(crate) fn is_command(&self, id: ProposalId) -> bool {
         self.view.is_call(id)
@@ -119,7 +124,9 @@ pub(crate) fn outcome(decision: &Decision) -> String {
     match decision.verdict() {
         Verdict::Commit { commit, .. } => format!("commit {}", short_commit(commit)),
         Verdict::Abandon { .. } => "abandoned".to_owned(),
-        Verdict::Rollback { reverted_to: Some(reverted_to), .. } => format!("rollback {}", short_commit(reverted_to)),
+        Verdict::Rollback { reverted_to: Some(reverted_to), .. } => {
+            format!("rollback {}", short_commit(reverted_to))
+        }
         Verdict::Other { label, .. } => one_line(label.as_str(), 20),
         other => other.kind().to_string(),
     }

@@ -12,7 +12,10 @@ use crate::agent::new_id;
 use crate::layers::decision::{self, Ending, How, OpenRun, Outcome};
 use crate::layers::{resolve, revert};
 use crate::session::entries;
-use crate::{Cancel, Changes, Deciding, Left, RuntimeError, Session, Stop, Workspace, citing, letters};
+use crate::{
+    Cancel, Changes, Deciding, FileStates, Left, RuntimeError, Session, Stop, Touched, Workspace, citing,
+    letters,
+};
 
 pub(crate) const CLOSE_RUN: &str = "close_run";
 
@@ -128,8 +131,14 @@ impl Session {
     }
 
     async fn close_for(&mut self, how: &CloseAs, letter: Option<InboxId>) -> Result<Decision, RuntimeError> {
-        if self.state.decision.run.is_none() {
-            return Err(RuntimeError::NoOpenRun);
+        match &self.state.decision.run {
+            None => return Err(RuntimeError::NoOpenRun),
+            Some(run) if run.restoring.is_some() => {
+                let reason =
+                    "a rollback was cut off; resume the session with its folder to bring it to its end";
+                return Err(RuntimeError::Refused { reason: reason.to_owned() });
+            }
+            Some(_) => {}
         }
         if how.words().trim().is_empty() {
             let wanted = match how {
@@ -187,9 +196,13 @@ impl Session {
             }
         }
         let head = self.state.head_message();
-        let how =
-            How::Ended { origin: head.origin.as_ref(), refused: head.stop == Some(StopReason::Refusal) };
         let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
+        let how = match run.restoring {
+            Some(of) => How::RolledBack(of),
+            None => {
+                How::Ended { origin: head.origin.as_ref(), refused: head.stop == Some(StopReason::Refusal) }
+            }
+        };
         let ending = self.ending(run, how, &found, self.state.tree.head());
         let (records, decision) = decision::close(run, &ending)?;
         self.commit(records, None).await?;
@@ -207,13 +220,26 @@ impl Session {
             // A process that was allowed to commit may have done so before it died.
             Some(deciding) => found.commit = workspace.find_commit(deciding).await?,
             None => {
-                let touched = resolve::touched(&self.state.resolve, run.opened);
+                let touched = self.touched(run);
                 let changes = workspace.changes(&run.base, &touched).await?;
                 found.changes = (!changes.files.is_empty()).then_some(changes);
             }
         }
         found.left = self.left(run, workspace.as_ref(), &found).await;
         Ok(found)
+    }
+
+    /// Returns the files that a run has certainly written, each as it was before.
+    fn touched(&self, run: &OpenRun) -> Vec<Touched> {
+        let undone = run.restoring.and_then(|of| self.left_by(of));
+        match undone {
+            // What is taken back was written by no proposal.
+            Some(left) => {
+                let was = |file: &FileStates| Touched { path: file.path.clone(), before: file.after.clone() };
+                left.files.iter().map(was).collect()
+            }
+            None => resolve::touched(&self.state.resolve, run.opened),
+        }
     }
 
     /// Finds out how the changed files were and are. What cannot be told is no reason to leave a run without its verdict.
@@ -225,7 +251,7 @@ impl Session {
             (None, Some(deciding)) => (run.paths_of(&deciding.patch_set), Some(deciding.tree.clone())),
             (None, None) => return None,
         };
-        let touched = resolve::touched(&self.state.resolve, run.opened);
+        let touched = self.touched(run);
         let files = workspace.states(&run.base, tree.as_deref(), &touched, &paths).await.unwrap_or_default();
         let unknown = paths.into_iter().filter(|path| files.iter().all(|file| file.path != *path)).collect();
         Some(Left { run: run.record.id().to_string(), base: run.base.clone(), tree, files, unknown })
@@ -255,7 +281,10 @@ impl Session {
             patch_set: new_id().to_string(),
             base: run.base.clone(),
             tree: tree.clone(),
-            message: commit_message(&run.record.opening().goal, &self.answer()),
+            message: match run.restoring {
+                Some(of) => commit_message(&format!("Roll back {of}"), ""),
+                None => commit_message(&run.record.opening().goal, &self.answer()),
+            },
         };
         let records =
             decision::deciding(run, &deciding, changes, self.state.tree.head(), self.settings().now())?;

@@ -39,6 +39,8 @@ mod recovering;
 mod resolving;
 #[cfg(feature = "revert")]
 mod reverts;
+#[cfg(feature = "decision-objects")]
+mod rolling_back;
 mod session;
 #[cfg(feature = "resolve-queue")]
 mod staging;

@@ -7,16 +7,16 @@ mod closing;
 mod opening;
 mod patch;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use trunkline_decision_objects::{
-    Actor, ActorKind, Decision, Decisions, PatchSet, RunId, RunRecord, Timestamp as RunTime,
+    Actor, ActorKind, Decision, DecisionId, Decisions, PatchSet, RunId, RunRecord, Timestamp as RunTime,
 };
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_session_store::{Note, NoteQuery, Record, SessionId};
 
-pub(crate) use self::closing::{Ending, How, Outcome, abandon, close, digest};
+pub(crate) use self::closing::{Ending, How, Outcome, abandon, close, digest, give_up};
 pub(crate) use self::opening::open;
 pub(crate) use self::patch::{deciding, path as relative_path};
 use crate::{Base, CallPlace, Deciding, Event, Finding, Left, RuntimeError, journal};
@@ -25,6 +25,8 @@ pub(crate) const LAYER: &str = "decision";
 const OPENED: &str = "opened";
 const FINDING: &str = "finding";
 const DECIDING: &str = "deciding";
+/// What is about to be taken back.
+const RESTORING: &str = "restoring";
 const PATCH_SET: &str = "patch_set";
 const EVIDENCE: &str = "evidence";
 /// How a run left the files: what is needed to take it back.
@@ -45,6 +47,8 @@ pub(crate) struct OpenRun {
     /// Where in the log it was opened.
     pub(crate) opened: u64,
     pub(crate) base: Base,
+    /// The decision that it takes back, if that is what it is for.
+    pub(crate) restoring: Option<DecisionId>,
     /// What was about to be committed, and where the head was; it means nothing once the head is elsewhere.
     deciding: Option<DecidingNote>,
     patch_sets: Vec<PatchSet>,
@@ -58,6 +62,8 @@ pub(crate) struct Part {
     pub(crate) decisions: Decisions,
     /// The verdicts in the order of the log, each with the node that was the newest when it came.
     pub(crate) verdicts: Vec<(NodeId, Decision)>,
+    /// The runs that took something back, or were to.
+    rollbacks: HashSet<RunId>,
     /// How each run left the files, by the run.
     pub(crate) left: HashMap<String, Left>,
     /// The head at which a person ended the latest run for good: nothing goes on there before somebody says more.
@@ -90,6 +96,11 @@ enum Mark {
 struct Rest {
     #[serde(default)]
     rests: Option<NodeId>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RestoringNote {
+    of: String,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -127,6 +138,7 @@ impl Part {
                     copies: Vec::new(),
                     opened: seq,
                     base,
+                    restoring: None,
                     deciding: None,
                     patch_sets: Vec::new(),
                     findings: Vec::new(),
@@ -142,6 +154,14 @@ impl Part {
                 let deciding: DecidingNote = journal::read(note)?;
                 if let Some(run) = &mut self.run {
                     run.deciding = Some(deciding);
+                }
+            }
+            RESTORING => {
+                let RestoringNote { of } = journal::read(note)?;
+                let of = of.parse().map_err(|fault| bad(note, fault))?;
+                if let Some(run) = &mut self.run {
+                    run.restoring = Some(of);
+                    self.rollbacks.insert(run.record.id());
                 }
             }
             PATCH_SET => {
@@ -198,8 +218,10 @@ impl Part {
         self.run.is_none() && self.rests == Some(head)
     }
 
+    /// Returns the verdict of the latest run; a rollback takes nothing up and is no run to go on from.
     pub(crate) fn last(&self) -> Option<&Decision> {
-        self.verdicts.last().map(|(_, decision)| decision)
+        let mut verdicts = self.verdicts.iter().rev().map(|(_, decision)| decision);
+        verdicts.find(|decision| !self.rollbacks.contains(&decision.run()))
     }
 }
 
@@ -258,6 +280,11 @@ impl OpenRun {
     pub(crate) fn deciding(&self, head: NodeId) -> Option<&Deciding> {
         self.deciding.as_ref().filter(|note| note.head == head).map(|note| &note.deciding)
     }
+}
+
+/// Returns the record of what the run that was opened before it is about to take back.
+pub(crate) fn restoring(of: DecisionId, at: Timestamp) -> Record {
+    journal::note(LAYER, RESTORING, at, &RestoringNote { of: of.to_string() })
 }
 
 /// Returns the query for the verdict that a run has.
