@@ -9,10 +9,13 @@ use trunkline_message_tree::{Message, NodeId, StopReason};
 use trunkline_session_store::{InboxId, Letter};
 
 use crate::agent::new_id;
-use crate::layers::decision::{self, Ending, How, Outcome};
+use crate::layers::decision::{self, Ending, How, OpenRun, Outcome};
 use crate::layers::{resolve, revert};
 use crate::session::entries;
-use crate::{Cancel, Changes, Deciding, Prepared, RuntimeError, Session, Stop, WorkspaceFault, letters};
+use crate::{
+    Cancel, Changes, Deciding, FileStates, Left, Prepared, RuntimeError, Session, Stop, Touched, Workspace,
+    WorkspaceFault, citing, letters,
+};
 
 /// How often a commit is prepared anew because somebody has moved the branch meanwhile.
 const TRIES: u32 = 5;
@@ -60,10 +63,13 @@ pub(crate) struct CloseBody {
 }
 
 /// What became of the files until the end of a run.
+#[derive(Default)]
 struct Found {
     deciding: Option<Deciding>,
     commit: Option<String>,
     changes: Option<Changes>,
+    /// How the changed files were and are.
+    left: Option<Left>,
 }
 
 impl Found {
@@ -128,8 +134,14 @@ impl Session {
     }
 
     async fn close_for(&mut self, how: &CloseAs, letter: Option<InboxId>) -> Result<Decision, RuntimeError> {
-        if self.state.decision.run.is_none() {
-            return Err(RuntimeError::NoOpenRun);
+        match &self.state.decision.run {
+            None => return Err(RuntimeError::NoOpenRun),
+            Some(run) if run.restoring.is_some() => {
+                let reason =
+                    "a rollback was cut off; resume the session with its folder to bring it to its end";
+                return Err(RuntimeError::Refused { reason: reason.to_owned() });
+            }
+            Some(_) => {}
         }
         if how.words().trim().is_empty() {
             let wanted = match how {
@@ -158,7 +170,7 @@ impl Session {
             CloseAs::Retry { reason } => draft.append(Message::user(reason.as_str()), at)?,
             _ => draft.head(),
         };
-        let ending = self.ending(How::Closed(how), found.outcome(), head);
+        let ending = self.ending(run, How::Closed(how), &found, head);
         let (mut records, decision) = decision::close(run, &ending)?;
         if let CloseAs::Retry { reason } = how {
             let base = self.base().await?;
@@ -189,10 +201,15 @@ impl Session {
                 false => None,
             };
             let head = self.state.head_message();
-            let how =
-                How::Ended { origin: head.origin.as_ref(), refused: head.stop == Some(StopReason::Refusal) };
             let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
-            let ending = self.ending(how, found.outcome(), self.state.tree.head());
+            let how = match run.restoring {
+                Some(of) => How::RolledBack(of),
+                None => How::Ended {
+                    origin: head.origin.as_ref(),
+                    refused: head.stop == Some(StopReason::Refusal),
+                },
+            };
+            let ending = self.ending(run, how, &found, self.state.tree.head());
             let (records, decision) = decision::close(run, &ending)?;
             if let Some(prepared) = prepared {
                 match self.bind_closing(prepared, records).await? {
@@ -228,7 +245,7 @@ impl Session {
 
     /// Finds out what the open run has changed: from the files, or where that was announced already, from what came of it.
     async fn find_changes(&self) -> Result<Found, RuntimeError> {
-        let mut found = Found { deciding: None, commit: None, changes: None };
+        let mut found = Found::default();
         let (Some(run), Some(workspace)) = (&self.state.decision.run, &self.settings().workspace) else {
             return Ok(found);
         };
@@ -237,19 +254,50 @@ impl Session {
             // A process that was allowed to commit may have done so before it died.
             Some(deciding) => found.commit = workspace.find_commit(deciding).await?,
             None => {
-                let touched = resolve::touched(&self.state.resolve, run.opened);
+                let touched = self.touched(run);
                 let changes = workspace.changes(&run.base, &touched).await?;
                 found.changes = (!changes.files.is_empty()).then_some(changes);
             }
         }
+        found.left = self.left(run, workspace.as_ref(), &found).await;
         Ok(found)
     }
 
-    fn ending<'a>(&'a self, how: How<'a>, outcome: Outcome<'a>, head: NodeId) -> Ending<'a> {
-        let run = self.state.decision.run.as_ref();
-        let prompts: Vec<NodeId> = run.map(|run| run.prompts().collect()).unwrap_or_default();
+    /// Returns the files that a run has certainly written, each as it was before.
+    fn touched(&self, run: &OpenRun) -> Vec<Touched> {
+        let undone = run.restoring.and_then(|of| self.left_by(of));
+        match undone {
+            // What is taken back was written by no proposal.
+            Some(left) => {
+                let was = |file: &FileStates| Touched { path: file.path.clone(), before: file.after.clone() };
+                left.files.iter().map(was).collect()
+            }
+            None => resolve::touched(&self.state.resolve, run.opened),
+        }
+    }
+
+    /// Finds out how the changed files were and are. What cannot be told is no reason to leave a run without its verdict.
+    async fn left(&self, run: &OpenRun, workspace: &dyn Workspace, found: &Found) -> Option<Left> {
+        let (paths, tree): (Vec<String>, _) = match (&found.changes, &found.deciding) {
+            (Some(changes), _) => {
+                (changes.files.iter().map(|file| file.path.clone()).collect(), changes.tree.clone())
+            }
+            (None, Some(deciding)) => (run.paths_of(&deciding.patch_set), Some(deciding.tree.clone())),
+            (None, None) => return None,
+        };
+        let touched = self.touched(run);
+        let files = workspace.states(&run.base, tree.as_deref(), &touched, &paths).await.unwrap_or_default();
+        let unknown = paths.into_iter().filter(|path| files.iter().all(|file| file.path != *path)).collect();
+        Some(Left { run: run.record.id().to_string(), base: run.base.clone(), tree, files, unknown })
+    }
+
+    fn ending<'a>(&self, run: &OpenRun, how: How<'a>, found: &'a Found, head: NodeId) -> Ending<'a> {
+        let prompts: Vec<NodeId> = run.prompts().collect();
+        let files = found.left.as_ref().map(|left| left.files.as_slice()).unwrap_or_default();
         Ending {
-            outcome,
+            outcome: found.outcome(),
+            left: found.left.as_ref(),
+            cites: citing::citations(&self.state, run, files),
             answer: self.state.head_message().text(),
             how,
             head,
@@ -269,7 +317,10 @@ impl Session {
             patch_set: new_id().to_string(),
             base: run.base.clone(),
             tree: tree.clone(),
-            message: commit_message(&run.record.opening().goal, &self.answer()),
+            message: match run.restoring {
+                Some(of) => commit_message(&format!("Roll back {of}"), ""),
+                None => commit_message(&run.record.opening().goal, &self.answer()),
+            },
             at: at.0,
             decision: named,
         };

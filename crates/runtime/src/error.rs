@@ -114,6 +114,15 @@ pub enum RuntimeError {
         /// The proposals, as they are shown: `p1`.
         proposals: Vec<String>,
     },
+    /// Files that a rollback would restore are not what the run has left. Nothing was changed.
+    #[cfg(feature = "decision-objects")]
+    #[error("{decision} cannot be rolled back: {}", listed(.conflicts))]
+    Conflicts {
+        /// The decision.
+        decision: String,
+        /// What is in the way, one line for each file.
+        conflicts: Vec<String>,
+    },
     /// Somebody else gave the run its verdict first. That one stands.
     #[cfg(feature = "decision-objects")]
     #[error("run {run} was decided already, by record {seq}: {verdict}")]
@@ -136,9 +145,15 @@ pub enum RuntimeError {
 
 #[cfg(feature = "decision-objects")]
 fn waiting(proposals: &[String]) -> String {
-    const NAMED: usize = 20;
-    let named = proposals.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let more = if proposals.len() > NAMED { " and more" } else { "" };
     let verb = if proposals.len() == 1 { "is" } else { "are" };
-    format!("{named}{more} {verb} unsettled")
+    format!("{} {verb} unsettled", listed(proposals))
+}
+
+/// Names some of them, on one line.
+#[cfg(feature = "decision-objects")]
+fn listed(names: &[String]) -> String {
+    const NAMED: usize = 20;
+    let named = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if names.len() > NAMED { " and more" } else { "" };
+    format!("{named}{more}")
 }

@@ -131,8 +131,8 @@ impl Session {
         #[cfg(not(feature = "decision-objects"))]
         state.decision.check_settled()?;
         #[cfg_attr(
-            not(feature = "resolve-queue"),
-            expect(unused_mut, reason = "only staged actions are recovered")
+            not(any(feature = "resolve-queue", feature = "decision-objects")),
+            expect(unused_mut, reason = "only staged actions and rollbacks are recovered")
         )]
         let mut session = Session {
             agent,
@@ -161,6 +161,9 @@ impl Session {
         #[cfg(feature = "resolve-queue")]
         session.adopt_rules().await?;
         session.take_up_bindings().await?;
+        // What stands in its way now is told to whoever wants to go on.
+        #[cfg(feature = "decision-objects")]
+        let _ = session.finish_rollback().await;
         Ok(session)
     }
 
@@ -233,6 +236,8 @@ impl Session {
     /// Any [`RuntimeError`]; what was recorded is kept, and [`resume`](Session::resume) goes on from there.
     pub async fn prompt(&mut self, text: &str, cancel: &Cancel) -> Result<Stop, RuntimeError> {
         self.catch_up().await?;
+        #[cfg(feature = "decision-objects")]
+        self.finish_rollback().await?;
         if self.state.open_turn().is_some() {
             let body = serde_json::json!({ "text": text }).to_string();
             let at = self.settings().now();

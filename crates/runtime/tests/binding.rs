@@ -97,7 +97,8 @@ impl Git {
     /// A person commits something of their own.
     fn disturb(&mut self) {
         let torn = |run: &String| !self.torn.contains(run);
-        let half: Vec<String> = self.refs.iter().filter(|(_, text)| !self.holds(text)).map(|(run, _)| run.clone()).collect();
+        let half: Vec<String> =
+            self.refs.iter().filter(|(_, text)| !self.holds(text)).map(|(run, _)| run.clone()).collect();
         let torn: Vec<String> = half.into_iter().filter(torn).collect();
         self.torn.extend(torn);
         let text = format!("by hand {}", self.commits.len());
@@ -368,8 +369,12 @@ fn lives() -> impl Strategy<Value = Life> {
     ];
     let store = prop::option::of((0..12_usize, any::<bool>()));
     let git = prop::option::of((0..4_usize, faults()));
-    (store, git, before, prop::bool::weighted(0.9))
-        .prop_map(|(store, git, before, binds)| Life { store, git, before, binds })
+    (store, git, before, prop::bool::weighted(0.9)).prop_map(|(store, git, before, binds)| Life {
+        store,
+        git,
+        before,
+        binds,
+    })
 }
 
 proptest! {
@@ -395,7 +400,8 @@ proptest! {
 fn a_kill_at_every_write_and_at_every_call_of_git_leaves_one_commit_and_one_ref() {
     let faults = [Fault::Before, Fault::After, Fault::RefOnly, Fault::BranchOnly];
     let calm = Life { store: None, git: None, before: Before::Nothing, binds: true };
-    let writes = (0..16).flat_map(|left| [true, false].map(|kept| Life { store: Some((left, kept)), ..calm.clone() }));
+    let writes =
+        (0..16).flat_map(|left| [true, false].map(|kept| Life { store: Some((left, kept)), ..calm.clone() }));
     let calls = (0..4).flat_map(|left| faults.map(|fault| Life { git: Some((left, fault)), ..calm.clone() }));
     let lives: Vec<Life> = writes.chain(calls).collect();
     let mut cut_off = 0;

@@ -70,6 +70,8 @@ mod resolving;
 #[cfg(feature = "default")]
 mod reverts;
 #[cfg(feature = "default")]
+mod rolling_back;
+#[cfg(feature = "default")]
 mod rules;
 #[cfg(feature = "default")]
 mod rules_kept;

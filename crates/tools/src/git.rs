@@ -6,6 +6,7 @@
 mod bind;
 mod commit;
 mod run_git;
+mod states;
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,12 +15,13 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use tempfile::TempDir;
 use trunkline_runtime::{
-    Base, Binding, BindingState, Bound, ChangedFile, Changes, Deciding, FileChange, Prepared, Touched,
-    Workspace, WorkspaceFault,
+    Base, Binding, BindingState, Bound, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates,
+    KeptFile, Left, Prepared, Touched, Workspace, WorkspaceFault,
 };
 
 use self::run_git::{Git, text};
 use crate::folder::{self, FolderWorkspace, fault};
+use crate::restoring;
 
 /// More diff than this is cut; a verdict needs the files, and a person does not read a megabyte.
 const DIFF_BYTES: u64 = 1_000_000;
@@ -208,6 +210,40 @@ impl Workspace for GitWorkspace {
     async fn bound(&self, binding: &Binding) -> Result<BindingState, WorkspaceFault> {
         let binding = binding.clone();
         self.blocking(move |git| git.state_of(&binding)).await
+    }
+
+    async fn states(
+        &self,
+        base: &Base,
+        after: Option<&str>,
+        touched: &[Touched],
+        paths: &[String],
+    ) -> Result<Vec<FileStates>, WorkspaceFault> {
+        let (before, after) = (base.tree.clone(), after.map(str::to_owned));
+        let (touched, paths) = (touched.to_vec(), paths.to_vec());
+        self.blocking(move |git| {
+            let mut states = match (before, after) {
+                (Some(before), Some(after)) => git.states_between(&before, &after, &paths)?,
+                _ => Vec::new(),
+            };
+            // What git ignores is known from what was applied.
+            let others = restoring::states(&git.root, &touched, &paths)?;
+            let new = |file: &FileStates| states.iter().all(|known| known.path != file.path);
+            let others: Vec<FileStates> = others.into_iter().filter(new).collect();
+            states.extend(others);
+            Ok(states)
+        })
+        .await
+    }
+
+    async fn compare(&self, left: &Left, kept: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
+        let (left, kept) = (left.clone(), kept.to_vec());
+        self.blocking(move |git| restoring::compare(&git.root, &left, &git.olds(&left, &kept)?)).await
+    }
+
+    async fn restore(&self, left: &Left, kept: &[KeptFile]) -> Result<(), WorkspaceFault> {
+        let (left, kept) = (left.clone(), kept.to_vec());
+        self.blocking(move |git| restoring::restore(&git.root, &left, &git.olds(&left, &kept)?)).await
     }
 }
 

@@ -8,26 +8,32 @@ mod closing;
 mod opening;
 mod patch;
 
+use std::collections::{HashMap, HashSet};
+
 use serde::{Deserialize, Serialize};
 use trunkline_decision_objects::{
-    Actor, ActorKind, Decision, Decisions, PatchSet, RunId, RunRecord, Timestamp as RunTime,
+    Actor, ActorKind, Decision, DecisionId, Decisions, PatchSet, RunId, RunRecord, Timestamp as RunTime,
 };
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_session_store::{Note, NoteQuery, Record, SessionId};
 
 use self::binding::{BINDING, BOUND};
 pub(crate) use self::binding::{BindingNote, Unbound, bound, bound_later};
-pub(crate) use self::closing::{Ending, How, Outcome, abandon, close};
+pub(crate) use self::closing::{Ending, How, Outcome, abandon, close, digest, give_up};
 pub(crate) use self::opening::open;
-pub(crate) use self::patch::deciding;
-use crate::{Base, CallPlace, Deciding, Event, Finding, RuntimeError, journal};
+pub(crate) use self::patch::{deciding, path as relative_path};
+use crate::{Base, CallPlace, Deciding, Event, Finding, Left, RuntimeError, journal};
 
 pub(crate) const LAYER: &str = "decision";
 const OPENED: &str = "opened";
 const FINDING: &str = "finding";
 const DECIDING: &str = "deciding";
+/// What is about to be taken back.
+const RESTORING: &str = "restoring";
 const PATCH_SET: &str = "patch_set";
 const EVIDENCE: &str = "evidence";
+/// How a run left the files: what is needed to take it back.
+const LEFT: &str = "left";
 pub(crate) const DECIDED: &str = "decided";
 /// How a run stands: a mark beside `opened` and `decided`, each of which is written once and so cannot tell.
 pub(crate) const RUN: &str = "run";
@@ -44,6 +50,8 @@ pub(crate) struct OpenRun {
     /// Where in the log it was opened.
     pub(crate) opened: u64,
     pub(crate) base: Base,
+    /// The decision that it takes back, if that is what it is for.
+    pub(crate) restoring: Option<DecisionId>,
     /// What was about to be committed, and where the head was; it means nothing once the head is elsewhere.
     deciding: Option<DecidingNote>,
     patch_sets: Vec<PatchSet>,
@@ -63,6 +71,10 @@ pub(crate) struct Part {
     pub(crate) decisions: Decisions,
     /// The verdicts in the order of the log, each with the node that was the newest when it came.
     pub(crate) verdicts: Vec<(NodeId, Decision)>,
+    /// The runs that took something back, or were to.
+    rollbacks: HashSet<RunId>,
+    /// How each run left the files, by the run.
+    pub(crate) left: HashMap<String, Left>,
     /// The head at which a person ended the latest run for good: nothing goes on there before somebody says more.
     rests: Option<NodeId>,
     /// The run that has just got its decision.
@@ -97,6 +109,11 @@ enum Mark {
 struct Rest {
     #[serde(default)]
     rests: Option<NodeId>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RestoringNote {
+    of: String,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -134,6 +151,7 @@ impl Part {
                     copies: Vec::new(),
                     opened: seq,
                     base,
+                    restoring: None,
                     deciding: None,
                     patch_sets: Vec::new(),
                     findings: Vec::new(),
@@ -152,6 +170,14 @@ impl Part {
                 let deciding: DecidingNote = journal::read(note)?;
                 if let Some(run) = &mut self.run {
                     run.deciding = Some(deciding);
+                }
+            }
+            RESTORING => {
+                let RestoringNote { of } = journal::read(note)?;
+                let of = of.parse().map_err(|fault| bad(note, fault))?;
+                if let Some(run) = &mut self.run {
+                    run.restoring = Some(of);
+                    self.rollbacks.insert(run.record.id());
                 }
             }
             PATCH_SET => {
@@ -179,6 +205,12 @@ impl Part {
                     self.closed = Some(Unbound::of(&run, &decision));
                 }
                 self.verdicts.push((newest, decision));
+            }
+            // Where it cannot be read the run cannot be rolled back, and that is all.
+            LEFT => {
+                if let Ok(left) = journal::read::<Left>(note) {
+                    self.left.insert(left.run.clone(), left);
+                }
             }
             // Advice: where it cannot be read, a resume goes on.
             RUN => self.rests = journal::read::<Rest>(note).ok().and_then(|mark| mark.rests),
@@ -214,8 +246,10 @@ impl Part {
         self.run.is_none() && self.rests == Some(head)
     }
 
+    /// Returns the verdict of the latest run; a rollback takes nothing up and is no run to go on from.
     pub(crate) fn last(&self) -> Option<&Decision> {
-        self.verdicts.last().map(|(_, decision)| decision)
+        let mut verdicts = self.verdicts.iter().rev().map(|(_, decision)| decision);
+        verdicts.find(|decision| !self.rollbacks.contains(&decision.run()))
     }
 }
 
@@ -251,6 +285,17 @@ impl OpenRun {
         std::iter::once(self.prompt).chain(self.copies.iter().copied())
     }
 
+    /// Returns the files that a patch set of it names.
+    pub(crate) fn paths_of(&self, patch_set: &str) -> Vec<String> {
+        let named = self.patch_sets.iter().filter(|set| set.id().to_string() == patch_set);
+        named.flat_map(PatchSet::files).map(|file| file.path.as_str().to_owned()).collect()
+    }
+
+    /// Returns the messages whose calls have proved something, in order.
+    pub(crate) fn proofs(&self) -> impl Iterator<Item = NodeId> {
+        self.findings.iter().map(|note| note.call.node)
+    }
+
     /// Returns whether it loses its prompt when these nodes leave the trunk and those come back.
     pub(crate) fn is_left(&self, left: &[NodeId], back: &[NodeId]) -> bool {
         let mut prompts = self.prompts();
@@ -263,6 +308,11 @@ impl OpenRun {
     pub(crate) fn deciding(&self, head: NodeId) -> Option<&Deciding> {
         self.deciding.as_ref().filter(|note| note.head == head).map(|note| &note.deciding)
     }
+}
+
+/// Returns the record of what the run that was opened before it is about to take back.
+pub(crate) fn restoring(of: DecisionId, at: Timestamp) -> Record {
+    journal::note(LAYER, RESTORING, at, &RestoringNote { of: of.to_string() })
 }
 
 /// Returns the query for the verdict that a run has.

@@ -431,6 +431,19 @@ pub(crate) fn event(recorded: &Note) -> Option<Event> {
     }
 }
 
+/// Returns what was applied after `since`, in the order in which it was, each with the message whose call asked for it.
+#[cfg(feature = "decision-objects")]
+pub(crate) fn applied(part: &Part, since: u64) -> Vec<(String, Option<NodeId>)> {
+    let mut ours: Vec<(u64, Id)> =
+        part.applied.iter().filter(|(_, at)| **at > since).map(|(id, at)| (*at, *id)).collect();
+    ours.sort_unstable();
+    let told = ours.into_iter().map(|(_, id)| {
+        let call = part.queue.get(id).and_then(|entry| entry.proposal.call.as_ref());
+        (id.to_string(), call.and_then(|call| call.node.parse().ok()))
+    });
+    told.collect()
+}
+
 /// Returns the first-written state of each path that was applied after `since`, for folders without version control.
 #[cfg(feature = "decision-objects")]
 pub(crate) fn touched(part: &Part, since: u64) -> Vec<crate::Touched> {

@@ -4,15 +4,15 @@
 //! The refs are `git-binding`'s business. What is added here is what belongs to a folder that somebody works in: which
 //! files the commit takes, which branch is checked out, and the index, which must not show what is committed as taken back.
 
-use trunkline_git_binding::{self as git_binding, BindError, Branch, BranchMove, CommitPlan, Head, State};
-use trunkline_runtime::decision_objects::{
-    Decision, DecisionId, Evidence, GitOid, PatchSet, RunRecord,
+use trunkline_git_binding::{
+    self as git_binding, BindError, Branch, BranchMove, CommitPlan, Head, State, Trailer,
 };
+use trunkline_runtime::decision_objects::{Decision, Evidence, GitOid, PatchSet, RunRecord, Verdict};
 use trunkline_runtime::{Binding, BindingState, Bound, Deciding, Prepared, WorkspaceFault};
 
-use super::run_git::text;
 use super::GitWorkspace;
 use super::commit::Planned;
+use super::run_git::text;
 use crate::folder::fault;
 
 /// How often a branch that another git holds locked is tried, with pauses that grow.
@@ -52,7 +52,7 @@ impl GitWorkspace {
             committer: None,
             at,
             offset_minutes: 0,
-            trailer: deciding.decision.as_deref().map(parsed::<DecisionId>).transpose()?,
+            trailer: deciding.decision.as_deref().map(parsed).transpose()?.map(Trailer::Decision),
         };
         let commit = repository.write_commit(&plan).map_err(told)?;
         Ok(Some(prepared(commit.to_string())))
@@ -121,7 +121,9 @@ impl GitWorkspace {
             Ok(State::Both) => BindingState::Both,
             Ok(State::RefOnly) => BindingState::RefOnly,
             Ok(State::BranchOnly) => BindingState::BranchOnly,
-            Ok(State::Elsewhere { bound: true, .. }) => BindingState::BoundElsewhere { reference: reference() },
+            Ok(State::Elsewhere { bound: true, .. }) => {
+                BindingState::BoundElsewhere { reference: reference() }
+            }
             Ok(_) => BindingState::Elsewhere,
             Err(BindError::AlreadyBound { first, .. }) => {
                 BindingState::OtherDecision { first: first.to_string() }
@@ -163,6 +165,10 @@ impl GitWorkspace {
             parts.evidence.push(Evidence::parse(text.as_bytes()).map_err(unreadable)?);
         }
         if let Some(Prepared { commit, branch, from }) = &binding.prepared {
+            // The verdict of a rollback need not name what it has committed.
+            if !matches!(parts.decision.verdict(), Verdict::Commit { .. }) {
+                parts.commit = Some(oid(commit)?);
+            }
             parts.move_branch = Some(BranchMove {
                 branch: branch.clone().map_or(Branch::Head, Branch::Named),
                 from: from.as_deref().map(oid).transpose()?,

@@ -184,13 +184,7 @@ pub(super) fn event(note: &Note) -> Option<Event> {
     Some(Event::Bound { run: key.key.clone(), reference: reference.unwrap_or_default() })
 }
 
-fn mark(
-    run: &str,
-    state: &str,
-    decision: Option<String>,
-    reference: Option<&str>,
-    at: Timestamp,
-) -> Record {
+fn mark(run: &str, state: &str, decision: Option<String>, reference: Option<&str>, at: Timestamp) -> Record {
     let body = BoundNote { decision, reference: reference.map(str::to_owned) };
     Record::Note(Note::new(LAYER, BOUND, at, journal::json(&body)).about(run, state))
 }

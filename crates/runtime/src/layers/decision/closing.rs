@@ -1,16 +1,19 @@
 //! How a run ends: its evidence, its verdict, and the mark that it is over.
 
 use trunkline_decision_objects::{
-    Actor, ActorKind, Alternative, Closing, Considered, Decision, DecisionId, Decisions, Digest, Evidence,
-    EvidenceId, EvidenceKind, Finding as Found, Label, NonBlank, PatchSet, PatchSetId, Run, Verdict,
+    Actor, ActorKind, Alternative, Citations, Closing, Considered, Decision, DecisionId, Decisions, Digest,
+    Evidence, EvidenceId, EvidenceKind, Finding as Found, Label, NonBlank, PatchSet, PatchSetId, Run,
+    Verdict,
 };
 use trunkline_message_tree::{Author, NodeId, Origin, Timestamp};
 use trunkline_session_store::{Note, Record};
 use uuid::Uuid;
 
 use super::patch::patch_set;
-use super::{DECIDED, EVIDENCE, LAYER, Mark, OpenRun, PATCH_SET, canonical, harness, mark, time, unfit};
-use crate::{Changes, CloseAs, Deciding, RuntimeError};
+use super::{
+    DECIDED, EVIDENCE, LAYER, LEFT, Mark, OpenRun, PATCH_SET, canonical, harness, mark, time, unfit,
+};
+use crate::{Changes, CloseAs, Deciding, Left, RuntimeError, journal};
 
 /// What became of the files.
 pub(crate) enum Outcome<'a> {
@@ -35,6 +38,8 @@ pub(crate) enum How<'a> {
     },
     /// A person, before it had ended by itself.
     Closed(&'a CloseAs),
+    /// A person, by taking back what this decision had brought about.
+    RolledBack(DecisionId),
 }
 
 /// What is known at the end of a run.
@@ -45,6 +50,10 @@ pub(crate) struct Ending<'a> {
     pub(crate) answer: String,
     /// Where the head is then.
     pub(crate) head: NodeId,
+    /// How the changed files were and are.
+    pub(crate) left: Option<&'a Left>,
+    /// What it rests on beside the evidence.
+    pub(crate) cites: Citations,
     /// What was tried and left, each with the lesson from it.
     pub(crate) considered: Vec<(String, String)>,
     pub(crate) at: Timestamp,
@@ -81,9 +90,10 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
     let mut closing = Closing::new(id, time(ending.at)?, decided_by(&ending.how)?);
     closing.rationale = match &ending.how {
         How::Ended { .. } => NonBlank::new(clip(&ending.answer)).ok(),
-        How::Closed(_) => None,
+        How::Closed(_) | How::RolledBack(_) => None,
     };
     closing.evidence = &evidence;
+    closing.cites = ending.cites.clone();
     closing.patch_sets = &sets;
     for (branch, lesson) in &ending.considered {
         closing
@@ -96,7 +106,9 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
         let alternative = Alternative::PatchSet(patch_set);
         closing.considered.push(Considered { alternative, reason: reason.clone() });
     }
-    let rests = matches!(ending.how, How::Closed(CloseAs::Abandon { .. })).then_some(ending.head);
+    let rests = matches!(ending.how, How::Closed(CloseAs::Abandon { .. }) | How::RolledBack(_))
+        .then_some(ending.head);
+    records.extend(ending.left.map(|left| journal::note(LAYER, LEFT, ending.at, left)));
     records.extend(evidence.iter().map(|one| canonical(EVIDENCE, ending.at, one.print())));
     let (decided, decision) = decide(run, verdict, closing, rests, ending.at)?;
     records.extend(decided);
@@ -110,6 +122,13 @@ fn verdict(ending: &Ending<'_>, patch_set: Option<PatchSetId>) -> Result<Verdict
         }
         (How::Closed(CloseAs::Abandon { reason }), ..) => Verdict::Abandon { reason: words(reason)? },
         (How::Closed(CloseAs::Retry { reason }), ..) => Verdict::Retry { reason: words(reason)? },
+        (How::RolledBack(of), outcome, patch_set) => {
+            let reverted_to = match outcome {
+                Outcome::Committed(_, commit) => Some(commit.parse().map_err(unfit)?),
+                _ => None,
+            };
+            Verdict::Rollback { of: *of, reverted_to, patch_set }
+        }
         (How::Ended { .. }, Outcome::Committed(_, commit), Some(patch_set)) => {
             Verdict::Commit { patch_set, commit: commit.parse().map_err(unfit)? }
         }
@@ -133,7 +152,7 @@ fn decided_by(how: &How<'_>) -> Result<Actor, RuntimeError> {
             Actor::new(ActorKind::Agent, format!("{}/{}", origin.provider, origin.model)).map_err(unfit)
         }
         How::Ended { origin: None, .. } => harness(),
-        How::Closed(_) => Actor::new(ActorKind::Human, "user").map_err(unfit),
+        How::Closed(_) | How::RolledBack(_) => Actor::new(ActorKind::Human, "user").map_err(unfit),
     }
 }
 
@@ -157,6 +176,19 @@ pub(crate) fn abandon(
     let verdict = Verdict::Abandon { reason: NonBlank::new(why).map_err(unfit)? };
     let closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time(at)?, decided_by);
     decide(run, verdict, closing, None, at).map(|(records, _)| records)
+}
+
+/// Returns the records that end a rollback which cannot be done.
+pub(crate) fn give_up(
+    run: &OpenRun,
+    reason: &str,
+    head: NodeId,
+    id: Uuid,
+    at: Timestamp,
+) -> Result<[Record; 2], RuntimeError> {
+    let verdict = Verdict::Abandon { reason: words(reason)? };
+    let closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time(at)?, harness()?);
+    decide(run, verdict, closing, Some(head), at).map(|(records, _)| records)
 }
 
 /// Returns the verdict, which the store refuses if the run has one, and the mark that the run is over. At `rests` nothing
@@ -219,6 +251,6 @@ fn clip(text: &str) -> String {
 }
 
 /// Reads a digest as fingerprints have it, `sha256:` and 64 digits, or without the word.
-pub(super) fn digest(text: &str) -> Option<Digest> {
+pub(crate) fn digest(text: &str) -> Option<Digest> {
     text.strip_prefix("sha256:").unwrap_or(text).parse().ok()
 }

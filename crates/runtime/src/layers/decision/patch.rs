@@ -48,7 +48,7 @@ pub(super) fn patch_set(run: &OpenRun, id: PatchSetId, changes: &Changes) -> Res
 }
 
 /// Returns a path as a verdict can hold it; characters that it cannot hold are written `%` and their bytes in hex.
-fn path(path: &str) -> Result<RelativePath, RuntimeError> {
+pub(crate) fn path(path: &str) -> Result<RelativePath, RuntimeError> {
     let escaped = || -> String {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
         path.bytes()
