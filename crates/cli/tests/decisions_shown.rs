@@ -290,7 +290,7 @@ fn records_from_elsewhere_are_checked_one_by_one_whatever_their_form() {
 }
 
 #[test]
-fn all_sessions_are_listed_and_what_cannot_be_loaded_hides_none() {
+fn all_sessions_are_listed_the_newest_first() {
     let (scene, _endpoint) = Scene::with(vec![says("One."), says("Two.")]);
     scene.ok(&["run", "the first thing", "-q"]);
     scene.ok(&["run", "the second thing", "-q"]);
