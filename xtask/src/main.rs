@@ -17,6 +17,7 @@ mod ci;
 mod corpora;
 mod docs;
 mod fuzz;
+mod lanes;
 mod layers;
 mod links;
 mod live;
@@ -97,7 +98,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         }
         ["alone", name @ ..] => {
             let crates = workspace.chosen(name)?;
-            report.step("alone", || alone::run(&workspace, &mut postgres, &crates));
+            report.step("alone", || alone::run(&workspace, &mut postgres, &crates, false));
         }
         ["layers"] => report.step("layers", || layers::run(&workspace)),
         ["tidy"] => report.step("tidy", || tidy::run(&workspace)),
