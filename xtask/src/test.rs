@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use crate::cargo::{cannot_start, cargo, line_of};
+use crate::git_internal;
 use crate::lanes::Lanes;
 use crate::postgres::Postgres;
 use crate::report::Tally;
@@ -23,6 +24,8 @@ pub(crate) enum Packages {
     All,
     /// One, by its package name.
     One(String),
+    /// The one beside git-internal, a workspace of its own.
+    GitInternal,
 }
 
 impl Packages {
@@ -30,6 +33,7 @@ impl Packages {
     pub(crate) fn named(workspace: &Workspace, name: Option<&str>) -> Result<Packages, String> {
         match name {
             None => Ok(Packages::All),
+            Some("git-internal") => Ok(Packages::GitInternal),
             Some("xtask") => Ok(Packages::One("xtask".to_owned())),
             Some(name @ ("tests" | "disk")) => Ok(Packages::One(format!("{PREFIX}{name}"))),
             Some(name) => workspace.named(name).map(|one| Packages::One(one.package.clone())),
@@ -40,6 +44,7 @@ impl Packages {
     fn have_a_library(&self, workspace: &Workspace) -> bool {
         match self {
             Packages::All => true,
+            Packages::GitInternal => false,
             Packages::One(package) if package == "xtask" => false,
             Packages::One(package) => workspace.named(package).map_or(true, Crate::is_library),
         }
@@ -73,6 +78,7 @@ pub(crate) fn run(
         Packages::One(package) => {
             (vec!["--package", package, "--all-features", "--no-fail-fast"], Some(package.as_str()))
         }
+        Packages::GitInternal => return cargo_test(&mut beside_git_internal(workspace, arguments)),
     };
     let Some(mut binaries) = binaries::build(&mut cargo(workspace, ["test"].iter().chain(&flags)))? else {
         return Ok(Tally::of(false));
@@ -80,10 +86,15 @@ pub(crate) fn run(
     // Whoever has the last long test to itself should not begin last.
     binaries.sort_by_key(|one| LONGEST.iter().position(|name| one.name == *name).unwrap_or(LONGEST.len()));
     let mut lanes = Lanes::open();
-    for binary in &binaries {
+    for (place, binary) in binaries.iter().enumerate() {
         let mut command = binary.command(arguments);
         postgres.offer(package, &mut command)?;
         lanes.run(binary.title(workspace), command);
+        // Early, because it builds a hundred crates first, beside the binary that waits most.
+        if place == 0 && package.is_none() {
+            let beside = beside_git_internal(workspace, arguments);
+            lanes.run(line_of(&beside), beside);
+        }
     }
     if packages.have_a_library(workspace) {
         let mut doctests = cargo(workspace, ["test", "--doc"].iter().chain(&flags));
@@ -94,6 +105,18 @@ pub(crate) fn run(
         lanes.run(line_of(&doctests), doctests);
     }
     lanes.close()
+}
+
+/// The tests that hold our decision objects beside the real git-internal.
+fn beside_git_internal(workspace: &Workspace, arguments: &[&str]) -> Command {
+    let mut command = git_internal::cargo(workspace, "test", &[]);
+    command.arg("--no-fail-fast");
+    if !arguments.is_empty() {
+        command.arg("--").args(arguments);
+    }
+    // Texts are rewritten from the package's folder; without this it would be looked for from ours.
+    command.env("CARGO_WORKSPACE_DIR", workspace.root.join(git_internal::FOLDER));
+    command
 }
 
 /// Runs one `cargo test` call and sums the result lines of its binaries.

@@ -14,7 +14,7 @@ const COMMIT: &str = r#"{"object_id":"01a1ffdf-0c36-7662-806b-85dcbc1f1c35","obj
 /// The same, and it does not say what it undoes.
 const ROLLBACK: &str = r#"{"object_id":"01a1ffdf-0c36-7662-806b-85dcbc1f1c36","object_type":"decision","version":7,"created_at":"2026-11-21T20:49:30.166608121Z","created_by":{"kind":"agent","id":""},"run_id":"01900000-0000-7000-8000-000000000001","decision_type":"rollback"}"#;
 /// A decision of ours that does not say what it undoes.
-const OWN_ROLLBACK: &str = r#"{"type":"decision","version":1,"id":"01a1ffdf-0c36-7662-806b-85dcbc1f1c37","run":"01900000-0000-7000-8000-000000000009","at":"2026-11-21T20:49:30Z","decided_by":{"kind":"human","id":"ann"},"verdict":{"kind":"rollback","reverted_to":"da39a3ee5e6b4b0d3255bfef95601890afd80709"},"evidence":[],"considered":[]}"#;
+const OWN_ROLLBACK: &str = r#"{"type":"decision","version":1,"id":"01a1ffdf-0c36-7662-806b-85dcbc1f1c37","run":"01900000-0000-7000-8000-000000000009","at":"2026-11-21T20:49:30Z","decided_by":{"kind":"human","id":"ann"},"verdict":{"kind":"rollback","reverted_to":"da39a3ee5e6b4b0d3255bfef95601890afd80709"},"evidence":[],"considered":[],"colour":"red"}"#;
 
 /// A run that fails, goes back with a lesson, succeeds and commits.
 fn demo() -> Scene {
@@ -227,15 +227,36 @@ fn a_record_that_cannot_be_read_hides_nothing_and_keeps_its_bytes() {
     let checked = scene.run(&["decisions", "--check"]);
     assert_eq!(checked.exit, Some(3), "{}", checked.err);
     assert!(checked.out.contains("$.verdict.of: missing key"), "{}", checked.out);
-    assert!(checked.err.contains("2 records: 1 ok, 1 with violations"), "{}", checked.err);
+    assert!(checked.out.contains("$.colour: unknown key"), "all that is wrong: {}", checked.out);
+    assert!(checked.err.contains("3 records: 2 ok, 1 with violations"), "{}", checked.err);
     let out = scene.command(&["decisions", "--check", "--json"]).output().expect("it runs").stdout;
     let kept: Vec<Value> =
         out.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
-    assert_eq!(kept[1]["original"], OWN_ROLLBACK);
+    assert_eq!(kept[2]["original"], OWN_ROLLBACK);
     assert_eq!(kept[0]["violations"], json!([]));
     let named = scene.run(&["decisions", "01900000-0000-7000-8000-000000000009"]);
     assert_eq!(named.exit, Some(1), "{}", named.err);
     assert!(named.err.contains("missing key") && named.err.contains("--check"), "{}", named.err);
+}
+
+#[test]
+fn the_records_of_a_session_are_checked_beside_each_other() {
+    let scene = demo();
+    let whole = scene.run(&["decisions", "--check"]);
+    assert_eq!(whole.exit, Some(0), "{}", whole.out);
+    let kinds = ["run ", "patch_set ", "evidence ", "decision "];
+    assert!(kinds.iter().all(|kind| whole.out.contains(&format!("  {kind}ID  ok\n"))), "{}", whole.out);
+    assert!(whole.err.contains("proven by  trunkline doctor ID\n"), "{}", whole.err);
+    // A second verdict on the same run, which is fine by itself.
+    let line = &lines(&scene, &["decisions", "--json"])[0];
+    let first = line.decision.as_ref().expect("it ended").get();
+    let id = serde_json::from_str::<Value>(first).expect("JSON")["id"].as_str().expect("an id").to_owned();
+    let second = first.replace(&id, "01a1ffdf-0c36-7662-806b-85dcbc1f1c37");
+    write(&scene, Note::new("decision", "decided", Timestamp(1), second));
+    let checked = scene.run(&["decisions", "--check"]);
+    assert_eq!(checked.exit, Some(3), "{}", checked.out);
+    assert_eq!(scene.run(&["decisions", "last"]).exit, Some(0), "the first one stands");
+    assert_eq!(lines(&scene, &["decisions", &id, "--json"])[0].digest, line.digest);
 }
 
 #[test]
@@ -256,12 +277,12 @@ fn records_from_elsewhere_are_checked_one_by_one_whatever_their_form() {
         "created_by.id: ",
         "a rollback does not say which decision it undoes",
         "$.verdict.of: missing key",
-        "\"weather\" is no type of record that is known",
+        "$.type: \"weather\" ",
         "it is no JSON object",
     ] {
         assert!(all.out.contains(told), "{told}: {}", all.out);
     }
-    assert!(all.err.contains("5 records: 1 ok, 2 with violations, 2 cannot be read"), "{}", all.err);
+    assert!(all.err.contains("5 records: 1 ok, 3 with violations, 1 cannot be read"), "{}", all.err);
     assert_eq!(check("not JSON\n").exit, Some(1));
     assert_eq!(check("\n").exit, Some(2));
     assert_eq!(check(&COMMIT.replace(',', ",\n")).exit, Some(0), "one record over many lines");

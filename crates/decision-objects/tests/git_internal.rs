@@ -36,8 +36,9 @@ fn every_vector_that_keeps_our_rules_is_printed_from_our_decision() {
     let decisions: Vec<_> = vectors()
         .iter()
         .filter_map(|vector| {
-            let decision = import(bytes(vector).as_bytes()).unwrap().decision?;
-            assert_eq!(print(&decision), bytes(vector));
+            let decision = import(bytes(vector).as_bytes()).unwrap();
+            let decision = decision.decision()?;
+            assert_eq!(print(decision), bytes(vector));
             Some(decision.verdict().to_string())
         })
         .collect();
@@ -89,7 +90,7 @@ fn check(changes: &[(&str, &str)], expected: Expect) {
     }
     let text = match import_as(Kind::Decision, json.as_bytes()) {
         Ok(imported) => {
-            assert_eq!(imported.decision.is_some(), imported.violations.iter().all(Violation::is_harmless));
+            assert_eq!(imported.object.is_some(), imported.violations.iter().all(Violation::is_harmless));
             assert_eq!(imported.print() != json, imported.violations.contains(&Violation::Respelled));
             assert_eq!(imported.original, json.as_bytes());
             let mut text: String =
@@ -279,7 +280,7 @@ fn a_sha1_commit_is_filled_up_in_the_export_and_nowhere_else() {
         imported.violations,
         [Violation::PaddedSha1 { field: String::from("result_commit_sha"), commit: sha1() }]
     );
-    assert_eq!(imported.decision, Some(decision));
+    assert_eq!(imported.decision(), Some(&decision));
 }
 
 #[test]
@@ -294,5 +295,5 @@ fn a_rollback_loses_what_it_undoes() {
     let decision =
         decided(1, 9, Verdict::Rollback { of: decision_id(8), reverted_to: Some(sha1()), patch_set: None });
     let imported = import(print(&decision).as_bytes()).unwrap();
-    assert_eq!((imported.decision, imported.violations), (None, vec![Violation::RollbackOfNothing]));
+    assert_eq!((imported.object, imported.violations), (None, vec![Violation::RollbackOfNothing]));
 }

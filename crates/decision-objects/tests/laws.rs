@@ -332,10 +332,10 @@ proptest! {
         let imported = git_internal::import(exported.as_bytes()).unwrap();
         prop_assert_eq!(&imported.print(), &exported);
         prop_assert!(!imported.violations.contains(&git_internal::Violation::Respelled));
-        if let Some(again) = imported.decision {
+        if let Some(again) = imported.decision() {
             prop_assert_eq!(again.id(), decision.id());
             prop_assert_eq!(again.verdict().kind(), decision.verdict().kind());
-            prop_assert_eq!(git_internal::print(&again), exported);
+            prop_assert_eq!(git_internal::print(again), exported);
         }
     }
 }

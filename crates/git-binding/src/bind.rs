@@ -1,13 +1,17 @@
 //! Binding: objects first, then one transaction over the run's ref and the branch.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use trunkline_decision_objects::GitOid;
 
 use crate::branch::Target;
 use crate::objects::Patch;
 use crate::pack::{Entry, Pack};
-use crate::{BindError, Binding, Bound, BranchMove, GitFault, Link, ObjectFormat, Repository, State, layout};
+use crate::{BindError, Binding, Bound, BranchMove, Link, ObjectFormat, Repository, State, layout};
+
+/// How long a lock is waited for; it is held for milliseconds.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What a transaction does to refs.
 #[derive(Default)]
@@ -131,12 +135,23 @@ impl Repository {
             commands.push_str(&format!("update {} {to} {from}\n", target.name));
         }
         commands.push_str("prepare\ncommit\n");
-        match self.git.run(&["update-ref", "-m", note, "--stdin"], commands.as_bytes()) {
-            Ok(_) => Ok(()),
-            Err(GitFault::Failed { said, .. }) if said.contains(".lock'") && said.contains("File exists") => {
-                Err(BindError::Locked { said })
+        let patience = Instant::now() + PATIENCE;
+        loop {
+            let Err(fault) = self.git.run(&["update-ref", "-m", note, "--stdin"], commands.as_bytes()) else {
+                return Ok(());
+            };
+            if fault.says(".lock'") && fault.says("File exists") {
+                return Err(BindError::Locked { said: fault.to_string() }); // git has waited as long
             }
-            Err(fault) => Err(fault.into()),
+            if !fault.says("cannot lock references") {
+                return Err(fault.into());
+            }
+            // Tables have one lock for all refs, and git 2.47 does not wait for it, nor does it name the file.
+            if Instant::now() >= patience {
+                let said = format!("{fault}: a tables.list.lock below {:?}", self.common_dir);
+                return Err(BindError::Locked { said });
+            }
+            std::thread::sleep(PATIENCE / 100);
         }
     }
 

@@ -15,7 +15,8 @@ pub struct Binding {
     pub patch_sets: Vec<PatchSet>,
     /// The evidence that the decision names; more of the same run does no harm.
     pub evidence: Vec<Evidence>,
-    /// The commit that belongs to a decision whose verdict names none, such as that of a rollback.
+    /// The commit that belongs to a decision whose verdict names none. For a rollback, the one that it made; without it,
+    /// the one whose content it restored.
     pub commit: Option<GitOid>,
     /// The branch that moves with it.
     pub move_branch: Option<BranchMove>,
@@ -68,6 +69,7 @@ impl Binding {
                 Err(BindError::OtherCommit { verdict: *commit, binding: other })
             }
             (Verdict::Commit { commit, .. }, _) => Ok(Some(*commit)),
+            (Verdict::Rollback { reverted_to, .. }, commit) => Ok(commit.or(*reverted_to)),
             (_, commit) => Ok(commit),
         }
     }

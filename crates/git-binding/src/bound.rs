@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use trunkline_decision_objects::{Decision, Evidence, GitOid, PatchSet, RunId, RunRecord, Verdict};
 
-use crate::error::excerpt;
+use crate::error::{excerpt, harmless};
 use crate::objects::MAX_FILE;
 use crate::{BindError, Link, Repository, layout};
 
@@ -75,7 +75,8 @@ impl Repository {
     pub fn bound(&self, run: RunId) -> Result<Option<BoundRun>, BindError> {
         let reference = layout::reference(run);
         let Some(tree) = self.ref_values(&[&reference])?.pop().flatten() else { return Ok(None) };
-        let refuse = |why: String| BindError::NotADecision { reference: reference.clone(), why };
+        let refuse =
+            |why: String| BindError::NotADecision { reference: reference.clone(), why: harmless(&why) };
         let files = self.files(tree).map_err(|error| match error {
             BindError::Git(fault) if fault.says("not a tree object") => refuse("it is no tree".to_owned()),
             BindError::Answer { .. } => refuse("its tree is none of ours".to_owned()),
@@ -89,7 +90,12 @@ impl Repository {
         let mut texts = BTreeMap::new();
         for ((path, ..), object) in files.into_iter().zip(self.contents(&names)?) {
             let object = object.ok_or_else(|| refuse(format!("{path:?} is missing")))?;
-            texts.insert(path, object.content);
+            if let Some(first) = texts.insert(path, object.content) {
+                return Err(refuse(format!(
+                    "a file of {} bytes stands there under the name of another",
+                    first.len()
+                )));
+            }
         }
         read_run(run, &reference, texts).map(Some).map_err(refuse)
     }
@@ -173,7 +179,7 @@ impl Repository {
         tree: GitOid,
     ) -> Result<Decision, BindError> {
         let refuse =
-            |why: &str| BindError::NotADecision { reference: reference.to_owned(), why: why.to_owned() };
+            |why: &str| BindError::NotADecision { reference: reference.to_owned(), why: harmless(why) };
         let known = self.known(&[format!("{tree}:{}", layout::DECISION)])?.pop().flatten();
         let known =
             known.filter(|known| known.kind == "blob").ok_or_else(|| refuse("it has no decision.json"))?;
@@ -187,7 +193,7 @@ impl Repository {
 }
 
 fn unreadable(reference: String, why: &str) -> Unreadable {
-    Unreadable { reference, why: excerpt(why.as_bytes()) }
+    Unreadable { reference, why: harmless(why) }
 }
 
 fn read_run(run: RunId, reference: &str, mut texts: BTreeMap<String, Vec<u8>>) -> Result<BoundRun, String> {

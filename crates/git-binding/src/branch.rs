@@ -80,7 +80,11 @@ impl Repository {
     pub(crate) fn place_of(&self, target: &Target) -> Result<Option<GitOid>, BindError> {
         if target.is_detached() {
             // No list of refs has it; of names with this spelling, git takes this one first.
-            return Ok(self.known(&[target.name.clone()])?.pop().flatten().map(|known| known.oid));
+            return Ok(self
+                .known(std::slice::from_ref(&target.name))?
+                .pop()
+                .flatten()
+                .map(|known| known.oid));
         }
         Ok(self.ref_values(&[&target.name])?.pop().flatten())
     }

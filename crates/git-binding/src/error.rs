@@ -105,9 +105,11 @@ pub enum BindError {
         revision: String,
     },
     /// Somebody else holds a lock, or a git that was killed has left one.
-    #[error("a ref is locked: {said}; if no other git runs in this repository, remove that file")]
+    #[error(
+        "a ref is locked ({said}); try again, and if no other git runs in this repository, remove that file"
+    )]
     Locked {
-        /// What git says; it names the file.
+        /// What git says, with the file, or the folder that it is in.
         said: String,
     },
     /// A commit cannot be written like this.
@@ -136,6 +138,10 @@ fn place(oid: &Option<GitOid>) -> String {
 /// The beginning of a foreign text, without what a terminal would obey.
 pub(crate) fn excerpt(text: &[u8]) -> String {
     const MOST: usize = 100;
-    let text = String::from_utf8_lossy(text.get(..4 * MOST).unwrap_or(text)).into_owned();
-    text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).take(MOST).collect()
+    harmless(&String::from_utf8_lossy(text.get(..4 * MOST).unwrap_or(text))).chars().take(MOST).collect()
+}
+
+/// A sentence that may quote foreign text, without what a terminal would obey, and not without end.
+pub(crate) fn harmless(text: &str) -> String {
+    text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).take(1_000).collect()
 }

@@ -82,7 +82,12 @@ impl Repository {
         if revision.is_empty() || revision.contains(['\n', '\0']) {
             return Err(none());
         }
-        let known = self.known(&[format!("{revision}^{{commit}}")])?.pop().flatten().ok_or_else(none)?;
+        let named = self.known(&[revision.to_owned()])?.pop().flatten().ok_or_else(none)?;
+        let known = match named.kind.as_str() {
+            "commit" => named,
+            // A tag. Put to the name itself, the question would become part of a `:/text`.
+            _ => self.known(&[format!("{}^{{commit}}", named.oid)])?.pop().flatten().ok_or_else(none)?,
+        };
         let object = self.contents(&[known.oid.to_string()])?.pop().flatten().ok_or_else(none)?;
         Ok(Message::read(object.oid, &object.content))
     }

@@ -157,6 +157,9 @@ impl Repository {
             Ok(printed) => printed,
             Err(fault) => return self.without_patch(commit, fault),
         };
+        if printed.is_empty() {
+            return Err(BindError::NoSuchObject { oid: commit, expected: "commit" }); // a tree or a file has no patch
+        }
         let unknown = || BindError::Answer { command: "diff-tree", answer: excerpt(&printed) };
         let head = String::from_utf8_lossy(printed.get(..1_000).unwrap_or(&printed));
         let word = |key: &str| head.lines().find_map(|line| line.strip_prefix(key));

@@ -1,7 +1,7 @@
 //! Binding survives the death of git at every call, and of the process at any time.
 
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -148,7 +148,7 @@ fn a_process_that_is_killed_at_any_time_is_recovered() {
                 match repository.recover(&binding) {
                     Ok(state) => break state,
                     // No other git runs here, so this is what the error asks a person for.
-                    Err(BindError::Locked { said }) => remove_lock(&said),
+                    Err(BindError::Locked { said }) => remove_lock(&said, scratch.root()),
                     // A git that outlived its parent was faster.
                     Err(BindError::Git(_)) => {}
                     Err(error) => panic!("{error}"),
@@ -168,8 +168,9 @@ fn a_process_that_is_killed_at_any_time_is_recovered() {
     assert!(halfway > 0, "no child was killed on its way");
 }
 
-/// Does what the error says: `… Unable to create '/…/main.lock': File exists …`.
-fn remove_lock(said: &str) {
-    let file = said.split('\'').find(|word| word.ends_with(".lock")).expect("it names the file");
+/// Does what the error says: `… Unable to create '/…/main.lock': File exists …`, `… a tables.list.lock below …`.
+fn remove_lock(said: &str, root: &Path) {
+    let named = said.split('\'').find(|word| word.ends_with(".lock")).map(PathBuf::from);
+    let file = named.unwrap_or_else(|| root.join(".git/reftable/tables.list.lock"));
     std::fs::remove_file(file).expect("it is there");
 }

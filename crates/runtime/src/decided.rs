@@ -3,11 +3,14 @@
 //! Read apart from the fold of the writer, which refuses a whole log for one record that it cannot read. Here such a record
 //! is kept, with its bytes and its fault, and the others are read all the same.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use trunkline_decision_objects::{Decision, DecisionId, Evidence, PatchSet, PatchSetId, RunId, RunRecord};
+use trunkline_decision_objects::{
+    Decision, DecisionId, Evidence, Family, Object, PatchSet, PatchSetId, RunId, RunRecord, salvage,
+};
 use trunkline_message_tree::{Entry, NodeId, Timestamp};
 use trunkline_session_store::{Log, Note, Record};
 
@@ -97,8 +100,8 @@ pub struct Unreadable {
     pub at: Timestamp,
     /// Its body, byte for byte.
     pub body: String,
-    /// What is wrong with it.
-    pub fault: String,
+    /// What is wrong with it, all that can be found.
+    pub faults: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -125,14 +128,15 @@ pub fn decided_runs(log: &Log) -> DecidedRuns {
         match record {
             Record::Entry(Entry::Node { id, .. }) => newest = *id,
             Record::Note(note) if note.layer == LAYER => {
-                if let Err(fault) = reader.note(note, *seq, newest) {
+                let read = object(note).and_then(|object| reader.note(note, object, *seq, newest));
+                if let Err(faults) = read {
                     reader.found.unreadable.push(Unreadable {
                         seq: *seq,
                         kind: note.kind.clone(),
                         run: note.key.as_ref().map(|key| key.key.clone()),
                         at: note.at,
                         body: note.body.clone(),
-                        fault,
+                        faults,
                     });
                 }
             }
@@ -140,6 +144,41 @@ pub fn decided_runs(log: &Log) -> DecidedRuns {
         }
     }
     reader.found
+}
+
+/// Returns the objects of a log with the numbers of their records, as far as they can be read: runs, patch sets, evidence
+/// and decisions, in the order of the log. What contradicts an object before it is there too.
+pub fn recorded_objects(log: &Log) -> impl Iterator<Item = (u64, Object)> {
+    let notes = log.records.iter().filter_map(|(seq, record)| match record {
+        Record::Note(note) if note.layer == LAYER => Some((*seq, note)),
+        _ => None,
+    });
+    notes.filter_map(|(seq, note)| Some((seq, object(note).ok()??)))
+}
+
+/// Returns the objects of a log side by side, so that its [violations](Family::violations) can be asked for.
+pub fn family(log: &Log) -> Family {
+    recorded_objects(log).map(|(_, object)| object).collect()
+}
+
+/// Returns the object that a note holds, if it is one that holds any, or all that is wrong with it.
+fn object(note: &Note) -> Result<Option<Object>, Vec<String>> {
+    let json = match note.kind.as_str() {
+        OPENED => Cow::Owned(json::<OpenedNote>(note.body.as_bytes())?.run),
+        PATCH_SET | EVIDENCE | DECIDED => Cow::Borrowed(note.body.as_str()),
+        _ => return Ok(None),
+    };
+    let Ok(object) = Object::parse(json.as_bytes()) else {
+        // The parser stops at the first fault.
+        return Err(salvage(json.as_bytes()).faults.iter().map(ToString::to_string).collect());
+    };
+    match (&object, note.kind.as_str()) {
+        (Object::Run(_), OPENED)
+        | (Object::PatchSet(_), PATCH_SET)
+        | (Object::Evidence(_), EVIDENCE)
+        | (Object::Decision(_), DECIDED) => Ok(Some(object)),
+        _ => Err(vec![format!("{} stands in a note of another kind", object.name())]),
+    }
 }
 
 #[derive(Default)]
@@ -160,36 +199,29 @@ struct Found {
 }
 
 impl Reader {
-    fn note(&mut self, note: &Note, seq: u64, newest: NodeId) -> Result<(), String> {
-        let body = note.body.as_bytes();
-        match note.kind.as_str() {
-            OPENED => {
-                let opened: OpenedNote = json(body)?;
-                let record = RunRecord::parse(opened.run.as_bytes()).map_err(|fault| fault.to_string())?;
+    fn note(
+        &mut self,
+        note: &Note,
+        object: Option<Object>,
+        seq: u64,
+        newest: NodeId,
+    ) -> Result<(), Vec<String>> {
+        match object {
+            Some(Object::Run(record)) => {
+                let OpenedNote { prompt, .. } = json(note.body.as_bytes())?;
                 let run = self.run(record.id());
                 if let Some(first) = &run.opened {
-                    return Err(format!("record {} has opened run {} already", first.seq, record.id()));
+                    return Err(vec![format!("record {} has opened run {} already", first.seq, record.id())]);
                 }
-                run.opened = Some(OpenedRun { seq, record, prompt: opened.prompt });
+                run.opened = Some(OpenedRun { seq, record, prompt });
                 self.findings.clear();
             }
-            FINDING => {
-                let FindingNote { call, tool, at, finding } = json(body)?;
-                let (command, exit_code) = (Some(finding.command), finding.exit_code);
-                let found = Found { tool, command, exit_code, at: i64::try_from(at.0).ok() };
-                self.findings.entry(found).or_default().push_back(call);
-            }
-            PATCH_SET => {
-                let patch_set = PatchSet::parse(body).map_err(|fault| fault.to_string())?;
-                self.run(patch_set.run()).patch_sets.push(patch_set);
-            }
-            EVIDENCE => {
-                let evidence = Evidence::parse(body).map_err(|fault| fault.to_string())?;
+            Some(Object::PatchSet(patch_set)) => self.run(patch_set.run()).patch_sets.push(patch_set),
+            Some(Object::Evidence(evidence)) => {
                 let call = self.call_of(&evidence);
                 self.run(evidence.run()).evidence.push(FoundEvidence { seq, evidence, call });
             }
-            DECIDED => {
-                let decision = Decision::parse(body).map_err(|fault| fault.to_string())?;
+            Some(Object::Decision(decision)) => {
                 let run = self.run(decision.run());
                 match &run.verdict {
                     None => run.verdict = Some(GivenVerdict { seq, decision, newest }),
@@ -197,9 +229,15 @@ impl Reader {
                     Some(first) if first.decision == decision => {}
                     Some(first) => {
                         let (run, first) = (decision.run(), first.decision.id());
-                        return Err(format!("run {run} has its verdict already, decision {first}"));
+                        return Err(vec![format!("run {run} has its verdict already, decision {first}")]);
                     }
                 }
+            }
+            None if note.kind == FINDING => {
+                let FindingNote { call, tool, at, finding } = json(note.body.as_bytes())?;
+                let (command, exit_code) = (Some(finding.command), finding.exit_code);
+                let found = Found { tool, command, exit_code, at: i64::try_from(at.0).ok() };
+                self.findings.entry(found).or_default().push_back(call);
             }
             // Marks say nothing that is not said here.
             _ => {}
@@ -231,8 +269,8 @@ impl Reader {
     }
 }
 
-fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(body).map_err(|fault| fault.to_string())
+fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Vec<String>> {
+    serde_json::from_slice(body).map_err(|fault| vec![fault.to_string()])
 }
 
 impl DecidedRun {

@@ -63,7 +63,8 @@ pub use choices::Standing;
 pub use compaction::{Compacted, Compaction, CompactionSummary, Compactor};
 #[cfg(feature = "decision-objects")]
 pub use decided::{
-    DecidedRun, DecidedRuns, FoundEvidence, GivenVerdict, OpenedRun, Unreadable, decided_runs,
+    DecidedRun, DecidedRuns, FoundEvidence, GivenVerdict, OpenedRun, Unreadable, decided_runs, family,
+    recorded_objects,
 };
 pub use error::{AgentError, RuntimeError};
 pub use event::Event;

@@ -1,13 +1,48 @@
 //! The runs of a session as whoever looks reads them: the same as the writer's, and more where a record is damaged.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use serde_json::json;
 use trunkline_runtime::providers::Turn;
-use trunkline_runtime::session_store::{Log, Note, Record, SessionStore};
-use trunkline_runtime::{Approval, DecidedRuns, View, across, decided_runs};
+use trunkline_runtime::session_store::{Log, Note, Record};
+use trunkline_runtime::{
+    Approval, Base, ChangedFile, Changes, DecidedRuns, Deciding, FileChange, Touched, View, Workspace,
+    WorkspaceFault, across, decided_runs, family,
+};
 
 use crate::story::{Story, World, replies};
 
 const LAYER: &str = "decision";
+
+/// A folder without version control in which every file that was written is new.
+struct Folder;
+
+#[async_trait]
+impl Workspace for Folder {
+    async fn base(&self) -> Result<Base, WorkspaceFault> {
+        Ok(Base::default())
+    }
+
+    async fn changes(&self, _: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
+        let added = |file: &Touched| ChangedFile {
+            path: file.path.clone(),
+            change: FileChange::Added,
+            added: Some(1),
+            deleted: Some(0),
+        };
+        let files = touched.iter().map(added).collect();
+        Ok(Changes { files, diff: "+new\n".to_owned(), tree: None })
+    }
+
+    async fn commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        Ok(None)
+    }
+
+    async fn find_commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        Ok(None)
+    }
+}
 
 /// Three runs: one that ran the same command twice, one that wrote a file, one that is open.
 async fn log() -> (Story, Log) {
@@ -20,7 +55,7 @@ async fn log() -> (Story, Log) {
         Turn::new().call("c3", "edit", &json!({ "path": "a", "text": "new" })),
         Turn::say("I wrote a."),
     ];
-    let agent = world.agent(replies(turns)).approval(Approval::Always);
+    let agent = world.agent(replies(turns)).approval(Approval::Always).workspace(Arc::new(Folder));
     let mut story = Story::begin(world, agent).await;
     story.prompt("check it").await.unwrap();
     story.prompt("write a").await.unwrap();
@@ -54,6 +89,7 @@ async fn it_is_what_the_writer_knows() {
     let (story, log) = log().await;
     let decided = decided_runs(&log);
     assert!(decided.unreadable.is_empty());
+    assert_eq!(family(&log).violations(), [], "what the runtime writes fits together");
     let told: Vec<_> = decided
         .runs
         .iter()
@@ -97,15 +133,14 @@ async fn whichever_record_is_damaged_it_is_kept_and_hides_no_other() {
         let body =
             note.body.replacen("\"id\\\":\\\"", "\"id\\\":\\\"x", 1).replacen("\"id\":\"", "\"id\":\"x", 1);
         let mut damaged = log.clone();
-        let Record::Note(broken) = &mut damaged.records[place].1 else { unreachable!() };
-        assert_ne!(broken.body, body);
-        broken.body.clone_from(&body);
-        assert!(View::of(&damaged).is_err() || broken.kind == "evidence", "the writer refuses it");
+        assert_ne!(note.body, body);
+        damaged.records[place].1 = Record::Note(Note { body: body.clone(), ..note.clone() });
+        assert!(View::of(&damaged).is_err() || note.kind == "evidence", "the writer refuses it");
         let decided = decided_runs(&damaged);
         assert_eq!(decided.unreadable.len(), 1);
         let lost = &decided.unreadable[0];
         assert_eq!((lost.seq, &lost.body), (damaged.records[place].0, &body), "byte for byte");
-        assert!(lost.fault.contains("$.id: "), "{}", lost.fault);
+        assert!(lost.faults[0].contains("$.id: "), "{:?}", lost.faults);
         let left = read(&decided);
         assert_eq!(left.len(), whole.len() - 1);
         assert!(left.iter().all(|record| whole.contains(record)));
@@ -125,11 +160,12 @@ async fn a_second_verdict_is_kept_beside_the_first_which_stands() {
     log.records.push((seq, Record::Note(Note::new(LAYER, "decided", at, body))));
     // Said again, the same is nothing new.
     log.records.push((seq + 1, Record::Note(Note::new(LAYER, "decided", at, one.print()))));
+    assert!(!family(&log).violations().is_empty(), "a run has one decision");
     let again = decided_runs(&log);
     assert_eq!(again.runs, decided.runs);
     assert_eq!(again.unreadable.len(), 1);
     assert_eq!(
-        again.unreadable[0].fault,
-        format!("run {} has its verdict already, decision {}", one.run(), one.id())
+        again.unreadable[0].faults,
+        [format!("run {} has its verdict already, decision {}", one.run(), one.id())]
     );
 }

@@ -2,14 +2,15 @@
 //!
 //! Takes what the strict parser refuses: nothing is lost for being wrong, and nothing that is wrong is passed over.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use trunkline_runtime::DecidedRun;
-use trunkline_runtime::decision_objects::{Decision, Evidence, PatchSet, RunRecord, git_internal};
+use trunkline_runtime::decision_objects::{ObjectKind, ObjectName, Rule, Violation, git_internal, salvage};
+use trunkline_runtime::{family, recorded_objects};
 
 use super::found::Book;
 use super::lines;
@@ -115,61 +116,56 @@ fn checked(number: u64, original: &str) -> Checked<'_> {
     }
     checked.kind = word("type").unwrap_or_default();
     checked.id = word("id").unwrap_or_default();
-    let parsed = match checked.kind.as_str() {
-        "run" => RunRecord::parse(json).map(drop),
-        "patch_set" => PatchSet::parse(json).map(drop),
-        "evidence" => Evidence::parse(json).map(drop),
-        "decision" => Decision::parse(json).map(drop),
-        "" => {
-            checked.unreadable = Some("it has neither `type` nor `object_type`".to_owned());
-            return checked;
-        }
-        other => {
-            checked.unreadable = Some(format!("{other:?} is no type of record that is known"));
-            return checked;
-        }
-    };
-    checked.violations.extend(parsed.err().map(|fault| fault.to_string()));
+    match checked.kind.as_str() {
+        "" => checked.unreadable = Some("it has neither `type` nor `object_type`".to_owned()),
+        _ => checked.violations = salvage(json).faults.iter().map(ToString::to_string).collect(),
+    }
     checked
 }
 
 /// `trunkline decisions --check`, of a session.
 pub(super) fn session(book: &Book, json: bool, place: &Place) -> Result<Exit, Fault> {
     let mut told = Told::default();
-    for run in &book.decided.runs {
-        let Some(given) = &run.verdict else { continue };
-        let original = given.decision.print();
-        told.tell(
-            &Checked {
-                version: 1,
-                record: given.seq,
-                kind: "decision".to_owned(),
-                id: given.decision.id().to_string(),
-                unreadable: None,
-                violations: misfits(run),
-                remarks: Vec::new(),
-                original: &original,
-            },
-            json,
-        )?;
+    let mut wrong: BTreeMap<ObjectName, Vec<Violation>> = BTreeMap::new();
+    for violation in family(&book.log).violations() {
+        wrong.entry(violation.object).or_default().push(violation);
     }
-    for record in &book.decided.unreadable {
-        told.tell(
-            &Checked {
-                version: 1,
-                record: record.seq,
-                kind: record.kind.clone(),
-                id: record.run.clone().unwrap_or_default(),
-                unreadable: None,
-                violations: vec![record.fault.clone()],
-                remarks: Vec::new(),
-                original: &record.body,
-            },
-            json,
-        )?;
+    let mut read = BTreeSet::new();
+    for (seq, object) in recorded_objects(&book.log) {
+        read.insert(seq);
+        let original = object.print();
+        // Said where the name stands first; what has it too is told of there.
+        let (remarks, violations) =
+            wrong.remove(&object.name()).unwrap_or_default().into_iter().partition(is_elsewhere);
+        let lines = |found: Vec<Violation>| found.iter().map(|found| found.rule.to_string()).collect();
+        let checked = Checked {
+            version: 1,
+            record: seq,
+            kind: object.kind().to_string(),
+            id: object.name().id.to_string(),
+            unreadable: None,
+            violations: lines(violations),
+            remarks: lines(remarks),
+            original: &original,
+        };
+        told.tell(&checked, json)?;
+    }
+    // What can be read and contradicts what came before has been told of.
+    for record in book.decided.unreadable.iter().filter(|record| !read.contains(&record.seq)) {
+        let checked = Checked {
+            version: 1,
+            record: record.seq,
+            kind: record.kind.clone(),
+            id: record.run.clone().unwrap_or_default(),
+            unreadable: None,
+            violations: record.faults.clone(),
+            remarks: Vec::new(),
+            original: &record.body,
+        };
+        told.tell(&checked, json)?;
     }
     if told.records == 0 {
-        tell(&format!("no run of session {} has ended: there is nothing to check\n", book.name));
+        tell(&format!("no run has begun in session {}: there is nothing to check\n", book.name));
         return Ok(Exit::Done);
     }
     let exit = told.end(json);
@@ -180,20 +176,9 @@ pub(super) fn session(book: &Book, json: bool, place: &Place) -> Result<Exit, Fa
     Ok(exit)
 }
 
-/// Returns what does not fit together in a run that was read.
-fn misfits(run: &DecidedRun) -> Vec<String> {
-    let Some(decision) = run.decision() else { return Vec::new() };
-    let evidence: Vec<Evidence> = run.evidence.iter().map(|found| found.evidence.clone()).collect();
-    let mut wrong = Vec::new();
-    wrong.extend(decision.check_grounds(&run.patch_sets, &evidence).err().map(|fault| fault.to_string()));
-    match &run.opened {
-        None => wrong.push(format!("run {} is decided, and was never opened", run.id)),
-        Some(opened) if opened.record.opening().at > decision.at() => {
-            wrong.push(format!("run {} was decided before it was opened", run.id));
-        }
-        Some(_) => {}
-    }
-    wrong
+/// Whether it only names a decision that may stand in another session, as a rollback does.
+fn is_elsewhere(violation: &Violation) -> bool {
+    matches!(&violation.rule, Rule::Dangling { to, .. } if to.kind == ObjectKind::Decision)
 }
 
 /// Prints records one by one, and counts them.

@@ -218,9 +218,12 @@ fn within(book: &Book, named: &str, place: &Place) -> Result<RunId, Fault> {
                 record.run.as_deref().is_some_and(|run| !lower.is_empty() && run.starts_with(&lower))
             });
             match lost {
-                Some(record) => Err(Fault::new(format!("record {} cannot be read", record.seq))
-                    .line(one_line(&record.fault, 200))
-                    .hint(place.command(&format!("decisions --check -s {}", book.name)))),
+                Some(record) => {
+                    let fault = Fault::new(format!("record {} cannot be read", record.seq))
+                        .hint(place.command(&format!("decisions --check -s {}", book.name)));
+                    let faults = record.faults.iter().take(CANDIDATES);
+                    Err(faults.fold(fault, |fault, line| fault.line(one_line(line, 200))))
+                }
                 None => Err(Fault::usage(format!("there is no decision {shown:?} in session {}", book.name))
                     .hint(list())),
             }

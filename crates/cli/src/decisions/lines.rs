@@ -50,7 +50,7 @@ struct Lost<'a> {
     state: &'static str,
     kind: &'a str,
     seq: u64,
-    fault: &'a str,
+    faults: &'a [String],
     /// Byte for byte.
     original: &'a str,
 }
@@ -88,7 +88,7 @@ pub(super) fn of_unreadable(book: &Book, record: &Unreadable) -> String {
         state: "unreadable",
         kind: &record.kind,
         seq: record.seq,
-        fault: &record.fault,
+        faults: &record.faults,
         original: &record.body,
     })
 }

@@ -243,6 +243,9 @@ impl Page {
             if let Some(summary) = finding.summary.as_deref().filter(|summary| !summary.trim().is_empty()) {
                 self.indented(&format!("  {}", paint(DIM, &one_line(summary, 160))));
             }
+            if let Some(output) = &finding.output {
+                self.indented(&format!("  {}", paint(DIM, &format!("output {}", digits(output)))));
+            }
         }
         self.more(evidence.len().saturating_sub(self.items), "finding");
     }
@@ -256,6 +259,7 @@ impl Page {
         for one in considered.iter().take(self.items) {
             let what = match &one.alternative {
                 Alternative::Named(name) => one_line(name.as_str(), 80),
+                Alternative::Branch(node) => format!("the branch at {}", one_line(node.as_str(), 40)),
                 Alternative::PatchSet(id) => match run.patch_set_named(*id) {
                     Some(patch_set) => format!("patch set {id}: {}", size(patch_set)),
                     None => format!("patch set {id}"),

@@ -5,7 +5,7 @@
 use anstyle::Style;
 use trunkline_message_tree::{MessageTree, NodeId, Timestamp};
 use trunkline_runtime::decision_objects::{
-    Actor, Change, Cost, EvidenceKind, PatchSet, Timestamp as Instant,
+    Actor, Alternative, Change, Cost, EvidenceKind, PatchSet, Timestamp as Instant,
 };
 use trunkline_runtime::{DecidedRun, FoundEvidence};
 
@@ -145,6 +145,12 @@ pub(super) fn cited(run: &DecidedRun) -> Vec<(NodeId, &'static str)> {
         let names = given.decision.cites().nodes.iter();
         // A name of somebody else's node is shown and leads nowhere.
         nodes.extend(names.filter_map(|name| Some((name.as_str().parse().ok()?, "cited"))));
+        let left =
+            given.decision.considered().iter().filter_map(|considered| match &considered.alternative {
+                Alternative::Branch(name) => Some((name.as_str().parse().ok()?, "left")),
+                Alternative::PatchSet(_) | Alternative::Named(_) => None,
+            });
+        nodes.extend(left);
         nodes.push((given.newest, "end"));
     }
     // Stable: of several reasons the first one stays.

@@ -109,11 +109,16 @@ impl Judge {
     }
 
     fn needs_and_forbids(&mut self, verdict: VerdictKind, body: Record<'_, '_>, has_reason: bool) {
-        use VerdictKind::{Abandon, Checkpoint, Commit, Other, Retry};
+        use VerdictKind::{Abandon, Checkpoint, Commit, Other, Retry, Rollback};
         let has = |key| *body.get(key) != Value::Absent;
         let needs_reason = matches!(verdict, Abandon | Retry | Other);
         let table = [
-            ("chosen_patchset_id", has("chosen_patchset_id"), verdict == Commit, verdict == Other),
+            (
+                "chosen_patchset_id",
+                has("chosen_patchset_id"),
+                verdict == Commit,
+                matches!(verdict, Other | Rollback),
+            ),
             ("result_commit_sha", has("result_commit_sha"), verdict == Commit, false),
             ("checkpoint_id", has("checkpoint_id"), verdict == Checkpoint, false),
             ("rationale", has_reason, needs_reason, true),

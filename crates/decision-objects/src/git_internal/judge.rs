@@ -7,20 +7,18 @@ use uuid::Uuid;
 use super::Violation;
 use super::flat::{Flat, Record, Value};
 use super::time::Time;
-use crate::{Actor, ActorKind, Digest, GitOid, Header, Invalid, Label, NonBlank, Timestamp};
+use crate::{Actor, ActorKind, Digest, GitOid, Header, Invalid, JsonText, Label, NonBlank, Timestamp};
 
 /// Collects violations while it turns values into ours.
 #[derive(Debug, Default)]
 pub(super) struct Judge {
     pub(super) violations: Vec<Violation>,
+    /// What comes before the names of fields: `steps[2].`.
+    within: String,
 }
 
 impl Judge {
-    pub(super) fn header<Id>(
-        &mut self,
-        flat: &Flat<'_>,
-        id: impl FnOnce(Uuid) -> Result<Id, Invalid>,
-    ) -> Option<Header<Id>> {
+    pub(super) fn header<Id>(&mut self, flat: &Flat<'_>, id: New<Id>) -> Option<Header<Id>> {
         let header = flat.header();
         let id = header.uuid("object_id").and_then(|uuid| self.field("object_id", id(uuid)));
         match header.get("object_type") {
@@ -88,11 +86,121 @@ impl Judge {
         }
     }
 
+    /// A required name.
+    pub(super) fn id<Id>(&mut self, record: Record<'_, '_>, key: &str, new: New<Id>) -> Option<Id> {
+        self.field(key, new(record.uuid(key)?))
+    }
+
+    /// A name that may be absent; `None` if it is there and wrong.
+    pub(super) fn maybe_id<Id>(
+        &mut self,
+        record: Record<'_, '_>,
+        key: &str,
+        new: New<Id>,
+    ) -> Option<Option<Id>> {
+        match record.uuid(key) {
+            Some(uuid) => self.field(key, new(uuid)).map(Some),
+            None => Some(None),
+        }
+    }
+
+    pub(super) fn ids<Id>(&mut self, record: Record<'_, '_>, key: &str, new: New<Id>) -> Option<Vec<Id>> {
+        self.each(record.list(key), key, |value| match value {
+            Value::Uuid(uuid) => new(*uuid),
+            _ => Err(Invalid::NilId),
+        })
+    }
+
+    /// A text that must say something.
+    pub(super) fn words(&mut self, record: Record<'_, '_>, key: &str) -> Option<NonBlank> {
+        self.field(key, NonBlank::new(record.text(key).unwrap_or_default()))
+    }
+
+    /// One that may be absent; `None` if it is there and blank.
+    pub(super) fn maybe_words(&mut self, record: Record<'_, '_>, key: &str) -> Option<Option<NonBlank>> {
+        match record.text(key) {
+            Some(text) => self.field(key, NonBlank::new(text)).map(Some),
+            None => Some(None),
+        }
+    }
+
+    pub(super) fn list_of_words(&mut self, record: Record<'_, '_>, key: &str) -> Option<Vec<NonBlank>> {
+        self.each(record.list(key), key, |value| match value {
+            Value::Text(text) => NonBlank::new(text.as_ref()),
+            _ => Err(Invalid::Blank),
+        })
+    }
+
+    /// JSON that may be absent; `None` if it is there and ours cannot hold it.
+    pub(super) fn maybe_json(&mut self, record: Record<'_, '_>, key: &str) -> Option<Option<JsonText>> {
+        match record.text(key) {
+            Some(json) => self.field(key, JsonText::new(json)).map(Some),
+            None => Some(None),
+        }
+    }
+
+    /// All items, if all are good; each that is not is listed.
+    pub(super) fn each<T>(
+        &mut self,
+        items: &[Value<'_>],
+        key: &str,
+        read: impl Fn(&Value<'_>) -> Result<T, Invalid>,
+    ) -> Option<Vec<T>> {
+        let read: Vec<Option<T>> = items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| self.at(|| format!("{key}[{index}]"), read(item)))
+            .collect();
+        read.into_iter().collect()
+    }
+
+    /// The same for records, whose fields are named with the place of their record.
+    pub(super) fn each_record<T>(
+        &mut self,
+        record: Record<'_, '_>,
+        key: &str,
+        read: impl Fn(&mut Self, Record<'_, '_>) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let around = self.within.clone();
+        let mut all = Vec::new();
+        for (index, item) in record.records(key).into_iter().enumerate() {
+            self.within = format!("{around}{key}[{index}].");
+            all.push(read(self, item));
+        }
+        self.within = around;
+        all.into_iter().collect()
+    }
+
+    /// Notes what our form has no place for, if it is there.
+    pub(super) fn dropped(&mut self, field: &str, there: bool) {
+        if there {
+            let field = format!("{}{field}", self.within);
+            self.violations.push(Violation::Dropped { field });
+        }
+    }
+
+    /// Notes what our form cannot say.
+    pub(super) fn unfit<T>(&mut self, field: &str, why: &'static str) -> Option<T> {
+        let field = format!("{}{field}", self.within);
+        self.violations.push(Violation::Unfit { field, why });
+        None
+    }
+
     pub(super) fn field<T>(&mut self, field: &str, value: Result<T, Invalid>) -> Option<T> {
         self.at(|| String::from(field), value)
     }
 
     pub(super) fn at<T>(&mut self, field: impl FnOnce() -> String, value: Result<T, Invalid>) -> Option<T> {
-        value.map_err(|why| self.violations.push(Violation::Field { field: field(), why })).ok()
+        match value {
+            Ok(value) => Some(value),
+            Err(why) => {
+                let field = format!("{}{}", self.within, field());
+                self.violations.push(Violation::Field { field, why });
+                None
+            }
+        }
     }
 }
+
+/// How a name is made of a UUID.
+type New<Id> = fn(Uuid) -> Result<Id, Invalid>;

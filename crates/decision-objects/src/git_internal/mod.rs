@@ -12,7 +12,7 @@
 //! let imported = git_internal::import(bytes)?;
 //!
 //! // Its own reader takes "Commit" for a word of somebody else's, and so for a verdict that is no commit.
-//! assert!(imported.decision.is_none());
+//! assert!(imported.object.is_none());
 //! let violation = imported.violations[0].to_string();
 //! assert_eq!(violation, r#"decision_type: "Commit" is not a label: it reads like the reserved word `commit`"#);
 //! // It is not ours to correct: it goes out as it came in.
@@ -22,12 +22,16 @@
 
 mod any_json;
 mod decision;
+mod events;
 mod flat;
 mod judge;
+mod project;
 mod schema;
+mod snapshots;
 mod time;
 mod violation;
 
+pub use project::NoForm;
 pub use schema::Kind;
 pub use violation::Violation;
 
@@ -36,7 +40,7 @@ use std::borrow::Cow;
 use uuid::Uuid;
 
 use crate::json::{Fields, read};
-use crate::{Actor, Decision, Digest, Fault, ParseError, Timestamp};
+use crate::{Actor, Decision, Digest, Fault, Object, ParseError, Timestamp};
 use flat::{Flat, Value};
 use judge::Judge;
 use time::Time;
@@ -46,10 +50,10 @@ use time::Time;
 pub struct Imported {
     /// What it was read as.
     pub kind: Kind,
-    /// The decision, if it is one and keeps our rules: each violation [is harmless](Violation::is_harmless).
+    /// The object, if it keeps our rules: each violation [is harmless](Violation::is_harmless).
     ///
-    /// That its patch set is of its own run cannot be seen here; ask [`Decision::check_grounds`].
-    pub decision: Option<Decision>,
+    /// What it says of others is not looked at: whether a patch set is of the decision's run, say.
+    pub object: Option<Object>,
     /// Everything that is wrong with it; the header comes first.
     pub violations: Vec<Violation>,
     /// The bytes that came in.
@@ -59,6 +63,15 @@ pub struct Imported {
 }
 
 impl Imported {
+    /// The decision, if it is one and keeps our rules.
+    #[must_use]
+    pub const fn decision(&self) -> Option<&Decision> {
+        match &self.object {
+            Some(Object::Decision(decision)) => Some(decision),
+            _ => None,
+        }
+    }
+
     /// Prints what was read, as git-internal's writer would: not an echo of the bytes that came in.
     ///
     /// The two are the same unless [`Violation::Respelled`] is listed.
@@ -99,15 +112,15 @@ pub fn import_as(kind: Kind, json: &[u8]) -> Result<Imported, ParseError> {
 fn finish(json: &[u8], fields: Fields<'_>, kind: Kind) -> Result<Imported, ParseError> {
     let flat = Flat::parse(fields, kind)?;
     let mut judge = Judge::default();
-    let decision = judge.decision(&flat);
+    let object = judge.object(&flat);
     judge.traps(flat.body());
     let mut violations = judge.violations;
-    let decision = decision.filter(|_| violations.iter().all(Violation::is_harmless));
+    let object = object.filter(|_| violations.iter().all(Violation::is_harmless));
     let respelled = Some(flat.print()).filter(|printed| printed.as_bytes() != json);
     if respelled.is_some() {
         violations.push(Violation::Respelled);
     }
-    Ok(Imported { kind, decision, violations, original: json.to_vec(), respelled })
+    Ok(Imported { kind, object, violations, original: json.to_vec(), respelled })
 }
 
 /// Prints a decision in git-internal's form.
@@ -116,6 +129,31 @@ fn finish(json: &[u8], fields: Fields<'_>, kind: Kind) -> Result<Imported, Parse
 #[must_use]
 pub fn print(decision: &Decision) -> String {
     decision::project(decision).print()
+}
+
+/// Prints any object of ours in git-internal's form.
+///
+/// `at` and `by` stand in the header where ours does not say when and by whom: patch sets say neither, evidence does not
+/// say who.
+///
+/// What has no place there is lost:
+///
+/// | ours | lost |
+/// |---|---|
+/// | run | goal, predecessor, intent, the state of the files; `cwd` is written empty |
+/// | patch set | the diff and its digest, what a renamed file was called; lines that nobody counted are 0, so is the sequence |
+/// | decision | evidence, alternatives, who approved, what it cites, what a rollback undoes and reverts to |
+/// | evidence | the digest of the output, the decision that rests on it |
+/// | usage | which tokens the cache took and gave: they count as input |
+/// | tool invocation | the call's name, its times, digests of artifacts; what was denied, cancelled or timed out is `error` |
+/// | context frame, run event, step event, arguments of a tool | whether a text that is JSON was meant as text |
+/// | intent, plan, provenance | spelling and order of keys in JSON |
+///
+/// # Errors
+///
+/// [`NoForm`] for a run without a task or a commit, and a patch set without a commit: its reader refuses those.
+pub fn project(object: &Object, at: Timestamp, by: &Actor) -> Result<String, NoForm> {
+    project::flat(object, at, by).map(|flat| flat.print())
 }
 
 /// The SHA-256 that git-internal calls the object hash: over a word for the kind, a space, the length, NUL and the JSON.
@@ -135,4 +173,30 @@ fn actor(by: &Actor) -> Value<'_> {
     let display_name =
         by.display_name.as_deref().map_or(Value::Absent, |name| Value::Text(Cow::Borrowed(name)));
     Value::Record(vec![kind, Value::Text(Cow::Borrowed(by.id.as_str())), display_name])
+}
+
+impl Judge {
+    fn object(&mut self, flat: &Flat<'_>) -> Option<Object> {
+        Some(match flat.kind {
+            Kind::Intent => Object::Intent(self.intent(flat)?),
+            Kind::Plan => Object::Plan(self.plan(flat)?),
+            Kind::Task => Object::Task(self.task(flat)?),
+            Kind::Run => Object::Run(self.run(flat)?),
+            Kind::PatchSet => {
+                self.patch_set(flat);
+                return None;
+            }
+            Kind::ContextSnapshot => Object::ContextSnapshot(self.context_snapshot(flat)?),
+            Kind::Provenance => Object::Provenance(self.provenance(flat)?),
+            Kind::IntentEvent => Object::IntentEvent(self.intent_event(flat)?),
+            Kind::TaskEvent => Object::TaskEvent(self.task_event(flat)?),
+            Kind::RunEvent => Object::RunEvent(self.run_event(flat)?),
+            Kind::PlanStepEvent => Object::StepEvent(self.step_event(flat)?),
+            Kind::RunUsage => Object::Usage(self.usage(flat)?),
+            Kind::ToolInvocation => Object::ToolInvocation(self.tool_invocation(flat)?),
+            Kind::Evidence => Object::Evidence(self.evidence(flat)?),
+            Kind::ContextFrame => Object::ContextFrame(self.context_frame(flat)?),
+            Kind::Decision => Object::Decision(self.decision(flat)?),
+        })
+    }
 }

@@ -59,6 +59,20 @@ pub enum Violation {
     /// There is a rationale that says nothing.
     #[error("rationale: the text is blank")]
     BlankRationale,
+    /// Our form cannot say what stands there.
+    #[error("{field}: {why}")]
+    Unfit {
+        /// The key, with those of the objects around it.
+        field: String,
+        /// Why not.
+        why: &'static str,
+    },
+    /// Our form has no place for what stands there; the original bytes keep it.
+    #[error("{field}: our form has no place for it")]
+    Dropped {
+        /// The key, with those of the objects around it.
+        field: String,
+    },
     /// A time has a second 60, which no time of ours has.
     #[error("{field}: {found} is a leap second, which no time of ours is")]
     LeapSecond {
@@ -85,9 +99,12 @@ pub enum Violation {
 }
 
 impl Violation {
-    /// Whether our decision says the same all the same.
+    /// Whether our object stands all the same: what it says is what was said, if not all of it.
     #[must_use]
     pub const fn is_harmless(&self) -> bool {
-        matches!(self, Self::PaddedSha1 { .. } | Self::BlankRationale | Self::Respelled)
+        matches!(
+            self,
+            Self::PaddedSha1 { .. } | Self::BlankRationale | Self::Respelled | Self::Dropped { .. }
+        )
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Raw<'a> {
 }
 
 impl<'a> Raw<'a> {
-    pub(super) const fn strict(json: &'a str) -> Self {
+    pub(crate) const fn strict(json: &'a str) -> Self {
         Self { json, sink: None }
     }
 
