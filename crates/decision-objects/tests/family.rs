@@ -133,3 +133,19 @@ fn circles_that_hang_together_are_one_and_others_are_told_apart() {
         intent 00000000-0000-0000-0000-000000000005: the parents of intents go in a circle of 2: 00000000-0000-0000-0000-000000000005, 00000000-0000-0000-0000-000000000006
     "#]].assert_eq(&told(&family));
 }
+
+#[test]
+fn a_call_may_take_no_time_and_a_cost_may_be_unknown() {
+    let mut world = World::new();
+    world.open(1, "");
+    let now = world.tick();
+    let call = r#""tool":"edit","reads":[],"writes":[],"args":"{}","status":"ok","artifacts":[]"#;
+    world.event("tool_invocation", &format!(r#""run":"{}",{call},"started":"{now}","ended":"{now}""#, id(1)));
+    let counts = r#""input_tokens":1,"output_tokens":2,"cache_read_tokens":3,"cache_write_tokens":4"#;
+    world.event("usage", &format!(r#""run":"{}",{counts}"#, id(1)));
+    let cites =
+        format!(r#""cites":{{"nodes":[],"proposals":[],"files":[],"cost":{{{counts},"microdollars":9}}}}"#);
+    let rest = format!(r#""evidence":[],"considered":[],{cites}"#);
+    world.decide(1, 1, r#"{"kind":"abandon","reason":"no use"}"#, &rest);
+    assert_eq!(told(&world.objects.into_iter().collect()), "");
+}
