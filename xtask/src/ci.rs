@@ -22,7 +22,7 @@ pub(crate) fn run(workspace: &Workspace, postgres: &mut Postgres, report: &mut R
     }
     report.step("rustdoc", || docs::rustdoc(workspace));
     report.step("api", || api::run(workspace, &workspace.crates, api::Mode::Compare));
-    report.step("alone", || alone::run(workspace, postgres, &workspace.crates));
+    report.step("alone", || alone::run(workspace, postgres, &workspace.crates, true));
     report.step("package", || package(workspace, false));
 }
 

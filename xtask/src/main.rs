@@ -18,6 +18,7 @@ mod corpora;
 mod docs;
 mod fuzz;
 mod git_internal;
+mod lanes;
 mod layers;
 mod links;
 mod live;
@@ -99,7 +100,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         }
         ["alone", name @ ..] => {
             let crates = workspace.chosen(name)?;
-            report.step("alone", || alone::run(&workspace, &mut postgres, &crates));
+            report.step("alone", || alone::run(&workspace, &mut postgres, &crates, false));
         }
         ["layers"] => report.step("layers", || layers::run(&workspace)),
         ["tidy"] => report.step("tidy", || tidy::run(&workspace)),

@@ -119,7 +119,9 @@ pub(crate) fn outcome(decision: &Decision) -> String {
     match decision.verdict() {
         Verdict::Commit { commit, .. } => format!("commit {}", short_commit(commit)),
         Verdict::Abandon { .. } => "abandoned".to_owned(),
-        Verdict::Rollback { reverted_to: Some(reverted_to), .. } => format!("rollback {}", short_commit(reverted_to)),
+        Verdict::Rollback { reverted_to: Some(reverted_to), .. } => {
+            format!("rollback {}", short_commit(reverted_to))
+        }
         Verdict::Other { label, .. } => one_line(label.as_str(), 20),
         other => other.kind().to_string(),
     }

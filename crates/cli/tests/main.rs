@@ -9,6 +9,7 @@ mod corpora;
 mod damage;
 mod deciding;
 mod decisions;
+mod decisions_shown;
 mod fake;
 mod finding;
 mod following;

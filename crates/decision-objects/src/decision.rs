@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::json::{Canonical, Fields, Object, ParseError, Raw, canonical_form, read};
+use crate::sealed::unique;
 use crate::{
     Actor, Citations, DecisionId, EvidenceId, Invalid, NonBlank, PatchSetId, RunId, Timestamp, Verdict,
 };
@@ -46,6 +47,15 @@ impl Alternative {
 }
 
 /// The one verdict of a run, sealed.
+///
+/// What it shows of itself is borrowed, and cannot be written to:
+///
+/// ```compile_fail,E0596
+/// # use trunkline_decision_objects::Decision;
+/// fn edited(decision: &mut Decision) {
+///     decision.cites().nodes.clear();
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     content: Content,
@@ -78,11 +88,13 @@ impl Decision {
         if matches!(content.verdict, Verdict::Rollback { of, .. } if of == content.id) {
             return Err(Invalid::UndoesItself);
         }
-        if let Some(patch_set) = content.verdict.patch_set() {
-            let chosen = Alternative::PatchSet(patch_set);
-            if content.considered.iter().any(|considered| considered.alternative == chosen) {
-                return Err(Invalid::ChosenAndRejected { patch_set });
-            }
+        let rejected: Vec<PatchSetId> =
+            content.considered.iter().filter_map(|considered| considered.alternative.patch_set()).collect();
+        unique("rejected patch set", &rejected)?;
+        if let Some(patch_set) = content.verdict.patch_set()
+            && rejected.contains(&patch_set)
+        {
+            return Err(Invalid::ChosenAndRejected { patch_set });
         }
         content.cites = content.cites.checked()?;
         Ok(Self { content })

@@ -13,8 +13,7 @@ mod rule;
 mod runs;
 mod verdicts;
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap, btree_map, hash_map};
 
 pub use rule::{Relation, Rule, Violation};
 
@@ -40,7 +39,7 @@ pub enum Added {
 pub struct Family {
     objects: Vec<Object>,
     /// Where each name stands in `objects`.
-    places: BTreeMap<ObjectName, usize>,
+    places: HashMap<ObjectName, usize>,
     /// What has the name of an object that came earlier, by its digest.
     clashes: BTreeMap<(ObjectName, Digest), Object>,
 }
@@ -56,15 +55,17 @@ impl Family {
     pub fn add(&mut self, object: impl Into<Object>) -> Added {
         let object = object.into();
         match self.places.entry(object.name()) {
-            Entry::Vacant(free) => {
+            hash_map::Entry::Vacant(free) => {
                 free.insert(self.objects.len());
                 self.objects.push(object);
                 Added::New
             }
-            Entry::Occupied(taken) if self.objects.get(*taken.get()) == Some(&object) => Added::Known,
-            Entry::Occupied(taken) => match self.clashes.entry((*taken.key(), object.digest())) {
-                Entry::Occupied(_) => Added::Known,
-                Entry::Vacant(free) => {
+            hash_map::Entry::Occupied(taken) if self.objects.get(*taken.get()) == Some(&object) => {
+                Added::Known
+            }
+            hash_map::Entry::Occupied(taken) => match self.clashes.entry((*taken.key(), object.digest())) {
+                btree_map::Entry::Occupied(_) => Added::Known,
+                btree_map::Entry::Vacant(free) => {
                     free.insert(object);
                     Added::Clash
                 }
@@ -91,7 +92,7 @@ impl Family {
     /// Everything that does not fit, in the order of the objects' kinds and names; empty if all is well.
     ///
     /// Each violation stands under the object that could have been written otherwise: a decision that names the patch
-    /// set of another run, not that patch set. Takes `n log n` steps for `n` objects, and no more stack for a longer chain
+    /// set of another run, not that patch set. Takes `n log n` steps for `n` objects and names in them, and no more stack for a longer chain
     /// of parents.
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {

@@ -1,5 +1,7 @@
 //! What the other tests start from: small values by number, and strategies for any value.
 
+use std::collections::BTreeSet;
+
 use proptest::collection::{hash_map, hash_set, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -280,8 +282,10 @@ pub(crate) fn any_decision() -> impl Strategy<Value = Decision> {
     let rest = (0_u128..4, considered, any_citations());
     (any_verdict(), people, any_time(), option::of(any_words()), rest).prop_map(
         |(verdict, (decided_by, approved_by), at, rationale, (evidence_count, considered, cites))| {
+            let mut seen = BTreeSet::new();
             let considered: Vec<Considered> = considered
                 .into_iter()
+                .filter(|(rejected, ..)| *rejected < 3 || seen.insert(*rejected))
                 .map(|(rejected, name, reason)| {
                     let alternative = match rejected {
                         0 => Alternative::Named(name),

@@ -19,7 +19,7 @@ pub(crate) fn head<Id>(new: impl Fn(Uuid) -> Result<Id, Invalid>, number: u128) 
 
 /// A name by number: `named(StepId::new, 1)`.
 pub(crate) fn named<Id>(new: impl Fn(Uuid) -> Result<Id, Invalid>, number: u128) -> Id {
-    new(Uuid::from_u128(number)).ok().expect("a test id is not nil")
+    new(Uuid::from_u128(number)).expect("a test id is not nil")
 }
 
 pub(crate) fn json(text: &str) -> JsonText {

@@ -13,6 +13,8 @@ mod choices;
 #[cfg(feature = "revert")]
 mod compaction;
 mod contained;
+#[cfg(feature = "decision-objects")]
+mod decided;
 #[cfg(feature = "resolve-queue")]
 mod deciding;
 mod driver;
@@ -59,6 +61,10 @@ pub use cancel::Cancel;
 pub use choices::Standing;
 #[cfg(feature = "revert")]
 pub use compaction::{Compacted, Compaction, CompactionSummary, Compactor};
+#[cfg(feature = "decision-objects")]
+pub use decided::{
+    DecidedRun, DecidedRuns, FoundEvidence, GivenVerdict, OpenedRun, Unreadable, decided_runs,
+};
 pub use error::{AgentError, RuntimeError};
 pub use event::Event;
 pub use late::Late;

@@ -3,7 +3,7 @@
 //! Strongly connected components after Tarjan, with a stack of its own: a chain of parents from a hostile file may be as
 //! long as the file, and the thread's stack is not.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use uuid::Uuid;
 
@@ -21,7 +21,7 @@ impl Family {
             (Relation::RunPredecessors, ObjectKind::Run),
         ];
         for (relation, kind) in graphs {
-            let edges: BTreeMap<Uuid, Vec<Uuid>> = self
+            let edges: Vec<(Uuid, Vec<Uuid>)> = self
                 .iter()
                 .map(|object| (object.name().id, ancestors(object, relation)))
                 .filter(|(_, ancestors)| !ancestors.is_empty())
@@ -68,13 +68,13 @@ struct Step {
 /// The circles, each in the order of its members' names.
 ///
 /// What is named and has no edges of its own is in no circle, and is left out.
-fn circles(edges: &BTreeMap<Uuid, Vec<Uuid>>) -> Vec<Vec<Uuid>> {
+fn circles(edges: &[(Uuid, Vec<Uuid>)]) -> Vec<Vec<Uuid>> {
     const UNSEEN: usize = usize::MAX;
-    let names: Vec<Uuid> = edges.keys().copied().collect();
-    let targets: Vec<Vec<usize>> = edges
-        .values()
-        .map(|targets| targets.iter().filter_map(|target| names.binary_search(target).ok()).collect())
-        .collect();
+    let names: Vec<Uuid> = edges.iter().map(|(name, _)| *name).collect();
+    let places: HashMap<Uuid, usize> = names.iter().copied().zip(0..).collect();
+    let known =
+        |targets: &Vec<Uuid>| targets.iter().filter_map(|target| places.get(target).copied()).collect();
+    let targets: Vec<Vec<usize>> = edges.iter().map(|(_, targets)| known(targets)).collect();
     let mut circles = Vec::new();
     let mut seen = 0;
     // When each node was first seen, and the earliest node of its component that is known to be reachable from it.

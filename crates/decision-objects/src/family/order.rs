@@ -3,8 +3,8 @@
 //! After an event out of turn the rest is judged from the state that it brought, so one that is missing is told once.
 //! What comes after an end changes nothing.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use super::{Family, Rule, Violation};
 use crate::{
@@ -43,11 +43,11 @@ state!(IntentState, TaskState, RunState, StepState);
 /// How each thing stands so far.
 #[derive(Default)]
 struct Standing {
-    intents: BTreeMap<IntentId, IntentState>,
-    tasks: BTreeMap<TaskId, TaskState>,
-    runs: BTreeMap<RunId, RunState>,
+    intents: HashMap<IntentId, IntentState>,
+    tasks: HashMap<TaskId, TaskState>,
+    runs: HashMap<RunId, RunState>,
     /// A step that failed in one run begins anew in another.
-    steps: BTreeMap<(PlanId, StepId, RunId), StepState>,
+    steps: HashMap<(PlanId, StepId, RunId), StepState>,
 }
 
 impl Family {
@@ -87,7 +87,7 @@ impl Family {
     }
 }
 
-fn advance<K: Ord, S: State>(entry: Entry<'_, K, S>, of: ObjectName, state: S) -> Option<Rule> {
+fn advance<K, S: State>(entry: Entry<'_, K, S>, of: ObjectName, state: S) -> Option<Rule> {
     let before = match &entry {
         Entry::Occupied(taken) => Some(*taken.get()),
         Entry::Vacant(_) => None,

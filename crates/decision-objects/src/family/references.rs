@@ -1,6 +1,6 @@
 //! Whether what is named is here, and belongs where it is named.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use super::names::visit;
 use super::{Family, Rule, Violation};
@@ -187,13 +187,13 @@ pub(super) const fn predecessor_field(predecessor: Predecessor) -> &'static str 
 
 /// Which steps there are: a step has no object of its own.
 struct Steps {
-    of_plans: BTreeSet<(PlanId, StepId)>,
-    all: BTreeSet<StepId>,
+    of_plans: HashSet<(PlanId, StepId)>,
+    all: HashSet<StepId>,
 }
 
 impl Steps {
     fn of(family: &Family) -> Self {
-        let (mut of_plans, mut all) = (BTreeSet::new(), BTreeSet::new());
+        let (mut of_plans, mut all) = (HashSet::new(), HashSet::new());
         for object in family.iter() {
             if let Object::Plan(plan) = object {
                 for step in &plan.content().steps {

@@ -1,6 +1,6 @@
 //! What a run follows, when it began, and what it used.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use super::verdicts::later;
 use super::{Family, Rule, Violation};
@@ -15,8 +15,8 @@ impl Family {
 
     pub(super) fn runs(&self, found: &mut Vec<Violation>) {
         let decisions = self.first_decisions();
-        let mut used: BTreeMap<RunId, Sums> = BTreeMap::new();
-        let mut provenances: BTreeMap<RunId, Vec<(Timestamp, ProvenanceId)>> = BTreeMap::new();
+        let mut used: HashMap<RunId, Sums> = HashMap::new();
+        let mut provenances: HashMap<RunId, Vec<(Timestamp, ProvenanceId)>> = HashMap::new();
         for object in self.iter() {
             let name = object.name();
             match object {
@@ -55,8 +55,8 @@ impl Family {
     }
 
     /// The earliest decision of each run.
-    pub(super) fn first_decisions(&self) -> BTreeMap<RunId, &Decision> {
-        let mut first: BTreeMap<RunId, &Decision> = BTreeMap::new();
+    pub(super) fn first_decisions(&self) -> HashMap<RunId, &Decision> {
+        let mut first: HashMap<RunId, &Decision> = HashMap::new();
         for object in self.iter() {
             if let Object::Decision(decision) = object {
                 let known = first.entry(decision.run()).or_insert(decision);
@@ -78,7 +78,7 @@ impl Family {
         }
     }
 
-    fn follows(&self, run: &RunRecord, decisions: &BTreeMap<RunId, &Decision>, found: &mut Vec<Violation>) {
+    fn follows(&self, run: &RunRecord, decisions: &HashMap<RunId, &Decision>, found: &mut Vec<Violation>) {
         let opening = run.opening();
         let (before, needed) = match opening.predecessor {
             Some(Predecessor::RetryOf(before)) => (before, VerdictKind::Retry),

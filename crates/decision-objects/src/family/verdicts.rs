@@ -1,15 +1,15 @@
 //! What decisions rest on, one for each run, and what undoes what.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{HashMap, HashSet};
 
 use super::{Family, Rule, Violation};
 use crate::{Alternative, Decision, DecisionId, EvidenceId, Object, ObjectName, RunId, Timestamp, Verdict};
 
 impl Family {
     pub(super) fn verdicts(&self, found: &mut Vec<Violation>) {
-        let mut by_run: BTreeMap<RunId, Vec<(Timestamp, DecisionId)>> = BTreeMap::new();
-        let mut by_target: BTreeMap<DecisionId, Vec<(Timestamp, DecisionId)>> = BTreeMap::new();
-        let mut named: BTreeSet<(DecisionId, EvidenceId)> = BTreeSet::new();
+        let mut by_run: HashMap<RunId, Vec<(Timestamp, DecisionId)>> = HashMap::new();
+        let mut by_target: HashMap<DecisionId, Vec<(Timestamp, DecisionId)>> = HashMap::new();
+        let mut named: HashSet<(DecisionId, EvidenceId)> = HashSet::new();
         for object in self.iter() {
             let Object::Decision(decision) = object else { continue };
             let this = (decision.at(), decision.id());

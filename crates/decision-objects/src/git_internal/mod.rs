@@ -147,7 +147,7 @@ pub fn print(decision: &Decision) -> String {
 /// | usage | which tokens the cache took and gave: they count as input |
 /// | tool invocation | the call's name, its times, digests of artifacts; what was denied, cancelled or timed out is `error` |
 /// | context frame, run event, step event, arguments of a tool | whether a text that is JSON was meant as text |
-/// | intent, plan, provenance | spelling and order of keys in JSON |
+/// | whatever holds JSON | spelling and order of keys; `null`, which is left out |
 ///
 /// # Errors
 ///

@@ -3,6 +3,7 @@
 //! Each says what it expected; the place is added by whoever called it.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::{self, Display, Write};
 use std::str::FromStr;
 
@@ -209,6 +210,20 @@ pub(crate) fn canonical_list<T: FromStr<Err = Invalid> + Display>(
     raw: Raw<'_>,
 ) -> Result<Vec<T>, ParseError> {
     list(raw, canonical)
+}
+
+/// Reads a list that may not name anything twice; `what` is the thing, for the error.
+pub(crate) fn distinct_list<T: FromStr<Err = Invalid> + Display + Ord>(
+    raw: Raw<'_>,
+    what: &'static str,
+) -> Result<Vec<T>, ParseError> {
+    let names: Vec<T> = canonical_list(raw)?;
+    let mut seen = BTreeSet::new();
+    let twice = names.iter().enumerate().find(|(_, name)| !seen.insert(*name));
+    match twice.map(|(index, name)| (index, name.to_string())) {
+        Some((index, name)) => Err(ParseError::from(Invalid::Twice { what, name }).inside_index(index)),
+        None => Ok(names),
+    }
 }
 
 fn syntax(error: &dyn Display) -> ParseError {
