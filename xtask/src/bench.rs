@@ -3,12 +3,16 @@
 //! A measurement is an example, not a test: it runs in release, on a quiet machine, and not in `ci`. It prints lines
 //! `name  value  bar  ok` or `name  value  bar  SHORT`.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::cargo::{cannot_start, cargo, line_of};
+use crate::git_internal;
 use crate::postgres::Postgres;
 use crate::report::Tally;
 use crate::workspace::{Crate, Workspace};
+
+/// The crate that is also measured beside git-internal, in a package of its own.
+const BESIDE_GIT_INTERNAL: &str = "decision-objects";
 
 /// The name of a crate's example that measures: `bench_sanitize`. All examples of a workspace land in one folder.
 pub(crate) fn example(one: &Crate) -> String {
@@ -25,8 +29,16 @@ pub(crate) fn run(
     let mut sum = Tally::default();
     for one in crates {
         let example = example(one);
+        let beside = one.name == BESIDE_GIT_INTERNAL;
+        if beside {
+            sum += measured(&mut git_internal::cargo(
+                workspace,
+                "run",
+                &["--release", "--example", "bench_git_internal"],
+            ))?;
+        }
         if !one.examples().contains(&example) {
-            if named {
+            if named && !beside {
                 return Err(format!(
                     "crates/{}/examples/{example}.rs is not there: nothing to measure",
                     one.name
@@ -46,19 +58,24 @@ pub(crate) fn run(
         ];
         let mut command = cargo(workspace, call);
         postgres.offer(Some(&one.package), &mut command)?;
-        println!("$ {}", line_of(&command));
-        command.stderr(Stdio::inherit());
-        let output = command.output().map_err(|error| cannot_start(&command, &error))?;
-        let lines = String::from_utf8_lossy(&output.stdout);
-        print!("{lines}");
-        let mut tally = counted(&lines);
-        if !output.status.success() && tally.failed == 0 {
-            println!("no line says SHORT, but the run ended with {}", output.status);
-            tally.failed = 1;
-        }
-        sum += tally;
+        sum += measured(&mut command)?;
     }
     Ok(sum)
+}
+
+/// Runs one measurement in the open and counts its lines.
+fn measured(command: &mut Command) -> Result<Tally, String> {
+    println!("$ {}", line_of(command));
+    command.stderr(Stdio::inherit());
+    let output = command.output().map_err(|error| cannot_start(command, &error))?;
+    let lines = String::from_utf8_lossy(&output.stdout);
+    print!("{lines}");
+    let mut tally = counted(&lines);
+    if !output.status.success() && tally.failed == 0 {
+        println!("no line says SHORT, but the run ended with {}", output.status);
+        tally.failed = 1;
+    }
+    Ok(tally)
 }
 
 /// Counts the lines by their last word.

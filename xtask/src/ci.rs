@@ -6,7 +6,7 @@ use crate::cargo::{cargo, passes};
 use crate::postgres::Postgres;
 use crate::report::{Report, Tally};
 use crate::workspace::{PREFIX, Workspace};
-use crate::{alone, api, docs, layers, test, tidy};
+use crate::{alone, api, docs, git_internal, layers, test, tidy};
 
 /// Runs all steps. `tested` is the log of a `cargo xtask test` that ran before, whose closing line then stands for the step.
 pub(crate) fn run(workspace: &Workspace, postgres: &mut Postgres, report: &mut Report, tested: Option<&str>) {
@@ -22,7 +22,7 @@ pub(crate) fn run(workspace: &Workspace, postgres: &mut Postgres, report: &mut R
     }
     report.step("rustdoc", || docs::rustdoc(workspace));
     report.step("api", || api::run(workspace, &workspace.crates, api::Mode::Compare));
-    report.step("alone", || alone::run(workspace, postgres, &workspace.crates));
+    report.step("alone", || alone::run(workspace, postgres, &workspace.crates, true));
     report.step("package", || package(workspace, false));
 }
 
@@ -34,15 +34,20 @@ fn tally_of(log: &str) -> Tally {
 
 fn fmt(workspace: &Workspace) -> Result<Tally, String> {
     let mut sum = Tally::of(passes(&mut cargo(workspace, ["fmt", "--all", "--check"]))?);
-    let helper = ["fmt", "--manifest-path", "xtask/api/Cargo.toml", "--check"];
-    sum += Tally::of(passes(&mut cargo(workspace, helper))?);
+    for folder in ["xtask/api", git_internal::FOLDER] {
+        let manifest = format!("{folder}/Cargo.toml");
+        sum += Tally::of(passes(&mut cargo(workspace, ["fmt", "--manifest-path", &manifest, "--check"]))?);
+    }
     Ok(sum)
 }
 
 fn clippy(workspace: &Workspace) -> Result<Tally, String> {
     let call =
         ["clippy", "--quiet", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
-    passes(&mut cargo(workspace, call)).map(Tally::of)
+    let mut sum = Tally::of(passes(&mut cargo(workspace, call))?);
+    let beside = ["--all-targets", "--", "-D", "warnings"];
+    sum += Tally::of(passes(&mut git_internal::cargo(workspace, "clippy", &beside))?);
+    Ok(sum)
 }
 
 /// Packs each crate as for publication, and with `builds` also builds each from its packed files.

@@ -17,6 +17,8 @@ mod ci;
 mod corpora;
 mod docs;
 mod fuzz;
+mod git_internal;
+mod lanes;
 mod layers;
 mod links;
 mod live;
@@ -58,7 +60,8 @@ cargo xtask COMMAND        the one task runner of the workspace
   postgres -- COMMAND      any command with the PostgreSQL that tests get
   new-crate NAME           a folder with the shape of the others, and what to do next
 
-CRATE is a folder of crates/ (`sanitize`), `tests` for the cross-crate stories, or `disk` for those without power.
+CRATE is a folder of crates/ (`sanitize`), `tests` for the cross-crate stories, `disk` for those without power, or
+`git-internal` for decision objects beside the real crate.
 Every command but postgres and new-crate ends with minutes per step and a line `N passed, M failed`.
 UPDATE_EXPECT=1 before `test` rewrites the expected texts in the tests.
 ";
@@ -97,7 +100,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
         }
         ["alone", name @ ..] => {
             let crates = workspace.chosen(name)?;
-            report.step("alone", || alone::run(&workspace, &mut postgres, &crates));
+            report.step("alone", || alone::run(&workspace, &mut postgres, &crates, false));
         }
         ["layers"] => report.step("layers", || layers::run(&workspace)),
         ["tidy"] => report.step("tidy", || tidy::run(&workspace)),

@@ -85,6 +85,18 @@ impl Manifest {
             .collect()
     }
 
+    /// The features without which cargo refuses to build an example; they stand below its name.
+    pub(crate) fn required_features(&self, example: &str) -> Vec<String> {
+        let tables = self.entries.iter().filter(|entry| entry.table == "example");
+        let mut ours = tables
+            .skip_while(|entry| entry.key != "name" || entry.value.trim_matches('"') != example)
+            .skip(1)
+            .take_while(|entry| entry.key != "name");
+        ours.find(|entry| entry.key == "required-features")
+            .map(|entry| strings(&entry.value))
+            .unwrap_or_default()
+    }
+
     /// Dependencies of every kind that do not say `workspace = true`.
     pub(crate) fn own_dependencies(&self) -> Vec<String> {
         let mut names = Vec::new();
@@ -191,6 +203,16 @@ rustix = { version = "1" }
         assert_eq!(features.keys().collect::<Vec<_>>(), ["a", "b", "default"]);
         assert_eq!(features["a"], ["dep:tokio", "b"]);
         assert_eq!(features["b"], Vec::<String>::new());
+    }
+
+    #[test]
+    fn required_features_belong_to_the_name_above_them() {
+        let text = "[[example]]\nname = \"a\"\n[[example]]\nname = \"b\"\nrequired-features = [\"x\", \"y\"]\n\
+                    [[example]]\nname = \"c\"\nrequired-features = [\"z\"]";
+        let manifest = Manifest::parse(text);
+        assert_eq!(manifest.required_features("a"), Vec::<String>::new());
+        assert_eq!(manifest.required_features("b"), ["x", "y"]);
+        assert_eq!(manifest.required_features("d"), Vec::<String>::new());
     }
 
     #[test]

@@ -1,15 +1,22 @@
-//! Runs tests through `cargo test`, shows them as they come, and counts them.
+//! Builds tests by `cargo test`, runs them, shows them, and counts them.
 //!
 //! All features are on here, so every test of a crate runs; `alone` runs the tests again as somebody gets them who
 //! takes one crate with its default features.
+
+pub(crate) mod binaries;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use crate::cargo::{cannot_start, cargo, line_of};
+use crate::git_internal;
+use crate::lanes::Lanes;
 use crate::postgres::Postgres;
 use crate::report::Tally;
-use crate::workspace::{PREFIX, Workspace};
+use crate::workspace::{Crate, PREFIX, Workspace};
+
+/// The test binaries that take longest, in this order: measured on 2026-11-22, the times of their tests added up.
+const LONGEST: &[&str] = &["cli", "session-store", "runtime", "stories", "disk", "tools", "providers"];
 
 /// Which packages to test.
 pub(crate) enum Packages {
@@ -17,6 +24,8 @@ pub(crate) enum Packages {
     All,
     /// One, by its package name.
     One(String),
+    /// The one beside git-internal, a workspace of its own.
+    GitInternal,
 }
 
 impl Packages {
@@ -24,9 +33,20 @@ impl Packages {
     pub(crate) fn named(workspace: &Workspace, name: Option<&str>) -> Result<Packages, String> {
         match name {
             None => Ok(Packages::All),
+            Some("git-internal") => Ok(Packages::GitInternal),
             Some("xtask") => Ok(Packages::One("xtask".to_owned())),
             Some(name @ ("tests" | "disk")) => Ok(Packages::One(format!("{PREFIX}{name}"))),
             Some(name) => workspace.named(name).map(|one| Packages::One(one.package.clone())),
+        }
+    }
+
+    /// Whether there can be doctests; cargo refuses to look for them in a package that is only a program.
+    fn have_a_library(&self, workspace: &Workspace) -> bool {
+        match self {
+            Packages::All => true,
+            Packages::GitInternal => false,
+            Packages::One(package) if package == "xtask" => false,
+            Packages::One(package) => workspace.named(package).map_or(true, Crate::is_library),
         }
     }
 }
@@ -53,21 +73,50 @@ pub(crate) fn run(
     packages: &Packages,
     arguments: &[&str],
 ) -> Result<Tally, String> {
-    let package = match packages {
-        Packages::All => None,
-        Packages::One(package) => Some(package.as_str()),
+    let (flags, package) = match packages {
+        Packages::All => (vec!["--workspace", "--all-features", "--no-fail-fast"], None),
+        Packages::One(package) => {
+            (vec!["--package", package, "--all-features", "--no-fail-fast"], Some(package.as_str()))
+        }
+        Packages::GitInternal => return cargo_test(&mut beside_git_internal(workspace, arguments)),
     };
-    let mut command = cargo(workspace, ["test"]);
-    match package {
-        None => command.arg("--workspace"),
-        Some(package) => command.args(["--package", package]),
+    let Some(mut binaries) = binaries::build(&mut cargo(workspace, ["test"].iter().chain(&flags)))? else {
+        return Ok(Tally::of(false));
     };
-    command.args(["--all-features", "--no-fail-fast"]);
+    // Whoever has the last long test to itself should not begin last.
+    binaries.sort_by_key(|one| LONGEST.iter().position(|name| one.name == *name).unwrap_or(LONGEST.len()));
+    let mut lanes = Lanes::open();
+    for (place, binary) in binaries.iter().enumerate() {
+        let mut command = binary.command(arguments);
+        postgres.offer(package, &mut command)?;
+        lanes.run(binary.title(workspace), command);
+        // Early, because it builds a hundred crates first, beside the binary that waits most.
+        if place == 0 && package.is_none() {
+            let beside = beside_git_internal(workspace, arguments);
+            lanes.run(line_of(&beside), beside);
+        }
+    }
+    if packages.have_a_library(workspace) {
+        let mut doctests = cargo(workspace, ["test", "--doc"].iter().chain(&flags));
+        if !arguments.is_empty() {
+            doctests.arg("--").args(arguments);
+        }
+        postgres.offer(package, &mut doctests)?;
+        lanes.run(line_of(&doctests), doctests);
+    }
+    lanes.close()
+}
+
+/// The tests that hold our decision objects beside the real git-internal.
+fn beside_git_internal(workspace: &Workspace, arguments: &[&str]) -> Command {
+    let mut command = git_internal::cargo(workspace, "test", &[]);
+    command.arg("--no-fail-fast");
     if !arguments.is_empty() {
         command.arg("--").args(arguments);
     }
-    postgres.offer(package, &mut command)?;
-    cargo_test(&mut command)
+    // Texts are rewritten from the package's folder; without this it would be looked for from ours.
+    command.env("CARGO_WORKSPACE_DIR", workspace.root.join(git_internal::FOLDER));
+    command
 }
 
 /// Runs one `cargo test` call and sums the result lines of its binaries.

@@ -3,6 +3,7 @@
 //! The doc comments here are the help that people read. One screen for the whole command, one for each part of it.
 
 mod decide;
+mod decisions;
 mod foreign;
 mod moves;
 mod resolve;
@@ -16,6 +17,8 @@ use trunkline_session_store::Digest;
 
 use self::decide::AFTER_DECIDE;
 pub(crate) use self::decide::{Close, Decide, DecideAct, Rollback};
+use self::decisions::AFTER_DECISIONS;
+pub(crate) use self::decisions::Decisions;
 pub(crate) use self::foreign::{ALL_WIRES, Audit, End, ListFormat, Repair, Sanitize, Thinking};
 use self::moves::{AFTER_MERGE, AFTER_NAME};
 pub(crate) use self::moves::{Go, Merge, Name, Reflog};
@@ -151,12 +154,15 @@ pub(crate) enum SessionCommand {
     /// List the sessions, or find some by what was said
     #[command(after_help = AFTER_SESSIONS)]
     Sessions(Listing),
-    /// Print a session's conversation
+    /// Print a session's conversation; `decisions` lists how its runs ended, and what that rests on
     Show(Show),
     /// Show what happens in a session while it happens
     Follow(Follow),
     /// Draw a session's tree, with the branches that were left; `name` names one of them
     Tree(Tree),
+    /// List how runs ended, show what a verdict rests on, check the records
+    #[command(after_help = AFTER_DECISIONS, hide = true)]
+    Decisions(Decisions),
     /// List what waits for a decision in all sessions, look at it, decide on it; `rules` lists what was decided ahead
     #[command(after_help = AFTER_RESOLVE)]
     Resolve(Resolve),

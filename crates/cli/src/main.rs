@@ -12,6 +12,7 @@ mod changes;
 mod compact;
 mod counter;
 mod decide;
+mod decisions;
 mod demo;
 mod doctor;
 mod fault;
@@ -113,6 +114,7 @@ async fn carry_out(command: &SessionCommand, place: &Place) -> Result<Exit, Faul
         SessionCommand::Show(args) => show::run(args, place).await,
         SessionCommand::Follow(args) => follow::run(args, place).await,
         SessionCommand::Tree(args) => tree_view::run(args, place).await,
+        SessionCommand::Decisions(args) => decisions::run(args, place).await,
         SessionCommand::Resolve(args) => resolve::run(args, place).await,
         SessionCommand::Rules(args) => rules::run(args, place).await,
         SessionCommand::Revert(args) => moves::revert(args, place).await,

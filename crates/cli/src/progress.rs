@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use anstyle::Style;
 use serde_json::Value;
 use trunkline_message_tree::{Author, Message, MessageTree, MoveKind, NodeId, Role, ToolResult, Usage};
 use trunkline_providers::Event as Streamed;
@@ -392,14 +393,19 @@ pub(crate) fn span(nodes: &[NodeId]) -> String {
     if named.is_empty() { "nothing".to_owned() } else { named.join(", ") }
 }
 
-/// Tells a verdict on one line.
-pub(crate) fn verdict(decision: &Decision) -> String {
-    let verdict = decision.verdict();
-    let style = match verdict {
+/// Returns the colour of a verdict.
+pub(crate) fn verdict_style(verdict: &Final) -> Style {
+    match verdict {
         Final::Commit { .. } | Final::Other { .. } => GREEN,
         Final::Abandon { .. } | Final::Retry { .. } => RED,
         Final::Checkpoint { .. } | Final::Rollback { .. } => YELLOW,
-    };
+    }
+}
+
+/// Tells a verdict on one line.
+pub(crate) fn verdict(decision: &Decision) -> String {
+    let verdict = decision.verdict();
+    let style = verdict_style(verdict);
     let why = match verdict {
         // The verdict says it already.
         Final::Abandon { .. } | Final::Retry { .. } => String::new(),

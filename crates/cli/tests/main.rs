@@ -10,6 +10,7 @@ mod damage;
 mod deciding;
 mod deciding_runs;
 mod decisions;
+mod decisions_shown;
 mod fake;
 mod finding;
 mod following;

@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let exported = git_internal::print(&decision);
     println!("exported   {exported}");
-    println!("object     {}", git_internal::object_hash(&exported));
+    println!("object     {}", git_internal::object_hash(git_internal::Kind::Decision, &exported));
     for violation in git_internal::import(exported.as_bytes())?.violations {
         println!("imported   {violation}");
     }

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::json::{Canonical, Fields, Object, ParseError, Raw, canonical_form, read};
+use crate::sealed::unique;
 use crate::{
     Actor, Citations, DecisionId, EvidenceId, Invalid, NonBlank, PatchSetId, RunId, Timestamp, Verdict,
 };
@@ -23,16 +24,38 @@ pub struct Considered {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
     clippy::exhaustive_enums,
-    reason = "an alternative either got as far as a patch set or it has only a name"
+    reason = "an alternative got as far as a patch set, as a branch, or it has only a name"
 )]
 pub enum Alternative {
     /// Changes of the same run that were not chosen.
     PatchSet(PatchSetId),
+    /// A branch of the conversation that was left, by the name of its node, such as `n12`.
+    Branch(NonBlank),
     /// A way that was not taken, in a few words.
     Named(NonBlank),
 }
 
+impl Alternative {
+    /// The changes that it is, if it got so far.
+    #[must_use]
+    pub const fn patch_set(&self) -> Option<PatchSetId> {
+        match self {
+            Self::PatchSet(patch_set) => Some(*patch_set),
+            Self::Branch(_) | Self::Named(_) => None,
+        }
+    }
+}
+
 /// The one verdict of a run, sealed.
+///
+/// What it shows of itself is borrowed, and cannot be written to:
+///
+/// ```compile_fail,E0596
+/// # use trunkline_decision_objects::Decision;
+/// fn edited(decision: &mut Decision) {
+///     decision.cites().nodes.clear();
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     content: Content,
@@ -65,11 +88,13 @@ impl Decision {
         if matches!(content.verdict, Verdict::Rollback { of, .. } if of == content.id) {
             return Err(Invalid::UndoesItself);
         }
-        if let Some(patch_set) = content.verdict.patch_set() {
-            let chosen = Alternative::PatchSet(patch_set);
-            if content.considered.iter().any(|considered| considered.alternative == chosen) {
-                return Err(Invalid::ChosenAndRejected { patch_set });
-            }
+        let rejected: Vec<PatchSetId> =
+            content.considered.iter().filter_map(|considered| considered.alternative.patch_set()).collect();
+        unique("rejected patch set", &rejected)?;
+        if let Some(patch_set) = content.verdict.patch_set()
+            && rejected.contains(&patch_set)
+        {
+            return Err(Invalid::ChosenAndRejected { patch_set });
         }
         content.cites = content.cites.checked()?;
         Ok(Self { content })
@@ -181,6 +206,7 @@ impl Canonical for Decision {
 fn print_considered(considered: &Considered) -> Object {
     let object = match &considered.alternative {
         Alternative::PatchSet(id) => Object::new().show("patch_set", id),
+        Alternative::Branch(node) => Object::new().text("branch", node.as_str()),
         Alternative::Named(name) => Object::new().text("named", name.as_str()),
     };
     object.text("reason", considered.reason.as_str())
@@ -188,10 +214,13 @@ fn print_considered(considered: &Considered) -> Object {
 
 fn read_considered(raw: Raw<'_>) -> Result<Considered, ParseError> {
     let mut fields = Fields::open(raw)?;
-    // With a patch set, `named` is not asked for, and so it is an unknown key.
-    let alternative = match fields.optional("patch_set", read::canonical)? {
-        Some(id) => Alternative::PatchSet(id),
-        None => Alternative::Named(fields.required("named", read::canonical)?),
+    // Beside the first of the three, the others are not asked for, and so they are unknown keys.
+    let alternative = if let Some(id) = fields.optional("patch_set", read::canonical)? {
+        Alternative::PatchSet(id)
+    } else if let Some(node) = fields.optional("branch", read::canonical)? {
+        Alternative::Branch(node)
+    } else {
+        Alternative::Named(fields.required("named", read::canonical)?)
     };
     let reason = fields.required("reason", read::canonical)?;
     fields.close()?;

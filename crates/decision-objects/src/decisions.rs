@@ -171,15 +171,16 @@ impl Decisions {
     ///
     /// [`LedgerError::Undecided`], [`LedgerError::WrongVerdict`].
     pub fn check_predecessor(&self, record: &RunRecord) -> Result<(), LedgerError> {
-        let (run, needed) = match record.opening().predecessor {
-            Some(Predecessor::RetryOf(run)) => (run, VerdictKind::Retry),
-            Some(Predecessor::Continues(run)) => (run, VerdictKind::Checkpoint),
-            None => return Ok(()),
-        };
-        match self.of_run(run).map(|decision| decision.verdict().kind()) {
-            Some(found) if found == needed => Ok(()),
-            Some(found) => Err(LedgerError::WrongVerdict { run, found, needed }),
-            None => Err(LedgerError::Undecided { run }),
+        let Some(predecessor) = record.opening().predecessor else { return Ok(()) };
+        let run = predecessor.run();
+        let Some(decision) = self.of_run(run) else { return Err(LedgerError::Undecided { run }) };
+        if decision.consequences().next_run() == Some(predecessor) {
+            return Ok(());
         }
+        let needed = match predecessor {
+            Predecessor::RetryOf(_) => VerdictKind::Retry,
+            Predecessor::Continues(_) => VerdictKind::Checkpoint,
+        };
+        Err(LedgerError::WrongVerdict { run, found: decision.verdict().kind(), needed })
     }
 }

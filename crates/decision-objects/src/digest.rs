@@ -53,8 +53,16 @@ impl FromStr for Digest {
     }
 }
 
+/// Prints up to 32 bytes.
 pub(crate) fn print_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    // Written at once: a call per byte would cost more than the digest of a short text.
+    let mut text = [0; 64];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+    }
+    let length = text.len().min(2 * bytes.len());
+    f.write_str(std::str::from_utf8(&text[..length]).map_err(|_| fmt::Error)?)
 }
 
 /// Reads exactly `2 * N` digits, or nothing.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Alternative, Decision, DecisionId, Evidence, EvidenceId, PatchSet, PatchSetId, RunId};
+use crate::{Decision, DecisionId, Evidence, EvidenceId, PatchSet, PatchSetId, RunId};
 
 /// Why a decision does not rest on what it names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -78,10 +78,7 @@ impl Decision {
         let makers: BTreeMap<PatchSetId, RunId> =
             patch_sets.iter().map(|set| (set.id(), set.run())).collect();
         let known: BTreeMap<EvidenceId, &Evidence> = evidence.iter().map(|one| (one.id(), one)).collect();
-        let rejected = self.considered().iter().filter_map(|considered| match considered.alternative {
-            Alternative::PatchSet(patch_set) => Some(patch_set),
-            Alternative::Named(_) => None,
-        });
+        let rejected = self.considered().iter().filter_map(|considered| considered.alternative.patch_set());
         for patch_set in self.verdict().patch_set().into_iter().chain(rejected) {
             match makers.get(&patch_set).copied() {
                 Some(owner) if owner == run => {}

@@ -55,10 +55,11 @@ impl IntentContent {
 
     fn read(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
         Ok(Self {
-            parents: fields.required("parents", read::canonical_list)?,
+            parents: fields.required("parents", |raw| read::distinct_list(raw, "parent"))?,
             prompt: fields.required("prompt", read::canonical)?,
             spec: fields.optional("spec", read::canonical)?,
-            analysis_frames: fields.required("analysis_frames", read::canonical_list)?,
+            analysis_frames: fields
+                .required("analysis_frames", |raw| read::distinct_list(raw, "analysis frame"))?,
         })
     }
 }

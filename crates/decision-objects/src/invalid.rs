@@ -161,6 +161,28 @@ pub enum Invalid {
         /// The patch set.
         patch_set: PatchSetId,
     },
+    /// An event into this state must say why.
+    #[error("an event into the state `{state}` needs a reason")]
+    ReasonMissing {
+        /// The state.
+        state: &'static str,
+    },
+    /// An event carries what belongs to another state only.
+    #[error("`{field}` stands with the state `{only}` only, not with `{state}`")]
+    OnlyWith {
+        /// What is carried.
+        field: &'static str,
+        /// The state that it belongs to.
+        only: &'static str,
+        /// The state that the event is about.
+        state: &'static str,
+    },
+    /// The tokens together are more than can be counted.
+    #[error("the sum of the tokens is more than 18446744073709551615")]
+    TokenSum,
+    /// A piece of context that belongs to nothing.
+    #[error("a context frame must name an intent, a run, a plan or a step")]
+    OrphanFrame,
 }
 
 /// Cuts a hostile text to what fits into one line of an error.

@@ -2,10 +2,13 @@
 
 mod actor;
 mod citations;
+mod consequences;
 mod decision;
 mod decisions;
 mod digest;
+mod events;
 mod evidence;
+mod family;
 pub mod git_internal;
 mod git_oid;
 mod grounds;
@@ -17,11 +20,13 @@ mod json;
 mod json_text;
 mod label;
 mod non_blank;
+mod object;
 mod patch_set;
 mod path;
 mod plan;
 mod provenance;
 mod run;
+mod salvaged;
 mod sealed;
 mod snapshot;
 mod task;
@@ -31,10 +36,17 @@ mod vocabulary;
 
 pub use actor::{Actor, ActorKind};
 pub use citations::{Citations, Cost, FileState};
+pub use consequences::{Consequences, IntentEnd};
 pub use decision::{Alternative, Considered, Decision};
 pub use decisions::{Admission, AlreadyDecided, Decisions, LedgerError};
 pub use digest::Digest;
+pub use events::{
+    Artifact, ContextFrame, ContextFrameContent, FrameKind, IntentEvent, IntentEventContent, IntentEventKind,
+    IntentState, RunEvent, RunEventContent, RunState, StepEvent, StepEventContent, StepState, TaskEvent,
+    TaskEventContent, TaskState, ToolInvocation, ToolInvocationContent, ToolStatus, Usage, UsageContent,
+};
 pub use evidence::{Evidence, EvidenceKind, Finding};
+pub use family::{Added, Family, Relation, Rule, Violation};
 pub use git_oid::GitOid;
 pub use grounds::GroundsError;
 pub use header::Header;
@@ -48,6 +60,7 @@ pub use json::{Fault, ParseError};
 pub use json_text::JsonText;
 pub use label::Label;
 pub use non_blank::NonBlank;
+pub use object::{Object, ObjectKind, ObjectName};
 pub use patch_set::{Change, Diff, PatchSet, TouchedFile};
 pub use path::RelativePath;
 pub use plan::{Plan, PlanContent, PlanStep};
@@ -55,6 +68,7 @@ pub use provenance::{Provenance, ProvenanceContent};
 pub use run::{
     Base, Closed, Closing, DecideError, Environment, Open, Opening, Predecessor, Run, RunRecord, Undecided,
 };
+pub use salvaged::{Salvaged, salvage};
 pub use snapshot::{ContextItem, ContextSnapshot, ItemKind, SelectionStrategy, SnapshotContent};
 pub use task::{Task, TaskContent, TaskGoal};
 pub use timestamp::Timestamp;

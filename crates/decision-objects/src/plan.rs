@@ -71,8 +71,8 @@ impl PlanContent {
     fn read(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
         Ok(Self {
             intent: fields.required("intent", read::canonical)?,
-            parents: fields.required("parents", read::canonical_list)?,
-            frames: fields.required("frames", read::canonical_list)?,
+            parents: fields.required("parents", |raw| read::distinct_list(raw, "parent"))?,
+            frames: fields.required("frames", |raw| read::distinct_list(raw, "frame"))?,
             steps: fields.required("steps", |raw| read::list(raw, PlanStep::read))?,
         })
     }

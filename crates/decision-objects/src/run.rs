@@ -123,7 +123,7 @@ pub struct RunRecord {
 canonical_form!(RunRecord);
 
 impl RunRecord {
-    fn seal(opening: Opening) -> Result<Self, Invalid> {
+    pub(crate) fn seal(opening: Opening) -> Result<Self, Invalid> {
         match opening.predecessor {
             Some(predecessor) if predecessor.run() == opening.id => {
                 Err(Invalid::FollowsItself { run: opening.id })

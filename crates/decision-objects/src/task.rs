@@ -124,14 +124,14 @@ impl TaskContent {
         Ok(Self {
             title: fields.required("title", read::canonical)?,
             description: fields.optional("description", read::canonical)?,
-            goal: TaskGoal::read(fields, "goal", "goal_label")?,
+            goal: TaskGoal::optional(fields, "goal", "goal_label")?,
             constraints: fields.required("constraints", read::canonical_list)?,
             acceptance_criteria: fields.required("acceptance_criteria", read::canonical_list)?,
             requester: fields.optional("requester", Actor::read)?,
             parent: fields.optional("parent", read::canonical)?,
             intent: fields.optional("intent", read::canonical)?,
             origin_step: fields.optional("origin_step", read::canonical)?,
-            dependencies: fields.required("dependencies", read::canonical_list)?,
+            dependencies: fields.required("dependencies", |raw| read::distinct_list(raw, "dependency"))?,
         })
     }
 }

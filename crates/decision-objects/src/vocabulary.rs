@@ -118,7 +118,6 @@ macro_rules! open_vocabulary {
             }
 
             /// Refuses a label that reads like a word of the list.
-            #[allow(dead_code, reason = "labels reserve the words of some lists by themselves")]
             pub(crate) fn checked(&self) -> Result<(), $crate::Invalid> {
                 match self {
                     Self::Other(label) => $crate::vocabulary::beside(Self::WORDS, label.as_str()),
@@ -139,21 +138,15 @@ macro_rules! open_vocabulary {
                 }
             }
 
-            pub(crate) fn read(
+            /// Reads the word, and its label where it is `other`.
+            #[allow(dead_code, reason = "some words may not be left out")]
+            pub(crate) fn optional(
                 fields: &mut $crate::json::Fields<'_>,
                 key: &'static str,
                 label_key: &'static str,
             ) -> Result<Option<Self>, $crate::ParseError> {
-                let meaning = |word: &str| match word {
-                    "other" => Some(None),
-                    word => Self::of_word(word).map(Some),
-                };
-                let known = fields.optional(key, |raw| $crate::json::read::word(raw, $expected, meaning))?;
-                match known {
-                    Some(None) => {
-                        Ok(Some(Self::Other(fields.required(label_key, $crate::json::read::canonical)?)))
-                    }
-                    Some(known) => Ok(known),
+                match fields.optional(key, Self::known)? {
+                    Some(known) => Self::or_labelled(known, fields, label_key).map(Some),
                     None => Ok(None),
                 }
             }
@@ -164,8 +157,29 @@ macro_rules! open_vocabulary {
                 key: &'static str,
                 label_key: &'static str,
             ) -> Result<Self, $crate::ParseError> {
-                let missing = || $crate::ParseError::from($crate::Fault::MissingKey).inside_key(key);
-                Self::read(fields, key, label_key)?.ok_or_else(missing)
+                let known = fields.required(key, Self::known)?;
+                Self::or_labelled(known, fields, label_key)
+            }
+
+            /// A word of the list, or `None` for `other`.
+            fn known(raw: $crate::json::Raw<'_>) -> Result<Option<Self>, $crate::ParseError> {
+                $crate::json::read::word(raw, $expected, |word| match word {
+                    "other" => Some(None),
+                    word => Self::of_word(word).map(Some),
+                })
+            }
+
+            fn or_labelled(
+                known: Option<Self>,
+                fields: &mut $crate::json::Fields<'_>,
+                label_key: &'static str,
+            ) -> Result<Self, $crate::ParseError> {
+                let label = |raw: $crate::json::Raw<'_>| {
+                    let other = Self::Other($crate::json::read::canonical(raw)?);
+                    other.checked()?;
+                    Ok(other)
+                };
+                known.map_or_else(|| fields.required(label_key, label), Ok)
             }
         }
 

@@ -2,14 +2,15 @@
 
 use expect_test::expect;
 use trunkline_decision_objects::{
-    Actor, ActorKind, Alternative, Base, Closing, Considered, Decision, Label, Opening, Predecessor, Run,
-    Verdict,
+    Actor, ActorKind, Alternative, Base, Closing, Considered, Decision, Environment, IntentId, Label,
+    Opening, PlanId, Predecessor, Run, SnapshotId, TaskId, Verdict,
 };
 
 use crate::given::{
-    at, closing, decided, decision_id, evidence, open_run, opening, patch_set, patch_set_id, run_id, sha1,
-    words,
+    abandon, at, closing, decided, decision_id, evidence, open_run, opening, patch_set, patch_set_id, run_id,
+    sha1, words,
 };
+use crate::given_snapshots::named;
 
 #[test]
 fn a_run() {
@@ -21,6 +22,19 @@ fn a_run() {
     };
     expect![[r#"{"type":"run","version":1,"id":"00000000-0000-0000-0000-000000000001","at":"2026-11-21T20:49:30.166608121Z","actor":{"kind":"agent","id":"coder-1","display_name":"Coder"},"goal":"fix \"it\"\n✓","base_commit":"da39a3ee5e6b4b0d3255bfef95601890afd80709","base_tree":"clean","continues":"00000000-0000-0000-0000-000000000007"}"#]]
     .assert_eq(&Run::open(opening).unwrap().record().print());
+}
+
+#[test]
+fn a_run_that_serves_a_task() {
+    let opening = Opening {
+        intent: Some(named(IntentId::new, 11)),
+        task: Some(named(TaskId::new, 12)),
+        plan: Some(named(PlanId::new, 13)),
+        snapshot: Some(named(SnapshotId::new, 14)),
+        environment: Some(Environment { os: words("linux"), arch: words("x86_64") }),
+        ..opening(1)
+    };
+    expect![[r#"{"type":"run","version":1,"id":"00000000-0000-0000-0000-000000000001","at":"2026-11-21T20:49:30.166608121Z","actor":{"kind":"agent","id":"coder-1","display_name":"Coder"},"goal":"fix it","intent":"00000000-0000-0000-0000-00000000000b","task":"00000000-0000-0000-0000-00000000000c","plan":"00000000-0000-0000-0000-00000000000d","snapshot":"00000000-0000-0000-0000-00000000000e","environment":{"os":"linux","arch":"x86_64"}}"#]].assert_eq(&Run::open(opening).unwrap().record().print());
 }
 
 #[test]
@@ -56,6 +70,17 @@ fn a_decision_with_everything() {
 }
 
 #[test]
+fn a_branch_that_was_left_is_named_by_its_node() {
+    let alternative = Alternative::Branch(words("n12"));
+    let closing =
+        Closing { considered: vec![Considered { alternative, reason: words("worse") }], ..closing(9) };
+    let (_, decision) = open_run(1).decide(abandon(), closing).unwrap();
+    let text = decision.print();
+    expect![[r#""considered":[{"branch":"n12","reason":"worse"}]}"#]]
+        .assert_eq(text.split_at(text.find("\"considered\"").unwrap()).1);
+}
+
+#[test]
 fn every_verdict() {
     let reason = || words("because");
     let label = Label::new("applied").unwrap();
@@ -65,6 +90,7 @@ fn every_verdict() {
         Verdict::Abandon { reason: reason() },
         Verdict::Retry { reason: reason() },
         Verdict::Rollback { of: decision_id(8), reverted_to: Some(sha1()), patch_set: None },
+        Verdict::Rollback { of: decision_id(8), reverted_to: None, patch_set: Some(patch_set_id(2)) },
         Verdict::Other { label: label.clone(), patch_set: None, reason: reason() },
         Verdict::Other { label, patch_set: Some(patch_set_id(2)), reason: reason() },
     ];
@@ -82,6 +108,7 @@ fn every_verdict() {
         "verdict":{"kind":"abandon","reason":"because"}
         "verdict":{"kind":"retry","reason":"because"}
         "verdict":{"kind":"rollback","of":"00000000-0000-0000-0000-000000000008","reverted_to":"da39a3ee5e6b4b0d3255bfef95601890afd80709"}
+        "verdict":{"kind":"rollback","of":"00000000-0000-0000-0000-000000000008","patch_set":"00000000-0000-0000-0000-000000000002"}
         "verdict":{"kind":"other","label":"applied","reason":"because"}
         "verdict":{"kind":"other","label":"applied","patch_set":"00000000-0000-0000-0000-000000000002","reason":"because"}
     "#]].assert_eq(&lines);

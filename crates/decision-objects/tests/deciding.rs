@@ -130,6 +130,19 @@ fn what_is_chosen_is_not_rejected() {
 }
 
 #[test]
+fn a_patch_set_is_rejected_once() {
+    check(
+        abandon(),
+        &[patch_set(2, 1)],
+        &[],
+        &[rejected(2), rejected(2)],
+        expect![
+            "! run 00000000-0000-0000-0000-000000000001 is still open: rejected patch set 00000000-0000-0000-0000-000000000002 is listed twice"
+        ],
+    );
+}
+
+#[test]
 fn a_decision_does_not_roll_back_itself() {
     let verdict = Verdict::Rollback { of: decision_id(9), reverted_to: Some(sha1()), patch_set: None };
     check(

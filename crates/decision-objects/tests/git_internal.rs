@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use serde_json::Value;
-use trunkline_decision_objects::git_internal::{Violation, import, object_hash, print};
+use trunkline_decision_objects::git_internal::{Kind, Violation, import, import_as, object_hash, print};
 use trunkline_decision_objects::{Closing, Verdict};
 
 use crate::given::{abandon, closing, decided, decision_id, open_run, patch_set_id, sha1, words};
@@ -36,8 +36,9 @@ fn every_vector_that_keeps_our_rules_is_printed_from_our_decision() {
     let decisions: Vec<_> = vectors()
         .iter()
         .filter_map(|vector| {
-            let decision = import(bytes(vector).as_bytes()).unwrap().decision?;
-            assert_eq!(print(&decision), bytes(vector));
+            let decision = import(bytes(vector).as_bytes()).unwrap();
+            let decision = decision.decision()?;
+            assert_eq!(print(decision), bytes(vector));
             Some(decision.verdict().to_string())
         })
         .collect();
@@ -53,7 +54,7 @@ fn every_vector_that_keeps_our_rules_is_printed_from_our_decision() {
 fn every_vector_has_the_object_hash_that_the_real_crate_gives() {
     for vector in vectors() {
         assert_eq!(bytes(&vector).len() as u64, vector["len"].as_u64().unwrap());
-        assert_eq!(object_hash(bytes(&vector)).to_string(), vector["object_hash_sha256"]);
+        assert_eq!(object_hash(Kind::Decision, bytes(&vector)).to_string(), vector["object_hash_sha256"]);
     }
 }
 
@@ -87,9 +88,9 @@ fn check(changes: &[(&str, &str)], expected: Expect) {
         assert!(json.contains(old), "{old} is not in the text");
         json = json.replacen(old, new, 1);
     }
-    let text = match import(json.as_bytes()) {
+    let text = match import_as(Kind::Decision, json.as_bytes()) {
         Ok(imported) => {
-            assert_eq!(imported.decision.is_some(), imported.violations.iter().all(Violation::is_harmless));
+            assert_eq!(imported.object.is_some(), imported.violations.iter().all(Violation::is_harmless));
             assert_eq!(imported.print() != json, imported.violations.contains(&Violation::Respelled));
             assert_eq!(imported.original, json.as_bytes());
             let mut text: String =
@@ -275,8 +276,11 @@ fn a_sha1_commit_is_filled_up_in_the_export_and_nowhere_else() {
     );
     assert!(decision.print().contains("\"da39a3ee5e6b4b0d3255bfef95601890afd80709\""));
     let imported = import(print(&decision).as_bytes()).unwrap();
-    assert_eq!(imported.violations, [Violation::PaddedSha1 { commit: sha1() }]);
-    assert_eq!(imported.decision, Some(decision));
+    assert_eq!(
+        imported.violations,
+        [Violation::PaddedSha1 { field: String::from("result_commit_sha"), commit: sha1() }]
+    );
+    assert_eq!(imported.decision(), Some(&decision));
 }
 
 #[test]
@@ -291,5 +295,5 @@ fn a_rollback_loses_what_it_undoes() {
     let decision =
         decided(1, 9, Verdict::Rollback { of: decision_id(8), reverted_to: Some(sha1()), patch_set: None });
     let imported = import(print(&decision).as_bytes()).unwrap();
-    assert_eq!((imported.decision, imported.violations), (None, vec![Violation::RollbackOfNothing]));
+    assert_eq!((imported.object, imported.violations), (None, vec![Violation::RollbackOfNothing]));
 }

@@ -1,5 +1,7 @@
 //! What the other tests start from: small values by number, and strategies for any value.
 
+use std::collections::BTreeSet;
+
 use proptest::collection::{hash_map, hash_set, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -275,16 +277,21 @@ pub(crate) fn any_citations() -> impl Strategy<Value = Citations> {
 }
 
 pub(crate) fn any_decision() -> impl Strategy<Value = Decision> {
-    let considered = vec((option::of(3_u128..9), any_words(), any_words()), 0..3);
+    let considered = vec((0_u128..9, any_words(), any_words()), 0..3);
     let people = (any_actor(), option::of(any_actor()));
     let rest = (0_u128..4, considered, any_citations());
     (any_verdict(), people, any_time(), option::of(any_words()), rest).prop_map(
         |(verdict, (decided_by, approved_by), at, rationale, (evidence_count, considered, cites))| {
+            let mut seen = BTreeSet::new();
             let considered: Vec<Considered> = considered
                 .into_iter()
+                .filter(|(rejected, ..)| *rejected < 3 || seen.insert(*rejected))
                 .map(|(rejected, name, reason)| {
-                    let named = Alternative::Named(name);
-                    let alternative = rejected.map(patch_set_id).map_or(named, Alternative::PatchSet);
+                    let alternative = match rejected {
+                        0 => Alternative::Named(name),
+                        1 | 2 => Alternative::Branch(name),
+                        number => Alternative::PatchSet(patch_set_id(number)),
+                    };
                     Considered { alternative, reason }
                 })
                 .collect();

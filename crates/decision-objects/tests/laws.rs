@@ -2,33 +2,97 @@
 
 use proptest::prelude::*;
 use trunkline_decision_objects::{
-    Admission, Closing, Decision, Decisions, Digest, Evidence, GitOid, Label, LedgerError, ParseError,
-    PatchSet, Run, RunRecord, Timestamp, git_internal,
+    Admission, Closing, ContextSnapshot, Decision, Decisions, Digest, Evidence, GitOid, Intent, JsonText,
+    Label, LedgerError, Opening, ParseError, PatchSet, Plan, Predecessor, Provenance, Run, RunRecord, Task,
+    Timestamp, git_internal,
 };
 
 use crate::given::{
     any_decision, any_evidence, any_label, any_oid, any_patch_set, any_run, any_time, any_verdict, closing,
-    patch_set, run_id,
+    opening, patch_set, run_id,
 };
+use crate::given_snapshots::{any_intent, any_plan, any_provenance, any_snapshot, any_task};
 
-/// The whole round trip, and every mutation of the structure.
-fn check<T: PartialEq + std::fmt::Debug>(
-    value: &T,
-    text: &str,
-    digest: Digest,
-    parse: impl Fn(&[u8]) -> Result<T, ParseError>,
-    print: impl Fn(&T) -> String,
-) -> Result<(), TestCaseError> {
-    let parsed = parse(text.as_bytes());
-    prop_assert_eq!(parsed.as_ref(), Ok(value));
-    prop_assert_eq!(parsed.map(|parsed| print(&parsed)), Ok(text.to_owned()));
-    prop_assert_eq!(Digest::of(text.as_bytes()), digest);
-    for mutated in structural_mutations(text) {
-        if let Ok(other) = parse(&mutated) {
+/// Everything that has a canonical form.
+trait Kept: PartialEq + std::fmt::Debug + Sized {
+    fn print(&self) -> String;
+    fn digest(&self) -> Digest;
+    fn parse(json: &[u8]) -> Result<Self, ParseError>;
+    fn parse_verified(json: &[u8], expected: Digest) -> Result<Self, ParseError>;
+}
+
+macro_rules! kept {
+    ($($name:ident),+) => {
+        $(impl Kept for $name {
+            fn print(&self) -> String {
+                $name::print(self)
+            }
+            fn digest(&self) -> Digest {
+                $name::digest(self)
+            }
+            fn parse(json: &[u8]) -> Result<Self, ParseError> {
+                $name::parse(json)
+            }
+            fn parse_verified(json: &[u8], expected: Digest) -> Result<Self, ParseError> {
+                $name::parse_verified(json, expected)
+            }
+        })+
+    };
+}
+
+kept!(RunRecord, PatchSet, Evidence, Decision, Intent, Plan, Task, ContextSnapshot, Provenance);
+
+/// The whole round trip, in any order of keys, and every mutation of the structure.
+fn check<T: Kept>(value: &T) -> Result<(), TestCaseError> {
+    let text = value.print();
+    let verified = T::parse_verified(text.as_bytes(), value.digest());
+    prop_assert_eq!(verified.as_ref(), Ok(value));
+    prop_assert_eq!(T::parse(text.as_bytes()).map(|parsed| parsed.print()), Ok(text.clone()));
+    prop_assert_eq!(Digest::of(text.as_bytes()), value.digest());
+    let turned = turned_round(&serde_json::from_str(&text).expect("it is JSON"));
+    let verified = T::parse_verified(turned.as_bytes(), value.digest());
+    prop_assert_eq!(verified.as_ref(), Ok(value), "{}", turned);
+    for mutated in structural_mutations(&text) {
+        if let Ok(other) = T::parse(&mutated) {
             prop_assert_eq!(&other, value, "{}", String::from_utf8_lossy(&mutated));
         }
     }
     Ok(())
+}
+
+/// Whatever one byte is changed to: an error that says where, or a value that prints as itself, and another digest.
+fn check_changed<T: Kept>(value: &T, place: &prop::sample::Index, byte: u8) -> Result<(), TestCaseError> {
+    let mut bytes = value.print().into_bytes();
+    let place = place.index(bytes.len());
+    bytes[place] = byte;
+    match T::parse(&bytes) {
+        Ok(other) => {
+            let again = T::parse(other.print().as_bytes());
+            prop_assert_eq!(again.as_ref(), Ok(&other));
+            let same = T::parse_verified(&bytes, value.digest()).is_ok();
+            prop_assert_eq!(same, other == *value);
+        }
+        Err(error) => prop_assert!(error.path().starts_with('$') && error.to_string().contains(": ")),
+    }
+    Ok(())
+}
+
+/// The same JSON with the keys of each object in another order, and white space wherever it can stand.
+fn turned_round(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Object(entries) => {
+            let entries: Vec<String> = entries
+                .iter()
+                .rev()
+                .map(|(key, value)| format!("\n{} :\t{}", serde_json::json!(key), turned_round(value)))
+                .collect();
+            format!(" {{{} }}", entries.join(" ,"))
+        }
+        serde_json::Value::Array(items) => {
+            format!("[ {}\r]", items.iter().map(turned_round).collect::<Vec<_>>().join(", "))
+        }
+        leaf => leaf.to_string(),
+    }
 }
 
 /// Every text that differs in one byte of structure: quotes, brackets, commas, colons.
@@ -63,39 +127,95 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn a_run_comes_back_from_its_text(run in any_run()) {
-        check(&run, &run.print(), run.digest(), RunRecord::parse, RunRecord::print)?;
+    fn a_run_comes_back_from_its_text(value in any_run()) {
+        check(&value)?;
     }
 
     #[test]
-    fn a_patch_set_comes_back_from_its_text(patch_set in any_patch_set()) {
-        check(&patch_set, &patch_set.print(), patch_set.digest(), PatchSet::parse, PatchSet::print)?;
+    fn a_patch_set_comes_back_from_its_text(value in any_patch_set()) {
+        check(&value)?;
     }
 
     #[test]
-    fn evidence_comes_back_from_its_text(evidence in any_evidence()) {
-        check(&evidence, &evidence.print(), evidence.digest(), Evidence::parse, Evidence::print)?;
+    fn evidence_comes_back_from_its_text(value in any_evidence()) {
+        check(&value)?;
     }
 
     #[test]
-    fn a_decision_comes_back_from_its_text(decision in any_decision()) {
-        check(&decision, &decision.print(), decision.digest(), Decision::parse, Decision::print)?;
-        let verified = Decision::parse_verified(decision.print().as_bytes(), decision.digest());
-        prop_assert_eq!(verified, Ok(decision));
+    fn a_decision_comes_back_from_its_text(value in any_decision()) {
+        check(&value)?;
     }
 
     #[test]
-    fn a_changed_byte_is_refused_or_changes_the_digest(
-        decision in any_decision(),
-        place in any::<prop::sample::Index>(),
-        byte: u8,
-    ) {
-        let mut bytes = decision.print().into_bytes();
-        let place = place.index(bytes.len());
-        bytes[place] = byte;
-        if let Ok(verified) = Decision::parse_verified(&bytes, decision.digest()) {
-            prop_assert_eq!(verified, decision);
-        }
+    fn an_intent_comes_back_from_its_text(value in any_intent()) {
+        check(&value)?;
+    }
+
+    #[test]
+    fn a_plan_comes_back_from_its_text(value in any_plan()) {
+        check(&value)?;
+    }
+
+    #[test]
+    fn a_task_comes_back_from_its_text(value in any_task()) {
+        check(&value)?;
+    }
+
+    #[test]
+    fn a_snapshot_comes_back_from_its_text(value in any_snapshot()) {
+        check(&value)?;
+    }
+
+    #[test]
+    fn provenance_comes_back_from_its_text(value in any_provenance()) {
+        check(&value)?;
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_run_with_a_changed_byte_is_another_or_refused(value in any_run(), place: prop::sample::Index, byte: u8) {
+        check_changed(&value, &place, byte)?;
+    }
+
+    #[test]
+    fn a_patch_set_with_a_changed_byte_is_another_or_refused(value in any_patch_set(), place: prop::sample::Index, byte: u8) {
+        check_changed(&value, &place, byte)?;
+    }
+
+    #[test]
+    fn evidence_with_a_changed_byte_is_another_or_refused(value in any_evidence(), place: prop::sample::Index, byte: u8) {
+        check_changed(&value, &place, byte)?;
+    }
+
+    #[test]
+    fn a_decision_with_a_changed_byte_is_another_or_refused(value in any_decision(), place: prop::sample::Index, byte: u8) {
+        check_changed(&value, &place, byte)?;
+    }
+
+    #[test]
+    fn an_intent_with_a_changed_byte_is_another_or_refused(value in any_intent(), place: prop::sample::Index, byte: u8) {
+        check_changed(&value, &place, byte)?;
+    }
+
+    #[test]
+    fn a_plan_with_a_changed_byte_is_another_or_refused(value in any_plan(), place: prop::sample::Index, byte: u8) {
+        check_changed(&value, &place, byte)?;
+    }
+
+    #[test]
+    fn a_task_with_a_changed_byte_is_another_or_refused(value in any_task(), place: prop::sample::Index, byte: u8) {
+        check_changed(&value, &place, byte)?;
+    }
+
+    #[test]
+    fn a_snapshot_with_a_changed_byte_is_another_or_refused(value in any_snapshot(), place: prop::sample::Index, byte: u8) {
+        check_changed(&value, &place, byte)?;
+    }
+
+    #[test]
+    fn provenance_with_a_changed_byte_is_another_or_refused(value in any_provenance(), place: prop::sample::Index, byte: u8) {
+        check_changed(&value, &place, byte)?;
     }
 }
 
@@ -107,9 +227,14 @@ proptest! {
             let _ = PatchSet::parse(json);
             let _ = Evidence::parse(json);
             let _ = Decision::parse(json);
+            let _ = Intent::parse(json);
+            let _ = Plan::parse(json);
+            let _ = Task::parse(json);
+            let _ = ContextSnapshot::parse(json);
+            let _ = Provenance::parse(json);
             let _ = git_internal::import(json);
         }
-        let _ = (text.parse::<Timestamp>(), text.parse::<GitOid>(), Label::new(text));
+        let _ = (text.parse::<Timestamp>(), text.parse::<GitOid>(), JsonText::new(text.as_str()), Label::new(text));
     }
 
     #[test]
@@ -192,15 +317,25 @@ proptest! {
     }
 
     #[test]
+    fn what_follows_from_a_decision_is_what_the_next_run_may_be(decision in any_decision()) {
+        let decisions = { let mut stored = Decisions::new(); stored.admit(decision.clone()).unwrap(); stored };
+        for predecessor in [Predecessor::RetryOf(decision.run()), Predecessor::Continues(decision.run())] {
+            let next = Run::open(Opening { predecessor: Some(predecessor), ..opening(2) }).unwrap();
+            let allowed = decisions.check_predecessor(next.record()).is_ok();
+            prop_assert_eq!(allowed, decision.consequences().next_run() == Some(predecessor));
+        }
+    }
+
+    #[test]
     fn what_is_exported_is_imported_to_the_same_bytes(decision in any_decision()) {
         let exported = git_internal::print(&decision);
         let imported = git_internal::import(exported.as_bytes()).unwrap();
         prop_assert_eq!(&imported.print(), &exported);
         prop_assert!(!imported.violations.contains(&git_internal::Violation::Respelled));
-        if let Some(again) = imported.decision {
+        if let Some(again) = imported.decision() {
             prop_assert_eq!(again.id(), decision.id());
             prop_assert_eq!(again.verdict().kind(), decision.verdict().kind());
-            prop_assert_eq!(git_internal::print(&again), exported);
+            prop_assert_eq!(git_internal::print(again), exported);
         }
     }
 }

@@ -1,13 +1,15 @@
 //! What was decided before a restart still counts after it.
 
 use expect_test::expect;
-use trunkline_decision_objects::{Admission, Decisions, Opening, Predecessor, Run, RunRecord, Verdict};
+use trunkline_decision_objects::{
+    Admission, Decision, Decisions, Evidence, Label, Opening, Predecessor, Run, RunRecord, Verdict,
+};
 
 use crate::given::{
     abandon, closing, decided, decision_id, open_run, opening, patch_set_id, run_id, sha1, words,
 };
 
-fn stored(decisions: impl IntoIterator<Item = trunkline_decision_objects::Decision>) -> Decisions {
+fn stored(decisions: impl IntoIterator<Item = Decision>) -> Decisions {
     let mut stored = Decisions::new();
     for decision in decisions {
         assert_eq!(stored.admit(decision), Ok(Admission::New));
@@ -57,16 +59,52 @@ fn two_runs_do_not_share_a_decision() {
         .assert_eq(&decisions.admit(decided(2, 9, abandon())).unwrap_err().to_string());
 }
 
+fn rollback(of: u128) -> Verdict {
+    let (reverted_to, patch_set) = (Some(sha1()), Some(patch_set_id(6)));
+    Verdict::Rollback { of: decision_id(of), reverted_to, patch_set }
+}
+
 #[test]
-fn only_a_commit_is_rolled_back() {
+fn only_what_changed_something_is_rolled_back() {
     let commit = Verdict::Commit { patch_set: patch_set_id(5), commit: sha1() };
-    let mut decisions = stored([decided(1, 8, commit), decided(2, 9, abandon())]);
-    let rollback = |of| Verdict::Rollback { of: decision_id(of), reverted_to: Some(sha1()), patch_set: None };
-    assert_eq!(decisions.admit(decided(3, 10, rollback(8))), Ok(Admission::New));
-    let refused = decisions.admit(decided(4, 11, rollback(9))).unwrap_err().to_string();
-    expect!["decision 00000000-0000-0000-0000-000000000009 cannot be rolled back: it ended its run as abandon, without changes"].assert_eq(&refused);
-    // What is stored elsewhere cannot be judged here.
-    assert_eq!(decisions.admit(decided(5, 12, rollback(77))), Ok(Admission::New));
+    let other = |label, patch_set| {
+        let (label, reason) = (Label::new(label).unwrap(), words("so it was"));
+        Verdict::Other { label, patch_set, reason }
+    };
+    let applied = other("applied", Some(patch_set_id(5)));
+    let mut decisions = stored([
+        decided(1, 21, commit),
+        decided(2, 22, applied),
+        decided(3, 23, abandon()),
+        decided(4, 24, other("answered", None)),
+    ]);
+    let line = |of| match decisions.check_rollback(decision_id(of)) {
+        Ok(()) => String::from("ok\n"),
+        Err(error) => format!("{error}\n"),
+    };
+    // What is stored elsewhere (77) cannot be judged here.
+    expect![[r#"
+        ok
+        ok
+        decision 00000000-0000-0000-0000-000000000017 cannot be rolled back: it ended its run as abandon, without changes
+        decision 00000000-0000-0000-0000-000000000018 cannot be rolled back: it ended its run as other, without changes
+        ok
+    "#]].assert_eq(&[21, 22, 23, 24, 77].map(line).concat());
+    assert_eq!(decisions.admit(decided(5, 31, rollback(21))), Ok(Admission::New));
+    assert_eq!(
+        decisions.admit(decided(6, 32, rollback(23))),
+        Err(decisions.check_rollback(decision_id(23)).unwrap_err())
+    );
+}
+
+#[test]
+fn nothing_is_rolled_back_twice_but_a_rollback_is() {
+    let commit = Verdict::Commit { patch_set: patch_set_id(5), commit: sha1() };
+    let mut decisions = stored([decided(1, 21, commit), decided(2, 22, rollback(21))]);
+    assert_eq!(decisions.undone_by(decision_id(21)).map(|decision| decision.id()), Some(decision_id(22)));
+    expect!["decision 00000000-0000-0000-0000-000000000015 was already rolled back, by 00000000-0000-0000-0000-000000000016"].assert_eq(&decisions.admit(decided(3, 23, rollback(21))).unwrap_err().to_string());
+    assert_eq!(decisions.admit(decided(2, 22, rollback(21))), Ok(Admission::Known));
+    assert_eq!(decisions.admit(decided(3, 23, rollback(22))), Ok(Admission::New));
 }
 
 #[test]
@@ -93,4 +131,43 @@ fn decisions_are_found_by_run_and_by_name() {
     assert_eq!(decisions.get(decision_id(8)), decisions.of_run(run_id(2)));
     assert_eq!(decisions.get(decision_id(7)), None);
     assert_eq!(decisions.iter().map(|decision| decision.run()).collect::<Vec<_>>(), [run_id(1), run_id(2)]);
+}
+
+/// As they were written before decisions cited anything, and runs had tasks.
+#[test]
+fn what_was_stored_before_the_form_grew_is_read_and_printed_as_it_was() {
+    let run = r#"{"type":"run","version":1,"id":"00000000-0000-0000-0000-000000000001","at":"2026-11-21T20:49:30Z","actor":{"kind":"human","id":"user"},"goal":"fix it","base_commit":"da39a3ee5e6b4b0d3255bfef95601890afd80709","base_tree":"clean","retry_of":"00000000-0000-0000-0000-000000000007"}"#;
+    let evidence = r#"{"type":"evidence","version":1,"id":"00000000-0000-0000-0000-000000000003","run":"00000000-0000-0000-0000-000000000001","at":"2026-11-21T20:49:30Z","kind":"other","label":"command","tool":"run_command","command":"make","exit_code":-1,"summary":"killed"}"#;
+    let rollback = r#"{"type":"decision","version":1,"id":"00000000-0000-0000-0000-000000000009","run":"00000000-0000-0000-0000-000000000001","at":"2026-11-21T20:49:30Z","decided_by":{"kind":"agent","id":"coder-1"},"verdict":{"kind":"rollback","of":"00000000-0000-0000-0000-000000000008","reverted_to":"da39a3ee5e6b4b0d3255bfef95601890afd80709"},"evidence":["00000000-0000-0000-0000-000000000003"],"considered":[{"named":"a branch that was left","reason":"worse"}]}"#;
+    assert_eq!(RunRecord::parse(run.as_bytes()).unwrap().print(), run);
+    assert_eq!(Evidence::parse(evidence.as_bytes()).unwrap().print(), evidence);
+    let decision = Decision::parse(rollback.as_bytes()).unwrap();
+    assert_eq!(decision.print(), rollback);
+    assert_eq!(decision.check_grounds(&[], &[Evidence::parse(evidence.as_bytes()).unwrap()]), Ok(()));
+}
+
+#[test]
+fn each_verdict_has_its_consequence() {
+    let label = Label::new("answered").unwrap();
+    let verdicts = [
+        Verdict::Commit { patch_set: patch_set_id(5), commit: sha1() },
+        Verdict::Checkpoint { checkpoint: words("n7") },
+        abandon(),
+        Verdict::Retry { reason: words("again") },
+        rollback(8),
+        Verdict::Other { label, patch_set: None, reason: words("it was a question") },
+    ];
+    let line = |verdict: Verdict| {
+        let kind = verdict.kind();
+        format!("{kind:10} {:?}\n", decided(1, 9, verdict).consequences())
+    };
+    expect![[r#"
+        commit     IntentEnds(Completed { result_commit: Sha1(da39a3ee5e6b4b0d3255bfef95601890afd80709) })
+        checkpoint NextRun(Continues(RunId(00000000-0000-0000-0000-000000000001)))
+        abandon    TaskFails
+        retry      NextRun(RetryOf(RunId(00000000-0000-0000-0000-000000000001)))
+        rollback   IntentEnds(Cancelled)
+        other      Nothing
+    "#]]
+    .assert_eq(&verdicts.map(line).concat());
 }

@@ -1,7 +1,10 @@
 //! What the strict parser refuses, and where it says the fault is.
 
 use expect_test::{Expect, expect};
-use trunkline_decision_objects::{Decision, Evidence, Fault, ParseError, PatchSet, RunRecord};
+use trunkline_decision_objects::{
+    ContextSnapshot, Decision, Evidence, Fault, Intent, ParseError, PatchSet, Plan, Provenance, RunRecord,
+    Task,
+};
 
 const RUN: &str = r#"{"type":"run","version":1,"id":"00000000-0000-0000-0000-000000000001","at":"2026-11-21T20:49:30Z","actor":{"kind":"agent","id":"coder-1"},"goal":"fix it"}"#;
 const PATCH_SET: &str = r#"{"type":"patch_set","version":1,"id":"00000000-0000-0000-0000-000000000002","run":"00000000-0000-0000-0000-000000000001","files":[{"path":"a","change":"added"},{"path":"c","change":"renamed","from":"b","added_lines":0}],"diff_digest":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","diff":""}"#;
@@ -14,12 +17,17 @@ fn parse(json: &[u8]) -> Result<String, ParseError> {
         Some("run") => RunRecord::parse(json).map(|value| value.print()),
         Some("patch_set") => PatchSet::parse(json).map(|value| value.print()),
         Some("evidence") => Evidence::parse(json).map(|value| value.print()),
+        Some("intent") => Intent::parse(json).map(|value| value.print()),
+        Some("plan") => Plan::parse(json).map(|value| value.print()),
+        Some("task") => Task::parse(json).map(|value| value.print()),
+        Some("context_snapshot") => ContextSnapshot::parse(json).map(|value| value.print()),
+        Some("provenance") => Provenance::parse(json).map(|value| value.print()),
         _ => Decision::parse(json).map(|value| value.print()),
     }
 }
 
 /// Replaces the first `old` in the text by `new`, and parses it; one line for each pair.
-fn check(text: &str, changes: &[(&str, &str)], expected: Expect) {
+pub(crate) fn check(text: &str, changes: &[(&str, &str)], expected: Expect) {
     assert_eq!(parse(text.as_bytes()).as_deref(), Ok(text));
     let line = |&(old, new): &(&str, &str)| {
         assert!(text.contains(old), "{old} is not in the text");

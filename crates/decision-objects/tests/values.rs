@@ -2,7 +2,8 @@
 
 use expect_test::{Expect, expect};
 use trunkline_decision_objects::{
-    Change, Diff, GitOid, Invalid, Label, NonBlank, PatchSet, RelativePath, RunId, Timestamp, TouchedFile,
+    ActorKind, Change, Diff, EvidenceKind, GitOid, Invalid, ItemKind, Label, NonBlank, PatchSet,
+    RelativePath, RunId, SelectionStrategy, TaskGoal, Timestamp, TouchedFile, VerdictKind,
 };
 
 use crate::given::{patch_set_id, run_id};
@@ -323,6 +324,77 @@ fn a_patch_set_touches_a_path_once() {
         &["b > b"],
         expect![[r#"
         ! the path b is renamed to itself
+    "#]],
+    );
+}
+
+#[test]
+fn the_words_of_verdicts_are_the_six() {
+    check::<VerdictKind>(
+        &["commit", "rollback", "other", "Commit", "comit", "answered", ""],
+        expect![[r#"
+        commit
+        rollback
+        other
+        ! "Commit" is not a word that can stand here; expected commit, checkpoint, abandon, retry, rollback or other
+        ! "comit" is not a word that can stand here; expected commit, checkpoint, abandon, retry, rollback or other
+        ! "answered" is not a word that can stand here; expected commit, checkpoint, abandon, retry, rollback or other
+        ! "" is not a word that can stand here; expected commit, checkpoint, abandon, retry, rollback or other
+    "#]],
+    );
+    assert!(VerdictKind::ALL.iter().all(|kind| VerdictKind::try_from(kind.as_str()) == Ok(*kind)));
+}
+
+#[test]
+fn a_word_that_is_nearly_one_of_the_list_is_no_other() {
+    check::<ActorKind>(
+        &["human", "agent", "mcp_client", "mcp-client", "agnet", "Agent", "robot", "other", ""],
+        expect![[r#"
+            human
+            agent
+            mcp_client
+            ! "mcp-client" is not a label: it reads like the reserved word `mcp_client`
+            ! "agnet" is not a label: it reads like the reserved word `agent`
+            ! "Agent" is not a label: it reads like the reserved word `agent`
+            robot
+            ! "other" is not a label: it reads like the reserved word `other`
+            ! "" is not a label: write lower snake case of at most 64 characters, such as `answered`
+        "#]],
+    );
+    check::<EvidenceKind>(
+        &["test", "lint", "build", "tests", "biuld", "benchmark", "comit"],
+        expect![[r#"
+        test
+        lint
+        build
+        ! "tests" is not a label: it reads like the reserved word `test`
+        ! "biuld" is not a label: it reads like the reserved word `build`
+        benchmark
+        ! "comit" is not a label: it reads like the reserved word `commit`
+    "#]],
+    );
+    check::<TaskGoal>(
+        &["bugfix", "bug_fix", "feture", "security"],
+        expect![[r#"
+        bugfix
+        ! "bug_fix" is not a label: it reads like the reserved word `bugfix`
+        ! "feture" is not a label: it reads like the reserved word `feature`
+        security
+    "#]],
+    );
+    check::<ItemKind>(
+        &["url", "files", "symbol"],
+        expect![[r#"
+        url
+        ! "files" is not a label: it reads like the reserved word `file`
+        symbol
+    "#]],
+    );
+    check::<SelectionStrategy>(
+        &["explicit", "heuristics"],
+        expect![[r#"
+        explicit
+        ! "heuristics" is not a word that can stand here; expected explicit or heuristic
     "#]],
     );
 }

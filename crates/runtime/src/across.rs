@@ -1,4 +1,4 @@
-//! Finding what is unsettled across all sessions of a store, without reading them.
+//! Finding what is unsettled, and what was decided, across all sessions of a store, without reading them.
 //!
 //! Give the query to [`SessionStore::notes`](trunkline_session_store::SessionStore::notes). Each note that is found names
 //! its session; `View` tells the rest. What was written before notes had keys is found from its next step on.
@@ -22,4 +22,13 @@ pub fn pending_proposals() -> NoteQuery {
 pub fn open_runs() -> NoteQuery {
     use crate::layers::decision::{LAYER, OPEN, RUN};
     NoteQuery::of(LAYER, RUN).in_state(OPEN)
+}
+
+/// Returns the query for the verdicts of a store; the key is the run's id, the body the decision.
+///
+/// With [`NoteQuery::in_state`] it finds those of one kind, such as `commit` or `other: answered`.
+#[cfg(feature = "decision-objects")]
+pub fn verdicts() -> NoteQuery {
+    use crate::layers::decision::{DECIDED, LAYER};
+    NoteQuery::of(LAYER, DECIDED)
 }

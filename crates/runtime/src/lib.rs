@@ -17,6 +17,8 @@ mod closing;
 #[cfg(feature = "revert")]
 mod compaction;
 mod contained;
+#[cfg(feature = "decision-objects")]
+mod decided;
 #[cfg(feature = "resolve-queue")]
 mod deciding;
 mod driver;
@@ -67,6 +69,11 @@ pub use choices::Standing;
 pub use closing::CloseAs;
 #[cfg(feature = "revert")]
 pub use compaction::{Compacted, Compaction, CompactionSummary, Compactor};
+#[cfg(feature = "decision-objects")]
+pub use decided::{
+    DecidedRun, DecidedRuns, FoundEvidence, GivenVerdict, OpenedRun, Unreadable, decided_runs, family,
+    recorded_objects,
+};
 pub use error::{AgentError, RuntimeError};
 pub use event::Event;
 pub use late::Late;

@@ -25,6 +25,8 @@ mod compaction;
 #[cfg(feature = "default")]
 mod crashes;
 #[cfg(feature = "default")]
+mod decided;
+#[cfg(feature = "default")]
 mod deciding;
 #[cfg(feature = "default")]
 mod disturbed;

@@ -12,7 +12,7 @@
 //! let imported = git_internal::import(bytes)?;
 //!
 //! // Its own reader takes "Commit" for a word of somebody else's, and so for a verdict that is no commit.
-//! assert!(imported.decision.is_none());
+//! assert!(imported.object.is_none());
 //! let violation = imported.violations[0].to_string();
 //! assert_eq!(violation, r#"decision_type: "Commit" is not a label: it reads like the reserved word `commit`"#);
 //! // It is not ours to correct: it goes out as it came in.
@@ -20,52 +20,107 @@
 //! # Ok::<(), trunkline_decision_objects::ParseError>(())
 //! ```
 
+mod any_json;
+mod decision;
+mod events;
 mod flat;
+mod judge;
+mod project;
+mod schema;
+mod snapshots;
+mod time;
 mod violation;
 
+pub use project::NoForm;
+pub use schema::Kind;
 pub use violation::Violation;
 
-use crate::{Decision, Digest, ParseError};
-use flat::Flat;
+use std::borrow::Cow;
 
-/// A decision that came from outside, with everything that is wrong with it.
+use uuid::Uuid;
+
+use crate::json::{Fields, read};
+use crate::{Actor, Decision, Digest, Fault, Object, ParseError, Timestamp};
+use flat::{Flat, Value};
+use judge::Judge;
+use time::Time;
+
+/// An object that came from outside, with everything that is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// The decision, if it keeps our rules: each violation [is harmless](Violation::is_harmless).
+    /// What it was read as.
+    pub kind: Kind,
+    /// The object, if it keeps our rules: each violation [is harmless](Violation::is_harmless).
     ///
-    /// That its patch set is of its own run cannot be seen here; ask [`Decision::check_grounds`].
-    pub decision: Option<Decision>,
+    /// What it says of others is not looked at: whether a patch set is of the decision's run, say.
+    pub object: Option<Object>,
     /// Everything that is wrong with it; the header comes first.
     pub violations: Vec<Violation>,
     /// The bytes that came in.
     pub original: Vec<u8>,
-    /// What was read, whether it keeps our rules or not.
-    flat: Flat,
+    /// What was read as it is printed, if that is not the original.
+    respelled: Option<String>,
 }
 
 impl Imported {
-    /// Prints what was read, as git-internal would: not an echo of the bytes that came in.
+    /// The decision, if it is one and keeps our rules.
+    #[must_use]
+    pub const fn decision(&self) -> Option<&Decision> {
+        match &self.object {
+            Some(Object::Decision(decision)) => Some(decision),
+            _ => None,
+        }
+    }
+
+    /// Prints what was read, as git-internal's writer would: not an echo of the bytes that came in.
     ///
     /// The two are the same unless [`Violation::Respelled`] is listed.
     #[must_use]
     pub fn print(&self) -> String {
-        self.flat.print()
+        let original = || String::from_utf8_lossy(&self.original).into_owned();
+        self.respelled.clone().unwrap_or_else(original)
     }
 }
 
-/// Reads a decision at least as leniently as git-internal itself does, and lists what it let pass.
+/// Reads an object at least as leniently as git-internal itself does, and lists what it let pass.
+///
+/// Which object it is, its `object_type` says.
 ///
 /// # Errors
 ///
 /// [`ParseError`] for what git-internal refuses too: not JSON, unknown, duplicate and missing keys, wrong types,
-/// malformed ids, times and hashes.
+/// malformed ids, times and hashes; and for an `object_type` that is none of the AI objects.
 pub fn import(json: &[u8]) -> Result<Imported, ParseError> {
-    let flat = Flat::parse(json)?;
-    let (decision, mut violations) = violation::judge(&flat);
-    if flat.print().as_bytes() != json {
+    let fields = Fields::document(json, None)?;
+    let missing = || ParseError::from(Fault::MissingKey);
+    let kind = fields
+        .peek("object_type")
+        .ok_or_else(missing)
+        .and_then(|raw| read::word(raw, "the type of one of git-internal's AI objects", Kind::of_word));
+    finish(json, fields, kind.map_err(|error| error.inside_key("object_type"))?)
+}
+
+/// Reads an object as one of the given kind, as git-internal's readers do: they never look at `object_type`.
+///
+/// # Errors
+///
+/// As [`import`], but any of git-internal's 23 object types is let pass and listed.
+pub fn import_as(kind: Kind, json: &[u8]) -> Result<Imported, ParseError> {
+    finish(json, Fields::document(json, None)?, kind)
+}
+
+fn finish(json: &[u8], fields: Fields<'_>, kind: Kind) -> Result<Imported, ParseError> {
+    let flat = Flat::parse(fields, kind)?;
+    let mut judge = Judge::default();
+    let object = judge.object(&flat);
+    judge.traps(flat.body());
+    let mut violations = judge.violations;
+    let object = object.filter(|_| violations.iter().all(Violation::is_harmless));
+    let respelled = Some(flat.print()).filter(|printed| printed.as_bytes() != json);
+    if respelled.is_some() {
         violations.push(Violation::Respelled);
     }
-    Ok(Imported { decision, violations, original: json.to_vec(), flat })
+    Ok(Imported { kind, object, violations, original: json.to_vec(), respelled })
 }
 
 /// Prints a decision in git-internal's form.
@@ -73,11 +128,75 @@ pub fn import(json: &[u8]) -> Result<Imported, ParseError> {
 /// The verdict's reason and the decision's rationale share one field there; if both are given, a blank line parts them.
 #[must_use]
 pub fn print(decision: &Decision) -> String {
-    Flat::of(decision).print()
+    decision::project(decision).print()
 }
 
-/// The SHA-256 that git-internal calls the object hash: over `decision`, a space, the length, NUL and the JSON.
+/// Prints any object of ours in git-internal's form.
+///
+/// `at` and `by` stand in the header where ours does not say when and by whom: patch sets say neither, evidence does not
+/// say who.
+///
+/// What has no place there is lost:
+///
+/// | ours | lost |
+/// |---|---|
+/// | run | goal, predecessor, intent, the state of the files; `cwd` is written empty |
+/// | patch set | the diff and its digest, what a renamed file was called; lines that nobody counted are 0, so is the sequence |
+/// | decision | evidence, alternatives, who approved, what it cites, what a rollback undoes and reverts to |
+/// | evidence | the digest of the output, the decision that rests on it |
+/// | usage | which tokens the cache took and gave: they count as input |
+/// | tool invocation | the call's name, its times, digests of artifacts; what was denied, cancelled or timed out is `error` |
+/// | context frame, run event, step event, arguments of a tool | whether a text that is JSON was meant as text |
+/// | intent, plan, provenance | spelling and order of keys in JSON |
+///
+/// # Errors
+///
+/// [`NoForm`] for a run without a task or a commit, and a patch set without a commit: its reader refuses those.
+pub fn project(object: &Object, at: Timestamp, by: &Actor) -> Result<String, NoForm> {
+    project::flat(object, at, by).map(|flat| flat.print())
+}
+
+/// The SHA-256 that git-internal calls the object hash: over a word for the kind, a space, the length, NUL and the JSON.
+///
+/// The word is not always the one in `object_type`: `patchset`, `snapshot` and `invocation` are shorter here.
 #[must_use]
-pub fn object_hash(json: &str) -> Digest {
-    Digest::of(format!("decision {}\0{json}", json.len()).as_bytes())
+pub fn object_hash(kind: Kind, json: &str) -> Digest {
+    Digest::of(format!("{} {}\0{json}", kind.label(), json.len()).as_bytes())
+}
+
+fn header(kind: Kind, id: Uuid, at: Timestamp, by: &Actor) -> [Value<'_>; 5] {
+    [Value::Uuid(id), Value::Word(kind.as_str()), Value::Unsigned(1), Value::Time(Time::Ours(at)), actor(by)]
+}
+
+fn actor(by: &Actor) -> Value<'_> {
+    let kind = Value::Other(Cow::Borrowed(by.kind.as_str()));
+    let display_name =
+        by.display_name.as_deref().map_or(Value::Absent, |name| Value::Text(Cow::Borrowed(name)));
+    Value::Record(vec![kind, Value::Text(Cow::Borrowed(by.id.as_str())), display_name])
+}
+
+impl Judge {
+    fn object(&mut self, flat: &Flat<'_>) -> Option<Object> {
+        Some(match flat.kind {
+            Kind::Intent => Object::Intent(self.intent(flat)?),
+            Kind::Plan => Object::Plan(self.plan(flat)?),
+            Kind::Task => Object::Task(self.task(flat)?),
+            Kind::Run => Object::Run(self.run(flat)?),
+            Kind::PatchSet => {
+                self.patch_set(flat);
+                return None;
+            }
+            Kind::ContextSnapshot => Object::ContextSnapshot(self.context_snapshot(flat)?),
+            Kind::Provenance => Object::Provenance(self.provenance(flat)?),
+            Kind::IntentEvent => Object::IntentEvent(self.intent_event(flat)?),
+            Kind::TaskEvent => Object::TaskEvent(self.task_event(flat)?),
+            Kind::RunEvent => Object::RunEvent(self.run_event(flat)?),
+            Kind::PlanStepEvent => Object::StepEvent(self.step_event(flat)?),
+            Kind::RunUsage => Object::Usage(self.usage(flat)?),
+            Kind::ToolInvocation => Object::ToolInvocation(self.tool_invocation(flat)?),
+            Kind::Evidence => Object::Evidence(self.evidence(flat)?),
+            Kind::ContextFrame => Object::ContextFrame(self.context_frame(flat)?),
+            Kind::Decision => Object::Decision(self.decision(flat)?),
+        })
+    }
 }

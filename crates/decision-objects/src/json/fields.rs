@@ -4,95 +4,187 @@
 //! and what nobody asked for is a fault. Values stay unparsed text until their reader is known,
 //! so no setting of the JSON library (such as arbitrary precision) changes what is read.
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use std::borrow::Cow;
 
+use super::salvage::{Sink, stand_in};
 use super::{Fault, ParseError, read};
 
 /// A value of the document that has not been read yet.
-pub(crate) type Raw<'a> = &'a RawValue;
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Raw<'a> {
+    /// One whole JSON value, checked.
+    json: &'a str,
+    /// Where faults go if the reading is to go on after the first one.
+    sink: Option<&'a Sink>,
+}
 
+impl<'a> Raw<'a> {
+    pub(crate) const fn strict(json: &'a str) -> Self {
+        Self { json, sink: None }
+    }
+
+    /// Another value inside this one.
+    pub(super) const fn part(self, json: &'a str) -> Self {
+        Self { json, sink: self.sink }
+    }
+
+    pub(crate) const fn get(self) -> &'a str {
+        self.json
+    }
+
+    pub(super) const fn sink(self) -> Option<&'a Sink> {
+        self.sink
+    }
+}
+
+#[derive(Debug)]
 pub(crate) struct Fields<'a> {
-    left: Vec<(String, Raw<'a>)>,
-    taken: Vec<&'static str>,
+    entries: Vec<Entry<'a>>,
+    /// The entry after the one that was asked for last: texts are mostly in the order of their form.
+    next: usize,
+    sink: Option<&'a Sink>,
+    /// How many faults the sink held at the beginning.
+    before: usize,
+    /// A word that says which keys belong here could not be read, so nobody knows.
+    unsure: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Entry<'a> {
+    pub(super) key: Cow<'a, str>,
+    pub(super) json: &'a str,
+    pub(super) taken: bool,
 }
 
 impl<'a> Fields<'a> {
     pub(crate) fn open(raw: Raw<'a>) -> Result<Self, ParseError> {
         read::expect_type(raw, "an object")?;
-        let Entries(left) = read::typed(raw)?;
-        Ok(Self { left, taken: Vec::new() })
+        Ok(Self::of(read::object(raw)?, raw.sink()))
+    }
+
+    /// Opens a whole document; its syntax is checked on the way.
+    pub(crate) fn document(json: &'a [u8], sink: Option<&'a Sink>) -> Result<Self, ParseError> {
+        Ok(Self::of(read::document_object(json)?, sink))
+    }
+
+    fn of(entries: Vec<Entry<'a>>, sink: Option<&'a Sink>) -> Self {
+        Self { entries, next: 0, sink, before: sink.map_or(0, Sink::len), unsure: false }
     }
 
     pub(crate) fn required<T>(
         &mut self,
         key: &'static str,
-        read: impl FnOnce(Raw<'a>) -> Result<T, ParseError>,
+        read: impl Fn(Raw<'a>) -> Result<T, ParseError>,
     ) -> Result<T, ParseError> {
-        let value = self.optional(key, read)?;
-        value.ok_or_else(|| ParseError::from(Fault::MissingKey).inside_key(key))
+        match self.take(key) {
+            Some(json) => self.value(key, json, &read),
+            None => {
+                let error = ParseError::from(Fault::MissingKey).inside_key(key);
+                match self.sink {
+                    Some(sink) if !self.unsure => sink.push(error.clone()),
+                    _ => {}
+                }
+                self.instead(&read, error)
+            }
+        }
     }
 
     pub(crate) fn optional<T>(
         &mut self,
         key: &'static str,
-        read: impl FnOnce(Raw<'a>) -> Result<T, ParseError>,
+        read: impl Fn(Raw<'a>) -> Result<T, ParseError>,
     ) -> Result<Option<T>, ParseError> {
-        self.take(key).map(|raw| read(raw).map_err(|error| error.inside_key(key))).transpose()
+        self.take(key).map(|json| self.value(key, json, &read)).transpose()
     }
 
-    /// Reads a key whose value may also be `null`, which then counts as absent.
-    pub(crate) fn nullable<T>(
-        &mut self,
-        key: &'static str,
-        read: impl FnOnce(Raw<'a>) -> Result<T, ParseError>,
-    ) -> Result<Option<T>, ParseError> {
-        let read = |raw: Raw<'a>| if raw.get() == "null" { Ok(None) } else { read(raw).map(Some) };
-        self.optional(key, read).map(Option::flatten)
+    /// Closes after everything was read and put together.
+    ///
+    /// While faults are collected, unknown keys are looked for also if only the putting together failed.
+    pub(crate) fn settle<T>(self, value: Result<T, ParseError>) -> Result<T, ParseError> {
+        match (value, self.sink) {
+            (Err(error), Some(sink)) if sink.len() == self.before => {
+                sink.push(error.clone());
+                self.close()?;
+                Err(error)
+            }
+            (value, _) => {
+                let value = value?;
+                self.close()?;
+                Ok(value)
+            }
+        }
     }
 
     /// Refuses what nobody asked for.
     pub(crate) fn close(self) -> Result<(), ParseError> {
-        match self.left.first() {
-            Some((key, _)) => {
-                let duplicate = self.taken.contains(&key.as_str());
-                let fault = if duplicate { Fault::DuplicateKey } else { Fault::UnknownKey };
-                Err(ParseError::from(fault).inside_key(key))
+        let mut faults = self.entries.iter().filter(|entry| !entry.taken).map(|entry| {
+            let duplicate = self.entries.iter().any(|other| other.taken && other.key == entry.key);
+            let fault = if duplicate { Fault::DuplicateKey } else { Fault::UnknownKey };
+            ParseError::from(fault).inside_key(&entry.key)
+        });
+        match self.sink {
+            None => faults.next().map_or(Ok(()), Err),
+            Some(sink) => {
+                faults
+                    .filter(|error| !(self.unsure && *error.fault() == Fault::UnknownKey))
+                    .for_each(|error| sink.push(error));
+                Ok(())
             }
-            None => Ok(()),
         }
     }
 
-    fn take(&mut self, key: &'static str) -> Option<Raw<'a>> {
-        self.taken.push(key);
-        let place = self.left.iter().position(|(name, _)| name == key)?;
-        Some(self.left.remove(place).1)
+    /// The value of a key that stays where it is.
+    pub(crate) fn peek(&self, key: &str) -> Option<Raw<'a>> {
+        let entry = self.entries.iter().find(|entry| entry.key == key)?;
+        Some(Raw { json: entry.json, sink: None })
     }
-}
 
-/// All entries of an object in their order, equal keys included.
-struct Entries<'a>(Vec<(String, Raw<'a>)>);
+    /// Everything that nobody has asked for yet, in its order.
+    pub(crate) fn rest(self) -> impl Iterator<Item = (Cow<'a, str>, Raw<'a>)> {
+        let sink = self.sink;
+        let left = self.entries.into_iter().filter(|entry| !entry.taken);
+        left.map(move |entry| (entry.key, Raw { json: entry.json, sink }))
+    }
 
-impl<'de> Deserialize<'de> for Entries<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AllEntries;
+    fn take(&mut self, key: &'static str) -> Option<&'a str> {
+        let is_it = |entry: &Entry<'_>| !entry.taken && entry.key == key;
+        let place = match self.entries.get(self.next) {
+            Some(entry) if is_it(entry) => self.next,
+            _ => self.entries.iter().position(is_it)?,
+        };
+        self.next = place + 1;
+        let entry = self.entries.get_mut(place)?;
+        entry.taken = true;
+        Some(entry.json)
+    }
 
-        impl<'de> Visitor<'de> for AllEntries {
-            type Value = Entries<'de>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Entries(entries))
-            }
+    fn value<T>(
+        &mut self,
+        key: &'static str,
+        json: &'a str,
+        read: &impl Fn(Raw<'a>) -> Result<T, ParseError>,
+    ) -> Result<T, ParseError> {
+        let raw = Raw { json, sink: self.sink };
+        match self.sink {
+            None => read(raw).map_err(|error| error.inside_key(key)),
+            Some(sink) => match sink.collect(|| read(raw), |error| error.enter_key(key)) {
+                Ok(value) => Ok(value),
+                Err(error) => self.instead(read, error),
+            },
         }
+    }
 
-        deserializer.deserialize_map(AllEntries)
+    /// While faults are collected, something that can be read takes the place of what cannot.
+    fn instead<T>(
+        &mut self,
+        read: &impl Fn(Raw<'a>) -> Result<T, ParseError>,
+        error: ParseError,
+    ) -> Result<T, ParseError> {
+        if self.sink.is_none() {
+            return Err(error);
+        }
+        let (value, is_word) = stand_in(read).ok_or(error)?;
+        self.unsure |= is_word;
+        Ok(value)
     }
 }

@@ -8,10 +8,12 @@ mod fields;
 mod object;
 mod parse_error;
 pub(crate) mod read;
+mod salvage;
 
 pub(crate) use fields::{Fields, Raw};
-pub(crate) use object::Object;
+pub(crate) use object::{Object, push_display, push_quoted, push_shown, quoted};
 pub use parse_error::{Fault, ParseError};
+pub(crate) use salvage::Sink;
 
 use crate::Digest;
 
@@ -33,15 +35,19 @@ pub(crate) fn print<T: Canonical>(value: &T) -> String {
 }
 
 pub(crate) fn parse<T: Canonical>(json: &[u8]) -> Result<T, ParseError> {
-    let mut fields = Fields::open(read::document(json)?)?;
+    let mut fields = Fields::document(json, None)?;
     fields.required("type", |raw| read::word(raw, T::TYPE, |word| (word == T::TYPE).then_some(())))?;
+    parse_body(fields)
+}
+
+/// Parses what stands beside a `type` that has been read.
+pub(crate) fn parse_body<T: Canonical>(mut fields: Fields<'_>) -> Result<T, ParseError> {
     fields.required("version", |raw| match read::unsigned(raw)? {
         VERSION => Ok(()),
         version => Err(Fault::Version { version }.into()),
     })?;
-    let value = T::read_fields(&mut fields)?;
-    fields.close()?;
-    Ok(value)
+    let value = T::read_fields(&mut fields);
+    fields.settle(value)
 }
 
 pub(crate) fn parse_verified<T: Canonical>(json: &[u8], expected: Digest) -> Result<T, ParseError> {

@@ -111,13 +111,21 @@ impl ParseError {
     }
 
     pub(crate) fn inside_key(mut self, key: &str) -> Self {
-        self.steps.push(Step::Key(excerpt(key)));
+        self.enter_key(key);
         self
     }
 
     pub(crate) fn inside_index(mut self, index: usize) -> Self {
-        self.steps.push(Step::Index(index));
+        self.enter_index(index);
         self
+    }
+
+    pub(super) fn enter_key(&mut self, key: &str) {
+        self.steps.push(Step::Key(excerpt(key)));
+    }
+
+    pub(super) fn enter_index(&mut self, index: usize) {
+        self.steps.push(Step::Index(index));
     }
 }
 

@@ -2,22 +2,59 @@
 //!
 //! Each says what it expected; the place is added by whoever called it.
 
-use std::fmt::Display;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt::{self, Display, Write};
 use std::str::FromStr;
 
 use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
 
+use super::fields::Entry;
 use super::{Fault, ParseError, Raw};
 use crate::Invalid;
 use crate::invalid::excerpt;
 
 /// Checks that the bytes are one JSON value, and nothing more.
-pub(crate) fn document(json: &[u8]) -> Result<Raw<'_>, ParseError> {
+fn document(json: &[u8]) -> Result<Raw<'_>, ParseError> {
     let text = std::str::from_utf8(json).map_err(|error| syntax(&error))?;
-    serde_json::from_str(text).map_err(|error| syntax(&error))
+    let value: &RawValue = serde_json::from_str(text).map_err(|error| syntax(&error))?;
+    Ok(Raw::strict(value.get()))
 }
 
-pub(crate) fn typed<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<T, ParseError> {
+/// Reads the entries of a document that is one object.
+pub(super) fn document_object(json: &[u8]) -> Result<Vec<Entry<'_>>, ParseError> {
+    // In one go where all is well; what is wrong is then looked for with care.
+    if let Ok(text) = std::str::from_utf8(json)
+        && let Ok(Entries(entries)) = serde_json::from_str(text)
+    {
+        return Ok(entries);
+    }
+    let raw = document(json)?;
+    expect_type(raw, "an object")?;
+    object(raw)
+}
+
+pub(super) fn object(raw: Raw<'_>) -> Result<Vec<Entry<'_>>, ParseError> {
+    let Entries(entries) = typed(raw)?;
+    Ok(entries)
+}
+
+/// All entries of an object, in their order, equal keys included.
+pub(crate) fn entries(raw: Raw<'_>) -> Result<Vec<(Cow<'_, str>, Raw<'_>)>, ParseError> {
+    let entries = object(raw)?.into_iter();
+    Ok(entries.map(|entry| (entry.key, raw.part(entry.json))).collect())
+}
+
+/// All items of an array.
+pub(crate) fn items(raw: Raw<'_>) -> Result<Vec<Raw<'_>>, ParseError> {
+    expect_type(raw, "an array")?;
+    let items: Vec<&RawValue> = typed(raw)?;
+    Ok(items.into_iter().map(|item| raw.part(item.get())).collect())
+}
+
+fn typed<'a, T: Deserialize<'a>>(raw: Raw<'a>) -> Result<T, ParseError> {
     serde_json::from_str(raw.get()).map_err(|error| syntax(&error))
 }
 
@@ -34,20 +71,43 @@ pub(crate) fn expect_type(raw: Raw<'_>, expected: &'static str) -> Result<(), Pa
 }
 
 pub(crate) fn text(raw: Raw<'_>) -> Result<String, ParseError> {
+    text_of(raw).map(Cow::into_owned)
+}
+
+/// Reads a text; one without escapes is not copied.
+pub(crate) fn text_of(raw: Raw<'_>) -> Result<Cow<'_, str>, ParseError> {
     expect_type(raw, "a string")?;
-    typed(raw)
+    let json = raw.get();
+    match json.get(1..json.len().saturating_sub(1)) {
+        Some(inside) if !inside.as_bytes().contains(&b'\\') => Ok(Cow::Borrowed(inside)),
+        _ => typed::<String>(raw).map(Cow::Owned),
+    }
 }
 
 /// Reads a text that must be written exactly as its value prints.
 pub(crate) fn canonical<T: FromStr<Err = Invalid> + Display>(raw: Raw<'_>) -> Result<T, ParseError> {
-    let text = text(raw)?;
+    let text = text_of(raw)?;
     let value: T = text.parse()?;
-    let canonical = value.to_string();
-    if canonical == text {
+    if prints_as(&value, &text) {
         Ok(value)
     } else {
-        Err(Fault::Spelling { found: excerpt(&text), canonical }.into())
+        Err(Fault::Spelling { found: excerpt(&text), canonical: value.to_string() }.into())
     }
+}
+
+/// Compares while it prints.
+fn prints_as(value: &impl Display, text: &str) -> bool {
+    struct Rest<'a>(&'a str);
+
+    impl Write for Rest<'_> {
+        fn write_str(&mut self, printed: &str) -> fmt::Result {
+            self.0 = self.0.strip_prefix(printed).ok_or(fmt::Error)?;
+            Ok(())
+        }
+    }
+
+    let mut rest = Rest(text);
+    write!(rest, "{value}").is_ok() && rest.0.is_empty()
 }
 
 /// Reads one of a few words; `expected` lists them for the error.
@@ -56,7 +116,7 @@ pub(crate) fn word<T>(
     expected: &'static str,
     meaning: impl FnOnce(&str) -> Option<T>,
 ) -> Result<T, ParseError> {
-    let word = text(raw)?;
+    let word = text_of(raw)?;
     meaning(&word).ok_or_else(|| Fault::UnknownWord { found: excerpt(&word), expected }.into())
 }
 
@@ -82,16 +142,88 @@ pub(crate) fn list<'a, T>(
     raw: Raw<'a>,
     read: impl Fn(Raw<'a>) -> Result<T, ParseError>,
 ) -> Result<Vec<T>, ParseError> {
-    expect_type(raw, "an array")?;
-    let items: Vec<Raw<'a>> = typed(raw)?;
-    let read_at = |(index, raw)| read(raw).map_err(|error: ParseError| error.inside_index(index));
-    items.into_iter().enumerate().map(read_at).collect()
+    let items = items(raw)?.into_iter().enumerate();
+    match raw.sink() {
+        None => items.map(|(index, raw)| read(raw).map_err(|error| error.inside_index(index))).collect(),
+        // What cannot be read is left out, so that the faults of its neighbours are found too.
+        Some(sink) => Ok(items
+            .filter_map(|(index, raw)| sink.collect(|| read(raw), |error| error.enter_index(index)).ok())
+            .collect()),
+    }
+}
+
+/// All entries of an object in their order, equal keys included.
+struct Entries<'a>(Vec<Entry<'a>>);
+
+impl<'de> Deserialize<'de> for Entries<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AllEntries;
+
+        impl<'de> Visitor<'de> for AllEntries {
+            type Value = Entries<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut entries = Vec::with_capacity(12);
+                while let Some((Key(key), value)) = map.next_entry::<Key<'de>, &'de RawValue>()? {
+                    entries.push(Entry { key, json: value.get(), taken: false });
+                }
+                Ok(Entries(entries))
+            }
+        }
+
+        deserializer.deserialize_map(AllEntries)
+    }
+}
+
+/// A key; one without escapes is not copied.
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AnyKey;
+
+        impl<'de> Visitor<'de> for AnyKey {
+            type Value = Key<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+
+            fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Borrowed(key)))
+            }
+
+            fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Owned(String::from(key))))
+            }
+        }
+
+        deserializer.deserialize_str(AnyKey)
+    }
 }
 
 pub(crate) fn canonical_list<T: FromStr<Err = Invalid> + Display>(
     raw: Raw<'_>,
 ) -> Result<Vec<T>, ParseError> {
     list(raw, canonical)
+}
+
+/// Reads a list that may not name anything twice; `what` is the thing, for the error.
+pub(crate) fn distinct_list<T: FromStr<Err = Invalid> + Display + Ord>(
+    raw: Raw<'_>,
+    what: &'static str,
+) -> Result<Vec<T>, ParseError> {
+    let names: Vec<T> = canonical_list(raw)?;
+    let mut seen = BTreeSet::new();
+    let twice = names.iter().enumerate().find(|(_, name)| !seen.insert(*name));
+    match twice.map(|(index, name)| (index, name.to_string())) {
+        Some((index, name)) => Err(ParseError::from(Invalid::Twice { what, name }).inside_index(index)),
+        None => Ok(names),
+    }
 }
 
 fn syntax(error: &dyn Display) -> ParseError {

@@ -1,0 +1,49 @@
+//! What can be typed about verdicts.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(super) const AFTER_DECISIONS: &str = "\
+Every run ends in one decision: its verdict, who gave it, and what it rests on. An open run is listed too. What cannot be
+read is said, kept as it is, and hides nothing else. --json prints a line for each run; the records stand in it as their
+canonical texts, so that the SHA-256 of the text under `decision` is `digest`.
+
+--check takes one record, or a line for each, in our form or in git-internal's, and names everything that is wrong with each
+and where; without a file it checks what the session holds, and whether its records fit together.
+Exit codes: 0 done, or nothing is wrong · 3 something is · 1 something could not be read · 2 wrong usage
+
+Examples:
+  trunkline decisions                              those of the last session, the newest first
+  trunkline decisions last --diff                  the newest, with what it rests on and what it changed
+  trunkline decisions --node n12 -s 01a20496-c513  which decisions point at a node
+  trunkline decisions --json | jq -r .digest
+  trunkline decisions --check records.jsonl";
+
+#[derive(Debug, Args)]
+pub(crate) struct Decisions {
+    /// A decision or its run, to be shown, or a session, to be listed: the beginning of an id; `last` is the newest decision
+    #[arg(value_name = "ID")]
+    pub(crate) named: Option<String>,
+    /// The session: id, the beginning of one, or `last` [default: where ID is, else last]
+    #[arg(long, short, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// List those of all sessions
+    #[arg(long, short, conflicts_with_all = ["named", "session", "node"])]
+    pub(crate) all: bool,
+    /// Only those that point at this node, such as n12, or a name
+    #[arg(long, short, value_name = "NODE")]
+    pub(crate) node: Option<String>,
+    /// Show the diff too
+    #[arg(long, requires = "named")]
+    pub(crate) diff: bool,
+    /// Don't shorten
+    #[arg(long, requires = "named")]
+    pub(crate) full: bool,
+    /// Check the records in this file, `-` for stdin, or those of the session
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["all", "node", "diff"])]
+    pub(crate) check: Option<Option<PathBuf>>,
+    /// Print a line of JSON for each
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,135 @@
+//! Families that teach: what is told, under which object, and how much of it.
+
+use expect_test::expect;
+use trunkline_decision_objects::{
+    Added, Family, Header, Intent, IntentContent, Object, ObjectKind, ObjectName, Rule, Usage, Violation,
+};
+use uuid::Uuid;
+
+use crate::given::{at, coder, words};
+use crate::given_events::{header, intent_id, usage_content};
+use crate::given_family::{End, Shape, World, id, name};
+
+fn told(family: &Family) -> String {
+    family.violations().iter().map(|violation| format!("{violation}\n")).collect()
+}
+
+#[test]
+fn everything_is_told_and_not_only_the_first() {
+    let mut world = World::new();
+    world.open(1, &format!(r#","continues":"{}","task":"{}""#, id(9), id(8)));
+    world.event("run_event", &format!(r#""run":"{}","state":"patching""#, id(1)));
+    let verdict = format!(r#"{{"kind":"rollback","of":"{}"}}"#, id(2));
+    world.decide(2, 1, r#"{"kind":"abandon","reason":"no use"}"#, r#""evidence":[],"considered":[]"#);
+    world.decide(3, 1, &verdict, &format!(r#""evidence":["{}"],"considered":[]"#, id(7)));
+    world.event("run_event", &format!(r#""run":"{}","state":"completed""#, id(1)));
+    world.event("run_event", &format!(r#""run":"{}","state":"failed""#, id(1)));
+    let family: Family = world.objects.into_iter().collect();
+    expect![[r#"
+        run 00000000-0000-0000-0000-000000000001: `continues` names run 00000000-0000-0000-0000-000000000009, which is not here
+        run 00000000-0000-0000-0000-000000000001: `task` names task 00000000-0000-0000-0000-000000000008, which is not here
+        run_event 00000000-0000-0000-0000-000000000002: run 00000000-0000-0000-0000-000000000001 becomes patching first of all; that is not a move it can make
+        run_event 00000000-0000-0000-0000-000000000003: run 00000000-0000-0000-0000-000000000001 becomes completed, and decision 00000000-0000-0000-0000-000000000002 ended the run as abandon
+        run_event 00000000-0000-0000-0000-000000000004: run 00000000-0000-0000-0000-000000000001 was already completed and becomes failed
+        decision 00000000-0000-0000-0000-000000000003: `evidence` names evidence 00000000-0000-0000-0000-000000000007, which is not here
+        decision 00000000-0000-0000-0000-000000000003: run 00000000-0000-0000-0000-000000000001 was already decided, by 00000000-0000-0000-0000-000000000002
+        decision 00000000-0000-0000-0000-000000000003: decision 00000000-0000-0000-0000-000000000002 cannot be rolled back: it ended its run as abandon, without changes
+        decision 00000000-0000-0000-0000-000000000003: decision 00000000-0000-0000-0000-000000000002 is about the same run; a rollback needs a run of its own
+    "#]].assert_eq(&told(&family));
+    let dangling = family.violations().iter().filter(|violation| violation.is_dangling()).count();
+    assert_eq!(dangling, 3);
+}
+
+#[test]
+fn of_two_objects_with_one_name_both_are_kept_and_the_first_counts() {
+    let usage = |input_tokens| {
+        let mut content = usage_content(1);
+        content.input_tokens = input_tokens;
+        Object::from(Usage::new(header(9), content).unwrap())
+    };
+    let mut family = Family::new();
+    let added = [1, 1, 2, 3, 2, 1].map(|input_tokens| family.add(usage(input_tokens)));
+    use Added::{Clash, Known, New};
+    assert_eq!(added, [New, Known, Clash, Clash, Known, Known]);
+    assert_eq!(family.get(name(ObjectKind::Usage, 9)), Some(&usage(1)));
+    assert_eq!(family.iter().count(), 1);
+    assert_eq!(family.clashes().count(), 2);
+    let of_names = |violation: &&Violation| matches!(violation.rule, Rule::NameTwice { .. });
+    assert_eq!(family.violations().iter().filter(of_names).count(), 2);
+}
+
+#[test]
+fn one_number_names_objects_of_several_kinds() {
+    let world = World::of(&[Shape { end: End::Commit, linked: true, usages: 1, steps: true }]);
+    let family: Family = world.objects.into_iter().collect();
+    assert_eq!(family.violations(), Vec::new());
+    let named = |kind: &&ObjectKind| family.get(name(**kind, 1)).is_some();
+    assert!(ObjectKind::ALL.iter().filter(named).count() > 8);
+}
+
+#[test]
+fn a_name_comes_back_from_its_text() {
+    for &kind in ObjectKind::ALL {
+        let name = ObjectName { kind, id: Uuid::from_u128(7) };
+        assert_eq!(name.to_string().parse(), Ok(name));
+    }
+    let line = |text: &&str| match text.parse::<ObjectName>() {
+        Ok(name) => format!("{name}\n"),
+        Err(invalid) => format!("! {invalid}\n"),
+    };
+    let nil = format!("run {}", Uuid::nil());
+    let lines: String = ["run", "runs 1", "run 1", nil.as_str()].iter().map(line).collect();
+    expect![[r#"
+        ! "" is not a UUID
+        ! "runs" is not a word that can stand here; expected intent, plan, task, run, patch_set, context_snapshot, provenance, intent_event, task_event, run_event, step_event, usage, tool_invocation, context_frame, evidence or decision
+        ! "1" is not a UUID
+        ! the id is nil (all zeros)
+    "#]].assert_eq(&lines);
+}
+
+/// Intents of which each has the one before as parent, and the first perhaps the last.
+fn chain(length: u128, closed: bool) -> Family {
+    let intent = |number| {
+        let first = if closed { Some(length) } else { None };
+        let parent = if number == 1 { first } else { Some(number - 1) };
+        let header = Header { id: intent_id(number), at: at(), by: coder() };
+        let parents = parent.map(intent_id).into_iter().collect();
+        Intent::new(header, IntentContent { parents, ..IntentContent::new(words("fix it")) })
+            .expect("nothing is named twice")
+    };
+    (1..=length).map(intent).collect()
+}
+
+#[test]
+fn fifty_thousand_ancestors_need_no_stack() {
+    const LENGTH: u128 = 50_000;
+    // Far too small for a call for each of them.
+    let small = std::thread::Builder::new().stack_size(256 * 1024);
+    let found = small.spawn(|| [chain(LENGTH, false).violations(), chain(LENGTH, true).violations()]);
+    let [open, closed] = found.unwrap().join().unwrap();
+    assert_eq!(open, Vec::new());
+    let [Violation { object, rule: Rule::Cycle { members, .. } }] = closed.as_slice() else {
+        panic!("{} violations", closed.len())
+    };
+    assert_eq!((*object, members.len()), (name(ObjectKind::Intent, 1), 50_000));
+    expect!["intent 00000000-0000-0000-0000-000000000001: the parents of intents go in a circle of 50000: 00000000-0000-0000-0000-000000000001, 00000000-0000-0000-0000-000000000002, 00000000-0000-0000-0000-000000000003, 00000000-0000-0000-0000-000000000004, …"].assert_eq(&closed[0].to_string());
+}
+
+#[test]
+fn circles_that_hang_together_are_one_and_others_are_told_apart() {
+    let mut world = World::new();
+    world.objects.clear();
+    // 1 → 2 → 3 → 1 and 3 → 4 → 3; 5 → 6 → 5; 7 → 1 is in none.
+    let parents: [(u128, &[u128]); 7] =
+        [(1, &[2]), (2, &[3]), (3, &[1, 4]), (4, &[3]), (5, &[6]), (6, &[5]), (7, &[1])];
+    for (number, parents) in parents {
+        let parents: Vec<String> = parents.iter().map(|&parent| format!("\"{}\"", id(parent))).collect();
+        let body = format!(r#""parents":[{}],"prompt":"fix it","analysis_frames":[]"#, parents.join(","));
+        world.put("intent", number, &body);
+    }
+    let family: Family = world.objects.into_iter().collect();
+    expect![[r#"
+        intent 00000000-0000-0000-0000-000000000001: the parents of intents go in a circle of 4: 00000000-0000-0000-0000-000000000001, 00000000-0000-0000-0000-000000000002, 00000000-0000-0000-0000-000000000003, 00000000-0000-0000-0000-000000000004
+        intent 00000000-0000-0000-0000-000000000005: the parents of intents go in a circle of 2: 00000000-0000-0000-0000-000000000005, 00000000-0000-0000-0000-000000000006
+    "#]].assert_eq(&told(&family));
+}

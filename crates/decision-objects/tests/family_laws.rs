@@ -1,0 +1,122 @@
+//! What holds of every family.
+
+use proptest::prelude::*;
+use trunkline_decision_objects::{Added, Family, Object, ObjectKind, Violation};
+
+use crate::faults::FAULTS;
+use crate::given_family::{End, Shape, World, any_world};
+
+/// A family with a place for every fault.
+fn rich() -> World {
+    use End::{Abandon, Answered, Checkpoint, Commit, Open, Retry, Rollback};
+    let mut number = 0;
+    World::of(&[Commit, Retry, Checkpoint, Commit, Abandon, Rollback, Answered, Open, Commit, Open].map(
+        |end| {
+            number += 1;
+            Shape { end, linked: number % 2 == 0, usages: number % 3, steps: number % 4 < 2 }
+        },
+    ))
+}
+
+fn sorted(mut violations: Vec<Violation>) -> Vec<Violation> {
+    violations.sort();
+    violations
+}
+
+/// Another order, in which events come one after the other as before, and so do objects of one name.
+fn reordered(objects: &[Object], keys: &[u64]) -> Vec<Object> {
+    let key = |place: usize| keys.get(place % keys.len().max(1)).copied().unwrap_or_default();
+    let mut places: Vec<usize> = (0..objects.len()).collect();
+    places.sort_by_key(|&place| (key(place).wrapping_mul(place as u64 + 1), place));
+    let keeps_its_turn = |place: &usize| {
+        use ObjectKind::{Evidence, IntentEvent, RunEvent, StepEvent, TaskEvent};
+        matches!(objects[*place].kind(), IntentEvent | TaskEvent | RunEvent | StepEvent | Evidence)
+    };
+    let mut in_turn: Vec<usize> = places.iter().copied().filter(keeps_its_turn).collect();
+    in_turn.sort_unstable();
+    let mut in_turn = in_turn.into_iter();
+    let place = |place: usize| {
+        let taken = if keeps_its_turn(&place) { in_turn.next() } else { None };
+        objects[taken.unwrap_or(place)].clone()
+    };
+    places.into_iter().map(place).collect()
+}
+
+#[test]
+fn every_fault_has_a_place_and_tells_exactly_what_it_is() {
+    for (about, fault) in FAULTS {
+        let mut world = rich();
+        let expected = fault(&mut world).unwrap_or_else(|| panic!("no place for: {about}"));
+        let family: Family = world.objects.into_iter().collect();
+        assert_eq!(family.violations(), sorted(expected), "{about}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn what_fits_has_no_violations(world in any_world()) {
+        let family: Family = world.objects.into_iter().collect();
+        prop_assert_eq!(family.violations(), Vec::new());
+    }
+
+    #[test]
+    fn one_fault_is_told_and_nothing_else(mut world in any_world(), fault in prop::sample::select(FAULTS)) {
+        if let Some(expected) = fault.1(&mut world) {
+            let family: Family = world.objects.into_iter().collect();
+            prop_assert_eq!(family.violations(), sorted(expected), "{}", fault.0);
+        }
+    }
+
+    #[test]
+    fn two_faults_are_both_told(
+        mut world in any_world(),
+        one in prop::sample::select(&[1_usize, 2, 10][..]),
+        other in prop::sample::select(&[14_usize, 24, 25][..]),
+    ) {
+        let faults = [FAULTS[one].1(&mut world), FAULTS[other].1(&mut world)];
+        let expected = faults.into_iter().flatten().flatten().collect();
+        let family: Family = world.objects.into_iter().collect();
+        prop_assert_eq!(family.violations(), sorted(expected));
+    }
+
+    #[test]
+    fn the_order_of_adding_matters_to_events_only(
+        mut world in any_world(),
+        fault in prop::sample::select(FAULTS),
+        keys in prop::collection::vec(any::<u64>(), 1..60),
+    ) {
+        let _ = fault.1(&mut world);
+        let other: Family = reordered(&world.objects, &keys).into_iter().collect();
+        let family: Family = world.objects.into_iter().collect();
+        prop_assert_eq!(family.violations(), other.violations(), "{}", fault.0);
+    }
+
+    #[test]
+    fn adding_again_changes_nothing(mut world in any_world(), fault in prop::sample::select(FAULTS)) {
+        let _ = fault.1(&mut world);
+        let family: Family = world.objects.iter().cloned().collect();
+        let mut again = family.clone();
+        for object in world.objects {
+            prop_assert_eq!(again.add(object), Added::Known);
+        }
+        prop_assert_eq!(again, family);
+    }
+
+    #[test]
+    fn an_excerpt_misses_names_and_nothing_else_but_what_it_has(
+        world in any_world(),
+        keep in prop::collection::vec(any::<bool>(), 40),
+    ) {
+        // Snapshots, patch sets and frames are only named; without them there is nothing else to say.
+        let kept = |(place, object): &(usize, Object)| {
+            use ObjectKind::{ContextFrame, ContextSnapshot, Intent, PatchSet};
+            let named_only = matches!(object.kind(), ContextFrame | ContextSnapshot | Intent | PatchSet);
+            !named_only || keep[place % keep.len()]
+        };
+        let objects = world.objects.into_iter().enumerate().filter(kept).map(|(_, object)| object);
+        let family: Family = objects.collect();
+        prop_assert!(family.violations().iter().all(Violation::is_dangling), "{:?}", family.violations());
+    }
+}

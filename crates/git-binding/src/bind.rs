@@ -1,0 +1,196 @@
+//! Binding: objects first, then one transaction over the run's ref and the branch.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use trunkline_decision_objects::GitOid;
+
+use crate::branch::Target;
+use crate::objects::Patch;
+use crate::pack::{Entry, Pack};
+use crate::{BindError, Binding, Bound, BranchMove, Link, ObjectFormat, Repository, State, layout};
+
+/// How long a lock is waited for; it is held for milliseconds.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a transaction does to refs.
+#[derive(Default)]
+struct Transaction {
+    /// A ref that must not be there, and what it will hold.
+    create: Option<(String, GitOid)>,
+    /// A branch, where it goes, and where it must be.
+    update: Option<(Target, BranchMove)>,
+}
+
+impl Repository {
+    /// Binds a decision: writes it with all that it rests on, and, in one transaction, creates the run's ref and moves
+    /// the branch.
+    ///
+    /// Either both happen or neither, unless git or the machine dies between the two in a repository that keeps refs as
+    /// files: then [`recover`](Self::recover) brings it to its end. Index, worktree and stash stay as they are: who
+    /// moves the branch that is checked out sees to the files. The branch's reflog names the decision. Starts three
+    /// processes, five with a commit, one more for [`Branch::Head`](crate::Branch::Head).
+    ///
+    /// # Errors
+    ///
+    /// [`BindError::AlreadyBound`] if the run is bound to another decision, [`BindError::BranchMoved`] if the branch is
+    /// not where it is expected; [`BindError::OtherRun`], [`BindError::Grounds`] and [`BindError::OtherCommit`] if the
+    /// parts do not belong together; [`BindError::NoSuchObject`], [`BindError::BranchName`], [`BindError::Locked`],
+    /// [`BindError::Git`].
+    pub fn bind(&self, binding: &Binding) -> Result<Bound, BindError> {
+        binding.check()?;
+        let reference = layout::reference(binding.run.id());
+        let target = self.target_of(binding)?;
+        if let Some(already) = self.refused(binding, target.as_ref())? {
+            return Ok(already);
+        }
+        let (tree, link) = self.write(binding, target.as_ref())?;
+        let transaction = Transaction {
+            create: Some((reference.clone(), tree)),
+            update: target.clone().zip(binding.move_branch.clone()),
+        };
+        match self.commit(&transaction, &note(binding)) {
+            Ok(()) => Ok(Bound::Now { reference, link }),
+            // Somebody was faster, or something is wrong; the refs say which.
+            Err(error) => match self.refused(binding, target.as_ref())? {
+                Some(already) => Ok(already),
+                None => Err(self.missing(binding)?.unwrap_or(error)),
+            },
+        }
+    }
+
+    /// Creates the run's ref alone, for a branch that was moved already.
+    pub(crate) fn bind_only(&self, binding: &Binding, target: Option<&Target>) -> Result<(), BindError> {
+        binding.check()?;
+        let (tree, _) = self.write(binding, target)?;
+        let create = Some((layout::reference(binding.run.id()), tree));
+        self.commit(&Transaction { create, update: None }, &note(binding))
+    }
+
+    /// Moves the branch alone, for a decision that is bound already.
+    pub(crate) fn move_only(
+        &self,
+        binding: &Binding,
+        target: &Target,
+        wanted: &BranchMove,
+    ) -> Result<(), BindError> {
+        let update = Some((target.clone(), wanted.clone()));
+        self.commit(&Transaction { create: None, update }, &note(binding))
+    }
+
+    /// Whether the refs stand in the way: bound already, or the branch was moved.
+    fn refused(&self, binding: &Binding, target: Option<&Target>) -> Result<Option<Bound>, BindError> {
+        let state = self.state_at(binding, target)?;
+        let reference = layout::reference(binding.run.id());
+        match (state, &binding.move_branch) {
+            (State::Neither, _) => Ok(None),
+            // Not bound, and yet moved: only a recovery may take that for half of a binding.
+            (State::BranchOnly, Some(wanted)) if wanted.from == Some(wanted.to) => Ok(None),
+            (State::BranchOnly, Some(wanted)) => {
+                let branch = target.map_or_else(String::new, |target| target.name.clone());
+                let found = target.map(|target| self.place_of(target)).transpose()?.flatten();
+                Err(BindError::BranchMoved { branch, expected: wanted.from, found })
+            }
+            (State::Elsewhere { bound: false, branch, found }, Some(wanted)) => {
+                Err(BindError::BranchMoved { branch, expected: wanted.from, found })
+            }
+            (state, _) => Ok(Some(Bound::Already { reference, state })),
+        }
+    }
+
+    /// What a transaction failed for: a commit that is not there.
+    fn missing(&self, binding: &Binding) -> Result<Option<BindError>, BindError> {
+        let Some(wanted) = &binding.move_branch else { return Ok(None) };
+        let known = self.known(&[wanted.to.to_string()])?.pop().flatten();
+        let there = known.is_some_and(|known| known.kind == "commit");
+        Ok((!there).then_some(BindError::NoSuchObject { oid: wanted.to, expected: "commit" }))
+    }
+
+    /// Writes the tree of a binding. Nothing refers to it yet.
+    fn write(&self, binding: &Binding, target: Option<&Target>) -> Result<(GitOid, Link), BindError> {
+        let link = self.link(binding, target)?;
+        let (pack, tree) = pack_of(binding, &link, self.facts.object_format);
+        self.git.run(&["unpack-objects", "-q"], &pack.print())?;
+        Ok((tree, link))
+    }
+
+    fn link(&self, binding: &Binding, target: Option<&Target>) -> Result<Link, BindError> {
+        let branch = target.and_then(Target::branch);
+        let Some(commit) = binding.check()? else { return Ok(Link { branch, ..Link::default() }) };
+        let Patch { tree, base, patch_id } = self.patch(commit)?;
+        Ok(Link { commit: Some(commit), tree: Some(tree), base, patch_id, branch })
+    }
+
+    /// Runs a transaction over refs. A git whose input ends before `commit` changes nothing.
+    fn commit(&self, transaction: &Transaction, note: &str) -> Result<(), BindError> {
+        let mut commands = String::from("start\n");
+        if let Some((name, oid)) = &transaction.create {
+            commands.push_str(&format!("create {name} {oid}\n"));
+        }
+        if let Some((target, BranchMove { from, to, .. })) = &transaction.update {
+            if target.is_detached() {
+                commands.push_str("option no-deref\n");
+            }
+            let from = from.map_or_else(|| self.nothing(), |from| from.to_string());
+            commands.push_str(&format!("update {} {to} {from}\n", target.name));
+        }
+        commands.push_str("prepare\ncommit\n");
+        let patience = Instant::now() + PATIENCE;
+        loop {
+            let Err(fault) = self.git.run(&["update-ref", "-m", note, "--stdin"], commands.as_bytes()) else {
+                return Ok(());
+            };
+            if fault.says(".lock'") && fault.says("File exists") {
+                return Err(BindError::Locked { said: fault.to_string() }); // git has waited as long
+            }
+            if !fault.says("cannot lock references") {
+                return Err(fault.into());
+            }
+            // Tables have one lock for all refs, and git 2.47 does not wait for it, nor does it name the file.
+            if Instant::now() >= patience {
+                let said = format!("{fault}: a tables.list.lock below {:?}", self.common_dir);
+                return Err(BindError::Locked { said });
+            }
+            std::thread::sleep(PATIENCE / 100);
+        }
+    }
+
+    /// How git spells that a ref must not be there.
+    fn nothing(&self) -> String {
+        match self.facts.object_format {
+            ObjectFormat::Sha1 => GitOid::Sha1([0; 20]).to_string(),
+            ObjectFormat::Sha256 => GitOid::Sha256([0; 32]).to_string(),
+        }
+    }
+}
+
+/// What the reflog of the branch says.
+fn note(binding: &Binding) -> String {
+    format!("trunkline: decision {}", binding.decision.id())
+}
+
+fn pack_of(binding: &Binding, link: &Link, format: ObjectFormat) -> (Pack, GitOid) {
+    let mut pack = Pack::new(format);
+    let mut root = BTreeMap::new();
+    let patch_sets = binding.patch_sets.iter().map(|set| (set.id().to_string(), set.print()));
+    let evidence = binding.evidence.iter().map(|found| (found.id().to_string(), found.print()));
+    let folders: [(&str, Vec<(String, String)>); 2] =
+        [(layout::PATCH_SETS, patch_sets.collect()), (layout::EVIDENCE, evidence.collect())];
+    for (name, texts) in folders {
+        if texts.is_empty() {
+            continue; // git knows no empty folders
+        }
+        let file = |(id, text): (String, String)| (format!("{id}.json"), pack.file(text.into_bytes()));
+        let files = texts.into_iter().map(file).collect();
+        root.insert(name.to_owned(), Entry::Folder(pack.folder(files)));
+    }
+    for (name, text) in [
+        (layout::DECISION, binding.decision.print()),
+        (layout::LINK, link.print()),
+        (layout::RUN, binding.run.print()),
+    ] {
+        root.insert(name.to_owned(), pack.file(text.into_bytes()));
+    }
+    let tree = pack.folder(root);
+    (pack, tree)
+}

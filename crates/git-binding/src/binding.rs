@@ -1,0 +1,76 @@
+//! What is bound, and what came of it.
+
+use trunkline_decision_objects::{Decision, Evidence, GitOid, PatchSet, RunRecord, Verdict};
+
+use crate::{BindError, BranchMove, Link, State};
+
+/// A decision with all that it rests on, to be bound to a repository.
+#[derive(Debug, Clone)]
+pub struct Binding {
+    /// The run.
+    pub run: RunRecord,
+    /// Its decision.
+    pub decision: Decision,
+    /// The patch sets that the decision names; more of the same run do no harm.
+    pub patch_sets: Vec<PatchSet>,
+    /// The evidence that the decision names; more of the same run does no harm.
+    pub evidence: Vec<Evidence>,
+    /// The commit that belongs to a decision whose verdict names none. For a rollback, the one that it made; without it,
+    /// the one whose content it restored.
+    pub commit: Option<GitOid>,
+    /// The branch that moves with it.
+    pub move_branch: Option<BranchMove>,
+}
+
+/// What came of binding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Bound {
+    /// The decision is bound now, and the branch was moved.
+    Now {
+        /// The run's ref.
+        reference: String,
+        /// What ties it to the history.
+        link: Link,
+    },
+    /// The same decision was bound already; nothing was changed, and the branch was not moved again.
+    Already {
+        /// The run's ref.
+        reference: String,
+        /// How it stands. [`State::RefOnly`] may be half of a binding that was cut off: [`Repository::recover`] moves the
+        /// branch, unless a person moved it back.
+        ///
+        /// [`Repository::recover`]: crate::Repository::recover
+        state: State,
+    },
+}
+
+impl Binding {
+    /// A decision with its run, and nothing more; the other fields are there to be filled.
+    #[must_use]
+    pub const fn new(run: RunRecord, decision: Decision) -> Self {
+        Self { run, decision, patch_sets: Vec::new(), evidence: Vec::new(), commit: None, move_branch: None }
+    }
+
+    /// Checks that all parts are of one run and that all is there, and returns the commit.
+    pub(crate) fn check(&self) -> Result<Option<GitOid>, BindError> {
+        let run = self.decision.run();
+        let own = std::iter::once(("the record".to_owned(), self.run.id()));
+        let patch_sets = self.patch_sets.iter().map(|set| (format!("patch set {}", set.id()), set.run()));
+        let evidence = self.evidence.iter().map(|found| (format!("evidence {}", found.id()), found.run()));
+        for (what, owner) in own.chain(patch_sets).chain(evidence) {
+            if owner != run {
+                return Err(BindError::OtherRun { what, owner, run });
+            }
+        }
+        self.decision.check_grounds(&self.patch_sets, &self.evidence)?;
+        match (self.decision.verdict(), self.commit) {
+            (Verdict::Commit { commit, .. }, Some(other)) if *commit != other => {
+                Err(BindError::OtherCommit { verdict: *commit, binding: other })
+            }
+            (Verdict::Commit { commit, .. }, _) => Ok(Some(*commit)),
+            (Verdict::Rollback { reverted_to, .. }, commit) => Ok(commit.or(*reverted_to)),
+            (_, commit) => Ok(commit),
+        }
+    }
+}

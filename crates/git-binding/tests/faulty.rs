@@ -1,0 +1,76 @@
+//! A git that dies at a chosen call, and stays dead.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use trunkline_git_binding::{Git, GitCommand, GitFault, Repository};
+
+use crate::given::Scratch;
+
+/// What becomes of the call at which it dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Death {
+    /// It is not made.
+    Before,
+    /// It is made, and nobody hears of it.
+    After,
+    /// Of a transaction over refs only the creation happens, as after a crash; other calls are not made.
+    OnlyCreate,
+    /// Of a transaction over refs only the move happens.
+    OnlyUpdate,
+}
+
+pub(crate) const DEATHS: [Death; 4] = [Death::Before, Death::After, Death::OnlyCreate, Death::OnlyUpdate];
+
+pub(crate) struct Faulty {
+    git: GitCommand,
+    calls: AtomicUsize,
+    dies_at: AtomicUsize,
+    death: Death,
+}
+
+impl Faulty {
+    /// A repository whose git dies at its `dies_at`-th call after this, counted from 0.
+    pub(crate) fn open(
+        scratch: &Scratch,
+        dies_at: usize,
+        death: Death,
+    ) -> (Repository, std::sync::Arc<Self>) {
+        let git = GitCommand::discover(scratch.root()).expect("git works").expect("a repository");
+        let never = AtomicUsize::new(usize::MAX);
+        let faulty = std::sync::Arc::new(Self { git, calls: AtomicUsize::new(0), dies_at: never, death });
+        let repository = Repository::over(std::sync::Arc::clone(&faulty)).expect("it is alive still");
+        faulty.calls.store(0, Ordering::SeqCst);
+        faulty.dies_at.store(dies_at, Ordering::SeqCst);
+        (repository, faulty)
+    }
+
+    pub(crate) fn calls(&self) -> usize {
+        self.calls.load(Ordering::SeqCst)
+    }
+}
+
+impl Git for Faulty {
+    fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitFault> {
+        let call = self.calls.fetch_add(1, Ordering::SeqCst);
+        let dies_at = self.dies_at.load(Ordering::SeqCst);
+        if call < dies_at {
+            return self.git.run(arguments, input);
+        }
+        let without = |word: &str| -> Vec<u8> {
+            let text = String::from_utf8_lossy(input);
+            let kept = text.lines().filter(|line| !line.starts_with(word)).map(|line| format!("{line}\n"));
+            kept.collect::<String>().into_bytes()
+        };
+        let transaction = arguments.first() == Some(&"update-ref");
+        if call == dies_at {
+            let _ = match self.death {
+                Death::After => self.git.run(arguments, input),
+                Death::OnlyCreate if transaction => self.git.run(arguments, &without("update")),
+                Death::OnlyUpdate if transaction => self.git.run(arguments, &without("create")),
+                _ => Ok(Vec::new()),
+            };
+        }
+        let source = std::io::Error::other("the git of this test is dead");
+        Err(GitFault::Io { command: "test".into(), source })
+    }
+}

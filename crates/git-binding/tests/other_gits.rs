@@ -1,0 +1,146 @@
+//! Gits that are older than the installed one, and gits that talk nonsense.
+
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+use trunkline_git_binding::{
+    BindError, Bound, Branch, Git, GitCommand, GitFault, Packed, RefFormat, Repository, State,
+};
+
+use crate::given::{Scratch, committed_on_head, given_up, reference, run_id};
+
+/// The installed git under another version; what it would not know, it refuses.
+struct Posing {
+    git: GitCommand,
+    version: &'static str,
+    unknown: &'static [&'static str],
+}
+
+impl Git for Posing {
+    fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitFault> {
+        if arguments == ["version"] {
+            return Ok(format!("git version {}\n", self.version).into_bytes());
+        }
+        let option = |argument: &&str| self.unknown.iter().any(|unknown| argument.starts_with(unknown));
+        assert!(!arguments.iter().any(option), "git {} does not know {arguments:?}", self.version);
+        self.git.run(arguments, input)
+    }
+}
+
+fn posing(
+    scratch: &Scratch,
+    version: &'static str,
+    unknown: &'static [&'static str],
+) -> Result<Repository, BindError> {
+    let git = GitCommand::discover(scratch.root()).expect("git works").expect("a repository");
+    Repository::over(Posing { git, version, unknown })
+}
+
+#[test]
+fn a_git_that_is_too_old_is_told() {
+    let scratch = Scratch::begun();
+    for version in ["2.30.9", "1.99", "2.9.5 (Apple Git-1)"] {
+        let refused = posing(&scratch, version, &[]).expect_err("too old");
+        assert!(matches!(refused, BindError::TooOld { .. }), "{refused}");
+    }
+    for version in ["", "two", "2", "\u{1b}[31m"] {
+        let refused = posing(&scratch, version, &[]).expect_err("no version");
+        assert!(matches!(refused, BindError::Answer { .. }), "{refused}");
+        assert!(!refused.to_string().contains(char::is_control));
+    }
+}
+
+#[test]
+fn older_gits_are_not_asked_what_they_do_not_know() {
+    let scratch = Scratch::begun();
+    let unknown = &["--show-ref-format", "--attr-source", "--include"];
+    let old = posing(&scratch, "2.31.0.windows.1", unknown).expect("it is new enough");
+    assert_eq!((old.facts().git_version, old.facts().ref_format), ((2, 31), RefFormat::Files));
+    let base = scratch.oid("HEAD");
+    let binding = committed_on_head(1, base, scratch.candidate(base, 1));
+    let Ok(Bound::Now { link, .. }) = old.bind(&binding) else { panic!("it is not bound") };
+    assert_eq!(old.state(&binding).expect("a state"), State::Both);
+    // Without attributes in play, the patch id is the same by old and new.
+    scratch.git(&["update-ref", "-d", &reference(1)]);
+    scratch.git(&["update-ref", "HEAD", &base.to_string()]);
+    assert!(matches!(scratch.open().bind(&binding), Ok(Bound::Now { link: again, .. }) if again == link));
+
+    let tree = scratch.git(&["rev-parse", &reference(1)]);
+    for run in 0..100 {
+        // All in a folder that is looked into.
+        scratch.git(&["update-ref", &reference(0x1000 + (run << 8)), &tree]);
+    }
+    let before = scratch.refs();
+    assert!(matches!(old.pack_if_due(), Ok(Packed::AllOnly { loose: 1_000.. })));
+    old.pack_all_refs().expect("asked for, it is done");
+    assert_eq!(scratch.refs(), before);
+    assert_eq!(old.pack_if_due().expect("counted"), Packed::NotDue { loose: 0 });
+}
+
+/// Says the same to everything, once the repository is open.
+struct Babbling {
+    git: GitCommand,
+    says: Mutex<Option<Vec<u8>>>,
+}
+
+impl Git for Babbling {
+    fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitFault> {
+        match &*self.says.lock().expect("one thread") {
+            Some(says) => Ok(says.clone()),
+            None => self.git.run(arguments, input),
+        }
+    }
+}
+
+fn babbling() -> (Arc<Babbling>, Repository) {
+    let scratch = Scratch::begun();
+    let git = GitCommand::discover(scratch.root()).expect("git works").expect("a repository");
+    let babbling = Arc::new(Babbling { git, says: Mutex::new(None) });
+    let repository = Repository::over(Arc::clone(&babbling)).expect("it is opened");
+    (babbling, repository)
+}
+
+/// Pieces of what git says, and anything.
+fn babble() -> impl Strategy<Value = Vec<u8>> {
+    let oid = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
+    let piece = prop_oneof![
+        Just(oid.as_bytes().to_vec()),
+        Just(b"\n".to_vec()),
+        Just(b" ".to_vec()),
+        Just(b"\t\0".to_vec()),
+        Just(b"100644 blob ".to_vec()),
+        Just(format!("{oid} blob 3\nabc\n").into_bytes()),
+        Just(format!("{oid} blob 18446744073709551615\n").into_bytes()),
+        Just(format!("{oid} {}\n", reference(1)).into_bytes()),
+        Just(format!("commit {oid}\ntree {oid}\nparents \n").into_bytes()),
+        Just(b"refs/heads/main\n".to_vec()),
+        prop::collection::vec(any::<u8>(), 0..20),
+    ];
+    prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_git_that_talks_nonsense_is_survived(says in babble()) {
+        thread_local!(static OPEN: (Arc<Babbling>, Repository) = babbling());
+        let (git, repository) = OPEN.with(Clone::clone);
+        *git.says.lock().expect("one thread") = Some(says);
+        let oid = "da39a3ee5e6b4b0d3255bfef95601890afd80709".parse().expect("an id");
+        let mut binding = committed_on_head(1, oid, oid);
+        let _ = repository.head();
+        let _ = repository.all();
+        let _ = repository.bound(run_id(1));
+        let _ = repository.find("HEAD");
+        let _ = repository.state(&binding);
+        let _ = repository.bind(&binding);
+        let _ = repository.recover(&binding);
+        if let Some(wanted) = &mut binding.move_branch {
+            wanted.branch = Branch::Named("refs/heads/main".into());
+        }
+        let _ = repository.bind(&binding);
+        let _ = repository.bind(&given_up(1, 1));
+        let _ = repository.write_commit(&crate::given::plan(oid, vec![oid], 1));
+    }
+}

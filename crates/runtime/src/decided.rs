@@ -1,0 +1,314 @@
+//! The runs of a session and what each ended with, for whoever looks.
+//!
+//! Read apart from the fold of the writer, which refuses a whole log for one record that it cannot read. Here such a record
+//! is kept, with its bytes and its fault, and the others are read all the same.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, VecDeque};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use trunkline_decision_objects::{
+    Decision, DecisionId, Evidence, Family, Object, PatchSet, PatchSetId, RunId, RunRecord, salvage,
+};
+use trunkline_message_tree::{Entry, NodeId, Timestamp};
+use trunkline_session_store::{Log, Note, Record};
+
+use crate::{CallPlace, Finding};
+
+// As the layer writes them; the tests read what a real session has written.
+const LAYER: &str = "decision";
+const OPENED: &str = "opened";
+const FINDING: &str = "finding";
+const PATCH_SET: &str = "patch_set";
+const EVIDENCE: &str = "evidence";
+const DECIDED: &str = "decided";
+
+/// All runs of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DecidedRuns {
+    /// The runs, in the order in which the log first speaks of them.
+    pub runs: Vec<DecidedRun>,
+    /// The records that could not be read, or that contradict one before them, in the order of the log.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// A run, with everything that the log holds of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DecidedRun {
+    /// Its name.
+    pub id: RunId,
+    /// How it was opened; `None` if that is not in the log, or cannot be read.
+    pub opened: Option<OpenedRun>,
+    /// What it changed, in the order of the log. More than one if it was about to be decided more than once.
+    pub patch_sets: Vec<PatchSet>,
+    /// What was found out while it was open, in the order of the log.
+    pub evidence: Vec<FoundEvidence>,
+    /// Its verdict; `None` while it is open.
+    pub verdict: Option<GivenVerdict>,
+}
+
+/// How a run was opened, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenedRun {
+    /// The number of the record.
+    pub seq: u64,
+    /// What was recorded.
+    pub record: RunRecord,
+    /// The message that it started from.
+    pub prompt: NodeId,
+}
+
+/// A verdict, and where it was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GivenVerdict {
+    /// The number of the record.
+    pub seq: u64,
+    /// What was recorded.
+    pub decision: Decision,
+    /// The node that was the newest when it came: as a rule, the last answer.
+    pub newest: NodeId,
+}
+
+/// Evidence, and the call that found it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FoundEvidence {
+    /// The number of the record.
+    pub seq: u64,
+    /// What was recorded.
+    pub evidence: Evidence,
+    /// The call; `None` if the log does not have it.
+    pub call: Option<CallPlace>,
+}
+
+/// A record of this layer that could not be read, whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unreadable {
+    /// The number of the record.
+    pub seq: u64,
+    /// What the layer calls it: `opened`, `finding`, `patch_set`, `evidence` or `decided`.
+    pub kind: String,
+    /// The run that its key names. What is wrong may be the key too: it is not a run's name for certain.
+    pub run: Option<String>,
+    /// When it was made, as its maker says.
+    pub at: Timestamp,
+    /// Its body, byte for byte.
+    pub body: String,
+    /// What is wrong with it, all that can be found.
+    pub faults: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct OpenedNote {
+    run: String,
+    prompt: NodeId,
+}
+
+#[derive(Deserialize)]
+struct FindingNote {
+    call: CallPlace,
+    tool: String,
+    at: Timestamp,
+    finding: Finding,
+}
+
+/// Returns the runs of a session. Costs one step per record; nothing in the log can make it fail.
+///
+/// Evidence carries no place; its call is that of the finding that says the same, each counted once.
+pub fn decided_runs(log: &Log) -> DecidedRuns {
+    let mut reader = Reader::default();
+    let mut newest = NodeId::ROOT;
+    for (seq, record) in &log.records {
+        match record {
+            Record::Entry(Entry::Node { id, .. }) => newest = *id,
+            Record::Note(note) if note.layer == LAYER => {
+                let read = object(note).and_then(|object| reader.note(note, object, *seq, newest));
+                if let Err(faults) = read {
+                    reader.found.unreadable.push(Unreadable {
+                        seq: *seq,
+                        kind: note.kind.clone(),
+                        run: note.key.as_ref().map(|key| key.key.clone()),
+                        at: note.at,
+                        body: note.body.clone(),
+                        faults,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    reader.found
+}
+
+/// Returns the objects of a log with the numbers of their records, as far as they can be read: runs, patch sets, evidence
+/// and decisions, in the order of the log. What contradicts an object before it is there too.
+pub fn recorded_objects(log: &Log) -> impl Iterator<Item = (u64, Object)> {
+    let notes = log.records.iter().filter_map(|(seq, record)| match record {
+        Record::Note(note) if note.layer == LAYER => Some((*seq, note)),
+        _ => None,
+    });
+    notes.filter_map(|(seq, note)| Some((seq, object(note).ok()??)))
+}
+
+/// Returns the objects of a log side by side, so that its [violations](Family::violations) can be asked for.
+pub fn family(log: &Log) -> Family {
+    recorded_objects(log).map(|(_, object)| object).collect()
+}
+
+/// Returns the object that a note holds, if it is one that holds any, or all that is wrong with it.
+fn object(note: &Note) -> Result<Option<Object>, Vec<String>> {
+    let json = match note.kind.as_str() {
+        OPENED => Cow::Owned(json::<OpenedNote>(note.body.as_bytes())?.run),
+        PATCH_SET | EVIDENCE | DECIDED => Cow::Borrowed(note.body.as_str()),
+        _ => return Ok(None),
+    };
+    let Ok(object) = Object::parse(json.as_bytes()) else {
+        // The parser stops at the first fault.
+        return Err(salvage(json.as_bytes()).faults.iter().map(ToString::to_string).collect());
+    };
+    match (&object, note.kind.as_str()) {
+        (Object::Run(_), OPENED)
+        | (Object::PatchSet(_), PATCH_SET)
+        | (Object::Evidence(_), EVIDENCE)
+        | (Object::Decision(_), DECIDED) => Ok(Some(object)),
+        _ => Err(vec![format!("{} stands in a note of another kind", object.name())]),
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    found: DecidedRuns,
+    places: HashMap<RunId, usize>,
+    /// The calls whose findings are not evidence yet, by what they found: hostile logs have many.
+    findings: HashMap<Found, VecDeque<CallPlace>>,
+}
+
+/// What a finding and its evidence both say.
+#[derive(PartialEq, Eq, Hash)]
+struct Found {
+    tool: String,
+    command: Option<String>,
+    exit_code: Option<i32>,
+    at: Option<i64>,
+}
+
+impl Reader {
+    fn note(
+        &mut self,
+        note: &Note,
+        object: Option<Object>,
+        seq: u64,
+        newest: NodeId,
+    ) -> Result<(), Vec<String>> {
+        match object {
+            Some(Object::Run(record)) => {
+                let OpenedNote { prompt, .. } = json(note.body.as_bytes())?;
+                let run = self.run(record.id());
+                if let Some(first) = &run.opened {
+                    return Err(vec![format!("record {} has opened run {} already", first.seq, record.id())]);
+                }
+                run.opened = Some(OpenedRun { seq, record, prompt });
+                self.findings.clear();
+            }
+            Some(Object::PatchSet(patch_set)) => self.run(patch_set.run()).patch_sets.push(patch_set),
+            Some(Object::Evidence(evidence)) => {
+                let call = self.call_of(&evidence);
+                self.run(evidence.run()).evidence.push(FoundEvidence { seq, evidence, call });
+            }
+            Some(Object::Decision(decision)) => {
+                let run = self.run(decision.run());
+                match &run.verdict {
+                    None => run.verdict = Some(GivenVerdict { seq, decision, newest }),
+                    // Said again it is nothing new.
+                    Some(first) if first.decision == decision => {}
+                    Some(first) => {
+                        let (run, first) = (decision.run(), first.decision.id());
+                        return Err(vec![format!("run {run} has its verdict already, decision {first}")]);
+                    }
+                }
+            }
+            None if note.kind == FINDING => {
+                let FindingNote { call, tool, at, finding } = json(note.body.as_bytes())?;
+                let (command, exit_code) = (Some(finding.command), finding.exit_code);
+                let found = Found { tool, command, exit_code, at: i64::try_from(at.0).ok() };
+                self.findings.entry(found).or_default().push_back(call);
+            }
+            // Marks say nothing that is not said here.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, id: RunId) -> &mut DecidedRun {
+        let runs = &mut self.found.runs;
+        let place = *self.places.entry(id).or_insert_with(|| {
+            let empty =
+                DecidedRun { id, opened: None, patch_sets: Vec::new(), evidence: Vec::new(), verdict: None };
+            runs.push(empty);
+            runs.len() - 1
+        });
+        &mut runs[place]
+    }
+
+    /// Finds the call behind a piece of evidence: the first of those that found the same.
+    fn call_of(&mut self, evidence: &Evidence) -> Option<CallPlace> {
+        let finding = evidence.finding();
+        let found = Found {
+            tool: finding.tool.as_str().to_owned(),
+            command: finding.command.clone(),
+            exit_code: finding.exit_code,
+            at: Some(evidence.at().milliseconds()),
+        };
+        self.findings.get_mut(&found)?.pop_front()
+    }
+}
+
+fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Vec<String>> {
+    serde_json::from_slice(body).map_err(|fault| vec![fault.to_string()])
+}
+
+impl DecidedRun {
+    /// Returns its decision, if it has one.
+    pub fn decision(&self) -> Option<&Decision> {
+        self.verdict.as_ref().map(|given| &given.decision)
+    }
+
+    /// Returns the patch set that its decision names, or the last one while there is no decision.
+    pub fn patch_set(&self) -> Option<&PatchSet> {
+        match self.decision() {
+            Some(decision) => self.patch_set_named(decision.verdict().patch_set()?),
+            None => self.patch_sets.last(),
+        }
+    }
+
+    /// Returns one of its patch sets by its name.
+    pub fn patch_set_named(&self, id: PatchSetId) -> Option<&PatchSet> {
+        self.patch_sets.iter().find(|patch_set| patch_set.id() == id)
+    }
+}
+
+impl DecidedRuns {
+    /// Returns the run that a decision ended.
+    pub fn of_decision(&self, id: DecisionId) -> Option<&DecidedRun> {
+        self.runs.iter().find(|run| run.decision().is_some_and(|decision| decision.id() == id))
+    }
+
+    /// Returns a run by its name.
+    pub fn of_run(&self, id: RunId) -> Option<&DecidedRun> {
+        self.runs.iter().find(|run| run.id == id)
+    }
+
+    /// Returns the runs that follow another one: that try it again, or continue it.
+    pub fn successors(&self, id: RunId) -> impl Iterator<Item = &DecidedRun> {
+        self.runs.iter().filter(move |run| {
+            let predecessor = run.opened.as_ref().and_then(|opened| opened.record.opening().predecessor);
+            predecessor.is_some_and(|predecessor| predecessor.run() == id)
+        })
+    }
+}
