@@ -10,6 +10,10 @@ mod cancel;
 mod catalogue;
 #[cfg_attr(not(feature = "resolve-queue"), path = "choices_absent.rs")]
 mod choices;
+#[cfg(feature = "decision-objects")]
+mod citing;
+#[cfg_attr(not(feature = "decision-objects"), path = "closing_absent.rs")]
+mod closing;
 #[cfg(feature = "revert")]
 mod compaction;
 mod contained;
@@ -37,6 +41,8 @@ mod recovering;
 mod resolving;
 #[cfg(feature = "revert")]
 mod reverts;
+#[cfg(feature = "decision-objects")]
+mod rolling_back;
 mod session;
 #[cfg(feature = "resolve-queue")]
 mod staging;
@@ -59,6 +65,8 @@ pub use applying::APPLY_LEASE;
 pub use cancel::Cancel;
 #[cfg(feature = "resolve-queue")]
 pub use choices::Standing;
+#[cfg(feature = "decision-objects")]
+pub use closing::CloseAs;
 #[cfg(feature = "revert")]
 pub use compaction::{Compacted, Compaction, CompactionSummary, Compactor};
 #[cfg(feature = "decision-objects")]
@@ -98,4 +106,7 @@ pub use trunkline_sanitize as sanitize;
 pub use trunkline_session_store as session_store;
 pub use view::View;
 #[cfg(feature = "decision-objects")]
-pub use workspace::{Base, ChangedFile, Changes, Deciding, FileChange, Touched, Workspace, WorkspaceFault};
+pub use workspace::{
+    Base, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates, KeptFile, Left, Touched,
+    Workspace, WorkspaceFault,
+};

@@ -32,6 +32,9 @@ pub struct Session {
     pub(crate) summaries: revert::Summaries,
     /// The signal of the latest drive.
     pub(crate) cancel: Cancel,
+    /// The verdict that a letter gave to the run of the present drive.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) closed: Option<Box<trunkline_decision_objects::Decision>>,
     /// Since when this is the writer, and how it came to be.
     #[cfg(feature = "resolve-queue")]
     pub(crate) tenure: crate::recovering::Tenure,
@@ -122,8 +125,8 @@ impl Session {
         #[cfg(not(feature = "decision-objects"))]
         state.decision.check_settled()?;
         #[cfg_attr(
-            not(feature = "resolve-queue"),
-            expect(unused_mut, reason = "only staged actions are recovered")
+            not(any(feature = "resolve-queue", feature = "decision-objects")),
+            expect(unused_mut, reason = "only staged actions and rollbacks are recovered")
         )]
         let mut session = Session {
             agent,
@@ -135,6 +138,8 @@ impl Session {
             behind: false,
             old,
             cancel: Cancel::new(),
+            #[cfg(feature = "decision-objects")]
+            closed: None,
             #[cfg(feature = "resolve-queue")]
             tenure: crate::recovering::Tenure::new(claim),
             taken_by: None,
@@ -145,6 +150,9 @@ impl Session {
         session.distrust_import().await?;
         #[cfg(feature = "resolve-queue")]
         session.adopt_rules().await?;
+        // What stands in its way now is told to whoever wants to go on.
+        #[cfg(feature = "decision-objects")]
+        let _ = session.finish_rollback().await;
         Ok(session)
     }
 
@@ -217,6 +225,8 @@ impl Session {
     /// Any [`RuntimeError`]; what was recorded is kept, and [`resume`](Session::resume) goes on from there.
     pub async fn prompt(&mut self, text: &str, cancel: &Cancel) -> Result<Stop, RuntimeError> {
         self.catch_up().await?;
+        #[cfg(feature = "decision-objects")]
+        self.finish_rollback().await?;
         if self.state.open_turn().is_some() {
             let body = serde_json::json!({ "text": text }).to_string();
             let at = self.settings().now();
@@ -404,11 +414,18 @@ impl Session {
         if self.state.decision.is_open() {
             return Ok(Vec::new());
         }
-        let base = match &self.settings().workspace {
-            Some(workspace) => workspace.base().await?,
-            None => crate::Base::default(),
-        };
-        decision::open(&self.state.decision, crate::agent::new_id(), goal, prompt, base, at).map(Vec::from)
+        let base = self.base().await?;
+        let last = self.state.decision.last();
+        decision::open(last, crate::agent::new_id(), goal, prompt, base, at).map(Vec::from)
+    }
+
+    /// Returns how the files are now.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) async fn base(&self) -> Result<crate::Base, RuntimeError> {
+        match &self.settings().workspace {
+            Some(workspace) => Ok(workspace.base().await?),
+            None => Ok(crate::Base::default()),
+        }
     }
 
     #[cfg(not(feature = "decision-objects"))]

@@ -38,6 +38,98 @@ pub trait Workspace: Send + Sync {
     ///
     /// [`WorkspaceFault`] if version control cannot be asked.
     async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault>;
+
+    /// Returns how files were before a run and how they are after it. `after` is what [`changes`](Workspace::changes) gave
+    /// as the tree; of a file of which it cannot be told nothing is returned.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if nothing can be told; then a verdict cites no files and cannot be rolled back.
+    async fn states(
+        &self,
+        base: &Base,
+        after: Option<&str>,
+        touched: &[Touched],
+        paths: &[String],
+    ) -> Result<Vec<FileStates>, WorkspaceFault> {
+        let _ = (base, after, touched, paths);
+        Ok(Vec::new())
+    }
+
+    /// Looks whether what a run left can be taken back, and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if this workspace takes nothing back, or the files cannot be read.
+    async fn compare(&self, left: &Left, kept: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
+        let (_, _) = (left, kept);
+        Err(WorkspaceFault { message: "this workspace cannot take back what a run has changed".to_owned() })
+    }
+
+    /// Makes the files what they were before a run: all of them, or none. What is so already stays, so that it can be called
+    /// again after a crash; what is neither as the run left it nor as it was before is somebody else's, and a fault.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if this workspace takes nothing back, or it cannot be done; says how the files are then.
+    async fn restore(&self, left: &Left, kept: &[KeptFile]) -> Result<(), WorkspaceFault> {
+        let (_, _) = (left, kept);
+        Err(WorkspaceFault { message: "this workspace cannot take back what a run has changed".to_owned() })
+    }
+}
+
+/// How a file was before a run, and is after it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileStates {
+    /// Relative to the workspace, with `/`.
+    pub path: String,
+    /// The digest of its bytes before, as fingerprints have it: `sha256:` and 64 digits. `None` if there was no file.
+    pub before: Option<String>,
+    /// The digest after; `None` if there is no such file any more.
+    pub after: Option<String>,
+    /// Whether it could be executed before; `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_executable: Option<bool>,
+    /// Whether it can be executed after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_executable: Option<bool>,
+}
+
+/// How a run left the files that it changed: what is needed to take it back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// The run.
+    pub run: String,
+    /// How the files were when it began.
+    pub base: Base,
+    /// The tree of all files at its end; `None` without version control.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// The changed files of which is known how they were and are.
+    pub files: Vec<FileStates>,
+    /// The others. Where there are any the run cannot be taken back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
+}
+
+/// What a session keeps of a file from before a run, where version control has it not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptFile {
+    /// Relative to the workspace, with `/`.
+    pub path: String,
+    /// Its bytes; `None` if there was no file.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// What taking a run back would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// The files that would be written or removed, by path.
+    pub files: Vec<ChangedFile>,
+    /// What stands in the way, one line for each file; nothing is done unless this is empty.
+    pub conflicts: Vec<String>,
+    /// What would change, as a unified diff; for showing, and cut where it is too long.
+    pub diff: String,
 }
 
 /// How the files were when a run began.

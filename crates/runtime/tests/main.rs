@@ -17,6 +17,8 @@ mod choice_laws;
 #[cfg(feature = "default")]
 mod choices;
 #[cfg(feature = "default")]
+mod closing;
+#[cfg(feature = "default")]
 mod compacting_again;
 #[cfg(feature = "default")]
 mod compaction;
@@ -65,6 +67,8 @@ mod replies;
 mod resolving;
 #[cfg(feature = "default")]
 mod reverts;
+#[cfg(feature = "default")]
+mod rolling_back;
 #[cfg(feature = "default")]
 mod rules;
 #[cfg(feature = "default")]

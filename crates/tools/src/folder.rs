@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use trunkline_runtime::resolve_queue::SubjectState;
 use trunkline_runtime::{
-    Base, ChangedFile, Changes, Deciding, FileChange, Touched, Workspace, WorkspaceFault,
+    Base, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates, KeptFile, Left, Touched,
+    Workspace, WorkspaceFault,
 };
 
-use crate::fingerprint;
 use crate::root::Root;
+use crate::{fingerprint, restoring};
 
 /// A folder that is not a git repository.
 ///
@@ -45,8 +46,7 @@ impl Workspace for FolderWorkspace {
 
     async fn changes(&self, _base: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
         let (root, touched) = (self.root.clone(), touched.to_vec());
-        let compare = move || changes(&root, &touched);
-        tokio::task::spawn_blocking(compare).await.unwrap_or_else(|error| Err(fault(error.to_string())))
+        blocking(move || changes(&root, &touched)).await
     }
 
     async fn commit(&self, _deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
@@ -56,6 +56,33 @@ impl Workspace for FolderWorkspace {
     async fn find_commit(&self, _deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         Ok(None)
     }
+
+    async fn states(
+        &self,
+        _base: &Base,
+        _after: Option<&str>,
+        touched: &[Touched],
+        paths: &[String],
+    ) -> Result<Vec<FileStates>, WorkspaceFault> {
+        let (root, touched, paths) = (self.root.clone(), touched.to_vec(), paths.to_vec());
+        blocking(move || restoring::states(&root, &touched, &paths)).await
+    }
+
+    async fn compare(&self, left: &Left, kept: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
+        let (root, left, olds) = (self.root.clone(), left.clone(), restoring::olds(kept));
+        blocking(move || restoring::compare(&root, &left, &olds)).await
+    }
+
+    async fn restore(&self, left: &Left, kept: &[KeptFile]) -> Result<(), WorkspaceFault> {
+        let (root, left, olds) = (self.root.clone(), left.clone(), restoring::olds(kept));
+        blocking(move || restoring::restore(&root, &left, &olds)).await
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WorkspaceFault> + Send + 'static,
+) -> Result<T, WorkspaceFault> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(fault(error.to_string())))
 }
 
 /// Compares files with what they were before the run's first write.

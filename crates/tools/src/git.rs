@@ -5,6 +5,7 @@
 
 mod commit;
 mod run_git;
+mod states;
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,11 +14,13 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use tempfile::TempDir;
 use trunkline_runtime::{
-    Base, ChangedFile, Changes, Deciding, FileChange, Touched, Workspace, WorkspaceFault,
+    Base, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates, KeptFile, Left, Touched,
+    Workspace, WorkspaceFault,
 };
 
 use self::run_git::{Git, text};
 use crate::folder::{self, FolderWorkspace, fault};
+use crate::restoring;
 
 /// More diff than this is cut; a verdict needs the files, and a person does not read a megabyte.
 const DIFF_BYTES: u64 = 1_000_000;
@@ -191,6 +194,40 @@ impl Workspace for GitWorkspace {
     async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         let deciding = deciding.clone();
         self.blocking(move |git| git.find(&deciding)).await
+    }
+
+    async fn states(
+        &self,
+        base: &Base,
+        after: Option<&str>,
+        touched: &[Touched],
+        paths: &[String],
+    ) -> Result<Vec<FileStates>, WorkspaceFault> {
+        let (before, after) = (base.tree.clone(), after.map(str::to_owned));
+        let (touched, paths) = (touched.to_vec(), paths.to_vec());
+        self.blocking(move |git| {
+            let mut states = match (before, after) {
+                (Some(before), Some(after)) => git.states_between(&before, &after, &paths)?,
+                _ => Vec::new(),
+            };
+            // What git ignores is known from what was applied.
+            let others = restoring::states(&git.root, &touched, &paths)?;
+            let new = |file: &FileStates| states.iter().all(|known| known.path != file.path);
+            let others: Vec<FileStates> = others.into_iter().filter(new).collect();
+            states.extend(others);
+            Ok(states)
+        })
+        .await
+    }
+
+    async fn compare(&self, left: &Left, kept: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
+        let (left, kept) = (left.clone(), kept.to_vec());
+        self.blocking(move |git| restoring::compare(&git.root, &left, &git.olds(&left, &kept)?)).await
+    }
+
+    async fn restore(&self, left: &Left, kept: &[KeptFile]) -> Result<(), WorkspaceFault> {
+        let (left, kept) = (left.clone(), kept.to_vec());
+        self.blocking(move |git| restoring::restore(&git.root, &left, &git.olds(&left, &kept)?)).await
     }
 }
 

@@ -12,6 +12,7 @@ mod landlock;
 mod laws;
 mod listing;
 mod reading;
+mod restoring;
 mod running;
 mod scene;
 mod searching;
