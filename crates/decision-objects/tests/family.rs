@@ -119,9 +119,9 @@ fn fifty_thousand_ancestors_need_no_stack() {
 fn circles_that_hang_together_are_one_and_others_are_told_apart() {
     let mut world = World::new();
     world.objects.clear();
-    // 1 → 2 → 3 → 1 and 3 → 4 → 3; 5 → 6 → 5; 7 → 1 is in none.
+    // 1 → 2 → 3 → 1 and 3 → 4 → 3; 5 → 6 → 5, which also names 1; 7 → 1 is in none.
     let parents: [(u128, &[u128]); 7] =
-        [(1, &[2]), (2, &[3]), (3, &[1, 4]), (4, &[3]), (5, &[6]), (6, &[5]), (7, &[1])];
+        [(1, &[2]), (2, &[3]), (3, &[1, 4]), (4, &[3]), (5, &[6, 1]), (6, &[5]), (7, &[1])];
     for (number, parents) in parents {
         let parents: Vec<String> = parents.iter().map(|&parent| format!("\"{}\"", id(parent))).collect();
         let body = format!(r#""parents":[{}],"prompt":"fix it","analysis_frames":[]"#, parents.join(","));
