@@ -8,6 +8,7 @@ mod compacting;
 mod corpora;
 mod damage;
 mod deciding;
+mod deciding_runs;
 mod decisions;
 mod decisions_shown;
 mod fake;

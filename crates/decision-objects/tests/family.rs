@@ -119,9 +119,9 @@ fn fifty_thousand_ancestors_need_no_stack() {
 fn circles_that_hang_together_are_one_and_others_are_told_apart() {
     let mut world = World::new();
     world.objects.clear();
-    // 1 → 2 → 3 → 1 and 3 → 4 → 3; 5 → 6 → 5; 7 → 1 is in none.
+    // 1 → 2 → 3 → 1 and 3 → 4 → 3; 5 → 6 → 5, which also names 1; 7 → 1 is in none.
     let parents: [(u128, &[u128]); 7] =
-        [(1, &[2]), (2, &[3]), (3, &[1, 4]), (4, &[3]), (5, &[6]), (6, &[5]), (7, &[1])];
+        [(1, &[2]), (2, &[3]), (3, &[1, 4]), (4, &[3]), (5, &[6, 1]), (6, &[5]), (7, &[1])];
     for (number, parents) in parents {
         let parents: Vec<String> = parents.iter().map(|&parent| format!("\"{}\"", id(parent))).collect();
         let body = format!(r#""parents":[{}],"prompt":"fix it","analysis_frames":[]"#, parents.join(","));
@@ -132,4 +132,20 @@ fn circles_that_hang_together_are_one_and_others_are_told_apart() {
         intent 00000000-0000-0000-0000-000000000001: the parents of intents go in a circle of 4: 00000000-0000-0000-0000-000000000001, 00000000-0000-0000-0000-000000000002, 00000000-0000-0000-0000-000000000003, 00000000-0000-0000-0000-000000000004
         intent 00000000-0000-0000-0000-000000000005: the parents of intents go in a circle of 2: 00000000-0000-0000-0000-000000000005, 00000000-0000-0000-0000-000000000006
     "#]].assert_eq(&told(&family));
+}
+
+#[test]
+fn a_call_may_take_no_time_and_a_cost_may_be_unknown() {
+    let mut world = World::new();
+    world.open(1, "");
+    let now = world.tick();
+    let call = r#""tool":"edit","reads":[],"writes":[],"args":"{}","status":"ok","artifacts":[]"#;
+    world.event("tool_invocation", &format!(r#""run":"{}",{call},"started":"{now}","ended":"{now}""#, id(1)));
+    let counts = r#""input_tokens":1,"output_tokens":2,"cache_read_tokens":3,"cache_write_tokens":4"#;
+    world.event("usage", &format!(r#""run":"{}",{counts}"#, id(1)));
+    let cites =
+        format!(r#""cites":{{"nodes":[],"proposals":[],"files":[],"cost":{{{counts},"microdollars":9}}}}"#);
+    let rest = format!(r#""evidence":[],"considered":[],{cites}"#);
+    world.decide(1, 1, r#"{"kind":"abandon","reason":"no use"}"#, &rest);
+    assert_eq!(told(&world.objects.into_iter().collect()), "");
 }

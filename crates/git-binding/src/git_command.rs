@@ -33,9 +33,10 @@ const KEPT: [&str; 9] = [
     "GIT_EXEC_PATH",
 ];
 
-/// What would start programs, reach over the network, or fail sooner than it must. A lock of a ref is held for
+/// What would start programs, change what a diff says, reach over the network, or fail sooner than it must. A lock of a ref is held for
 /// milliseconds; git waits a tenth of a second by default.
-const SETTINGS: [&str; 6] = [
+const SETTINGS: [&str; 7] = [
+    "core.attributesFile=/dev/null",
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.filesRefLockTimeout=2000",

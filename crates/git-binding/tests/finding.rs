@@ -1,7 +1,7 @@
 //! The decision behind a commit that was rewritten.
 
 use trunkline_decision_objects::GitOid;
-use trunkline_git_binding::{BindError, Binding, Branch, BranchMove, By, CommitPlan, Trailer};
+use trunkline_git_binding::{BindError, Binding, Branch, BranchMove, By, CommitPlan, Repository, Trailer};
 
 use crate::given::{Scratch, committed, decision_id, plan, run_id};
 
@@ -178,13 +178,22 @@ fn settings_of_the_user_do_not_change_patch_ids() {
     ] {
         scratch.git(&["config", key, value]);
     }
-    std::fs::write(scratch.root().join(".gitattributes"), "*.rs -diff diff=word\n").expect("a file");
-    std::fs::write(scratch.root().join(".git/info/attributes"), "*.md diff=word\n").expect("a file");
+    std::fs::write(scratch.root().join(".gitattributes"), "*.rs -diff\n").expect("a file");
     scratch.git(&["add", "-A"]);
     scratch.open().bind(&committed(2, commit)).expect("it is bound");
     let set = scratch.open().bound(run_id(2)).expect("it is read").expect("it is there").link.patch_id;
     assert!(plain.is_some());
     assert_eq!(set, plain);
+    // A bare repository takes attributes from where it is told, and some versions of git from its HEAD.
+    scratch.git(&["config", "--unset", "diff.external"]);
+    scratch.git(&["commit", "-q", "-m", "attributes"]);
+    scratch.git(&["branch", "kept", &commit.to_string()]);
+    crate::given::git_in(scratch.folder.path(), &["clone", "-q", "--bare", "repository", "bare"]);
+    let root = scratch.folder.path().join("bare");
+    crate::given::git_in(&root, &["config", "attr.tree", "HEAD"]);
+    let bare = Repository::open(&root).expect("git works").expect("a repository");
+    bare.bind(&committed(3, commit)).expect("it is bound");
+    assert_eq!(bare.bound(run_id(3)).expect("it is read").expect("it is there").link.patch_id, plain);
 }
 
 #[test]

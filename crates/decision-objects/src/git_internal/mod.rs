@@ -1,7 +1,8 @@
-//! The JSON form of git-internal's `Decision` object (0.8 to 0.10, read 2026-11).
+//! The JSON forms of git-internal's sixteen AI objects (0.8 to 0.10, read 2026-11).
 //!
-//! That form is a projection: it has no place for evidence, considered alternatives, who approved, or which decision a
-//! rollback undoes, and it refuses unknown keys, so nothing of ours can ride along. Keep our own form beside it.
+//! Each is a projection of ours: a decision there has no place for evidence, considered alternatives, who approved, or
+//! which decision a rollback undoes, and unknown keys are refused, so nothing of ours can ride along. Keep our own form
+//! beside it; [`project`] says what is lost.
 //!
 //! A commit's name must have 64 digits there. The name of a SHA-1 commit is filled up with 24 zeros, here and nowhere else.
 //!
@@ -147,7 +148,7 @@ pub fn print(decision: &Decision) -> String {
 /// | usage | which tokens the cache took and gave: they count as input |
 /// | tool invocation | the call's name, its times, digests of artifacts; what was denied, cancelled or timed out is `error` |
 /// | context frame, run event, step event, arguments of a tool | whether a text that is JSON was meant as text |
-/// | intent, plan, provenance | spelling and order of keys in JSON |
+/// | whatever holds JSON | spelling and order of keys; `null`, which is left out |
 ///
 /// # Errors
 ///
