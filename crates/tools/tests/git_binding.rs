@@ -167,7 +167,11 @@ fn a_repository_of_any_kind_gets_one_commit_and_one_ref() {
         linked
     });
     check(&linked, Some("refs/heads/side"));
-    assert_eq!(git(&linked.root, "rev-list --count main").trim(), "1", "the main worktree stays where it was");
+    assert_eq!(
+        git(&linked.root, "rev-list --count main").trim(),
+        "1",
+        "the main worktree stays where it was"
+    );
     let inside = Scene::made("init -q -b main", |root| root.join("sub"));
     fs::write(inside.root.join("a.txt"), "changed by somebody, outside\n").unwrap();
     let deciding = inside.work("c.txt");

@@ -17,8 +17,8 @@ use trunkline_decision_objects::{
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_session_store::{Note, NoteQuery, Record, SessionId};
 
-use self::binding::{BINDING, BOUND};
-pub(crate) use self::binding::{BindingNote, Unbound, bound, bound_later};
+use self::binding::BINDING;
+pub(crate) use self::binding::{BOUND, BindingNote, Unbound, bound, bound_later};
 pub(crate) use self::closing::{Ending, How, Outcome, abandon, close, digest, give_up};
 pub(crate) use self::opening::open;
 pub(crate) use self::patch::{deciding, path as relative_path};

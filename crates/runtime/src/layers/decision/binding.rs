@@ -13,7 +13,7 @@ use crate::{Binding, Event, Prepared, RuntimeError, journal};
 
 pub(super) const BINDING: &str = "binding";
 /// How a run stands with the repository; its states follow.
-pub(super) const BOUND: &str = "bound";
+pub(crate) const BOUND: &str = "bound";
 /// The run was begun by somebody who wants its decision bound.
 const WANTED: &str = "wanted";
 /// It has its decision, and that is not bound yet.
