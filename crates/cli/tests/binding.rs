@@ -238,6 +238,40 @@ impl Wrapper {
     }
 }
 
+/// Between the commit that is prepared and the step that binds it: what a person does with git then is taken as it is.
+#[test]
+fn what_plain_git_does_while_the_process_is_dead_is_built_upon() {
+    let ways = [
+        ("gc -q --prune=now", "2"),
+        ("commit -q --allow-empty -m theirs", "3"),
+        ("checkout -q -b other", "2"),
+        ("checkout -q --detach", "2"),
+    ];
+    for (way, commits) in ways {
+        for moment in ["kill -9 $PPID; exit 1", "$real \"$@\"; kill -9 $PPID; exit 1"] {
+            let (scene, _endpoint) = scene("init -q -b main");
+            let wrapper = Wrapper::new(&scene, &format!("case \"$*\" in *update-ref*) {moment};; esac"));
+            let ended = wrapper.put(scene.command(&RUN)).output().expect("it runs");
+            assert_eq!(ended.status.code(), None, "{way}: it was killed");
+            let is_bound = refs(&scene.work()) == 1;
+            if is_bound {
+                // Its index was not told of the commit any more.
+                git(&scene, "reset -q");
+            }
+            git(&scene, way);
+            let said = scene.run(&["resume", "--yes", "--commit", "--bind"]);
+            assert_eq!(said.exit, Some(0), "{way}: {}", said.err);
+            assert_eq!(git(&scene, "rev-list --count HEAD").trim(), commits, "{way}");
+            assert_eq!(refs(&scene.work()), 1, "{way}");
+            assert_eq!(git(&scene, "status --porcelain"), "", "{way}");
+            let [line] = &listed(&scene, &["decisions", "--git", "--json"])[..] else { panic!("{way}") };
+            assert_eq!(line["store"], "same", "{way}");
+            let found = listed(&scene, &["decisions", "--commit", "HEAD", "--json"]);
+            assert_eq!(found.len(), 1, "{way}: the head has what was decided");
+        }
+    }
+}
+
 /// The real binary, killed with `kill -9` by the git that it has just started, before that does anything or after it has
 /// done all: between git and the store, wherever that is.
 #[test]

@@ -104,9 +104,24 @@ impl GitWorkspace {
     /// Returns what the run changed, in the form that `update-index --index-info` reads.
     pub(super) fn paths(&self, deciding: &Deciding) -> Result<Vec<u8>, WorkspaceFault> {
         match &deciding.base.tree {
-            Some(before) => self.entries(before, &deciding.tree),
+            Some(before) => {
+                self.keep_tree(&deciding.tree)?;
+                self.entries(before, &deciding.tree)
+            }
             None => Err(fault("the files as they were before the run are not known")),
         }
+    }
+
+    /// Writes a tree again that git has thrown away since, as `git gc --prune=now` does with what no ref names.
+    fn keep_tree(&self, tree: &str) -> Result<(), WorkspaceFault> {
+        let is_there = || self.git().run(&["cat-file", "-e", &format!("{tree}^{{tree}}")]).is_ok();
+        if is_there() || self.snapshot()? == tree {
+            return Ok(());
+        }
+        Err(fault(format!(
+            "git has thrown away the tree {tree} that was about to be committed, and the files have changed since; \
+             go on with a prompt, and it is computed anew"
+        )))
     }
 
     /// Returns what is different in another tree, in the same form.
