@@ -262,7 +262,7 @@ async fn a_verdict_cites_what_it_rests_on() {
     // The prompt, the answer, and the message whose calls wrote and proved something.
     let head = story.session.tree().head().to_string();
     assert_eq!(names(&cited.nodes), ["n1".to_owned(), head, "n2".to_owned()]);
-    assert_eq!(names(&cited.proposals), ["p1", "p2"]);
+    assert_eq!(names(&cited.proposals), ["p1"]);
     let log = story.store.load(&story.id()).await.unwrap();
     let evidence = log.records.iter().find_map(|(_, record)| match record {
         Record::Note(note) if note.kind == "evidence" => Some(note.body.clone()),
