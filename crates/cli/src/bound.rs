@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use trunkline_git_binding::{BindError, BoundDecision, By, Found, Repository};
+use trunkline_runtime::Event;
 use trunkline_runtime::across;
 use trunkline_runtime::decision_objects::{Decision, Digest};
 use trunkline_session_store::{FoundNote, SessionInfo};
@@ -164,6 +165,20 @@ pub(crate) fn check(folder: &Path) -> Result<(), Fault> {
         Ok(None) => Err(Fault::usage(format!("--bind needs a git repository, and {shown} is in none"))
             .hint(format!("`git init` makes one, {without}"))),
         Err(error) => Err(unbound(error).hint(without)),
+    }
+}
+
+/// Tells what was bound, or was not.
+pub(crate) fn told(event: &Event) -> Option<String> {
+    match event {
+        Event::Bound { reference, .. } => {
+            Some(format!("{}\n", paint(DIM, &format!("  bound: {}", one_line(reference, 120)))))
+        }
+        Event::NotBound { run, why } => {
+            let (run, why) = (one_line(run, 36), one_line(why, 400));
+            Some(format!("{} run {run}: {why}\n", paint(YELLOW, "not bound:")))
+        }
+        _ => None,
     }
 }
 

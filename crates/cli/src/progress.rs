@@ -15,6 +15,7 @@ use trunkline_runtime::decision_objects::{Decision, Verdict as Final};
 use trunkline_runtime::resolve_queue::{Event as Proposed, Notice};
 use trunkline_runtime::{Event, revert};
 
+use crate::bound;
 use crate::changes;
 use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint, tell};
 use crate::proposed;
@@ -180,14 +181,11 @@ impl Progress {
                 _ => {}
             },
             Event::Decided(decision) => self.line(&verdict(decision)),
-            Event::Bound { reference, .. } => {
-                self.line(&paint(DIM, &format!("  bound: {}", one_line(reference, 120))));
-            }
-            // Somebody asked for it, so it is said also to those who want to hear of nothing else.
-            Event::NotBound { run, why } => {
+            Event::Bound { .. } if self.quiet => {}
+            // That it is not was asked for, so it is said also to those who want to hear of nothing else.
+            Event::Bound { .. } | Event::NotBound { .. } => {
                 self.end_line();
-                let (run, why) = (one_line(run, 36), one_line(why, 400));
-                tell(&format!("{} run {run}: {why}\n", paint(YELLOW, "not bound:")));
+                tell(&bound::told(event).unwrap_or_default());
             }
             Event::LetterRefused { kind, reason } => {
                 let told =

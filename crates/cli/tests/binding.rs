@@ -201,6 +201,37 @@ fn a_ref_that_says_something_else_than_the_store_is_told() {
     assert!(said.err.contains("holds no decision"), "{}", said.err);
 }
 
+#[test]
+fn what_a_person_decides_is_bound_too_or_made_good_later() {
+    let (scene, _endpoint) = bound();
+    let said = scene.run(&["decide", "rollback", "last", "--yes", "--commit", "--bind"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert!(said.err.contains("bound: refs/trunkline/"), "{}", said.err);
+    assert_eq!((git(&scene, "rev-list --count HEAD").trim(), refs(&scene.work())), ("3", 2));
+    assert_eq!(git(&scene, "diff HEAD~2 HEAD"), "");
+    assert_eq!(git(&scene, "status --porcelain"), "");
+    let found = listed(&scene, &["decisions", "--commit", "HEAD", "--json"]);
+    assert_eq!(found[0]["decision"]["verdict"]["kind"], "rollback", "{found:?}");
+    assert_eq!(scene.run(&["decisions", "--git"]).exit, Some(0));
+    // A run that was begun to be bound, and ended by somebody who did not think of it.
+    let (scene, _endpoint) = scene_at_its_limit();
+    assert_eq!(scene.run(&["decide", "abandon", "enough"]).exit, Some(0));
+    assert_eq!(refs(&scene.work()), 0);
+    let said = scene.run(&["decisions", "--git"]);
+    assert_eq!(said.exit, Some(3), "{}", said.err);
+    assert!(said.err.contains("is not bound yet") && said.err.contains("--bind"), "{}", said.err);
+    let said = scene.run(&["resume", "--bind"]);
+    assert_eq!((said.exit, refs(&scene.work())), (Some(0), 1), "{}", said.err);
+    assert_eq!(scene.run(&["decisions", "--git"]).exit, Some(0));
+}
+
+fn scene_at_its_limit() -> (Scene, Endpoint) {
+    let (scene, endpoint) = scene("init -q -b main");
+    let said = scene.run(&["run", "write a.txt", "--yes", "--bind", "--max-turns", "1"]);
+    assert_eq!(said.exit, Some(1), "{}", said.err);
+    (scene, endpoint)
+}
+
 /// A git that something is put in front of.
 struct Wrapper {
     folder: PathBuf,

@@ -37,13 +37,13 @@ impl Session {
             self.unsure = false;
             return Ok(None);
         }
+        // Until git has answered nobody knows whether the run is decided.
+        self.unsure = true;
         let Some(workspace) = self.settings().workspace.clone() else {
             let message = "the decision of the open run may stand in git already, and its folder was not given: \
                            open the session with it";
             return Err(WorkspaceFault { message: message.to_owned() }.into());
         };
-        // Until git has answered nobody knows whether the run is decided.
-        self.unsure = true;
         let mut other = None;
         for (place, note) in notes.iter().rev().take(LOOKED_FOR).enumerate() {
             let Some(run) = &self.state.decision.run else { break };

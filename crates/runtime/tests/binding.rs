@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use trunkline_runtime::decision_objects::{Decision, Digest, Verdict};
-use trunkline_runtime::message_tree::{Author, Role};
+use trunkline_runtime::message_tree::{Author, Role, Timestamp};
 use trunkline_runtime::providers::{Request, Turn};
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionId, SessionStore};
 use trunkline_runtime::{
@@ -205,7 +205,7 @@ fn model(request: &Request) -> Turn {
     let since = messages.iter().rev().take_while(|message| message.author != Author::Person);
     match since.filter(|message| message.role == Role::Assistant).count() {
         0 => Turn::new().call(
-            &format!("c{asked}"),
+            format!("c{asked}"),
             "edit",
             &json!({ "path": format!("f{asked}"), "text": "new" }),
         ),
@@ -300,6 +300,12 @@ impl Scene {
 
     async fn check(&mut self) {
         let session = self.end().await;
+        self.agree(&session);
+        check_batches(&self.store, session.id()).await;
+    }
+
+    /// Git and the log hold the same.
+    fn agree(&self, session: &Session) {
         let git = self.repository.0.lock().unwrap();
         let line = git.line();
         let mut patch_sets: Vec<&String> =
@@ -326,8 +332,6 @@ impl Scene {
             let known = session.decisions().iter().any(|decision| decision.run().to_string() == *run);
             assert!(known, "git holds no decision that the log does not have: {run}");
         }
-        drop(git);
-        check_batches(&self.store, session.id()).await;
     }
 }
 
@@ -466,5 +470,45 @@ fn nothing_is_bound_unless_it_is_asked_for() {
         again.unwrap().resume(&Cancel::new()).await.unwrap();
         let git = scene.repository.0.lock().unwrap();
         assert_eq!((git.refs.len(), git.calls), (0, 0), "also not later, by somebody who binds");
+    });
+}
+
+#[test]
+fn without_its_folder_nothing_is_done_to_a_run_that_git_may_hold() {
+    block_on(async {
+        let mut scene = Scene::new();
+        let cut = Life { store: None, git: Some((1, Fault::After)), before: Before::Nothing, binds: true };
+        scene.live(&cut).await.unwrap_err();
+        let id = scene.session.clone().unwrap();
+        let blind = scene.world.agent(model).build().unwrap();
+        let mut session = blind.open(scene.store.clone(), &id).await.unwrap();
+        let fault = session.prompt("go on", &Cancel::new()).await.unwrap_err();
+        assert!(matches!(&fault, RuntimeError::Workspace(fault) if fault.message.contains("its folder")));
+        drop(session);
+        scene.check().await;
+        assert_eq!(scene.repository.0.lock().unwrap().refs.len(), 1);
+    });
+}
+
+#[test]
+fn what_a_log_from_elsewhere_was_about_to_bind_is_not_bound_here() {
+    block_on(async {
+        for fault in [Fault::Before, Fault::BranchOnly] {
+            let mut scene = Scene::new();
+            let calm = Life { store: None, git: None, before: Before::Nothing, binds: true };
+            scene.live(&Life { git: Some((1, fault)), ..calm.clone() }).await.unwrap_err();
+            let id = scene.session.clone().unwrap();
+            let old = scene.store.load(&id).await.unwrap();
+            let distrust = trunkline_runtime::distrust(Timestamp(1));
+            scene.store.post(&id, &distrust.kind, &distrust.body, distrust.at).await.unwrap();
+            let Ok(Stop::Decided(decision)) = scene.live(&calm).await else { panic!("no verdict") };
+            let text = serde_json::to_string(&decision.print()).unwrap();
+            let foreign = old.records.iter().any(|(_, record)| {
+                matches!(record, Record::Note(note) if note.kind == "binding" && note.body.contains(&text))
+            });
+            assert!(!foreign, "{fault:?}: the end of the run was computed here");
+            let git = scene.repository.0.lock().unwrap();
+            assert_eq!(git.refs[&decision.run().to_string()], decision.print());
+        }
     });
 }

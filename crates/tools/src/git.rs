@@ -11,9 +11,11 @@ mod states;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use tempfile::TempDir;
+use trunkline_git_binding::Repository;
 use trunkline_runtime::{
     Base, Binding, BindingState, Bound, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates,
     KeptFile, Left, Prepared, Touched, Workspace, WorkspaceFault,
@@ -42,6 +44,8 @@ const LEFTOVERS: &str = ":(exclude,glob)**/.trunkline-????????????????.tmp";
 #[derive(Clone, Debug)]
 pub struct GitWorkspace {
     root: PathBuf,
+    /// Looked up once: it takes five processes.
+    repository: Arc<OnceLock<Repository>>,
 }
 
 /// Returns the workspace for a folder: git where it can be used, else a plain folder whose commits say why not.
@@ -64,7 +68,10 @@ impl GitWorkspace {
         let cannot = |error| fault(format!("cannot open {}: {error}", root.as_ref().display()));
         let root = fs::canonicalize(root.as_ref()).map_err(cannot)?;
         match Git::new(&root).run(&["rev-parse", "--is-inside-work-tree"]) {
-            Ok(answer) => Ok((text(&answer).trim() == "true").then_some(GitWorkspace { root })),
+            Ok(answer) => {
+                Ok((text(&answer).trim() == "true")
+                    .then(|| GitWorkspace { root, repository: Arc::default() }))
+            }
             Err(error) if error.message.contains("not a git repository") => Ok(None),
             Err(error) => Err(error),
         }

@@ -133,8 +133,13 @@ impl GitWorkspace {
     }
 
     fn repository(&self) -> Result<git_binding::Repository, WorkspaceFault> {
+        if let Some(known) = self.repository.get() {
+            return Ok(known.clone());
+        }
         let found = git_binding::Repository::open(&self.root).map_err(told)?;
-        found.ok_or_else(|| fault(format!("{} is not in a git repository any more", self.root.display())))
+        let gone = || fault(format!("{} is not in a git repository any more", self.root.display()));
+        let found = found.ok_or_else(gone)?;
+        Ok(self.repository.get_or_init(|| found).clone())
     }
 
     /// Tells what else is checked out than the branch for which a commit was prepared.
