@@ -180,6 +180,15 @@ impl Progress {
                 _ => {}
             },
             Event::Decided(decision) => self.line(&verdict(decision)),
+            Event::Bound { reference, .. } => {
+                self.line(&paint(DIM, &format!("  bound: {}", one_line(reference, 120))));
+            }
+            // Somebody asked for it, so it is said also to those who want to hear of nothing else.
+            Event::NotBound { run, why } => {
+                self.end_line();
+                let (run, why) = (one_line(run, 36), one_line(why, 400));
+                tell(&format!("{} run {run}: {why}\n", paint(YELLOW, "not bound:")));
+            }
             Event::LetterRefused { kind, reason } => {
                 let told =
                     format!("a note ({}) had no effect: {}", one_line(kind, 20), one_line(reason, 200));

@@ -15,6 +15,7 @@ use trunkline_session_store::SessionInfo;
 use trunkline_tools::{CodingTools, workspace_for};
 
 use crate::args::{LeftPrompts, OnStall, Policy, Terms};
+use crate::bound;
 use crate::fault::Fault;
 use crate::policy;
 use crate::reading::Reading;
@@ -143,7 +144,11 @@ pub(crate) fn with_terms(
         Policy::Rules(path) => policy::read(path, folder.path.as_deref())?,
         _ => Vec::new(),
     };
-    let builder = builder.rules(rules).limits(limits).commits(terms.commit).approval(match chosen {
+    if let (true, Some(folder)) = (terms.bind, &folder.path) {
+        bound::check(folder)?;
+    }
+    let builder = builder.rules(rules).limits(limits).commits(terms.commit);
+    let builder = builder.binds(terms.bind).names_decisions(terms.trailer).approval(match chosen {
         Policy::Person | Policy::Rules(_) => Approval::Person,
         Policy::Model => Approval::Model,
         Policy::Always => Approval::Always,

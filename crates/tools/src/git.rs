@@ -3,6 +3,7 @@
 //! Everything goes through the `git` command and a copy of the index, so that the user's index, worktree and hooks are
 //! not touched until a commit is made, and then only for the paths that it holds.
 
+mod bind;
 mod commit;
 mod run_git;
 mod states;
@@ -14,8 +15,8 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use tempfile::TempDir;
 use trunkline_runtime::{
-    Base, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates, KeptFile, Left, Touched,
-    Workspace, WorkspaceFault,
+    Base, Binding, BindingState, Bound, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates,
+    KeptFile, Left, Prepared, Touched, Workspace, WorkspaceFault,
 };
 
 use self::run_git::{Git, text};
@@ -194,6 +195,21 @@ impl Workspace for GitWorkspace {
     async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         let deciding = deciding.clone();
         self.blocking(move |git| git.find(&deciding)).await
+    }
+
+    async fn write_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
+        let deciding = deciding.clone();
+        self.blocking(move |git| git.prepare_commit(&deciding)).await
+    }
+
+    async fn bind(&self, binding: &Binding) -> Result<Bound, WorkspaceFault> {
+        let binding = binding.clone();
+        self.blocking(move |git| git.bind_now(&binding)).await
+    }
+
+    async fn bound(&self, binding: &Binding) -> Result<BindingState, WorkspaceFault> {
+        let binding = binding.clone();
+        self.blocking(move |git| git.state_of(&binding)).await
     }
 
     async fn states(

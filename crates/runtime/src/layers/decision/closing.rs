@@ -62,7 +62,11 @@ pub(crate) struct Ending<'a> {
 
 /// Returns the records that close a run (patch set, evidence, decision), and the decision in them.
 pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, Decision), RuntimeError> {
-    let id = DecisionId::new((ending.new_id)()).map_err(unfit)?;
+    let id = match ending.outcome {
+        // Its name stands in the commit already.
+        Outcome::Committed(Deciding { decision: Some(named), .. }, _) => named.parse().map_err(unfit)?,
+        _ => DecisionId::new((ending.new_id)()).map_err(unfit)?,
+    };
     let evidence = evidence(run, id, ending)?;
     let mut records: Vec<Record> = Vec::new();
     let mut sets: Vec<PatchSet> = Vec::new();
