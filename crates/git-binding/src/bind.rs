@@ -14,10 +14,9 @@ use crate::{BindError, Binding, Bound, BranchMove, Link, ObjectFormat, Repositor
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What a transaction does to refs.
-#[derive(Default)]
 struct Transaction {
     /// A ref that must not be there, and what it will hold.
-    create: Option<(String, GitOid)>,
+    create: (String, GitOid),
     /// A branch, where it goes, and where it must be.
     update: Option<(Target, BranchMove)>,
 }
@@ -46,7 +45,7 @@ impl Repository {
         }
         let (tree, link) = self.write(binding, target.as_ref())?;
         let transaction = Transaction {
-            create: Some((reference.clone(), tree)),
+            create: (reference.clone(), tree),
             update: target.clone().zip(binding.move_branch.clone()),
         };
         match self.commit(&transaction, &note(binding)) {
@@ -63,29 +62,26 @@ impl Repository {
     pub(crate) fn bind_only(&self, binding: &Binding, target: Option<&Target>) -> Result<(), BindError> {
         binding.check()?;
         let (tree, _) = self.write(binding, target)?;
-        let create = Some((layout::reference(binding.run.id()), tree));
+        let create = (layout::reference(binding.run.id()), tree);
         self.commit(&Transaction { create, update: None }, &note(binding))
-    }
-
-    /// Moves the branch alone, for a decision that is bound already.
-    pub(crate) fn move_only(
-        &self,
-        binding: &Binding,
-        target: &Target,
-        wanted: &BranchMove,
-    ) -> Result<(), BindError> {
-        let update = Some((target.clone(), wanted.clone()));
-        self.commit(&Transaction { create: None, update }, &note(binding))
     }
 
     /// Whether the refs stand in the way: bound already, or the branch was moved.
     fn refused(&self, binding: &Binding, target: Option<&Target>) -> Result<Option<Bound>, BindError> {
-        let state = self.state_at(binding, target)?;
+        let stays = binding.move_branch.as_ref().is_some_and(|wanted| wanted.from == Some(wanted.to));
         let reference = layout::reference(binding.run.id());
+        let mut state = self.state_at(binding, target)?;
+        if state == State::BranchOnly && !stays {
+            // Somebody else may be between the two. Git waits for those who hold the ref, and what it says of it then is
+            // asked for anew.
+            let look = format!("start\nverify {reference} {}\nprepare\nabort\n", self.nothing());
+            let _ = self.git.run(&["update-ref", "--stdin"], look.as_bytes());
+            state = self.state_at(binding, target)?;
+        }
         match (state, &binding.move_branch) {
             (State::Neither, _) => Ok(None),
+            (State::BranchOnly, _) if stays => Ok(None),
             // Not bound, and yet moved: only a recovery may take that for half of a binding.
-            (State::BranchOnly, Some(wanted)) if wanted.from == Some(wanted.to) => Ok(None),
             (State::BranchOnly, Some(wanted)) => {
                 let branch = target.map_or_else(String::new, |target| target.name.clone());
                 let found = target.map(|target| self.place_of(target)).transpose()?.flatten();
@@ -124,16 +120,15 @@ impl Repository {
     /// Runs a transaction over refs. A git whose input ends before `commit` changes nothing.
     fn commit(&self, transaction: &Transaction, note: &str) -> Result<(), BindError> {
         let mut commands = String::from("start\n");
-        if let Some((name, oid)) = &transaction.create {
-            commands.push_str(&format!("create {name} {oid}\n"));
-        }
+        // Files are moved in this order. The branch comes first, so that who finds the decision knows that its branch was
+        // moved: whoever finds it where it was before finds what a person did, not what a kill left.
         if let Some((target, BranchMove { from, to, .. })) = &transaction.update {
-            if target.is_detached() {
-                commands.push_str("option no-deref\n");
-            }
+            // A `HEAD` that somebody has put on a branch meanwhile stays there, and the branch moves.
             let from = from.map_or_else(|| self.nothing(), |from| from.to_string());
             commands.push_str(&format!("update {} {to} {from}\n", target.name));
         }
+        let (name, oid) = &transaction.create;
+        commands.push_str(&format!("create {name} {oid}\n"));
         commands.push_str("prepare\ncommit\n");
         let patience = Instant::now() + PATIENCE;
         loop {
@@ -165,7 +160,7 @@ impl Repository {
 }
 
 /// What the reflog of the branch says.
-fn note(binding: &Binding) -> String {
+pub(crate) fn note(binding: &Binding) -> String {
     format!("trunkline: decision {}", binding.decision.id())
 }
 

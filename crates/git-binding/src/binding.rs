@@ -37,10 +37,7 @@ pub enum Bound {
     Already {
         /// The run's ref.
         reference: String,
-        /// How it stands. [`State::RefOnly`] may be half of a binding that was cut off: [`Repository::recover`] moves the
-        /// branch, unless a person moved it back.
-        ///
-        /// [`Repository::recover`]: crate::Repository::recover
+        /// How it stands. With [`State::RefOnly`] and [`State::Elsewhere`] somebody has moved the branch since.
         state: State,
     },
 }

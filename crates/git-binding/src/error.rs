@@ -58,8 +58,10 @@ pub enum BindError {
         /// The decision that was first.
         first: DecisionId,
     },
-    /// The branch is not where the binding expects it. Make the commit again on top of what is there now.
-    #[error("{branch} was expected at {}, it is at {}; nothing was bound", place(expected), place(found))]
+    /// The branch is not where the binding expects it, or is there again after somebody took the move back. Make the commit
+    /// again on top of what is there now. If it is where the binding would have moved it, a
+    /// [`bind`](crate::Repository::bind) was perhaps cut off: [`recover`](crate::Repository::recover) brings it to its end.
+    #[error("{}; nothing was bound", moved(branch, expected, found))]
     BranchMoved {
         /// The branch.
         branch: String,
@@ -68,8 +70,8 @@ pub enum BindError {
         /// Where it is.
         found: Option<GitOid>,
     },
-    /// The decision is bound, but its branch is neither where it was nor where it should be, and does not hold the commit.
-    /// Only a person can tell whether somebody moved it back.
+    /// The decision is bound, but its branch does not hold the commit: somebody moved it elsewhere, or back. Whether it shall
+    /// hold it, only a person can tell; `git merge`, `git cherry-pick` and `git update-ref` are theirs.
     #[error(
         "the decision of run {run} is bound, but {branch} is at {}, which does not hold {to}",
         place(found)
@@ -129,6 +131,14 @@ pub enum BindError {
     /// The refs of the repository could not be counted.
     #[error("the folder of the refs cannot be read")]
     Refs(#[source] std::io::Error),
+}
+
+fn moved(branch: &str, expected: &Option<GitOid>, found: &Option<GitOid>) -> String {
+    if expected == found {
+        format!("{branch} was moved by this decision and put back to {} since", place(found))
+    } else {
+        format!("{branch} was expected at {}, it is at {}", place(expected), place(found))
+    }
 }
 
 fn place(oid: &Option<GitOid>) -> String {
