@@ -42,13 +42,27 @@ pub enum BindError {
     /// The decision rests on something that was not handed over.
     #[error(transparent)]
     Grounds(#[from] GroundsError),
-    /// The verdict names one commit, the binding another.
-    #[error("the verdict names commit {verdict}, the binding {binding}")]
+    /// The binding names two commits: its verdict, its own field, and the place that its branch would move to must agree.
+    #[error("the decision is about commit {commit}, and the binding names commit {other} as well")]
     OtherCommit {
-        /// The verdict's.
-        verdict: GitOid,
-        /// The binding's.
-        binding: GitOid,
+        /// The verdict's, or the binding's own.
+        commit: GitOid,
+        /// The binding's own, or where its branch would move.
+        other: GitOid,
+    },
+    /// Two parts of a binding have one name and differ; one of them would be lost.
+    #[error("there are two different parts of the name {name}")]
+    TwoOfOneName {
+        /// Where they would stand.
+        name: String,
+    },
+    /// The binding could be written, and not be read again. Bind patch sets whose diff is kept elsewhere, or less evidence.
+    #[error("the binding has {what}; at most {limit} can be read again")]
+    TooLarge {
+        /// How much it has of what.
+        what: String,
+        /// How much is read.
+        limit: u64,
     },
     /// The run is bound to another decision already. That one stays.
     #[error("run {run} is bound to decision {first} already; a run has one decision")]
@@ -86,8 +100,10 @@ pub enum BindError {
         /// Where it is.
         found: Option<GitOid>,
     },
-    /// The name cannot be that of a branch.
-    #[error("{name:?} is not the full name of a branch, such as refs/heads/main")]
+    /// The name cannot be that of a branch, or is one that is not handled here: no UTF-8, a quote, or over 1,000 bytes.
+    #[error(
+        "{name:?} is not the full name of a branch, such as refs/heads/main, or not one that can be bound to"
+    )]
     BranchName {
         /// The beginning of the name.
         name: String,
