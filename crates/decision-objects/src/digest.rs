@@ -78,6 +78,11 @@ pub(crate) fn decode_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-fn digit(letter: u8) -> Option<u8> {
-    char::from(letter).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+const fn digit(letter: u8) -> Option<u8> {
+    match letter {
+        b'0'..=b'9' => Some(letter - b'0'),
+        b'a'..=b'f' => Some(letter - b'a' + 10),
+        b'A'..=b'F' => Some(letter - b'A' + 10),
+        _ => None,
+    }
 }

@@ -3,18 +3,7 @@
 use proptest::prelude::*;
 use trunkline_decision_objects::{Digest, Object, ObjectKind};
 
-use crate::given::{any_decision, any_evidence, any_patch_set, any_run};
-use crate::given_events::any_event;
-
-fn any_object() -> impl Strategy<Value = Object> {
-    prop_oneof![
-        4 => any_event().boxed(),
-        1 => any_run().boxed().prop_map(Object::from).boxed(),
-        1 => any_patch_set().boxed().prop_map(Object::from).boxed(),
-        1 => any_evidence().boxed().prop_map(Object::from).boxed(),
-        1 => any_decision().boxed().prop_map(Object::from).boxed(),
-    ]
-}
+use crate::given_objects::any_object;
 
 proptest! {
     #[test]

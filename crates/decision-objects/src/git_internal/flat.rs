@@ -66,6 +66,11 @@ impl<'a> Flat<'a> {
         Ok(Self { kind, header, body })
     }
 
+    /// Takes the values, in the order of their tables.
+    pub(super) const fn of(kind: Kind, header: Vec<Value<'a>>, body: Vec<Value<'a>>) -> Self {
+        Self { kind, header, body }
+    }
+
     /// Puts an object together; what is not given is absent.
     ///
     /// `header` holds a value for each field of a header. A key that the table has not is left out.
@@ -191,7 +196,7 @@ impl<'v, 'a> Record<'v, 'a> {
 }
 
 impl Value<'_> {
-    fn print(&self, shape: Shape, json: &mut String) {
+    pub(super) fn print(&self, shape: Shape, json: &mut String) {
         match (self, shape) {
             (Self::Absent | Self::NotANumber, _) => json.push_str("null"),
             (Self::Uuid(uuid), _) => push_shown(json, uuid),
@@ -275,7 +280,7 @@ fn absent(field: &Field) -> Option<Value<'static>> {
     }
 }
 
-fn value(raw: Raw<'_>, shape: Shape) -> Result<Value<'_>, ParseError> {
+pub(super) fn value(raw: Raw<'_>, shape: Shape) -> Result<Value<'_>, ParseError> {
     Ok(match shape {
         Shape::Uuid => Value::Uuid(uuid(raw)?),
         Shape::Hash => Value::Hash(read::text_of(raw)?.parse()?),
@@ -326,7 +331,7 @@ fn uuid(raw: Raw<'_>) -> Result<Uuid, ParseError> {
     Uuid::parse_str(&text).map_err(|_| Invalid::Uuid { text: excerpt(&text) }.into())
 }
 
-fn known(words: &'static [&'static str], found: &str) -> Option<&'static str> {
+pub(super) fn known(words: &'static [&'static str], found: &str) -> Option<&'static str> {
     words.iter().copied().find(|word| *word == found)
 }
 

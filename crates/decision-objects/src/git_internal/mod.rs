@@ -31,6 +31,7 @@ mod schema;
 mod snapshots;
 mod time;
 mod violation;
+mod written;
 
 pub use project::NoForm;
 pub use schema::Kind;
@@ -92,6 +93,9 @@ impl Imported {
 /// [`ParseError`] for what git-internal refuses too: not JSON, unknown, duplicate and missing keys, wrong types,
 /// malformed ids, times and hashes; and for an `object_type` that is none of the AI objects.
 pub fn import(json: &[u8]) -> Result<Imported, ParseError> {
+    if let Some(flat) = written::read(json, None) {
+        return Ok(judged(json, &flat, None));
+    }
     let fields = Fields::document(json, None)?;
     let missing = || ParseError::from(Fault::MissingKey);
     let kind = fields
@@ -107,21 +111,28 @@ pub fn import(json: &[u8]) -> Result<Imported, ParseError> {
 ///
 /// As [`import`], but any of git-internal's 23 object types is let pass and listed.
 pub fn import_as(kind: Kind, json: &[u8]) -> Result<Imported, ParseError> {
-    finish(json, Fields::document(json, None)?, kind)
+    match written::read(json, Some(kind)) {
+        Some(flat) => Ok(judged(json, &flat, None)),
+        None => finish(json, Fields::document(json, None)?, kind),
+    }
 }
 
 fn finish(json: &[u8], fields: Fields<'_>, kind: Kind) -> Result<Imported, ParseError> {
     let flat = Flat::parse(fields, kind)?;
+    let respelled = Some(flat.print()).filter(|printed| printed.as_bytes() != json);
+    Ok(judged(json, &flat, respelled))
+}
+
+fn judged(json: &[u8], flat: &Flat<'_>, respelled: Option<String>) -> Imported {
     let mut judge = Judge::default();
-    let object = judge.object(&flat);
+    let object = judge.object(flat);
     judge.traps(flat.body());
     let mut violations = judge.violations;
     let object = object.filter(|_| violations.iter().all(Violation::is_harmless));
-    let respelled = Some(flat.print()).filter(|printed| printed.as_bytes() != json);
     if respelled.is_some() {
         violations.push(Violation::Respelled);
     }
-    Ok(Imported { kind, object, violations, original: json.to_vec(), respelled })
+    Imported { kind: flat.kind, object, violations, original: json.to_vec(), respelled }
 }
 
 /// Prints a decision in git-internal's form.

@@ -9,10 +9,12 @@ mod object;
 mod parse_error;
 pub(crate) mod read;
 mod salvage;
+pub(crate) mod scan;
 
 pub(crate) use fields::{Fields, Raw};
 pub(crate) use object::{Object, push_display, push_quoted, push_shown, quoted};
 pub use parse_error::{Fault, ParseError};
+pub(crate) use read::prints_as;
 pub(crate) use salvage::Sink;
 
 use crate::Digest;

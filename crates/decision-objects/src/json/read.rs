@@ -12,7 +12,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::fields::Entry;
-use super::{Fault, ParseError, Raw};
+use super::{Fault, ParseError, Raw, scan};
 use crate::Invalid;
 use crate::invalid::excerpt;
 
@@ -25,9 +25,9 @@ fn document(json: &[u8]) -> Result<Raw<'_>, ParseError> {
 
 /// Reads the entries of a document that is one object.
 pub(super) fn document_object(json: &[u8]) -> Result<Vec<Entry<'_>>, ParseError> {
-    // In one go where all is well; what is wrong is then looked for with care.
+    // In one go where all is plain; what is not is then looked at with care.
     if let Ok(text) = std::str::from_utf8(json)
-        && let Ok(Entries(entries)) = serde_json::from_str(text)
+        && let Some(entries) = scan::entries(text)
     {
         return Ok(entries);
     }
@@ -37,6 +37,9 @@ pub(super) fn document_object(json: &[u8]) -> Result<Vec<Entry<'_>>, ParseError>
 }
 
 pub(super) fn object(raw: Raw<'_>) -> Result<Vec<Entry<'_>>, ParseError> {
+    if let Some(entries) = scan::entries(raw.get()) {
+        return Ok(entries);
+    }
     let Entries(entries) = typed(raw)?;
     Ok(entries)
 }
@@ -50,6 +53,9 @@ pub(crate) fn entries(raw: Raw<'_>) -> Result<Vec<(Cow<'_, str>, Raw<'_>)>, Pars
 /// All items of an array.
 pub(crate) fn items(raw: Raw<'_>) -> Result<Vec<Raw<'_>>, ParseError> {
     expect_type(raw, "an array")?;
+    if let Some(items) = scan::items(raw.get()) {
+        return Ok(items.into_iter().map(|item| raw.part(item)).collect());
+    }
     let items: Vec<&RawValue> = typed(raw)?;
     Ok(items.into_iter().map(|item| raw.part(item.get())).collect())
 }
@@ -96,7 +102,7 @@ pub(crate) fn canonical<T: FromStr<Err = Invalid> + Display>(raw: Raw<'_>) -> Re
 }
 
 /// Compares while it prints.
-fn prints_as(value: &impl Display, text: &str) -> bool {
+pub(crate) fn prints_as(value: &impl Display, text: &str) -> bool {
     struct Rest<'a>(&'a str);
 
     impl Write for Rest<'_> {
