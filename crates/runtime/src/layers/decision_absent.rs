@@ -47,6 +47,9 @@ impl Part {
         std::iter::empty()
     }
 
+    #[expect(clippy::unused_self, reason = "the layer that is there forgets what was to be bound")]
+    pub(crate) fn distrust(&mut self) {}
+
     /// Without verdicts there is always one open run: the conversation.
     #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
     pub(crate) fn is_open(&self) -> bool {

@@ -11,6 +11,8 @@ use crate::turn::Step;
 use crate::{CallPlace, Event, RuntimeError, Tool, journal};
 
 pub(crate) const LAYER: &str = "resolve";
+/// What came along with an import counts no more.
+pub(crate) const DISTRUSTED: &str = "distrusted";
 
 pub(crate) type Setting = ();
 
