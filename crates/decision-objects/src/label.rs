@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use crate::Invalid;
 use crate::invalid::excerpt;
+use crate::json::{Place, Spelled};
 
 const MAX_LENGTH: usize = 64;
 
@@ -63,6 +64,12 @@ impl Label {
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
+    }
+}
+
+impl Spelled for Label {
+    fn spelling<'a>(&'a self, _: &'a mut Place) -> &'a str {
+        &self.0
     }
 }
 

@@ -143,7 +143,7 @@ impl Object {
     ///
     /// [`ParseError`] with the path of the first fault found; [`Fault::UnknownWord`] at `$.type` for another kind.
     pub fn parse(json: &[u8]) -> Result<Self, ParseError> {
-        Self::parse_fields(Fields::document(json, None)?)
+        Fields::read(json, Self::parse_fields)
     }
 
     pub(crate) fn parse_fields(mut fields: Fields<'_>) -> Result<Self, ParseError> {
