@@ -12,6 +12,7 @@ use jiff::tz::Offset;
 
 use crate::Invalid;
 use crate::invalid::excerpt;
+use crate::json::{Place, Spelled, place};
 
 /// A point in time between the years 1970 and 9999, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,25 +65,30 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.spelling(&mut place()))
+    }
+}
+
+impl Spelled for Timestamp {
+    fn spelling<'a>(&'a self, place: &'a mut Place) -> &'a str {
         let civil = Offset::UTC.to_datetime(self.0);
-        // Written at once: a call per number would cost more than the rest of a short object.
-        let mut text = *b"0000-00-00T00:00:00.000000000Z";
-        put(&mut text[0..4], civil.year().into());
-        put(&mut text[5..7], civil.month().into());
-        put(&mut text[8..10], civil.day().into());
-        put(&mut text[11..13], civil.hour().into());
-        put(&mut text[14..16], civil.minute().into());
-        put(&mut text[17..19], civil.second().into());
         let nanoseconds = civil.subsec_nanosecond();
-        put(&mut text[20..29], nanoseconds);
+        place[..30].copy_from_slice(b"0000-00-00T00:00:00.000000000Z");
+        put(&mut place[0..4], civil.year().into());
+        put(&mut place[5..7], civil.month().into());
+        put(&mut place[8..10], civil.day().into());
+        put(&mut place[11..13], civil.hour().into());
+        put(&mut place[14..16], civil.minute().into());
+        put(&mut place[17..19], civil.second().into());
+        put(&mut place[20..29], nanoseconds);
         let end = match nanoseconds {
             0 => 19,
             nanoseconds if nanoseconds % 1_000_000 == 0 => 23,
             nanoseconds if nanoseconds % 1_000 == 0 => 26,
             _ => 29,
         };
-        text[end] = b'Z';
-        f.write_str(std::str::from_utf8(&text[..=end]).map_err(|_| fmt::Error)?)
+        place[end] = b'Z';
+        std::str::from_utf8(&place[..=end]).expect("digits and their separators are ASCII")
     }
 }
 

@@ -124,7 +124,8 @@ fn structural_mutations(text: &str) -> Vec<Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(one_in(5))]
+    // Each case tries thousands of texts. A thousand of them take half a minute; the next round draws others.
+    #![proptest_config(ProptestConfig { cases: one_in(5).cases.min(1_000), ..one_in(5) })]
 
     #[test]
     fn a_run_comes_back_from_its_text(value in any_run()) {

@@ -41,6 +41,18 @@ proptest! {
     }
 
     #[test]
+    fn an_object_shows_its_kind_and_its_name(object in any_object()) {
+        let shown = object.to_string();
+        let (kind, id) = shown.split_once(": ").expect("they are parted");
+        prop_assert_eq!(id, object.name().id.to_string());
+        let word = kind.chars().map(|letter| match letter.is_ascii_uppercase() {
+            true => format!("_{}", letter.to_ascii_lowercase()),
+            false => letter.to_string(),
+        });
+        prop_assert_eq!(word.collect::<String>(), format!("_{}", object.kind()));
+    }
+
+    #[test]
     fn a_text_that_was_cut_is_refused(object in any_object(), place in any::<prop::sample::Index>()) {
         let text = object.print();
         prop_assert!(Object::parse(&text.as_bytes()[..place.index(text.len())]).is_err());

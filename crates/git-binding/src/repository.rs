@@ -71,7 +71,7 @@ impl std::fmt::Debug for Repository {
 }
 
 impl Repository {
-    /// Opens the repository that `path` is in; `None` if it is in none. Starts five processes.
+    /// Opens the repository that `path` is in; `None` if it is in none. Starts seven processes.
     ///
     /// # Errors
     ///

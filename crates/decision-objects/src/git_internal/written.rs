@@ -12,7 +12,7 @@ use super::Kind;
 use super::flat::{self, Flat, Value};
 use super::schema::{Field, HEADER, Presence, Shape};
 use super::time::Time;
-use crate::json::{Raw, prints_as, quoted, scan};
+use crate::json::{Raw, Spelled, place, quoted, scan};
 use crate::{Digest, Timestamp};
 
 /// Reads an object; without a kind, as what its `object_type` says.
@@ -70,10 +70,9 @@ impl<'a> Rest<'a> {
     fn value(&mut self, shape: Shape) -> Option<Value<'a>> {
         Some(match shape {
             Shape::Uuid => {
-                let text = self.short()?;
                 // All other spellings have another length.
-                let plain = text.len() == 36 && is_lower(text);
-                Value::Uuid(Uuid::parse_str(text).ok().filter(|_| plain)?)
+                let text = self.short().filter(|text| text.len() == 36 && is_lower(text))?;
+                Value::Uuid(Uuid::try_parse(text).ok()?)
             }
             Shape::Hash => {
                 let text = self.short()?;
@@ -82,8 +81,11 @@ impl<'a> Rest<'a> {
             Shape::Text => Value::Text(self.text()?),
             Shape::Time => {
                 let text = self.short()?;
-                Value::Time(Time::Ours(Timestamp::of_plain(text).filter(|time| prints_as(time, text))?))
+                Value::Time(Time::Ours(
+                    Timestamp::of_plain(text).filter(|time| time.spelling(&mut place()) == text)?,
+                ))
             }
+            Shape::Unsigned(most, _) => Value::Unsigned(self.number().filter(|number| *number <= most)?),
             Shape::Word(words, _) => Value::Word(flat::known(words, self.short()?)?),
             Shape::OpenWord(words) => {
                 let text = self.text()?;
@@ -137,7 +139,14 @@ impl<'a> Rest<'a> {
         (quoted(&text) == json).then_some(Cow::Owned(text))
     }
 
-    /// A text without anything that is written as an escape; not asked for what else JSON refuses.
+    fn number(&mut self) -> Option<u64> {
+        let length = self.0.bytes().take_while(u8::is_ascii_digit).count();
+        let (digits, rest) = self.0.split_at(length);
+        self.0 = rest;
+        digits.parse().ok().filter(|_| length == 1 || !digits.starts_with('0'))
+    }
+
+    /// A text of a kind that holds nothing to be escaped; whatever else stands in it, its reader refuses.
     fn short(&mut self) -> Option<&'a str> {
         let (text, rest) = self.0.strip_prefix('"')?.split_once('"')?;
         self.0 = rest;

@@ -4,15 +4,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt::{self, Display, Write};
-use std::str::FromStr;
+use std::fmt::{self, Display};
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::fields::Entry;
-use super::{Fault, ParseError, Raw, scan};
+use super::{Fault, ParseError, Raw, Spelled, place, scan};
 use crate::Invalid;
 use crate::invalid::excerpt;
 
@@ -91,29 +90,16 @@ pub(crate) fn text_of(raw: Raw<'_>) -> Result<Cow<'_, str>, ParseError> {
 }
 
 /// Reads a text that must be written exactly as its value prints.
-pub(crate) fn canonical<T: FromStr<Err = Invalid> + Display>(raw: Raw<'_>) -> Result<T, ParseError> {
+pub(crate) fn canonical<T: Spelled>(raw: Raw<'_>) -> Result<T, ParseError> {
     let text = text_of(raw)?;
     let value: T = text.parse()?;
-    if prints_as(&value, &text) {
+    let mut place = place();
+    let canonical = value.spelling(&mut place);
+    if canonical == text {
         Ok(value)
     } else {
-        Err(Fault::Spelling { found: excerpt(&text), canonical: value.to_string() }.into())
+        Err(Fault::Spelling { found: excerpt(&text), canonical: canonical.to_owned() }.into())
     }
-}
-
-/// Compares while it prints.
-pub(crate) fn prints_as(value: &impl Display, text: &str) -> bool {
-    struct Rest<'a>(&'a str);
-
-    impl Write for Rest<'_> {
-        fn write_str(&mut self, printed: &str) -> fmt::Result {
-            self.0 = self.0.strip_prefix(printed).ok_or(fmt::Error)?;
-            Ok(())
-        }
-    }
-
-    let mut rest = Rest(text);
-    write!(rest, "{value}").is_ok() && rest.0.is_empty()
 }
 
 /// Reads one of a few words; `expected` lists them for the error.
@@ -212,21 +198,19 @@ impl<'de> Deserialize<'de> for Key<'de> {
     }
 }
 
-pub(crate) fn canonical_list<T: FromStr<Err = Invalid> + Display>(
-    raw: Raw<'_>,
-) -> Result<Vec<T>, ParseError> {
+pub(crate) fn canonical_list<T: Spelled>(raw: Raw<'_>) -> Result<Vec<T>, ParseError> {
     list(raw, canonical)
 }
 
 /// Reads a list that may not name anything twice; `what` is the thing, for the error.
-pub(crate) fn distinct_list<T: FromStr<Err = Invalid> + Display + Ord>(
+pub(crate) fn distinct_list<T: Spelled + Ord>(
     raw: Raw<'_>,
     what: &'static str,
 ) -> Result<Vec<T>, ParseError> {
     let names: Vec<T> = canonical_list(raw)?;
     let mut seen = BTreeSet::new();
     let twice = names.iter().enumerate().find(|(_, name)| !seen.insert(*name));
-    match twice.map(|(index, name)| (index, name.to_string())) {
+    match twice.map(|(index, name)| (index, name.spelling(&mut place()).to_owned())) {
         Some((index, name)) => Err(ParseError::from(Invalid::Twice { what, name }).inside_index(index)),
         None => Ok(names),
     }
