@@ -7,7 +7,7 @@ use trunkline_git_binding::{
     BindError, Bound, Branch, Git, GitCommand, GitFault, Packed, RefFormat, Repository, State,
 };
 
-use crate::given::{Scratch, committed_on_head, given_up, reference, run_id};
+use crate::given::{Scratch, committed_on_head, given_up, plan, reference, run_id};
 
 /// The installed git under another version; what it would not know, it refuses.
 struct Posing {
@@ -77,6 +77,43 @@ fn older_gits_are_not_asked_what_they_do_not_know() {
     assert_eq!(old.pack_if_due().expect("counted"), Packed::NotDue { loose: 0 });
 }
 
+/// The installed git, and what it was asked to write objects with.
+struct Listening {
+    git: GitCommand,
+    heard: Mutex<Vec<String>>,
+}
+
+impl Git for Listening {
+    fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitFault> {
+        self.heard.lock().expect("one thread").push(arguments.join(" "));
+        self.git.run(arguments, input)
+    }
+}
+
+#[test]
+fn objects_are_synced_unless_the_user_wants_it_otherwise() {
+    for setting in [None, Some("core.fsync"), Some("core.fsyncObjectFiles")] {
+        let scratch = Scratch::begun();
+        scratch.git(&["config", "--unset", "core.fsync"]);
+        if let Some(setting) = setting {
+            let value = if setting == "core.fsync" { "none" } else { "false" };
+            scratch.git(&["config", setting, value]);
+        }
+        let tree = scratch.oid("HEAD^{tree}");
+        let git = GitCommand::discover(scratch.root()).expect("git works").expect("a repository");
+        let listening = Arc::new(Listening { git, heard: Mutex::new(Vec::new()) });
+        let repository = Repository::over(Arc::clone(&listening)).expect("it is opened");
+        assert!(!repository.facts().partial);
+        repository.write_commit(&plan(tree, vec![], 1)).expect("a commit");
+        assert!(matches!(repository.bind(&given_up(1, 1)), Ok(Bound::Now { .. })));
+        let heard = listening.heard.lock().expect("one thread");
+        for command in ["hash-object", "unpack-objects"] {
+            let written = heard.iter().find(|line| line.contains(command)).expect("it is written");
+            assert_eq!(written.starts_with("-c core.fsync=committed "), setting.is_none(), "{written}");
+        }
+    }
+}
+
 /// Says the same to everything, once the repository is open.
 struct Babbling {
     git: GitCommand,
@@ -141,6 +178,6 @@ proptest! {
         }
         let _ = repository.bind(&binding);
         let _ = repository.bind(&given_up(1, 1));
-        let _ = repository.write_commit(&crate::given::plan(oid, vec![oid], 1));
+        let _ = repository.write_commit(&plan(oid, vec![oid], 1));
     }
 }
