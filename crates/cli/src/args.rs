@@ -2,6 +2,7 @@
 //!
 //! The doc comments here are the help that people read. One screen for the whole command, one for each part of it.
 
+mod decide;
 mod decisions;
 mod foreign;
 mod moves;
@@ -14,6 +15,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use trunkline_session_store::Digest;
 
+use self::decide::AFTER_DECIDE;
+pub(crate) use self::decide::{Close, Decide, DecideAct, Rollback};
 use self::decisions::AFTER_DECISIONS;
 pub(crate) use self::decisions::Decisions;
 pub(crate) use self::foreign::{ALL_WIRES, Audit, End, ListFormat, Repair, Sanitize, Thinking};
@@ -189,8 +192,11 @@ pub(crate) enum SessionCommand {
     Redo(Sent),
     /// Let a summary take the place of older messages; they stay in the tree
     Compact(Compact),
-    /// Stop the turn of a session that another process runs
+    /// Stop the turn of a session that another process runs; `decide` ends the run itself, or takes back what one has done
     Cancel(Sent),
+    /// End the open run as a checkpoint, given up, or to be tried again; or take back what an earlier one has changed
+    #[command(after_help = AFTER_DECIDE, hide = true)]
+    Decide(Decide),
     /// Put tags on a session, or take them off; `title` renames it, `archive` leaves it out of the list
     Tag(Tag),
     /// Give a session another title

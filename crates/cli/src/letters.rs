@@ -70,7 +70,7 @@ pub(crate) async fn leave(
     let letter = post(store, &info.id, request, now()).await?;
     let name = store::short_name(store, &info.id).await;
     let when = match request {
-        Request::Cancel => "it is read within a second",
+        Request::Cancel | Request::CloseRun { .. } => "it is read within a second",
         _ => SOON,
     };
     tell_of_note(&name, holder, when);

@@ -7,10 +7,12 @@ mod approve;
 mod args;
 mod asked;
 mod audit;
+mod bound;
 mod cassette;
 mod changes;
 mod compact;
 mod counter;
+mod decide;
 mod decisions;
 mod demo;
 mod doctor;
@@ -125,6 +127,7 @@ async fn carry_out(command: &SessionCommand, place: &Place) -> Result<Exit, Faul
         SessionCommand::Redo(args) => moves::redo(args, place).await,
         SessionCommand::Compact(args) => compact::run(args, place).await,
         SessionCommand::Cancel(args) => letters::cancel(args, place).await,
+        SessionCommand::Decide(args) => decide::run(args, place).await,
         SessionCommand::Title(args) => labels::title(args, place).await,
         SessionCommand::Tag(args) => labels::tag(args, place).await,
         SessionCommand::Archive(args) => labels::archive(args, true, place).await,

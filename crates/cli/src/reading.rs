@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 use trunkline_message_tree::{MessageTree, Names, NodeId, ToolCall};
-use trunkline_runtime::decision_objects::{Decision, GitOid, Verdict};
+use trunkline_runtime::decision_objects::{Decision, GitOid, RunId, Verdict};
 use trunkline_runtime::resolve_queue::{Change, Entry, Event, ProposalId, Queue, Rules};
 use trunkline_runtime::{View, revert};
 use trunkline_session_store::{Log, SessionInfo, SessionStore};
@@ -76,6 +76,11 @@ impl Reading {
     /// Returns whether a run has begun that has no verdict yet.
     pub(crate) fn has_open_run(&self) -> bool {
         self.view.has_open_run()
+    }
+
+    /// Returns the run that has no verdict yet, if there is one.
+    pub(crate) fn open_run(&self) -> Option<RunId> {
+        self.view.open_run()
     }
 
     /// Returns whether a proposal is a command that waits to be run, and not an edit.

@@ -135,6 +135,7 @@ fn a_decision_is_shown_with_everything_it_rests_on() {
     }
     assert!(!said.out.contains("@@"), "the diff only if it is asked for: {}", said.out);
     assert!(said.err.contains("the diff:  trunkline decisions ID --diff\n"), "{}", said.err);
+    assert!(said.err.contains("take back:  trunkline decide rollback ID -s ID --dry-run\n"), "{}", said.err);
     let with_diff = scene.ok(&["decisions", "last", "--diff"]);
     assert!(with_diff.contains("\n  @@ "), "{with_diff}");
 }
@@ -290,7 +291,7 @@ fn records_from_elsewhere_are_checked_one_by_one_whatever_their_form() {
 }
 
 #[test]
-fn all_sessions_are_listed_and_what_cannot_be_loaded_hides_none() {
+fn all_sessions_are_listed_the_newest_first() {
     let (scene, _endpoint) = Scene::with(vec![says("One."), says("Two.")]);
     scene.ok(&["run", "the first thing", "-q"]);
     scene.ok(&["run", "the second thing", "-q"]);

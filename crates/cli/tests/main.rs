@@ -3,11 +3,13 @@
 mod approval;
 mod asking;
 mod auditing;
+mod binding;
 mod branches;
 mod compacting;
 mod corpora;
 mod damage;
 mod deciding;
+mod deciding_runs;
 mod decisions;
 mod decisions_shown;
 mod fake;

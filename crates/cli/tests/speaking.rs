@@ -24,6 +24,7 @@ fn every_part_has_help_and_nothing_else_is_understood() {
         "show",
         "follow",
         "tree",
+        "decide",
         "decisions",
         "resolve",
         "revert",

@@ -3,9 +3,9 @@
 use std::error::Error;
 
 use trunkline_decision_objects::{
-    Actor, ActorKind, Alternative, Base, Change, Closing, Considered, DecisionId, Diff, Digest, Evidence,
-    EvidenceId, EvidenceKind, Finding, NonBlank, Opening, PatchSet, PatchSetId, RelativePath, Run, RunId,
-    Timestamp, TouchedFile, Verdict, git_internal,
+    Actor, ActorKind, Alternative, Base, Change, Citations, Closing, Considered, Cost, DecisionId, Diff,
+    Digest, Evidence, EvidenceId, EvidenceKind, FileState, Finding, NonBlank, Opening, PatchSet, PatchSetId,
+    RelativePath, Run, RunId, Timestamp, TouchedFile, Verdict, git_internal,
 };
 use uuid::Uuid;
 
@@ -59,11 +59,22 @@ fn main() -> Result<(), Box<dyn Error>> {
                 alternative: Alternative::Named(NonBlank::new("change the test")?),
                 reason: NonBlank::new("the test says what the function is for")?,
             }],
+            cites: Citations {
+                nodes: vec![NonBlank::new("n1")?, NonBlank::new("n7")?],
+                proposals: vec![NonBlank::new("p1")?],
+                files: vec![FileState {
+                    path: RelativePath::new("src/sum.rs")?,
+                    before: Some(Digest::of(b"a - b\n")),
+                    after: Some(Digest::of(b"a + b\n")),
+                }],
+                cost: Some(Cost { input_tokens: 2300, output_tokens: 120, ..Cost::default() }),
+            },
             ..Closing::new(decision_id, at(41)?, coder)
         },
     )?;
     println!("decision   {}", decision.print());
-    println!("digest     {}\n", decision.digest());
+    println!("digest     {}", decision.digest());
+    println!("entails    {:?}\n", decision.consequences());
 
     let exported = git_internal::print(&decision);
     println!("exported   {exported}");

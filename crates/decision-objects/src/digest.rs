@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::Invalid;
 use crate::invalid::excerpt;
+use crate::json::{Place, Spelled, place};
 
 /// A SHA-256, printed as 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,13 +35,19 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        print_hex(&self.0, f)
+        f.write_str(self.spelling(&mut place()))
     }
 }
 
 impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Digest({self})")
+    }
+}
+
+impl Spelled for Digest {
+    fn spelling<'a>(&'a self, place: &'a mut Place) -> &'a str {
+        hex(&self.0, place)
     }
 }
 
@@ -54,15 +61,13 @@ impl FromStr for Digest {
 }
 
 /// Prints up to 32 bytes.
-pub(crate) fn print_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub(crate) fn hex<'a>(bytes: &[u8], place: &'a mut Place) -> &'a str {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    // Written at once: a call per byte would cost more than the digest of a short text.
-    let mut text = [0; 64];
-    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+    for (pair, byte) in place.chunks_exact_mut(2).zip(bytes) {
         pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
     }
-    let length = text.len().min(2 * bytes.len());
-    f.write_str(std::str::from_utf8(&text[..length]).map_err(|_| fmt::Error)?)
+    let length = place.len().min(2 * bytes.len());
+    std::str::from_utf8(&place[..length]).expect("hexadecimal digits are ASCII")
 }
 
 /// Reads exactly `2 * N` digits, or nothing.
@@ -78,6 +83,11 @@ pub(crate) fn decode_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-fn digit(letter: u8) -> Option<u8> {
-    char::from(letter).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+const fn digit(letter: u8) -> Option<u8> {
+    match letter {
+        b'0'..=b'9' => Some(letter - b'0'),
+        b'a'..=b'f' => Some(letter - b'a' + 10),
+        b'A'..=b'F' => Some(letter - b'A' + 10),
+        _ => None,
+    }
 }

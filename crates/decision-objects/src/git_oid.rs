@@ -7,8 +7,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::Invalid;
-use crate::digest::{decode_hex, print_hex};
+use crate::digest::{decode_hex, hex};
 use crate::invalid::excerpt;
+use crate::json::{Place, Spelled, place};
 
 /// The name of a git object: a commit, in this crate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,10 +26,7 @@ pub enum GitOid {
 
 impl fmt::Display for GitOid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Sha1(bytes) => print_hex(bytes, f),
-            Self::Sha256(bytes) => print_hex(bytes, f),
-        }
+        f.write_str(self.spelling(&mut place()))
     }
 }
 
@@ -37,6 +35,15 @@ impl fmt::Debug for GitOid {
         match self {
             Self::Sha1(_) => write!(f, "Sha1({self})"),
             Self::Sha256(_) => write!(f, "Sha256({self})"),
+        }
+    }
+}
+
+impl Spelled for GitOid {
+    fn spelling<'a>(&'a self, place: &'a mut Place) -> &'a str {
+        match self {
+            Self::Sha1(bytes) => hex(bytes, place),
+            Self::Sha256(bytes) => hex(bytes, place),
         }
     }
 }

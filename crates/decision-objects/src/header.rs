@@ -1,10 +1,7 @@
 //! What every object of the family says first.
 
-use std::fmt::Display;
-use std::str::FromStr;
-
-use crate::json::{Fields, Object, ParseError, read};
-use crate::{Actor, Invalid, Timestamp};
+use crate::json::{Fields, Object, ParseError, Spelled, read};
+use crate::{Actor, Timestamp};
 
 /// Which object it is, when it came to be, and who made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,16 +14,14 @@ pub struct Header<Id> {
     pub by: Actor,
 }
 
-impl<Id: Display + FromStr<Err = Invalid>> Header<Id> {
-    pub(crate) fn print_fields(&self, object: Object) -> Object {
-        object.show("id", &self.id).show("at", &self.at).object("by", self.by.print())
-    }
+pub(crate) fn print<Id: Spelled>(header: &Header<Id>, object: Object) -> Object {
+    object.show("id", &header.id).show("at", &header.at).object("by", header.by.print())
+}
 
-    pub(crate) fn read_fields(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
-        Ok(Self {
-            id: fields.required("id", read::canonical)?,
-            at: fields.required("at", read::canonical)?,
-            by: fields.required("by", Actor::read)?,
-        })
-    }
+pub(crate) fn read<Id: Spelled>(fields: &mut Fields<'_>) -> Result<Header<Id>, ParseError> {
+    Ok(Header {
+        id: fields.required("id", read::canonical)?,
+        at: fields.required("at", read::canonical)?,
+        by: fields.required("by", Actor::read)?,
+    })
 }

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::Invalid;
 use crate::invalid::excerpt;
+use crate::json::{Place, Spelled};
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -43,6 +44,12 @@ macro_rules! id {
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "{}({})", stringify!($name), self.0.as_hyphenated())
+            }
+        }
+
+        impl Spelled for $name {
+            fn spelling<'a>(&'a self, place: &'a mut Place) -> &'a str {
+                self.0.as_hyphenated().encode_lower(place)
             }
         }
 

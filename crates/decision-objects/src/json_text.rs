@@ -9,6 +9,7 @@ use std::str::FromStr;
 use serde::de::IgnoredAny;
 
 use crate::Invalid;
+use crate::json::{Place, Spelled};
 
 /// Deeper texts are refused, so that every reader which counts its own depth (most stop at 128) can read the text also
 /// inside another one.
@@ -45,6 +46,12 @@ impl JsonText {
 impl fmt::Display for JsonText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
+    }
+}
+
+impl Spelled for JsonText {
+    fn spelling<'a>(&'a self, _: &'a mut Place) -> &'a str {
+        &self.0
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::Invalid;
+use crate::json::{Place, Spelled};
 
 /// A text with at least one character that is not white space.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,6 +33,12 @@ impl NonBlank {
 impl fmt::Display for NonBlank {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
+    }
+}
+
+impl Spelled for NonBlank {
+    fn spelling<'a>(&'a self, _: &'a mut Place) -> &'a str {
+        &self.0
     }
 }
 

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use crate::Invalid;
 use crate::invalid::excerpt;
+use crate::json::{Place, Spelled};
 
 /// A path inside the workspace, with `/` between its parts, as git writes it.
 ///
@@ -39,6 +40,12 @@ impl RelativePath {
 impl fmt::Display for RelativePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
+    }
+}
+
+impl Spelled for RelativePath {
+    fn spelling<'a>(&'a self, _: &'a mut Place) -> &'a str {
+        &self.0
     }
 }
 

@@ -57,11 +57,11 @@ macro_rules! sealed {
             const TYPE: &'static str = $tag;
 
             fn print_fields(&self, object: $crate::json::Object) -> $crate::json::Object {
-                self.content.print(self.header.print_fields(object))
+                self.content.print($crate::header::print(&self.header, object))
             }
 
             fn read_fields(fields: &mut $crate::json::Fields<'_>) -> Result<Self, $crate::ParseError> {
-                let header = $crate::Header::read_fields(fields)?;
+                let header = $crate::header::read(fields)?;
                 let content = <$content>::read(fields)?;
                 Ok(Self::new(header, content)?)
             }

@@ -7,10 +7,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
 use crate::Invalid;
 use crate::invalid::excerpt;
+use crate::json::{Place, Spelled, place};
 
 /// A point in time between the years 1970 and 9999, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,6 +35,29 @@ impl Timestamp {
         self.0.as_millisecond()
     }
 
+    /// Reads the printed form, with any number of fraction digits up to nine; `None` for every other text.
+    pub(crate) fn of_plain(text: &str) -> Option<Self> {
+        let text = text.strip_suffix('Z')?;
+        let (seconds, fraction) = text.split_at_checked(19)?;
+        if !fits(seconds, "0000-00-00T00:00:00") {
+            return None;
+        }
+        let nanosecond = match fraction.strip_prefix('.') {
+            Some(digits) if (1..=9).contains(&digits.len()) => {
+                10_i32.pow(9 - u32::try_from(digits.len()).ok()?) * number(digits)?
+            }
+            Some(_) => return None,
+            None if fraction.is_empty() => 0,
+            None => return None,
+        };
+        let part = |from: usize, to: usize| i8::try_from(number(seconds.get(from..to)?)?).ok();
+        let year = i16::try_from(number(seconds.get(..4)?)?).ok()?;
+        let (month, day) = (part(5, 7)?, part(8, 10)?);
+        let (hour, minute, second) = (part(11, 13)?, part(14, 16)?, part(17, 19)?);
+        let civil = DateTime::new(year, month, day, hour, minute, second, nanosecond).ok()?;
+        Offset::UTC.to_timestamp(civil).ok().and_then(Self::in_range)
+    }
+
     fn in_range(instant: jiff::Timestamp) -> Option<Self> {
         (instant >= jiff::Timestamp::UNIX_EPOCH).then_some(Self(instant))
     }
@@ -40,17 +65,38 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.spelling(&mut place()))
+    }
+}
+
+impl Spelled for Timestamp {
+    fn spelling<'a>(&'a self, place: &'a mut Place) -> &'a str {
         let civil = Offset::UTC.to_datetime(self.0);
-        let (date, time) = (civil.date(), civil.time());
-        write!(f, "{:04}-{:02}-{:02}", date.year(), date.month(), date.day())?;
-        write!(f, "T{:02}:{:02}:{:02}", time.hour(), time.minute(), time.second())?;
-        match time.subsec_nanosecond() {
-            0 => {}
-            nanos if nanos % 1_000_000 == 0 => write!(f, ".{:03}", nanos / 1_000_000)?,
-            nanos if nanos % 1_000 == 0 => write!(f, ".{:06}", nanos / 1_000)?,
-            nanos => write!(f, ".{nanos:09}")?,
-        }
-        f.write_str("Z")
+        let nanoseconds = civil.subsec_nanosecond();
+        place[..30].copy_from_slice(b"0000-00-00T00:00:00.000000000Z");
+        put(&mut place[0..4], civil.year().into());
+        put(&mut place[5..7], civil.month().into());
+        put(&mut place[8..10], civil.day().into());
+        put(&mut place[11..13], civil.hour().into());
+        put(&mut place[14..16], civil.minute().into());
+        put(&mut place[17..19], civil.second().into());
+        put(&mut place[20..29], nanoseconds);
+        let end = match nanoseconds {
+            0 => 19,
+            nanoseconds if nanoseconds % 1_000_000 == 0 => 23,
+            nanoseconds if nanoseconds % 1_000 == 0 => 26,
+            _ => 29,
+        };
+        place[end] = b'Z';
+        std::str::from_utf8(&place[..=end]).expect("digits and their separators are ASCII")
+    }
+}
+
+/// Writes a number in as many digits as there is place for.
+fn put(place: &mut [u8], mut number: i32) {
+    for digit in place.iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
     }
 }
 
@@ -59,6 +105,9 @@ impl FromStr for Timestamp {
 
     /// Reads RFC 3339 with up to nine fraction digits and any offset; a space may stand for the `T`.
     fn from_str(text: &str) -> Result<Self, Invalid> {
+        if let Some(plain) = Self::of_plain(text) {
+            return Ok(plain);
+        }
         match shape(text) {
             Shape::Rfc3339 => {
                 let instant: jiff::Timestamp =
@@ -69,6 +118,13 @@ impl FromStr for Timestamp {
             Shape::Other => Err(Invalid::Timestamp { text: excerpt(text) }),
         }
     }
+}
+
+/// A number of up to nine digits, and nothing but digits.
+fn number(digits: &str) -> Option<i32> {
+    digits
+        .bytes()
+        .try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + i32::from(digit - b'0')))
 }
 
 enum Shape {

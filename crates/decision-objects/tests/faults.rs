@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::given::{decision_id, evidence_id, run_id};
 use crate::given_events::{plan_id, step_id};
-use crate::given_family::{End, RunOf, World, id, name, time};
+use crate::given_family::{End, RunOf, World, id, name};
 
 /// Does something wrong and says what comes of it; `None` if the family has no place for it.
 pub(crate) type Fault = fn(&mut World) -> Option<Vec<Violation>>;
@@ -151,8 +151,13 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
         Some(vec![Violation { object: event, rule }])
     }),
     ("the task of another run", |world| {
-        let run = some_run(world, |run| run.shape.end == End::Open)?;
-        let other = some_run(world, |other| other.task != run.task)?;
+        // An earlier one, since the event would be older than a later one.
+        let two = |run: &RunOf| {
+            some_run(world, |other| other.task != run.task && other.number < run.number)
+                .filter(|_| run.shape.end == End::Open)
+        };
+        let run = some_run(world, |run| two(run).is_some())?;
+        let other = two(&run)?;
         let event = world.find(Kind::TaskEvent, &[&format!(r#""run":"{}""#, id(run.number)), "running"]);
         world.edit(
             event,
@@ -236,7 +241,10 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
         let before = run.follows?;
         let text = world.objects.iter().find(|object| object.name() == name(Kind::Decision, before))?.print();
         let at = text.split(r#""at":""#).nth(1)?.split('"').next()?;
-        let late = time(1_000_000);
+        let opened: trunkline_decision_objects::Timestamp =
+            time_of(world, Kind::Run, run.number)?.parse().ok()?;
+        let late = opened.milliseconds() + trunkline_decision_objects::Family::SKEW_MILLISECONDS;
+        let late = trunkline_decision_objects::Timestamp::from_milliseconds(late).ok()?;
         world.edit(name(Kind::Decision, before), at, &late.to_string());
         let rule = Rule::OpenedTooEarly { run: run_id(before), decided: late };
         Some(vec![violation(Kind::Run, run.number, rule)])
@@ -377,6 +385,55 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
             trunkline_decision_objects::Timestamp::from_milliseconds(started.milliseconds() - 1).ok()?;
         world.edit(call, &format!(r#""ended":"{ended}""#), &format!(r#""ended":"{before}""#));
         Some(vec![Violation { object: call, rule: Rule::EndedBeforeStart { started, ended: before } }])
+    }),
+    ("a run that is retried and whose task is done", |world| {
+        // The last, or the task of its successor would have two things wrong with it.
+        let run = world.runs.last().copied().filter(|run| run.shape.end == End::Retry)?;
+        let (task, of) = (id(run.task), id(run.number));
+        world.event("task_event", &format!(r#""task":"{task}","state":"done","run":"{of}""#));
+        let rule = contradiction((Kind::Task, run.task), "done", run.number, VerdictKind::Retry);
+        Some(vec![Violation { object: world.objects.last()?.name(), rule }])
+    }),
+    ("a commit whose run was put down", |world| {
+        let run = some_run(world, |run| run.shape.end == End::Commit)?.number;
+        let last = world.find(Kind::RunEvent, &[&format!(r#""run":"{}""#, id(run)), "completed"]);
+        world.edit(last, "completed", "checkpointed");
+        let rule = contradiction((Kind::Run, run), "checkpointed", run, VerdictKind::Commit);
+        Some(vec![Violation { object: last, rule }])
+    }),
+    ("a frame about a plan for another intent", |world| {
+        let run = some_run(world, |_| true)?.number;
+        world.edit(name(Kind::ContextFrame, run), r#""run""#, &format!(r#""intent":"{}","run""#, id(2)));
+        let rule = foreign("plan", (Kind::Plan, 1), (Kind::Intent, 1), (Kind::Intent, 2));
+        Some(vec![violation(Kind::ContextFrame, run, rule)])
+    }),
+    ("a task for another intent", |world| {
+        let run = some_run(world, |_| true)?;
+        world.edit(name(Kind::Run, run.number), r#""task""#, &format!(r#""intent":"{}","task""#, id(2)));
+        let theirs = (Kind::Intent, 1);
+        Some(vec![
+            violation(
+                Kind::Run,
+                run.number,
+                foreign("task", (Kind::Task, run.task), theirs, (Kind::Intent, 2)),
+            ),
+            violation(Kind::Run, run.number, foreign("plan", (Kind::Plan, 1), theirs, (Kind::Intent, 2))),
+        ])
+    }),
+    ("an intent that is to come next and is not here", |world| {
+        let end = world.find(Kind::IntentEvent, &["completed"]);
+        world.edit(end, r#""completed""#, &format!(r#""completed","next_intent":"{}""#, id(NOBODY)));
+        let rule = Rule::Dangling { field: "next_intent", to: name(Kind::Intent, NOBODY) };
+        Some(vec![Violation { object: end, rule }])
+    }),
+    ("a call that started before its run", |world| {
+        let run = some_run(world, |_| true)?.number;
+        let call = world.find(Kind::ToolInvocation, &[&format!(r#""run":"{}""#, id(run))]);
+        let opened: trunkline_decision_objects::Timestamp = time_of(world, Kind::Run, run)?.parse().ok()?;
+        let text = world.objects.iter().find(|object| object.name() == call)?.print();
+        let started = text.split(r#""started":""#).nth(1)?.split('"').next()?;
+        world.edit(call, &format!(r#""started":"{started}""#), r#""started":"1970-01-01T00:00:00Z""#);
+        Some(vec![Violation { object: call, rule: Rule::BeforeItsRun { run: run_id(run), opened } }])
     }),
 ];
 

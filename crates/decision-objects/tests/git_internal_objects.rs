@@ -24,10 +24,8 @@ fn what_its_reader_wants_must_be_there() {
     let mut with_task = Opening { task: Some(task_id(5)), ..opening(1) };
     with_task.base.commit = None;
     let refused = [without_task, run(with_task.clone()), Object::from(patch_set(2, 1))];
-    let lines: Vec<String> = refused
-        .iter()
-        .map(|object| exported(object).map_or_else(|error| error.to_string(), |json| json))
-        .collect();
+    let lines: Vec<String> =
+        refused.iter().map(|object| exported(object).unwrap_or_else(|error| error.to_string())).collect();
     expect![[r#"
         a run needs `task` there, and ours says none
         a run needs `commit` there, and ours says none

@@ -2,7 +2,7 @@
 
 use trunkline_decision_objects::{Decision, Evidence, GitOid, PatchSet, RunRecord, Verdict};
 
-use crate::{BindError, BranchMove, Link, State};
+use crate::{BindError, BranchMove, Link, State, layout};
 
 /// A decision with all that it rests on, to be bound to a repository.
 #[derive(Debug, Clone)]
@@ -48,6 +48,12 @@ impl Binding {
     #[must_use]
     pub const fn new(run: RunRecord, decision: Decision) -> Self {
         Self { run, decision, patch_sets: Vec::new(), evidence: Vec::new(), commit: None, move_branch: None }
+    }
+
+    /// Returns the name of the run's ref, whether it is there or not.
+    #[must_use]
+    pub fn reference(&self) -> String {
+        layout::reference(self.run.id())
     }
 
     /// Checks that all parts are of one run and that all is there, and returns the commit.

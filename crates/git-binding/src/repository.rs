@@ -138,6 +138,12 @@ impl Repository {
         Ok(Self { git: Arc::new(git), facts, common_dir, syncs })
     }
 
+    /// Whether both have the same refs, as the worktrees of one repository do.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.common_dir == other.common_dir
+    }
+
     /// What the repository is like.
     #[must_use]
     pub const fn facts(&self) -> &Facts {

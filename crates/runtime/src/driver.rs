@@ -33,7 +33,12 @@ impl Session {
     /// Goes on until something stops it.
     pub(crate) async fn drive(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
         self.catch_up().await?;
+        #[cfg(feature = "decision-objects")]
+        self.finish_rollback().await?;
         self.cancel = cancel.clone();
+        // What was closed between two drives is over, and ends none.
+        self.take_closed();
+        self.try_bindings_again();
         // What was meant for a turn that is long over must not end this one. What came since is meant for this one: its
         // sender saw a writer.
         self.take_old_cancels().await?;
@@ -57,11 +62,18 @@ impl Session {
                 return Ok(Stop::Limit(Limit::Time));
             }
             let seen = match cancel.is_cancelled() {
-                true => None,
+                true => {
+                    self.take_close_letters().await?;
+                    None
+                }
                 false => self.take_letters(cancel).await?,
             };
+            if let Some(stop) = self.take_closed() {
+                return Ok(stop);
+            }
             self.tend_summaries().await?;
             self.tend_proposals().await?;
+            self.bind_decided().await?;
             let at = self.settings().now();
             match turn::next(&self.state, &self.settings().setup, cancel.is_cancelled(), spent.nudged, at) {
                 Step::Answer(answers) => self.answer_calls(answers).await?,
@@ -74,7 +86,7 @@ impl Session {
                     spent.nudged += 1;
                     self.say(&text).await?;
                 }
-                Step::OpenRun => self.open_run().await?,
+                Step::OpenRun => self.begin_run().await?,
                 Step::Request => {
                     if let Some(limit) = self.limit(&spent) {
                         return Ok(Stop::Limit(limit));
@@ -138,7 +150,7 @@ impl Session {
     }
 
     /// Opens a run for what stands at the head, as after a person went back to a prompt.
-    async fn open_run(&mut self) -> Result<(), RuntimeError> {
+    async fn begin_run(&mut self) -> Result<(), RuntimeError> {
         let at = self.settings().now();
         let goal = self.state.tree.trunk().messages().rev().find(|message| message.author == Author::Person);
         let goal = goal.map(Message::text).unwrap_or_default();
@@ -322,99 +334,4 @@ impl Session {
         }
         Ok(())
     }
-}
-
-#[cfg(not(feature = "decision-objects"))]
-impl Session {
-    #[expect(clippy::unused_async, reason = "the layer that is there reads the files")]
-    async fn conclude(&mut self) -> Result<Stop, RuntimeError> {
-        Ok(Stop::Answered)
-    }
-}
-
-#[cfg(feature = "decision-objects")]
-impl Session {
-    /// Gives the open run its verdict: computes what changed, commits it if that is wanted, and records the decision.
-    async fn conclude(&mut self) -> Result<Stop, RuntimeError> {
-        use crate::agent::new_id;
-        use crate::layers::decision::{self, Ending, Outcome};
-
-        let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
-        let prompts: Vec<NodeId> = run.prompts().collect();
-        let announced = run.deciding(self.state.tree.head()).cloned();
-        let workspace = self.settings().workspace.clone();
-        let changes = match (&workspace, &announced) {
-            (Some(workspace), None) => {
-                let touched = resolve::touched(&self.state.resolve, run.opened);
-                let changes = workspace.changes(&run.base, &touched).await?;
-                (!changes.files.is_empty()).then_some(changes)
-            }
-            _ => None,
-        };
-        let deciding = match (announced, &changes) {
-            (None, Some(changes)) if self.settings().commits => self.announce(changes).await?,
-            (announced, _) => announced,
-        };
-        // After a kill this looks for what the note names before it makes anything.
-        let commit = match (&workspace, &deciding) {
-            (Some(workspace), Some(deciding)) if self.settings().commits => {
-                workspace.commit(deciding).await?
-            }
-            // A process that was allowed to commit may have done so before it died.
-            (Some(workspace), Some(deciding)) => workspace.find_commit(deciding).await?,
-            _ => None,
-        };
-        let outcome = match (&deciding, &commit, &changes) {
-            (Some(deciding), Some(commit), _) => Outcome::Committed(deciding, commit),
-            (Some(deciding), None, _) => Outcome::Announced(deciding),
-            (None, _, Some(changes)) => Outcome::Changed(changes),
-            _ => Outcome::Unchanged,
-        };
-        let head = self.state.head_message();
-        let ending = Ending {
-            outcome,
-            answer: &head.text(),
-            origin: head.origin.as_ref(),
-            considered: revert::lessons(&self.state.revert, &self.state.tree, &prompts),
-            refused: head.stop == Some(StopReason::Refusal),
-            at: self.settings().now(),
-            new_id,
-        };
-        let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
-        let records = decision::close(run, &ending)?;
-        self.commit(records, None).await?;
-        match self.state.decision.last() {
-            Some(decision) => Ok(Stop::Decided(Box::new(decision.clone()))),
-            None => Ok(Stop::Answered),
-        }
-    }
-}
-
-#[cfg(feature = "decision-objects")]
-impl Session {
-    /// Records what is about to be committed; `None` where there is nothing to commit to.
-    async fn announce(&mut self, changes: &crate::Changes) -> Result<Option<crate::Deciding>, RuntimeError> {
-        use crate::layers::decision;
-        let (Some(run), Some(tree)) = (&self.state.decision.run, &changes.tree) else { return Ok(None) };
-        let deciding = crate::Deciding {
-            run: run.record.id().to_string(),
-            patch_set: crate::agent::new_id().to_string(),
-            base: run.base.clone(),
-            tree: tree.clone(),
-            message: commit_message(&run.record.opening().goal, &self.answer()),
-        };
-        let records =
-            decision::deciding(run, &deciding, changes, self.state.tree.head(), self.settings().now())?;
-        self.commit(records, None).await?;
-        Ok(Some(deciding))
-    }
-}
-
-/// Writes a commit message: the prompt's first line as the subject, the model's last words as the body.
-#[cfg(feature = "decision-objects")]
-fn commit_message(goal: &str, answer: &str) -> String {
-    let subject: String = goal.lines().next().unwrap_or("").trim().chars().take(72).collect();
-    let subject = if subject.is_empty() { "Changes of an agent's run".to_owned() } else { subject };
-    let body: String = answer.trim().chars().take(4000).collect();
-    if body.is_empty() { subject } else { format!("{subject}\n\n{body}") }
 }

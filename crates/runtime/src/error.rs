@@ -103,6 +103,26 @@ pub enum RuntimeError {
     #[cfg(feature = "decision-objects")]
     #[error("the workspace cannot be used")]
     Workspace(#[from] crate::WorkspaceFault),
+    /// There is no run to close.
+    #[cfg(feature = "decision-objects")]
+    #[error("no run is open here: the last one has its verdict, and the next prompt opens another")]
+    NoOpenRun,
+    /// A run cannot be closed while something in it may still be carried out.
+    #[cfg(feature = "decision-objects")]
+    #[error("{} in this run: decide on what is proposed, or discard it, first", waiting(.proposals))]
+    Unsettled {
+        /// The proposals, as they are shown: `p1`.
+        proposals: Vec<String>,
+    },
+    /// Files that a rollback would restore are not what the run has left. Nothing was changed.
+    #[cfg(feature = "decision-objects")]
+    #[error("{decision} cannot be rolled back: {}", listed(.conflicts))]
+    Conflicts {
+        /// The decision.
+        decision: String,
+        /// What is in the way, one line for each file.
+        conflicts: Vec<String>,
+    },
     /// Somebody else gave the run its verdict first. That one stands.
     #[cfg(feature = "decision-objects")]
     #[error("run {run} was decided already, by record {seq}: {verdict}")]
@@ -121,4 +141,19 @@ pub enum RuntimeError {
         /// What is wrong.
         fault: String,
     },
+}
+
+#[cfg(feature = "decision-objects")]
+fn waiting(proposals: &[String]) -> String {
+    let verb = if proposals.len() == 1 { "is" } else { "are" };
+    format!("{} {verb} unsettled", listed(proposals))
+}
+
+/// Names some of them, on one line.
+#[cfg(feature = "decision-objects")]
+fn listed(names: &[String]) -> String {
+    const NAMED: usize = 20;
+    let named = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if names.len() > NAMED { " and more" } else { "" };
+    format!("{named}{more}")
 }

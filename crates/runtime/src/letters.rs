@@ -23,6 +23,9 @@ use crate::stalls::StepBody;
 #[cfg(feature = "resolve-queue")]
 use crate::undoing::{TAKE_BACK, TakeBack};
 
+#[cfg(feature = "decision-objects")]
+use crate::closing::{CLOSE_RUN, CloseBody};
+
 /// How long to wait after an inbox could not be read.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
@@ -54,6 +57,16 @@ pub enum Request {
     /// End the present turn. If none goes on though somebody holds the session, the one that begins next: a run that has
     /// just started is stopped too.
     Cancel,
+    /// Close the open run. The drive that goes on ends with that, as by a cancel; a run that is closed as
+    /// [`CloseAs::Retry`](crate::CloseAs::Retry) is followed by one that waits for the next
+    /// [`resume`](Session::resume). See [`Session::close_run`].
+    #[cfg(feature = "decision-objects")]
+    CloseRun {
+        /// Which: if another one is open by then, nothing is done.
+        run: trunkline_decision_objects::RunId,
+        /// How, and why.
+        close: crate::CloseAs,
+    },
     /// Decide on a proposal.
     #[cfg(feature = "resolve-queue")]
     Verdict {
@@ -165,6 +178,11 @@ pub async fn post(
     let (kind, body) = match request {
         Request::Prompt { text } => (PROMPT, json(serde_json::to_string(&PromptBody { text: text.clone() }))),
         Request::Cancel => (CANCEL, "{}".to_owned()),
+        #[cfg(feature = "decision-objects")]
+        Request::CloseRun { run, close } => {
+            let body = CloseBody { run: run.to_string(), close: close.clone() };
+            (CLOSE_RUN, json(serde_json::to_string(&body)))
+        }
         #[cfg(feature = "resolve-queue")]
         Request::Verdict { proposal, said, seen } => {
             let body = VerdictBody { proposal: *proposal, said: said.clone(), seen: *seen };
@@ -248,14 +266,23 @@ pub(crate) fn by(holder: Option<String>) -> String {
     holder.unwrap_or_else(|| "somebody else".to_owned())
 }
 
-/// Waits until somebody asks to cancel, or has taken the session over from the lease with that token:
+/// Returns whether a letter ends the turn at hand.
+fn ends_turn(letter: &Letter) -> bool {
+    #[cfg(feature = "decision-objects")]
+    if letter.kind == CLOSE_RUN {
+        return true;
+    }
+    letter.kind == CANCEL
+}
+
+/// Waits until somebody asks to cancel, or to close the run, or has taken the session over from the lease with that token:
 /// then the error says who.
 pub(crate) async fn cancelled(
     store: &dyn SessionStore,
     session: &SessionId,
     token: u64,
 ) -> Result<(), String> {
-    watch(store, session, token, |inbox| inbox.iter().any(|letter| letter.kind == CANCEL)).await
+    watch(store, session, token, |inbox| inbox.iter().any(ends_turn)).await
 }
 
 /// Waits until there is a letter after `seen`, or, as [`cancelled`], until the session is taken over.
@@ -343,20 +370,31 @@ impl Session {
         let inbox = self.store.inbox(self.lease.session()).await?;
         let newest = newest(&inbox);
         for letter in inbox {
-            match self.take(&letter, cancel).await {
-                Err(RuntimeError::Refused { reason }) => self.refuse(&letter, reason).await?,
-                #[cfg(feature = "resolve-queue")]
-                Err(fault @ (RuntimeError::Proposal(_) | RuntimeError::Rule(_))) => {
-                    self.refuse(&letter, fault.to_string()).await?
-                }
-                // It can never take effect here, and must not stand in the way of everything else.
-                Err(fault @ RuntimeError::LayerMissing { .. }) => {
-                    self.refuse(&letter, fault.to_string()).await?
-                }
-                other => other?,
-            }
+            self.take_or_refuse(&letter, cancel).await?;
         }
         Ok(newest)
+    }
+
+    /// Takes in one letter, or puts it aside with the reason why it can have no effect.
+    pub(crate) async fn take_or_refuse(
+        &mut self,
+        letter: &Letter,
+        cancel: &Cancel,
+    ) -> Result<(), RuntimeError> {
+        match self.take(letter, cancel).await {
+            Err(RuntimeError::Refused { reason }) => self.refuse(letter, reason).await,
+            #[cfg(feature = "resolve-queue")]
+            Err(fault @ (RuntimeError::Proposal(_) | RuntimeError::Rule(_))) => {
+                self.refuse(letter, fault.to_string()).await
+            }
+            #[cfg(feature = "decision-objects")]
+            Err(fault @ (RuntimeError::NoOpenRun | RuntimeError::Unsettled { .. })) => {
+                self.refuse(letter, fault.to_string()).await
+            }
+            // It can never take effect here, and must not stand in the way of everything else.
+            Err(fault @ RuntimeError::LayerMissing { .. }) => self.refuse(letter, fault.to_string()).await,
+            other => other,
+        }
     }
 
     async fn take(&mut self, letter: &Letter, cancel: &Cancel) -> Result<(), RuntimeError> {
@@ -365,6 +403,8 @@ impl Session {
                 cancel.cancel();
                 self.take_cancel(letter).await
             }
+            #[cfg(feature = "decision-objects")]
+            CLOSE_RUN => self.take_close_letter(letter).await,
             // While calls are open there is no place for a prompt: it stays until they have their results.
             PROMPT if self.state.open_turn().is_some() => Ok(()),
             PROMPT => {

@@ -5,11 +5,19 @@ pub mod across;
 mod agent;
 #[cfg(feature = "resolve-queue")]
 mod applying;
+#[cfg_attr(not(feature = "decision-objects"), path = "binding_absent.rs")]
+mod binding;
+#[cfg(feature = "decision-objects")]
+mod bound;
 mod calls;
 mod cancel;
 mod catalogue;
 #[cfg_attr(not(feature = "resolve-queue"), path = "choices_absent.rs")]
 mod choices;
+#[cfg(feature = "decision-objects")]
+mod citing;
+#[cfg_attr(not(feature = "decision-objects"), path = "closing_absent.rs")]
+mod closing;
 #[cfg(feature = "revert")]
 mod compaction;
 mod contained;
@@ -37,6 +45,8 @@ mod recovering;
 mod resolving;
 #[cfg(feature = "revert")]
 mod reverts;
+#[cfg(feature = "decision-objects")]
+mod rolling_back;
 mod session;
 #[cfg(feature = "resolve-queue")]
 mod staging;
@@ -56,9 +66,13 @@ mod workspace;
 pub use agent::{Agent, AgentBuilder, Limits};
 #[cfg(feature = "resolve-queue")]
 pub use applying::APPLY_LEASE;
+#[cfg(feature = "decision-objects")]
+pub use bound::{Binding, BindingState, Bound, Prepared};
 pub use cancel::Cancel;
 #[cfg(feature = "resolve-queue")]
 pub use choices::Standing;
+#[cfg(feature = "decision-objects")]
+pub use closing::CloseAs;
 #[cfg(feature = "revert")]
 pub use compaction::{Compacted, Compaction, CompactionSummary, Compactor};
 #[cfg(feature = "decision-objects")]
@@ -98,4 +112,7 @@ pub use trunkline_sanitize as sanitize;
 pub use trunkline_session_store as session_store;
 pub use view::View;
 #[cfg(feature = "decision-objects")]
-pub use workspace::{Base, ChangedFile, Changes, Deciding, FileChange, Touched, Workspace, WorkspaceFault};
+pub use workspace::{
+    Base, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates, KeptFile, Left, Touched,
+    Workspace, WorkspaceFault,
+};

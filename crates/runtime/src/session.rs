@@ -32,6 +32,15 @@ pub struct Session {
     pub(crate) summaries: revert::Summaries,
     /// The signal of the latest drive.
     pub(crate) cancel: Cancel,
+    /// The verdict that a letter gave to the run of the present drive.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) closed: Option<Box<trunkline_decision_objects::Decision>>,
+    /// Whether git may hold the decision of the open run already.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) unsure: bool,
+    /// Whether something could not be bound in the present drive: it is told once and tried again in the next.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) unbindable: bool,
     /// Since when this is the writer, and how it came to be.
     #[cfg(feature = "resolve-queue")]
     pub(crate) tenure: crate::recovering::Tenure,
@@ -122,8 +131,8 @@ impl Session {
         #[cfg(not(feature = "decision-objects"))]
         state.decision.check_settled()?;
         #[cfg_attr(
-            not(feature = "resolve-queue"),
-            expect(unused_mut, reason = "only staged actions are recovered")
+            not(any(feature = "resolve-queue", feature = "decision-objects")),
+            expect(unused_mut, reason = "only staged actions and rollbacks are recovered")
         )]
         let mut session = Session {
             agent,
@@ -135,6 +144,12 @@ impl Session {
             behind: false,
             old,
             cancel: Cancel::new(),
+            #[cfg(feature = "decision-objects")]
+            closed: None,
+            #[cfg(feature = "decision-objects")]
+            unsure: false,
+            #[cfg(feature = "decision-objects")]
+            unbindable: false,
             #[cfg(feature = "resolve-queue")]
             tenure: crate::recovering::Tenure::new(claim),
             taken_by: None,
@@ -145,6 +160,10 @@ impl Session {
         session.distrust_import().await?;
         #[cfg(feature = "resolve-queue")]
         session.adopt_rules().await?;
+        session.take_up_bindings().await?;
+        // What stands in its way now is told to whoever wants to go on.
+        #[cfg(feature = "decision-objects")]
+        let _ = session.finish_rollback().await;
         Ok(session)
     }
 
@@ -217,6 +236,8 @@ impl Session {
     /// Any [`RuntimeError`]; what was recorded is kept, and [`resume`](Session::resume) goes on from there.
     pub async fn prompt(&mut self, text: &str, cancel: &Cancel) -> Result<Stop, RuntimeError> {
         self.catch_up().await?;
+        #[cfg(feature = "decision-objects")]
+        self.finish_rollback().await?;
         if self.state.open_turn().is_some() {
             let body = serde_json::json!({ "text": text }).to_string();
             let at = self.settings().now();
@@ -297,6 +318,7 @@ impl Session {
             }
         }
         self.state.resolve.complete(&mut records)?;
+        self.mark_bindings(&mut records);
         let batch = Batch::new(self.state.position(), records.clone()).consuming(letter);
         // Until the answer is here nobody knows what was kept, and whoever waits for it may be dropped before that.
         self.behind = true;
@@ -353,14 +375,13 @@ impl Session {
         if let Some(holder) = holder.filter(|holder| holder.token != self.lease.token()) {
             return Err(self.lost(letters::by(holder.name)));
         }
-        if !self.behind {
-            return Ok(());
+        if self.behind {
+            for (_, record) in self.store.load_after(self.lease.session(), self.state.seq).await? {
+                self.state.record(&record)?;
+            }
+            self.behind = false;
         }
-        for (_, record) in self.store.load_after(self.lease.session(), self.state.seq).await? {
-            self.state.record(&record)?;
-        }
-        self.behind = false;
-        Ok(())
+        self.be_sure().await
     }
 
     fn tell_of(&self, record: &Record) {
@@ -404,11 +425,18 @@ impl Session {
         if self.state.decision.is_open() {
             return Ok(Vec::new());
         }
-        let base = match &self.settings().workspace {
-            Some(workspace) => workspace.base().await?,
-            None => crate::Base::default(),
-        };
-        decision::open(&self.state.decision, crate::agent::new_id(), goal, prompt, base, at).map(Vec::from)
+        let base = self.base().await?;
+        let last = self.state.decision.last();
+        decision::open(last, crate::agent::new_id(), goal, prompt, base, at).map(Vec::from)
+    }
+
+    /// Returns how the files are now.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) async fn base(&self) -> Result<crate::Base, RuntimeError> {
+        match &self.settings().workspace {
+            Some(workspace) => Ok(workspace.base().await?),
+            None => Ok(crate::Base::default()),
+        }
     }
 
     #[cfg(not(feature = "decision-objects"))]

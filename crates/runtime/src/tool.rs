@@ -246,4 +246,7 @@ pub struct Finding {
     pub exit_code: Option<i32>,
     /// One line on what it showed.
     pub summary: String,
+    /// The SHA-256 of all that it printed, as 64 hexadecimal digits: whoever kept the output can show that it is this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
 }

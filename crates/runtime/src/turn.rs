@@ -92,6 +92,7 @@ pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize,
                 Some(plan) => Step::Compact(plan),
                 None => Step::Request,
             },
+            (head, false) if state.decision.rests(head) => Step::Rest,
             (_, false) => Step::OpenRun,
         };
     }

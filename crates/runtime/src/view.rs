@@ -107,4 +107,10 @@ impl View {
     pub fn has_open_run(&self) -> bool {
         self.state.decision.is_open()
     }
+
+    /// Returns the run that has no verdict yet, if there is one.
+    #[cfg(feature = "decision-objects")]
+    pub fn open_run(&self) -> Option<trunkline_decision_objects::RunId> {
+        self.state.decision.run.as_ref().map(|run| run.record.id())
+    }
 }

@@ -6,6 +6,8 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use crate::{Binding, BindingState, Bound, Prepared};
+
 /// The folder that a run works in.
 #[async_trait]
 pub trait Workspace: Send + Sync {
@@ -38,6 +40,134 @@ pub trait Workspace: Send + Sync {
     ///
     /// [`WorkspaceFault`] if version control cannot be asked.
     async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault>;
+
+    /// Writes the commit of what `deciding` names, without moving a branch to it; `None` if there is nothing to commit.
+    ///
+    /// The same `deciding` gives the same commit as long as the same commit is checked out. Where the run has committed its
+    /// changes itself, that commit is what is prepared.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if decisions cannot be bound here, as unless a workspace says otherwise, or it refuses.
+    async fn write_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
+        let _ = deciding;
+        Err(WorkspaceFault::cannot_bind())
+    }
+
+    /// Binds a decision and moves the branch to its commit, both or neither.
+    ///
+    /// Called again after a crash with the same binding: what was cut off is brought to its end, and nothing is done twice.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if decisions cannot be bound here, as unless a workspace says otherwise, or it refuses; then
+    /// [`bound`](Workspace::bound) tells how far it came.
+    async fn bind(&self, binding: &Binding) -> Result<Bound, WorkspaceFault> {
+        let _ = binding;
+        Err(WorkspaceFault::cannot_bind())
+    }
+
+    /// Tells how far a binding has come. Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if version control cannot be asked, as unless a workspace says otherwise.
+    async fn bound(&self, binding: &Binding) -> Result<BindingState, WorkspaceFault> {
+        let _ = binding;
+        Err(WorkspaceFault::cannot_bind())
+    }
+
+    /// Returns how files were before a run and how they are after it. `after` is what [`changes`](Workspace::changes) gave
+    /// as the tree; of a file of which it cannot be told nothing is returned.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if nothing can be told; then a verdict cites no files and cannot be rolled back.
+    async fn states(
+        &self,
+        base: &Base,
+        after: Option<&str>,
+        touched: &[Touched],
+        paths: &[String],
+    ) -> Result<Vec<FileStates>, WorkspaceFault> {
+        let _ = (base, after, touched, paths);
+        Ok(Vec::new())
+    }
+
+    /// Looks whether what a run left can be taken back, and changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if this workspace takes nothing back, or the files cannot be read.
+    async fn compare(&self, left: &Left, kept: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
+        let (_, _) = (left, kept);
+        Err(WorkspaceFault { message: "this workspace cannot take back what a run has changed".to_owned() })
+    }
+
+    /// Makes the files what they were before a run: all of them, or none. What is so already stays, so that it can be called
+    /// again after a crash; what is neither as the run left it nor as it was before is somebody else's, and a fault.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if this workspace takes nothing back, or it cannot be done; says how the files are then.
+    async fn restore(&self, left: &Left, kept: &[KeptFile]) -> Result<(), WorkspaceFault> {
+        let (_, _) = (left, kept);
+        Err(WorkspaceFault { message: "this workspace cannot take back what a run has changed".to_owned() })
+    }
+}
+
+/// How a file was before a run, and is after it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileStates {
+    /// Relative to the workspace, with `/`.
+    pub path: String,
+    /// The digest of its bytes before, as fingerprints have it: `sha256:` and 64 digits. `None` if there was no file.
+    pub before: Option<String>,
+    /// The digest after; `None` if there is no such file any more.
+    pub after: Option<String>,
+    /// Whether it could be executed before; `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_executable: Option<bool>,
+    /// Whether it can be executed after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_executable: Option<bool>,
+}
+
+/// How a run left the files that it changed: what is needed to take it back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// The run.
+    pub run: String,
+    /// How the files were when it began.
+    pub base: Base,
+    /// The tree of all files at its end; `None` without version control.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// The changed files of which is known how they were and are.
+    pub files: Vec<FileStates>,
+    /// The others. Where there are any the run cannot be taken back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
+}
+
+/// What a session keeps of a file from before a run, where version control has it not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptFile {
+    /// Relative to the workspace, with `/`.
+    pub path: String,
+    /// Its bytes; `None` if there was no file.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// What taking a run back would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// The files that would be written or removed, by path.
+    pub files: Vec<ChangedFile>,
+    /// What stands in the way, one line for each file; nothing is done unless this is empty.
+    pub conflicts: Vec<String>,
+    /// What would change, as a unified diff; for showing, and cut where it is too long.
+    pub diff: String,
 }
 
 /// How the files were when a run began.
@@ -110,6 +240,12 @@ pub struct Deciding {
     pub tree: String,
     /// The commit message, without trailers.
     pub message: String,
+    /// When that was, in milliseconds since 1970; the time of a commit that is bound. 0 in records from before.
+    #[serde(default)]
+    pub at: u64,
+    /// The decision that the message of a commit that is bound shall name; `None` if it shall name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
 }
 
 /// Why the files could not be read or committed.
@@ -118,4 +254,12 @@ pub struct Deciding {
 pub struct WorkspaceFault {
     /// What went wrong and what to do, on one line.
     pub message: String,
+}
+
+impl WorkspaceFault {
+    fn cannot_bind() -> Self {
+        let message =
+            "decisions cannot be bound here: this workspace has no git repository; go on without binding";
+        WorkspaceFault { message: message.to_owned() }
+    }
 }

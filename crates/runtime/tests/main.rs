@@ -11,11 +11,15 @@ mod applying;
 #[cfg(feature = "default")]
 mod approvals;
 #[cfg(feature = "default")]
+mod binding;
+#[cfg(feature = "default")]
 mod calls;
 #[cfg(feature = "default")]
 mod choice_laws;
 #[cfg(feature = "default")]
 mod choices;
+#[cfg(feature = "default")]
+mod closing;
 #[cfg(feature = "default")]
 mod compacting_again;
 #[cfg(feature = "default")]
@@ -65,6 +69,8 @@ mod replies;
 mod resolving;
 #[cfg(feature = "default")]
 mod reverts;
+#[cfg(feature = "default")]
+mod rolling_back;
 #[cfg(feature = "default")]
 mod rules;
 #[cfg(feature = "default")]

@@ -172,6 +172,7 @@ impl Tool for TestTool {
                     command: path,
                     exit_code: Some(0),
                     summary: String::new(),
+                    output: Some("5e".repeat(32)),
                 });
                 output
             }

@@ -28,6 +28,11 @@ struct FakeRepository {
 
 struct Repository(Arc<FakeRepository>);
 
+/// A repository in which whatever was applied is a change.
+pub(crate) fn counting() -> impl Workspace {
+    Repository(Arc::default())
+}
+
 #[async_trait]
 impl Workspace for Repository {
     async fn base(&self) -> Result<Base, WorkspaceFault> {

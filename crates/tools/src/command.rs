@@ -183,6 +183,7 @@ impl RunCommand {
                 command: shown::line(command, 200),
                 exit_code,
                 summary: format!("{headline}: {}", shown::line(last, 120)),
+                output: Some(ended.output.digest()),
             });
         }
         output

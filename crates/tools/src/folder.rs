@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use trunkline_runtime::resolve_queue::SubjectState;
 use trunkline_runtime::{
-    Base, ChangedFile, Changes, Deciding, FileChange, Touched, Workspace, WorkspaceFault,
+    Base, Binding, BindingState, Bound, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates,
+    KeptFile, Left, Prepared, Touched, Workspace, WorkspaceFault,
 };
 
-use crate::fingerprint;
 use crate::root::Root;
+use crate::{fingerprint, restoring};
 
 /// A folder that is not a git repository.
 ///
@@ -21,6 +22,8 @@ pub struct FolderWorkspace {
     root: PathBuf,
     /// Why there is no version control.
     why: String,
+    /// Whether there may be one that cannot be used.
+    hidden: bool,
 }
 
 impl FolderWorkspace {
@@ -28,12 +31,12 @@ impl FolderWorkspace {
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
         let why = format!("{} is not in a git repository; `git init` makes it one", root.display());
-        FolderWorkspace { root, why }
+        FolderWorkspace { root, why, hidden: false }
     }
 
     /// Takes a folder whose version control cannot be used, and says why.
     pub(crate) fn without(root: &Path, why: WorkspaceFault) -> Self {
-        FolderWorkspace { root: root.to_owned(), why: why.message }
+        FolderWorkspace { root: root.to_owned(), why: why.message, hidden: true }
     }
 }
 
@@ -45,8 +48,7 @@ impl Workspace for FolderWorkspace {
 
     async fn changes(&self, _base: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
         let (root, touched) = (self.root.clone(), touched.to_vec());
-        let compare = move || changes(&root, &touched);
-        tokio::task::spawn_blocking(compare).await.unwrap_or_else(|error| Err(fault(error.to_string())))
+        blocking(move || changes(&root, &touched)).await
     }
 
     async fn commit(&self, _deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
@@ -56,6 +58,49 @@ impl Workspace for FolderWorkspace {
     async fn find_commit(&self, _deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         Ok(None)
     }
+
+    async fn write_commit(&self, _deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
+        Err(fault(format!("nothing can be committed: {}", self.why)))
+    }
+
+    async fn bind(&self, _binding: &Binding) -> Result<Bound, WorkspaceFault> {
+        Err(fault(format!("no decision can be bound: {}", self.why)))
+    }
+
+    async fn bound(&self, _binding: &Binding) -> Result<BindingState, WorkspaceFault> {
+        match self.hidden {
+            true => Err(fault(format!("it cannot be seen what is bound: {}", self.why))),
+            // What was in a repository that is gone is gone with it.
+            false => Ok(BindingState::Elsewhere),
+        }
+    }
+
+    async fn states(
+        &self,
+        _base: &Base,
+        _after: Option<&str>,
+        touched: &[Touched],
+        paths: &[String],
+    ) -> Result<Vec<FileStates>, WorkspaceFault> {
+        let (root, touched, paths) = (self.root.clone(), touched.to_vec(), paths.to_vec());
+        blocking(move || restoring::states(&root, &touched, &paths)).await
+    }
+
+    async fn compare(&self, left: &Left, kept: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
+        let (root, left, olds) = (self.root.clone(), left.clone(), restoring::olds(kept));
+        blocking(move || restoring::compare(&root, &left, &olds)).await
+    }
+
+    async fn restore(&self, left: &Left, kept: &[KeptFile]) -> Result<(), WorkspaceFault> {
+        let (root, left, olds) = (self.root.clone(), left.clone(), restoring::olds(kept));
+        blocking(move || restoring::restore(&root, &left, &olds)).await
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WorkspaceFault> + Send + 'static,
+) -> Result<T, WorkspaceFault> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(fault(error.to_string())))
 }
 
 /// Compares files with what they were before the run's first write.

@@ -3,21 +3,27 @@
 //! Everything goes through the `git` command and a copy of the index, so that the user's index, worktree and hooks are
 //! not touched until a commit is made, and then only for the paths that it holds.
 
+mod bind;
 mod commit;
 mod run_git;
+mod states;
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use tempfile::TempDir;
+use trunkline_git_binding::Repository;
 use trunkline_runtime::{
-    Base, ChangedFile, Changes, Deciding, FileChange, Touched, Workspace, WorkspaceFault,
+    Base, Binding, BindingState, Bound, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates,
+    KeptFile, Left, Prepared, Touched, Workspace, WorkspaceFault,
 };
 
 use self::run_git::{Git, text};
 use crate::folder::{self, FolderWorkspace, fault};
+use crate::restoring;
 
 /// More diff than this is cut; a verdict needs the files, and a person does not read a megabyte.
 const DIFF_BYTES: u64 = 1_000_000;
@@ -38,6 +44,8 @@ const LEFTOVERS: &str = ":(exclude,glob)**/.trunkline-????????????????.tmp";
 #[derive(Clone, Debug)]
 pub struct GitWorkspace {
     root: PathBuf,
+    /// Looked up once: it takes five processes.
+    repository: Arc<OnceLock<Repository>>,
 }
 
 /// Returns the workspace for a folder: git where it can be used, else a plain folder whose commits say why not.
@@ -60,7 +68,10 @@ impl GitWorkspace {
         let cannot = |error| fault(format!("cannot open {}: {error}", root.as_ref().display()));
         let root = fs::canonicalize(root.as_ref()).map_err(cannot)?;
         match Git::new(&root).run(&["rev-parse", "--is-inside-work-tree"]) {
-            Ok(answer) => Ok((text(&answer).trim() == "true").then_some(GitWorkspace { root })),
+            Ok(answer) => {
+                Ok((text(&answer).trim() == "true")
+                    .then(|| GitWorkspace { root, repository: Arc::default() }))
+            }
             Err(error) if error.message.contains("not a git repository") => Ok(None),
             Err(error) => Err(error),
         }
@@ -191,6 +202,55 @@ impl Workspace for GitWorkspace {
     async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         let deciding = deciding.clone();
         self.blocking(move |git| git.find(&deciding)).await
+    }
+
+    async fn write_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
+        let deciding = deciding.clone();
+        self.blocking(move |git| git.prepare_commit(&deciding)).await
+    }
+
+    async fn bind(&self, binding: &Binding) -> Result<Bound, WorkspaceFault> {
+        let binding = binding.clone();
+        self.blocking(move |git| git.bind_now(&binding)).await
+    }
+
+    async fn bound(&self, binding: &Binding) -> Result<BindingState, WorkspaceFault> {
+        let binding = binding.clone();
+        self.blocking(move |git| git.state_of(&binding)).await
+    }
+
+    async fn states(
+        &self,
+        base: &Base,
+        after: Option<&str>,
+        touched: &[Touched],
+        paths: &[String],
+    ) -> Result<Vec<FileStates>, WorkspaceFault> {
+        let (before, after) = (base.tree.clone(), after.map(str::to_owned));
+        let (touched, paths) = (touched.to_vec(), paths.to_vec());
+        self.blocking(move |git| {
+            let mut states = match (before, after) {
+                (Some(before), Some(after)) => git.states_between(&before, &after, &paths)?,
+                _ => Vec::new(),
+            };
+            // What git ignores is known from what was applied.
+            let others = restoring::states(&git.root, &touched, &paths)?;
+            let new = |file: &FileStates| states.iter().all(|known| known.path != file.path);
+            let others: Vec<FileStates> = others.into_iter().filter(new).collect();
+            states.extend(others);
+            Ok(states)
+        })
+        .await
+    }
+
+    async fn compare(&self, left: &Left, kept: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
+        let (left, kept) = (left.clone(), kept.to_vec());
+        self.blocking(move |git| restoring::compare(&git.root, &left, &git.olds(&left, &kept)?)).await
+    }
+
+    async fn restore(&self, left: &Left, kept: &[KeptFile]) -> Result<(), WorkspaceFault> {
+        let (left, kept) = (left.clone(), kept.to_vec());
+        self.blocking(move |git| restoring::restore(&git.root, &left, &git.olds(&left, &kept)?)).await
     }
 }
 

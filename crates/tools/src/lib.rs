@@ -19,6 +19,7 @@ mod preimage;
 mod read_file;
 mod replace;
 mod replacement;
+mod restoring;
 mod root;
 mod search_text;
 mod shown;

@@ -1,14 +1,18 @@
-//! Measures ours beside git-internal: make 100,000 decisions, print them, read them back.
+//! Measures ours beside git-internal: make decisions, print them, read them back.
 //!
-//! The bar is on the like-for-like comparison: the same bytes, git-internal's form, and on our side every rule checked. Our
-//! own canonical form says more (evidence, alternatives) and is measured beside it. Both take turns in one process,
-//! because only their ratio means anything. `cargo xtask bench decision-objects`; exit code 1 if the bar is missed.
+//! The bar is on the like-for-like comparison: git-internal's form, and on our side every rule checked and every violation
+//! listed. Our own canonical form says more (evidence, alternatives) and is measured beside it. All sides take turns in one
+//! process, because only their ratio means anything. `cargo xtask bench decision-objects`; exit code 1 if the bar is missed.
+//!
+//! Each side makes one object per round, the decision, out of parts that were there before: theirs out of a run's id, ours
+//! out of the open run and its patch set, which [`Run::decide`] uses up and looks at. Within the round both read the clock
+//! and draw an id. Theirs writes the time in nanoseconds and ours in milliseconds, six digits less.
 
 #![expect(clippy::print_stdout, reason = "a bench speaks to people")]
 
 use std::hint::black_box;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use git_internal::hash::ObjectHash;
 use git_internal::internal::object::ObjectTrait;
@@ -16,13 +20,14 @@ use git_internal::internal::object::decision::{Decision as Theirs, DecisionType}
 use git_internal::internal::object::integrity::IntegrityHash;
 use git_internal::internal::object::types::{ActorKind as TheirKind, ActorRef};
 use trunkline_decision_objects::{
-    Actor, ActorKind, Closing, Decision, DecisionId, Diff, GitOid, NonBlank, Opening, PatchSet, PatchSetId,
-    Run, RunId, Timestamp, Verdict, git_internal as interchange,
+    Actor, ActorKind, Closing, Decision, DecisionId, Diff, GitOid, NonBlank, Open, Opening, PatchSet,
+    PatchSetId, Run, RunId, Timestamp, Verdict, git_internal as interchange,
 };
 use uuid::Uuid;
 
-const DECISIONS: u128 = 100_000;
-const ROUNDS: usize = 9;
+/// In one measurement: few enough that it mostly fits between two turns of whatever else the machine does.
+const DECISIONS: u128 = 2_000;
+const ROUNDS: usize = 200;
 /// How much faster the like-for-like side must be.
 const BAR: f64 = 1.3;
 const RATIONALE: &str = "tests passed ✓";
@@ -30,13 +35,15 @@ const COMMIT: [u8; 32] = [0x2d; 32];
 const BASE: u128 = 0x0190_0000_0000_7000_8000_0000_0000_0000;
 
 fn main() -> ExitCode {
-    let (mut theirs, mut ours, mut canonical) = (Vec::new(), Vec::new(), Vec::new());
+    // The least of each: what else the machine does only makes it slower.
+    let [mut theirs, mut ours, mut canonical] = [Duration::MAX; 3];
     for _ in 0..ROUNDS {
-        theirs.push(time(git_internal_s));
-        ours.push(time(in_its_form));
-        canonical.push(time(in_our_form));
+        theirs = theirs.min(time(git_internal_s));
+        for (least, measured) in [(&mut ours, in_its_form as fn(_)), (&mut canonical, in_our_form)] {
+            let runs = runs();
+            *least = time(|| measured(runs)).min(*least);
+        }
     }
-    let [theirs, ours, canonical] = [theirs, ours, canonical].map(median);
     let rate = |time: Duration| DECISIONS as f64 / time.as_secs_f64() / 1_000.0;
     println!(
         "# thousand decisions a second: git-internal {:.0}, ours in its form {:.0}, ours in our own {:.0}",
@@ -44,14 +51,16 @@ fn main() -> ExitCode {
         rate(ours),
         rate(canonical)
     );
-    let ratio = theirs.as_secs_f64() / ours.as_secs_f64();
-    let word = if ratio >= BAR { "ok" } else { "SHORT" };
-    println!(
-        "# our own canonical form, ours / git-internal  {:.2}",
-        theirs.as_secs_f64() / canonical.as_secs_f64()
-    );
-    println!("decision: construct + serialize + parse, ours / git-internal  {ratio:.2}  bar {BAR}  {word}");
-    ExitCode::from(u8::from(ratio < BAR))
+    let mut good = true;
+    for (form, ours) in [("", ours), (" (our own form)", canonical)] {
+        let ratio = theirs.as_secs_f64() / ours.as_secs_f64();
+        let word = if ratio >= BAR { "ok" } else { "SHORT" };
+        good &= ratio >= BAR;
+        println!(
+            "decision{form}: construct + serialize + parse, ours / git-internal  {ratio:.2}  {BAR}  {word}"
+        );
+    }
+    ExitCode::from(u8::from(!good))
 }
 
 fn git_internal_s() {
@@ -67,8 +76,8 @@ fn git_internal_s() {
     }
 }
 
-fn in_its_form() {
-    each(|decision| {
+fn in_its_form(runs: Vec<Prepared>) {
+    each(runs, |decision| {
         let json = interchange::print(&decision);
         let imported = interchange::import(json.as_bytes()).expect("it reads");
         assert!(imported.object.is_some() && imported.violations.is_empty());
@@ -76,32 +85,42 @@ fn in_its_form() {
     });
 }
 
-fn in_our_form() {
-    each(|decision| {
+fn in_our_form(runs: Vec<Prepared>) {
+    each(runs, |decision| {
         let json = decision.print();
         black_box(Decision::parse(json.as_bytes()).expect("it reads"));
     });
 }
 
-fn each(measured: impl Fn(Decision)) {
+/// An open run and the patch set that it made.
+type Prepared = (Run<Open>, [PatchSet; 1]);
+
+fn runs() -> Vec<Prepared> {
     let actor = Actor::new(ActorKind::Agent, "coder-1").expect("a name");
-    for number in 1..=DECISIONS {
-        // Theirs reads a clock too, and makes an id.
-        let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
-        let at =
-            Timestamp::from_milliseconds(i64::try_from(now).unwrap_or_default()).expect("it is after 1970");
-        let id = DecisionId::new(Uuid::from_u128((now << 80) | 0x7000_8000_0000_0000_0000 | number))
-            .expect("not nil");
-        let run = RunId::new(Uuid::from_u128(BASE + number)).expect("not nil");
-        let run = Run::open(Opening::new(run, at, actor.clone(), "")).expect("it is legal");
+    let at = Timestamp::from_milliseconds(1_790_000_000_000).expect("it is after 1970");
+    let run = |number| {
+        let id = RunId::new(Uuid::from_u128(BASE + number)).expect("not nil");
+        let run = Run::open(Opening::new(id, at, actor.clone(), "")).expect("it is legal");
         let patch_set = PatchSetId::new(Uuid::from_u128(number)).expect("not nil");
-        let patch_sets = [PatchSet::new(patch_set, run.id(), None, Vec::new(), DIFF).expect("it is legal")];
+        let patch_set = PatchSet::new(patch_set, id, None, Vec::new(), DIFF).expect("it is legal");
+        (run, [patch_set])
+    };
+    (1..=DECISIONS).map(run).collect()
+}
+
+fn each(runs: Vec<Prepared>, measured: impl Fn(Decision)) {
+    let actor = Actor::new(ActorKind::Agent, "coder-1").expect("a name");
+    for (run, patch_sets) in runs {
+        let now = SystemTime::UNIX_EPOCH.elapsed().expect("it is after 1970").as_millis();
+        let at = i64::try_from(now).expect("it is before the year 9999");
+        let at = Timestamp::from_milliseconds(at).expect("it is before the year 9999");
+        let id = DecisionId::new(Uuid::now_v7()).expect("not nil");
         let closing = Closing {
             rationale: Some(NonBlank::new(RATIONALE).expect("not blank")),
             patch_sets: &patch_sets,
             ..Closing::new(id, at, actor.clone())
         };
-        let verdict = Verdict::Commit { patch_set, commit: GitOid::Sha256(COMMIT) };
+        let verdict = Verdict::Commit { patch_set: patch_sets[0].id(), commit: GitOid::Sha256(COMMIT) };
         let (_, decision) = run.decide(verdict, closing).expect("it is legal");
         measured(decision);
     }
@@ -109,13 +128,8 @@ fn each(measured: impl Fn(Decision)) {
 
 const DIFF: Diff = Diff::named(trunkline_decision_objects::Digest::from_bytes(COMMIT));
 
-fn time(run: impl Fn()) -> Duration {
+fn time(run: impl FnOnce()) -> Duration {
     let start = Instant::now();
     run();
     start.elapsed()
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times[times.len() / 2]
 }

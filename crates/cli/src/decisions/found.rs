@@ -3,6 +3,8 @@
 //! The verdicts of a store are found by the keys of notes. Those of a session that was written before notes had keys are
 //! found with `-s`.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use trunkline_message_tree::MessageTree;
 use trunkline_runtime::decision_objects::RunId;
@@ -31,8 +33,8 @@ pub(super) struct Book {
     pub(super) decided: DecidedRuns,
     /// What was said; nothing if its entries do not fit together.
     pub(super) tree: Option<MessageTree>,
-    /// All ids of the store and of this session, sorted.
-    ids: Vec<String>,
+    /// All ids of the store that have keys, and those of this session, each sorted.
+    ids: [Arc<Vec<String>>; 2],
 }
 
 /// What is meant.
@@ -47,6 +49,8 @@ pub(super) enum Meant {
 pub(super) struct Known {
     pub(super) sessions: Vec<SessionInfo>,
     pub(super) runs: Vec<KnownRun>,
+    /// The ids of both, sorted: shared, since every session is named among them.
+    ids: Arc<Vec<String>>,
 }
 
 /// A run, as its notes tell it.
@@ -86,14 +90,19 @@ impl Known {
                 state: note.key.state,
             });
         }
-        Ok(Known { sessions: store.sessions().await?, runs })
+        let sessions = store.sessions().await?;
+        let named = runs.iter().flat_map(|known| [Some(known.run.clone()), known.decision.clone()]);
+        let ids = sessions.iter().map(|info| info.id.as_str().to_owned()).chain(named.flatten());
+        let ids = sorted(ids);
+        Ok(Known { sessions, runs, ids })
     }
+}
 
-    fn ids(&self) -> impl Iterator<Item = String> {
-        let sessions = self.sessions.iter().map(|info| info.id.as_str().to_owned());
-        let runs = self.runs.iter().flat_map(|known| [Some(known.run.clone()), known.decision.clone()]);
-        sessions.chain(runs.flatten())
-    }
+fn sorted(ids: impl Iterator<Item = String>) -> Arc<Vec<String>> {
+    let mut ids: Vec<String> = ids.collect();
+    ids.sort_unstable();
+    ids.dedup();
+    Arc::new(ids)
 }
 
 impl Book {
@@ -107,9 +116,7 @@ impl Book {
         let own = decided.runs.iter().flat_map(|run| {
             [Some(run.id.to_string()), run.decision().map(|decision| decision.id().to_string())]
         });
-        let mut ids: Vec<String> = known.ids().chain(own.flatten()).collect();
-        ids.sort_unstable();
-        ids.dedup();
+        let ids = [Arc::clone(&known.ids), sorted(own.flatten())];
         let tree = MessageTree::replay(log.entries().cloned()).ok();
         let name = short(&info.id, &known.sessions).to_owned();
         Ok(Book { info: log.info.clone(), name, log, decided, tree, ids })
@@ -118,10 +125,14 @@ impl Book {
     /// Returns the shortest beginning of an id that nothing else in the store has.
     pub(super) fn short(&self, id: impl ToString) -> String {
         let id = id.to_string();
-        let place = self.ids.partition_point(|other| *other < id);
-        let beside = [place.checked_sub(1), Some(place), Some(place + 1)];
-        let others = beside.into_iter().flatten().filter_map(|place| self.ids.get(place));
-        let shared = others.filter(|other| **other != id).map(|other| shared(&id, other) + 1).max();
+        let shared = self.ids.iter().filter_map(|ids| {
+            let place = ids.partition_point(|other| *other < id);
+            // Whoever shares most with it stands beside it.
+            let beside = [place.checked_sub(1), Some(place), Some(place + 1)];
+            let others = beside.into_iter().flatten().filter_map(|place| ids.get(place));
+            others.filter(|other| **other != id).map(|other| shared(&id, other) + 1).max()
+        });
+        let shared = shared.max();
         let length = shared.unwrap_or(0).max(SHORTEST_ID);
         let beginning = id.get(..length).unwrap_or(&id);
         // A beginning that ends in a dash looks cut off.

@@ -66,10 +66,22 @@ fn next(args: &Decisions, book: &Book, run: &DecidedRun) -> Vec<(&'static str, S
     if let Some((node, _)) = cited(run).last() {
         next.push(("a node:", format!("show {name} --node {node}")));
     }
-    if run.verdict.is_none() {
-        next.push(("go on:", format!("resume {name}")));
+    match run.decision() {
+        None => next.push(("go on:", format!("resume {name}"))),
+        Some(decision) if run.patch_set().is_some() && undone_by(book, decision).next().is_none() => {
+            next.push(("take back:", format!("decide rollback {id} -s {name} --dry-run")));
+        }
+        Some(_) => {}
     }
     next
+}
+
+/// The runs that took back what a decision had brought about.
+fn undone_by<'a>(book: &'a Book, decision: &Decision) -> impl Iterator<Item = &'a DecidedRun> {
+    let undone = decision.id();
+    let undoes =
+        move |other: &Decision| matches!(other.verdict(), Verdict::Rollback { of, .. } if *of == undone);
+    book.decided.runs.iter().filter(move |run| run.decision().is_some_and(undoes))
 }
 
 /// A page that is written part by part.

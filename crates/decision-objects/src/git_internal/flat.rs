@@ -10,7 +10,7 @@ use super::any_json;
 use super::schema::{Field, HEADER, Kind, Presence, Shape};
 use super::time::{self, Time};
 use crate::invalid::excerpt;
-use crate::json::{Fault, Fields, ParseError, Raw, push_display, push_quoted, push_shown, read};
+use crate::json::{Fault, Fields, ParseError, Raw, Spelled, place, push_display, push_quoted, read};
 use crate::{Digest, GitOid, Invalid};
 
 /// The value under one key.
@@ -64,6 +64,11 @@ impl<'a> Flat<'a> {
         let body = read_fields(&mut fields, kind.fields())?;
         fields.close()?;
         Ok(Self { kind, header, body })
+    }
+
+    /// Takes the values, in the order of their tables.
+    pub(super) const fn of(kind: Kind, header: Vec<Value<'a>>, body: Vec<Value<'a>>) -> Self {
+        Self { kind, header, body }
     }
 
     /// Puts an object together; what is not given is absent.
@@ -191,11 +196,11 @@ impl<'v, 'a> Record<'v, 'a> {
 }
 
 impl Value<'_> {
-    fn print(&self, shape: Shape, json: &mut String) {
+    pub(super) fn print(&self, shape: Shape, json: &mut String) {
         match (self, shape) {
             (Self::Absent | Self::NotANumber, _) => json.push_str("null"),
-            (Self::Uuid(uuid), _) => push_shown(json, uuid),
-            (Self::Hash(hash), _) => push_shown(json, hash),
+            (Self::Uuid(uuid), _) => push_plain(json, uuid.as_hyphenated().encode_lower(&mut place())),
+            (Self::Hash(hash), _) => push_plain(json, hash.spelling(&mut place())),
             (Self::ObjectHash(algorithm, bytes), _) => {
                 let numbers: Vec<String> = bytes.iter().map(u8::to_string).collect();
                 push_display(json, &format_args!("{{\"{algorithm}\":[{}]}}", numbers.join(",")));
@@ -206,8 +211,8 @@ impl Value<'_> {
                 json.push('}');
             }
             (Self::Text(text) | Self::Other(text), _) => push_quoted(json, text),
-            (Self::Word(word), _) => push_quoted(json, word),
-            (Self::Time(time), _) => push_shown(json, time),
+            (Self::Word(word), _) => push_plain(json, word),
+            (Self::Time(time), _) => push_plain(json, time.spelling(&mut place())),
             (Self::Unsigned(number), _) => push_display(json, number),
             (Self::Signed(number), _) => push_display(json, number),
             (Self::Float(text), _) => json.push_str(text),
@@ -230,6 +235,13 @@ impl Value<'_> {
             (Self::List(_) | Self::Record(_) | Self::OpenRecord(..), _) => json.push_str("null"),
         }
     }
+}
+
+/// Writes a text that holds nothing to be escaped.
+fn push_plain(json: &mut String, text: &str) {
+    json.push('"');
+    json.push_str(text);
+    json.push('"');
 }
 
 fn print_record(table: &'static [Field], values: &[Value<'_>], more: &[(String, String)], json: &mut String) {
@@ -275,7 +287,7 @@ fn absent(field: &Field) -> Option<Value<'static>> {
     }
 }
 
-fn value(raw: Raw<'_>, shape: Shape) -> Result<Value<'_>, ParseError> {
+pub(super) fn value(raw: Raw<'_>, shape: Shape) -> Result<Value<'_>, ParseError> {
     Ok(match shape {
         Shape::Uuid => Value::Uuid(uuid(raw)?),
         Shape::Hash => Value::Hash(read::text_of(raw)?.parse()?),
@@ -326,7 +338,7 @@ fn uuid(raw: Raw<'_>) -> Result<Uuid, ParseError> {
     Uuid::parse_str(&text).map_err(|_| Invalid::Uuid { text: excerpt(&text) }.into())
 }
 
-fn known(words: &'static [&'static str], found: &str) -> Option<&'static str> {
+pub(super) fn known(words: &'static [&'static str], found: &str) -> Option<&'static str> {
     words.iter().copied().find(|word| *word == found)
 }
 

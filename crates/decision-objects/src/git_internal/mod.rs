@@ -1,7 +1,8 @@
-//! The JSON form of git-internal's `Decision` object (0.8 to 0.10, read 2026-11).
+//! The JSON forms of git-internal's sixteen AI objects (0.8 to 0.10, read 2026-11).
 //!
-//! That form is a projection: it has no place for evidence, considered alternatives, who approved, or which decision a
-//! rollback undoes, and it refuses unknown keys, so nothing of ours can ride along. Keep our own form beside it.
+//! Each is a projection of ours: a decision there has no place for evidence, considered alternatives, who approved, or
+//! which decision a rollback undoes, and unknown keys are refused, so nothing of ours can ride along. Keep our own form
+//! beside it; [`project`] says what is lost.
 //!
 //! A commit's name must have 64 digits there. The name of a SHA-1 commit is filled up with 24 zeros, here and nowhere else.
 //!
@@ -30,6 +31,7 @@ mod schema;
 mod snapshots;
 mod time;
 mod violation;
+mod written;
 
 pub use project::NoForm;
 pub use schema::Kind;
@@ -91,6 +93,9 @@ impl Imported {
 /// [`ParseError`] for what git-internal refuses too: not JSON, unknown, duplicate and missing keys, wrong types,
 /// malformed ids, times and hashes; and for an `object_type` that is none of the AI objects.
 pub fn import(json: &[u8]) -> Result<Imported, ParseError> {
+    if let Some(flat) = written::read(json, None) {
+        return Ok(judged(json, &flat, None));
+    }
     let fields = Fields::document(json, None)?;
     let missing = || ParseError::from(Fault::MissingKey);
     let kind = fields
@@ -106,21 +111,28 @@ pub fn import(json: &[u8]) -> Result<Imported, ParseError> {
 ///
 /// As [`import`], but any of git-internal's 23 object types is let pass and listed.
 pub fn import_as(kind: Kind, json: &[u8]) -> Result<Imported, ParseError> {
-    finish(json, Fields::document(json, None)?, kind)
+    match written::read(json, Some(kind)) {
+        Some(flat) => Ok(judged(json, &flat, None)),
+        None => finish(json, Fields::document(json, None)?, kind),
+    }
 }
 
 fn finish(json: &[u8], fields: Fields<'_>, kind: Kind) -> Result<Imported, ParseError> {
     let flat = Flat::parse(fields, kind)?;
+    let respelled = Some(flat.print()).filter(|printed| printed.as_bytes() != json);
+    Ok(judged(json, &flat, respelled))
+}
+
+fn judged(json: &[u8], flat: &Flat<'_>, respelled: Option<String>) -> Imported {
     let mut judge = Judge::default();
-    let object = judge.object(&flat);
+    let object = judge.object(flat);
     judge.traps(flat.body());
     let mut violations = judge.violations;
     let object = object.filter(|_| violations.iter().all(Violation::is_harmless));
-    let respelled = Some(flat.print()).filter(|printed| printed.as_bytes() != json);
     if respelled.is_some() {
         violations.push(Violation::Respelled);
     }
-    Ok(Imported { kind, object, violations, original: json.to_vec(), respelled })
+    Imported { kind: flat.kind, object, violations, original: json.to_vec(), respelled }
 }
 
 /// Prints a decision in git-internal's form.
@@ -147,7 +159,7 @@ pub fn print(decision: &Decision) -> String {
 /// | usage | which tokens the cache took and gave: they count as input |
 /// | tool invocation | the call's name, its times, digests of artifacts; what was denied, cancelled or timed out is `error` |
 /// | context frame, run event, step event, arguments of a tool | whether a text that is JSON was meant as text |
-/// | intent, plan, provenance | spelling and order of keys in JSON |
+/// | whatever holds JSON | spelling and order of keys; `null`, which is left out |
 ///
 /// # Errors
 ///

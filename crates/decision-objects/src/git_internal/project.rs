@@ -375,7 +375,12 @@ fn json(json: &JsonText) -> Value<'_> {
 fn free(text: &str) -> Value<'static> {
     let value: Option<&RawValue> = serde_json::from_str(text).ok();
     let respelled = value.and_then(|value| any_json::respelled(Raw::strict(value.get())).ok());
-    Value::Json(Cow::Owned(respelled.unwrap_or_else(|| quoted(text))))
+    match respelled {
+        // Its reader takes it for an absent key.
+        Some(null) if null == "null" => Value::Absent,
+        Some(json) => Value::Json(Cow::Owned(json)),
+        None => Value::Json(Cow::Owned(quoted(text))),
+    }
 }
 
 fn float(number: f64) -> Value<'static> {

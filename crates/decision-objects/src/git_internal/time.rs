@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::invalid::excerpt;
+use crate::json::{Place, Spelled};
 use crate::{Invalid, Timestamp};
 
 /// A time, in its one spelling.
@@ -19,11 +20,11 @@ pub(super) enum Time {
     Leap(String),
 }
 
-impl fmt::Display for Time {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Time {
+    pub(super) fn spelling<'a>(&'a self, place: &'a mut Place) -> &'a str {
         match self {
-            Self::Ours(time) => time.fmt(f),
-            Self::Far(text) | Self::Leap(text) => f.write_str(text),
+            Self::Ours(time) => time.spelling(place),
+            Self::Far(text) | Self::Leap(text) => text,
         }
     }
 }
@@ -31,10 +32,7 @@ impl fmt::Display for Time {
 /// Reads what chrono 0.4 takes for a `DateTime<Utc>` in JSON.
 pub(super) fn parse(text: &str) -> Result<Time, Invalid> {
     // The form in which nearly all of them come; in others the two libraries part ways (a second 60, an offset of a day).
-    if text.ends_with('Z')
-        && !text.contains(":60")
-        && let Ok(time) = text.parse()
-    {
+    if let Some(time) = Timestamp::of_plain(text) {
         return Ok(Time::Ours(time));
     }
     let unreadable = || Invalid::Timestamp { text: excerpt(text) };

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use super::salvage::{Sink, stand_in};
+use super::scan::Ahead;
 use super::{Fault, ParseError, read};
 
 /// A value of the document that has not been read yet.
@@ -16,16 +17,18 @@ pub(crate) struct Raw<'a> {
     json: &'a str,
     /// Where faults go if the reading is to go on after the first one.
     sink: Option<&'a Sink>,
+    /// Its fault is not told: the whole text is read again then.
+    ahead: bool,
 }
 
 impl<'a> Raw<'a> {
     pub(crate) const fn strict(json: &'a str) -> Self {
-        Self { json, sink: None }
+        Self { json, sink: None, ahead: false }
     }
 
     /// Another value inside this one.
     pub(super) const fn part(self, json: &'a str) -> Self {
-        Self { json, sink: self.sink }
+        Self { json, ..self }
     }
 
     pub(crate) const fn get(self) -> &'a str {
@@ -39,7 +42,9 @@ impl<'a> Raw<'a> {
 
 #[derive(Debug)]
 pub(crate) struct Fields<'a> {
+    /// Empty while the object is read as its keys come.
     entries: Vec<Entry<'a>>,
+    ahead: Option<Ahead<'a>>,
     /// The entry after the one that was asked for last: texts are mostly in the order of their form.
     next: usize,
     sink: Option<&'a Sink>,
@@ -59,7 +64,28 @@ pub(super) struct Entry<'a> {
 impl<'a> Fields<'a> {
     pub(crate) fn open(raw: Raw<'a>) -> Result<Self, ParseError> {
         read::expect_type(raw, "an object")?;
-        Ok(Self::of(read::object(raw)?, raw.sink()))
+        match Ahead::open(raw.get()).filter(|_| raw.ahead) {
+            Some(ahead) => Ok(Self::reading(ahead)),
+            None => Ok(Self::of(read::object(raw)?, raw.sink())),
+        }
+    }
+
+    /// Reads a whole document, most quickly if its keys are in the order in which they are asked for.
+    ///
+    /// `read` is called again if anything was amiss: only then is it said what, and all keys are known beforehand.
+    pub(crate) fn read<T>(
+        json: &'a [u8],
+        read: impl Fn(Self) -> Result<T, ParseError>,
+    ) -> Result<T, ParseError> {
+        let ahead = std::str::from_utf8(json).ok().and_then(Ahead::open);
+        match ahead.map(|ahead| read(Self::reading(ahead))) {
+            Some(Ok(value)) => Ok(value),
+            _ => read(Self::document(json, None)?),
+        }
+    }
+
+    const fn reading(ahead: Ahead<'a>) -> Self {
+        Self { entries: Vec::new(), ahead: Some(ahead), next: 0, sink: None, before: 0, unsure: false }
     }
 
     /// Opens a whole document; its syntax is checked on the way.
@@ -68,7 +94,7 @@ impl<'a> Fields<'a> {
     }
 
     fn of(entries: Vec<Entry<'a>>, sink: Option<&'a Sink>) -> Self {
-        Self { entries, next: 0, sink, before: sink.map_or(0, Sink::len), unsure: false }
+        Self { entries, ahead: None, next: 0, sink, before: sink.map_or(0, Sink::len), unsure: false }
     }
 
     pub(crate) fn required<T>(
@@ -117,6 +143,9 @@ impl<'a> Fields<'a> {
 
     /// Refuses what nobody asked for.
     pub(crate) fn close(self) -> Result<(), ParseError> {
+        if let Some(ahead) = self.ahead {
+            return ahead.close().ok_or_else(|| Fault::UnknownKey.into());
+        }
         let mut faults = self.entries.iter().filter(|entry| !entry.taken).map(|entry| {
             let duplicate = self.entries.iter().any(|other| other.taken && other.key == entry.key);
             let fault = if duplicate { Fault::DuplicateKey } else { Fault::UnknownKey };
@@ -136,17 +165,20 @@ impl<'a> Fields<'a> {
     /// The value of a key that stays where it is.
     pub(crate) fn peek(&self, key: &str) -> Option<Raw<'a>> {
         let entry = self.entries.iter().find(|entry| entry.key == key)?;
-        Some(Raw { json: entry.json, sink: None })
+        Some(Raw::strict(entry.json))
     }
 
     /// Everything that nobody has asked for yet, in its order.
     pub(crate) fn rest(self) -> impl Iterator<Item = (Cow<'a, str>, Raw<'a>)> {
         let sink = self.sink;
         let left = self.entries.into_iter().filter(|entry| !entry.taken);
-        left.map(move |entry| (entry.key, Raw { json: entry.json, sink }))
+        left.map(move |entry| (entry.key, Raw { json: entry.json, sink, ahead: false }))
     }
 
     fn take(&mut self, key: &'static str) -> Option<&'a str> {
+        if let Some(ahead) = &mut self.ahead {
+            return ahead.take(key);
+        }
         let is_it = |entry: &Entry<'_>| !entry.taken && entry.key == key;
         let place = match self.entries.get(self.next) {
             Some(entry) if is_it(entry) => self.next,
@@ -164,7 +196,7 @@ impl<'a> Fields<'a> {
         json: &'a str,
         read: &impl Fn(Raw<'a>) -> Result<T, ParseError>,
     ) -> Result<T, ParseError> {
-        let raw = Raw { json, sink: self.sink };
+        let raw = Raw { json, sink: self.sink, ahead: self.ahead.is_some() };
         match self.sink {
             None => read(raw).map_err(|error| error.inside_key(key)),
             Some(sink) => match sink.collect(|| read(raw), |error| error.enter_key(key)) {

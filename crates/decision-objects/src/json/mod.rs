@@ -9,11 +9,14 @@ mod object;
 mod parse_error;
 pub(crate) mod read;
 mod salvage;
+pub(crate) mod scan;
+mod spelled;
 
 pub(crate) use fields::{Fields, Raw};
-pub(crate) use object::{Object, push_display, push_quoted, push_shown, quoted};
+pub(crate) use object::{Object, push_display, push_quoted, quoted};
 pub use parse_error::{Fault, ParseError};
 pub(crate) use salvage::Sink;
+pub(crate) use spelled::{Place, Spelled, place};
 
 use crate::Digest;
 
@@ -35,9 +38,10 @@ pub(crate) fn print<T: Canonical>(value: &T) -> String {
 }
 
 pub(crate) fn parse<T: Canonical>(json: &[u8]) -> Result<T, ParseError> {
-    let mut fields = Fields::document(json, None)?;
-    fields.required("type", |raw| read::word(raw, T::TYPE, |word| (word == T::TYPE).then_some(())))?;
-    parse_body(fields)
+    Fields::read(json, |mut fields| {
+        fields.required("type", |raw| read::word(raw, T::TYPE, |word| (word == T::TYPE).then_some(())))?;
+        parse_body(fields)
+    })
 }
 
 /// Parses what stands beside a `type` that has been read.

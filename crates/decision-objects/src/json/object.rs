@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Write};
 
+use super::{Spelled, place};
 use crate::NonBlank;
 
 pub(crate) struct Object {
@@ -30,13 +31,13 @@ impl Object {
     }
 
     /// A value that prints as text: an id, a time, a digest.
-    pub(crate) fn show(mut self, key: &'static str, value: &impl Display) -> Self {
+    pub(crate) fn show(mut self, key: &'static str, value: &impl Spelled) -> Self {
         self.key(key);
         push_shown(&mut self.json, value);
         self
     }
 
-    pub(crate) fn maybe_show(self, key: &'static str, value: Option<&impl Display>) -> Self {
+    pub(crate) fn maybe_show(self, key: &'static str, value: Option<&impl Spelled>) -> Self {
         match value {
             Some(value) => self.show(key, value),
             None => self,
@@ -79,7 +80,7 @@ impl Object {
     }
 
     /// A list of values that print as text: ids.
-    pub(crate) fn ids(self, key: &'static str, ids: &[impl Display]) -> Self {
+    pub(crate) fn ids(self, key: &'static str, ids: &[impl Spelled]) -> Self {
         self.each(key, ids, |json, id| push_shown(json, id))
     }
 
@@ -141,18 +142,9 @@ pub(crate) fn push_quoted(json: &mut String, text: &str) {
     }
 }
 
-/// Writes a value that prints as text, as [`push_quoted`] would.
-pub(crate) fn push_shown(json: &mut String, value: &impl Display) {
-    json.push('"');
-    let start = json.len();
-    push_display(json, value);
-    if json.get(start..).is_some_and(is_plain) {
-        json.push('"');
-    } else {
-        let text = json.split_off(start);
-        json.pop();
-        push_quoted(json, &text);
-    }
+/// Writes a value that is written as text.
+fn push_shown(json: &mut String, value: &impl Spelled) {
+    push_quoted(json, value.spelling(&mut place()));
 }
 
 pub(crate) fn push_display(json: &mut String, value: &impl Display) {

@@ -4,15 +4,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt::{self, Display, Write};
-use std::str::FromStr;
+use std::fmt::{self, Display};
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::fields::Entry;
-use super::{Fault, ParseError, Raw};
+use super::{Fault, ParseError, Raw, Spelled, place, scan};
 use crate::Invalid;
 use crate::invalid::excerpt;
 
@@ -25,9 +24,9 @@ fn document(json: &[u8]) -> Result<Raw<'_>, ParseError> {
 
 /// Reads the entries of a document that is one object.
 pub(super) fn document_object(json: &[u8]) -> Result<Vec<Entry<'_>>, ParseError> {
-    // In one go where all is well; what is wrong is then looked for with care.
+    // In one go where all is plain; what is not is then looked at with care.
     if let Ok(text) = std::str::from_utf8(json)
-        && let Ok(Entries(entries)) = serde_json::from_str(text)
+        && let Some(entries) = scan::entries(text)
     {
         return Ok(entries);
     }
@@ -37,6 +36,9 @@ pub(super) fn document_object(json: &[u8]) -> Result<Vec<Entry<'_>>, ParseError>
 }
 
 pub(super) fn object(raw: Raw<'_>) -> Result<Vec<Entry<'_>>, ParseError> {
+    if let Some(entries) = scan::entries(raw.get()) {
+        return Ok(entries);
+    }
     let Entries(entries) = typed(raw)?;
     Ok(entries)
 }
@@ -50,6 +52,9 @@ pub(crate) fn entries(raw: Raw<'_>) -> Result<Vec<(Cow<'_, str>, Raw<'_>)>, Pars
 /// All items of an array.
 pub(crate) fn items(raw: Raw<'_>) -> Result<Vec<Raw<'_>>, ParseError> {
     expect_type(raw, "an array")?;
+    if let Some(items) = scan::items(raw.get()) {
+        return Ok(items.into_iter().map(|item| raw.part(item)).collect());
+    }
     let items: Vec<&RawValue> = typed(raw)?;
     Ok(items.into_iter().map(|item| raw.part(item.get())).collect())
 }
@@ -85,29 +90,16 @@ pub(crate) fn text_of(raw: Raw<'_>) -> Result<Cow<'_, str>, ParseError> {
 }
 
 /// Reads a text that must be written exactly as its value prints.
-pub(crate) fn canonical<T: FromStr<Err = Invalid> + Display>(raw: Raw<'_>) -> Result<T, ParseError> {
+pub(crate) fn canonical<T: Spelled>(raw: Raw<'_>) -> Result<T, ParseError> {
     let text = text_of(raw)?;
     let value: T = text.parse()?;
-    if prints_as(&value, &text) {
+    let mut place = place();
+    let canonical = value.spelling(&mut place);
+    if canonical == text {
         Ok(value)
     } else {
-        Err(Fault::Spelling { found: excerpt(&text), canonical: value.to_string() }.into())
+        Err(Fault::Spelling { found: excerpt(&text), canonical: canonical.to_owned() }.into())
     }
-}
-
-/// Compares while it prints.
-fn prints_as(value: &impl Display, text: &str) -> bool {
-    struct Rest<'a>(&'a str);
-
-    impl Write for Rest<'_> {
-        fn write_str(&mut self, printed: &str) -> fmt::Result {
-            self.0 = self.0.strip_prefix(printed).ok_or(fmt::Error)?;
-            Ok(())
-        }
-    }
-
-    let mut rest = Rest(text);
-    write!(rest, "{value}").is_ok() && rest.0.is_empty()
 }
 
 /// Reads one of a few words; `expected` lists them for the error.
@@ -206,21 +198,19 @@ impl<'de> Deserialize<'de> for Key<'de> {
     }
 }
 
-pub(crate) fn canonical_list<T: FromStr<Err = Invalid> + Display>(
-    raw: Raw<'_>,
-) -> Result<Vec<T>, ParseError> {
+pub(crate) fn canonical_list<T: Spelled>(raw: Raw<'_>) -> Result<Vec<T>, ParseError> {
     list(raw, canonical)
 }
 
 /// Reads a list that may not name anything twice; `what` is the thing, for the error.
-pub(crate) fn distinct_list<T: FromStr<Err = Invalid> + Display + Ord>(
+pub(crate) fn distinct_list<T: Spelled + Ord>(
     raw: Raw<'_>,
     what: &'static str,
 ) -> Result<Vec<T>, ParseError> {
     let names: Vec<T> = canonical_list(raw)?;
     let mut seen = BTreeSet::new();
     let twice = names.iter().enumerate().find(|(_, name)| !seen.insert(*name));
-    match twice.map(|(index, name)| (index, name.to_string())) {
+    match twice.map(|(index, name)| (index, name.spelling(&mut place()).to_owned())) {
         Some((index, name)) => Err(ParseError::from(Invalid::Twice { what, name }).inside_index(index)),
         None => Ok(names),
     }

@@ -53,6 +53,11 @@ impl Part {
         true
     }
 
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn rests(&self, _: NodeId) -> bool {
+        false
+    }
+
     /// Refuses a session that another build has left without a verdict.
     pub(crate) fn check_settled(&self) -> Result<(), RuntimeError> {
         if self.open.is_empty() {

@@ -30,7 +30,7 @@ pub(crate) const EVENT: &str = "event";
 /// The state of proposals that wait for a decision.
 pub(crate) const PENDING: &str = "pending";
 const GATED: &str = "gated";
-const DISTRUSTED: &str = "distrusted";
+pub(crate) const DISTRUSTED: &str = "distrusted";
 const STANDING: &str = "standing";
 
 /// What put aside what an import brought along.
@@ -256,6 +256,12 @@ pub(crate) fn undecided(part: &Part) -> Vec<Id> {
     part.queue.pending().map(|entry| entry.id).collect()
 }
 
+/// Returns what a verdict on the run has to wait for, as it is shown.
+#[cfg(feature = "decision-objects")]
+pub(crate) fn unsettled(part: &Part) -> Vec<String> {
+    part.queue.unsettled().map(|entry| entry.id.to_string()).collect()
+}
+
 /// Returns whether the model may be asked to decide on anything, whether something waits or not.
 pub(crate) fn offers(setting: &Setting) -> bool {
     setting.model_decides()
@@ -423,6 +429,19 @@ pub(crate) fn event(recorded: &Note) -> Option<Event> {
         (LAYER, rules::RULE) => serde_json::from_str(&recorded.body).ok().map(Event::Rule),
         _ => None,
     }
+}
+
+/// Returns what was applied after `since`, in the order in which it was, each with the message whose call asked for it.
+#[cfg(feature = "decision-objects")]
+pub(crate) fn applied(part: &Part, since: u64) -> Vec<(String, Option<NodeId>)> {
+    let mut ours: Vec<(u64, Id)> =
+        part.applied.iter().filter(|(_, at)| **at > since).map(|(id, at)| (*at, *id)).collect();
+    ours.sort_unstable();
+    let told = ours.into_iter().map(|(_, id)| {
+        let call = part.queue.get(id).and_then(|entry| entry.proposal.call.as_ref());
+        (id.to_string(), call.and_then(|call| call.node.parse().ok()))
+    });
+    told.collect()
 }
 
 /// Returns the first-written state of each path that was applied after `since`, for folders without version control.

@@ -161,7 +161,17 @@ pub(crate) fn event(_: &Note) -> Option<Event> {
 }
 
 #[cfg(feature = "decision-objects")]
+pub(crate) fn applied(_: &Part, _: u64) -> Vec<(String, Option<NodeId>)> {
+    Vec::new()
+}
+
+#[cfg(feature = "decision-objects")]
 pub(crate) fn touched(_: &Part, _: u64) -> Vec<crate::Touched> {
+    Vec::new()
+}
+
+#[cfg(feature = "decision-objects")]
+pub(crate) fn unsettled(_: &Part) -> Vec<String> {
     Vec::new()
 }
 

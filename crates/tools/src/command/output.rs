@@ -5,28 +5,38 @@
 
 use std::collections::VecDeque;
 
+use sha2::{Digest, Sha256};
+
 /// The first and the last bytes of an output.
 pub(crate) struct Captured {
     each: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     dropped: u64,
+    /// Of everything, also of what is not kept.
+    digest: Sha256,
 }
 
 impl Captured {
     /// Keeps enough bytes for `characters` at either end: none has more than four.
     pub(crate) fn new(characters: usize) -> Self {
         let each = characters.saturating_mul(4).max(4_096);
-        Captured { each, head: Vec::new(), tail: VecDeque::new(), dropped: 0 }
+        Captured { each, head: Vec::new(), tail: VecDeque::new(), dropped: 0, digest: Sha256::new() }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.digest.update(bytes);
         let (first, rest) = bytes.split_at(bytes.len().min(self.each - self.head.len()));
         self.head.extend_from_slice(first);
         self.tail.extend(rest);
         let surplus = self.tail.len().saturating_sub(self.each);
         self.tail.drain(..surplus);
         self.dropped = self.dropped.saturating_add(u64::try_from(surplus).unwrap_or(u64::MAX));
+    }
+
+    /// Returns the SHA-256 of every byte that was printed, in hexadecimal digits.
+    pub(crate) fn digest(&self) -> String {
+        self.digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Returns at most `limit` characters, with a mark where something is missing.

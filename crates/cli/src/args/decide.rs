@@ -1,0 +1,72 @@
+//! What can be typed to end a run, or to take back what one has done.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+pub(super) const AFTER_DECIDE: &str = "\
+A run ends by itself when the model has answered. `checkpoint`, `abandon` and `retry` end one that is open, with what it has
+changed until now; files stay as they are. If another process writes the session, it is left a note, stops its turn, and
+closes the run. After a checkpoint the next run continues this one; after a retry one is open already, with the reason as its
+prompt; what was abandoned rests until you say more.
+
+`rollback` makes the files that a run has changed what they were before it: all of them, or none if anybody has changed one of
+them since. It is a run of its own, with a verdict of its own, and can be rolled back too. The conversation stays.
+Exit codes: 0 done, or left to the writer · 1 refused, failed, or not agreed to · 2 wrong usage, or nobody can be asked
+
+Examples:
+  trunkline decide checkpoint \"the parser works, the printer is left\"
+  trunkline decide retry \"without a new dependency\" && trunkline resume
+  trunkline decide rollback 0192f3a4 --dry-run     what would be restored
+  trunkline decide rollback last --yes --commit";
+
+#[derive(Debug, Args)]
+pub(crate) struct Decide {
+    #[command(subcommand)]
+    pub(crate) act: DecideAct,
+    /// Id, the beginning of one, or `last` [default: last]
+    #[arg(long, short, value_name = "ID", global = true)]
+    pub(crate) session: Option<String>,
+    /// The folder to work in, if the session's has moved
+    #[arg(long, short = 'C', value_name = "DIR", global = true)]
+    pub(crate) cwd: Option<PathBuf>,
+    /// Keep the decision in the folder's git repository too, as `run --bind` does
+    #[arg(long, global = true)]
+    pub(crate) bind: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DecideAct {
+    /// Put the open run down, to be continued by the next one
+    Checkpoint(Close),
+    /// Give up what the open run is for
+    Abandon(Close),
+    /// End the open run and begin another one that tries it otherwise
+    Retry(Close),
+    /// Make the files that a run has changed what they were before it
+    Rollback(Rollback),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Close {
+    /// What to go on from, why it is given up, or what to do otherwise
+    pub(crate) words: String,
+    /// If another process writes the session, wait until it has done so
+    #[arg(long)]
+    pub(crate) wait: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Rollback {
+    /// The decision: its id, the beginning of one, or `last` for the newest that changed files
+    pub(crate) decision: String,
+    /// Only show what would be restored
+    #[arg(long, short = 'n', conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+    /// Commit what was restored
+    #[arg(long)]
+    pub(crate) commit: bool,
+    /// Don't ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}

@@ -1,0 +1,256 @@
+//! `trunkline decide`: a person ends the open run, or takes back what an earlier one has changed.
+
+use trunkline_runtime::decision_objects::{Decision, DecisionId};
+use trunkline_runtime::letters::Request;
+use trunkline_runtime::{AgentBuilder, CloseAs, Comparison, Event, FileChange, RuntimeError, Session};
+use trunkline_session_store::{Claim, SessionInfo, StoreError};
+
+use crate::agreement::{Answer, agreed};
+use crate::args::{Close, Decide, DecideAct, Rollback};
+use crate::bound;
+use crate::fault::{Exit, Fault};
+use crate::letters::{self, Entrance};
+use crate::paint::{self, DIM, paint, tell};
+use crate::place::{Place, Store};
+use crate::progress::verdict;
+use crate::reading::Reading;
+use crate::setup::{self, Folder};
+use crate::store;
+use crate::text::{count, one_line};
+
+/// How many decisions are named where one was looked for, and how many files in the way.
+const NAMED: usize = 5;
+const IN_THE_WAY: usize = 20;
+/// How much of a diff is shown.
+const DIFF_LINES: usize = 400;
+/// The newest decision that changed files.
+const LAST: &str = "last";
+
+/// `trunkline decide`.
+pub(crate) async fn run(args: &Decide, place: &Place) -> Result<Exit, Fault> {
+    let store = place.open_existing().await?;
+    let info = store::find(store.as_ref(), args.session.as_deref()).await?;
+    let call = Call { args, place, store, info };
+    match &args.act {
+        DecideAct::Checkpoint(close) => {
+            call.close(close, CloseAs::Checkpoint { words: close.words.clone() }).await
+        }
+        DecideAct::Abandon(close) => {
+            call.close(close, CloseAs::Abandon { reason: close.words.clone() }).await
+        }
+        DecideAct::Retry(close) => call.close(close, CloseAs::Retry { reason: close.words.clone() }).await,
+        DecideAct::Rollback(rollback) => call.rollback(rollback).await,
+    }
+}
+
+/// What was asked for, and of which session.
+struct Call<'a> {
+    args: &'a Decide,
+    place: &'a Place,
+    store: Store,
+    info: SessionInfo,
+}
+
+impl Call<'_> {
+    async fn close(&self, args: &Close, close: CloseAs) -> Result<Exit, Fault> {
+        if close.words().trim().is_empty() {
+            return Err(Fault::usage("nothing was said with it").hint("say it in quotes, after the word"));
+        }
+        if let Some(holder) = letters::writer(self.store.as_ref(), &self.info).await? {
+            return self.leave(&holder, close, args.wait).await;
+        }
+        let folder = Folder::of(&self.info, self.args.cwd.as_deref(), Some("trunkline decide … -C DIR"))?;
+        let agent = self.agent(&folder, self.args.bind)?.build()?;
+        let mut session = match letters::enter(&agent, &self.store, &self.info, Claim::IfFree).await? {
+            Entrance::Mine(session) => session,
+            // It came in the meantime.
+            Entrance::Theirs(holder) => return self.leave(&holder, close, args.wait).await,
+        };
+        let name = self.name().await;
+        let decision = match session.close_run(close.clone()).await {
+            Ok(decision) => decision,
+            Err(fault) => return Err(self.refused(fault, &name)),
+        };
+        let mut printed = paint::Acts::default();
+        printed.print(&format!("{}\n", verdict(&decision)));
+        tell_files(&decision);
+        let resume = match close {
+            CloseAs::Retry { .. } => (format!("resume {name}"), "try again"),
+            CloseAs::Checkpoint { .. } => (format!("resume {name} -p \"…\""), "go on"),
+            _ => (format!("resume {name} -p \"…\""), "something else"),
+        };
+        self.next(&[resume, (format!("show {name}"), "look at it")]);
+        printed.end()?;
+        Ok(Exit::Done)
+    }
+
+    /// Leaves the order to whoever writes the session: for the run that is open now.
+    async fn leave(&self, holder: &str, close: CloseAs, wait: bool) -> Result<Exit, Fault> {
+        let reading = Reading::load(self.store.as_ref(), &self.info).await?;
+        let Some(run) = reading.open_run() else { return Err(self.refused(RuntimeError::NoOpenRun, "")) };
+        let request = Request::CloseRun { run, close };
+        letters::leave(self.store.as_ref(), &self.info, holder, &request, wait).await
+    }
+
+    async fn rollback(&self, args: &Rollback) -> Result<Exit, Fault> {
+        let reading = Reading::load(self.store.as_ref(), &self.info).await?;
+        let of = wanted(&reading, &args.decision)?;
+        if let Some(holder) = letters::writer(self.store.as_ref(), &self.info).await? {
+            return Err(StoreError::Locked { session: self.info.id.clone(), holder: Some(holder) }.into());
+        }
+        let folder = Folder::of(&self.info, self.args.cwd.as_deref(), Some("trunkline decide … -C DIR"))?;
+        let agent = self.agent(&folder, self.args.bind && !args.dry_run)?.commits(args.commit).build()?;
+        let mut session = match letters::enter(&agent, &self.store, &self.info, Claim::IfFree).await? {
+            Entrance::Mine(session) => session,
+            Entrance::Theirs(holder) => {
+                return Err(StoreError::Locked { session: self.info.id.clone(), holder: Some(holder) }.into());
+            }
+        };
+        let name = self.name().await;
+        let comparison = session.preview_rollback(of).await.map_err(|fault| self.refused(fault, &name))?;
+        // Somebody who agreed beforehand need not be there to read it.
+        match args.dry_run {
+            true => paint::print(&shown(&comparison))?,
+            false => tell(&shown(&comparison)),
+        }
+        if !comparison.conflicts.is_empty() {
+            return Err(in_the_way(&comparison.conflicts));
+        }
+        if args.dry_run {
+            tell(&paint(DIM, "nothing was changed\n"));
+            return Ok(Exit::Done);
+        }
+        let question = format!("make {} what they were?", count(comparison.files.len(), "file"));
+        match agreed(args.yes || comparison.files.is_empty(), &question) {
+            Answer::Yes => {}
+            Answer::No => {
+                tell("nothing was changed\n");
+                return Ok(Exit::Failure);
+            }
+            Answer::Nobody => {
+                let fault = Fault::usage("nothing was changed: nobody can be asked here");
+                return Err(fault.hint("say --yes, or --dry-run to look"));
+            }
+        }
+        self.roll(&mut session, of, &name).await
+    }
+
+    async fn roll(&self, session: &mut Session, of: DecisionId, name: &str) -> Result<Exit, Fault> {
+        let decision = match session.rollback(of).await {
+            Ok(decision) => decision,
+            // Somebody wrote while the question stood.
+            Err(RuntimeError::Conflicts { conflicts, .. }) => return Err(in_the_way(&conflicts)),
+            Err(fault) => return Err(self.refused(fault, name)),
+        };
+        let mut printed = paint::Acts::default();
+        printed.print(&format!("{}\n", verdict(&decision)));
+        tell_files(&decision);
+        self.next(&[
+            (format!("decide rollback {} -s {name}", decision.id()), "take it back"),
+            (format!("resume {name} -p \"…\""), "go on"),
+        ]);
+        printed.end()?;
+        Ok(Exit::Done)
+    }
+
+    /// Returns an agent that asks no model, and tells what is bound.
+    fn agent(&self, folder: &Folder, binds: bool) -> Result<AgentBuilder, Fault> {
+        if binds {
+            folder.check_binding()?;
+        }
+        let told = |event: &Event| tell(&bound::told(event).unwrap_or_default());
+        Ok(setup::without_model(folder)?.binds(binds).on_event(told))
+    }
+
+    async fn name(&self) -> String {
+        store::short_name(self.store.as_ref(), &self.info.id).await
+    }
+
+    fn next(&self, commands: &[(String, &str)]) {
+        for (command, what) in commands {
+            tell(&paint(DIM, &format!("  {what:<17}{}\n", self.place.command(command))));
+        }
+    }
+
+    fn refused(&self, fault: RuntimeError, name: &str) -> Fault {
+        let hint = match &fault {
+            RuntimeError::Unsettled { .. } => "resolve".to_owned(),
+            RuntimeError::NoOpenRun => "sessions".to_owned(),
+            _ => return Fault::from(fault),
+        };
+        let what = match &fault {
+            RuntimeError::Unsettled { .. } => {
+                format!("`{}` lists them", self.place.command(&format!("{hint} -s {name}")))
+            }
+            _ => format!("`{}` tells where each session stands", self.place.command(&hint)),
+        };
+        Fault::from(fault).hint(what)
+    }
+}
+
+/// Finds the decision that is meant.
+fn wanted(reading: &Reading, named: &str) -> Result<DecisionId, Fault> {
+    let decisions: Vec<&Decision> = reading.verdicts().iter().rev().map(|(_, decision)| decision).collect();
+    let changed = |decision: &&&Decision| decision.verdict().patch_set().is_some();
+    let named = named.trim().to_ascii_lowercase();
+    if named == LAST {
+        let last = decisions.iter().find(changed).map(|decision| decision.id());
+        return last.ok_or_else(|| Fault::new("no run of this session has changed anything"));
+    }
+    let fits = |decision: &&&Decision| !named.is_empty() && decision.id().to_string().starts_with(&named);
+    let found: Vec<&&Decision> = decisions.iter().filter(fits).collect();
+    if let [one] = found.as_slice() {
+        return Ok(one.id());
+    }
+    let shown = one_line(&named, 60);
+    let (fault, some) = match found.is_empty() {
+        true => (
+            Fault::usage(format!("there is no decision {shown:?} in this session")),
+            decisions.iter().filter(changed).collect(),
+        ),
+        false => {
+            (Fault::usage(format!("{shown:?} is the beginning of {}", count(found.len(), "decision"))), found)
+        }
+    };
+    let line =
+        |decision: &Decision| format!("{}  {}", decision.id(), one_line(&decision.verdict().to_string(), 80));
+    let fault = some.iter().take(NAMED).fold(fault, |fault, decision| fault.line(line(decision)));
+    Err(match some.is_empty() {
+        true => fault,
+        false => fault.hint("-s names another session"),
+    })
+}
+
+fn in_the_way(conflicts: &[String]) -> Fault {
+    let fault = Fault::new("nothing was changed: some of the files are not what that run has left");
+    let fault = conflicts.iter().take(IN_THE_WAY).fold(fault, |fault, one| fault.line(one_line(one, 200)));
+    let more = conflicts.len().saturating_sub(IN_THE_WAY);
+    let fault = if more > 0 { fault.line(format!("… and {more} more")) } else { fault };
+    fault.hint("roll back what was done later first, or put these files back by hand")
+}
+
+/// Says file by file what would be done.
+fn shown(comparison: &Comparison) -> String {
+    let mut shown = String::new();
+    for file in &comparison.files {
+        let verb = match file.change {
+            FileChange::Added => "create",
+            FileChange::Deleted => "remove",
+            _ => "restore",
+        };
+        shown.push_str(&format!("{verb} {}\n", one_line(&file.path, 200)));
+    }
+    let (diff, left_out) = paint::diff(&comparison.diff, "  ", DIFF_LINES);
+    shown.push_str(&diff);
+    if left_out > 0 {
+        shown.push_str(&paint(DIM, &format!("  … {} left out\n", count(left_out, "more line"))));
+    }
+    shown
+}
+
+fn tell_files(decision: &Decision) {
+    let files = decision.cites().files.len();
+    if files > 0 {
+        tell(&format!("{} changed\n", count(files, "file")));
+    }
+}

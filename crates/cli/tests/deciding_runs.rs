@@ -1,0 +1,193 @@
+//! Runs that a person ends with `decide`, and what runs have done taken back, with the real binary and real git.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::fake::{Answer, Endpoint, Scene, begins, calls, calls_all, says};
+use crate::kills;
+
+fn writes(name: &str, content: &str) -> Answer {
+    calls("write_file", &json!({ "path": name, "content": content }).to_string())
+}
+
+fn git(scene: &Scene, arguments: &str) -> String {
+    let mut git = Command::new("git");
+    git.envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")]);
+    let output = git.arg("-C").arg(scene.work()).args(arguments.split(' ')).output().expect("git runs");
+    assert!(output.status.success(), "git {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// A repository with one commit of `a.txt`.
+fn in_git(scene: &Scene) {
+    git(scene, "init -q -b main");
+    git(scene, "config user.name Anna");
+    git(scene, "config user.email anna@example.org");
+    std::fs::write(scene.work().join("a.txt"), "old\n").expect("written");
+    git(scene, "add .");
+    git(scene, "commit -qm first");
+}
+
+/// A run that has written `a.txt` and stands at its limit.
+fn at_the_limit(more: Vec<Answer>) -> (Scene, Endpoint) {
+    let mut answers = vec![writes("a.txt", "new\n")];
+    answers.extend(more);
+    let (scene, endpoint) = Scene::with(answers);
+    in_git(&scene);
+    let said = scene.run(&["run", "write a.txt", "-q", "--yes", "--max-turns", "1"]);
+    assert_eq!(said.exit, Some(1), "{}", said.err);
+    (scene, endpoint)
+}
+
+#[test]
+fn a_run_is_put_down_given_up_or_tried_again() {
+    let ways = [
+        ("checkpoint", "checkpoint: half of it"),
+        ("abandon", "abandon: half of it"),
+        ("retry", "retry: half of it"),
+    ];
+    for (word, verdict) in ways {
+        let (scene, endpoint) = at_the_limit(vec![says("Well.")]);
+        let said = scene.run(&["decide", word, "half of it"]);
+        assert_eq!(said.exit, Some(0), "{}", said.err);
+        assert!(said.out.contains(verdict), "{}", said.out);
+        assert!(
+            said.err.contains("1 file changed") && said.err.contains("trunkline resume ID"),
+            "{}",
+            said.err
+        );
+        let again = scene.run(&["decide", word, "again"]);
+        let resumed = scene.run(&["resume", "-q", "--yes"]);
+        match word {
+            // Another run is open already, with the reason as its prompt.
+            "retry" => {
+                assert_eq!(again.exit, Some(0), "{}", again.err);
+                assert!(endpoint.requests().last().expect("one").contains("again"));
+            }
+            _ => assert!(again.err.contains("no run is open here"), "{}", again.err),
+        }
+        let asked = if word == "abandon" { 1 } else { 2 };
+        assert_eq!(endpoint.requests().len(), asked, "{word}: {}", resumed.err);
+        assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "new\n");
+    }
+}
+
+#[test]
+fn a_run_with_something_unsettled_is_not_closed() {
+    let (scene, _endpoint) = Scene::with(vec![writes("a.txt", "new\n")]);
+    assert_eq!(scene.run(&["run", "write a.txt", "-q"]).exit, Some(1));
+    let said = scene.run(&["decide", "abandon", "no"]);
+    assert_eq!(said.exit, Some(1));
+    assert!(
+        said.err.contains("p1 is unsettled") && said.err.contains("trunkline resolve -s ID"),
+        "{}",
+        said.err
+    );
+    assert_eq!(scene.run(&["decide", "abandon", " "]).exit, Some(2));
+    assert_eq!(scene.run(&["decide", "abandon"]).exit, Some(2));
+}
+
+#[test]
+fn whoever_writes_the_session_closes_the_run_and_stops() {
+    let (scene, endpoint) = Scene::with(vec![begins("Thinking")]);
+    let mut run = scene.command(&["run", "think", "-q"]);
+    let mut child = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    scene.until("it is asked", || endpoint.requests().len() == 1 && scene.is_running());
+    let said = scene.run(&["decide", "abandon", "it only thinks", "--wait"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert!(said.err.contains("left a note") && said.err.contains("it has taken effect"), "{}", said.err);
+    let ended = child.wait().expect("it ends");
+    assert_eq!(ended.code(), Some(1), "an abandoned run did not do what it was for");
+    assert!(scene.ok(&["sessions"]).contains("abandoned"));
+}
+
+fn rolled_back() -> (Scene, Endpoint) {
+    let both = calls_all(&[
+        ("write_file", json!({ "path": "a.txt", "content": "new\n" }).to_string()),
+        ("write_file", json!({ "path": "more/b.txt", "content": "b\n" }).to_string()),
+    ]);
+    let (scene, endpoint) = Scene::with(vec![both, says("Done."), says("I see.")]);
+    in_git(&scene);
+    let said = scene.run(&["run", "write both", "-q", "--yes"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    (scene, endpoint)
+}
+
+#[test]
+fn what_a_run_has_written_is_shown_asked_about_and_taken_back() {
+    let (scene, endpoint) = rolled_back();
+    let shown = scene.run(&["decide", "rollback", "last", "--dry-run"]);
+    assert_eq!(shown.exit, Some(0), "{}", shown.err);
+    assert!(shown.out.contains("restore a.txt\nremove more/b.txt\n"), "{}", shown.out);
+    assert!(shown.out.contains("  -new\n") && shown.out.contains("  +old\n"), "{}", shown.out);
+    let unasked = scene.run(&["decide", "rollback", "last"]);
+    assert_eq!(unasked.exit, Some(2), "{}", unasked.err);
+    assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "new\n");
+    let said = scene.run(&["decide", "rollback", "last", "--yes"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert!(said.out.contains("rollback: of ID"), "{}", said.out);
+    assert_eq!(git(&scene, "status --porcelain"), "");
+    assert!(!scene.work().join("more").exists());
+    // The model hears of it with the next prompt.
+    assert_eq!(scene.run(&["resume", "-q", "--yes", "-p", "and now?"]).exit, Some(0));
+    assert!(endpoint.requests().last().expect("one").contains("A person takes back"));
+}
+
+#[test]
+fn with_leave_to_commit_it_is_a_commit() {
+    let (scene, _endpoint) = rolled_back();
+    git(&scene, "add .");
+    git(&scene, "commit -qm theirs");
+    let said = scene.run(&["decide", "rollback", "last", "--yes", "--commit"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert_eq!(
+        git(&scene, "log --format=%s -1").trim().split(' ').take(2).collect::<Vec<_>>(),
+        ["Roll", "back"]
+    );
+    assert_eq!(git(&scene, "diff HEAD~2 HEAD --stat"), "");
+}
+
+#[test]
+fn a_file_that_was_changed_since_keeps_all_of_them() {
+    let (scene, _endpoint) = rolled_back();
+    std::fs::write(scene.work().join("a.txt"), "mine\n").expect("written");
+    let said = scene.run(&["decide", "rollback", "last", "--yes"]);
+    assert_eq!(said.exit, Some(1), "{}", said.err);
+    assert!(said.err.contains("a.txt has been changed since"), "{}", said.err);
+    assert!(scene.work().join("more/b.txt").exists());
+    let said = scene.run(&["decide", "rollback", "ffffffff", "--yes"]);
+    assert_eq!(said.exit, Some(2), "{}", said.err);
+    assert!(said.err.contains("there is no decision") && said.err.contains("other: applied"), "{}", said.err);
+}
+
+/// Killed at moments from a seeded sequence, a rollback is whole, or is made whole by whoever opens the session next.
+#[test]
+fn a_rollback_that_is_killed_is_brought_to_its_end() {
+    let mut seed = kills::set("TRUNKLINE_TEST_SEED", kills::SEED);
+    for _ in 0..kills::set("TRUNKLINE_TEST_KILLS", kills::KILLS).min(8) {
+        let (scene, _endpoint) = rolled_back();
+        let mut command = scene.command(&["decide", "rollback", "last", "--yes"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        kills::kill_at(&mut child, Duration::from_millis(kills::next(&mut seed) % 250));
+        let _ = child.wait();
+        // Whatever opens it does the rest; what had not begun can be asked for again.
+        scene.run(&["resume", "-q", "--yes"]);
+        if !git(&scene, "status --porcelain").is_empty() {
+            assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "new\n");
+            assert!(scene.work().join("more/b.txt").exists(), "not half of it");
+            assert_eq!(scene.run(&["decide", "rollback", "last", "--yes"]).exit, Some(0));
+        }
+        assert_eq!(git(&scene, "status --porcelain"), "", "nothing lies about either");
+        let log: Vec<Value> = scene
+            .ok(&["export", "last"])
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect();
+        let decided =
+            log.iter().filter(|record| record["layer"] == "decision" && record["kind"] == "decided");
+        assert_eq!(decided.count(), 2, "one verdict for each run");
+        scene.ok(&["doctor", "last"]);
+    }
+}

@@ -1,0 +1,258 @@
+//! How a run ends: its evidence, its verdict, and the mark that it is over.
+
+use trunkline_decision_objects::{
+    Actor, ActorKind, Alternative, Citations, Closing, Considered, Decision, DecisionId, Decisions, Digest,
+    Evidence, EvidenceId, EvidenceKind, Finding as Found, Label, NonBlank, PatchSet, PatchSetId, Run,
+    Verdict,
+};
+use trunkline_message_tree::{Author, NodeId, Origin, Timestamp};
+use trunkline_session_store::{Note, Record};
+use uuid::Uuid;
+
+use super::patch::patch_set;
+use super::{
+    DECIDED, EVIDENCE, LAYER, LEFT, Mark, OpenRun, PATCH_SET, canonical, harness, mark, time, unfit,
+};
+use crate::{Changes, CloseAs, Deciding, Left, RuntimeError, journal};
+
+/// What became of the files.
+pub(crate) enum Outcome<'a> {
+    /// They are as they were.
+    Unchanged,
+    /// They were changed and left so.
+    Changed(&'a Changes),
+    /// They were changed, and there was nothing to commit or nobody to allow it.
+    Announced(&'a Deciding),
+    /// The changes that were about to be committed stand in this commit.
+    Committed(&'a Deciding, &'a str),
+}
+
+/// Who ends a run, and why.
+pub(crate) enum How<'a> {
+    /// The model, with its last words.
+    Ended {
+        /// Who answered.
+        origin: Option<&'a Origin>,
+        /// Whether it declined.
+        refused: bool,
+    },
+    /// A person, before it had ended by itself.
+    Closed(&'a CloseAs),
+    /// A person, by taking back what this decision had brought about.
+    RolledBack(DecisionId),
+}
+
+/// What is known at the end of a run.
+pub(crate) struct Ending<'a> {
+    pub(crate) outcome: Outcome<'a>,
+    pub(crate) how: How<'a>,
+    /// The model's last words.
+    pub(crate) answer: String,
+    /// Where the head is then.
+    pub(crate) head: NodeId,
+    /// How the changed files were and are.
+    pub(crate) left: Option<&'a Left>,
+    /// What it rests on beside the evidence.
+    pub(crate) cites: Citations,
+    /// What was tried and left, by the last node of each branch, with the lesson from it.
+    pub(crate) considered: Vec<(Option<NodeId>, String)>,
+    pub(crate) at: Timestamp,
+    pub(crate) new_id: fn() -> Uuid,
+}
+
+/// Returns the records that close a run (patch set, evidence, decision), and the decision in them.
+pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, Decision), RuntimeError> {
+    let id = match ending.outcome {
+        // Its name stands in the commit already.
+        Outcome::Committed(Deciding { decision: Some(named), .. }, _) => named.parse().map_err(unfit)?,
+        _ => DecisionId::new((ending.new_id)()).map_err(unfit)?,
+    };
+    let evidence = evidence(run, id, ending)?;
+    let mut records: Vec<Record> = Vec::new();
+    let mut sets: Vec<PatchSet> = Vec::new();
+    let patch_set = match ending.outcome {
+        Outcome::Unchanged => None,
+        // What was announced was recorded together with its announcement.
+        Outcome::Committed(deciding, _) | Outcome::Announced(deciding) => {
+            let id: PatchSetId = deciding.patch_set.parse().map_err(unfit)?;
+            sets.extend(run.patch_sets.iter().find(|set| set.id() == id).cloned());
+            Some(id)
+        }
+        Outcome::Changed(changes) => {
+            let set = patch_set(run, PatchSetId::new((ending.new_id)()).map_err(unfit)?, changes)?;
+            let id = set.id();
+            records.push(canonical(PATCH_SET, ending.at, set.print()));
+            sets.push(set);
+            Some(id)
+        }
+    };
+    let verdict = verdict(ending, patch_set)?;
+    let mut closing = Closing::new(id, time(ending.at)?, decided_by(&ending.how)?);
+    closing.rationale = match &ending.how {
+        How::Ended { .. } => NonBlank::new(clip(&ending.answer)).ok(),
+        How::Closed(_) | How::RolledBack(_) => None,
+    };
+    closing.evidence = &evidence;
+    closing.cites = ending.cites.clone();
+    closing.patch_sets = &sets;
+    for (branch, lesson) in &ending.considered {
+        let alternative = match branch {
+            Some(node) => Alternative::Branch(words(&node.to_string())?),
+            None => Alternative::Named(words("a branch that was left")?),
+        };
+        closing.considered.push(Considered { alternative, reason: words(lesson)? });
+    }
+    if let (Verdict::Abandon { reason } | Verdict::Retry { reason }, Some(patch_set)) = (&verdict, patch_set)
+    {
+        // The verdict has no place for what was done and is not wanted.
+        let alternative = Alternative::PatchSet(patch_set);
+        closing.considered.push(Considered { alternative, reason: reason.clone() });
+    }
+    let rests = matches!(ending.how, How::Closed(CloseAs::Abandon { .. }) | How::RolledBack(_))
+        .then_some(ending.head);
+    records.extend(ending.left.map(|left| journal::note(LAYER, LEFT, ending.at, left)));
+    records.extend(evidence.iter().map(|one| canonical(EVIDENCE, ending.at, one.print())));
+    let (decided, decision) = decide(run, verdict, closing, rests, ending.at)?;
+    records.extend(decided);
+    Ok((records, decision))
+}
+
+fn verdict(ending: &Ending<'_>, patch_set: Option<PatchSetId>) -> Result<Verdict, RuntimeError> {
+    Ok(match (&ending.how, &ending.outcome, patch_set) {
+        (How::Closed(CloseAs::Checkpoint { words: said }), ..) => {
+            Verdict::Checkpoint { checkpoint: words(said)? }
+        }
+        (How::Closed(CloseAs::Abandon { reason }), ..) => Verdict::Abandon { reason: words(reason)? },
+        (How::Closed(CloseAs::Retry { reason }), ..) => Verdict::Retry { reason: words(reason)? },
+        (How::RolledBack(of), outcome, patch_set) => {
+            let reverted_to = match outcome {
+                Outcome::Committed(_, commit) => Some(commit.parse().map_err(unfit)?),
+                _ => None,
+            };
+            Verdict::Rollback { of: *of, reverted_to, patch_set }
+        }
+        (How::Ended { .. }, Outcome::Committed(_, commit), Some(patch_set)) => {
+            Verdict::Commit { patch_set, commit: commit.parse().map_err(unfit)? }
+        }
+        (How::Ended { .. }, _, Some(patch_set)) => Verdict::Other {
+            label: Label::new("applied").map_err(unfit)?,
+            patch_set: Some(patch_set),
+            reason: words("files were changed and not committed")?,
+        },
+        (How::Ended { refused: true, .. }, ..) => Verdict::Abandon { reason: words("the model declined")? },
+        (How::Ended { .. }, ..) => Verdict::Other {
+            label: Label::new("answered").map_err(unfit)?,
+            patch_set: None,
+            reason: words("the model answered and no file was changed")?,
+        },
+    })
+}
+
+fn decided_by(how: &How<'_>) -> Result<Actor, RuntimeError> {
+    match how {
+        How::Ended { origin: Some(origin), .. } => {
+            Actor::new(ActorKind::Agent, format!("{}/{}", origin.provider, origin.model)).map_err(unfit)
+        }
+        How::Ended { origin: None, .. } => harness(),
+        How::Closed(_) | How::RolledBack(_) => Actor::new(ActorKind::Human, "user").map_err(unfit),
+    }
+}
+
+fn words(text: &str) -> Result<NonBlank, RuntimeError> {
+    NonBlank::new(clip(text)).map_err(unfit)
+}
+
+/// Returns the records that end a run without its work having ended, because its prompt was left, and by whom.
+pub(crate) fn abandon(
+    run: &OpenRun,
+    by: Author,
+    id: Uuid,
+    at: Timestamp,
+) -> Result<[Record; 2], RuntimeError> {
+    let (who, decided_by) = match by {
+        Author::Person => ("a person", Actor::new(ActorKind::Human, "user").map_err(unfit)?),
+        Author::Model => ("the model", harness()?),
+        _ => ("a step back", harness()?),
+    };
+    let why = format!("{who} left the prompt that it started from");
+    let verdict = Verdict::Abandon { reason: NonBlank::new(why).map_err(unfit)? };
+    let closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time(at)?, decided_by);
+    decide(run, verdict, closing, None, at).map(|(records, _)| records)
+}
+
+/// Returns the records that end a rollback which cannot be done.
+pub(crate) fn give_up(
+    run: &OpenRun,
+    reason: &str,
+    head: NodeId,
+    id: Uuid,
+    at: Timestamp,
+) -> Result<[Record; 2], RuntimeError> {
+    let verdict = Verdict::Abandon { reason: words(reason)? };
+    let closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time(at)?, harness()?);
+    decide(run, verdict, closing, Some(head), at).map(|(records, _)| records)
+}
+
+/// Returns the verdict, which the store refuses if the run has one, and the mark that the run is over. At `rests` nothing
+/// goes on by itself.
+fn decide(
+    run: &OpenRun,
+    verdict: Verdict,
+    closing: Closing<'_>,
+    rests: Option<NodeId>,
+    at: Timestamp,
+) -> Result<([Record; 2], Decision), RuntimeError> {
+    let open = Run::reopen(run.record.clone(), &Decisions::new()).map_err(unfit)?;
+    let (_, decision) = open.decide(verdict, closing).map_err(|undecided| unfit(&undecided.cause))?;
+    let (run, word) = (decision.run(), word(decision.verdict()));
+    let decided = Note::new(LAYER, DECIDED, at, decision.print()).once(run.to_string(), &word);
+    let over = Mark::Decided { decision: decision.id().to_string(), rests };
+    Ok(([Record::Note(decided), mark(run, &word, &over, at)], decision))
+}
+
+/// Returns how a verdict is called in the key of a note.
+fn word(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Other { .. } => verdict.to_string(),
+        told => told.kind().to_string(),
+    }
+}
+
+fn evidence(run: &OpenRun, decision: DecisionId, ending: &Ending<'_>) -> Result<Vec<Evidence>, RuntimeError> {
+    let sealed = run.findings.iter().map(|note| {
+        let finding = Found {
+            kind: match note.finding.kind.as_str() {
+                "test" => EvidenceKind::Test,
+                "lint" => EvidenceKind::Lint,
+                "build" => EvidenceKind::Build,
+                other => EvidenceKind::Other(label(other)?),
+            },
+            tool: NonBlank::new(note.tool.clone()).map_err(unfit)?,
+            command: Some(note.finding.command.clone()),
+            exit_code: note.finding.exit_code,
+            summary: Some(note.finding.summary.clone()),
+            output: note.finding.output.as_deref().and_then(digest),
+        };
+        // Which changes a command saw is only certain for the last state, and that has no name before the end.
+        let id = EvidenceId::new((ending.new_id)()).map_err(unfit)?;
+        Ok(Evidence::new(id, run.record.id(), time(note.at)?, None, Some(decision), finding))
+    });
+    sealed.collect()
+}
+
+/// Returns a tool's word for what it found, or `command` for a word that cannot stand in a verdict.
+///
+/// The end of a run must not fail on what somebody called something.
+fn label(word: &str) -> Result<Label, RuntimeError> {
+    Label::new(word).or_else(|_| Label::new("command")).map_err(unfit)
+}
+
+/// Keeps a rationale to a length that a record can carry.
+fn clip(text: &str) -> String {
+    text.trim().chars().take(4000).collect()
+}
+
+/// Reads a digest as fingerprints have it, `sha256:` and 64 digits, or without the word.
+pub(crate) fn digest(text: &str) -> Option<Digest> {
+    text.strip_prefix("sha256:").unwrap_or(text).parse().ok()
+}

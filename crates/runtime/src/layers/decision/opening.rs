@@ -1,0 +1,38 @@
+//! How a run begins: what it is to do, how the files are, and what it goes on from.
+
+use trunkline_decision_objects::{
+    Actor, ActorKind, Base as RunBase, Decision, GitOid, NonBlank, Opening, Predecessor, Run, RunId, Verdict,
+};
+use trunkline_message_tree::{NodeId, Timestamp};
+use trunkline_session_store::{Note, Record};
+use uuid::Uuid;
+
+use super::{LAYER, Mark, OPEN, OPENED, OpenedNote, mark, time, unfit};
+use crate::{Base, RuntimeError, journal};
+
+/// Returns the records that open a run. It follows `last` if that was decided to be tried again or continued.
+pub(crate) fn open(
+    last: Option<&Decision>,
+    id: Uuid,
+    goal: &str,
+    prompt: NodeId,
+    base: Base,
+    at: Timestamp,
+) -> Result<[Record; 2], RuntimeError> {
+    let predecessor = last.and_then(|last| match last.verdict() {
+        Verdict::Retry { .. } => Some(Predecessor::RetryOf(last.run())),
+        Verdict::Checkpoint { .. } => Some(Predecessor::Continues(last.run())),
+        _ => None,
+    });
+    let run_base = RunBase {
+        commit: base.commit.as_deref().map(str::parse::<GitOid>).transpose().map_err(unfit)?,
+        tree: base.tree.as_deref().map(NonBlank::new).transpose().map_err(unfit)?,
+    };
+    let id = RunId::new(id).map_err(unfit)?;
+    let actor = Actor::new(ActorKind::Human, "user").map_err(unfit)?;
+    let opening = Opening { base: run_base, predecessor, ..Opening::new(id, time(at)?, actor, goal) };
+    let run = Run::open(opening).map_err(unfit)?;
+    let opened = OpenedNote { run: run.record().print(), prompt, base };
+    let opened = Note::new(LAYER, OPENED, at, journal::json(&opened)).once(id.to_string(), "");
+    Ok([Record::Note(opened), mark(id, OPEN, &Mark::Open { prompt }, at)])
+}

@@ -1,0 +1,59 @@
+//! What a run changed, as its verdict names it.
+
+use trunkline_decision_objects::{Change, Diff, PatchSet, PatchSetId, RelativePath, TouchedFile};
+use trunkline_message_tree::{NodeId, Timestamp};
+use trunkline_session_store::Record;
+
+use super::{DECIDING, DecidingNote, LAYER, OpenRun, PATCH_SET, canonical, unfit};
+use crate::{Changes, Deciding, FileChange, RuntimeError, journal};
+
+/// The longest diff that is kept in a patch set; a longer one is named by its digest.
+const DIFF_KEPT_BYTES: usize = 256 * 1024;
+
+/// Returns the records of what is about to be committed: the patch set, and the note that names it.
+pub(crate) fn deciding(
+    run: &OpenRun,
+    deciding: &Deciding,
+    changes: &Changes,
+    head: NodeId,
+    at: Timestamp,
+) -> Result<Vec<Record>, RuntimeError> {
+    let id = deciding.patch_set.parse().map_err(unfit)?;
+    let patch_set = patch_set(run, id, changes)?;
+    let note = DecidingNote { head, deciding: deciding.clone() };
+    Ok(vec![canonical(PATCH_SET, at, patch_set.print()), journal::note(LAYER, DECIDING, at, &note)])
+}
+
+pub(super) fn patch_set(run: &OpenRun, id: PatchSetId, changes: &Changes) -> Result<PatchSet, RuntimeError> {
+    let files = changes.files.iter().map(|file| {
+        Ok(TouchedFile {
+            path: path(&file.path)?,
+            change: match file.change {
+                FileChange::Added => Change::Added,
+                FileChange::Modified => Change::Modified,
+                FileChange::Deleted => Change::Deleted,
+            },
+            added_lines: file.added,
+            deleted_lines: file.deleted,
+        })
+    });
+    let files = files.collect::<Result<Vec<_>, RuntimeError>>()?;
+    let diff = &changes.diff;
+    let diff = if diff.len() <= DIFF_KEPT_BYTES {
+        Diff::kept(diff.clone())
+    } else {
+        Diff::named(trunkline_decision_objects::Digest::of(diff.as_bytes()))
+    };
+    PatchSet::new(id, run.record.id(), run.record.opening().base.commit, files, diff).map_err(unfit)
+}
+
+/// Returns a path as a verdict can hold it; characters that it cannot hold are written `%` and their bytes in hex.
+pub(crate) fn path(path: &str) -> Result<RelativePath, RuntimeError> {
+    let escaped = || -> String {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
+        path.bytes()
+            .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+            .collect()
+    };
+    RelativePath::new(path).or_else(|_| RelativePath::new(escaped())).map_err(unfit)
+}

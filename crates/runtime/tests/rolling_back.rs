@@ -1,0 +1,336 @@
+//! What a run changed, taken back by a run of its own, also through kills.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use expect_test::expect;
+use proptest::prelude::*;
+use serde_json::json;
+use trunkline_runtime::decision_objects::{DecisionId, Verdict};
+use trunkline_runtime::providers::Turn;
+use trunkline_runtime::session_store::{MemoryStore, SessionStore};
+use trunkline_runtime::{
+    Agent, Approval, Base, Cancel, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates,
+    KeptFile, Left, RuntimeError, Session, Touched, Workspace, WorkspaceFault,
+};
+
+use crate::kills::{Death, Mortal};
+use crate::story::{World, replies, stop_line};
+
+type Files = BTreeMap<String, String>;
+
+/// Version control in memory: each snapshot is a tree, and a restore can be cut off after some of its files.
+#[derive(Clone, Default)]
+struct Trees {
+    files: Arc<Mutex<Files>>,
+    trees: Arc<Mutex<Vec<Files>>>,
+    commits: Arc<Mutex<Vec<String>>>,
+    /// After so many files a restore fails, as if its process had died.
+    cut_after: Arc<Mutex<Option<usize>>>,
+}
+
+impl Trees {
+    fn now(&self) -> Files {
+        self.files.lock().unwrap().clone()
+    }
+
+    fn snapshot(&self) -> String {
+        let mut trees = self.trees.lock().unwrap();
+        trees.push(self.now());
+        format!("{:040x}", trees.len() - 1)
+    }
+
+    fn tree(&self, name: &str) -> Files {
+        self.trees.lock().unwrap()[usize::from_str_radix(name, 16).unwrap()].clone()
+    }
+}
+
+fn digest(content: &str) -> String {
+    format!("sha256:{}", trunkline_runtime::decision_objects::Digest::of(content.as_bytes()))
+}
+
+#[async_trait]
+impl Workspace for Trees {
+    async fn base(&self) -> Result<Base, WorkspaceFault> {
+        Ok(Base { commit: None, tree: Some(self.snapshot()) })
+    }
+
+    async fn changes(&self, base: &Base, _: &[Touched]) -> Result<Changes, WorkspaceFault> {
+        let (before, now) = (self.tree(base.tree.as_ref().unwrap()), self.now());
+        let paths: std::collections::BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+        let differing = paths.into_iter().filter(|path| before.get(*path) != now.get(*path));
+        let files = differing.map(|path| ChangedFile {
+            path: path.clone(),
+            change: match (before.get(path), now.get(path)) {
+                (None, _) => FileChange::Added,
+                (_, None) => FileChange::Deleted,
+                _ => FileChange::Modified,
+            },
+            added: None,
+            deleted: None,
+        });
+        Ok(Changes { files: files.collect(), diff: String::new(), tree: Some(self.snapshot()) })
+    }
+
+    async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        if let Some(done) = self.find_commit(deciding).await? {
+            return Ok(Some(done));
+        }
+        self.commits.lock().unwrap().push(deciding.patch_set.clone());
+        self.find_commit(deciding).await
+    }
+
+    async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        let commits = self.commits.lock().unwrap();
+        let at = commits.iter().position(|made| *made == deciding.patch_set);
+        Ok(at.map(|at| format!("{:040x}", at + 1)))
+    }
+
+    async fn states(
+        &self,
+        base: &Base,
+        after: Option<&str>,
+        _: &[Touched],
+        paths: &[String],
+    ) -> Result<Vec<FileStates>, WorkspaceFault> {
+        let (before, after) = (self.tree(base.tree.as_ref().unwrap()), self.tree(after.unwrap()));
+        let state = |path: &String| FileStates {
+            path: path.clone(),
+            before: before.get(path).map(|text| digest(text)),
+            after: after.get(path).map(|text| digest(text)),
+            before_executable: None,
+            after_executable: None,
+        };
+        Ok(paths.iter().map(state).collect())
+    }
+
+    async fn compare(&self, left: &Left, _: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
+        let now = self.now();
+        let mut found = Comparison::default();
+        for file in &left.files {
+            match now.get(&file.path).map(|text| digest(text)) {
+                same if same == file.before => {}
+                same if same == file.after => found.files.push(ChangedFile {
+                    path: file.path.clone(),
+                    change: FileChange::Modified,
+                    added: None,
+                    deleted: None,
+                }),
+                _ => found.conflicts.push(format!("{} has been changed since", file.path)),
+            }
+        }
+        Ok(found)
+    }
+
+    async fn restore(&self, left: &Left, kept: &[KeptFile]) -> Result<(), WorkspaceFault> {
+        let found = self.compare(left, kept).await?;
+        if !found.conflicts.is_empty() {
+            return Err(WorkspaceFault { message: found.conflicts.join("; ") });
+        }
+        let before = self.tree(left.base.tree.as_ref().unwrap());
+        let mut cut = self.cut_after.lock().unwrap();
+        for file in &found.files {
+            if let Some(more) = cut.as_mut() {
+                if *more == 0 {
+                    *cut = None;
+                    return Err(WorkspaceFault { message: "the power went out".to_owned() });
+                }
+                *more -= 1;
+            }
+            let mut files = self.files.lock().unwrap();
+            match before.get(&file.path) {
+                Some(text) => files.insert(file.path.clone(), text.clone()),
+                None => files.remove(&file.path),
+            };
+        }
+        Ok(())
+    }
+}
+
+struct Scene {
+    trees: Trees,
+    agent: Agent,
+    store: Arc<MemoryStore>,
+    session: Session,
+}
+
+/// One run after another has written these files, each all of one list.
+async fn after_runs(before: &Files, runs: &[Vec<(&str, &str)>], commits: bool) -> Scene {
+    let world = World::default();
+    *world.files.lock().unwrap() = before.clone();
+    let trees = Trees { files: Arc::clone(&world.files), ..Trees::default() };
+    let mut turns = Vec::new();
+    for (number, writes) in runs.iter().enumerate() {
+        let mut turn = Turn::new();
+        for (index, (path, text)) in writes.iter().enumerate() {
+            turn = turn.call(format!("c{number}-{index}"), "edit", &json!({ "path": path, "text": text }));
+        }
+        turns.extend([turn, Turn::say("done")]);
+    }
+    let agent = world.agent(replies(turns)).approval(Approval::Always).commits(commits);
+    let agent = agent.workspace(Arc::new(trees.clone())).build().unwrap();
+    let store = Arc::new(MemoryStore::new());
+    let mut session = agent.start(store.clone(), "t", None).await.unwrap();
+    for number in 0..runs.len() {
+        let stop = session.prompt(&format!("run {number}"), &Cancel::new()).await;
+        assert!(stop_line(&stop).starts_with("decided "), "{}", stop_line(&stop));
+    }
+    Scene { trees, agent, store, session }
+}
+
+fn files(of: &[(&str, &str)]) -> Files {
+    of.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+}
+
+fn ids(session: &Session) -> Vec<DecisionId> {
+    session.decisions().iter().map(trunkline_runtime::decision_objects::Decision::id).collect()
+}
+
+#[tokio::test]
+async fn what_was_applied_is_taken_back_by_a_run_that_says_so() {
+    let before = files(&[("a", "old")]);
+    for commits in [false, true] {
+        let mut scene = after_runs(&before, &[vec![("a", "new"), ("b", "more")]], commits).await;
+        let of = ids(&scene.session)[0];
+        let preview = scene.session.preview_rollback(of).await.unwrap();
+        assert_eq!(preview.files.len(), 2);
+        let decision = scene.session.rollback(of).await.unwrap();
+        assert_eq!(scene.trees.now(), before);
+        let Verdict::Rollback { of: undone, reverted_to, patch_set } = decision.verdict() else { panic!() };
+        assert_eq!((*undone, reverted_to.is_some(), patch_set.is_some()), (of, commits, true));
+        assert_eq!(decision.cites().files.len(), 2);
+        assert!(!scene.session.has_open_run());
+        // The model hears of it with the next prompt, and is not asked before.
+        assert_eq!(stop_line(&scene.session.resume(&Cancel::new()).await), "nothing to do");
+        let again = scene.session.rollback(of).await.unwrap_err();
+        assert!(again.to_string().contains("already rolled back"), "{again}");
+        // What took it back can be taken back.
+        scene.session.rollback(decision.id()).await.unwrap();
+        assert_eq!(scene.trees.now(), files(&[("a", "new"), ("b", "more")]));
+    }
+}
+
+#[tokio::test]
+async fn what_somebody_else_has_written_since_is_in_the_way_and_nothing_is_touched() {
+    let mut scene = after_runs(&Files::new(), &[vec![("a", "1"), ("b", "1")], vec![("b", "2")]], false).await;
+    let (first, second) = (ids(&scene.session)[0], ids(&scene.session)[1]);
+    let (files_before, records) =
+        (scene.trees.now(), scene.store.info(scene.session.id()).await.unwrap().records);
+    let fault = scene.session.rollback(first).await.unwrap_err();
+    assert!(matches!(&fault, RuntimeError::Conflicts { conflicts, .. } if conflicts.len() == 1));
+    assert!(fault.to_string().contains("b has been changed since"), "{fault}");
+    assert_eq!(scene.trees.now(), files_before);
+    assert_eq!(scene.store.info(scene.session.id()).await.unwrap().records, records);
+    // From the newest to the oldest it goes.
+    scene.session.rollback(second).await.unwrap();
+    scene.session.rollback(first).await.unwrap();
+    assert_eq!(scene.trees.now(), Files::new());
+}
+
+#[tokio::test]
+async fn what_changed_nothing_or_is_nowhere_cannot_be_taken_back() {
+    let mut scene = after_runs(&Files::new(), &[vec![("a", "1")]], false).await;
+    let stop = scene.session.prompt("and?", &Cancel::new()).await;
+    assert_eq!(stop_line(&stop), "decided other: answered");
+    let answered = ids(&scene.session)[1];
+    let fault = scene.session.rollback(answered).await.unwrap_err();
+    assert!(fault.to_string().contains("without changes"), "{fault}");
+    let nobody: DecisionId = "01890000-0000-7000-8000-000000000000".parse().unwrap();
+    let fault = scene.session.rollback(nobody).await.unwrap_err();
+    expect!["there is no decision 01890000-0000-7000-8000-000000000000 in this session"]
+        .assert_eq(&fault.to_string());
+}
+
+/// The rollback of what was applied gives the files of before, however often its process is killed: at any write of the
+/// log, and after any of the files.
+#[tokio::test]
+async fn a_rollback_that_is_killed_anywhere_is_brought_to_its_end() {
+    let before = files(&[("a", "old"), ("c", "stays")]);
+    for commits in [false, true] {
+        for death in [Death::Lost, Death::Kept, Death::Fenced] {
+            for life in 0..6 {
+                let scene = after_runs(&before, &[vec![("a", "new"), ("b", "more")]], commits).await;
+                let Scene { trees, agent, store, session } = scene;
+                let (id, of, left) = (session.id().clone(), ids(&session)[0], trees.now());
+                drop(session);
+                let mortal = Arc::new(Mortal::new(store.clone(), life, death));
+                let mut session = agent.open(mortal, &id).await.unwrap();
+                let ended = session.rollback(of).await.is_ok();
+                drop(session);
+                let mut session = agent.open(store.clone(), &id).await.unwrap();
+                let begun =
+                    session.decisions().iter().any(|one| matches!(one.verdict(), Verdict::Rollback { .. }));
+                assert!(begun || !ended);
+                assert_eq!(trees.now(), if begun { before.clone() } else { left }, "{death:?} {life}");
+                assert!(!session.has_open_run());
+                if !begun {
+                    session.rollback(of).await.unwrap();
+                }
+                assert_eq!(trees.now(), before);
+                assert_eq!(session.decisions().iter().count(), 2, "one verdict for each run");
+                assert_eq!(
+                    trees.commits.lock().unwrap().len(),
+                    2 * usize::from(commits),
+                    "no commit is made twice"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_rollback_that_is_cut_off_between_two_files_does_the_rest() {
+    let before = files(&[("a", "old"), ("b", "old")]);
+    for done in 1..3 {
+        let scene = after_runs(&before, &[vec![("a", "1"), ("b", "2"), ("c", "3")]], false).await;
+        let Scene { trees, agent, store, mut session } = scene;
+        let of = ids(&session)[0];
+        *trees.cut_after.lock().unwrap() = Some(done);
+        session.rollback(of).await.unwrap_err();
+        assert!(session.has_open_run(), "nobody calls it done");
+        let id = session.id().clone();
+        drop(session);
+        let session = agent.open(store, &id).await.unwrap();
+        assert_eq!(trees.now(), before);
+        assert!(!session.has_open_run());
+    }
+}
+
+#[tokio::test]
+async fn who_writes_into_a_rollback_that_was_cut_off_keeps_their_bytes() {
+    let scene = after_runs(&Files::new(), &[vec![("a", "1"), ("b", "2")]], false).await;
+    let Scene { trees, agent, store, mut session } = scene;
+    let of = ids(&session)[0];
+    *trees.cut_after.lock().unwrap() = Some(1);
+    session.rollback(of).await.unwrap_err();
+    let id = session.id().clone();
+    drop(session);
+    trees.files.lock().unwrap().insert("b".to_owned(), "mine".to_owned());
+    let session = agent.open(store, &id).await.unwrap();
+    assert_eq!(trees.now(), files(&[("b", "mine")]));
+    let verdicts: Vec<String> = session.decisions().iter().map(|one| one.verdict().to_string()).collect();
+    assert!(verdicts.iter().any(|one| one.contains("abandon: b has been changed since")), "{verdicts:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    /// From whatever files, after whatever run: what was taken back is what was there, byte for byte.
+    #[test]
+    fn a_rollback_gives_the_files_of_before(
+        before in prop::collection::btree_map("[a-d]", "[ -~]{0,6}", 0..4),
+        writes in prop::collection::btree_map("[a-f]", "[ -~]{1,6}", 1..5),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let writes: Vec<(&str, &str)> = writes.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+            let changes = writes.iter().any(|(path, text)| before.get(*path).map(String::as_str) != Some(*text));
+            let mut scene = after_runs(&before, &[writes], false).await;
+            let of = ids(&scene.session)[0];
+            let rolled = scene.session.rollback(of).await;
+            assert_eq!(rolled.is_ok(), changes, "{rolled:?}");
+            assert_eq!(scene.trees.now(), before);
+        });
+    }
+}

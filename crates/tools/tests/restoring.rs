@@ -1,0 +1,242 @@
+//! What a run changed in a folder, put back as it was.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+use trunkline_runtime::{Base, KeptFile, Left, Touched, Workspace};
+use trunkline_tools::{FolderWorkspace, GitWorkspace};
+
+use crate::scene::block_on;
+
+/// Bytes, and whether they may be executed, by path.
+type Files = BTreeMap<String, (Vec<u8>, bool)>;
+
+struct Folder {
+    home: TempDir,
+}
+
+impl Folder {
+    fn repository() -> Self {
+        let folder = Folder { home: tempfile::tempdir().unwrap() };
+        folder.git("init -q -b main");
+        folder.git("config user.name Anna");
+        folder.git("config user.email anna@example.org");
+        folder
+    }
+
+    fn root(&self) -> PathBuf {
+        fs::canonicalize(self.home.path()).unwrap()
+    }
+
+    fn git(&self, arguments: &str) {
+        let output = Command::new("git")
+            .envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")])
+            .arg("-C")
+            .arg(self.home.path())
+            .args(arguments.split(' '))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "git {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    fn put(&self, path: &str, bytes: &[u8], executable: bool) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        let mode = if executable { 0o755 } else { 0o644 };
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// Makes the folder hold exactly these files.
+    fn become_these(&self, files: &Files) {
+        for (path, _) in self.files() {
+            if !files.contains_key(&path) {
+                fs::remove_file(self.root().join(&path)).unwrap();
+            }
+        }
+        for (path, (bytes, executable)) in files {
+            self.put(path, bytes, *executable);
+        }
+    }
+
+    fn files(&self) -> Files {
+        let mut files = Files::new();
+        collect(&self.root(), &self.root(), &mut files);
+        files
+    }
+}
+
+fn collect(root: &Path, folder: &Path, files: &mut Files) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            if entry.file_name() != ".git" {
+                collect(root, &path, files);
+            }
+            continue;
+        }
+        let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+        let bytes = if path.is_symlink() { b"a link".to_vec() } else { fs::read(&path).unwrap() };
+        let executable = fs::symlink_metadata(&path).unwrap().permissions().mode() & 0o100 != 0;
+        files.insert(name, (bytes, executable && !path.is_symlink()));
+    }
+}
+
+/// What a run that found the files at `base` has left, as its verdict records it.
+fn left(workspace: &dyn Workspace, base: Base, touched: &[Touched]) -> Left {
+    let changes = block_on(workspace.changes(&base, touched)).unwrap();
+    let paths: Vec<String> = changes.files.iter().map(|file| file.path.clone()).collect();
+    let states = block_on(workspace.states(&base, changes.tree.as_deref(), touched, &paths)).unwrap();
+    let unknown = paths.into_iter().filter(|path| states.iter().all(|file| file.path != *path)).collect();
+    Left { run: "r".to_owned(), base, tree: changes.tree, files: states, unknown }
+}
+
+fn some_files() -> impl Strategy<Value = Files> {
+    let path = prop::sample::select(vec!["a.txt", "b.sh", "deep/er/c.bin", "deep/d.txt", "e ü.txt"]);
+    let bytes = prop::collection::vec(any::<u8>(), 0..40);
+    prop::collection::btree_map(path.prop_map(str::to_owned), (bytes, any::<bool>()), 0..5)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Whatever a run has done, and however much of it was put back by somebody who was killed: what comes of a restore are
+    /// the bytes and the modes of before, and of a second one nothing.
+    #[test]
+    fn a_restore_gives_the_files_of_before(
+        before in some_files(),
+        after in some_files(),
+        done in prop::collection::vec(any::<bool>(), 10),
+    ) {
+        let folder = Folder::repository();
+        folder.become_these(&before);
+        let git = GitWorkspace::open(folder.root()).unwrap().unwrap();
+        let base = block_on(git.base()).unwrap();
+        folder.become_these(&after);
+        let left = left(&git, base, &[]);
+        assert_eq!(left.unknown, Vec::<String>::new());
+        // What was killed in the middle.
+        for (file, done) in left.files.iter().zip(&done) {
+            match (done, before.get(&file.path)) {
+                (false, _) => {}
+                (true, Some((bytes, executable))) => folder.put(&file.path, bytes, *executable),
+                (true, None) => fs::remove_file(folder.root().join(&file.path)).unwrap(),
+            }
+        }
+        let comparison = block_on(git.compare(&left, &[])).unwrap();
+        assert_eq!(comparison.conflicts, Vec::<String>::new());
+        for _ in 0..2 {
+            block_on(git.restore(&left, &[])).unwrap();
+            assert_eq!(folder.files(), before);
+        }
+    }
+}
+
+/// One file that was changed, one that was added in a new folder, and one that was removed.
+fn three_changed() -> (Folder, GitWorkspace, Left) {
+    let folder = Folder::repository();
+    folder.put("a.txt", b"old\n", false);
+    folder.put("gone.txt", b"was here\n", true);
+    let git = GitWorkspace::open(folder.root()).unwrap().unwrap();
+    let base = block_on(git.base()).unwrap();
+    folder.put("a.txt", b"new\n", false);
+    folder.put("more/b.txt", b"b\n", false);
+    fs::remove_file(folder.root().join("gone.txt")).unwrap();
+    let left = left(&git, base, &[]);
+    (folder, git, left)
+}
+
+#[test]
+fn what_was_added_goes_with_its_folder_and_what_was_removed_comes_back_as_it_was() {
+    let (folder, git, left) = three_changed();
+    let comparison = block_on(git.compare(&left, &[])).unwrap();
+    let paths: Vec<&str> = comparison.files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["a.txt", "gone.txt", "more/b.txt"]);
+    assert!(comparison.diff.contains("-new") && comparison.diff.contains("+old"), "{}", comparison.diff);
+    block_on(git.restore(&left, &[])).unwrap();
+    assert!(!folder.root().join("more").exists());
+    assert_eq!(folder.files()["gone.txt"], (b"was here\n".to_vec(), true));
+}
+
+#[test]
+fn one_file_of_somebody_else_keeps_all_of_them_as_they_are() {
+    type Change = fn(&Folder);
+    let changes: [(&str, Change); 4] = [
+        ("a.txt has been changed since", |folder| folder.put("a.txt", b"mine\n", false)),
+        ("gone.txt has been changed since", |folder| folder.put("gone.txt", b"another\n", false)),
+        ("symbolic link", |folder| {
+            fs::remove_file(folder.root().join("a.txt")).unwrap();
+            std::os::unix::fs::symlink("/etc/hostname", folder.root().join("a.txt")).unwrap();
+        }),
+        ("leads out of the workspace", |folder| {
+            let outside = tempfile::tempdir().unwrap().keep();
+            fs::write(outside.join("b.txt"), b"b\n").unwrap();
+            fs::remove_dir_all(folder.root().join("more")).unwrap();
+            std::os::unix::fs::symlink(outside, folder.root().join("more")).unwrap();
+        }),
+    ];
+    for (why, change) in changes {
+        let (folder, git, left) = three_changed();
+        change(&folder);
+        let found = folder.files();
+        let comparison = block_on(git.compare(&left, &[])).unwrap();
+        assert!(
+            comparison.conflicts.iter().any(|one| one.contains(why)),
+            "{why}: {:?}",
+            comparison.conflicts
+        );
+        let fault = block_on(git.restore(&left, &[])).unwrap_err();
+        assert!(fault.message.starts_with("nothing was put back: "), "{}", fault.message);
+        assert_eq!(folder.files(), found, "{why}");
+    }
+}
+
+#[test]
+fn what_git_has_thrown_away_is_said_and_not_guessed() {
+    let (folder, git, left) = three_changed();
+    folder.git("prune --expire=now");
+    let found = folder.files();
+    let fault = block_on(git.compare(&left, &[])).unwrap_err();
+    assert!(fault.message.contains("git has not kept how the files were"), "{}", fault.message);
+    block_on(git.restore(&left, &[])).unwrap_err();
+    assert_eq!(folder.files(), found);
+}
+
+#[test]
+fn a_folder_without_git_is_put_back_from_what_the_session_kept() {
+    let folder = Folder { home: tempfile::tempdir().unwrap() };
+    folder.put("a.txt", b"new\n", false);
+    folder.put("b.txt", b"b\n", false);
+    let workspace = FolderWorkspace::new(folder.root());
+    let old = |bytes: &[u8]| {
+        let digest: String = sha2_hex(bytes);
+        Some(format!("sha256:{digest}"))
+    };
+    let touched = [
+        Touched { path: "a.txt".to_owned(), before: old(b"old\n") },
+        Touched { path: "b.txt".to_owned(), before: None },
+    ];
+    let left = left(&workspace, Base::default(), &touched);
+    let kept = |bytes: &[u8]| {
+        vec![
+            KeptFile { path: "a.txt".to_owned(), bytes: Some(bytes.to_vec()) },
+            KeptFile { path: "b.txt".to_owned(), bytes: None },
+        ]
+    };
+    // Other bytes than those that were there are not written, and nor are none.
+    for kept in [kept(b"forged\n"), Vec::new()] {
+        let fault = block_on(workspace.restore(&left, &kept)).unwrap_err();
+        assert!(fault.message.contains("is not kept anywhere"), "{}", fault.message);
+    }
+    block_on(workspace.restore(&left, &kept(b"old\n"))).unwrap();
+    assert_eq!(folder.files(), Files::from([("a.txt".to_owned(), (b"old\n".to_vec(), false))]));
+}
+
+fn sha2_hex(bytes: &[u8]) -> String {
+    trunkline_runtime::decision_objects::Digest::of(bytes).to_string()
+}
