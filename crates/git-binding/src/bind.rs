@@ -99,7 +99,7 @@ impl Repository {
     fn write(&self, binding: &Binding, target: Option<&Target>) -> Result<(GitOid, Link), BindError> {
         let link = self.link(binding, target)?;
         let (pack, tree) = pack_of(texts_of(binding, &link)?, self.facts.object_format);
-        self.git.run(&["unpack-objects", "-q"], &pack.print())?;
+        self.write_objects(&["unpack-objects", "-q"], &pack.print())?;
         Ok((tree, link))
     }
 

@@ -76,7 +76,8 @@ impl Repository {
             |why: String| BindError::NotADecision { reference: reference.clone(), why: harmless(&why) };
         let files = self.files(tree).map_err(|error| match error {
             BindError::Git(fault) if fault.says("not a tree object") => refuse("it is no tree".to_owned()),
-            BindError::Answer { .. } => refuse("its tree is none of ours".to_owned()),
+            BindError::Git(fault) if fault.says("is corrupt") => refuse("it is damaged".to_owned()),
+            BindError::Answer { .. } => refuse("its tree is none of ours, or files are missing".to_owned()),
             error => error,
         })?;
         let size: u64 = files.iter().map(|(_, _, size)| *size).sum();
@@ -124,7 +125,8 @@ impl Repository {
         let mut size = 0;
         for ((reference, run, _), pair) in refs.into_iter().zip(known.chunks(2)) {
             let [Some(decision), Some(link)] = pair else {
-                all.unreadable.push(unreadable(reference, "it has no decision.json or no link.json"));
+                all.unreadable
+                    .push(unreadable(reference, "its decision.json or its link.json is missing or damaged"));
                 continue;
             };
             if decision.kind != "blob" || link.kind != "blob" || decision.size.max(link.size) > MAX_DECISION {
@@ -178,8 +180,9 @@ impl Repository {
         let refuse =
             |why: &str| BindError::NotADecision { reference: reference.to_owned(), why: harmless(why) };
         let known = self.known(&[format!("{tree}:{}", layout::DECISION)])?.pop().flatten();
-        let known =
-            known.filter(|known| known.kind == "blob").ok_or_else(|| refuse("it has no decision.json"))?;
+        let known = known
+            .filter(|known| known.kind == "blob")
+            .ok_or_else(|| refuse("its decision.json is missing or damaged"))?;
         if known.size > MAX_DECISION {
             return Err(refuse("its decision.json is too large"));
         }

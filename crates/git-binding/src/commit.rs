@@ -78,7 +78,8 @@ impl Repository {
             None => self.configured_identity(),
         };
         let text = print(plan, &committer)?;
-        let printed = self.git.run(&["hash-object", "-t", "commit", "-w", "--stdin"], text.as_bytes())?;
+        let printed =
+            self.write_objects(&["hash-object", "-t", "commit", "-w", "--stdin"], text.as_bytes())?;
         String::from_utf8_lossy(&printed).trim().parse().map_err(|_| BindError::Answer {
             command: "hash-object",
             answer: crate::error::excerpt(&printed),

@@ -17,6 +17,9 @@ pub(crate) const MAX_DECISION: u64 = 16 << 20;
 /// How many files a binding may have.
 pub(crate) const MAX_FILES: usize = 10_000;
 
+/// How often objects are written if the folder for them goes away meanwhile.
+const ATTEMPTS: u32 = 5;
+
 /// An object, with its content.
 #[derive(Debug)]
 pub(crate) struct Object {
@@ -33,20 +36,58 @@ pub(crate) struct Known {
 }
 
 impl Repository {
+    /// Writes objects, and through to the disk unless the user wants it otherwise. By default git does that with refs, but
+    /// not with objects in files of their own. A loss of power could leave a ref to an empty file, and git does not write
+    /// over a file that is there: binding again would not help.
+    pub(crate) fn write_objects(&self, command: &[&str], input: &[u8]) -> Result<Vec<u8>, BindError> {
+        let setting = self.syncs.map(|setting| ["-c", setting]);
+        let command = [setting.as_ref().map_or(&[][..], |setting| setting), command].concat();
+        let mut attempt = 1;
+        loop {
+            match self.git.run(&command, input) {
+                // `git gc` removes folders that are empty, also those that another git is about to write into.
+                Err(fault) if attempt < ATTEMPTS && fault.says("No such file or directory") => attempt += 1,
+                outcome => return Ok(outcome?),
+            }
+        }
+    }
+
     /// What each name stands for; no name may hold a line end.
     pub(crate) fn known(&self, names: &[String]) -> Result<Vec<Option<Known>>, BindError> {
-        let printed = self.git.run(&["cat-file", "--batch-check"], list(names).as_bytes())?;
-        let text = String::from_utf8_lossy(&printed);
-        let mut lines = text.lines();
-        let read = |_| head(lines.next().unwrap_or_default());
-        names.iter().map(read).collect()
+        self.batch("--batch-check", names, |rest| {
+            let end = rest.iter().position(|byte| *byte == b'\n').ok_or_else(|| unknown(rest))?;
+            let line = String::from_utf8_lossy(&rest[..end]).into_owned();
+            *rest = &rest[end + 1..];
+            head(&line)
+        })
     }
 
     /// What each name stands for, contents included. Whoever names something foreign asks [`known`](Self::known) first.
     pub(crate) fn contents(&self, names: &[String]) -> Result<Vec<Option<Object>>, BindError> {
-        let printed = self.git.run(&["cat-file", "--batch"], list(names).as_bytes())?;
-        let mut rest = printed.as_slice();
-        names.iter().map(|_| object(&mut rest)).collect()
+        self.batch("--batch", names, object)
+    }
+
+    /// Asks for many objects at once. At one that is damaged git gives up, so it is looked for by halves, and is none.
+    fn batch<T>(
+        &self,
+        form: &str,
+        names: &[String],
+        read: impl Fn(&mut &[u8]) -> Result<Option<T>, BindError> + Copy,
+    ) -> Result<Vec<Option<T>>, BindError> {
+        match self.git.run(&["cat-file", form], list(names).as_bytes()) {
+            Ok(printed) => {
+                let mut rest = printed.as_slice();
+                names.iter().map(|_| read(&mut rest)).collect()
+            }
+            Err(fault) if !fault.says("is corrupt") => Err(fault.into()),
+            Err(_) if names.len() == 1 => Ok(vec![None]),
+            Err(_) => {
+                let (left, right) = names.split_at(names.len() / 2);
+                let mut found = self.batch(form, left, read)?;
+                found.extend(self.batch(form, right, read)?);
+                Ok(found)
+            }
+        }
     }
 
     /// Where each of these refs points; exactly these, where git would also take a tag that is called like one.

@@ -62,6 +62,8 @@ pub struct Repository {
     pub(crate) facts: Facts,
     /// Where the refs are that all worktrees share.
     pub(crate) common_dir: std::path::PathBuf,
+    /// The setting under which objects are written; none if the user has one.
+    pub(crate) syncs: Option<&'static str>,
 }
 
 impl std::fmt::Debug for Repository {
@@ -118,11 +120,22 @@ impl Repository {
         let common_dir = crate::git_command::path_of(common_dir);
         let own_dir = git.run(&["rev-parse", "--absolute-git-dir"], b"")?;
         let linked_worktree = crate::git_command::path_of(own_dir) != common_dir;
-        let partial = git
-            .run(&["config", "--get-regexp", r"^(extensions\.partialclone|remote\..*\.promisor)$"], b"")
-            .is_ok();
+        let settings =
+            r"^(extensions\.partialclone|remote\..*\.promisor|core\.fsync|core\.fsyncobjectfiles)$";
+        // It fails if there are none.
+        let settings = git.run(&["config", "--name-only", "--get-regexp", settings], b"").unwrap_or_default();
+        let (told_to_sync, partial): (Vec<&[u8]>, Vec<&[u8]>) = settings
+            .split(|byte| *byte == b'\n')
+            .filter(|key| !key.is_empty())
+            .partition(|key| key.starts_with(b"core."));
+        let partial = !partial.is_empty();
+        let syncs = match git_version {
+            _ if !told_to_sync.is_empty() => None,
+            (2, ..36) => Some("core.fsyncObjectFiles=true"),
+            _ => Some("core.fsync=committed"), // release notes of 2.36, 2022-04
+        };
         let facts = Facts { git_version, object_format, ref_format, bare, linked_worktree, shallow, partial };
-        Ok(Self { git: Arc::new(git), facts, common_dir })
+        Ok(Self { git: Arc::new(git), facts, common_dir, syncs })
     }
 
     /// Whether both have the same refs, as the worktrees of one repository do.

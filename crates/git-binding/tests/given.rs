@@ -29,6 +29,7 @@ impl Scratch {
         let scratch = Self { root: folder.path().join("repository"), folder };
         let path = scratch.root.to_str().expect("a temporary folder in UTF-8").to_owned();
         git_in(scratch.folder.path(), &[&["init", "-q", "-b", "main"], options, &[&path]].concat());
+        scratch.git(&["config", "core.fsync", "none"]); // no test takes the power away
         scratch
     }
 

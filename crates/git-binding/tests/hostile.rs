@@ -181,6 +181,35 @@ fn objects_that_are_replaced_are_read_as_they_were() {
     assert_eq!(read.decision, given_up(1, 1).decision);
 }
 
+#[test]
+fn a_ref_that_lost_its_objects_is_told_and_the_rest_is_read() {
+    let scratch = Scratch::begun();
+    let repository = scratch.open();
+    let binding = given_up(1, 1);
+    assert!(matches!(repository.bind(&given_up(2, 2)), Ok(Bound::Now { .. })));
+    assert!(matches!(repository.bind(&binding), Ok(Bound::Now { .. })));
+    let tree = scratch.git(&["rev-parse", &reference(1)]);
+    let file = scratch.git(&["rev-parse", &format!("{tree}:decision.json")]);
+    for oid in [file, tree] {
+        let path = scratch.root().join(".git/objects").join(&oid[..2]).join(&oid[2..]);
+        for text in [Some(""), Some("damaged"), None] {
+            let _ = std::fs::remove_file(&path);
+            text.into_iter().for_each(|text| std::fs::write(&path, text).expect("a file"));
+            let refused = repository.bind(&binding).expect_err("it cannot be read");
+            assert!(matches!(refused, BindError::NotADecision { .. }), "{refused}");
+            let refused = repository.bound(run_id(1)).expect_err("it cannot be read");
+            assert!(matches!(refused, BindError::NotADecision { .. }), "{refused}");
+            let all = repository.all().expect("a list");
+            assert_eq!((all.decisions.len(), all.unreadable.len()), (1, 1));
+        }
+    }
+    // The files are gone now, so they are written again.
+    scratch.git(&["update-ref", "-d", &reference(1)]);
+    assert!(matches!(repository.bind(&binding), Ok(Bound::Now { .. })));
+    assert_eq!(repository.all().expect("a list").decisions.len(), 2);
+    scratch.git(&["fsck", "--strict", "--no-dangling"]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 

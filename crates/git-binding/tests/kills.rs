@@ -150,9 +150,10 @@ fn a_git_that_is_killed_between_the_two_refs_has_moved_the_branch() {
     let log = scratch.root().join(".git/logs").join(reference(1));
     std::fs::create_dir_all(log.parent().expect("a folder")).expect("a folder");
     assert!(Command::new("mkfifo").arg(&log).status().expect("mkfifo runs").success());
-    let child = child_in(&scratch);
+    let mut child = child_in(&scratch);
     let branch = scratch.root().join(".git/refs/heads/main");
     while std::fs::read_to_string(&branch).expect("a ref").trim() != commit.to_string() {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended before the branch was moved");
         std::thread::sleep(Duration::from_millis(1));
     }
     kill(child, true);

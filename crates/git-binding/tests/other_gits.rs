@@ -7,7 +7,7 @@ use trunkline_git_binding::{
     BindError, Bound, Branch, Git, GitCommand, GitFault, Packed, RefFormat, Repository, State,
 };
 
-use crate::given::{Scratch, committed_on_head, given_up, reference, run_id};
+use crate::given::{Scratch, committed_on_head, given_up, plan, reference, run_id};
 
 /// The installed git under another version; what it would not know, it refuses.
 struct Posing {
@@ -77,6 +77,98 @@ fn older_gits_are_not_asked_what_they_do_not_know() {
     assert_eq!(old.pack_if_due().expect("counted"), Packed::NotDue { loose: 0 });
 }
 
+/// The installed git, and what it was asked to write objects with.
+struct Listening {
+    git: GitCommand,
+    heard: Mutex<Vec<String>>,
+}
+
+impl Git for Listening {
+    fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitFault> {
+        self.heard.lock().expect("one thread").push(arguments.join(" "));
+        self.git.run(arguments, input)
+    }
+}
+
+#[test]
+fn objects_are_synced_unless_the_user_wants_it_otherwise() {
+    for setting in [None, Some("core.fsync"), Some("core.fsyncObjectFiles")] {
+        let scratch = Scratch::begun();
+        scratch.git(&["config", "--unset", "core.fsync"]);
+        if let Some(setting) = setting {
+            let value = if setting == "core.fsync" { "none" } else { "false" };
+            scratch.git(&["config", setting, value]);
+        }
+        let tree = scratch.oid("HEAD^{tree}");
+        let git = GitCommand::discover(scratch.root()).expect("git works").expect("a repository");
+        let listening = Arc::new(Listening { git, heard: Mutex::new(Vec::new()) });
+        let repository = Repository::over(Arc::clone(&listening)).expect("it is opened");
+        assert!(!repository.facts().partial);
+        repository.write_commit(&plan(tree, vec![], 1)).expect("a commit");
+        assert!(matches!(repository.bind(&given_up(1, 1)), Ok(Bound::Now { .. })));
+        let heard = listening.heard.lock().expect("one thread");
+        for command in ["hash-object", "unpack-objects"] {
+            let written = heard.iter().find(|line| line.contains(command)).expect("it is written");
+            assert_eq!(written.starts_with("-c core.fsync=committed "), setting.is_none(), "{written}");
+        }
+    }
+}
+
+type Answer = Result<Vec<u8>, GitFault>;
+
+/// The installed git, but for the first call of one command, of which something else is made.
+struct Once<F> {
+    git: GitCommand,
+    command: &'static str,
+    otherwise: Mutex<Option<F>>,
+}
+
+impl<F: FnOnce(Answer) -> Answer + Send> Git for Once<F> {
+    fn run(&self, arguments: &[&str], input: &[u8]) -> Answer {
+        let ours = arguments.contains(&self.command);
+        let otherwise = self.otherwise.lock().expect("one thread").take_if(|_| ours);
+        let answer = self.git.run(arguments, input);
+        match otherwise {
+            Some(otherwise) => otherwise(answer),
+            None => answer,
+        }
+    }
+}
+
+fn once<F>(scratch: &Scratch, command: &'static str, otherwise: F) -> Repository
+where
+    F: FnOnce(Answer) -> Answer + Send + 'static,
+{
+    let git = GitCommand::discover(scratch.root()).expect("git works").expect("a repository");
+    let git = Once { git, command, otherwise: Mutex::new(Some(otherwise)) };
+    Repository::over(git).expect("it is opened")
+}
+
+#[test]
+fn a_folder_that_gc_took_away_is_no_reason_to_give_up() {
+    let scratch = Scratch::begun();
+    let command = "unpack-objects";
+    let said = "error: unable to create temporary file: No such file or directory".to_owned();
+    let repository = once(&scratch, command, |_| {
+        Err(GitFault::Failed { command: command.to_owned(), code: Some(128), said })
+    });
+    assert!(matches!(repository.bind(&given_up(1, 1)), Ok(Bound::Now { .. })));
+}
+
+#[test]
+fn a_branch_that_was_read_before_another_bound_is_read_again() {
+    let scratch = Scratch::begun();
+    let base = scratch.oid("HEAD");
+    let commit = scratch.candidate(base, 1);
+    let binding = committed_on_head(1, base, commit);
+    assert!(matches!(scratch.open().bind(&binding), Ok(Bound::Now { .. })));
+    let repository = once(&scratch, "for-each-ref", move |answer| {
+        let text = String::from_utf8(answer?).expect("names of refs");
+        Ok(text.replace(&commit.to_string(), &base.to_string()).into_bytes())
+    });
+    assert_eq!(repository.state(&binding).expect("a state"), State::Both);
+}
+
 /// Says the same to everything, once the repository is open.
 struct Babbling {
     git: GitCommand,
@@ -141,6 +233,6 @@ proptest! {
         }
         let _ = repository.bind(&binding);
         let _ = repository.bind(&given_up(1, 1));
-        let _ = repository.write_commit(&crate::given::plan(oid, vec![oid], 1));
+        let _ = repository.write_commit(&plan(oid, vec![oid], 1));
     }
 }

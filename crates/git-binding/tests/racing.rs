@@ -92,7 +92,8 @@ fn many_are_bound_while_others_pack_and_clean_up() {
                 (2, _) => {}
                 (thread, number) => {
                     let run = thread << 8 | number;
-                    assert!(matches!(scratch.open().bind(&given_up(run, run)), Ok(Bound::Now { .. })));
+                    let bound = scratch.open().bind(&given_up(run, run));
+                    assert!(matches!(bound, Ok(Bound::Now { .. })), "{bound:?}");
                 }
             }
         }
