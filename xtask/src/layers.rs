@@ -101,7 +101,7 @@ const WALLS: &[Wall] = &[
             },
         ],
     },
-    Wall { name: "tools", may_import: May::Only(&["runtime"]), pure: false, absent: &[] },
+    Wall { name: "tools", may_import: May::Only(&["runtime", "git-binding"]), pure: false, absent: &[] },
     Wall {
         name: "transcripts",
         may_import: May::Only(&["message-tree"]),

@@ -2,11 +2,12 @@
 
 use trunkline_runtime::decision_objects::{Decision, DecisionId};
 use trunkline_runtime::letters::Request;
-use trunkline_runtime::{CloseAs, Comparison, FileChange, RuntimeError, Session};
+use trunkline_runtime::{AgentBuilder, CloseAs, Comparison, Event, FileChange, RuntimeError, Session};
 use trunkline_session_store::{Claim, SessionInfo, StoreError};
 
 use crate::agreement::{Answer, agreed};
 use crate::args::{Close, Decide, DecideAct, Rollback};
+use crate::bound;
 use crate::fault::{Exit, Fault};
 use crate::letters::{self, Entrance};
 use crate::paint::{self, DIM, paint, tell};
@@ -59,7 +60,7 @@ impl Call<'_> {
             return self.leave(&holder, close, args.wait).await;
         }
         let folder = Folder::of(&self.info, self.args.cwd.as_deref(), Some("trunkline decide … -C DIR"))?;
-        let agent = setup::without_model(&folder)?.build()?;
+        let agent = self.agent(&folder, self.args.bind)?.build()?;
         let mut session = match letters::enter(&agent, &self.store, &self.info, Claim::IfFree).await? {
             Entrance::Mine(session) => session,
             // It came in the meantime.
@@ -98,7 +99,7 @@ impl Call<'_> {
             return Err(StoreError::Locked { session: self.info.id.clone(), holder: Some(holder) }.into());
         }
         let folder = Folder::of(&self.info, self.args.cwd.as_deref(), Some("trunkline decide … -C DIR"))?;
-        let agent = setup::without_model(&folder)?.commits(args.commit).build()?;
+        let agent = self.agent(&folder, self.args.bind && !args.dry_run)?.commits(args.commit).build()?;
         let mut session = match letters::enter(&agent, &self.store, &self.info, Claim::IfFree).await? {
             Entrance::Mine(session) => session,
             Entrance::Theirs(holder) => {
@@ -150,6 +151,15 @@ impl Call<'_> {
         ]);
         printed.end()?;
         Ok(Exit::Done)
+    }
+
+    /// Returns an agent that asks no model, and tells what is bound.
+    fn agent(&self, folder: &Folder, binds: bool) -> Result<AgentBuilder, Fault> {
+        if binds {
+            folder.check_binding()?;
+        }
+        let told = |event: &Event| tell(&bound::told(event).unwrap_or_default());
+        Ok(setup::without_model(folder)?.binds(binds).on_event(told))
     }
 
     async fn name(&self) -> String {

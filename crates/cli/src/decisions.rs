@@ -14,6 +14,7 @@ use trunkline_message_tree::NodeId;
 
 use self::found::{Book, Known, Meant};
 use crate::args::Decisions;
+use crate::bound;
 use crate::fault::{Exit, Fault};
 use crate::names::target;
 use crate::place::Place;
@@ -26,6 +27,12 @@ pub(crate) async fn run(args: &Decisions, place: &Place) -> Result<Exit, Fault> 
             return Err(Fault::usage("a file is checked by itself; leave out the session"));
         }
         return check::file(file, args.json);
+    }
+    if args.git {
+        return bound::list(args, place).await;
+    }
+    if let Some(revision) = &args.commit {
+        return bound::find(args, revision, place).await;
     }
     let store = place.open_existing().await?;
     let known = Known::of(store.as_ref()).await?;

@@ -7,6 +7,7 @@ mod approve;
 mod args;
 mod asked;
 mod audit;
+mod bound;
 mod cassette;
 mod changes;
 mod compact;

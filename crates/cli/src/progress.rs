@@ -15,6 +15,7 @@ use trunkline_runtime::decision_objects::{Decision, Verdict as Final};
 use trunkline_runtime::resolve_queue::{Event as Proposed, Notice};
 use trunkline_runtime::{Event, revert};
 
+use crate::bound;
 use crate::changes;
 use crate::paint::{self, BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW, paint, tell};
 use crate::proposed;
@@ -180,6 +181,12 @@ impl Progress {
                 _ => {}
             },
             Event::Decided(decision) => self.line(&verdict(decision)),
+            Event::Bound { .. } if self.quiet => {}
+            // That it is not was asked for, so it is said also to those who want to hear of nothing else.
+            Event::Bound { .. } | Event::NotBound { .. } => {
+                self.end_line();
+                tell(&bound::told(event).unwrap_or_default());
+            }
             Event::LetterRefused { kind, reason } => {
                 let told =
                     format!("a note ({}) had no effect: {}", one_line(kind, 20), one_line(reason, 200));

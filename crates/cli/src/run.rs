@@ -374,6 +374,12 @@ impl<'a> Drive<'a> {
         if self.terms.commit {
             flags.push_str(" --commit");
         }
+        if self.terms.bind {
+            flags.push_str(" --bind");
+        }
+        if self.terms.trailer {
+            flags.push_str(" --trailer");
+        }
         if self.terms.no_revert {
             flags.push_str(" --no-revert");
         }

@@ -15,6 +15,7 @@ use trunkline_session_store::SessionInfo;
 use trunkline_tools::{CodingTools, workspace_for};
 
 use crate::args::{LeftPrompts, OnStall, Policy, Terms};
+use crate::bound;
 use crate::fault::Fault;
 use crate::policy;
 use crate::reading::Reading;
@@ -83,6 +84,14 @@ impl Folder {
         }
     }
 
+    /// Refuses a folder where no decision can be bound, before anything is done.
+    pub(crate) fn check_binding(&self) -> Result<(), Fault> {
+        match &self.path {
+            Some(path) => bound::check(path),
+            None => Err(Fault::usage("--bind needs the folder of a git repository").hint("name it with -C")),
+        }
+    }
+
     pub(crate) fn as_str(&self) -> Option<&str> {
         self.path.as_deref().and_then(Path::to_str)
     }
@@ -143,7 +152,11 @@ pub(crate) fn with_terms(
         Policy::Rules(path) => policy::read(path, folder.path.as_deref())?,
         _ => Vec::new(),
     };
-    let builder = builder.rules(rules).limits(limits).commits(terms.commit).approval(match chosen {
+    if terms.bind {
+        folder.check_binding()?;
+    }
+    let builder = builder.rules(rules).limits(limits).commits(terms.commit);
+    let builder = builder.binds(terms.bind).names_decisions(terms.trailer).approval(match chosen {
         Policy::Person | Policy::Rules(_) => Approval::Person,
         Policy::Model => Approval::Model,
         Policy::Always => Approval::Always,

@@ -174,7 +174,7 @@ fn a_rollback_that_is_killed_is_brought_to_its_end() {
         let _ = child.wait();
         // Whatever opens it does the rest; what had not begun can be asked for again.
         scene.run(&["resume", "-q", "--yes"]);
-        if git(&scene, "status --porcelain") != "" {
+        if !git(&scene, "status --porcelain").is_empty() {
             assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "new\n");
             assert!(scene.work().join("more/b.txt").exists(), "not half of it");
             assert_eq!(scene.run(&["decide", "rollback", "last", "--yes"]).exit, Some(0));

@@ -3,6 +3,7 @@
 mod approval;
 mod asking;
 mod auditing;
+mod binding;
 mod branches;
 mod compacting;
 mod corpora;

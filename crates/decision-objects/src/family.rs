@@ -92,16 +92,12 @@ impl Family {
     /// Everything that does not fit, in the order of the objects' kinds and names; empty if all is well.
     ///
     /// Each violation stands under the object that could have been written otherwise: a decision that names the patch
-    /// set of another run, not that patch set. Takes `n log n` steps for `n` objects and names in them, and no more stack for a longer chain
-    /// of parents.
+    /// set of another run, not that patch set. Takes `n log n` steps for `n` objects and names in them, and no more stack
+    /// for a longer chain of parents.
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
         let mut found = Vec::new();
-        let clash = |((name, other), _): (&(ObjectName, Digest), _)| {
-            let first = self.get(*name)?.digest();
-            Some(Violation { object: *name, rule: Rule::NameTwice { first, other: *other } })
-        };
-        found.extend(self.clashes.iter().filter_map(clash));
+        self.names(&mut found);
         self.references(&mut found);
         self.verdicts(&mut found);
         self.consequences(&mut found);
@@ -111,6 +107,18 @@ impl Family {
         found.sort_unstable();
         found.dedup();
         found
+    }
+
+    fn names(&self, found: &mut Vec<Violation>) {
+        // A hostile first may be as long as all the others together: its digest is made once.
+        let mut last: Option<(ObjectName, Digest)> = None;
+        for &(object, other) in self.clashes.keys() {
+            let known = last.filter(|(name, _)| *name == object).map(|(_, first)| first);
+            if let Some(first) = known.or_else(|| self.get(object).map(Object::digest)) {
+                last = Some((object, first));
+                found.push(Violation { object, rule: Rule::NameTwice { first, other } });
+            }
+        }
     }
 }
 

@@ -31,8 +31,8 @@ const KINDS: [&str; 8] = ["other", "human", "agent", "system", "mcp_client", "te
 
 /// A word in lower snake case that is no reserved word, nor nearly one.
 ///
-/// Reserved are the verdicts (with their past forms, and everything one edit away from either),
-/// `other`, the kinds of actor and the kinds of evidence; neither case nor separators disguise them.
+/// Reserved are the verdicts (with their past forms, and everything that is one edit away from either or doubles other
+/// letters), `other`, the kinds of actor and the kinds of evidence; neither case nor separators disguise them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(String);
 
@@ -95,7 +95,15 @@ pub(crate) fn nearly(word: &str, text: &str) -> bool {
 
 fn reserved_word(text: &str) -> Option<&'static str> {
     let given = letters(text);
-    let verdict = VERDICTS.into_iter().find(|word| at_most_one_edit_apart(&letters(word), &given));
+    let single = |mut letters: Vec<u8>| {
+        letters.dedup();
+        letters
+    };
+    let verdict = VERDICTS.into_iter().find(|word| {
+        let word = letters(word);
+        // Which letters are doubled is what people get wrong most: `comitt` is two edits away, and yet the word.
+        at_most_one_edit_apart(&word, &given) || single(word) == single(given.clone())
+    });
     verdict.or_else(|| KINDS.into_iter().find(|word| letters(word) == given))
 }
 

@@ -107,7 +107,23 @@ macro_rules! objects {
                     Self::$kind(object)
                 }
             }
+
+            #[doc = concat!("For people: `", stringify!($kind), ": 01900000-0000-7000-8000-000000000001`.")]
+            impl fmt::Display for $type {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    write!(f, concat!(stringify!($kind), ": {}"), self.id())
+                }
+            }
         )+
+
+        /// As the object that it is: `Decision: 01900000-0000-7000-8000-000000000001`.
+        impl fmt::Display for Object {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$kind(object) => object.fmt(f),)+
+                }
+            }
+        }
     };
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn no_slip(words: &[&'static str], text: &str) -> Result<(), Invalid>
     }
 }
 
-/// Makes an enum of words that cannot be extended: `as_str`, `Display`, `FromStr`, `TryFrom<&str>`.
+/// Makes an enum of words that cannot be extended: `as_str`, `Display`, `FromStr`, `TryFrom` of texts.
 macro_rules! closed_vocabulary {
     (
         $(#[$about:meta])*
@@ -81,6 +81,14 @@ macro_rules! closed_vocabulary {
             type Error = $crate::Invalid;
 
             fn try_from(text: &str) -> Result<Self, $crate::Invalid> {
+                text.parse()
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = $crate::Invalid;
+
+            fn try_from(text: String) -> Result<Self, $crate::Invalid> {
                 text.parse()
             }
         }
@@ -209,6 +217,14 @@ macro_rules! open_vocabulary {
             type Error = $crate::Invalid;
 
             fn try_from(text: &str) -> Result<Self, $crate::Invalid> {
+                text.parse()
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = $crate::Invalid;
+
+            fn try_from(text: String) -> Result<Self, $crate::Invalid> {
                 text.parse()
             }
         }

@@ -5,7 +5,8 @@
 
 use expect_test::{Expect, expect};
 use trunkline_decision_objects::{
-    Closing, Decision, Decisions, Digest, Evidence, Label, Opening, PatchSet, Predecessor, Run, Verdict,
+    Admission, Closing, Decision, Decisions, Digest, Evidence, Family, Label, Opening, PatchSet, Predecessor,
+    Run, Verdict, Violation,
 };
 
 use crate::given::{
@@ -28,6 +29,25 @@ fn check(rows: &[(&str, &str, &str)], expected: Expect) {
         row(what, &answer)
     };
     expected.assert_eq(&rows.iter().map(line).collect::<String>());
+}
+
+/// The values of [`COMMIT`] in their order, without their keys: some readers take a list for a record.
+fn array_form() -> String {
+    let entries: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(COMMIT).expect("it is JSON");
+    let order = [
+        "type",
+        "version",
+        "id",
+        "run",
+        "at",
+        "decided_by",
+        "verdict",
+        "rationale",
+        "evidence",
+        "considered",
+    ];
+    serde_json::to_string(&order.map(|key| &entries[key])).expect("JSON prints")
 }
 
 fn row(what: &str, answer: &str) -> String {
@@ -116,6 +136,42 @@ fn what_the_original_accepts_silently() {
     );
 }
 
+/// What shows only beside something else: another decision, the digest, the text as it was before.
+#[test]
+fn what_the_original_lets_pass_because_it_looks_at_one_text() {
+    let first = Decision::parse(COMMIT.as_bytes()).unwrap();
+    let edit = |old: &str, new: &str| COMMIT.replacen(old, new, 1);
+    let second = Decision::parse(edit("000000000009", "000000000010").as_bytes()).unwrap();
+    let mut stored = Decisions::new();
+    assert_eq!(stored.admit(first.clone()), Ok(Admission::New));
+    assert_eq!(stored.admit(first.clone()), Ok(Admission::Known));
+    let family: Family = [first.clone(), second.clone()].into_iter().collect();
+    let wrong: Vec<Violation> = family.violations().into_iter().filter(|one| !one.is_dangling()).collect();
+    let verified = |json: &str| match Decision::parse_verified(json.as_bytes(), first.digest()) {
+        Ok(decision) => format!("accepted: {decision}"),
+        Err(error) => error.to_string(),
+    };
+    let rows = [
+        ("two decisions for one run, in a store", stored.admit(second).unwrap_err().to_string()),
+        ("two decisions for one run, in a set", wrong.iter().map(ToString::to_string).collect()),
+        ("its digest", verified(COMMIT)),
+        ("a wrong content hash", verified(&edit("da39a3ee", "ea39a3ee"))),
+        ("an edit after parsing", verified(&edit("done", "well done"))),
+        (
+            "another order of keys",
+            verified(&edit(r#""evidence":[],"considered":[]"#, r#""considered":[],"evidence":[]"#)),
+        ),
+    ];
+    expect![[r#"
+        two decisions for one run, in a store        | run 00000000-0000-0000-0000-000000000001 was already decided, by 00000000-0000-0000-0000-000000000009
+        two decisions for one run, in a set          | decision 00000000-0000-0000-0000-000000000010: run 00000000-0000-0000-0000-000000000001 was already decided, by 00000000-0000-0000-0000-000000000009
+        its digest                                   | accepted: Decision: 00000000-0000-0000-0000-000000000009
+        a wrong content hash                         | $: the digest is e440e0fd4a46a6016cea3ca56d5e50a832fa7139ad9e39c5d941796784a3988c, expected 31bc861576cb945a3491474d5a136d5c8d754dd28c488d5281f05130e7640b04
+        an edit after parsing                        | $: the digest is 279b89e21f8f614810e7dd3aaf8aac94e9bd5b87fa7f0ef9c3112583b25108a3, expected 31bc861576cb945a3491474d5a136d5c8d754dd28c488d5281f05130e7640b04
+        another order of keys                        | accepted: Decision: 00000000-0000-0000-0000-000000000009
+    "#]].assert_eq(&rows.map(|(what, answer)| row(what, &answer)).concat());
+}
+
 /// Nothing in one decision shows that they are wrong: git knows which commits there are, the run when it was opened.
 #[test]
 fn what_one_decision_alone_cannot_show() {
@@ -151,6 +207,7 @@ fn what_the_original_rejects_too() {
             ("a verdict in the other form of other", r#""kind":"commit""#, r#""kind":{"other":"x"}"#),
             ("version 4294967296", r#""version":1"#, r#""version":4294967296"#),
             ("an array", COMMIT, "[]"),
+            ("the array form", COMMIT, &array_form()),
             ("something behind it", COMMIT, &format!("{COMMIT}x")),
         ],
         expect![[r#"
@@ -167,6 +224,7 @@ fn what_the_original_rejects_too() {
             a verdict in the other form of other         | $.verdict.kind: expected a string, found an object
             version 4294967296                           | $.version: 4294967296 is not a whole number from 0 to 4294967295
             an array                                     | $: expected an object, found an array
+            the array form                               | $: expected an object, found an array
             something behind it                          | $: not valid JSON: trailing characters at line 1 column 374
         "#]],
     );

@@ -1,10 +1,14 @@
 //! What holds of every family.
 
 use proptest::prelude::*;
-use trunkline_decision_objects::{Added, Family, Object, ObjectKind, Violation};
+use serde_json::Value;
+use trunkline_decision_objects::{Added, Family, Object, ObjectKind, Rule, Violation};
+use uuid::Uuid;
 
 use crate::faults::FAULTS;
+use crate::given::one_in;
 use crate::given_family::{End, Shape, World, any_world};
+use crate::given_objects::any_object;
 
 /// A family with a place for every fault, with the one or the other last run.
 fn rich(last: End) -> World {
@@ -42,6 +46,21 @@ fn reordered(objects: &[Object], keys: &[u64]) -> Vec<Object> {
     places.into_iter().map(place).collect()
 }
 
+/// Every UUID in a text, with the keys that lead to it: `verdict.of`.
+fn names_in(value: &Value, key: &str, found: &mut Vec<(String, Uuid)>) {
+    match value {
+        Value::Object(entries) => {
+            for (inner, value) in entries {
+                let key = if key.is_empty() { inner.clone() } else { format!("{key}.{inner}") };
+                names_in(value, &key, found);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| names_in(item, key, found)),
+        Value::String(text) => found.extend(Uuid::parse_str(text).map(|uuid| (key.to_owned(), uuid))),
+        _ => {}
+    }
+}
+
 #[test]
 fn every_fault_has_a_place_and_tells_exactly_what_it_is() {
     for (about, fault) in FAULTS {
@@ -59,7 +78,26 @@ fn every_fault_has_a_place_and_tells_exactly_what_it_is() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(one_in(3))]
+
+    #[test]
+    fn every_name_in_an_object_is_looked_for(object in any_object()) {
+        let mut named = Vec::new();
+        names_in(&serde_json::from_str(&object.print()).expect("it is JSON"), "", &mut named);
+        // Its own name is here, and steps are told of with their plans.
+        named.retain(|(key, _)| !["id", "step", "steps.id", "origin_step"].contains(&key.as_str()));
+        // Told by the list that it stands in, beside which its reason stands.
+        named.iter_mut().filter(|(key, _)| key == "considered.patch_set").for_each(|(key, _)| key.truncate(10));
+        named.sort();
+        let mut missing = Vec::new();
+        for violation in [object].into_iter().collect::<Family>().violations() {
+            if let Rule::Dangling { field, to } = violation.rule {
+                missing.push((field.to_owned(), to.id));
+            }
+        }
+        missing.sort();
+        prop_assert_eq!(missing, named);
+    }
 
     #[test]
     fn what_fits_has_no_violations(world in any_world()) {

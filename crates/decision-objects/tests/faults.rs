@@ -151,8 +151,13 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
         Some(vec![Violation { object: event, rule }])
     }),
     ("the task of another run", |world| {
-        let run = some_run(world, |run| run.shape.end == End::Open)?;
-        let other = some_run(world, |other| other.task != run.task)?;
+        // An earlier one, since the event would be older than a later one.
+        let two = |run: &RunOf| {
+            some_run(world, |other| other.task != run.task && other.number < run.number)
+                .filter(|_| run.shape.end == End::Open)
+        };
+        let run = some_run(world, |run| two(run).is_some())?;
+        let other = two(&run)?;
         let event = world.find(Kind::TaskEvent, &[&format!(r#""run":"{}""#, id(run.number)), "running"]);
         world.edit(
             event,

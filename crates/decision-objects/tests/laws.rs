@@ -9,7 +9,7 @@ use trunkline_decision_objects::{
 
 use crate::given::{
     any_decision, any_evidence, any_label, any_oid, any_patch_set, any_run, any_time, any_verdict, closing,
-    opening, patch_set, run_id,
+    one_in, opening, patch_set, run_id,
 };
 use crate::given_snapshots::{any_intent, any_plan, any_provenance, any_snapshot, any_task};
 
@@ -124,7 +124,8 @@ fn structural_mutations(text: &str) -> Vec<Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    // Each case tries thousands of texts. A thousand of them take half a minute; the next round draws others.
+    #![proptest_config(ProptestConfig { cases: one_in(5).cases.min(1_000), ..one_in(5) })]
 
     #[test]
     fn a_run_comes_back_from_its_text(value in any_run()) {

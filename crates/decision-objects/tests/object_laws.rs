@@ -3,18 +3,7 @@
 use proptest::prelude::*;
 use trunkline_decision_objects::{Digest, Object, ObjectKind};
 
-use crate::given::{any_decision, any_evidence, any_patch_set, any_run};
-use crate::given_events::any_event;
-
-fn any_object() -> impl Strategy<Value = Object> {
-    prop_oneof![
-        4 => any_event().boxed(),
-        1 => any_run().boxed().prop_map(Object::from).boxed(),
-        1 => any_patch_set().boxed().prop_map(Object::from).boxed(),
-        1 => any_evidence().boxed().prop_map(Object::from).boxed(),
-        1 => any_decision().boxed().prop_map(Object::from).boxed(),
-    ]
-}
+use crate::given_objects::any_object;
 
 proptest! {
     #[test]
@@ -49,6 +38,18 @@ proptest! {
             }
             Err(error) => prop_assert!(error.path().starts_with('$')),
         }
+    }
+
+    #[test]
+    fn an_object_shows_its_kind_and_its_name(object in any_object()) {
+        let shown = object.to_string();
+        let (kind, id) = shown.split_once(": ").expect("they are parted");
+        prop_assert_eq!(id, object.name().id.to_string());
+        let word = kind.chars().map(|letter| match letter.is_ascii_uppercase() {
+            true => format!("_{}", letter.to_ascii_lowercase()),
+            false => letter.to_string(),
+        });
+        prop_assert_eq!(word.collect::<String>(), format!("_{}", object.kind()));
     }
 
     #[test]

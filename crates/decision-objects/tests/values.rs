@@ -70,6 +70,9 @@ fn a_label_is_not_a_misspelt_verdict() {
             "commits",
             "committed",
             "commited",
+            "comitt",
+            "comited",
+            "chheckpoiint",
             "roll_back",
             "rolled_back",
             "check_point",
@@ -90,6 +93,9 @@ fn a_label_is_not_a_misspelt_verdict() {
             ! "commits" is not a label: it reads like the reserved word `commit`
             ! "committed" is not a label: it reads like the reserved word `committed`
             ! "commited" is not a label: it reads like the reserved word `committed`
+            ! "comitt" is not a label: it reads like the reserved word `commit`
+            ! "comited" is not a label: it reads like the reserved word `committed`
+            ! "chheckpoiint" is not a label: it reads like the reserved word `checkpoint`
             ! "roll_back" is not a label: it reads like the reserved word `rollback`
             ! "rolled_back" is not a label: it reads like the reserved word `rolled_back`
             ! "check_point" is not a label: it reads like the reserved word `checkpoint`
@@ -106,9 +112,10 @@ fn a_label_is_not_a_misspelt_verdict() {
 #[test]
 fn a_label_may_speak_of_a_verdict_and_be_near_a_kind() {
     check::<Label>(
-        &["commit_refused", "uncommitted", "text", "tests"],
+        &["commit_refused", "omitted", "uncommitted", "text", "tests"],
         expect![[r#"
             commit_refused
+            omitted
             uncommitted
             text
             tests
@@ -343,6 +350,7 @@ fn the_words_of_verdicts_are_the_six() {
     "#]],
     );
     assert!(VerdictKind::ALL.iter().all(|kind| VerdictKind::try_from(kind.as_str()) == Ok(*kind)));
+    assert!(VerdictKind::ALL.iter().all(|kind| VerdictKind::try_from(kind.to_string()) == Ok(*kind)));
 }
 
 #[test]

@@ -1,23 +1,23 @@
 //! Binding: objects first, then one transaction over the run's ref and the branch.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::{Duration, Instant};
 
 use trunkline_decision_objects::GitOid;
 
 use crate::branch::Target;
-use crate::objects::Patch;
-use crate::pack::{Entry, Pack};
+use crate::objects::{MAX_BYTES, MAX_DECISION, MAX_FILES, Patch};
+use crate::pack::{self, Pack};
 use crate::{BindError, Binding, Bound, BranchMove, Link, ObjectFormat, Repository, State, layout};
 
 /// How long a lock is waited for; it is held for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What a transaction does to refs.
-#[derive(Default)]
 struct Transaction {
     /// A ref that must not be there, and what it will hold.
-    create: Option<(String, GitOid)>,
+    create: (String, GitOid),
     /// A branch, where it goes, and where it must be.
     update: Option<(Target, BranchMove)>,
 }
@@ -34,8 +34,8 @@ impl Repository {
     /// # Errors
     ///
     /// [`BindError::AlreadyBound`] if the run is bound to another decision, [`BindError::BranchMoved`] if the branch is
-    /// not where it is expected; [`BindError::OtherRun`], [`BindError::Grounds`] and [`BindError::OtherCommit`] if the
-    /// parts do not belong together; [`BindError::NoSuchObject`], [`BindError::BranchName`], [`BindError::Locked`],
+    /// not where it is expected; [`BindError::OtherRun`], [`BindError::Grounds`], [`BindError::OtherCommit`] and
+    /// [`BindError::TwoOfOneName`] if the parts do not belong together; [`BindError::TooLarge`]; [`BindError::NoSuchObject`], [`BindError::BranchName`], [`BindError::Locked`],
     /// [`BindError::Git`].
     pub fn bind(&self, binding: &Binding) -> Result<Bound, BindError> {
         binding.check()?;
@@ -46,7 +46,7 @@ impl Repository {
         }
         let (tree, link) = self.write(binding, target.as_ref())?;
         let transaction = Transaction {
-            create: Some((reference.clone(), tree)),
+            create: (reference.clone(), tree),
             update: target.clone().zip(binding.move_branch.clone()),
         };
         match self.commit(&transaction, &note(binding)) {
@@ -54,7 +54,7 @@ impl Repository {
             // Somebody was faster, or something is wrong; the refs say which.
             Err(error) => match self.refused(binding, target.as_ref())? {
                 Some(already) => Ok(already),
-                None => Err(self.missing(binding)?.unwrap_or(error)),
+                None => Err(error),
             },
         }
     }
@@ -63,29 +63,26 @@ impl Repository {
     pub(crate) fn bind_only(&self, binding: &Binding, target: Option<&Target>) -> Result<(), BindError> {
         binding.check()?;
         let (tree, _) = self.write(binding, target)?;
-        let create = Some((layout::reference(binding.run.id()), tree));
+        let create = (layout::reference(binding.run.id()), tree);
         self.commit(&Transaction { create, update: None }, &note(binding))
-    }
-
-    /// Moves the branch alone, for a decision that is bound already.
-    pub(crate) fn move_only(
-        &self,
-        binding: &Binding,
-        target: &Target,
-        wanted: &BranchMove,
-    ) -> Result<(), BindError> {
-        let update = Some((target.clone(), wanted.clone()));
-        self.commit(&Transaction { create: None, update }, &note(binding))
     }
 
     /// Whether the refs stand in the way: bound already, or the branch was moved.
     fn refused(&self, binding: &Binding, target: Option<&Target>) -> Result<Option<Bound>, BindError> {
-        let state = self.state_at(binding, target)?;
+        let stays = binding.move_branch.as_ref().is_some_and(|wanted| wanted.from == Some(wanted.to));
         let reference = layout::reference(binding.run.id());
+        let mut state = self.state_at(binding, target)?;
+        if state == State::BranchOnly && !stays {
+            // Somebody else may be between the two. Git waits for those who hold the ref, and what it says of it then is
+            // asked for anew.
+            let look = format!("start\nverify {reference} {}\nprepare\nabort\n", self.nothing());
+            let _ = self.git.run(&["update-ref", "--stdin"], look.as_bytes());
+            state = self.state_at(binding, target)?;
+        }
         match (state, &binding.move_branch) {
             (State::Neither, _) => Ok(None),
+            (State::BranchOnly, _) if stays => Ok(None),
             // Not bound, and yet moved: only a recovery may take that for half of a binding.
-            (State::BranchOnly, Some(wanted)) if wanted.from == Some(wanted.to) => Ok(None),
             (State::BranchOnly, Some(wanted)) => {
                 let branch = target.map_or_else(String::new, |target| target.name.clone());
                 let found = target.map(|target| self.place_of(target)).transpose()?.flatten();
@@ -98,18 +95,10 @@ impl Repository {
         }
     }
 
-    /// What a transaction failed for: a commit that is not there.
-    fn missing(&self, binding: &Binding) -> Result<Option<BindError>, BindError> {
-        let Some(wanted) = &binding.move_branch else { return Ok(None) };
-        let known = self.known(&[wanted.to.to_string()])?.pop().flatten();
-        let there = known.is_some_and(|known| known.kind == "commit");
-        Ok((!there).then_some(BindError::NoSuchObject { oid: wanted.to, expected: "commit" }))
-    }
-
     /// Writes the tree of a binding. Nothing refers to it yet.
     fn write(&self, binding: &Binding, target: Option<&Target>) -> Result<(GitOid, Link), BindError> {
         let link = self.link(binding, target)?;
-        let (pack, tree) = pack_of(binding, &link, self.facts.object_format);
+        let (pack, tree) = pack_of(texts_of(binding, &link)?, self.facts.object_format);
         self.git.run(&["unpack-objects", "-q"], &pack.print())?;
         Ok((tree, link))
     }
@@ -124,16 +113,15 @@ impl Repository {
     /// Runs a transaction over refs. A git whose input ends before `commit` changes nothing.
     fn commit(&self, transaction: &Transaction, note: &str) -> Result<(), BindError> {
         let mut commands = String::from("start\n");
-        if let Some((name, oid)) = &transaction.create {
-            commands.push_str(&format!("create {name} {oid}\n"));
-        }
+        // Files are moved in this order. The branch comes first, so that who finds the decision knows that its branch was
+        // moved: whoever finds it where it was before finds what a person did, not what a kill left.
         if let Some((target, BranchMove { from, to, .. })) = &transaction.update {
-            if target.is_detached() {
-                commands.push_str("option no-deref\n");
-            }
+            // A `HEAD` that somebody has put on a branch meanwhile stays there, and the branch moves.
             let from = from.map_or_else(|| self.nothing(), |from| from.to_string());
             commands.push_str(&format!("update {} {to} {from}\n", target.name));
         }
+        let (name, oid) = &transaction.create;
+        commands.push_str(&format!("create {name} {oid}\n"));
         commands.push_str("prepare\ncommit\n");
         let patience = Instant::now() + PATIENCE;
         loop {
@@ -165,32 +153,59 @@ impl Repository {
 }
 
 /// What the reflog of the branch says.
-fn note(binding: &Binding) -> String {
+pub(crate) fn note(binding: &Binding) -> String {
     format!("trunkline: decision {}", binding.decision.id())
 }
 
-fn pack_of(binding: &Binding, link: &Link, format: ObjectFormat) -> (Pack, GitOid) {
-    let mut pack = Pack::new(format);
-    let mut root = BTreeMap::new();
-    let patch_sets = binding.patch_sets.iter().map(|set| (set.id().to_string(), set.print()));
-    let evidence = binding.evidence.iter().map(|found| (found.id().to_string(), found.print()));
-    let folders: [(&str, Vec<(String, String)>); 2] =
-        [(layout::PATCH_SETS, patch_sets.collect()), (layout::EVIDENCE, evidence.collect())];
-    for (name, texts) in folders {
-        if texts.is_empty() {
-            continue; // git knows no empty folders
-        }
-        let file = |(id, text): (String, String)| (format!("{id}.json"), pack.file(text.into_bytes()));
-        let files = texts.into_iter().map(file).collect();
-        root.insert(name.to_owned(), Entry::Folder(pack.folder(files)));
-    }
-    for (name, text) in [
+/// The files of a binding: those at the top under no folder.
+type Texts = BTreeMap<&'static str, BTreeMap<String, String>>;
+
+fn texts_of(binding: &Binding, link: &Link) -> Result<Texts, BindError> {
+    let own = [
         (layout::DECISION, binding.decision.print()),
         (layout::LINK, link.print()),
         (layout::RUN, binding.run.print()),
-    ] {
-        root.insert(name.to_owned(), pack.file(text.into_bytes()));
+    ];
+    if own[0].1.len() as u64 > MAX_DECISION {
+        let what = format!("a decision of {} bytes", own[0].1.len());
+        return Err(BindError::TooLarge { what, limit: MAX_DECISION });
     }
+    let own = own.map(|(name, text)| ("", name.to_owned(), text));
+    let patch_sets =
+        binding.patch_sets.iter().map(|set| (layout::PATCH_SETS, format!("{}.json", set.id()), set.print()));
+    let evidence = binding
+        .evidence
+        .iter()
+        .map(|found| (layout::EVIDENCE, format!("{}.json", found.id()), found.print()));
+    let (mut texts, mut count, mut size) = (Texts::new(), 0, 0);
+    for (folder, name, text) in own.into_iter().chain(patch_sets).chain(evidence) {
+        (count, size) = (count + 1, size + text.len() as u64);
+        if count > MAX_FILES {
+            let what = format!("{} files", binding.patch_sets.len() + binding.evidence.len() + 3);
+            return Err(BindError::TooLarge { what, limit: MAX_FILES as u64 });
+        }
+        if size > MAX_BYTES {
+            return Err(BindError::TooLarge { what: format!("{size} bytes and more"), limit: MAX_BYTES });
+        }
+        match texts.entry(folder).or_default().entry(name) {
+            Entry::Occupied(first) if *first.get() != text => {
+                return Err(BindError::TwoOfOneName { name: format!("{folder}/{}", first.key()) });
+            }
+            entry => entry.or_insert(text),
+        };
+    }
+    Ok(texts)
+}
+
+fn pack_of(mut texts: Texts, format: ObjectFormat) -> (Pack, GitOid) {
+    let mut pack = Pack::new(format);
+    let own = texts.remove("").unwrap_or_default();
+    let mut root = BTreeMap::new();
+    for (folder, files) in texts {
+        let files = files.into_iter().map(|(name, text)| (name, pack.file(text.into_bytes()))).collect();
+        root.insert(folder.to_owned(), pack::Entry::Folder(pack.folder(files)));
+    }
+    root.extend(own.into_iter().map(|(name, text)| (name, pack.file(text.into_bytes()))));
     let tree = pack.folder(root);
     (pack, tree)
 }

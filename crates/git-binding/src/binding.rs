@@ -2,7 +2,7 @@
 
 use trunkline_decision_objects::{Decision, Evidence, GitOid, PatchSet, RunRecord, Verdict};
 
-use crate::{BindError, BranchMove, Link, State};
+use crate::{BindError, BranchMove, Link, State, layout};
 
 /// A decision with all that it rests on, to be bound to a repository.
 #[derive(Debug, Clone)]
@@ -15,10 +15,10 @@ pub struct Binding {
     pub patch_sets: Vec<PatchSet>,
     /// The evidence that the decision names; more of the same run does no harm.
     pub evidence: Vec<Evidence>,
-    /// The commit that belongs to a decision whose verdict names none. For a rollback, the one that it made; without it,
-    /// the one whose content it restored.
+    /// The commit that belongs to a decision whose verdict names none; without it, the one that the branch moves to. For a
+    /// rollback, the one that it made; without any, the one whose content it restored.
     pub commit: Option<GitOid>,
-    /// The branch that moves with it.
+    /// The branch that moves with it, to that commit and no other.
     pub move_branch: Option<BranchMove>,
 }
 
@@ -33,14 +33,12 @@ pub enum Bound {
         /// What ties it to the history.
         link: Link,
     },
-    /// The same decision was bound already; nothing was changed, and the branch was not moved again.
+    /// The same decision was bound already; nothing was changed, and the branch was not moved again. The other parts are
+    /// those of the first time, and are not compared.
     Already {
         /// The run's ref.
         reference: String,
-        /// How it stands. [`State::RefOnly`] may be half of a binding that was cut off: [`Repository::recover`] moves the
-        /// branch, unless a person moved it back.
-        ///
-        /// [`Repository::recover`]: crate::Repository::recover
+        /// How it stands. With [`State::RefOnly`] and [`State::Elsewhere`] somebody has moved the branch since.
         state: State,
     },
 }
@@ -50,6 +48,12 @@ impl Binding {
     #[must_use]
     pub const fn new(run: RunRecord, decision: Decision) -> Self {
         Self { run, decision, patch_sets: Vec::new(), evidence: Vec::new(), commit: None, move_branch: None }
+    }
+
+    /// Returns the name of the run's ref, whether it is there or not.
+    #[must_use]
+    pub fn reference(&self) -> String {
+        layout::reference(self.run.id())
     }
 
     /// Checks that all parts are of one run and that all is there, and returns the commit.
@@ -64,13 +68,20 @@ impl Binding {
             }
         }
         self.decision.check_grounds(&self.patch_sets, &self.evidence)?;
-        match (self.decision.verdict(), self.commit) {
-            (Verdict::Commit { commit, .. }, Some(other)) if *commit != other => {
-                Err(BindError::OtherCommit { verdict: *commit, binding: other })
-            }
-            (Verdict::Commit { commit, .. }, _) => Ok(Some(*commit)),
-            (Verdict::Rollback { reverted_to, .. }, commit) => Ok(commit.or(*reverted_to)),
-            (_, commit) => Ok(commit),
+        let verdict = match self.decision.verdict() {
+            Verdict::Commit { commit, .. } => Some(*commit),
+            _ => None,
+        };
+        let goes_to = self.move_branch.as_ref().map(|wanted| wanted.to);
+        let Some(commit) = verdict.or(self.commit).or(goes_to) else {
+            return Ok(match self.decision.verdict() {
+                Verdict::Rollback { reverted_to, .. } => *reverted_to,
+                _ => None,
+            });
+        };
+        match [self.commit, goes_to].into_iter().flatten().find(|other| *other != commit) {
+            Some(other) => Err(BindError::OtherCommit { commit, other }),
+            None => Ok(Some(commit)),
         }
     }
 }

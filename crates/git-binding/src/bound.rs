@@ -8,11 +8,8 @@ use std::collections::BTreeMap;
 use trunkline_decision_objects::{Decision, Evidence, GitOid, PatchSet, RunId, RunRecord, Verdict};
 
 use crate::error::{excerpt, harmless};
-use crate::objects::MAX_FILE;
+use crate::objects::{MAX_BYTES, MAX_DECISION};
 use crate::{BindError, Link, Repository, layout};
-
-/// How much is asked of git in one call; a fourth of what one may print.
-const AT_ONCE: u64 = 64 << 20;
 
 /// A bound decision, with what ties it to the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,8 +80,8 @@ impl Repository {
             error => error,
         })?;
         let size: u64 = files.iter().map(|(_, _, size)| *size).sum();
-        if size > AT_ONCE || files.iter().any(|(_, _, size)| *size > MAX_FILE) {
-            return Err(refuse(format!("it holds {size} bytes, more than {AT_ONCE}")));
+        if size > MAX_BYTES {
+            return Err(refuse(format!("it holds {size} bytes, more than {MAX_BYTES}")));
         }
         let names: Vec<String> = files.iter().map(|(_, oid, _)| oid.to_string()).collect();
         let mut texts = BTreeMap::new();
@@ -130,7 +127,7 @@ impl Repository {
                 all.unreadable.push(unreadable(reference, "it has no decision.json or no link.json"));
                 continue;
             };
-            if decision.kind != "blob" || link.kind != "blob" || decision.size.max(link.size) > MAX_FILE / 4 {
+            if decision.kind != "blob" || link.kind != "blob" || decision.size.max(link.size) > MAX_DECISION {
                 all.unreadable.push(unreadable(
                     reference,
                     "its decision.json or its link.json is no file of usual size",
@@ -139,7 +136,7 @@ impl Repository {
             }
             size += decision.size + link.size;
             waiting.push((reference, run, [decision.oid.to_string(), link.oid.to_string()]));
-            if size > AT_ONCE {
+            if size > MAX_BYTES {
                 self.read_into(&mut all, std::mem::take(&mut waiting))?;
                 size = 0;
             }
@@ -183,7 +180,7 @@ impl Repository {
         let known = self.known(&[format!("{tree}:{}", layout::DECISION)])?.pop().flatten();
         let known =
             known.filter(|known| known.kind == "blob").ok_or_else(|| refuse("it has no decision.json"))?;
-        if known.size > MAX_FILE {
+        if known.size > MAX_DECISION {
             return Err(refuse("its decision.json is too large"));
         }
         let object = self.contents(&[known.oid.to_string()])?.pop().flatten();

@@ -93,7 +93,11 @@ impl Repository {
         let name = match branch {
             Branch::Named(name) => checked(name)?,
             Branch::Head => match self.git.run(&["symbolic-ref", "-q", "HEAD"], b"") {
-                Ok(printed) => checked(String::from_utf8_lossy(&printed).trim_end_matches('\n'))?,
+                // What is no text cannot be written into the link.
+                Ok(printed) => match std::str::from_utf8(&printed) {
+                    Ok(name) => checked(name.trim_end_matches('\n'))?,
+                    Err(_) => return Err(BindError::BranchName { name: excerpt(&printed) }),
+                },
                 // Quietly, this is how git says that it is detached.
                 Err(GitFault::Failed { code: Some(1), .. }) => "HEAD".to_owned(),
                 Err(fault) => return Err(fault.into()),

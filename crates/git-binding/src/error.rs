@@ -42,13 +42,27 @@ pub enum BindError {
     /// The decision rests on something that was not handed over.
     #[error(transparent)]
     Grounds(#[from] GroundsError),
-    /// The verdict names one commit, the binding another.
-    #[error("the verdict names commit {verdict}, the binding {binding}")]
+    /// The binding names two commits: its verdict, its own field, and the place that its branch would move to must agree.
+    #[error("the decision is about commit {commit}, and the binding names commit {other} as well")]
     OtherCommit {
-        /// The verdict's.
-        verdict: GitOid,
-        /// The binding's.
-        binding: GitOid,
+        /// The verdict's, or the binding's own.
+        commit: GitOid,
+        /// The binding's own, or where its branch would move.
+        other: GitOid,
+    },
+    /// Two parts of a binding have one name and differ; one of them would be lost.
+    #[error("there are two different parts of the name {name}")]
+    TwoOfOneName {
+        /// Where they would stand.
+        name: String,
+    },
+    /// The binding could be written, and not be read again. Bind patch sets whose diff is kept elsewhere, or less evidence.
+    #[error("the binding has {what}; at most {limit} can be read again")]
+    TooLarge {
+        /// How much it has of what.
+        what: String,
+        /// How much is read.
+        limit: u64,
     },
     /// The run is bound to another decision already. That one stays.
     #[error("run {run} is bound to decision {first} already; a run has one decision")]
@@ -58,8 +72,10 @@ pub enum BindError {
         /// The decision that was first.
         first: DecisionId,
     },
-    /// The branch is not where the binding expects it. Make the commit again on top of what is there now.
-    #[error("{branch} was expected at {}, it is at {}; nothing was bound", place(expected), place(found))]
+    /// The branch is not where the binding expects it, or is there again after somebody took the move back. Make the commit
+    /// again on top of what is there now. If it is where the binding would have moved it, a
+    /// [`bind`](crate::Repository::bind) was perhaps cut off: [`recover`](crate::Repository::recover) brings it to its end.
+    #[error("{}; nothing was bound", moved(branch, expected, found))]
     BranchMoved {
         /// The branch.
         branch: String,
@@ -68,8 +84,8 @@ pub enum BindError {
         /// Where it is.
         found: Option<GitOid>,
     },
-    /// The decision is bound, but its branch is neither where it was nor where it should be, and does not hold the commit.
-    /// Only a person can tell whether somebody moved it back.
+    /// The decision is bound, but its branch does not hold the commit: somebody moved it elsewhere, or back. Whether it shall
+    /// hold it, only a person can tell; `git merge`, `git cherry-pick` and `git update-ref` are theirs.
     #[error(
         "the decision of run {run} is bound, but {branch} is at {}, which does not hold {to}",
         place(found)
@@ -84,8 +100,10 @@ pub enum BindError {
         /// Where it is.
         found: Option<GitOid>,
     },
-    /// The name cannot be that of a branch.
-    #[error("{name:?} is not the full name of a branch, such as refs/heads/main")]
+    /// The name cannot be that of a branch, or is one that is not handled here: no UTF-8, a quote, or over 1,000 bytes.
+    #[error(
+        "{name:?} is not the full name of a branch, such as refs/heads/main, or not one that can be bound to"
+    )]
     BranchName {
         /// The beginning of the name.
         name: String,
@@ -129,6 +147,14 @@ pub enum BindError {
     /// The refs of the repository could not be counted.
     #[error("the folder of the refs cannot be read")]
     Refs(#[source] std::io::Error),
+}
+
+fn moved(branch: &str, expected: &Option<GitOid>, found: &Option<GitOid>) -> String {
+    if expected == found {
+        format!("{branch} was moved by this decision and put back to {} since", place(found))
+    } else {
+        format!("{branch} was expected at {}, it is at {}", place(expected), place(found))
+    }
 }
 
 fn place(oid: &Option<GitOid>) -> String {

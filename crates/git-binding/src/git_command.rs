@@ -50,10 +50,12 @@ const SETTINGS: [&str; 7] = [
 pub struct GitCommand {
     /// Absolute, as git said.
     git_dir: PathBuf,
+    /// The settings that switch the configured hooks off, by key.
+    hooks_off: Vec<OsString>,
 }
 
 impl GitCommand {
-    /// Finds the repository that `path` is in, as git itself would; `None` if it is in none.
+    /// Finds the repository that `path` is in, as git itself would; `None` if it is in none. Starts two processes.
     ///
     /// # Errors
     ///
@@ -61,11 +63,30 @@ impl GitCommand {
     pub fn discover(path: &Path) -> Result<Option<Self>, GitFault> {
         let mut command = bare_command();
         command.arg("-C").arg(path).args(["rev-parse", "--absolute-git-dir"]);
-        match run(command, "rev-parse", b"") {
-            Ok(printed) => Ok(Some(Self { git_dir: path_of(printed) })),
-            Err(fault) if fault.says("not a git repository (or any") => Ok(None),
-            Err(fault) => Err(fault),
-        }
+        let git_dir = match run(command, "rev-parse", b"") {
+            Ok(printed) => path_of(printed),
+            Err(fault) if fault.says("not a git repository (or any") => return Ok(None),
+            Err(fault) => return Err(fault),
+        };
+        let mut git = Self { git_dir, hooks_off: Vec::new() };
+        git.hooks_off = git.configured_hooks()?;
+        Ok(Some(git))
+    }
+
+    /// Hooks of the configuration (git 2.54, 2026-04) run wherever `core.hooksPath` points, and are switched off by name
+    /// only. Those that are configured later than this are not known.
+    fn configured_hooks(&self) -> Result<Vec<OsString>, GitFault> {
+        let question = ["config", "-z", "--name-only", "--get-regexp", r"^hook\..*\.(command|event)$"];
+        let printed = match self.run(&question, b"") {
+            Ok(printed) => printed,
+            Err(GitFault::Failed { code: Some(1), .. }) => return Ok(Vec::new()), // there are none
+            Err(fault) => return Err(fault),
+        };
+        let name = |key: &[u8]| key.iter().rposition(|byte| *byte == b'.').map(|dot| key[..dot].to_vec());
+        let mut names: Vec<Vec<u8>> = printed.split(|byte| *byte == 0).filter_map(name).collect();
+        names.sort();
+        names.dedup();
+        Ok(names.into_iter().map(|name| os_text([name.as_slice(), b".enabled"].concat())).collect())
     }
 
     /// The repository's own folder: `.git`, or that of the linked worktree, or the bare repository.
@@ -80,6 +101,13 @@ impl Git for GitCommand {
         let mut command = bare_command();
         // In the repository's own folder there is no worktree whose files could have a say.
         command.current_dir(&self.git_dir).env("GIT_DIR", &self.git_dir).args(arguments);
+        // Not by `-c`: a name may hold a `=`.
+        command.env("GIT_CONFIG_COUNT", self.hooks_off.len().to_string());
+        for (place, key) in self.hooks_off.iter().enumerate() {
+            command
+                .env(format!("GIT_CONFIG_KEY_{place}"), key)
+                .env(format!("GIT_CONFIG_VALUE_{place}"), "false");
+        }
         run(command, subcommand(arguments), input)
     }
 }
@@ -186,17 +214,20 @@ fn one_line(said: &[u8], otherwise: &str) -> String {
     if line.is_empty() { format!("it failed without a word ({otherwise})") } else { line }
 }
 
-#[cfg(unix)]
 pub(crate) fn path_of(mut printed: Vec<u8>) -> PathBuf {
-    use std::os::unix::ffi::OsStringExt;
     // One line end is git's; any before it are in the name.
     if printed.last() == Some(&b'\n') {
         printed.pop();
     }
-    PathBuf::from(OsString::from_vec(printed))
+    PathBuf::from(os_text(printed))
+}
+
+#[cfg(unix)]
+fn os_text(bytes: Vec<u8>) -> OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(bytes)
 }
 
 #[cfg(not(unix))]
-pub(crate) fn path_of(printed: Vec<u8>) -> PathBuf {
-    PathBuf::from(OsString::from(String::from_utf8_lossy(&printed).trim_end_matches(['\r', '\n']).to_owned()))
+fn os_text(bytes: Vec<u8>) -> OsString {
+    OsString::from(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -8,8 +8,14 @@ use crate::error::excerpt;
 use crate::pack::Pack;
 use crate::{BindError, GitFault, Repository};
 
-/// What one file of a decision may hold; a diff is the largest thing in one.
-pub(crate) const MAX_FILE: u64 = 64 << 20;
+/// How many bytes a binding may have, all its files together; a diff is the largest thing in one.
+pub(crate) const MAX_BYTES: u64 = 64 << 20;
+
+/// How many bytes a decision may have, since all of them are listed at once.
+pub(crate) const MAX_DECISION: u64 = 16 << 20;
+
+/// How many files a binding may have.
+pub(crate) const MAX_FILES: usize = 10_000;
 
 /// An object, with its content.
 #[derive(Debug)]
@@ -63,14 +69,13 @@ impl Repository {
         text.lines().map(|line| pair(line).ok_or_else(answer)).collect()
     }
 
-    /// The files under a tree, by path, with their names and sizes; at most ten thousand.
+    /// The files under a tree, by path, with their names and sizes; at most [`MAX_FILES`].
     pub(crate) fn files(&self, tree: GitOid) -> Result<Vec<(String, GitOid, u64)>, BindError> {
-        const MOST: usize = 10_000;
         let printed = self.git.run(&["ls-tree", "-r", "-l", "-z", &tree.to_string()], b"")?;
         let lines = printed.split(|byte| *byte == 0).filter(|line| !line.is_empty());
-        let files: Option<Vec<_>> = lines.take(MOST + 1).map(file).collect();
+        let files: Option<Vec<_>> = lines.take(MAX_FILES + 1).map(file).collect();
         files
-            .filter(|files| files.len() <= MOST)
+            .filter(|files| files.len() <= MAX_FILES)
             .ok_or_else(|| BindError::Answer { command: "ls-tree", answer: excerpt(&printed) })
     }
 }

@@ -71,7 +71,7 @@ impl std::fmt::Debug for Repository {
 }
 
 impl Repository {
-    /// Opens the repository that `path` is in; `None` if it is in none. Starts five processes.
+    /// Opens the repository that `path` is in; `None` if it is in none. Starts seven processes.
     ///
     /// # Errors
     ///
@@ -123,6 +123,12 @@ impl Repository {
             .is_ok();
         let facts = Facts { git_version, object_format, ref_format, bare, linked_worktree, shallow, partial };
         Ok(Self { git: Arc::new(git), facts, common_dir })
+    }
+
+    /// Whether both have the same refs, as the worktrees of one repository do.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.common_dir == other.common_dir
     }
 
     /// What the repository is like.

@@ -1,10 +1,12 @@
 //! How far a binding has come, and how one that was cut off is brought to its end.
 //!
-//! A repository that keeps refs as files moves two of them one after the other. Who kills git between the two finds one
-//! moved; what should be is known from the binding, so it can be asked and done again any number of times.
+//! A repository that keeps refs as files moves two of them one after the other, the branch first. Who kills git between the
+//! two finds the branch moved and nothing bound, never the reverse. What should be is known from the binding, so it can be
+//! asked and done again any number of times.
 
 use trunkline_decision_objects::GitOid;
 
+use crate::bind::note;
 use crate::branch::Target;
 use crate::{BindError, Binding, Bound, BranchMove, GitFault, Repository, layout};
 
@@ -17,9 +19,9 @@ pub enum State {
     Neither,
     /// The decision is bound, and the branch holds the commit.
     Both,
-    /// The decision is bound; the branch is where it was.
+    /// The decision is bound; the branch is where it was before. No kill leaves this: somebody has put the branch back.
     RefOnly,
-    /// The branch holds the commit; no decision is bound.
+    /// The branch holds the commit; no decision is bound. A kill may leave this.
     BranchOnly,
     /// The branch is neither where it was nor does it hold the commit: somebody else moved it.
     Elsewhere {
@@ -44,38 +46,72 @@ impl Repository {
         self.state_at(binding, target.as_ref())
     }
 
-    /// Brings a binding that was cut off to its end: afterwards the decision is bound and the branch holds the commit.
-    /// Returns what it found. Doing it again changes nothing.
+    /// Binds, and brings a binding that was cut off to its end: afterwards the decision is bound and the branch holds the
+    /// commit. Returns what it found. Doing it again changes nothing.
     ///
-    /// A branch that stands where it was before is moved, even if a person has put it back there: so this is for a
-    /// binding that did not return, not for one that did.
+    /// This is for whoever does not know whether [`bind`](Self::bind) was called before, and never takes back what a person
+    /// did since: a branch that was moved and stands where it was before stays there. That is known from the decision if it
+    /// is bound, and else from the branch's reflog, if it has one; bare repositories keep none by default. The branch should
+    /// be named: [`Branch::Head`](crate::Branch::Head) is looked up anew, and may be another by now.
     ///
     /// # Errors
     ///
-    /// As [`state`](Self::state) and [`bind`](Self::bind); [`BindError::BranchMoved`] and
-    /// [`BindError::BranchElsewhere`] if the branch is elsewhere, which only a person can judge.
+    /// As [`state`](Self::state) and [`bind`](Self::bind). If the branch is elsewhere, or was put back,
+    /// [`BindError::BranchMoved`] where no decision is bound, and [`BindError::BranchElsewhere`] where it is; which is right,
+    /// only a person can judge.
     pub fn recover(&self, binding: &Binding) -> Result<State, BindError> {
         let target = self.target_of(binding)?;
         let state = self.state_at(binding, target.as_ref())?;
-        match (&state, target, &binding.move_branch) {
-            (State::Both, ..) => {}
-            (State::RefOnly, Some(target), Some(wanted)) => self.move_only(binding, &target, wanted)?,
-            (State::BranchOnly, target, _) => self.bind_only(binding, target.as_ref())?,
-            (State::Elsewhere { bound, branch, found }, _, Some(wanted)) => {
-                let (branch, found) = (branch.clone(), *found);
-                return Err(if *bound {
-                    BindError::BranchElsewhere { run: binding.run.id(), branch, to: wanted.to, found }
-                } else {
-                    BindError::BranchMoved { branch, expected: wanted.from, found }
-                });
+        let run = binding.run.id();
+        match (&state, &target, &binding.move_branch) {
+            (State::Both, ..) => Ok(state),
+            (State::BranchOnly, target, _) => match self.bind_only(binding, target.as_ref()) {
+                Ok(()) => Ok(state),
+                Err(error) => match self.state_at(binding, target.as_ref())? {
+                    // Somebody else was between the two when we looked.
+                    State::Both => Ok(State::Both),
+                    _ => Err(error),
+                },
+            },
+            (State::RefOnly, Some(target), Some(wanted)) => {
+                let branch = target.name.clone();
+                Err(BindError::BranchElsewhere { run, branch, to: wanted.to, found: wanted.from })
+            }
+            (State::Elsewhere { bound: true, branch, found }, _, Some(wanted)) => {
+                let branch = branch.clone();
+                Err(BindError::BranchElsewhere { run, branch, to: wanted.to, found: *found })
+            }
+            (State::Neither, Some(target), Some(wanted)) if self.was_put_back(binding, target, wanted)? => {
+                let branch = target.name.clone();
+                Err(BindError::BranchMoved { branch, expected: wanted.from, found: wanted.from })
             }
             _ => match self.bind(binding)? {
-                Bound::Now { .. } => {}
+                Bound::Now { .. } => Ok(state),
                 // Somebody else has bound it since we looked.
-                Bound::Already { state, .. } => return Ok(state),
+                Bound::Already { state, .. } => Ok(state),
             },
         }
-        Ok(state)
+    }
+
+    /// Whether a branch that is where it was has been moved by this binding once.
+    fn was_put_back(
+        &self,
+        binding: &Binding,
+        target: &Target,
+        wanted: &BranchMove,
+    ) -> Result<bool, BindError> {
+        if wanted.from.is_none() {
+            return Ok(false); // a branch that is not there has no reflog
+        }
+        let newest = |filter: &[&str]| -> Result<Option<GitOid>, BindError> {
+            let question =
+                [&["rev-list", "--walk-reflogs", "--max-count=1"], filter, &[&target.name, "--"]].concat();
+            let printed = self.git.run(&question, b"")?;
+            Ok(String::from_utf8_lossy(&printed).trim().parse().ok())
+        };
+        let ours = newest(&[&format!("--grep-reflog={}", note(binding))])?;
+        // Git writes into the reflog first. If nothing came after that, it was killed before it moved the branch.
+        Ok(ours.is_some() && newest(&[])? != Some(wanted.to))
     }
 
     pub(crate) fn target_of(&self, binding: &Binding) -> Result<Option<Target>, BindError> {
@@ -104,6 +140,12 @@ impl Repository {
         let (Some(target), Some(wanted)) = (target, &binding.move_branch) else {
             return Ok(if bound { State::Both } else { State::Neither });
         };
+        let mut at = at;
+        if bound && at == wanted.from {
+            // Refs are read one after the other, and perhaps the branch was before somebody moved both. A decision is bound
+            // last, so now it tells.
+            at = self.place_of(target)?;
+        }
         Ok(match (self.moved(wanted, at)?, bound) {
             (Some(true), true) => State::Both,
             (Some(true), false) => State::BranchOnly,

@@ -1,7 +1,7 @@
 //! What binding does and what it refuses.
 
-use trunkline_decision_objects::GroundsError;
-use trunkline_git_binding::{BindError, Bound, State};
+use trunkline_decision_objects::{Diff, GroundsError, PatchSet};
+use trunkline_git_binding::{BindError, Bound, Branch, BranchMove, State};
 
 use crate::given::{Scratch, committed, committed_on_head, decision_id, given_up, reference, run_id};
 
@@ -108,6 +108,14 @@ fn parts_that_do_not_belong_together_are_refused() {
     assert!(matches!(missing, BindError::Grounds(GroundsError::MissingEvidence { .. })));
     let other = scratch.candidate(commit, 3);
     assert!(matches!(refused(&|binding| binding.commit = Some(other)), BindError::OtherCommit { .. }));
+    let moved = |to| Some(BranchMove { branch: Branch::Head, from: Some(commit), to });
+    assert!(matches!(refused(&|binding| binding.move_branch = moved(other)), BindError::OtherCommit { .. }));
+    let twice = refused(&|binding| {
+        let set = &binding.patch_sets[0];
+        let again = PatchSet::new(set.id(), set.run(), None, Vec::new(), Diff::kept("+another\n"));
+        binding.patch_sets.push(again.expect("a legal patch set"));
+    });
+    assert!(matches!(twice, BindError::TwoOfOneName { .. }), "{twice}");
     assert!(!scratch.refs().contains("trunkline"));
 }
 
@@ -119,8 +127,8 @@ fn what_the_verdict_or_the_move_names_must_be_a_commit_of_the_repository() {
         let nowhere = text.parse().expect("an id");
         let outcome = repository.bind(&committed(1, nowhere));
         assert!(matches!(outcome, Err(BindError::NoSuchObject { .. })), "{outcome:?}");
-        let mut binding = committed_on_head(2, base, nowhere);
-        binding.decision = committed(2, base).decision;
+        let mut binding = given_up(2, 2);
+        binding.move_branch = committed_on_head(2, base, nowhere).move_branch;
         let outcome = repository.bind(&binding);
         assert!(matches!(outcome, Err(BindError::NoSuchObject { .. })), "{outcome:?}");
     }
@@ -136,4 +144,26 @@ fn a_decision_whose_verdict_names_no_commit_can_be_given_one() {
     let Ok(Bound::Now { link, .. }) = scratch.open().bind(&binding) else { panic!("it is not bound") };
     assert_eq!((link.commit, link.tree), (binding.commit, Some(scratch.oid("HEAD^{tree}"))));
     assert_eq!(scratch.open().find("HEAD").expect("a search").len(), 1);
+}
+
+#[test]
+fn what_could_not_be_read_again_is_not_written() {
+    let scratch = Scratch::begun();
+    let (repository, commit) = (scratch.open(), scratch.oid("HEAD"));
+    let with = |megabytes: usize| {
+        let mut binding = committed(1, commit);
+        let set = &binding.patch_sets[0];
+        let diff = Diff::kept("+".repeat(megabytes << 20));
+        binding.patch_sets = vec![PatchSet::new(set.id(), set.run(), None, Vec::new(), diff).expect("legal")];
+        binding
+    };
+    match repository.bind(&with(64)) {
+        Err(BindError::TooLarge { limit, .. }) => assert_eq!(limit, 64 << 20),
+        other => panic!("{other:?}"),
+    }
+    assert!(!scratch.refs().contains("trunkline"));
+    let large = with(63);
+    assert!(matches!(repository.bind(&large), Ok(Bound::Now { .. })));
+    let read = repository.bound(large.run.id()).expect("it is read").expect("it is there");
+    assert_eq!(read.patch_sets, large.patch_sets);
 }

@@ -13,13 +13,11 @@ pub(crate) enum Death {
     Before,
     /// It is made, and nobody hears of it.
     After,
-    /// Of a transaction over refs only the creation happens, as after a crash; other calls are not made.
-    OnlyCreate,
-    /// Of a transaction over refs only the move happens.
+    /// Of a transaction over refs only the move happens, as after a kill where refs are files; other calls are not made.
     OnlyUpdate,
 }
 
-pub(crate) const DEATHS: [Death; 4] = [Death::Before, Death::After, Death::OnlyCreate, Death::OnlyUpdate];
+pub(crate) const DEATHS: [Death; 3] = [Death::Before, Death::After, Death::OnlyUpdate];
 
 pub(crate) struct Faulty {
     git: GitCommand,
@@ -65,7 +63,6 @@ impl Git for Faulty {
         if call == dies_at {
             let _ = match self.death {
                 Death::After => self.git.run(arguments, input),
-                Death::OnlyCreate if transaction => self.git.run(arguments, &without("update")),
                 Death::OnlyUpdate if transaction => self.git.run(arguments, &without("create")),
                 _ => Ok(Vec::new()),
             };

@@ -2,14 +2,14 @@
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use trunkline_decision_objects::GitOid;
-use trunkline_git_binding::{BindError, Branch, BranchMove, Repository, State};
+use trunkline_git_binding::{BindError, Bound, Branch, BranchMove, Repository, State};
 
 use crate::faulty::{DEATHS, Death, Faulty};
-use crate::given::{Scratch, committed, committed_on_head, plan, run_id};
+use crate::given::{Scratch, committed, committed_on_head, plan, reference, run_id};
 
 #[test]
 fn after_a_death_at_any_call_a_recovery_leaves_decision_and_branch_in_agreement() {
@@ -30,7 +30,6 @@ fn after_a_death_at_any_call_a_recovery_leaves_decision_and_branch_in_agreement(
                 let found = alive.state(&binding).expect("a state");
                 let half = match death {
                     Death::Before | Death::After => [State::Neither, State::Both],
-                    Death::OnlyCreate => [State::Neither, State::RefOnly],
                     Death::OnlyUpdate => [State::Neither, State::BranchOnly],
                 };
                 assert!(half.contains(&found), "{death:?} at {dies_at}: {found:?}");
@@ -68,24 +67,105 @@ fn a_recovery_leaves_a_branch_that_went_on_where_it_is() {
 
 #[test]
 fn a_recovery_does_not_judge_a_branch_that_somebody_moved_elsewhere() {
-    for death in [Death::Before, Death::OnlyCreate] {
+    for bound in [false, true] {
         let scratch = Scratch::begun();
         let base = scratch.oid("HEAD");
-        let commit = scratch.candidate(base, 1);
-        let binding = committed_on_head(1, base, commit);
-        let (dying, _) = Faulty::open(&scratch, 5, death);
-        assert!(dying.bind(&binding).is_err());
+        let binding = committed_on_head(1, base, scratch.candidate(base, 1));
+        if bound {
+            scratch.open().bind(&binding).expect("it is bound");
+            scratch.git(&["reset", "-q", "--hard", &base.to_string()]);
+        }
         let elsewhere = scratch.save("elsewhere", "1\n", "elsewhere");
         let refs = scratch.refs();
-        match (death, scratch.open().recover(&binding)) {
-            (Death::Before, Err(BindError::BranchMoved { found, .. })) => assert_eq!(found, Some(elsewhere)),
-            (Death::OnlyCreate, Err(BindError::BranchElsewhere { found, .. })) => {
-                assert_eq!(found, Some(elsewhere));
-            }
+        match (bound, scratch.open().recover(&binding)) {
+            (false, Err(BindError::BranchMoved { found, .. })) => assert_eq!(found, Some(elsewhere)),
+            (true, Err(BindError::BranchElsewhere { found, .. })) => assert_eq!(found, Some(elsewhere)),
             other => panic!("{other:?}"),
         }
         assert_eq!(scratch.refs(), refs);
     }
+}
+
+#[test]
+fn a_recovery_does_not_move_a_branch_that_a_person_put_back() {
+    for options in [[].as_slice(), &["--ref-format=reftable"]] {
+        for detached in [false, true] {
+            for bound in [false, true] {
+                let scratch = Scratch::begun_with(options);
+                if detached {
+                    scratch.git(&["switch", "-q", "--detach"]);
+                }
+                let base = scratch.oid("HEAD");
+                let binding = committed_on_head(1, base, scratch.candidate(base, 1));
+                if bound {
+                    scratch.open().bind(&binding).expect("it is bound");
+                } else {
+                    let transaction = 5 + usize::from(detached); // where HEAD is has to be asked for
+                    let (dying, _) = Faulty::open(&scratch, transaction, Death::OnlyUpdate);
+                    assert!(dying.bind(&binding).is_err());
+                    assert_eq!(scratch.open().state(&binding).expect("a state"), State::BranchOnly);
+                }
+                scratch.git(&["reset", "-q", "--hard", &base.to_string()]);
+                let refs = scratch.refs();
+                match (bound, scratch.open().recover(&binding)) {
+                    (false, Err(error @ BindError::BranchMoved { .. })) => {
+                        assert!(error.to_string().contains("put back"), "{error}");
+                    }
+                    (true, Err(BindError::BranchElsewhere { found, .. })) => assert_eq!(found, Some(base)),
+                    other => panic!("{other:?}"),
+                }
+                assert_eq!((scratch.refs(), scratch.oid("HEAD")), (refs, base));
+                // Who binds means it.
+                if !bound {
+                    assert!(matches!(scratch.open().bind(&binding), Ok(Bound::Now { .. })));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_git_wrote_into_the_reflog_before_it_was_killed_is_no_move() {
+    let scratch = Scratch::begun();
+    let base = scratch.oid("HEAD");
+    let commit = scratch.candidate(base, 1);
+    let binding = committed_on_head(1, base, commit);
+    let line = format!("{base} {commit} A <a@b> 1 +0000\ttrunkline: decision {}\n", binding.decision.id());
+    let log = scratch.root().join(".git/logs/refs/heads/main");
+    let mut lines = std::fs::read_to_string(&log).expect("a reflog");
+    lines.push_str(&line);
+    std::fs::write(&log, lines).expect("a file");
+    assert_eq!(scratch.open().recover(&binding).expect("it is bound"), State::Neither);
+    assert_eq!(scratch.oid("main"), commit);
+}
+
+/// What this crate relies on, and no page of git's says: a transaction moves the refs in the order that they are given in.
+#[test]
+fn a_git_that_is_killed_between_the_two_refs_has_moved_the_branch() {
+    let scratch = Scratch::begun();
+    let base = scratch.oid("HEAD");
+    let commit = scratch.candidate(base, 1);
+    std::fs::write(scratch.folder.path().join("commits"), format!("{base}\n{commit}\n")).expect("a list");
+    // Git waits here for somebody who reads, when it comes to the decision.
+    let log = scratch.root().join(".git/logs").join(reference(1));
+    std::fs::create_dir_all(log.parent().expect("a folder")).expect("a folder");
+    assert!(Command::new("mkfifo").arg(&log).status().expect("mkfifo runs").success());
+    let child = child_in(&scratch);
+    let branch = scratch.root().join(".git/refs/heads/main");
+    while std::fs::read_to_string(&branch).expect("a ref").trim() != commit.to_string() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    kill(child, true);
+    std::fs::remove_file(log).expect("it is there");
+
+    let (repository, binding) = (scratch.open(), committed_on_head(1, base, commit));
+    assert_eq!(repository.state(&binding).expect("a state"), State::BranchOnly);
+    match repository.recover(&binding) {
+        Err(BindError::Locked { said }) => remove_lock(&said, scratch.root()),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(repository.recover(&binding).expect("it is recovered"), State::BranchOnly);
+    assert_eq!(repository.state(&binding).expect("a state"), State::Both);
 }
 
 const CHILD: &str = "TRUNKLINE_TEST_BINDS_IN";
@@ -107,6 +187,26 @@ fn child_that_binds() {
     }
 }
 
+fn child_in(scratch: &Scratch) -> Child {
+    Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "kills::child_that_binds"])
+        .env(CHILD, scratch.root())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .expect("a child")
+}
+
+fn kill(mut child: Child, with_its_git: bool) {
+    if with_its_git {
+        let group = format!("-{}", child.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+    }
+    let _ = child.kill();
+    child.wait().expect("it is dead");
+}
+
 #[test]
 fn a_process_that_is_killed_at_any_time_is_recovered() {
     let mut halfway = 0;
@@ -124,22 +224,10 @@ fn a_process_that_is_killed_at_any_time_is_recovered() {
         let list: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
         std::fs::write(scratch.folder.path().join("commits"), list).expect("a list");
 
-        let mut child = Command::new(std::env::current_exe().expect("this test"))
-            .args(["--exact", "kills::child_that_binds"])
-            .env(CHILD, scratch.root())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .expect("a child");
+        let child = child_in(&scratch);
         std::thread::sleep(Duration::from_millis(10 + 17 * round));
         // Every second time its git dies with it, and may leave locks.
-        if round % 2 == 0 {
-            let group = format!("-{}", child.id());
-            let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
-        }
-        let _ = child.kill();
-        child.wait().expect("it is dead");
+        kill(child, round % 2 == 0);
 
         for (run, pair) in (1..).zip(commits.windows(2)) {
             let mut binding = committed(run, pair[1]);
@@ -158,8 +246,12 @@ fn a_process_that_is_killed_at_any_time_is_recovered() {
             assert_eq!(read.decision, binding.decision);
         }
         // Binding goes in order, so all but one are done or not begun.
-        let torn = found.iter().filter(|state| !matches!(state, State::Both | State::Neither)).count();
-        assert!(torn <= 1 && found.is_sorted_by_key(|state| *state == State::Neither), "{found:?}");
+        let torn = found.iter().filter(|state| **state == State::BranchOnly).count();
+        let known = |state: &State| matches!(state, State::Both | State::BranchOnly | State::Neither);
+        assert!(
+            torn <= 1 && found.iter().all(known) && found.is_sorted_by_key(|state| *state == State::Neither),
+            "{found:?}"
+        );
         halfway += usize::from(found.first() == Some(&State::Both) && found.last() == Some(&State::Neither));
         found.clear();
         assert_eq!(Some(scratch.oid("main")), commits.last().copied());

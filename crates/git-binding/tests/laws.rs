@@ -65,7 +65,7 @@ fn bind(
     };
     let (dying, _) = Faulty::open(scratch, dies_at, death);
     let told = dying.bind(&binding).is_ok();
-    let torn = matches!(death, Death::OnlyCreate | Death::OnlyUpdate);
+    let torn = death == Death::OnlyUpdate;
     let done = if recovers || (torn && !told) {
         match alive.recover(&binding) {
             Ok(_) => true,

@@ -3,7 +3,8 @@
 use std::process::Command;
 
 use trunkline_git_binding::{
-    BindError, Bound, Branch, BranchMove, Head, ObjectFormat, RefFormat, Repository, State,
+    BindError, Bound, Branch, BranchMove, Git, GitCommand, GitFault, Head, ObjectFormat, RefFormat,
+    Repository, State,
 };
 
 use crate::given::{Scratch, committed, committed_on_head, git_in, given_up, plain_git, reference, run_id};
@@ -88,6 +89,30 @@ fn a_detached_head_moves_by_itself() {
     let Head::Detached { at } = repository.head().expect("a head") else { panic!("attached") };
     let read = repository.bound(run_id(1)).expect("it is read").expect("it is there");
     assert_eq!((read.link.commit, read.link.branch), (Some(at), None));
+}
+
+/// Somebody checks a branch out just before the transaction.
+struct Switching(GitCommand);
+
+impl Git for Switching {
+    fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitFault> {
+        if arguments.first() == Some(&"update-ref") {
+            self.0.run(&["symbolic-ref", "HEAD", "refs/heads/main"], b"")?;
+        }
+        self.0.run(arguments, input)
+    }
+}
+
+#[test]
+fn a_head_that_somebody_puts_on_a_branch_meanwhile_stays_there() {
+    let scratch = Scratch::begun();
+    scratch.git(&["switch", "-q", "--detach"]);
+    let base = scratch.oid("HEAD");
+    let binding = committed_on_head(1, base, scratch.candidate(base, 1));
+    let git = GitCommand::discover(scratch.root()).expect("git works").expect("a repository");
+    let repository = Repository::over(Switching(git)).expect("it is opened");
+    assert!(matches!(repository.bind(&binding), Ok(Bound::Now { .. })));
+    assert_eq!(scratch.git(&["symbolic-ref", "HEAD"]), "refs/heads/main");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use trunkline_git_binding::{Bound, Packed};
+use trunkline_git_binding::{Bound, Git, GitCommand, Packed};
 
 use crate::given::{Scratch, committed, given_up, plan};
 
@@ -70,6 +70,27 @@ fn index_files_stash_and_hooks_are_not_touched() {
     assert_eq!(hooks_ran(), 0);
     scratch.git(&["commit", "-q", "-m", "by a person"]);
     assert!(hooks_ran() > 0, "they run for a person");
+}
+
+/// Git runs hooks from its configuration since 2.54; here it is only asked whether they would be enabled.
+#[test]
+fn configured_hooks_are_switched_off_whatever_their_names() {
+    let scratch = Scratch::begun();
+    let names = ["mark", "a=b", "lint staged", "team.Guard", "reference-transaction"];
+    let marker = scratch.folder.path().join("ran");
+    for name in names {
+        scratch.git(&["config", &format!("hook.{name}.event"), "reference-transaction"]);
+        let command = format!("touch '{}'", marker.display());
+        scratch.git(&["config", &format!("hook.{name}.command"), &command]);
+        scratch.git(&["config", &format!("hook.{name}.enabled"), "true"]);
+    }
+    let git = GitCommand::discover(scratch.root()).expect("git works").expect("a repository");
+    for name in names {
+        let enabled = git.run(&["config", "--get", &format!("hook.{name}.enabled")], b"");
+        assert_eq!(enabled.expect("it is set"), b"false\n", "{name}");
+    }
+    assert!(matches!(scratch.open().bind(&given_up(1, 1)), Ok(Bound::Now { .. })));
+    assert!(!marker.exists());
 }
 
 #[test]

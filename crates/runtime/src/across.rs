@@ -24,6 +24,16 @@ pub fn open_runs() -> NoteQuery {
     NoteQuery::of(LAYER, RUN).in_state(OPEN)
 }
 
+/// Returns the query for how runs stand with a repository; the key is the run's id.
+///
+/// With [`NoteQuery::in_state`] it finds those that are `to_bind`, which is decided and not bound yet, or `bound`. Of a run
+/// that is `wanted` nothing more is known than that whoever began it wants its decision bound.
+#[cfg(feature = "decision-objects")]
+pub fn bindings() -> NoteQuery {
+    use crate::layers::decision::{BOUND, LAYER};
+    NoteQuery::of(LAYER, BOUND)
+}
+
 /// Returns the query for the verdicts of a store; the key is the run's id, the body the decision.
 ///
 /// With [`NoteQuery::in_state`] it finds those of one kind, such as `commit` or `other: answered`.

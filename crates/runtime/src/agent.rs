@@ -40,6 +40,10 @@ pub(crate) struct Settings {
     pub(crate) workspace: Option<Arc<dyn crate::Workspace>>,
     #[cfg(feature = "decision-objects")]
     pub(crate) commits: bool,
+    #[cfg(feature = "decision-objects")]
+    pub(crate) binds: bool,
+    #[cfg(feature = "decision-objects")]
+    pub(crate) names_decisions: bool,
 }
 
 pub(crate) type Observer = Arc<dyn Fn(&Event) + Send + Sync>;
@@ -160,6 +164,10 @@ impl AgentBuilder {
             workspace: None,
             #[cfg(feature = "decision-objects")]
             commits: false,
+            #[cfg(feature = "decision-objects")]
+            binds: false,
+            #[cfg(feature = "decision-objects")]
+            names_decisions: false,
         };
         AgentBuilder { settings, fault: None }
     }
@@ -305,6 +313,25 @@ impl AgentBuilder {
     #[must_use]
     pub fn commits(mut self, commits: bool) -> Self {
         self.settings.commits = commits;
+        self
+    }
+
+    /// Lets the decision of each run be bound to the repository of the [`workspace`](Self::workspace): with a commit, in the
+    /// step that moves the branch. Off unless told: nothing is written there without an explicit act.
+    ///
+    /// What an earlier agent has begun is brought to its end all the same.
+    #[cfg(feature = "decision-objects")]
+    #[must_use]
+    pub fn binds(mut self, binds: bool) -> Self {
+        self.settings.binds = binds;
+        self
+    }
+
+    /// Lets the message of a commit that is bound name its decision in a last line. Off unless told.
+    #[cfg(feature = "decision-objects")]
+    #[must_use]
+    pub fn names_decisions(mut self, names: bool) -> Self {
+        self.settings.names_decisions = names;
         self
     }
 

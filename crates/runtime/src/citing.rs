@@ -23,12 +23,12 @@ pub(crate) fn citations(state: &State, run: &OpenRun, files: &[FileStates]) -> C
     let mut seen = BTreeSet::new();
     nodes.retain(|node| seen.insert(*node));
     let name = |name: String| NonBlank::new(name).ok();
-    let mut cited = Citations::default();
-    cited.nodes = nodes.into_iter().filter_map(|node| name(node.to_string())).collect();
-    cited.proposals = applied.into_iter().filter_map(|(id, _)| name(id)).collect();
-    cited.files = file_states(files);
-    cited.cost = cost(state, run);
-    cited
+    Citations {
+        nodes: nodes.into_iter().filter_map(|node| name(node.to_string())).collect(),
+        proposals: applied.into_iter().filter_map(|(id, _)| name(id)).collect(),
+        files: file_states(files),
+        cost: cost(state, run),
+    }
 }
 
 /// The prompt of a run, or the copy of it that stands on the trunk.

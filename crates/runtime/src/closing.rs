@@ -13,9 +13,12 @@ use crate::layers::decision::{self, Ending, How, OpenRun, Outcome};
 use crate::layers::{resolve, revert};
 use crate::session::entries;
 use crate::{
-    Cancel, Changes, Deciding, FileStates, Left, RuntimeError, Session, Stop, Touched, Workspace, citing,
-    letters,
+    Cancel, Changes, Deciding, FileStates, Left, Prepared, RuntimeError, Session, Stop, Touched, Workspace,
+    WorkspaceFault, citing, letters,
 };
+
+/// How often a commit is prepared anew because somebody has moved the branch meanwhile.
+const TRIES: u32 = 5;
 
 pub(crate) const CLOSE_RUN: &str = "close_run";
 
@@ -177,6 +180,7 @@ impl Session {
         let mut batch = entries(draft);
         batch.extend(records);
         self.commit(batch, letter).await?;
+        self.bind_decided().await?;
         Ok(decision)
     }
 
@@ -185,28 +189,58 @@ impl Session {
         if self.state.decision.run.is_none() {
             return Ok(Stop::Idle);
         }
-        let mut found = self.find_changes().await?;
-        if self.settings().commits {
-            if let (None, Some(changes)) = (&found.deciding, &found.changes) {
-                found.deciding = self.announce(changes).await?;
-            }
-            if let (Some(workspace), Some(deciding)) = (&self.settings().workspace, &found.deciding) {
-                // After a kill this looks for what the note names before it makes anything.
-                found.commit = workspace.commit(deciding).await?;
-            }
+        let binds = self.settings().binds && self.settings().commits;
+        // What an earlier process has prepared is what is committed, unless the branch was moved since.
+        if let Some(decision) = self.settle_binding(binds).await? {
+            return Ok(Stop::Decided(Box::new(decision)));
         }
-        let head = self.state.head_message();
-        let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
-        let how = match run.restoring {
-            Some(of) => How::RolledBack(of),
-            None => {
-                How::Ended { origin: head.origin.as_ref(), refused: head.stop == Some(StopReason::Refusal) }
+        for _ in 0..TRIES {
+            let mut found = self.find_changes().await?;
+            let prepared = match self.settings().commits {
+                true => self.commit_changes(&mut found).await?,
+                false => None,
+            };
+            let head = self.state.head_message();
+            let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
+            let how = match run.restoring {
+                Some(of) => How::RolledBack(of),
+                None => How::Ended {
+                    origin: head.origin.as_ref(),
+                    refused: head.stop == Some(StopReason::Refusal),
+                },
+            };
+            let ending = self.ending(run, how, &found, self.state.tree.head());
+            let (records, decision) = decision::close(run, &ending)?;
+            if let Some(prepared) = prepared {
+                match self.bind_closing(prepared, records).await? {
+                    Some(decision) => return Ok(Stop::Decided(Box::new(decision))),
+                    None => continue,
+                }
             }
+            self.commit(records, None).await?;
+            self.bind_decided().await?;
+            return Ok(Stop::Decided(Box::new(decision)));
+        }
+        let message = "somebody else keeps moving the branch; resume the session when they are done";
+        Err(WorkspaceFault { message: message.to_owned() }.into())
+    }
+
+    /// Commits what was found, as it was announced. A commit that is to be bound is only prepared.
+    async fn commit_changes(&mut self, found: &mut Found) -> Result<Option<Prepared>, RuntimeError> {
+        if let (None, Some(changes)) = (&found.deciding, &found.changes) {
+            found.deciding = self.announce(changes).await?;
+        }
+        let (Some(workspace), Some(deciding)) = (&self.settings().workspace, &found.deciding) else {
+            return Ok(None);
         };
-        let ending = self.ending(run, how, &found, self.state.tree.head());
-        let (records, decision) = decision::close(run, &ending)?;
-        self.commit(records, None).await?;
-        Ok(Stop::Decided(Box::new(decision)))
+        if self.settings().binds && found.commit.is_none() {
+            let prepared = workspace.write_commit(deciding).await?;
+            found.commit = prepared.as_ref().map(|prepared| prepared.commit.clone());
+            return Ok(prepared);
+        }
+        // After a kill this looks for what the note names before it makes anything.
+        found.commit = workspace.commit(deciding).await?;
+        Ok(None)
     }
 
     /// Finds out what the open run has changed: from the files, or where that was announced already, from what came of it.
@@ -276,6 +310,8 @@ impl Session {
     /// Records what is about to be committed; `None` where there is nothing to commit to.
     async fn announce(&mut self, changes: &Changes) -> Result<Option<Deciding>, RuntimeError> {
         let (Some(run), Some(tree)) = (&self.state.decision.run, &changes.tree) else { return Ok(None) };
+        let named = self.settings().names_decisions.then(|| new_id().to_string());
+        let at = self.settings().now();
         let deciding = Deciding {
             run: run.record.id().to_string(),
             patch_set: new_id().to_string(),
@@ -285,9 +321,10 @@ impl Session {
                 Some(of) => commit_message(&format!("Roll back {of}"), ""),
                 None => commit_message(&run.record.opening().goal, &self.answer()),
             },
+            at: at.0,
+            decision: named,
         };
-        let records =
-            decision::deciding(run, &deciding, changes, self.state.tree.head(), self.settings().now())?;
+        let records = decision::deciding(run, &deciding, changes, self.state.tree.head(), at)?;
         self.commit(records, None).await?;
         Ok(Some(deciding))
     }

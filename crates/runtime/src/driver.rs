@@ -38,6 +38,7 @@ impl Session {
         self.cancel = cancel.clone();
         // What was closed between two drives is over, and ends none.
         self.take_closed();
+        self.try_bindings_again();
         // What was meant for a turn that is long over must not end this one. What came since is meant for this one: its
         // sender saw a writer.
         self.take_old_cancels().await?;
@@ -72,6 +73,7 @@ impl Session {
             }
             self.tend_summaries().await?;
             self.tend_proposals().await?;
+            self.bind_decided().await?;
             let at = self.settings().now();
             match turn::next(&self.state, &self.settings().setup, cancel.is_cancelled(), spent.nudged, at) {
                 Step::Answer(answers) => self.answer_calls(answers).await?,

@@ -133,6 +133,22 @@ pub enum Event {
     /// A run has its verdict.
     #[cfg(feature = "decision-objects")]
     Decided(Box<trunkline_decision_objects::Decision>),
+    /// The decision of a run is bound to the repository.
+    #[cfg(feature = "decision-objects")]
+    Bound {
+        /// The run.
+        run: String,
+        /// Where the decision stands.
+        reference: String,
+    },
+    /// A decision that was to be bound is not. It is recorded all the same, and bound at the next chance.
+    #[cfg(feature = "decision-objects")]
+    NotBound {
+        /// The run.
+        run: String,
+        /// Why not, and what to do.
+        why: String,
+    },
     /// A letter could have no effect and was put aside.
     LetterRefused {
         /// What it asked for.

@@ -5,6 +5,10 @@ pub mod across;
 mod agent;
 #[cfg(feature = "resolve-queue")]
 mod applying;
+#[cfg_attr(not(feature = "decision-objects"), path = "binding_absent.rs")]
+mod binding;
+#[cfg(feature = "decision-objects")]
+mod bound;
 mod calls;
 mod cancel;
 mod catalogue;
@@ -62,6 +66,8 @@ mod workspace;
 pub use agent::{Agent, AgentBuilder, Limits};
 #[cfg(feature = "resolve-queue")]
 pub use applying::APPLY_LEASE;
+#[cfg(feature = "decision-objects")]
+pub use bound::{Binding, BindingState, Bound, Prepared};
 pub use cancel::Cancel;
 #[cfg(feature = "resolve-queue")]
 pub use choices::Standing;

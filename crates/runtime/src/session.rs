@@ -35,6 +35,12 @@ pub struct Session {
     /// The verdict that a letter gave to the run of the present drive.
     #[cfg(feature = "decision-objects")]
     pub(crate) closed: Option<Box<trunkline_decision_objects::Decision>>,
+    /// Whether git may hold the decision of the open run already.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) unsure: bool,
+    /// Whether something could not be bound in the present drive: it is told once and tried again in the next.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) unbindable: bool,
     /// Since when this is the writer, and how it came to be.
     #[cfg(feature = "resolve-queue")]
     pub(crate) tenure: crate::recovering::Tenure,
@@ -140,6 +146,10 @@ impl Session {
             cancel: Cancel::new(),
             #[cfg(feature = "decision-objects")]
             closed: None,
+            #[cfg(feature = "decision-objects")]
+            unsure: false,
+            #[cfg(feature = "decision-objects")]
+            unbindable: false,
             #[cfg(feature = "resolve-queue")]
             tenure: crate::recovering::Tenure::new(claim),
             taken_by: None,
@@ -150,6 +160,7 @@ impl Session {
         session.distrust_import().await?;
         #[cfg(feature = "resolve-queue")]
         session.adopt_rules().await?;
+        session.take_up_bindings().await?;
         // What stands in its way now is told to whoever wants to go on.
         #[cfg(feature = "decision-objects")]
         let _ = session.finish_rollback().await;
@@ -307,6 +318,7 @@ impl Session {
             }
         }
         self.state.resolve.complete(&mut records)?;
+        self.mark_bindings(&mut records);
         let batch = Batch::new(self.state.position(), records.clone()).consuming(letter);
         // Until the answer is here nobody knows what was kept, and whoever waits for it may be dropped before that.
         self.behind = true;
@@ -363,14 +375,13 @@ impl Session {
         if let Some(holder) = holder.filter(|holder| holder.token != self.lease.token()) {
             return Err(self.lost(letters::by(holder.name)));
         }
-        if !self.behind {
-            return Ok(());
+        if self.behind {
+            for (_, record) in self.store.load_after(self.lease.session(), self.state.seq).await? {
+                self.state.record(&record)?;
+            }
+            self.behind = false;
         }
-        for (_, record) in self.store.load_after(self.lease.session(), self.state.seq).await? {
-            self.state.record(&record)?;
-        }
-        self.behind = false;
-        Ok(())
+        self.be_sure().await
     }
 
     fn tell_of(&self, record: &Record) {

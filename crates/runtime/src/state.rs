@@ -116,7 +116,12 @@ impl State {
                 self.revert.record(note)?;
                 self.decision.follow(&self.revert.copies(note));
             }
-            (resolve::LAYER, _) => self.resolve.record(note, self.seq, self.tree.newest())?,
+            (resolve::LAYER, _) => {
+                self.resolve.record(note, self.seq, self.tree.newest())?;
+                if note.kind == resolve::DISTRUSTED {
+                    self.decision.distrust();
+                }
+            }
             (decision::LAYER, _) => self.decision.record(note, self.seq, self.tree.newest())?,
             // Notes of layers that we do not know stay in the log, untouched.
             _ => {}

@@ -6,6 +6,8 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use crate::{Binding, BindingState, Bound, Prepared};
+
 /// The folder that a run works in.
 #[async_trait]
 pub trait Workspace: Send + Sync {
@@ -38,6 +40,42 @@ pub trait Workspace: Send + Sync {
     ///
     /// [`WorkspaceFault`] if version control cannot be asked.
     async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault>;
+
+    /// Writes the commit of what `deciding` names, without moving a branch to it; `None` if there is nothing to commit.
+    ///
+    /// The same `deciding` gives the same commit as long as the same commit is checked out. Where the run has committed its
+    /// changes itself, that commit is what is prepared.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if decisions cannot be bound here, as unless a workspace says otherwise, or it refuses.
+    async fn write_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
+        let _ = deciding;
+        Err(WorkspaceFault::cannot_bind())
+    }
+
+    /// Binds a decision and moves the branch to its commit, both or neither.
+    ///
+    /// Called again after a crash with the same binding: what was cut off is brought to its end, and nothing is done twice.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if decisions cannot be bound here, as unless a workspace says otherwise, or it refuses; then
+    /// [`bound`](Workspace::bound) tells how far it came.
+    async fn bind(&self, binding: &Binding) -> Result<Bound, WorkspaceFault> {
+        let _ = binding;
+        Err(WorkspaceFault::cannot_bind())
+    }
+
+    /// Tells how far a binding has come. Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if version control cannot be asked, as unless a workspace says otherwise.
+    async fn bound(&self, binding: &Binding) -> Result<BindingState, WorkspaceFault> {
+        let _ = binding;
+        Err(WorkspaceFault::cannot_bind())
+    }
 
     /// Returns how files were before a run and how they are after it. `after` is what [`changes`](Workspace::changes) gave
     /// as the tree; of a file of which it cannot be told nothing is returned.
@@ -202,6 +240,12 @@ pub struct Deciding {
     pub tree: String,
     /// The commit message, without trailers.
     pub message: String,
+    /// When that was, in milliseconds since 1970; the time of a commit that is bound. 0 in records from before.
+    #[serde(default)]
+    pub at: u64,
+    /// The decision that the message of a commit that is bound shall name; `None` if it shall name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
 }
 
 /// Why the files could not be read or committed.
@@ -210,4 +254,12 @@ pub struct Deciding {
 pub struct WorkspaceFault {
     /// What went wrong and what to do, on one line.
     pub message: String,
+}
+
+impl WorkspaceFault {
+    fn cannot_bind() -> Self {
+        let message =
+            "decisions cannot be bound here: this workspace has no git repository; go on without binding";
+        WorkspaceFault { message: message.to_owned() }
+    }
 }

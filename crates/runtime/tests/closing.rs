@@ -243,3 +243,32 @@ async fn two_who_close_one_run_give_it_one_verdict() {
     assert!(two.is_ok());
     assert!(matches!(second.resume(&Cancel::new()).await, Ok(Stop::Idle)));
 }
+
+#[tokio::test]
+async fn a_verdict_cites_what_it_rests_on() {
+    let world = World::default();
+    let turn = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "new" })).call(
+        "c2",
+        "shell",
+        &json!({ "path": "check" }),
+    );
+    let agent = world.agent(replies(vec![turn, Turn::say("done")])).approval(Approval::Always);
+    let mut story = Story::begin(world, agent).await;
+    let Ok(Stop::Decided(decision)) = story.prompt("write a").await else { panic!("no verdict") };
+    let cited = decision.cites();
+    let names = |names: &[trunkline_runtime::decision_objects::NonBlank]| -> Vec<String> {
+        names.iter().map(ToString::to_string).collect()
+    };
+    // The prompt, the answer, and the message whose calls wrote and proved something.
+    let head = story.session.tree().head().to_string();
+    assert_eq!(names(&cited.nodes), ["n1".to_owned(), head, "n2".to_owned()]);
+    assert_eq!(names(&cited.proposals), ["p1"]);
+    let log = story.store.load(&story.id()).await.unwrap();
+    let evidence = log.records.iter().find_map(|(_, record)| match record {
+        Record::Note(note) if note.kind == "evidence" => Some(note.body.clone()),
+        _ => None,
+    });
+    let evidence: serde_json::Value = serde_json::from_str(&evidence.unwrap()).unwrap();
+    assert_eq!(evidence["decision"], json!(decision.id().to_string()));
+    assert_eq!((&evidence["output"], &evidence["exit_code"]), (&json!("5e".repeat(32)), &json!(0)));
+}

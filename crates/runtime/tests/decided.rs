@@ -125,8 +125,8 @@ async fn whichever_record_is_damaged_it_is_kept_and_hides_no_other() {
     let mut tried = 0;
     for place in 0..log.records.len() {
         let Some(note) = of_layer(&log.records[place].1) else { continue };
-        // Marks are not read, and findings only lead from evidence to calls.
-        if note.kind == "run" || note.kind == "finding" {
+        // Marks are not read, findings only lead from evidence to calls, and how files were left only serves a rollback.
+        if ["run", "finding", "left"].contains(&note.kind.as_str()) {
             continue;
         }
         tried += 1;

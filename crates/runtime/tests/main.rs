@@ -11,6 +11,8 @@ mod applying;
 #[cfg(feature = "default")]
 mod approvals;
 #[cfg(feature = "default")]
+mod binding;
+#[cfg(feature = "default")]
 mod calls;
 #[cfg(feature = "default")]
 mod choice_laws;

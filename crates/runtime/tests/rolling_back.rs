@@ -164,7 +164,7 @@ async fn after_runs(before: &Files, runs: &[Vec<(&str, &str)>], commits: bool) -
     for (number, writes) in runs.iter().enumerate() {
         let mut turn = Turn::new();
         for (index, (path, text)) in writes.iter().enumerate() {
-            turn = turn.call(&format!("c{number}-{index}"), "edit", &json!({ "path": path, "text": text }));
+            turn = turn.call(format!("c{number}-{index}"), "edit", &json!({ "path": path, "text": text }));
         }
         turns.extend([turn, Turn::say("done")]);
     }

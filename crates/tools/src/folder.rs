@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use trunkline_runtime::resolve_queue::SubjectState;
 use trunkline_runtime::{
-    Base, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates, KeptFile, Left, Touched,
-    Workspace, WorkspaceFault,
+    Base, Binding, BindingState, Bound, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates,
+    KeptFile, Left, Prepared, Touched, Workspace, WorkspaceFault,
 };
 
 use crate::root::Root;
@@ -22,6 +22,8 @@ pub struct FolderWorkspace {
     root: PathBuf,
     /// Why there is no version control.
     why: String,
+    /// Whether there may be one that cannot be used.
+    hidden: bool,
 }
 
 impl FolderWorkspace {
@@ -29,12 +31,12 @@ impl FolderWorkspace {
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
         let why = format!("{} is not in a git repository; `git init` makes it one", root.display());
-        FolderWorkspace { root, why }
+        FolderWorkspace { root, why, hidden: false }
     }
 
     /// Takes a folder whose version control cannot be used, and says why.
     pub(crate) fn without(root: &Path, why: WorkspaceFault) -> Self {
-        FolderWorkspace { root: root.to_owned(), why: why.message }
+        FolderWorkspace { root: root.to_owned(), why: why.message, hidden: true }
     }
 }
 
@@ -55,6 +57,22 @@ impl Workspace for FolderWorkspace {
 
     async fn find_commit(&self, _deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         Ok(None)
+    }
+
+    async fn write_commit(&self, _deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
+        Err(fault(format!("nothing can be committed: {}", self.why)))
+    }
+
+    async fn bind(&self, _binding: &Binding) -> Result<Bound, WorkspaceFault> {
+        Err(fault(format!("no decision can be bound: {}", self.why)))
+    }
+
+    async fn bound(&self, _binding: &Binding) -> Result<BindingState, WorkspaceFault> {
+        match self.hidden {
+            true => Err(fault(format!("it cannot be seen what is bound: {}", self.why))),
+            // What was in a repository that is gone is gone with it.
+            false => Ok(BindingState::Elsewhere),
+        }
     }
 
     async fn states(

@@ -3,6 +3,7 @@
 //! Everything goes through the `git` command and a copy of the index, so that the user's index, worktree and hooks are
 //! not touched until a commit is made, and then only for the paths that it holds.
 
+mod bind;
 mod commit;
 mod run_git;
 mod states;
@@ -10,12 +11,14 @@ mod states;
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use tempfile::TempDir;
+use trunkline_git_binding::Repository;
 use trunkline_runtime::{
-    Base, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates, KeptFile, Left, Touched,
-    Workspace, WorkspaceFault,
+    Base, Binding, BindingState, Bound, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates,
+    KeptFile, Left, Prepared, Touched, Workspace, WorkspaceFault,
 };
 
 use self::run_git::{Git, text};
@@ -41,6 +44,8 @@ const LEFTOVERS: &str = ":(exclude,glob)**/.trunkline-????????????????.tmp";
 #[derive(Clone, Debug)]
 pub struct GitWorkspace {
     root: PathBuf,
+    /// Looked up once: it takes five processes.
+    repository: Arc<OnceLock<Repository>>,
 }
 
 /// Returns the workspace for a folder: git where it can be used, else a plain folder whose commits say why not.
@@ -63,7 +68,10 @@ impl GitWorkspace {
         let cannot = |error| fault(format!("cannot open {}: {error}", root.as_ref().display()));
         let root = fs::canonicalize(root.as_ref()).map_err(cannot)?;
         match Git::new(&root).run(&["rev-parse", "--is-inside-work-tree"]) {
-            Ok(answer) => Ok((text(&answer).trim() == "true").then_some(GitWorkspace { root })),
+            Ok(answer) => {
+                Ok((text(&answer).trim() == "true")
+                    .then(|| GitWorkspace { root, repository: Arc::default() }))
+            }
             Err(error) if error.message.contains("not a git repository") => Ok(None),
             Err(error) => Err(error),
         }
@@ -194,6 +202,21 @@ impl Workspace for GitWorkspace {
     async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         let deciding = deciding.clone();
         self.blocking(move |git| git.find(&deciding)).await
+    }
+
+    async fn write_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
+        let deciding = deciding.clone();
+        self.blocking(move |git| git.prepare_commit(&deciding)).await
+    }
+
+    async fn bind(&self, binding: &Binding) -> Result<Bound, WorkspaceFault> {
+        let binding = binding.clone();
+        self.blocking(move |git| git.bind_now(&binding)).await
+    }
+
+    async fn bound(&self, binding: &Binding) -> Result<BindingState, WorkspaceFault> {
+        let binding = binding.clone();
+        self.blocking(move |git| git.state_of(&binding)).await
     }
 
     async fn states(

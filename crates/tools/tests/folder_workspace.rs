@@ -43,6 +43,8 @@ fn a_plain_folder_cannot_commit_and_says_why() {
         base: Base::default(),
         tree: String::new(),
         message: "work".to_owned(),
+        at: 1_700_000_000_123,
+        decision: None,
     };
     let refused = block_on(workspace_for(scene.root()).commit(&deciding)).unwrap_err();
     assert_eq!(

@@ -78,6 +78,8 @@ fn deciding(base: &Base, changes: &Changes) -> Deciding {
         base: base.clone(),
         tree: changes.tree.clone().unwrap(),
         message: "Do the work\n\nBecause it was asked for.".to_owned(),
+        at: 1_700_000_000_123,
+        decision: None,
     }
 }
 

@@ -7,6 +7,7 @@ mod containment;
 mod effects;
 mod evidence;
 mod folder_workspace;
+mod git_binding;
 mod git_workspace;
 mod landlock;
 mod laws;

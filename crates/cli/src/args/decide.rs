@@ -30,6 +30,9 @@ pub(crate) struct Decide {
     /// The folder to work in, if the session's has moved
     #[arg(long, short = 'C', value_name = "DIR", global = true)]
     pub(crate) cwd: Option<PathBuf>,
+    /// Keep the decision in the folder's git repository too, as `run --bind` does
+    #[arg(long, global = true)]
+    pub(crate) bind: bool,
 }
 
 #[derive(Debug, Subcommand)]

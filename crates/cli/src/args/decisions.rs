@@ -18,7 +18,9 @@ Examples:
   trunkline decisions last --diff                  the newest, with what it rests on and what it changed
   trunkline decisions --node n12 -s 01a20496-c513  which decisions point at a node
   trunkline decisions --json | jq -r .digest
-  trunkline decisions --check records.jsonl";
+  trunkline decisions --check records.jsonl
+  trunkline decisions --commit HEAD                which decisions stand behind a commit, and by what it is known
+  trunkline decisions --git                        what `run --commit --bind` has kept in this repository";
 
 #[derive(Debug, Args)]
 pub(crate) struct Decisions {
@@ -43,6 +45,15 @@ pub(crate) struct Decisions {
     /// Check the records in this file, `-` for stdin, or those of the session
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["all", "node", "diff"])]
     pub(crate) check: Option<Option<PathBuf>>,
+    /// Find the decisions behind a commit of the folder's git repository, also after a rebase or a squash
+    #[arg(long, value_name = "REV", conflicts_with_all = ["named", "session", "all", "node", "check"])]
+    pub(crate) commit: Option<String>,
+    /// List what the refs of the folder's git repository hold, and compare it with this store
+    #[arg(long, conflicts_with_all = ["named", "session", "all", "node", "check", "commit"])]
+    pub(crate) git: bool,
+    /// The folder for --commit and --git
+    #[arg(long, short = 'C', value_name = "DIR", default_value = ".")]
+    pub(crate) cwd: PathBuf,
     /// Print a line of JSON for each
     #[arg(long)]
     pub(crate) json: bool,

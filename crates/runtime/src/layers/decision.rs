@@ -3,6 +3,7 @@
 //! The order of writes at the end is what makes it safe: first a note of what is about to be committed, then the commit,
 //! then the decision that names it. A kill in between is mended by looking for what the note names.
 
+mod binding;
 mod closing;
 mod opening;
 mod patch;
@@ -16,6 +17,8 @@ use trunkline_decision_objects::{
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_session_store::{Note, NoteQuery, Record, SessionId};
 
+use self::binding::BINDING;
+pub(crate) use self::binding::{BOUND, BindingNote, Unbound, bound, bound_later};
 pub(crate) use self::closing::{Ending, How, Outcome, abandon, close, digest, give_up};
 pub(crate) use self::opening::open;
 pub(crate) use self::patch::{deciding, path as relative_path};
@@ -53,6 +56,12 @@ pub(crate) struct OpenRun {
     deciding: Option<DecidingNote>,
     patch_sets: Vec<PatchSet>,
     findings: Vec<FindingNote>,
+    /// Canonical texts.
+    evidence: Vec<String>,
+    /// What was about to be bound, oldest first; each may be done already.
+    pub(crate) bindings: Vec<BindingNote>,
+    /// Whether it was begun by somebody who wants its decision bound.
+    binds: bool,
 }
 
 /// What the log holds of this layer.
@@ -68,6 +77,10 @@ pub(crate) struct Part {
     pub(crate) left: HashMap<String, Left>,
     /// The head at which a person ended the latest run for good: nothing goes on there before somebody says more.
     rests: Option<NodeId>,
+    /// The run that has just got its decision.
+    closed: Option<Unbound>,
+    /// What is recorded and not bound yet, oldest first.
+    pub(crate) to_bind: Vec<Unbound>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -142,6 +155,9 @@ impl Part {
                     deciding: None,
                     patch_sets: Vec::new(),
                     findings: Vec::new(),
+                    evidence: Vec::new(),
+                    bindings: Vec::new(),
+                    binds: false,
                 });
             }
             FINDING => {
@@ -170,11 +186,23 @@ impl Part {
                     run.patch_sets.push(patch_set);
                 }
             }
+            EVIDENCE => {
+                if let Some(run) = &mut self.run {
+                    run.evidence.push(note.body.clone());
+                }
+            }
+            BINDING => {
+                let binding: BindingNote = journal::read(note)?;
+                if let Some(run) = &mut self.run {
+                    run.bindings.push(binding);
+                }
+            }
+            BOUND => self.bound(note),
             DECIDED => {
                 let decision = Decision::parse(note.body.as_bytes()).map_err(|fault| bad(note, fault))?;
                 self.decisions.admit(decision.clone()).map_err(|fault| bad(note, fault))?;
-                if self.run.as_ref().is_some_and(|run| run.record.id() == decision.run()) {
-                    self.run = None;
+                if let Some(run) = self.run.take_if(|run| run.record.id() == decision.run()) {
+                    self.closed = Some(Unbound::of(&run, &decision));
                 }
                 self.verdicts.push((newest, decision));
             }
@@ -303,6 +331,7 @@ pub(crate) fn event(note: &Note) -> Option<Event> {
     match (note.layer.as_str(), note.kind.as_str()) {
         (LAYER, OPENED) => Some(Event::RunOpened),
         (LAYER, DECIDED) => Decision::parse(body).ok().map(|decision| Event::Decided(Box::new(decision))),
+        (LAYER, BOUND) => binding::event(note),
         _ => None,
     }
 }

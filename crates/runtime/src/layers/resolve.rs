@@ -30,7 +30,7 @@ pub(crate) const EVENT: &str = "event";
 /// The state of proposals that wait for a decision.
 pub(crate) const PENDING: &str = "pending";
 const GATED: &str = "gated";
-const DISTRUSTED: &str = "distrusted";
+pub(crate) const DISTRUSTED: &str = "distrusted";
 const STANDING: &str = "standing";
 
 /// What put aside what an import brought along.

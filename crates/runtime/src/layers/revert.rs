@@ -391,10 +391,10 @@ pub(crate) fn undone(
     Some(journal::note(LAYER, NOTE, at, &note.with_ledger(ledger)))
 }
 
-/// Returns one line for each branch that was left after one of these prompts, or together with one, and is still left.
+/// Returns the last node and one line for each branch that was left after one of these prompts, or together with one, and is still left.
 /// The first of them is that of the run, the others are its copies.
 #[cfg(feature = "decision-objects")]
-pub(crate) fn lessons(part: &Part, tree: &MessageTree, prompts: &[NodeId]) -> Vec<(String, String)> {
+pub(crate) fn lessons(part: &Part, tree: &MessageTree, prompts: &[NodeId]) -> Vec<(Option<NodeId>, String)> {
     // Each branch by its first note, with the last one, which may be a summary that came later.
     let mut branches: Vec<(&Note, &Note)> = Vec::new();
     for note in part.notes.iter().filter(|note| note.is_in_force(tree)) {
@@ -408,15 +408,5 @@ pub(crate) fn lessons(part: &Part, tree: &MessageTree, prompts: &[NodeId]) -> Ve
         prompts.first().is_some_and(|prompt| first.anchor >= *prompt)
             || prompts.iter().any(|prompt| first.abandoned.contains(prompt))
     });
-    ours.map(|(first, last)| (branch(&first.abandoned), last.text())).collect()
-}
-
-/// Names a branch that was left by its nodes.
-#[cfg(feature = "decision-objects")]
-fn branch(left: &[NodeId]) -> String {
-    match (left.first(), left.last()) {
-        (Some(first), Some(last)) if first != last => format!("the branch {first} to {last} that was left"),
-        (Some(only), _) => format!("the branch {only} that was left"),
-        _ => "a branch that was left".to_owned(),
-    }
+    ours.map(|(first, last)| (first.abandoned.last().copied(), last.text())).collect()
 }

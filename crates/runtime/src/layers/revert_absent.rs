@@ -211,6 +211,6 @@ pub(crate) fn undone(_: &State, _: &Setup, _: &HeadMove, _: &Draft<'_>, _: Times
 }
 
 #[cfg(feature = "decision-objects")]
-pub(crate) fn lessons(_: &Part, _: &MessageTree, _: &[NodeId]) -> Vec<(String, String)> {
+pub(crate) fn lessons(_: &Part, _: &MessageTree, _: &[NodeId]) -> Vec<(Option<NodeId>, String)> {
     Vec::new()
 }

@@ -10,6 +10,16 @@ use super::run_git::{Git, text};
 use super::{GitWorkspace, Index, diff};
 use crate::folder::fault;
 
+/// What is to be committed of what a run changed.
+pub(super) enum Planned {
+    /// No file that git follows is other than it was.
+    Nothing,
+    /// The run has committed its changes itself, with a command.
+    Done(String),
+    /// The head's tree with the run's paths in it.
+    Tree(String),
+}
+
 /// How far back a run's commit is looked for if the commit that it began from is not known any more.
 const RECENT: &str = "50";
 /// Retries for the index, which an editor or a prompt may hold for a moment.
@@ -23,34 +33,21 @@ impl GitWorkspace {
             }
         }
         let head = self.head()?;
-        let paths = self.paths(deciding)?;
         if let Some(head) = &head
             && let Some(done) = self.find(deciding)?
         {
             if done == *head {
                 // A crash may have come between the commit and the index.
-                self.refresh_index(&paths);
+                self.refresh_index(&self.paths(deciding)?);
             }
             return Ok(Some(done));
         }
-        let tree = self.tree(head.as_deref(), &paths)?;
-        let before = match &head {
-            Some(head) => {
-                Some(text(&self.git().run(&["rev-parse", &format!("{head}^{{tree}}")])?).trim().to_owned())
-            }
-            None => None,
+        let paths = self.paths(deciding)?;
+        let tree = match self.plan(deciding, head.as_deref(), &paths)? {
+            Planned::Nothing => return Ok(None),
+            Planned::Done(commit) => return Ok(Some(commit)),
+            Planned::Tree(tree) => tree,
         };
-        if let (Some(head), false) = (&head, paths.is_empty())
-            && before.as_ref() == Some(&tree)
-            && deciding.base.commit.as_ref() != Some(head)
-        {
-            // The run has committed its changes itself, with a command.
-            return Ok(Some(head.clone()));
-        }
-        if paths.is_empty() || before.as_ref() == Some(&tree) {
-            // No file that git follows is other than it was.
-            return Ok(None);
-        }
         self.wait_for_index()?;
         let commit = self.write_commit(deciding, &tree, head.as_deref())?;
         // Only if nobody else has committed meanwhile; the empty text means "must not exist".
@@ -77,13 +74,59 @@ impl GitWorkspace {
         Ok(text(&listed).lines().find(named).and_then(|line| line.split(' ').next()).map(str::to_owned))
     }
 
-    /// Returns what the run changed, in the form that `update-index --index-info` reads.
-    fn paths(&self, deciding: &Deciding) -> Result<Vec<u8>, WorkspaceFault> {
-        let before = match &deciding.base.tree {
-            Some(tree) => tree.clone(),
-            None => return Err(fault("the files as they were before the run are not known")),
+    /// Tells what a commit of what the run changed would hold.
+    pub(super) fn plan(
+        &self,
+        deciding: &Deciding,
+        head: Option<&str>,
+        paths: &[u8],
+    ) -> Result<Planned, WorkspaceFault> {
+        let tree = self.tree(head, paths)?;
+        let before = match head {
+            Some(head) => {
+                Some(text(&self.git().run(&["rev-parse", &format!("{head}^{{tree}}")])?).trim().to_owned())
+            }
+            None => None,
         };
-        let raw = self.git().run(&diff(&["--raw", "-z"], &before, &deciding.tree))?;
+        Ok(match head {
+            Some(head)
+                if !paths.is_empty()
+                    && before.as_ref() == Some(&tree)
+                    && deciding.base.commit.as_deref() != Some(head) =>
+            {
+                Planned::Done(head.to_owned())
+            }
+            _ if paths.is_empty() || before.as_ref() == Some(&tree) => Planned::Nothing,
+            _ => Planned::Tree(tree),
+        })
+    }
+
+    /// Returns what the run changed, in the form that `update-index --index-info` reads.
+    pub(super) fn paths(&self, deciding: &Deciding) -> Result<Vec<u8>, WorkspaceFault> {
+        match &deciding.base.tree {
+            Some(before) => {
+                self.keep_tree(&deciding.tree)?;
+                self.entries(before, &deciding.tree)
+            }
+            None => Err(fault("the files as they were before the run are not known")),
+        }
+    }
+
+    /// Writes a tree again that git has thrown away since, as `git gc --prune=now` does with what no ref names.
+    fn keep_tree(&self, tree: &str) -> Result<(), WorkspaceFault> {
+        let is_there = || self.git().run(&["cat-file", "-e", &format!("{tree}^{{tree}}")]).is_ok();
+        if is_there() || self.snapshot()? == tree {
+            return Ok(());
+        }
+        Err(fault(format!(
+            "git has thrown away the tree {tree} that was about to be committed, and the files have changed since; \
+             go on with a prompt, and it is computed anew"
+        )))
+    }
+
+    /// Returns what is different in another tree, in the same form.
+    pub(super) fn entries(&self, before: &str, after: &str) -> Result<Vec<u8>, WorkspaceFault> {
+        let raw = self.git().run(&diff(&["--raw", "-z"], before, after))?;
         let mut entries = Vec::new();
         let mut fields = raw.split(|byte| *byte == 0);
         while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
@@ -140,7 +183,7 @@ impl GitWorkspace {
     }
 
     /// Waits a moment for a locked index: a commit of which the index does not know would look taken back.
-    fn wait_for_index(&self) -> Result<(), WorkspaceFault> {
+    pub(super) fn wait_for_index(&self) -> Result<(), WorkspaceFault> {
         let lock = text(&self.git().run(&["rev-parse", "--git-path", "index.lock"])?).trim().to_owned();
         let lock = self.root.join(lock);
         for attempt in 1..=INDEX_TRIES {
@@ -156,7 +199,7 @@ impl GitWorkspace {
     /// Tells the user's index of the committed paths, so that `git status` does not show them as changed back.
     ///
     /// The commit stands whether this succeeds or not; `git reset -- PATH` does the same by hand.
-    fn refresh_index(&self, paths: &[u8]) {
+    pub(super) fn refresh_index(&self, paths: &[u8]) {
         for attempt in 1..=INDEX_TRIES {
             if put(&self.git(), paths).is_ok() {
                 break;

@@ -54,15 +54,19 @@ pub(crate) struct Ending<'a> {
     pub(crate) left: Option<&'a Left>,
     /// What it rests on beside the evidence.
     pub(crate) cites: Citations,
-    /// What was tried and left, each with the lesson from it.
-    pub(crate) considered: Vec<(String, String)>,
+    /// What was tried and left, by the last node of each branch, with the lesson from it.
+    pub(crate) considered: Vec<(Option<NodeId>, String)>,
     pub(crate) at: Timestamp,
     pub(crate) new_id: fn() -> Uuid,
 }
 
 /// Returns the records that close a run (patch set, evidence, decision), and the decision in them.
 pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, Decision), RuntimeError> {
-    let id = DecisionId::new((ending.new_id)()).map_err(unfit)?;
+    let id = match ending.outcome {
+        // Its name stands in the commit already.
+        Outcome::Committed(Deciding { decision: Some(named), .. }, _) => named.parse().map_err(unfit)?,
+        _ => DecisionId::new((ending.new_id)()).map_err(unfit)?,
+    };
     let evidence = evidence(run, id, ending)?;
     let mut records: Vec<Record> = Vec::new();
     let mut sets: Vec<PatchSet> = Vec::new();
@@ -92,9 +96,11 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
     closing.cites = ending.cites.clone();
     closing.patch_sets = &sets;
     for (branch, lesson) in &ending.considered {
-        closing
-            .considered
-            .push(Considered { alternative: Alternative::Named(words(branch)?), reason: words(lesson)? });
+        let alternative = match branch {
+            Some(node) => Alternative::Branch(words(&node.to_string())?),
+            None => Alternative::Named(words("a branch that was left")?),
+        };
+        closing.considered.push(Considered { alternative, reason: words(lesson)? });
     }
     if let (Verdict::Abandon { reason } | Verdict::Retry { reason }, Some(patch_set)) = (&verdict, patch_set)
     {

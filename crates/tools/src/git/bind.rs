@@ -1,0 +1,221 @@
+//! Decisions bound to the repository: a commit that is only prepared, then one step that moves the branch and keeps the
+//! decision.
+//!
+//! The refs are `git-binding`'s business. What is added here is what belongs to a folder that somebody works in: which
+//! files the commit takes, which branch is checked out, and the index, which must not show what is committed as taken back.
+
+use trunkline_git_binding::{
+    self as git_binding, BindError, Branch, BranchMove, CommitPlan, Head, State, Trailer,
+};
+use trunkline_runtime::decision_objects::{Decision, Evidence, GitOid, PatchSet, RunRecord, Verdict};
+use trunkline_runtime::{Binding, BindingState, Bound, Deciding, Prepared, WorkspaceFault};
+
+use super::GitWorkspace;
+use super::commit::Planned;
+use super::run_git::text;
+use crate::folder::fault;
+
+/// How often a branch that another git holds locked is tried, with pauses that grow.
+const LOCK_TRIES: u32 = 5;
+
+impl GitWorkspace {
+    /// Checks that decisions can be bound here.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] with what to do: git is missing or too old, or it refuses the repository.
+    pub fn check_binding(&self) -> Result<(), WorkspaceFault> {
+        self.repository().map(drop)
+    }
+
+    pub(super) fn prepare_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
+        let repository = self.repository()?;
+        let (branch, from) = match repository.head().map_err(told)? {
+            Head::Branch { name, at } => (Some(name), at),
+            Head::Detached { at } => (None, Some(at)),
+            _ => return Err(fault("what is checked out here is of a kind that this release does not know")),
+        };
+        let head = from.map(|from| from.to_string());
+        let prepared = |commit: String| Prepared { commit, branch, from: head.clone() };
+        let tree = match self.plan(deciding, head.as_deref(), &self.paths(deciding)?)? {
+            Planned::Nothing => return Ok(None),
+            // Nothing has to move; the decision is bound to what the run has committed itself.
+            Planned::Done(commit) => return Ok(Some(prepared(commit))),
+            Planned::Tree(tree) => tree,
+        };
+        let at = i64::try_from(deciding.at / 1000).map_err(|_| fault("the clock is off"))?;
+        let plan = CommitPlan {
+            tree: oid(&tree)?,
+            parents: from.into_iter().collect(),
+            message: message(deciding),
+            author: None,
+            committer: None,
+            at,
+            offset_minutes: 0,
+            trailer: deciding.decision.as_deref().map(parsed).transpose()?.map(Trailer::Decision),
+        };
+        let commit = repository.write_commit(&plan).map_err(told)?;
+        Ok(Some(prepared(commit.to_string())))
+    }
+
+    pub(super) fn bind_now(&self, binding: &Binding) -> Result<Bound, WorkspaceFault> {
+        let repository = self.repository()?;
+        let parts = self.parts(binding)?;
+        let state = match repository.state(&parts) {
+            Ok(state) => state,
+            Err(BindError::AlreadyBound { first, .. }) => {
+                return Ok(Bound::OtherDecision { first: first.to_string() });
+            }
+            Err(error) => return Err(told(error)),
+        };
+        let reference = parts.reference();
+        if let State::Elsewhere { bound: true, .. } = state {
+            return Ok(Bound::Done { reference });
+        }
+        if state == State::Neither
+            && let Some(why) = self.gone_elsewhere(&repository, binding)?
+        {
+            return Ok(Bound::Overtaken { why });
+        }
+        let moves = matches!(state, State::Neither | State::RefOnly)
+            && parts.move_branch.as_ref().is_some_and(|moved| moved.from != Some(moved.to));
+        if moves {
+            self.wait_for_index()?;
+        }
+        for attempt in 1.. {
+            match repository.recover(&parts) {
+                Ok(_) => break,
+                Err(error @ (BindError::BranchMoved { .. } | BindError::NoSuchObject { .. })) => {
+                    return Ok(Bound::Overtaken { why: error.to_string() });
+                }
+                Err(BindError::BranchElsewhere { .. }) => break,
+                Err(BindError::AlreadyBound { first, .. }) => {
+                    return Ok(Bound::OtherDecision { first: first.to_string() });
+                }
+                Err(BindError::Locked { .. }) if attempt < LOCK_TRIES => {
+                    std::thread::sleep(std::time::Duration::from_millis(50) * attempt);
+                }
+                Err(error) => return Err(told(error)),
+            }
+        }
+        if let Some(prepared) = &binding.prepared
+            && self.head()?.as_ref() == Some(&prepared.commit)
+        {
+            // Also where a kill came between the commit and the index.
+            self.refresh_index(&self.paths_of(prepared)?);
+        }
+        // Packing is housekeeping: what fails here fails again with the next decision.
+        let _ = repository.pack_if_due();
+        Ok(Bound::Done { reference })
+    }
+
+    pub(super) fn state_of(&self, binding: &Binding) -> Result<BindingState, WorkspaceFault> {
+        let repository = self.repository()?;
+        let parts = self.parts(binding)?;
+        let reference = || parts.reference();
+        Ok(match repository.state(&parts) {
+            Ok(State::Neither) => match self.gone_elsewhere(&repository, binding)? {
+                Some(_) => BindingState::Elsewhere,
+                None => BindingState::Neither,
+            },
+            Ok(State::Both) => BindingState::Both,
+            Ok(State::RefOnly) => BindingState::RefOnly,
+            Ok(State::BranchOnly) => BindingState::BranchOnly,
+            Ok(State::Elsewhere { bound: true, .. }) => {
+                BindingState::BoundElsewhere { reference: reference() }
+            }
+            Ok(_) => BindingState::Elsewhere,
+            Err(BindError::AlreadyBound { first, .. }) => {
+                BindingState::OtherDecision { first: first.to_string() }
+            }
+            Err(error) => return Err(told(error)),
+        })
+    }
+
+    fn repository(&self) -> Result<git_binding::Repository, WorkspaceFault> {
+        if let Some(known) = self.repository.get() {
+            return Ok(known.clone());
+        }
+        let found = git_binding::Repository::open(&self.root).map_err(told)?;
+        let gone = || fault(format!("{} is not in a git repository any more", self.root.display()));
+        let found = found.ok_or_else(gone)?;
+        Ok(self.repository.get_or_init(|| found).clone())
+    }
+
+    /// Tells what else is checked out than the branch for which a commit was prepared.
+    fn gone_elsewhere(
+        &self,
+        repository: &git_binding::Repository,
+        binding: &Binding,
+    ) -> Result<Option<String>, WorkspaceFault> {
+        let Some(prepared) = &binding.prepared else { return Ok(None) };
+        let now = match repository.head().map_err(told)? {
+            Head::Branch { name, .. } => Some(name),
+            _ => None,
+        };
+        let named = |branch: Option<&str>| branch.unwrap_or("no branch").to_owned();
+        let (now, then) = (named(now.as_deref()), named(prepared.branch.as_deref()));
+        Ok((now != then).then(|| format!("{now} is checked out; the commit was prepared for {then}")))
+    }
+
+    /// Reads what is to be bound. All of it may come from a log that somebody else has written.
+    fn parts(&self, binding: &Binding) -> Result<git_binding::Binding, WorkspaceFault> {
+        let run = RunRecord::parse(binding.run.as_bytes()).map_err(unreadable)?;
+        let decision = Decision::parse(binding.decision.as_bytes()).map_err(unreadable)?;
+        let mut parts = git_binding::Binding::new(run, decision);
+        for text in &binding.patch_sets {
+            parts.patch_sets.push(PatchSet::parse(text.as_bytes()).map_err(unreadable)?);
+        }
+        for text in &binding.evidence {
+            parts.evidence.push(Evidence::parse(text.as_bytes()).map_err(unreadable)?);
+        }
+        if let Some(Prepared { commit, branch, from }) = &binding.prepared {
+            // The verdict of a rollback need not name what it has committed.
+            if !matches!(parts.decision.verdict(), Verdict::Commit { .. }) {
+                parts.commit = Some(oid(commit)?);
+            }
+            parts.move_branch = Some(BranchMove {
+                branch: branch.clone().map_or(Branch::Head, Branch::Named),
+                from: from.as_deref().map(oid).transpose()?,
+                to: oid(commit)?,
+            });
+        }
+        Ok(parts)
+    }
+
+    /// Returns what a prepared commit changed, in the form that `update-index --index-info` reads.
+    fn paths_of(&self, prepared: &Prepared) -> Result<Vec<u8>, WorkspaceFault> {
+        let before = match &prepared.from {
+            Some(from) if *from == prepared.commit => return Ok(Vec::new()),
+            Some(from) => from.clone(),
+            None => text(&self.git().run_with(&["mktree"], Vec::new())?).trim().to_owned(),
+        };
+        self.entries(&before, &prepared.commit)
+    }
+}
+
+/// The message, without what git cannot hold. It never names a run: who wants a name in it asks for the decision's.
+fn message(deciding: &Deciding) -> String {
+    let message = deciding.message.replace('\0', "");
+    if message.trim().is_empty() { "Changes of a run".to_owned() } else { message.trim().to_owned() }
+}
+
+fn oid(text: &str) -> Result<GitOid, WorkspaceFault> {
+    parsed(text)
+}
+
+fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, WorkspaceFault> {
+    text.parse().map_err(unreadable)
+}
+
+fn unreadable(error: impl std::fmt::Display) -> WorkspaceFault {
+    fault(format!("what is to be bound cannot be read: {error}"))
+}
+
+fn told(error: BindError) -> WorkspaceFault {
+    let mut message = format!("the decision cannot be bound: {error}");
+    if let BindError::NotADecision { reference, .. } = &error {
+        message.push_str(&format!("; if nobody needs it, `git update-ref -d {reference}` removes it"));
+    }
+    fault(message)
+}
