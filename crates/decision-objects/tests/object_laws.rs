@@ -1,7 +1,8 @@
 //! What holds of every object, whatever its kind.
 
 use proptest::prelude::*;
-use trunkline_decision_objects::{Digest, Object, ObjectKind};
+use trunkline_decision_objects::git_internal::{self, Violation};
+use trunkline_decision_objects::{Actor, ActorKind, Digest, Object, ObjectKind, Timestamp};
 
 use crate::given_objects::any_object;
 
@@ -32,6 +33,7 @@ proptest! {
         bytes[place] = byte;
         match Object::parse(&bytes) {
             Ok(other) => {
+                prop_assert!(serde_json::from_slice::<serde_json::Value>(&bytes).is_ok());
                 let again = Object::parse(other.print().as_bytes());
                 prop_assert_eq!(again.as_ref(), Ok(&other));
                 prop_assert_eq!(other == object, other.digest() == object.digest());
@@ -56,6 +58,36 @@ proptest! {
     fn a_text_that_was_cut_is_refused(object in any_object(), place in any::<prop::sample::Index>()) {
         let text = object.print();
         prop_assert!(Object::parse(&text.as_bytes()[..place.index(text.len())]).is_err());
+    }
+
+    /// What its writer wrote is read in one pass, and anything else with care; a space before it is something else.
+    #[test]
+    fn a_text_of_git_internal_means_the_same_however_it_is_read(
+        object in any_object(),
+        place in any::<prop::sample::Index>(),
+        byte: u8,
+    ) {
+        let at = Timestamp::from_milliseconds(1_790_000_000_123).unwrap();
+        let by = Actor::new(ActorKind::Agent, "coder-1").unwrap();
+        let Ok(text) = git_internal::project(&object, at, &by) else { return Ok(()) };
+        let mut changed = text.clone().into_bytes();
+        let place = place.index(changed.len());
+        changed[place] = byte;
+        for text in [text.as_bytes(), &changed] {
+            let quick = git_internal::import(text);
+            let careful = git_internal::import(&[b" ", text].concat());
+            prop_assert_eq!(quick.is_ok(), careful.is_ok());
+            if let (Ok(quick), Ok(careful)) = (quick, careful) {
+                prop_assert_eq!(&quick.object, &careful.object);
+                prop_assert_eq!(quick.print(), careful.print());
+                let respelled = quick.print().as_bytes() != text;
+                prop_assert_eq!(quick.violations.contains(&Violation::Respelled), respelled);
+                let others = |violations: Vec<Violation>| {
+                    violations.into_iter().filter(|one| *one != Violation::Respelled).collect::<Vec<_>>()
+                };
+                prop_assert_eq!(others(quick.violations), others(careful.violations));
+            }
+        }
     }
 
     #[test]

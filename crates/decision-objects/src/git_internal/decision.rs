@@ -29,18 +29,11 @@ pub(super) fn project(decision: &Decision) -> Flat<'_> {
         (Some(one), None) | (None, Some(one)) => Value::Text(Cow::Borrowed(one.as_str())),
         (None, None) => Value::Absent,
     };
-    Flat::new(
-        Kind::Decision,
-        header(Kind::Decision, decision.id().uuid(), decision.at(), decision.decided_by()),
-        [
-            ("run_id", Value::Uuid(decision.run().uuid())),
-            ("decision_type", decision_type),
-            ("chosen_patchset_id", verdict.patch_set().map_or(Value::Absent, |id| Value::Uuid(id.uuid()))),
-            ("result_commit_sha", commit),
-            ("checkpoint_id", checkpoint),
-            ("rationale", rationale),
-        ],
-    )
+    let patch_set = verdict.patch_set().map_or(Value::Absent, |id| Value::Uuid(id.uuid()));
+    let header = header(Kind::Decision, decision.id().uuid(), decision.at(), decision.decided_by());
+    let run = Value::Uuid(decision.run().uuid());
+    let body = vec![run, decision_type, patch_set, commit, checkpoint, rationale];
+    Flat::of(Kind::Decision, header.into(), body)
 }
 
 impl Judge {

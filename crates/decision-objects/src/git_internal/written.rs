@@ -54,9 +54,12 @@ impl<'a> Rest<'a> {
     }
 
     fn key(&mut self, separator: &str, key: &str) -> Option<()> {
-        let rest = self.0.strip_prefix(separator)?.strip_prefix('"')?;
-        self.0 = rest.strip_prefix(key)?.strip_prefix("\":")?;
-        Some(())
+        let (before, rest) = self.0.split_at_checked(key.len() + 4)?;
+        let is_it = before.get(2..before.len() - 2) == Some(key)
+            && before.starts_with(separator)
+            && before.as_bytes().get(1) == Some(&b'"')
+            && before.ends_with("\":");
+        is_it.then(|| self.0 = rest)
     }
 
     fn present(&mut self, field: &Field) -> Option<Value<'a>> {

@@ -33,7 +33,7 @@ pub(crate) trait Canonical: Sized {
 }
 
 pub(crate) fn print<T: Canonical>(value: &T) -> String {
-    let head = Object::new().text("type", T::TYPE).show_bare("version", VERSION);
+    let head = Object::document().text("type", T::TYPE).show_bare("version", VERSION);
     value.print_fields(head).finish()
 }
 

@@ -16,6 +16,13 @@ impl Object {
         Self { json }
     }
 
+    /// One that stands by itself: longer than those inside others.
+    pub(crate) fn document() -> Self {
+        let mut json = String::with_capacity(640);
+        json.push('{');
+        Self { json }
+    }
+
     /// A text of unknown content.
     pub(crate) fn text(mut self, key: &'static str, value: &str) -> Self {
         self.key(key);
