@@ -150,57 +150,6 @@ fn a_call_may_take_no_time_and_a_cost_may_be_unknown() {
     assert_eq!(told(&world.objects.into_iter().collect()), "");
 }
 
-/// A run with this verdict and an event of its own and of its task into this state: does either contradict it?
-fn contradictions(verdict: &str, states: [&str; 6], kind: &str) -> String {
-    let told = |state: &str| {
-        let mut world = World::new();
-        world.put(
-            "task",
-            1,
-            r#""title":"fix it","constraints":[],"acceptance_criteria":[],"dependencies":[]"#,
-        );
-        world.open(1, &format!(r#","task":"{}""#, id(1)));
-        world.decide(1, 1, verdict, r#""evidence":[],"considered":[]"#);
-        let (of, why) = match kind {
-            "task_event" => (format!(r#""task":"{}","run":"{}""#, id(1), id(1)), r#","reason":"no""#),
-            _ => (format!(r#""run":"{}""#, id(1)), ""),
-        };
-        world.event(kind, &format!(r#"{of},"state":"{state}"{why}"#));
-        let family: Family = world.objects.into_iter().collect();
-        family.violations().iter().any(|violation| matches!(violation.rule, Rule::Contradicts { .. }))
-    };
-    states.into_iter().filter(|state| told(state)).collect::<Vec<_>>().join(" ")
-}
-
-#[test]
-fn no_event_says_another_end_than_the_decision() {
-    let oid = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
-    let verdicts = [
-        ("commit", format!(r#"{{"kind":"commit","patch_set":"{}","commit":"{oid}"}}"#, id(101))),
-        ("checkpoint", r#"{"kind":"checkpoint","checkpoint":"n12"}"#.into()),
-        ("abandon", r#"{"kind":"abandon","reason":"no use"}"#.into()),
-        ("retry", r#"{"kind":"retry","reason":"the lock"}"#.into()),
-        ("rollback", format!(r#"{{"kind":"rollback","of":"{}"}}"#, id(9))),
-        ("other", r#"{"kind":"other","label":"answered","reason":"it asked"}"#.into()),
-    ];
-    let runs = ["created", "patching", "validating", "completed", "failed", "checkpointed"];
-    let tasks = ["created", "running", "blocked", "done", "failed", "cancelled"];
-    let row = |(word, verdict): &(&str, String)| {
-        let (of_run, of_task) =
-            (contradictions(verdict, runs, "run_event"), contradictions(verdict, tasks, "task_event"));
-        format!("{word:10} | {of_run:22} | {of_task}\n")
-    };
-    expect![[r#"
-        commit     | failed checkpointed    | 
-        checkpoint | completed failed       | done failed cancelled
-        abandon    | completed checkpointed | done cancelled
-        retry      | completed checkpointed | done failed cancelled
-        rollback   | failed checkpointed    | 
-        other      | checkpointed           | 
-    "#]]
-    .assert_eq(&verdicts.iter().map(row).collect::<String>());
-}
-
 #[test]
 fn the_intent_of_a_run_is_that_of_its_task_unless_it_says_so() {
     // Plan 3 is for intent 2, and so is task 2; task 3 is for no intent.

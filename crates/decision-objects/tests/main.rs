@@ -7,6 +7,7 @@ mod deciding;
 mod events;
 mod family;
 mod family_laws;
+mod family_tables;
 mod faults;
 mod git_internal;
 mod git_internal_objects;

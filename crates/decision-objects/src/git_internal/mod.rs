@@ -1,8 +1,11 @@
 //! The JSON forms of git-internal's sixteen AI objects (0.8 to 0.10, read 2026-11).
 //!
-//! Each is a projection of ours: a decision there has no place for evidence, considered alternatives, who approved, or
-//! which decision a rollback undoes, and unknown keys are refused, so nothing of ours can ride along. Keep our own form
-//! beside it; [`project`] says what is lost.
+//! Each is a projection of ours, and unknown keys are refused there, so nothing of ours can ride along: a decision has no
+//! place for its evidence, a usage none for what a cache took, a run none for its goal. Keep our own form beside it;
+//! [`project`] says for each kind what is lost.
+//!
+//! The other way, two become none of ours: a patch set, which does not say the digest of its diff, and a rollback, which
+//! does not say what it undoes. Their bytes are kept, and the violations say so.
 //!
 //! A commit's name must have 64 digits there. The name of a SHA-1 commit is filled up with 24 zeros, here and nowhere else.
 //!
@@ -54,7 +57,8 @@ pub struct Imported {
     pub kind: Kind,
     /// The object, if it keeps our rules: each violation [is harmless](Violation::is_harmless).
     ///
-    /// What it says of others is not looked at: whether a patch set is of the decision's run, say.
+    /// What it says of others is not looked at, such as whether a plan is for the run's intent; a
+    /// [`Family`](crate::Family) tells that.
     pub object: Option<Object>,
     /// Everything that is wrong with it; the header comes first.
     pub violations: Vec<Violation>,
