@@ -130,10 +130,6 @@ impl Session {
         state.resolve.check_settled()?;
         #[cfg(not(feature = "decision-objects"))]
         state.decision.check_settled()?;
-        #[cfg_attr(
-            not(any(feature = "resolve-queue", feature = "decision-objects")),
-            expect(unused_mut, reason = "only staged actions and rollbacks are recovered")
-        )]
         let mut session = Session {
             agent,
             store,

@@ -142,6 +142,8 @@ pub(super) fn cited(run: &DecidedRun) -> Vec<(NodeId, &'static str)> {
     let calls = run.evidence.iter().filter_map(|found| found.call.as_ref());
     nodes.extend(calls.map(|call| (call.node, "evidence")));
     if let Some(given) = &run.verdict {
+        // A verdict cites the answer that it was given at; that it is the end says more.
+        nodes.push((given.newest, "end"));
         let names = given.decision.cites().nodes.iter();
         // A name of somebody else's node is shown and leads nowhere.
         nodes.extend(names.filter_map(|name| Some((name.as_str().parse().ok()?, "cited"))));
@@ -151,7 +153,6 @@ pub(super) fn cited(run: &DecidedRun) -> Vec<(NodeId, &'static str)> {
                 Alternative::PatchSet(_) | Alternative::Named(_) => None,
             });
         nodes.extend(left);
-        nodes.push((given.newest, "end"));
     }
     // Stable: of several reasons the first one stays.
     nodes.sort_by_key(|(node, _)| *node);

@@ -11,6 +11,7 @@ use crate::turn::Step;
 use crate::{CallPlace, Event, RuntimeError, Tool, journal};
 
 pub(crate) const LAYER: &str = "resolve";
+pub(crate) const DISTRUSTED: &str = "distrusted";
 
 pub(crate) type Setting = ();
 
