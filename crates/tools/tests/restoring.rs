@@ -207,6 +207,28 @@ fn what_git_has_thrown_away_is_said_and_not_guessed() {
     assert_eq!(folder.files(), found);
 }
 
+/// The commit has what was before; of what came after the log has the digests.
+#[test]
+fn what_the_run_has_left_need_not_be_kept() {
+    let folder = Folder::repository();
+    folder.put("a.txt", b"old\n", false);
+    folder.put("gone.txt", b"was here\n", true);
+    folder.git("add .");
+    folder.git("-c user.name=A -c user.email=a@example.org commit -qm first");
+    let before = folder.files();
+    let git = GitWorkspace::open(folder.root()).unwrap().unwrap();
+    let base = block_on(git.base()).unwrap();
+    folder.put("a.txt", b"new\n", false);
+    folder.put("more/b.txt", b"b\n", false);
+    fs::remove_file(folder.root().join("gone.txt")).unwrap();
+    let left = left(&git, base, &[]);
+    folder.git("gc -q --prune=now");
+    assert_eq!(block_on(git.compare(&left, &[])).unwrap().conflicts, Vec::<String>::new());
+    block_on(git.restore(&left, &[])).unwrap();
+    assert_eq!(folder.files(), before);
+    assert!(!folder.root().join("more").exists());
+}
+
 #[test]
 fn a_folder_without_git_is_put_back_from_what_the_session_kept() {
     let folder = Folder { home: tempfile::tempdir().unwrap() };
@@ -235,6 +257,32 @@ fn a_folder_without_git_is_put_back_from_what_the_session_kept() {
     }
     block_on(workspace.restore(&left, &kept(b"old\n"))).unwrap();
     assert_eq!(folder.files(), Files::from([("a.txt".to_owned(), (b"old\n".to_vec(), false))]));
+}
+
+#[test]
+fn line_ends_that_git_converts_come_back_from_what_the_session_kept_or_not_at_all() {
+    let digest = |bytes: &[u8]| Some(format!("sha256:{}", sha2_hex(bytes)));
+    for converts in [true, false] {
+        let folder = Folder::repository();
+        if converts {
+            folder.put(".gitattributes", b"* text=auto\n", false);
+        }
+        // What the first proposal found; without conversion a command has written it meanwhile.
+        let (was, found) = (b"old\r\n", if converts { b"old\r\n" } else { b"one\r\n" });
+        folder.put("a.txt", was, false);
+        let git = GitWorkspace::open(folder.root()).unwrap().unwrap();
+        let base = block_on(git.base()).unwrap();
+        folder.put("a.txt", b"new\n", false);
+        let left = left(&git, base, &[Touched { path: "a.txt".to_owned(), before: digest(found) }]);
+        assert_eq!(left.files[0].before, digest(was));
+        let kept = [KeptFile { path: "a.txt".to_owned(), bytes: Some(found.to_vec()) }];
+        if converts {
+            let fault = block_on(git.restore(&left, &[])).unwrap_err();
+            assert!(fault.message.contains("is not kept anywhere"), "{}", fault.message);
+        }
+        block_on(git.restore(&left, &kept)).unwrap();
+        assert_eq!(folder.files()["a.txt"].0, was);
+    }
 }
 
 fn sha2_hex(bytes: &[u8]) -> String {
