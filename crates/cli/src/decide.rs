@@ -1,9 +1,14 @@
 //! `trunkline decide`: a person ends the open run, or takes back what an earlier one has changed.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
 use trunkline_runtime::decision_objects::{Decision, DecisionId};
 use trunkline_runtime::letters::Request;
-use trunkline_runtime::{AgentBuilder, CloseAs, Comparison, Event, FileChange, RuntimeError, Session};
-use trunkline_session_store::{Claim, SessionInfo, StoreError};
+use trunkline_runtime::{
+    AgentBuilder, CloseAs, Comparison, Event, FileChange, RuntimeError, Session, across,
+};
+use trunkline_session_store::{Claim, SessionId, SessionInfo, SessionStore, StoreError};
 
 use crate::agreement::{Answer, agreed};
 use crate::args::{Close, Decide, DecideAct, Rollback};
@@ -29,7 +34,12 @@ const LAST: &str = "last";
 /// `trunkline decide`.
 pub(crate) async fn run(args: &Decide, place: &Place) -> Result<Exit, Fault> {
     let store = place.open_existing().await?;
-    let info = store::find(store.as_ref(), args.session.as_deref()).await?;
+    let info = match (&args.act, &args.session) {
+        (DecideAct::Rollback(rollback), None) => {
+            session_of(store.as_ref(), &rollback.decision, place).await?
+        }
+        (_, named) => store::find(store.as_ref(), named.as_deref()).await?,
+    };
     let call = Call { args, place, store, info };
     match &args.act {
         DecideAct::Checkpoint(close) => {
@@ -188,6 +198,41 @@ impl Call<'_> {
     }
 }
 
+/// Finds the session of a decision, wherever in the store it is; the newest session if none has one of that name.
+async fn session_of(store: &dyn SessionStore, named: &str, place: &Place) -> Result<SessionInfo, Fault> {
+    #[derive(Deserialize)]
+    struct Named {
+        id: String,
+    }
+    let lower = named.trim().to_ascii_lowercase();
+    if lower.is_empty() || lower == LAST {
+        return store::find(store, None).await;
+    }
+    let mut holders: BTreeMap<SessionId, String> = BTreeMap::new();
+    for note in store.notes(&across::verdicts()).await? {
+        // What cannot be read cannot be rolled back.
+        let id = serde_json::from_str::<Named>(&note.body).ok().map(|decision| decision.id);
+        if let Some(id) = id.filter(|id| id.starts_with(&lower)) {
+            holders.entry(note.session).or_insert(id);
+        }
+    }
+    let found: Vec<(&SessionId, &String)> = holders.iter().take(NAMED).collect();
+    match found.as_slice() {
+        [] => store::find(store, None).await,
+        [(session, _)] => Ok(store.info(session).await?),
+        several => {
+            let (shown, sessions) = (one_line(named, 60), count(holders.len(), "session"));
+            let mut fault = Fault::usage(format!("{shown:?} is the beginning of decisions in {sessions}"));
+            for (session, id) in several {
+                let name = store::short_name(store, session).await;
+                let command = format!("decide rollback {} -s {name}", one_line(id, 40));
+                fault = fault.line(place.command(&command));
+            }
+            Err(fault.hint("type more of it, or name the session"))
+        }
+    }
+}
+
 /// Finds the decision that is meant.
 fn wanted(reading: &Reading, named: &str) -> Result<DecisionId, Fault> {
     let decisions: Vec<&Decision> = reading.verdicts().iter().rev().map(|(_, decision)| decision).collect();
@@ -215,10 +260,7 @@ fn wanted(reading: &Reading, named: &str) -> Result<DecisionId, Fault> {
     let line =
         |decision: &Decision| format!("{}  {}", decision.id(), one_line(&decision.verdict().to_string(), 80));
     let fault = some.iter().take(NAMED).fold(fault, |fault, decision| fault.line(line(decision)));
-    Err(match some.is_empty() {
-        true => fault,
-        false => fault.hint("-s names another session"),
-    })
+    Err(fault.hint("`trunkline decisions --all` lists those of all sessions"))
 }
 
 fn in_the_way(conflicts: &[String]) -> Fault {

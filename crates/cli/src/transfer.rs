@@ -390,8 +390,9 @@ impl Taken {
     }
 }
 
-/// The layer of the notes by which anything is done that somebody was asked about, or need not be asked about.
-const RESOLVE: &str = "resolve";
+/// The layers of the notes by which anything is done that somebody was asked about, or need not be asked about: files are
+/// written, commits are made, what was begun is brought to its end.
+const TRUSTED: [&str; 2] = ["resolve", "decision"];
 
 /// Records on their way into a store, and with the last of them the check that they can be taken up.
 struct Checked<'a, I> {
@@ -402,7 +403,7 @@ struct Checked<'a, I> {
     /// The rules that would count if they had been given here.
     rules: Vec<String>,
     /// Whether there is anything that somebody was trusted with: a proposal, also one that is settled and could be taken
-    /// back; a rule; what the model was asked to choose.
+    /// back; a rule; what the model was asked to choose; a run, which may be half committed or half rolled back.
     trusting: &'a AtomicBool,
     fault: Option<RuntimeError>,
 }
@@ -422,8 +423,7 @@ impl<'a, I> Checked<'a, I> {
 
     fn check(&mut self) -> Result<(), RuntimeError> {
         let info = SessionInfo::new(&self.header, &Tally::new(&self.header.id, self.header.created_at));
-        let of_layer =
-            |(_, record): &(u64, Record)| matches!(record, Record::Note(note) if note.layer == RESOLVE);
+        let of_layer = |(_, record): &(u64, Record)| matches!(record, Record::Note(note) if TRUSTED.contains(&note.layer.as_str()));
         self.trusting.store(self.records.iter().any(of_layer), Ordering::Relaxed);
         let view = View::of(&Log::new(info, std::mem::take(&mut self.records)))?;
         self.waiting = view.proposals().unsettled().map(|entry| entry.id.to_string()).collect();

@@ -167,6 +167,11 @@ fn with_changes(exported: &[u8], changes: &[&str]) -> Vec<u8> {
 
 /// Adds notes on proposals and rules to an exported session, with digests that are right.
 pub(crate) fn with_notes(exported: &[u8], notes: &[(&str, String)]) -> Vec<u8> {
+    with_notes_of("resolve", exported, notes)
+}
+
+/// The same with notes of any layer.
+pub(crate) fn with_notes_of(layer: &str, exported: &[u8], notes: &[(&str, String)]) -> Vec<u8> {
     let mut import = Import::new(exported);
     let mut header = import.next_session().expect("it can be read").expect("a session");
     let mut tally = Tally::new(&header.id, header.created_at);
@@ -175,7 +180,7 @@ pub(crate) fn with_notes(exported: &[u8], notes: &[(&str, String)]) -> Vec<u8> {
         tally.add_kept(&header.id, kept).expect("it fits");
     }
     for (kind, body) in notes {
-        let note = Note::new("resolve", *kind, Timestamp(1), body.clone());
+        let note = Note::new(layer, *kind, Timestamp(1), body.clone());
         records.push(tally.add(&header.id, Record::Note(note)).expect("it fits"));
     }
     (header.records, header.digest) = (tally.seq, Some(tally.digest));

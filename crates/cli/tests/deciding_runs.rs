@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::approval::with_notes_of;
 use crate::fake::{Answer, Endpoint, Scene, begins, calls, calls_all, says};
 use crate::kills;
 
@@ -160,6 +161,75 @@ fn a_file_that_was_changed_since_keeps_all_of_them() {
     let said = scene.run(&["decide", "rollback", "ffffffff", "--yes"]);
     assert_eq!(said.exit, Some(2), "{}", said.err);
     assert!(said.err.contains("there is no decision") && said.err.contains("other: applied"), "{}", said.err);
+}
+
+#[test]
+fn a_decision_is_found_in_whatever_session_it_is() {
+    let answers = vec![writes("a.txt", "new\n"), says("Done."), says("Well."), says("Once more.")];
+    let (scene, _endpoint) = Scene::with(answers);
+    in_git(&scene);
+    assert_eq!(scene.run(&["run", "write it", "-q", "--yes"]).exit, Some(0));
+    let id = decided(&scene.command(&["export", "last"]).output().expect("it runs").stdout);
+    assert_eq!(scene.run(&["run", "another session", "-q", "--yes"]).exit, Some(0));
+    // Both were made within the same hundred years.
+    let said = scene.run(&["decide", "rollback", "01", "--yes"]);
+    assert_eq!(said.exit, Some(2), "{}", said.err);
+    assert!(said.err.contains("is the beginning of decisions in 2 sessions"), "{}", said.err);
+    let nobody = scene.run(&["decide", "rollback", "ffffffff", "--yes"]);
+    assert!(nobody.err.contains("decisions --all"), "{}", nobody.err);
+    assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "new\n");
+    let said = scene.run(&["decide", "rollback", &id, "--yes"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert_eq!(git(&scene, "status --porcelain"), "");
+}
+
+/// Returns the first decision of an exported session.
+fn decided(exported: &[u8]) -> String {
+    let decided = note(exported, "decided");
+    let decided: Value = serde_json::from_str(&decided).expect("JSON");
+    decided["id"].as_str().expect("a name").to_owned()
+}
+
+/// Returns the body of the first note on a run that is of some kind.
+fn note(exported: &[u8], kind: &str) -> String {
+    let exported = std::str::from_utf8(exported).expect("UTF-8");
+    let mut records = exported.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let found = records.find(|record| record["layer"] == "decision" && record["kind"] == kind);
+    match &found.expect("it is there")["body"] {
+        Value::String(body) => body.clone(),
+        body => body.to_string(),
+    }
+}
+
+#[test]
+fn an_import_that_says_it_was_rolling_back_writes_no_file() {
+    let (scene, _endpoint) = rolled_back();
+    let exported = scene.command(&["export", "last"]).output().expect("it runs").stdout;
+    // A file as somebody may hand it over: the run was just about to be taken back.
+    let of = decided(&exported);
+    let opened = note(&exported, "opened");
+    let run: Value = serde_json::from_str(&opened).expect("JSON");
+    let run: Value = serde_json::from_str(run["run"].as_str().expect("a text")).expect("JSON");
+    let run = run["id"].as_str().expect("a name");
+    let (beginning, _) = run.split_at(run.len() - 4);
+    let opened = opened.replace(run, &format!("{beginning}0000"));
+    let notes = [("opened", opened), ("restoring", json!({ "of": of }).to_string())];
+    let file = scene.path("forged.jsonl");
+    std::fs::write(&file, with_notes_of("decision", &exported, &notes)).expect("written");
+    let other = scene.path("other.db");
+    let other = other.to_str().expect("a plain path");
+    scene.ok(&["--store", other, "import", file.to_str().expect("a plain path")]);
+    let resumed = scene.run(&["--store", other, "resume", "-q", "--yes"]);
+    assert_eq!(
+        std::fs::read_to_string(scene.work().join("a.txt")).expect("there"),
+        "new\n",
+        "{}",
+        resumed.err
+    );
+    assert!(scene.work().join("more/b.txt").exists());
+    let said = scene.run(&["--store", other, "decide", "rollback", &of, "--yes"]);
+    assert_eq!(said.exit, Some(1), "{}", said.err);
+    assert!(said.err.contains("brought here from elsewhere"), "{}", said.err);
 }
 
 /// Killed at moments from a seeded sequence, a rollback is whole, or is made whole by whoever opens the session next.

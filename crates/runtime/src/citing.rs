@@ -61,8 +61,10 @@ fn file_states(files: &[FileStates]) -> Vec<FileState> {
 }
 
 /// Adds up what the replies of a run cost, on whatever branch; `None` where no provider has counted.
+///
+/// Where a run goes on from an older message, the replies between that and its opening were other runs' to pay.
 fn cost(state: &State, run: &OpenRun) -> Option<Cost> {
-    let after = state.tree.nodes().skip(run.prompt.index());
+    let after = state.tree.nodes().skip(run.newest.index()).filter(|(id, _)| *id > run.newest);
     let replies = after.map(|(_, node)| node.message()).filter(|message| message.role == Role::Assistant);
     replies.filter_map(|message| message.usage).map(|usage| bill(&usage)).reduce(|sum, one| Cost {
         input_tokens: sum.input_tokens.saturating_add(one.input_tokens),

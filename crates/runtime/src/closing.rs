@@ -136,9 +136,10 @@ impl Session {
     async fn close_for(&mut self, how: &CloseAs, letter: Option<InboxId>) -> Result<Decision, RuntimeError> {
         match &self.state.decision.run {
             None => return Err(RuntimeError::NoOpenRun),
-            Some(run) if run.restoring.is_some() => {
-                let reason =
-                    "a rollback was cut off; resume the session with its folder to bring it to its end";
+            // What stands in its way may never go away.
+            Some(run) if run.restoring.is_some() && !matches!(how, CloseAs::Abandon { .. }) => {
+                let reason = "a rollback was cut off; resume the session with its folder to bring it to its end, or \
+                              abandon it";
                 return Err(RuntimeError::Refused { reason: reason.to_owned() });
             }
             Some(_) => {}
@@ -298,6 +299,7 @@ impl Session {
             outcome: found.outcome(),
             left: found.left.as_ref(),
             cites: citing::citations(&self.state, run, files),
+            approved_by: resolve::approver(&self.state.resolve, run.opened),
             answer: self.state.head_message().text(),
             how,
             head,

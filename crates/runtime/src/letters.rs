@@ -42,7 +42,7 @@ pub(crate) const VERDICT: &str = "verdict";
 const GIVE_RULE: &str = "give_rule";
 #[cfg(feature = "resolve-queue")]
 const REVOKE_RULE: &str = "revoke_rule";
-#[cfg(feature = "resolve-queue")]
+#[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
 pub(crate) const DISTRUST: &str = "distrust";
 
 /// What can be asked of a session that another process holds. Post it with [`post`].

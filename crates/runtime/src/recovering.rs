@@ -349,6 +349,8 @@ impl Session {
 
     /// Puts aside for good whatever waits or could come back: neither its preview nor its approval was made here.
     pub(crate) async fn take_distrust(&mut self, letter: InboxId) -> Result<(), RuntimeError> {
+        #[cfg(feature = "decision-objects")]
+        self.distrust_rollback().await?;
         let at = self.settings().now();
         let mut chain = Chain::new(self);
         let waiting: Vec<(ProposalId, At)> =

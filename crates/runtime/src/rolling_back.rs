@@ -8,6 +8,8 @@ use trunkline_message_tree::Message;
 
 use crate::agent::new_id;
 use crate::layers::{decision, resolve};
+#[cfg(not(feature = "resolve-queue"))]
+use crate::letters;
 use crate::session::entries;
 use crate::{Comparison, KeptFile, Left, RuntimeError, Session, Stop, WorkspaceFault};
 
@@ -72,6 +74,12 @@ impl Session {
     pub(crate) async fn finish_rollback(&mut self) -> Result<Option<Decision>, RuntimeError> {
         let Some(run) = &self.state.decision.run else { return Ok(None) };
         let Some(of) = run.restoring else { return Ok(None) };
+        // What an import brought along was asked for elsewhere. Here is nobody who would take that letter in.
+        #[cfg(not(feature = "resolve-queue"))]
+        if self.store.inbox(self.lease.session()).await?.iter().any(|letter| letter.kind == letters::DISTRUST)
+        {
+            return Err(RuntimeError::LayerMissing { feature: "resolve-queue" });
+        }
         // Where a commit was announced, the files had been restored by then.
         if run.deciding(self.state.tree.head()).is_none() {
             let Some(left) = self.left_by(of).cloned() else {
@@ -102,12 +110,30 @@ impl Session {
         }
     }
 
+    /// Gives up a rollback that was begun elsewhere: whoever asked for it meant other files.
+    #[cfg(feature = "resolve-queue")]
+    pub(crate) async fn distrust_rollback(&mut self) -> Result<(), RuntimeError> {
+        if self.state.decision.run.as_ref().is_none_or(|run| run.restoring.is_none()) {
+            return Ok(());
+        }
+        let message = "this session was brought here from elsewhere, and so was the wish to take them back";
+        match self.give_up_rollback(&WorkspaceFault { message: message.to_owned() }).await {
+            // A run that cannot be decided goes on as any other.
+            Err(RuntimeError::Verdict { .. }) => Ok(()),
+            given_up => given_up,
+        }
+    }
+
     async fn give_up_rollback(&mut self, fault: &WorkspaceFault) -> Result<(), RuntimeError> {
         let Some(run) = &self.state.decision.run else { return Ok(()) };
         let at = self.settings().now();
         let mut draft = self.state.tree.draft();
         let text = format!("The files were not taken back: {}", fault.message);
-        let head = draft.append(Message::harness(text), at)?;
+        // Only a log that nobody here has written has open calls in a rollback; nothing may stand before their results.
+        let head = match self.state.open_turn() {
+            Some(_) => draft.head(),
+            None => draft.append(Message::harness(text), at)?,
+        };
         let mut records = entries(draft);
         records.extend(decision::give_up(run, &fault.message, head, new_id(), at)?);
         self.commit(records, None).await
@@ -138,7 +164,10 @@ impl Session {
         }
         decisions.check_rollback(of).map_err(|fault| refused(&fault.to_string()))?;
         let left = self.left_by(of).cloned().ok_or_else(|| {
-            refused("it is not recorded how its run left the files: it was decided by an earlier version")
+            refused(
+                "it is not recorded here how its run left the files: it was decided by an earlier version, or the session \
+                 was brought here from elsewhere",
+            )
         })?;
         Ok((left, self.kept_of(of).await?))
     }

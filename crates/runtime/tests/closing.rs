@@ -6,7 +6,7 @@ use expect_test::expect;
 use serde_json::json;
 use trunkline_runtime::decision_objects::{Alternative, Predecessor, RunRecord, Verdict};
 use trunkline_runtime::letters::{Request, Settled, post, settled};
-use trunkline_runtime::message_tree::Timestamp;
+use trunkline_runtime::message_tree::{NodeId, Timestamp};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionId, SessionStore};
 use trunkline_runtime::{Approval, Cancel, CloseAs, Limits, RuntimeError, Stop};
@@ -67,6 +67,24 @@ async fn a_checkpoint_closes_the_run_and_what_comes_next_continues_it() {
         assert_eq!(runs.len(), 2);
         assert_eq!(runs[1].opening().predecessor, Some(Predecessor::Continues(run)));
     }
+}
+
+#[tokio::test]
+async fn every_reply_is_paid_by_one_run() {
+    let world = World::default();
+    let turns = vec![Turn::say("one"), Turn::say("two"), Turn::say("three"), Turn::say("four")];
+    let mut story = Story::begin(world.clone(), world.agent(replies(turns))).await;
+    story.prompt("first").await.unwrap();
+    story.prompt("second").await.unwrap();
+    // A run goes on from a message that is older than what others were paid for.
+    for to in [1, 3] {
+        story.session.go(NodeId::new(to)).await.unwrap();
+        assert_eq!(stop_line(&story.resume().await), "decided other: answered");
+    }
+    let replies = story.session.tree().nodes().filter_map(|(_, node)| node.message().usage);
+    let paid: Vec<u64> = replies.map(|usage| usage.output_tokens).collect();
+    let billed = story.session.decisions().iter().map(|one| one.cites().cost.unwrap().output_tokens);
+    assert_eq!((paid.len(), billed.sum::<u64>()), (4, paid.iter().sum::<u64>()));
 }
 
 #[tokio::test]

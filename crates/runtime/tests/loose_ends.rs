@@ -1,13 +1,12 @@
 //! What is left over when somebody leaves: calls that had begun, runs whose prompt is gone, proposals that stand nowhere.
 
-use std::time::Duration;
-
 use serde_json::json;
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::revert::Prompts;
 use trunkline_runtime::{Approval, LeftBranch, OnStall, Reverts, Summarizer, SummaryError};
 
+use crate::recovering::soon;
 use crate::story::{Story, World, replies, stop_line};
 
 fn n(index: u32) -> NodeId {
@@ -38,8 +37,18 @@ async fn a_merge_never_says_of_a_call_that_had_begun_that_it_was_not_run() {
     let mut story = story(Reverts::default(), vec![Turn::say("One way."), both, Turn::say("well")]).await;
     story.prompt("do it").await.unwrap();
     story.session.go(n(1)).await.unwrap();
-    assert!(tokio::time::timeout(Duration::from_millis(50), story.resume()).await.is_err());
-    assert_eq!(story.world.effects(), ["sleeps"]);
+    let world = story.world.clone();
+    let asleep = async {
+        while world.effects().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        stop = story.resume() => panic!("it sleeps until somebody stops it: {stop:?}"),
+        () = soon(asleep) => {}
+    }
+    assert_eq!(world.effects(), ["sleeps"]);
     let mut story = story.restart().await;
     story.session.merge(&[n(2)]).await.unwrap();
     let tree = story.tree();

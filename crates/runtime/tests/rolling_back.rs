@@ -8,11 +8,12 @@ use expect_test::expect;
 use proptest::prelude::*;
 use serde_json::json;
 use trunkline_runtime::decision_objects::{DecisionId, Verdict};
+use trunkline_runtime::message_tree::Timestamp;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{MemoryStore, SessionStore};
 use trunkline_runtime::{
-    Agent, Approval, Base, Cancel, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates,
-    KeptFile, Left, RuntimeError, Session, Touched, Workspace, WorkspaceFault,
+    Agent, Approval, Base, Cancel, ChangedFile, Changes, CloseAs, Comparison, Deciding, FileChange,
+    FileStates, KeptFile, Left, RuntimeError, Session, Touched, Workspace, WorkspaceFault,
 };
 
 use crate::kills::{Death, Mortal};
@@ -311,6 +312,50 @@ async fn who_writes_into_a_rollback_that_was_cut_off_keeps_their_bytes() {
     assert_eq!(trees.now(), files(&[("b", "mine")]));
     let verdicts: Vec<String> = session.decisions().iter().map(|one| one.verdict().to_string()).collect();
     assert!(verdicts.iter().any(|one| one.contains("abandon: b has been changed since")), "{verdicts:?}");
+}
+
+#[tokio::test]
+async fn a_rollback_that_an_import_brings_along_writes_nothing_here() {
+    let scene = after_runs(&Files::new(), &[vec![("a", "1"), ("b", "2")]], false).await;
+    let Scene { trees, agent, store, mut session } = scene;
+    let of = ids(&session)[0];
+    *trees.cut_after.lock().unwrap() = Some(1);
+    session.rollback(of).await.unwrap_err();
+    let id = session.id().clone();
+    drop(session);
+    let now = trees.now();
+    store.post(&id, "distrust", "{}", Timestamp(1)).await.unwrap();
+    let mut session = agent.open(store, &id).await.unwrap();
+    assert_eq!(stop_line(&session.resume(&Cancel::new()).await), "nothing to do");
+    assert_eq!(trees.now(), now);
+    let verdicts: Vec<String> = session.decisions().iter().map(|one| one.verdict().to_string()).collect();
+    assert!(verdicts.iter().any(|one| one.starts_with("abandon: this session was brought")), "{verdicts:?}");
+    // How its runs have left other files than these is nothing to go by either.
+    let fault = session.rollback(of).await.unwrap_err();
+    assert!(fault.to_string().contains("brought here from elsewhere"), "{fault}");
+    assert_eq!(trees.now(), now);
+}
+
+#[tokio::test]
+async fn a_rollback_that_can_never_end_can_be_given_up() {
+    let scene = after_runs(&Files::new(), &[vec![("a", "1"), ("b", "2"), ("c", "3")]], false).await;
+    let Scene { trees, agent, store, mut session } = scene;
+    let of = ids(&session)[0];
+    *trees.cut_after.lock().unwrap() = Some(1);
+    session.rollback(of).await.unwrap_err();
+    let id = session.id().clone();
+    drop(session);
+    *trees.cut_after.lock().unwrap() = Some(0);
+    let mut session = agent.open(store, &id).await.unwrap();
+    assert!(session.has_open_run());
+    let later = CloseAs::Checkpoint { words: "later".to_owned() };
+    let fault = session.close_run(later).await.unwrap_err();
+    assert!(fault.to_string().contains("or abandon it"), "{fault}");
+    let decision = session.close_run(CloseAs::Abandon { reason: "b is stuck".to_owned() }).await.unwrap();
+    // What it had done until then is named.
+    assert_eq!((decision.cites().files.len(), decision.considered().len()), (1, 1));
+    let stop = session.prompt("and now?", &Cancel::new()).await;
+    assert!(stop_line(&stop).starts_with("decided "), "{}", stop_line(&stop));
 }
 
 proptest! {

@@ -233,7 +233,8 @@ impl Workspace for GitWorkspace {
                 (Some(before), Some(after)) => git.states_between(&before, &after, &paths)?,
                 _ => Vec::new(),
             };
-            // What git ignores is known from what was applied.
+            git.drop_converted(&mut states, &touched)?;
+            // What git ignores, or keeps otherwise than it was, is known from what was applied.
             let others = restoring::states(&git.root, &touched, &paths)?;
             let new = |file: &FileStates| states.iter().all(|known| known.path != file.path);
             let others: Vec<FileStates> = others.into_iter().filter(new).collect();

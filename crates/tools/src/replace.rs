@@ -186,7 +186,10 @@ fn back(root: &Root, tried: &[Ready<'_>], all: &[Change], undone: Undone) -> Res
     for one in tried.iter().rev() {
         let found = State::of(root, one.change);
         let path = one.change.inside.as_str();
+        // Where only the mode was changed the bytes do not tell; what came before the failure was put in its place.
+        let same_bytes = one.change.before == one.change.content.as_deref().map(fingerprint::digest);
         let ended = match found {
+            State::Before if same_bytes && !std::ptr::eq(one, failed) => one.put_back(root),
             State::Before => continue,
             State::After => one.put_back(root),
             // It was not touched, and is somebody else's by now.

@@ -237,6 +237,32 @@ fn a_folder_without_git_is_put_back_from_what_the_session_kept() {
     assert_eq!(folder.files(), Files::from([("a.txt".to_owned(), (b"old\n".to_vec(), false))]));
 }
 
+#[test]
+fn line_ends_that_git_converts_come_back_from_what_the_session_kept_or_not_at_all() {
+    let digest = |bytes: &[u8]| Some(format!("sha256:{}", sha2_hex(bytes)));
+    for converts in [true, false] {
+        let folder = Folder::repository();
+        if converts {
+            folder.put(".gitattributes", b"* text=auto\n", false);
+        }
+        // What the first proposal found; without conversion a command has written it meanwhile.
+        let (was, found) = (b"old\r\n", if converts { b"old\r\n" } else { b"one\r\n" });
+        folder.put("a.txt", was, false);
+        let git = GitWorkspace::open(folder.root()).unwrap().unwrap();
+        let base = block_on(git.base()).unwrap();
+        folder.put("a.txt", b"new\n", false);
+        let left = left(&git, base, &[Touched { path: "a.txt".to_owned(), before: digest(found) }]);
+        assert_eq!(left.files[0].before, digest(was));
+        let kept = [KeptFile { path: "a.txt".to_owned(), bytes: Some(found.to_vec()) }];
+        if converts {
+            let fault = block_on(git.restore(&left, &[])).unwrap_err();
+            assert!(fault.message.contains("is not kept anywhere"), "{}", fault.message);
+        }
+        block_on(git.restore(&left, &kept)).unwrap();
+        assert_eq!(folder.files()["a.txt"].0, was);
+    }
+}
+
 fn sha2_hex(bytes: &[u8]) -> String {
     trunkline_runtime::decision_objects::Digest::of(bytes).to_string()
 }

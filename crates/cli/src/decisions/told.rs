@@ -142,6 +142,7 @@ pub(super) fn cited(run: &DecidedRun) -> Vec<(NodeId, &'static str)> {
     let calls = run.evidence.iter().filter_map(|found| found.call.as_ref());
     nodes.extend(calls.map(|call| (call.node, "evidence")));
     if let Some(given) = &run.verdict {
+        // A verdict cites the answer that it was given at; that it is the end says more.
         nodes.push((given.newest, "end"));
         let names = given.decision.cites().nodes.iter();
         // A name of somebody else's node is shown and leads nowhere.

@@ -49,6 +49,8 @@ pub(crate) struct OpenRun {
     copies: Vec<NodeId>,
     /// Where in the log it was opened.
     pub(crate) opened: u64,
+    /// The newest message then, on whatever branch; replies that came later are its own.
+    pub(crate) newest: NodeId,
     pub(crate) base: Base,
     /// The decision that it takes back, if that is what it is for.
     pub(crate) restoring: Option<DecisionId>,
@@ -150,6 +152,7 @@ impl Part {
                     prompt,
                     copies: Vec::new(),
                     opened: seq,
+                    newest,
                     base,
                     restoring: None,
                     deciding: None,

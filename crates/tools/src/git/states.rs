@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trunkline_runtime::{FileStates, KeptFile, Left, WorkspaceFault};
+use trunkline_runtime::{FileStates, KeptFile, Left, Touched, WorkspaceFault};
 
 use super::run_git::{Git, text};
 use super::{GitWorkspace, diff};
@@ -68,6 +68,40 @@ impl GitWorkspace {
         Ok(states.collect())
     }
 
+    /// Drops the files that were not, before the run, what git kept of them: with other line ends, or before a filter.
+    ///
+    /// Where nothing converts them, something else has written them before the first proposal was applied, and git is right.
+    pub(super) fn drop_converted(
+        &self,
+        states: &mut Vec<FileStates>,
+        touched: &[Touched],
+    ) -> Result<(), WorkspaceFault> {
+        let known: BTreeMap<&str, &Option<String>> =
+            touched.iter().rev().map(|touch| (touch.path.as_str(), &touch.before)).collect();
+        let other: BTreeSet<String> = states
+            .iter()
+            .filter(|file| known.get(file.path.as_str()).is_some_and(|before| **before != file.before))
+            .map(|file| file.path.clone())
+            .collect();
+        if other.is_empty() {
+            return Ok(());
+        }
+        // For all files, whatever their attributes say.
+        let autocrlf = self.git().run(&["config", "--default", "false", "--get", "core.autocrlf"])?;
+        let everywhere = text(&autocrlf).trim() != "false";
+        let mut asked = vec!["check-attr", "-z", "--stdin"];
+        asked.extend(["text", "eol", "crlf", "filter", "ident", "working-tree-encoding"]);
+        let input = other.iter().flat_map(|path| [path.as_bytes(), b"\0"].concat()).collect();
+        let listed = self.git().run_with(&asked, input)?;
+        // The path, the attribute and its value, each with a zero byte.
+        let fields: Vec<&[u8]> = listed.split(|byte| *byte == 0).collect();
+        let set =
+            fields.chunks_exact(3).filter(|of| !matches!(of.get(2), Some(&(b"unspecified" | b"unset"))));
+        let converted: BTreeSet<String> = set.filter_map(|of| of.first().map(|path| text(path))).collect();
+        states.retain(|file| !other.contains(&file.path) || !everywhere && !converted.contains(&file.path));
+        Ok(())
+    }
+
     /// Returns what files were before a run: from the tree that was taken then, else from what the session kept.
     pub(super) fn olds(&self, left: &Left, kept: &[KeptFile]) -> Result<Olds, WorkspaceFault> {
         let mut known = olds(kept);
@@ -82,7 +116,17 @@ impl GitWorkspace {
         let ids = raw.iter().filter_map(|raw| raw.before.as_ref()).map(|blob| blob.id.as_str());
         let bytes = blobs(&self.git(), ids).map_err(gone)?;
         let folders = self.folders(before).map_err(gone)?;
+        let before: BTreeMap<&str, &Option<String>> =
+            left.files.iter().map(|file| (file.path.as_str(), &file.before)).collect();
+        // Git may have converted what the session kept as it was.
+        let is_right = |path: &str, old: &Old| {
+            let digest = old.bytes.as_deref().map(fingerprint::digest);
+            digest.is_some() && before.get(path).is_some_and(|before| **before == digest)
+        };
         for raw in raw {
+            if known.get(&raw.path).is_some_and(|old| is_right(&raw.path, old)) {
+                continue;
+            }
             let old = match &raw.before {
                 Some(blob) => match bytes.get(&blob.id) {
                     Some(bytes) => Old { bytes: Some(bytes.clone()), folders: 0 },
@@ -149,9 +193,9 @@ fn blobs<'a>(
         |ids: &[&str]| -> Vec<u8> { ids.iter().flat_map(|id| [id.as_bytes(), b"\n"].concat()).collect() };
     let ids: Vec<&str> = ids.into_iter().take(READ_FILES).collect();
     // The sizes first: what is too large is never read.
-    let listed = git.run_with(&["cat-file", "--batch-check"], input(&ids))?;
+    let listed = text(&git.run_with(&["cat-file", "--batch-check"], input(&ids))?);
     let (mut small, mut bytes) = (Vec::new(), 0_usize);
-    for line in text(&listed).lines() {
+    for line in listed.lines() {
         let words: Vec<&str> = line.split(' ').collect();
         let [id, "blob", size] = words.as_slice() else {
             return Err(fault(format!("an object is missing: {line}")));
@@ -160,7 +204,7 @@ fn blobs<'a>(
         if bytes > READ_BYTES {
             break;
         }
-        small.extend(ids.iter().find(|known| *known == id).copied());
+        small.push(*id);
     }
     let read = git.run_with(&["cat-file", "--batch"], input(&small))?;
     let mut found = BTreeMap::new();

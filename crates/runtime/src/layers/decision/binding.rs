@@ -139,12 +139,13 @@ impl Part {
         }
     }
 
-    /// Forgets everything that was to be done in a repository: it was said elsewhere.
+    /// Forgets everything that was to be done in a repository or to files, or could be: it was said elsewhere.
     pub(crate) fn distrust(&mut self) {
         self.to_bind.clear();
+        self.left.clear();
         self.closed = None;
         if let Some(run) = &mut self.run {
-            (run.binds, run.deciding) = (false, None);
+            (run.binds, run.deciding, run.restoring) = (false, None, None);
             run.bindings.clear();
         }
     }
