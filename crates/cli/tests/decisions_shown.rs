@@ -135,7 +135,7 @@ fn a_decision_is_shown_with_everything_it_rests_on() {
     }
     assert!(!said.out.contains("@@"), "the diff only if it is asked for: {}", said.out);
     assert!(said.err.contains("the diff:  trunkline decisions ID --diff\n"), "{}", said.err);
-    assert!(said.err.contains("take back:  trunkline decide rollback ID -s ID --dry-run\n"), "{}", said.err);
+    assert!(said.err.contains("take back: trunkline decide rollback ID -s ID --dry-run\n"), "{}", said.err);
     let with_diff = scene.ok(&["decisions", "last", "--diff"]);
     assert!(with_diff.contains("\n  @@ "), "{with_diff}");
 }
