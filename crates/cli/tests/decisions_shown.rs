@@ -291,6 +291,43 @@ fn records_from_elsewhere_are_checked_one_by_one_whatever_their_form() {
 }
 
 #[test]
+fn records_in_one_file_are_checked_beside_each_other() {
+    let scene = Scene::new();
+    let check = |text: &str| {
+        let file = scene.path("records.jsonl");
+        std::fs::write(&file, text).expect("written");
+        scene.run(&["decisions", "--check", file.to_str().expect("a plain path")])
+    };
+    let id = |number: u8| format!("00000000-0000-0000-0000-00000000000{number}");
+    let decision = |number: u8, reason: &str| {
+        let by = r#"{"kind":"human","id":"ada"}"#;
+        let verdict = format!(r#"{{"kind":"abandon","reason":"{reason}"}}"#);
+        format!(
+            r#"{{"type":"decision","version":1,"id":"{}","run":"{}","at":"2026-11-21T20:49:30Z","decided_by":{by},"verdict":{verdict},"evidence":[],"considered":[]}}"#,
+            id(number),
+            id(1),
+        )
+    };
+    let alone = check(&decision(2, "no use"));
+    assert_eq!((alone.exit, alone.out.contains("is not here")), (Some(0), false), "{}", alone.out);
+    // Each is fine by itself.
+    let twice = check(&[decision(2, "no use"), decision(3, "too dear")].join("\n"));
+    assert_eq!(twice.exit, Some(3), "{}", twice.out);
+    assert!(twice.out.contains("run ID was already decided, by ID"), "{}", twice.out);
+    assert!(twice.out.contains("which is not here"), "that the run is missing is told: {}", twice.out);
+    assert!(twice.err.contains("2 records: 1 ok, 1 with violations"), "that is no violation: {}", twice.err);
+    let again = check(&[decision(2, "no use"), decision(2, "no use")].join("\n"));
+    assert_eq!(again.exit, Some(0), "the same again: {}", again.out);
+    let other = check(&[decision(2, "no use"), decision(2, "too dear")].join("\n"));
+    assert_eq!(
+        (other.exit, other.out.contains("two objects have this name")),
+        (Some(3), true),
+        "{}",
+        other.out
+    );
+}
+
+#[test]
 fn all_sessions_are_listed_the_newest_first() {
     let (scene, _endpoint) = Scene::with(vec![says("One."), says("Two.")]);
     scene.ok(&["run", "the first thing", "-q"]);

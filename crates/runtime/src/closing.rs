@@ -306,6 +306,7 @@ impl Session {
             outcome: found.outcome(),
             left: found.left.as_ref(),
             cites: citing::citations(&self.state, run, files),
+            approved_by: resolve::approver(&self.state.resolve, run.opened),
             answer: self.state.head_message().text(),
             how,
             head,

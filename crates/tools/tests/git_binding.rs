@@ -205,7 +205,7 @@ fn the_decision_is_named_only_if_it_is_asked_for() {
 }
 
 #[test]
-fn either_half_of_a_binding_is_brought_to_its_end_and_the_index_too() {
+fn half_of_a_binding_is_brought_to_its_end_and_what_a_person_put_back_stays() {
     let whole = Scene::new();
     let deciding = whole.work("a.txt");
     let prepared = whole.prepare(&deciding);
@@ -217,13 +217,12 @@ fn either_half_of_a_binding_is_brought_to_its_end_and_the_index_too() {
     whole.bind(&binding);
     assert_eq!((whole.state(&binding), whole.is_bound()), (BindingState::Both, true));
     assert_eq!(whole.git("status --short"), "");
-    // The ref alone.
+    // The ref alone, which no kill leaves: a person has put the branch back.
     whole.git(&format!("update-ref HEAD {}", prepared.from.as_deref().unwrap()));
     whole.git("read-tree HEAD");
     assert_eq!(whole.state(&binding), BindingState::RefOnly);
-    whole.bind(&binding);
-    assert_eq!((whole.state(&binding), whole.head()), (BindingState::Both, prepared.commit));
-    assert_eq!(whole.git("status --short"), "");
+    assert_eq!(whole.bind(&binding), Bound::Done { reference: REF.to_owned() });
+    assert_eq!(Some(whole.head()), prepared.from, "it stays where it was put");
 }
 
 #[test]

@@ -10,7 +10,8 @@ read is said, kept as it is, and hides nothing else. --json prints a line for ea
 canonical texts, so that the SHA-256 of the text under `decision` is `digest`.
 
 --check takes one record, or a line for each, in our form or in git-internal's, and names everything that is wrong with each
-and where; without a file it checks what the session holds, and whether its records fit together.
+and where, and what does not fit between them; what may only be missing from the file is a remark. Without a file it checks
+what the session holds.
 Exit codes: 0 done, or nothing is wrong · 3 something is · 1 something could not be read · 2 wrong usage
 
 Examples:

@@ -9,7 +9,9 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use trunkline_runtime::decision_objects::{ObjectKind, ObjectName, Rule, Violation, git_internal, salvage};
+use trunkline_runtime::decision_objects::{
+    Family, Object, ObjectKind, ObjectName, Rule, Violation, git_internal, salvage,
+};
 use trunkline_runtime::{family, recorded_objects};
 
 use super::found::Book;
@@ -53,11 +55,49 @@ pub(super) fn file(path: &Path, json: bool) -> Result<Exit, Fault> {
     if records.is_empty() {
         return Err(Fault::usage("there is nothing in it").hint("a record is a line of JSON"));
     }
-    let mut told = Told::default();
+    let alone = records.len() == 1;
+    let mut family = Family::new();
+    let mut all = Vec::with_capacity(records.len());
     for (number, original) in records {
-        told.tell(&checked(number, original), json)?;
+        let (checked, object) = checked(number, original);
+        all.push((checked, object.as_ref().map(Object::name)));
+        family.extend(object);
+    }
+    let mut wrong = by_name(&family);
+    let mut told = Told::default();
+    for (mut checked, name) in all {
+        // Said where the name stands first; what has it too is told of there.
+        for violation in name.and_then(|name| wrong.remove(&name)).unwrap_or_default() {
+            match may_be_elsewhere(&violation.rule) {
+                false => checked.violations.push(violation.rule.to_string()),
+                // Of a record alone, everything that it names is.
+                true if alone => {}
+                true => checked.remarks.push(violation.rule.to_string()),
+            }
+        }
+        told.tell(&checked, json)?;
     }
     Ok(told.end(json))
+}
+
+/// Whether it is wrong only as long as nothing is missing: a file holds what somebody put into it.
+const fn may_be_elsewhere(rule: &Rule) -> bool {
+    matches!(
+        rule,
+        Rule::Dangling { .. }
+            | Rule::UnknownStep { plan: None, .. }
+            | Rule::PredecessorUndecided { .. }
+            | Rule::OutOfOrder { .. }
+            | Rule::UsageSum { .. }
+    )
+}
+
+fn by_name(family: &Family) -> BTreeMap<ObjectName, Vec<Violation>> {
+    let mut wrong: BTreeMap<ObjectName, Vec<Violation>> = BTreeMap::new();
+    for violation in family.violations() {
+        wrong.entry(violation.object).or_default().push(violation);
+    }
+    wrong
 }
 
 fn read(path: &Path) -> Result<String, Fault> {
@@ -76,8 +116,8 @@ fn read(path: &Path) -> Result<String, Fault> {
     String::from_utf8(bytes).map_err(|error| Fault::new(format!("{shown} is not UTF-8: {error}")))
 }
 
-/// Judges one text.
-fn checked(number: u64, original: &str) -> Checked<'_> {
+/// Judges one text by itself, and gives the object that it is, if nothing is wrong with it.
+fn checked(number: u64, original: &str) -> (Checked<'_>, Option<Object>) {
     let mut checked = Checked {
         version: 1,
         record: number,
@@ -92,7 +132,7 @@ fn checked(number: u64, original: &str) -> Checked<'_> {
         Ok(fields) => fields,
         Err(fault) => {
             checked.unreadable = Some(format!("it is no JSON object: {fault}"));
-            return checked;
+            return (checked, None);
         }
     };
     let word = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -100,7 +140,7 @@ fn checked(number: u64, original: &str) -> Checked<'_> {
     if fields.contains_key("object_type") || fields.contains_key("object_id") {
         checked.kind = word("object_type").unwrap_or_default();
         checked.id = word("object_id").unwrap_or_default();
-        match git_internal::import(json) {
+        let object = match git_internal::import(json) {
             Ok(imported) => {
                 for violation in imported.violations {
                     let told = violation.to_string();
@@ -109,27 +149,30 @@ fn checked(number: u64, original: &str) -> Checked<'_> {
                         false => checked.violations.push(told),
                     }
                 }
+                imported.object
             }
-            Err(fault) => checked.violations.push(fault.to_string()),
-        }
-        return checked;
+            Err(fault) => {
+                checked.violations.push(fault.to_string());
+                None
+            }
+        };
+        return (checked, object);
     }
     checked.kind = word("type").unwrap_or_default();
     checked.id = word("id").unwrap_or_default();
-    match checked.kind.as_str() {
-        "" => checked.unreadable = Some("it has neither `type` nor `object_type`".to_owned()),
-        _ => checked.violations = salvage(json).faults.iter().map(ToString::to_string).collect(),
+    if checked.kind.is_empty() {
+        checked.unreadable = Some("it has neither `type` nor `object_type`".to_owned());
+        return (checked, None);
     }
-    checked
+    let salvaged = salvage(json);
+    checked.violations = salvaged.faults.iter().map(ToString::to_string).collect();
+    (checked, salvaged.object)
 }
 
 /// `trunkline decisions --check`, of a session.
 pub(super) fn session(book: &Book, json: bool, place: &Place) -> Result<Exit, Fault> {
     let mut told = Told::default();
-    let mut wrong: BTreeMap<ObjectName, Vec<Violation>> = BTreeMap::new();
-    for violation in family(&book.log).violations() {
-        wrong.entry(violation.object).or_default().push(violation);
-    }
+    let mut wrong = by_name(&family(&book.log));
     let mut read = BTreeSet::new();
     for (seq, object) in recorded_objects(&book.log) {
         read.insert(seq);

@@ -444,6 +444,26 @@ pub(crate) fn applied(part: &Part, since: u64) -> Vec<(String, Option<NodeId>)> 
     told.collect()
 }
 
+/// Returns who approved everything that was applied after `since`; `None` if nothing was, or not all by one and the same.
+#[cfg(feature = "decision-objects")]
+pub(crate) fn approver(part: &Part, since: u64) -> Option<trunkline_decision_objects::Actor> {
+    use trunkline_decision_objects::{Actor, ActorKind as Kind};
+    let ours = part.applied.iter().filter(|(_, at)| **at > since);
+    let mut by = ours.map(|(id, _)| Some(&part.queue.get(*id)?.decision.as_ref()?.by));
+    let first = by.next()??;
+    if by.any(|other| other != Some(first)) {
+        return None;
+    }
+    let (kind, unnamed) = match first.kind {
+        ActorKind::Person => (Kind::Human, "user"),
+        ActorKind::Policy => (Kind::System, "rule"),
+        ActorKind::Model => (Kind::Agent, "model"),
+        _ => return None,
+    };
+    let name = if first.name.trim().is_empty() { unnamed } else { &first.name };
+    Actor::new(kind, name).ok()
+}
+
 /// Returns the first-written state of each path that was applied after `since`, for folders without version control.
 #[cfg(feature = "decision-objects")]
 pub(crate) fn touched(part: &Part, since: u64) -> Vec<crate::Touched> {

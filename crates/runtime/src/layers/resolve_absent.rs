@@ -168,6 +168,11 @@ pub(crate) fn applied(_: &Part, _: u64) -> Vec<(String, Option<NodeId>)> {
 }
 
 #[cfg(feature = "decision-objects")]
+pub(crate) fn approver(_: &Part, _: u64) -> Option<trunkline_decision_objects::Actor> {
+    None
+}
+
+#[cfg(feature = "decision-objects")]
 pub(crate) fn touched(_: &Part, _: u64) -> Vec<crate::Touched> {
     Vec::new()
 }

@@ -54,6 +54,8 @@ pub(crate) struct Ending<'a> {
     pub(crate) left: Option<&'a Left>,
     /// What it rests on beside the evidence.
     pub(crate) cites: Citations,
+    /// Who approved what was applied.
+    pub(crate) approved_by: Option<Actor>,
     /// What was tried and left, by the last node of each branch, with the lesson from it.
     pub(crate) considered: Vec<(Option<NodeId>, String)>,
     pub(crate) at: Timestamp,
@@ -94,6 +96,7 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
     };
     closing.evidence = &evidence;
     closing.cites = ending.cites.clone();
+    closing.approved_by = ending.approved_by.clone();
     closing.patch_sets = &sets;
     for (branch, lesson) in &ending.considered {
         let alternative = match branch {
