@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use trunkline_runtime::decision_objects::{Decision, DecisionId};
+use trunkline_runtime::decision_objects::{Decision, DecisionId, Verdict};
 use trunkline_runtime::letters::Request;
 use trunkline_runtime::{
-    AgentBuilder, CloseAs, Comparison, Event, FileChange, RuntimeError, Session, across,
+    AgentBuilder, CloseAs, Comparison, Event, FileChange, RuntimeError, Session, Stop, across,
 };
 use trunkline_session_store::{Claim, SessionId, SessionInfo, SessionStore, StoreError};
 
 use crate::agreement::{Answer, agreed};
-use crate::args::{Close, Decide, DecideAct, Rollback};
+use crate::args::{Close, Decide, DecideAct, Resume, Rollback};
 use crate::bound;
 use crate::fault::{Exit, Fault};
 use crate::letters::{self, Entrance};
@@ -19,6 +19,7 @@ use crate::paint::{self, DIM, paint, tell};
 use crate::place::{Place, Store};
 use crate::progress::verdict;
 use crate::reading::Reading;
+use crate::run::{Drive, policy_of};
 use crate::setup::{self, Folder};
 use crate::store;
 use crate::text::{count, one_line};
@@ -61,6 +62,73 @@ struct Call<'a> {
     info: SessionInfo,
 }
 
+/// What has to end first, and what can be typed for that.
+struct First {
+    what: &'static str,
+    hints: Vec<String>,
+}
+
+/// Says what became of a rollback that was cut off.
+pub(crate) fn finished(ended: &Decision) -> &'static str {
+    match ended.verdict() {
+        Verdict::Rollback { .. } => "a rollback that was cut off is finished\n",
+        _ => "a rollback that was cut off could not be finished and was given up\n",
+    }
+}
+
+/// Returns how the program ends with that.
+pub(crate) fn exit_of(ended: &Decision) -> Exit {
+    match ended.verdict() {
+        Verdict::Rollback { .. } => Exit::Done,
+        _ => Exit::Failure,
+    }
+}
+
+/// Says that a rollback was cut off and cannot be brought to its end now.
+fn stuck(fault: Fault, place: &Place, name: &str) -> Fault {
+    let give_up = place.command(&format!("decide abandon \"…\" -s {name}"));
+    fault
+        .line("a rollback was cut off, and this stands in the way of its rest")
+        .hint(format!("mend that and try again, or give it up with `{give_up}`"))
+}
+
+/// Brings a rollback that was cut off to its end, for `resume`: that needs no model. `None` if somebody else does it.
+pub(crate) async fn finish_rollback(
+    args: &Resume,
+    place: &Place,
+    store: &Store,
+    info: &SessionInfo,
+) -> Result<Option<Exit>, Fault> {
+    let name = store::short_name(store.as_ref(), &info.id).await;
+    let again = place.command(&format!("resume {name} -C DIR"));
+    let folder = Folder::of(info, args.cwd.as_deref(), Some(&again))?;
+    let terms = &args.terms;
+    if terms.bind {
+        folder.check_binding()?;
+    }
+    let agent = setup::without_model(&folder)?.commits(terms.commit).binds(terms.bind);
+    let agent = agent.names_decisions(terms.trailer).build()?;
+    let claim = if args.take_over { Claim::TakeOver } else { Claim::IfFree };
+    let Entrance::Mine(mut session) = letters::enter(&agent, store, info, claim).await? else {
+        return Ok(None);
+    };
+    let Some(ended) = session.finish_rollback().await.map_err(|fault| stuck(fault.into(), place, &name))?
+    else {
+        return Ok(None);
+    };
+    if !terms.quiet {
+        tell(finished(&ended));
+        tell(&format!("{}\n", verdict(&ended)));
+    }
+    if terms.json && args.prompt.is_none() {
+        let exit = exit_of(&ended);
+        let drive = Drive::new(place, &args.model, terms, policy_of(terms));
+        paint::print_json(&drive.as_json(&session, &Ok(Stop::Decided(Box::new(ended)))))?;
+        return Ok(Some(exit));
+    }
+    Ok(Some(exit_of(&ended)))
+}
+
 impl Call<'_> {
     async fn close(&self, args: &Close, close: CloseAs) -> Result<Exit, Fault> {
         if close.words().trim().is_empty() {
@@ -77,6 +145,13 @@ impl Call<'_> {
             Entrance::Theirs(holder) => return self.leave(&holder, close, args.wait).await,
         };
         let name = self.name().await;
+        match session.finish_rollback().await {
+            Ok(Some(ended)) => return self.finished(&ended, &name),
+            Ok(None) => {}
+            // What cannot be brought to its end can be given up.
+            Err(_) if matches!(close, CloseAs::Abandon { .. }) => {}
+            Err(fault) => return Err(stuck(fault.into(), self.place, &name)),
+        }
         let decision = match session.close_run(close.clone()).await {
             Ok(decision) => decision,
             Err(fault) => return Err(self.refused(fault, &name)),
@@ -109,6 +184,9 @@ impl Call<'_> {
             return Err(StoreError::Locked { session: self.info.id.clone(), holder: Some(holder) }.into());
         }
         let folder = Folder::of(&self.info, self.args.cwd.as_deref(), Some("trunkline decide … -C DIR"))?;
+        if args.commit {
+            folder.check_commit()?;
+        }
         let agent = self.agent(&folder, self.args.bind && !args.dry_run)?.commits(args.commit).build()?;
         let mut session = match letters::enter(&agent, &self.store, &self.info, Claim::IfFree).await? {
             Entrance::Mine(session) => session,
@@ -117,11 +195,27 @@ impl Call<'_> {
             }
         };
         let name = self.name().await;
+        let ended =
+            session.finish_rollback().await.map_err(|fault| stuck(fault.into(), self.place, &name))?;
+        if let Some(ended) = ended {
+            // That is what was asked for now, or all that can come of it.
+            return self.finished(&ended, &name);
+        }
+        let first = self.first(&session, &name);
+        if let (Some(first), false) = (&first, args.dry_run) {
+            return Err(first.hints.iter().fold(Fault::new(first.what), |fault, hint| fault.hint(hint)));
+        }
         let comparison = session.preview_rollback(of).await.map_err(|fault| self.refused(fault, &name))?;
         // Somebody who agreed beforehand need not be there to read it.
         match args.dry_run {
             true => paint::print(&shown(&comparison))?,
             false => tell(&shown(&comparison)),
+        }
+        for line in first
+            .iter()
+            .flat_map(|first| std::iter::once(first.what).chain(first.hints.iter().map(String::as_str)))
+        {
+            tell(&format!("{line}\n"));
         }
         if !comparison.conflicts.is_empty() {
             return Err(in_the_way(&comparison.conflicts));
@@ -155,12 +249,41 @@ impl Call<'_> {
         let mut printed = paint::Acts::default();
         printed.print(&format!("{}\n", verdict(&decision)));
         tell_files(&decision);
-        self.next(&[
-            (format!("decide rollback {} -s {name}", decision.id()), "take it back"),
-            (format!("resume {name} -p \"…\""), "go on"),
-        ]);
+        // Outside of git nobody has kept what was there until now.
+        let again = session.preview_rollback(decision.id()).await;
+        let mut next = vec![(format!("resume {name} -p \"…\""), "go on")];
+        if again.is_ok_and(|again| again.conflicts.is_empty()) {
+            next.insert(0, (format!("decide rollback {} -s {name}", decision.id()), "take it back"));
+        }
+        self.next(&next);
         printed.end()?;
         Ok(Exit::Done)
+    }
+
+    /// Tells how a rollback has ended that somebody had begun before.
+    fn finished(&self, ended: &Decision, name: &str) -> Result<Exit, Fault> {
+        let mut printed = paint::Acts::default();
+        tell(finished(ended));
+        printed.print(&format!("{}\n", verdict(ended)));
+        tell_files(ended);
+        self.next(&[(format!("show {name}"), "look at it")]);
+        printed.end()?;
+        Ok(exit_of(ended))
+    }
+
+    /// Says what has to end before something is taken back.
+    fn first(&self, session: &Session, name: &str) -> Option<First> {
+        let command = |typed: String| self.place.command(&typed);
+        if session.proposals().unsettled().next().is_some() {
+            let resolve = command(format!("resolve -s {name}"));
+            let hints = vec![format!("`{resolve}` lists it; decide on it first")];
+            return Some(First { what: "a proposal waits to be decided", hints });
+        }
+        let hints = vec![
+            format!("let it end with `{}`", command(format!("resume {name}"))),
+            format!("or close it with `{}`", command(format!("decide abandon \"…\" -s {name}"))),
+        ];
+        session.has_open_run().then_some(First { what: "a run is open", hints })
     }
 
     /// Returns an agent that asks no model, and tells what is bound.

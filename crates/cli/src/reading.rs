@@ -83,6 +83,11 @@ impl Reading {
         self.view.open_run()
     }
 
+    /// Returns whether the open run is a rollback: nobody does its rest but who opens the session next.
+    pub(crate) fn has_open_rollback(&self) -> bool {
+        self.view.open_rollback().is_some()
+    }
+
     /// Returns whether a proposal is a command that waits to be run, and not an edit.
     pub(crate) fn is_command(&self, id: ProposalId) -> bool {
         self.view.is_call(id)

@@ -28,7 +28,7 @@ use crate::progress::{Progress, cost};
 use crate::reading::{Reading, outcome, short_commit};
 use crate::setup::{self, Folder};
 use crate::store;
-use crate::{demo, interrupt, model, text, tree_view};
+use crate::{decide, demo, interrupt, model, text, tree_view};
 
 /// `trunkline run`.
 pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
@@ -75,7 +75,15 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
         return letters::leave(store.as_ref(), &info, "another process", &request, args.wait).await;
     }
     let mut terms = args.terms.clone();
-    let reading = Reading::load(store.as_ref(), &info).await?;
+    let mut reading = Reading::load(store.as_ref(), &info).await?;
+    if reading.has_open_rollback() {
+        // That needs no model; what stands in the way of going on is told afterwards.
+        let ended = decide::finish_rollback(args, place, &store, &info).await?;
+        if let (Some(exit), None) = (ended, &prompt) {
+            return Ok(exit);
+        }
+        reading = Reading::load(store.as_ref(), &store.info(&info.id).await?).await?;
+    }
     let played = demo::part_of(&reading);
     let draws = played.is_some();
     let asked = match played {
@@ -414,7 +422,7 @@ impl<'a> Drive<'a> {
         flags
     }
 
-    fn as_json(&self, session: &Session, stop: &Result<Stop, RuntimeError>) -> Value {
+    pub(crate) fn as_json(&self, session: &Session, stop: &Result<Stop, RuntimeError>) -> Value {
         let (word, verdict, waiting, error) = match stop {
             Ok(Stop::Decided(decision)) => {
                 ("decided", serde_json::from_str(&decision.print()).unwrap_or(Value::Null), Vec::new(), None)
@@ -489,7 +497,7 @@ fn exit_of(stop: &Stop) -> Exit {
     }
 }
 
-fn policy_of(terms: &Terms) -> Policy {
+pub(crate) fn policy_of(terms: &Terms) -> Policy {
     if terms.yes { Policy::Always } else { terms.policy.clone().unwrap_or(Policy::Person) }
 }
 

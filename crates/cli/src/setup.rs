@@ -12,7 +12,7 @@ use trunkline_providers::{ErrorKind, Provider, ProviderError, Reply, Request};
 use trunkline_runtime::revert::{CompactPolicy, Prompts};
 use trunkline_runtime::{Agent, AgentBuilder, Approval, Compaction, Limits, Reverts};
 use trunkline_session_store::SessionInfo;
-use trunkline_tools::{CodingTools, workspace_for};
+use trunkline_tools::{CodingTools, GitWorkspace, workspace_for};
 
 use crate::args::{LeftPrompts, OnStall, Policy, Terms};
 use crate::bound;
@@ -89,6 +89,19 @@ impl Folder {
         match &self.path {
             Some(path) => bound::check(path),
             None => Err(Fault::usage("--bind needs the folder of a git repository").hint("name it with -C")),
+        }
+    }
+
+    /// Refuses a folder where nothing can be committed, before anything is done.
+    pub(crate) fn check_commit(&self) -> Result<(), Fault> {
+        let repository = self.path.as_deref().map(GitWorkspace::open);
+        match repository
+            .transpose()
+            .map_err(|why| Fault::usage(format!("nothing can be committed: {why}")))?
+        {
+            Some(Some(_)) => Ok(()),
+            _ => Err(Fault::usage("--commit needs a git repository, and this folder is in none")
+                .hint("`git init` makes one; without --commit the files come back all the same")),
         }
     }
 

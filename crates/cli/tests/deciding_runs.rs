@@ -5,7 +5,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use trunkline_message_tree::Timestamp;
+use trunkline_session_store::Note;
+
 use crate::approval::with_notes_of;
+use crate::decisions_shown::write;
 use crate::fake::{Answer, Endpoint, Scene, begins, calls, calls_all, says};
 use crate::kills;
 
@@ -148,6 +152,117 @@ fn with_leave_to_commit_it_is_a_commit() {
         ["Roll", "back"]
     );
     assert_eq!(git(&scene, "diff HEAD~2 HEAD --stat"), "");
+}
+
+/// As it stands when a rollback was killed before its first file: it is in the log, and nothing was restored.
+fn cut_off(scene: &Scene, commits: bool) {
+    git(scene, "add .");
+    git(scene, "commit -qm theirs");
+    let exported = scene.command(&["export", "last"]).output().expect("it runs").stdout;
+    let of = decided(&exported);
+    let mut opened: Value = serde_json::from_str(&note(&exported, "opened")).expect("JSON");
+    let record = opened["run"].as_str().expect("a text").to_owned();
+    let run: Value = serde_json::from_str(&record).expect("JSON");
+    let run = run["id"].as_str().expect("a name");
+    let (beginning, _) = run.split_at(run.len() - 4);
+    opened["run"] = record.replace(run, &format!("{beginning}0000")).into();
+    let of_head = |what: &str| git(scene, &format!("rev-parse {what}")).trim().to_owned();
+    opened["base"] = json!({ "commit": of_head("HEAD"), "tree": of_head("HEAD^{tree}") });
+    let files = ["a.txt", "more/b.txt"];
+    let restoring = json!({ "of": of, "commits": commits, "files": files });
+    for (kind, body) in [("opened", opened), ("restoring", restoring)] {
+        write(scene, Note::new("decision", kind, Timestamp(1), body.to_string()));
+    }
+}
+
+#[test]
+fn what_was_cut_off_is_finished_by_what_comes_next_and_told() {
+    let ways: [&[&str]; 4] = [
+        &["decide", "rollback", "last", "--yes"],
+        &["decide", "checkpoint", "half of it"],
+        &["decide", "rollback", "last", "--dry-run"],
+        &["resume", "--yes"],
+    ];
+    for way in ways {
+        let (mut scene, endpoint) = rolled_back();
+        cut_off(&scene, true);
+        drop(endpoint);
+        // Nobody is there to be asked anything.
+        for name in ["OPENAI_BASE_URL", "TRUNKLINE_MODEL"] {
+            scene.set(name, "");
+        }
+        let said = scene.run(way);
+        assert_eq!(said.exit, Some(0), "{way:?}: {}", said.err);
+        assert!(said.err.contains("a rollback that was cut off is finished"), "{way:?}: {}", said.err);
+        let told = format!("{}{}", said.out, said.err);
+        assert!(told.contains("rollback: of ID"), "{way:?}: {told}");
+        assert!(git(&scene, "log --format=%s -1").starts_with("Roll back "), "it was wanted as a commit");
+        assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "old\n");
+        assert!(!scene.work().join("more").exists());
+        // With something to say there has to be somebody to hear it.
+        let said = scene.run(&["resume", "--yes", "-p", "and now?"]);
+        assert_eq!(said.exit, Some(2), "{}", said.err);
+        assert!(said.err.contains("no model to ask"), "{}", said.err);
+    }
+}
+
+#[test]
+fn what_stands_in_its_way_by_then_is_told_and_nothing_is_half_done() {
+    let (scene, _endpoint) = rolled_back();
+    cut_off(&scene, false);
+    // One of them was restored, and the other has been written since.
+    std::fs::write(scene.work().join("a.txt"), "old\n").expect("written");
+    std::fs::write(scene.work().join("more/b.txt"), "mine\n").expect("written");
+    let said = scene.run(&["decide", "rollback", "last", "--yes"]);
+    assert_eq!(said.exit, Some(1), "{}", said.err);
+    assert!(said.err.contains("could not be finished and was given up"), "{}", said.err);
+    assert!(said.out.contains("b.txt has been changed since"), "{}", said.out);
+    assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "new\n");
+    assert_eq!(std::fs::read_to_string(scene.work().join("more/b.txt")).expect("there"), "mine\n");
+}
+
+#[test]
+fn what_a_closed_run_had_written_is_taken_back() {
+    for word in ["checkpoint", "abandon"] {
+        let (scene, _endpoint) = at_the_limit(Vec::new());
+        let open = scene.run(&["decide", "rollback", "last", "--yes"]);
+        assert_eq!(open.exit, Some(1), "{}", open.err);
+        assert_eq!(scene.run(&["decide", word, "half of it"]).exit, Some(0));
+        let said = scene.run(&["decide", "rollback", "last", "--yes"]);
+        assert_eq!(said.exit, Some(0), "{}", said.err);
+        assert_eq!(git(&scene, "status --porcelain"), "", "{word}");
+    }
+}
+
+#[test]
+fn an_open_run_has_to_end_first_and_hides_no_plan() {
+    let (scene, _endpoint) = at_the_limit(vec![says("Done."), writes("c.txt", "c\n")]);
+    assert_eq!(scene.run(&["resume", "-q", "--yes"]).exit, Some(0));
+    assert_eq!(scene.run(&["resume", "-q", "-p", "more", "--yes", "--max-turns", "1"]).exit, Some(1));
+    let said = scene.run(&["decide", "rollback", "last", "--yes"]);
+    assert_eq!(said.exit, Some(1), "{}", said.err);
+    for command in ["a run is open", "trunkline resume ID", "trunkline decide abandon"] {
+        assert!(said.err.contains(command), "{command}: {}", said.err);
+    }
+    let shown = scene.run(&["decide", "rollback", "last", "--dry-run"]);
+    assert_eq!(shown.exit, Some(0), "{}", shown.err);
+    assert!(shown.out.contains("restore a.txt\n"), "{}", shown.out);
+    assert!(shown.err.contains("a run is open"), "{}", shown.err);
+    assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "new\n");
+}
+
+#[test]
+fn what_cannot_be_done_outside_of_git_is_not_offered() {
+    let (scene, _endpoint) = Scene::with(vec![writes("a.txt", "new\n"), says("Done.")]);
+    assert_eq!(scene.run(&["run", "write it", "-q", "--yes"]).exit, Some(0));
+    let said = scene.run(&["decide", "rollback", "last", "--yes", "--commit"]);
+    assert_eq!(said.exit, Some(2), "{}", said.err);
+    assert!(said.err.contains("--commit needs a git repository"), "{}", said.err);
+    assert!(scene.work().join("a.txt").exists());
+    let said = scene.run(&["decide", "rollback", "last", "--yes"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert!(!said.err.contains("take it back") && said.err.contains("go on"), "{}", said.err);
+    assert!(!scene.work().join("a.txt").exists());
 }
 
 #[test]

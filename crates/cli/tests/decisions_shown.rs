@@ -59,7 +59,7 @@ fn lines(scene: &Scene, arguments: &[&str]) -> Vec<Line> {
 }
 
 /// Writes a note into the newest session, as another program would.
-fn write(scene: &Scene, note: Note) {
+pub(crate) fn write(scene: &Scene, note: Note) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it starts");
     let id = SessionId::parse(&scene.ids()[0]).expect("an id");
     runtime.block_on(async {

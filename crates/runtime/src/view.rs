@@ -113,4 +113,10 @@ impl View {
     pub fn open_run(&self) -> Option<trunkline_decision_objects::RunId> {
         self.state.decision.run.as_ref().map(|run| run.record.id())
     }
+
+    /// Returns the decision that the open run takes back, if that is what it is for: it was cut off.
+    #[cfg(feature = "decision-objects")]
+    pub fn open_rollback(&self) -> Option<trunkline_decision_objects::DecisionId> {
+        self.state.decision.run.as_ref()?.restoring.as_ref().map(|restoring| restoring.of)
+    }
 }
