@@ -236,7 +236,7 @@ async fn session_of(store: &dyn SessionStore, named: &str, place: &Place) -> Res
 /// Finds the decision that is meant.
 fn wanted(reading: &Reading, named: &str) -> Result<DecisionId, Fault> {
     let decisions: Vec<&Decision> = reading.verdicts().iter().rev().map(|(_, decision)| decision).collect();
-    let changed = |decision: &&&Decision| decision.verdict().patch_set().is_some();
+    let changed = |decision: &&&Decision| decision.has_changes();
     let named = named.trim().to_ascii_lowercase();
     if named == LAST {
         let last = decisions.iter().find(changed).map(|decision| decision.id());

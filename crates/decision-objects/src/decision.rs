@@ -136,6 +136,17 @@ impl Decision {
         &self.content.verdict
     }
 
+    /// Whether its run has changed files: what it brought about can be taken back.
+    ///
+    /// So it is also where the verdict has no place for the changes: of what was given up, put down or is tried again they are
+    /// a rejected patch set, or cited files.
+    #[must_use]
+    pub fn has_changes(&self) -> bool {
+        let rejected =
+            self.considered().iter().any(|considered| considered.alternative.patch_set().is_some());
+        self.verdict().patch_set().is_some() || rejected || !self.cites().files.is_empty()
+    }
+
     /// Why, at length.
     #[must_use]
     pub const fn rationale(&self) -> Option<&NonBlank> {

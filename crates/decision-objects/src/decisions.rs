@@ -132,7 +132,7 @@ impl Decisions {
     /// [`LedgerError::NothingToUndo`], [`LedgerError::UndoneAlready`].
     pub fn check_rollback(&self, of: DecisionId) -> Result<(), LedgerError> {
         if let Some(target) = self.get(of)
-            && target.verdict().patch_set().is_none()
+            && !target.has_changes()
         {
             return Err(LedgerError::NothingToUndo { of, found: target.verdict().kind() });
         }

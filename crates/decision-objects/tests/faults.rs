@@ -251,15 +251,15 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     }),
     ("a rollback of what changed nothing", |world| {
         let run = some_run(world, |run| run.undoes.is_some())?;
-        let other = some_run(world, |other| matches!(other.shape.end, End::Answered | End::Abandon))?.number;
+        world.open(900, "");
+        let verdict = r#"{"kind":"abandon","reason":"no time"}"#;
+        world.decide(900, 900, verdict, r#""evidence":[],"considered":[]"#);
         world.edit(
             name(Kind::Decision, run.number),
             &format!(r#""of":"{}""#, id(run.undoes?)),
-            &format!(r#""of":"{}""#, id(other)),
+            &format!(r#""of":"{}""#, id(900)),
         );
-        let end = some_run(world, |run| run.number == other)?.shape.end;
-        let found = if end == End::Answered { VerdictKind::Other } else { VerdictKind::Abandon };
-        let rule = Rule::NothingToUndo { of: decision_id(other), found };
+        let rule = Rule::NothingToUndo { of: decision_id(900), found: VerdictKind::Abandon };
         Some(vec![violation(Kind::Decision, run.number, rule)])
     }),
     // A decision about the same run is the second one of that run.

@@ -2,11 +2,12 @@
 
 use expect_test::expect;
 use trunkline_decision_objects::{
-    Admission, Decision, Decisions, Evidence, Label, Opening, Predecessor, Run, RunRecord, Verdict,
+    Admission, Alternative, Considered, Decision, Decisions, Digest, Evidence, FileState, Label, Opening,
+    Predecessor, RelativePath, Run, RunRecord, Verdict,
 };
 
 use crate::given::{
-    abandon, closing, decided, decision_id, open_run, opening, patch_set_id, run_id, sha1, words,
+    abandon, closing, decided, decision_id, open_run, opening, patch_set, patch_set_id, run_id, sha1, words,
 };
 
 fn stored(decisions: impl IntoIterator<Item = Decision>) -> Decisions {
@@ -95,6 +96,35 @@ fn only_what_changed_something_is_rolled_back() {
         decisions.admit(decided(6, 32, rollback(23))),
         Err(decisions.check_rollback(decision_id(23)).unwrap_err())
     );
+}
+
+/// The verdict says how the run ended; what it changed stands beside it.
+#[test]
+fn what_was_given_up_is_rolled_back_if_it_changed_something() {
+    let sets = [patch_set(5, 1)];
+    let rejected = Considered { alternative: Alternative::PatchSet(patch_set_id(5)), reason: words("no") };
+    let branch = Considered { alternative: Alternative::Branch(words("n3")), reason: words("no") };
+    let file = FileState {
+        path: RelativePath::new("a.txt").unwrap(),
+        before: None,
+        after: Some(Digest::of(b"new")),
+    };
+    let verdicts =
+        [abandon(), Verdict::Retry { reason: words("no") }, Verdict::Checkpoint { checkpoint: words("n7") }];
+    for verdict in verdicts {
+        let check = |considered: &[Considered], files: &[FileState]| {
+            let mut closing = closing(21);
+            closing.considered = considered.to_vec();
+            closing.patch_sets = &sets;
+            closing.cites.files = files.to_vec();
+            let (_, decision) = open_run(1).decide(verdict.clone(), closing).unwrap();
+            let decisions = stored([decision]);
+            decisions.check_rollback(decision_id(21)).is_ok()
+        };
+        assert!(check(std::slice::from_ref(&rejected), &[]), "{verdict}");
+        assert!(check(&[], std::slice::from_ref(&file)), "{verdict}");
+        assert!(!check(std::slice::from_ref(&branch), &[]), "{verdict}");
+    }
 }
 
 #[test]

@@ -190,21 +190,22 @@ impl Session {
         if self.state.decision.run.is_none() {
             return Ok(Stop::Idle);
         }
-        let binds = self.settings().binds && self.settings().commits;
+        let commits = self.commits();
+        let binds = self.settings().binds && commits;
         // What an earlier process has prepared is what is committed, unless the branch was moved since.
         if let Some(decision) = self.settle_binding(binds).await? {
             return Ok(Stop::Decided(Box::new(decision)));
         }
         for _ in 0..TRIES {
             let mut found = self.find_changes().await?;
-            let prepared = match self.settings().commits {
+            let prepared = match commits {
                 true => self.commit_changes(&mut found).await?,
                 false => None,
             };
             let head = self.state.head_message();
             let Some(run) = &self.state.decision.run else { return Ok(Stop::Idle) };
-            let how = match run.restoring {
-                Some(of) => How::RolledBack(of),
+            let how = match &run.restoring {
+                Some(restoring) => How::RolledBack(restoring.of),
                 None => How::Ended {
                     origin: head.origin.as_ref(),
                     refused: head.stop == Some(StopReason::Refusal),
@@ -224,6 +225,12 @@ impl Session {
         }
         let message = "somebody else keeps moving the branch; resume the session when they are done";
         Err(WorkspaceFault { message: message.to_owned() }.into())
+    }
+
+    /// Returns whether the open run may commit. Of a rollback that was said when it was asked for, and not by who finishes it.
+    fn commits(&self) -> bool {
+        let restoring = self.state.decision.run.as_ref().and_then(|run| run.restoring.as_ref());
+        restoring.and_then(|restoring| restoring.commits).unwrap_or(self.settings().commits)
     }
 
     /// Commits what was found, as it was announced. A commit that is to be bound is only prepared.
@@ -266,7 +273,7 @@ impl Session {
 
     /// Returns the files that a run has certainly written, each as it was before.
     fn touched(&self, run: &OpenRun) -> Vec<Touched> {
-        let undone = run.restoring.and_then(|of| self.left_by(of));
+        let undone = run.restoring.as_ref().and_then(|restoring| self.left_by(restoring.of));
         match undone {
             // What is taken back was written by no proposal.
             Some(left) => {
@@ -319,8 +326,8 @@ impl Session {
             patch_set: new_id().to_string(),
             base: run.base.clone(),
             tree: tree.clone(),
-            message: match run.restoring {
-                Some(of) => commit_message(&format!("Roll back {of}"), ""),
+            message: match &run.restoring {
+                Some(restoring) => commit_message(&format!("Roll back {}", restoring.of), ""),
                 None => commit_message(&run.record.opening().goal, &self.answer()),
             },
             at: at.0,

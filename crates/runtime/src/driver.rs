@@ -34,7 +34,7 @@ impl Session {
     pub(crate) async fn drive(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
         self.catch_up().await?;
         #[cfg(feature = "decision-objects")]
-        self.finish_rollback().await?;
+        self.do_rest_of_rollback().await?;
         self.cancel = cancel.clone();
         // What was closed between two drives is over, and ends none.
         self.take_closed();

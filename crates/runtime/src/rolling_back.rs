@@ -3,25 +3,32 @@
 //! A note says what is about to be restored, in the batch that opens the run and before the first byte is written. Each file
 //! is compared with how it was and how it was left, so after a kill the rest is done by whoever comes next.
 
+use std::collections::{HashMap, HashSet};
+
 use trunkline_decision_objects::{Decision, DecisionId};
 use trunkline_message_tree::Message;
 
 use crate::agent::new_id;
-use crate::layers::{decision, resolve};
+use crate::layers::decision::{self, Restoring};
+use crate::layers::resolve;
 #[cfg(not(feature = "resolve-queue"))]
 use crate::letters;
 use crate::session::entries;
-use crate::{Comparison, KeptFile, Left, RuntimeError, Session, Stop, WorkspaceFault};
+use crate::{
+    Base, Comparison, FileStates, KeptFile, Left, RuntimeError, Session, Stop, Touched, Workspace,
+    WorkspaceFault, citing,
+};
 
 /// How many files the model is told of by name.
 const TOLD_FILES: usize = 50;
 
 impl Session {
-    /// Says what [`rollback`](Session::rollback) would do to the files, and what stands in its way. Changes nothing.
+    /// Says what [`rollback`](Session::rollback) would do to the files, and which of them stand in its way. Changes nothing,
+    /// and can also be asked while a run is open or something waits.
     ///
     /// # Errors
     ///
-    /// Those of [`rollback`](Session::rollback) that do not come of files that were changed since.
+    /// Those of [`rollback`](Session::rollback) that come neither of files that were changed since nor of what has to end first.
     pub async fn preview_rollback(&mut self, of: DecisionId) -> Result<Comparison, RuntimeError> {
         self.catch_up().await?;
         let (left, kept) = self.rollback_of(of).await?;
@@ -44,6 +51,7 @@ impl Session {
     /// [`RuntimeError::Store`]; [`RuntimeError::TakenOver`].
     pub async fn rollback(&mut self, of: DecisionId) -> Result<Decision, RuntimeError> {
         self.catch_up().await?;
+        self.check_at_rest()?;
         let (left, kept) = self.rollback_of(of).await?;
         let comparison = self.compare(&left, &kept).await?;
         if !comparison.conflicts.is_empty() {
@@ -62,18 +70,44 @@ impl Session {
         let mut records = entries(draft);
         let base = self.base().await?;
         records.extend(decision::open(None, new_id(), &goal, prompt, base, at)?);
-        records.push(decision::restoring(of, at));
+        let files = comparison.files.into_iter().map(|file| file.path).collect();
+        let restoring = Restoring { of, commits: Some(self.settings().commits), files };
+        records.push(decision::restoring(restoring, at));
         self.commit(records, None).await?;
-        match self.finish_rollback().await? {
+        let ended = self.do_rest_of_rollback().await;
+        // Whoever called is told here.
+        self.finished = None;
+        match ended? {
             Some(decision) => Ok(decision),
             None => Err(refused("the rollback has ended already")),
         }
     }
 
-    /// Brings a rollback to its end that was begun: restores what is not restored yet, and decides. `None` if there is none.
-    pub(crate) async fn finish_rollback(&mut self) -> Result<Option<Decision>, RuntimeError> {
+    /// Brings a rollback that was cut off to its end, and returns how it ended; also, once, of one that ended when the
+    /// session was opened. `None` if there is none.
+    ///
+    /// It needs no model. It ends as [`Verdict::Rollback`](trunkline_decision_objects::Verdict::Rollback), or as
+    /// [`Verdict::Abandon`](trunkline_decision_objects::Verdict::Abandon) if somebody has changed the files meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`rollback`](Session::rollback) that come of files or of the store.
+    pub async fn finish_rollback(&mut self) -> Result<Option<Decision>, RuntimeError> {
+        self.catch_up().await?;
+        match self.do_rest_of_rollback().await {
+            Err(_) if self.finished.is_some() => {}
+            Ok(Some(decision)) => return Ok(Some(decision)),
+            ended => {
+                ended?;
+            }
+        }
+        Ok(self.finished.take().map(|decision| *decision))
+    }
+
+    /// Restores what is not restored yet, and decides. `None` if there is nothing of that kind to do.
+    pub(crate) async fn do_rest_of_rollback(&mut self) -> Result<Option<Decision>, RuntimeError> {
         let Some(run) = &self.state.decision.run else { return Ok(None) };
-        let Some(of) = run.restoring else { return Ok(None) };
+        let Some(of) = run.restoring.as_ref().map(|restoring| restoring.of) else { return Ok(None) };
         // What an import brought along was asked for elsewhere. Here is nobody who would take that letter in.
         #[cfg(not(feature = "resolve-queue"))]
         if self.store.inbox(self.lease.session()).await?.iter().any(|letter| letter.kind == letters::DISTRUST)
@@ -98,10 +132,11 @@ impl Session {
                 // Somebody else's bytes stay, and so does the rest: nobody knows what belongs together any more. What stands
                 // in the way otherwise, such as a full disk, may be gone the next time.
                 let found = workspace.compare(&left, &kept).await?;
-                if !found.conflicts.is_empty() || found.files.len() == left.files.len() {
-                    self.give_up_rollback(&fault).await?;
+                if found.conflicts.is_empty() && found.files.len() < left.files.len() {
+                    return Err(fault.into());
                 }
-                return Err(fault.into());
+                let remains = self.undo_rollback(workspace.as_ref(), &left).await?;
+                return Err(self.give_up_rollback(&fault, remains).await?.into());
             }
         }
         match self.conclude().await? {
@@ -117,26 +152,73 @@ impl Session {
             return Ok(());
         }
         let message = "this session was brought here from elsewhere, and so was the wish to take them back";
-        match self.give_up_rollback(&WorkspaceFault { message: message.to_owned() }).await {
+        match self.give_up_rollback(&WorkspaceFault { message: message.to_owned() }, Vec::new()).await {
             // A run that cannot be decided goes on as any other.
-            Err(RuntimeError::Verdict { .. }) => Ok(()),
-            given_up => given_up,
+            Ok(_) | Err(RuntimeError::Verdict { .. }) => Ok(()),
+            Err(fault) => Err(fault),
         }
     }
 
-    async fn give_up_rollback(&mut self, fault: &WorkspaceFault) -> Result<(), RuntimeError> {
-        let Some(run) = &self.state.decision.run else { return Ok(()) };
+    /// Makes what a rollback has restored again what it was before that, as far as the bytes are known. Returns what
+    /// remains restored.
+    async fn undo_rollback(
+        &self,
+        workspace: &dyn Workspace,
+        left: &Left,
+    ) -> Result<Vec<FileStates>, RuntimeError> {
+        let restoring = self.state.decision.run.as_ref().and_then(|run| run.restoring.as_ref());
+        let written: HashSet<&str> =
+            restoring.iter().flat_map(|restoring| &restoring.files).map(String::as_str).collect();
+        let files: Vec<FileStates> =
+            left.files.iter().filter(|file| written.contains(file.path.as_str())).map(reversed).collect();
+        let restored = restored(workspace, &files).await?;
+        if restored.is_empty() {
+            return Ok(restored);
+        }
+        let back = the_other_way(left, &restored);
+        // Where not all of them can be written, none are, and that is what is told.
+        if workspace.restore(&back, &[]).await.is_ok() {
+            return Ok(Vec::new());
+        }
+        let mut remains = self::restored(workspace, &files).await?;
+        // Of what differs in its mode only nobody can tell.
+        remains.retain(|file| file.before != file.after);
+        Ok(remains)
+    }
+
+    /// Ends a rollback that cannot be done, and returns why. `remains` are the files that it has restored all the same.
+    async fn give_up_rollback(
+        &mut self,
+        fault: &WorkspaceFault,
+        remains: Vec<FileStates>,
+    ) -> Result<WorkspaceFault, RuntimeError> {
+        let Some(run) = &self.state.decision.run else { return Ok(fault.clone()) };
+        let of = run.restoring.as_ref().map(|restoring| restoring.of);
+        let why = match remains.as_slice() {
+            [] => fault.message.clone(),
+            remains => half_done(&fault.message, remains),
+        };
+        let left = of.and_then(|of| self.left_by(of)).filter(|_| !remains.is_empty());
+        let left =
+            left.map(|left| Left { run: run.record.id().to_string(), ..the_other_way(left, &remains) });
         let at = self.settings().now();
         let mut draft = self.state.tree.draft();
-        let text = format!("The files were not taken back: {}", fault.message);
+        let text = match remains.as_slice() {
+            [] => format!("The files were not taken back: {why}"),
+            _ => format!("Not all of the files were taken back: {why}"),
+        };
         // Only a log that nobody here has written has open calls in a rollback; nothing may stand before their results.
         let head = match self.state.open_turn() {
             Some(_) => draft.head(),
             None => draft.append(Message::harness(text), at)?,
         };
         let mut records = entries(draft);
-        records.extend(decision::give_up(run, &fault.message, head, new_id(), at)?);
-        self.commit(records, None).await
+        let cites = citing::citations(&self.state, run, &remains);
+        let (decided, decision) = decision::give_up(run, &why, left.as_ref(), cites, head, new_id(), at)?;
+        records.extend(decided);
+        self.commit(records, None).await?;
+        self.finished = Some(Box::new(decision));
+        Ok(WorkspaceFault { message: why })
     }
 
     async fn compare(&self, left: &Left, kept: &[KeptFile]) -> Result<Comparison, RuntimeError> {
@@ -146,18 +228,25 @@ impl Session {
         }
     }
 
-    /// Returns what is needed to take a decision back, if that can be asked for now.
-    async fn rollback_of(&self, of: DecisionId) -> Result<(Left, Vec<KeptFile>), RuntimeError> {
-        if self.state.decision.is_open() {
-            return Err(refused("a run is open: let it end, or close it, and then roll back"));
-        }
+    /// Checks that nothing has to end first.
+    fn check_at_rest(&self) -> Result<(), RuntimeError> {
         let waiting = resolve::unsettled(&self.state.resolve);
         if !waiting.is_empty() {
             return Err(RuntimeError::Unsettled { proposals: waiting });
         }
+        if self.state.decision.is_open() {
+            return Err(refused(
+                "a run is open: resume the session so that it ends, or close the run, and then roll back",
+            ));
+        }
         if self.state.open_turn().is_some() {
             return Err(refused("calls of the model have no results yet: resume the session first"));
         }
+        Ok(())
+    }
+
+    /// Returns what is needed to take a decision back.
+    async fn rollback_of(&self, of: DecisionId) -> Result<(Left, Vec<KeptFile>), RuntimeError> {
         let decisions = &self.state.decision.decisions;
         if decisions.get(of).is_none() {
             return Err(refused(&format!("there is no decision {of} in this session")));
@@ -203,19 +292,74 @@ impl Session {
     }
 }
 
-/// Says to the model what happens to the files.
-fn told(comparison: &Comparison) -> String {
+/// Returns the files that are now as a rollback has made them. Asked of files as it found them, and makes them.
+async fn restored(
+    workspace: &dyn Workspace,
+    files: &[FileStates],
+) -> Result<Vec<FileStates>, WorkspaceFault> {
+    let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
+    let before = |file: &FileStates| Touched { path: file.path.clone(), before: file.before.clone() };
+    let touched: Vec<Touched> = files.iter().map(before).collect();
+    let now = workspace.states(&Base::default(), None, &touched, &paths).await?;
+    let now: HashMap<&str, &Option<String>> =
+        now.iter().map(|file| (file.path.as_str(), &file.after)).collect();
+    let is_so = |file: &&FileStates| now.get(file.path.as_str()).is_some_and(|now| **now == file.after);
+    Ok(files.iter().filter(is_so).cloned().collect())
+}
+
+/// Returns how a file was and is, seen from a rollback of what changed it.
+fn reversed(file: &FileStates) -> FileStates {
+    FileStates {
+        path: file.path.clone(),
+        before: file.after.clone(),
+        after: file.before.clone(),
+        before_executable: file.after_executable,
+        after_executable: file.before_executable,
+    }
+}
+
+/// Returns what a rollback did to some of the files that a run has left so.
+fn the_other_way(left: &Left, files: &[FileStates]) -> Left {
+    Left {
+        run: left.run.clone(),
+        base: Base { commit: None, tree: left.tree.clone() },
+        tree: left.base.tree.clone(),
+        files: files.to_vec(),
+        unknown: Vec::new(),
+    }
+}
+
+/// Says what a rollback has done that could not be done to its end.
+fn half_done(fault: &str, remains: &[FileStates]) -> String {
+    let named = named(remains.iter().map(|file| file.path.as_str()));
+    // Workspaces say that of what they were asked last; the files of before are told of here.
+    let fault = fault.strip_prefix("nothing was put back: ").unwrap_or(fault);
+    let (files, them) = match remains.len() {
+        1 => ("1 file".to_owned(), "it"),
+        many => (format!("{many} files"), "them"),
+    };
+    format!(
+        "{fault}; {files} had been put back before, and nobody has kept what was there to undo {them}: {named}"
+    )
+}
+
+/// Returns some of the names of files, in one line.
+fn named<'a>(paths: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let more = paths.len().saturating_sub(TOLD_FILES);
     let plain = |path: &str| path.chars().filter(|c| !c.is_control()).take(200).collect::<String>();
-    let mut named: Vec<String> =
-        comparison.files.iter().take(TOLD_FILES).map(|file| plain(&file.path)).collect();
-    let more = comparison.files.len().saturating_sub(TOLD_FILES);
+    let mut named: Vec<String> = paths.take(TOLD_FILES).map(plain).collect();
     if more > 0 {
         named.push(format!("and {more} more"));
     }
+    named.join(", ")
+}
+
+/// Says to the model what happens to the files.
+fn told(comparison: &Comparison) -> String {
     format!(
         "A person takes back what an earlier run has changed. These files become what they were before it: {}. Read them \
          again before you rely on them.",
-        named.join(", ")
+        named(comparison.files.iter().map(|file| file.path.as_str()))
     )
 }
 

@@ -35,6 +35,9 @@ pub struct Session {
     /// The verdict that a letter gave to the run of the present drive.
     #[cfg(feature = "decision-objects")]
     pub(crate) closed: Option<Box<trunkline_decision_objects::Decision>>,
+    /// How a rollback that was cut off has ended when the session was opened, until somebody asks.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) finished: Option<Box<trunkline_decision_objects::Decision>>,
     /// Whether git may hold the decision of the open run already.
     #[cfg(feature = "decision-objects")]
     pub(crate) unsure: bool,
@@ -143,6 +146,8 @@ impl Session {
             #[cfg(feature = "decision-objects")]
             closed: None,
             #[cfg(feature = "decision-objects")]
+            finished: None,
+            #[cfg(feature = "decision-objects")]
             unsure: false,
             #[cfg(feature = "decision-objects")]
             unbindable: false,
@@ -159,7 +164,9 @@ impl Session {
         session.take_up_bindings().await?;
         // What stands in its way now is told to whoever wants to go on.
         #[cfg(feature = "decision-objects")]
-        let _ = session.finish_rollback().await;
+        if let Ok(Some(decision)) = session.do_rest_of_rollback().await {
+            session.finished = Some(Box::new(decision));
+        }
         Ok(session)
     }
 
@@ -233,7 +240,7 @@ impl Session {
     pub async fn prompt(&mut self, text: &str, cancel: &Cancel) -> Result<Stop, RuntimeError> {
         self.catch_up().await?;
         #[cfg(feature = "decision-objects")]
-        self.finish_rollback().await?;
+        self.do_rest_of_rollback().await?;
         if self.state.open_turn().is_some() {
             let body = serde_json::json!({ "text": text }).to_string();
             let at = self.settings().now();

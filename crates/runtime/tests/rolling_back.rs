@@ -10,10 +10,10 @@ use serde_json::json;
 use trunkline_runtime::decision_objects::{DecisionId, Verdict};
 use trunkline_runtime::message_tree::Timestamp;
 use trunkline_runtime::providers::Turn;
-use trunkline_runtime::session_store::{MemoryStore, SessionStore};
+use trunkline_runtime::session_store::{MemoryStore, Record, SessionStore};
 use trunkline_runtime::{
     Agent, Approval, Base, Cancel, ChangedFile, Changes, CloseAs, Comparison, Deciding, FileChange,
-    FileStates, KeptFile, Left, RuntimeError, Session, Touched, Workspace, WorkspaceFault,
+    FileStates, KeptFile, Left, Limits, RuntimeError, Session, Touched, Workspace, WorkspaceFault,
 };
 
 use crate::kills::{Death, Mortal};
@@ -29,6 +29,8 @@ struct Trees {
     commits: Arc<Mutex<Vec<String>>>,
     /// After so many files a restore fails, as if its process had died.
     cut_after: Arc<Mutex<Option<usize>>>,
+    /// The trees whose files are not kept any more.
+    forgets: Arc<Mutex<Vec<String>>>,
 }
 
 impl Trees {
@@ -92,10 +94,22 @@ impl Workspace for Trees {
         &self,
         base: &Base,
         after: Option<&str>,
-        _: &[Touched],
+        touched: &[Touched],
         paths: &[String],
     ) -> Result<Vec<FileStates>, WorkspaceFault> {
-        let (before, after) = (self.tree(base.tree.as_ref().unwrap()), self.tree(after.unwrap()));
+        let was = |path: &String| touched.iter().find(|touch| touch.path == *path)?.before.clone();
+        let Some(after) = after else {
+            let now = self.now();
+            let state = |path: &String| FileStates {
+                path: path.clone(),
+                before: was(path),
+                after: now.get(path).map(|text| digest(text)),
+                before_executable: None,
+                after_executable: None,
+            };
+            return Ok(paths.iter().map(state).collect());
+        };
+        let (before, after) = (self.tree(base.tree.as_ref().unwrap()), self.tree(after));
         let state = |path: &String| FileStates {
             path: path.clone(),
             before: before.get(path).map(|text| digest(text)),
@@ -125,6 +139,9 @@ impl Workspace for Trees {
     }
 
     async fn restore(&self, left: &Left, kept: &[KeptFile]) -> Result<(), WorkspaceFault> {
+        if self.forgets.lock().unwrap().contains(left.base.tree.as_ref().unwrap()) {
+            return Err(WorkspaceFault { message: "nothing was put back: it is not kept".to_owned() });
+        }
         let found = self.compare(left, kept).await?;
         if !found.conflicts.is_empty() {
             return Err(WorkspaceFault { message: found.conflicts.join("; ") });
@@ -298,20 +315,119 @@ async fn a_rollback_that_is_cut_off_between_two_files_does_the_rest() {
     }
 }
 
-#[tokio::test]
-async fn who_writes_into_a_rollback_that_was_cut_off_keeps_their_bytes() {
-    let scene = after_runs(&Files::new(), &[vec![("a", "1"), ("b", "2")]], false).await;
+/// A rollback of three files of which one was put back before it was cut off, and somebody has written another since.
+async fn cut_off_and_written_into() -> (Scene, DecisionId) {
+    // What is as before already was put back by nobody.
+    let scene = after_runs(&Files::new(), &[vec![("a", "1"), ("b", "2"), ("c", "3")]], false).await;
     let Scene { trees, agent, store, mut session } = scene;
+    trees.files.lock().unwrap().remove("c");
     let of = ids(&session)[0];
     *trees.cut_after.lock().unwrap() = Some(1);
     session.rollback(of).await.unwrap_err();
+    assert_eq!(trees.now(), files(&[("b", "2")]));
+    trees.files.lock().unwrap().insert("b".to_owned(), "mine".to_owned());
+    (Scene { trees, agent, store, session }, of)
+}
+
+#[tokio::test]
+async fn who_writes_into_a_rollback_that_was_cut_off_keeps_their_bytes_and_the_rest_is_undone() {
+    let (Scene { trees, agent, store, session }, of) = cut_off_and_written_into().await;
     let id = session.id().clone();
     drop(session);
-    trees.files.lock().unwrap().insert("b".to_owned(), "mine".to_owned());
-    let session = agent.open(store, &id).await.unwrap();
+    let mut session = agent.open(store, &id).await.unwrap();
+    assert_eq!(trees.now(), files(&[("a", "1"), ("b", "mine")]));
+    let ended = session.finish_rollback().await.unwrap().unwrap();
+    expect!["abandon: b has been changed since"].assert_eq(&ended.verdict().to_string());
+    assert!(!ended.has_changes());
+    assert_eq!(session.finish_rollback().await.unwrap(), None, "it is told once");
+    // What stood in the way may go away.
+    trees.files.lock().unwrap().insert("b".to_owned(), "2".to_owned());
+    session.rollback(of).await.unwrap();
+    assert_eq!(trees.now(), Files::new());
+}
+
+#[tokio::test]
+async fn what_a_rollback_has_done_and_nobody_can_undo_is_told_as_it_is() {
+    let (Scene { trees, agent, store, session }, of) = cut_off_and_written_into().await;
+    let run = session.decisions().get(of).unwrap().run().to_string();
+    let log = store.load(session.id()).await.unwrap();
+    let left = log.records.iter().find_map(|(_, record)| match record {
+        Record::Note(note) if note.kind == "left" => serde_json::from_str::<Left>(&note.body).ok(),
+        _ => None,
+    });
+    let left = left.filter(|left| left.run == run).unwrap();
+    trees.forgets.lock().unwrap().extend(left.tree);
+    let id = session.id().clone();
+    drop(session);
+    let mut session = agent.open(store, &id).await.unwrap();
     assert_eq!(trees.now(), files(&[("b", "mine")]));
-    let verdicts: Vec<String> = session.decisions().iter().map(|one| one.verdict().to_string()).collect();
-    assert!(verdicts.iter().any(|one| one.contains("abandon: b has been changed since")), "{verdicts:?}");
+    let ended = session.finish_rollback().await.unwrap().unwrap();
+    expect!["abandon: b has been changed since; 1 file had been put back before, and nobody has kept what was there to undo it: a"]
+        .assert_eq(&ended.verdict().to_string());
+    expect!["Not all of the files were taken back: b has been changed since; 1 file had been put back before, and nobody has kept what was there to undo it: a"]
+        .assert_eq(&session.tree().trunk().messages().last().unwrap().text());
+    let cited: Vec<(&str, bool)> =
+        ended.cites().files.iter().map(|file| (file.path.as_str(), file.after.is_some())).collect();
+    assert_eq!(cited, [("a", false)]);
+    // Where it is kept after all, that can be taken back too.
+    trees.forgets.lock().unwrap().clear();
+    session.rollback(ended.id()).await.unwrap();
+    assert_eq!(trees.now(), files(&[("a", "1"), ("b", "mine")]));
+}
+
+/// What a run has changed can be taken back however it has ended.
+#[tokio::test]
+async fn what_a_run_had_changed_before_a_person_closed_it_is_taken_back() {
+    let close = |word: &str| match word {
+        "checkpoint" => CloseAs::Checkpoint { words: "half".to_owned() },
+        "abandon" => CloseAs::Abandon { reason: "half".to_owned() },
+        _ => CloseAs::Retry { reason: "half".to_owned() },
+    };
+    for word in ["checkpoint", "abandon", "retry"] {
+        let world = World::default();
+        let trees = Trees { files: Arc::clone(&world.files), ..Trees::default() };
+        let edit = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "new" }));
+        let mut limits = Limits::default();
+        limits.turns = 1;
+        let agent = world.agent(replies(vec![edit])).approval(Approval::Always).limits(limits);
+        let agent = agent.workspace(Arc::new(trees.clone())).build().unwrap();
+        let mut session = agent.start(Arc::new(MemoryStore::new()), "t", None).await.unwrap();
+        session.prompt("write a", &Cancel::new()).await.unwrap();
+        let closed = session.close_run(close(word)).await.unwrap();
+        if word == "retry" {
+            session.preview_rollback(closed.id()).await.unwrap();
+            let fault = session.rollback(closed.id()).await.unwrap_err();
+            assert!(fault.to_string().starts_with("a run is open: "), "{fault}");
+            session.close_run(close("abandon")).await.unwrap();
+        }
+        assert_eq!(trees.now(), files(&[("a", "new")]));
+        session.rollback(closed.id()).await.unwrap();
+        assert_eq!(trees.now(), Files::new(), "{word}");
+    }
+}
+
+/// Whoever finishes it need not know what was wanted.
+#[tokio::test]
+async fn a_rollback_is_committed_if_whoever_asked_for_it_wanted_that() {
+    for wanted in [true, false] {
+        let before = files(&[("a", "old")]);
+        let scene = after_runs(&before, &[vec![("a", "new"), ("b", "more")]], wanted).await;
+        let Scene { trees, store, mut session, .. } = scene;
+        let made = trees.commits.lock().unwrap().len();
+        *trees.cut_after.lock().unwrap() = Some(1);
+        let of = ids(&session)[0];
+        session.rollback(of).await.unwrap_err();
+        let id = session.id().clone();
+        drop(session);
+        let other = World::default().agent(replies(Vec::new())).commits(!wanted);
+        let other = other.workspace(Arc::new(trees.clone())).build().unwrap();
+        let mut session = other.open(store, &id).await.unwrap();
+        assert_eq!(trees.now(), before);
+        let ended = session.finish_rollback().await.unwrap().unwrap();
+        let Verdict::Rollback { reverted_to, .. } = ended.verdict() else { panic!() };
+        assert_eq!(reverted_to.is_some(), wanted);
+        assert_eq!(trees.commits.lock().unwrap().len(), made + usize::from(wanted));
+    }
 }
 
 #[tokio::test]

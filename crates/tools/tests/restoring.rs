@@ -207,6 +207,28 @@ fn what_git_has_thrown_away_is_said_and_not_guessed() {
     assert_eq!(folder.files(), found);
 }
 
+/// The commit has what was before; of what came after the log has the digests.
+#[test]
+fn what_the_run_has_left_need_not_be_kept() {
+    let folder = Folder::repository();
+    folder.put("a.txt", b"old\n", false);
+    folder.put("gone.txt", b"was here\n", true);
+    folder.git("add .");
+    folder.git("-c user.name=A -c user.email=a@example.org commit -qm first");
+    let before = folder.files();
+    let git = GitWorkspace::open(folder.root()).unwrap().unwrap();
+    let base = block_on(git.base()).unwrap();
+    folder.put("a.txt", b"new\n", false);
+    folder.put("more/b.txt", b"b\n", false);
+    fs::remove_file(folder.root().join("gone.txt")).unwrap();
+    let left = left(&git, base, &[]);
+    folder.git("gc -q --prune=now");
+    assert_eq!(block_on(git.compare(&left, &[])).unwrap().conflicts, Vec::<String>::new());
+    block_on(git.restore(&left, &[])).unwrap();
+    assert_eq!(folder.files(), before);
+    assert!(!folder.root().join("more").exists());
+}
+
 #[test]
 fn a_folder_without_git_is_put_back_from_what_the_session_kept() {
     let folder = Folder { home: tempfile::tempdir().unwrap() };

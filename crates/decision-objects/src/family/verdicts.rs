@@ -63,7 +63,7 @@ impl Family {
     fn rollback(&self, decision: &Decision, of: DecisionId, found: &mut Vec<Violation>) {
         let Some(target) = self.decision(of) else { return };
         let object = decision.id().into();
-        if target.verdict().patch_set().is_none() {
+        if !target.has_changes() {
             let rule = Rule::NothingToUndo { of, found: target.verdict().kind() };
             found.push(Violation { object, rule });
         }

@@ -53,7 +53,7 @@ pub(crate) struct OpenRun {
     pub(crate) newest: NodeId,
     pub(crate) base: Base,
     /// The decision that it takes back, if that is what it is for.
-    pub(crate) restoring: Option<DecisionId>,
+    pub(crate) restoring: Option<Restoring>,
     /// What was about to be committed, and where the head was; it means nothing once the head is elsewhere.
     deciding: Option<DecidingNote>,
     patch_sets: Vec<PatchSet>,
@@ -116,6 +116,20 @@ struct Rest {
 #[derive(Serialize, Deserialize)]
 struct RestoringNote {
     of: String,
+    /// Older ones don't say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    commits: Option<bool>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<String>,
+}
+
+/// What a run takes back.
+pub(crate) struct Restoring {
+    pub(crate) of: DecisionId,
+    /// Whether whoever asked for it wanted it committed; `None` where that is not recorded.
+    pub(crate) commits: Option<bool>,
+    /// The files that were to be written; the others were as before already.
+    pub(crate) files: Vec<String>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -176,10 +190,10 @@ impl Part {
                 }
             }
             RESTORING => {
-                let RestoringNote { of } = journal::read(note)?;
+                let RestoringNote { of, commits, files } = journal::read(note)?;
                 let of = of.parse().map_err(|fault| bad(note, fault))?;
                 if let Some(run) = &mut self.run {
-                    run.restoring = Some(of);
+                    run.restoring = Some(Restoring { of, commits, files });
                     self.rollbacks.insert(run.record.id());
                 }
             }
@@ -314,8 +328,9 @@ impl OpenRun {
 }
 
 /// Returns the record of what the run that was opened before it is about to take back.
-pub(crate) fn restoring(of: DecisionId, at: Timestamp) -> Record {
-    journal::note(LAYER, RESTORING, at, &RestoringNote { of: of.to_string() })
+pub(crate) fn restoring(restoring: Restoring, at: Timestamp) -> Record {
+    let Restoring { of, commits, files } = restoring;
+    journal::note(LAYER, RESTORING, at, &RestoringNote { of: of.to_string(), commits, files })
 }
 
 /// Returns the query for the verdict that a run has.

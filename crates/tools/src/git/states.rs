@@ -112,7 +112,8 @@ impl GitWorkspace {
                 error.message
             ))
         };
-        let raw = self.between(before, after).map_err(gone)?;
+        // What the run has left may be gone and is not needed: the log has its digests.
+        let raw = self.between(before, after).or_else(|_| self.listed(before, left)).map_err(gone)?;
         let ids = raw.iter().filter_map(|raw| raw.before.as_ref()).map(|blob| blob.id.as_str());
         let bytes = blobs(&self.git(), ids).map_err(gone)?;
         let folders = self.folders(before).map_err(gone)?;
@@ -159,6 +160,29 @@ impl GitWorkspace {
             files.push(Raw { path: path.to_owned(), before, after });
         }
         Ok(files)
+    }
+
+    /// Returns how the files that a run has changed are in the tree from before it; what that has not, was not there.
+    fn listed(&self, before: &str, left: &Left) -> Result<Vec<Raw>, WorkspaceFault> {
+        let listed = self.git().run(&["ls-tree", "-r", "-z", before])?;
+        let mut blobs = BTreeMap::new();
+        // `100644 blob 8ab6…`, a tab, the path, a zero byte.
+        for entry in listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
+            let entry = text(entry);
+            let (kind, path) = entry.split_once('\t').unwrap_or((&entry, ""));
+            let words: Vec<&str> = kind.split(' ').collect();
+            let [mode, _, id] = words.as_slice() else {
+                return Err(fault(format!("git ls-tree said something unknown: {kind}")));
+            };
+            if let Ok(Some(blob)) = blob(mode, id) {
+                blobs.insert(path.to_owned(), blob);
+            }
+        }
+        let known = |file: &FileStates| blobs.contains_key(&file.path) || file.before.is_none();
+        let files: Vec<&str> =
+            left.files.iter().filter(|file| known(file)).map(|file| file.path.as_str()).collect();
+        let raw = |path: &str| Raw { path: path.to_owned(), before: blobs.remove(path), after: None };
+        Ok(files.into_iter().map(raw).collect())
     }
 
     /// Returns the folders of a tree.

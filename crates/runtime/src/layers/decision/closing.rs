@@ -183,17 +183,25 @@ pub(crate) fn abandon(
     decide(run, verdict, closing, None, at).map(|(records, _)| records)
 }
 
-/// Returns the records that end a rollback which cannot be done.
+/// Returns the records that end a rollback which cannot be done, and the decision in them. `left` is what it has done to the
+/// files nevertheless, and `cites` names that.
 pub(crate) fn give_up(
     run: &OpenRun,
     reason: &str,
+    left: Option<&Left>,
+    cites: Citations,
     head: NodeId,
     id: Uuid,
     at: Timestamp,
-) -> Result<[Record; 2], RuntimeError> {
+) -> Result<(Vec<Record>, Decision), RuntimeError> {
     let verdict = Verdict::Abandon { reason: words(reason)? };
-    let closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time(at)?, harness()?);
-    decide(run, verdict, closing, Some(head), at).map(|(records, _)| records)
+    let mut closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time(at)?, harness()?);
+    closing.cites = cites;
+    let (decided, decision) = decide(run, verdict, closing, Some(head), at)?;
+    let mut records: Vec<Record> =
+        left.map(|left| journal::note(LAYER, LEFT, at, left)).into_iter().collect();
+    records.extend(decided);
+    Ok((records, decision))
 }
 
 /// Returns the verdict, which the store refuses if the run has one, and the mark that the run is over. At `rests` nothing
