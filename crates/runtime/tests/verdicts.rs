@@ -7,6 +7,7 @@ use expect_test::expect;
 use serde_json::json;
 use trunkline_runtime::decision_objects::Verdict;
 use trunkline_runtime::providers::Turn;
+use trunkline_runtime::resolve_queue::Verdict::Approve;
 use trunkline_runtime::{
     Approval, Base, ChangedFile, Changes, Deciding, FileChange, RuntimeError, Stop, Touched, Workspace,
     WorkspaceFault,
@@ -99,6 +100,28 @@ async fn a_commit_verdict_names_the_real_commit_and_its_rationale() {
     assert!(matches!(decision.verdict(), Verdict::Commit { commit, .. } if commit.to_string() == COMMIT));
     assert_eq!(decision.rationale().map(ToString::to_string).as_deref(), Some("I wrote a."));
     assert_eq!(decision.decided_by().id.as_str(), "test/script");
+}
+
+#[tokio::test]
+async fn a_verdict_says_who_approved_if_that_was_one_and_the_same() {
+    let (mut story, _) = story(false).await;
+    let Ok(Stop::Decided(decision)) = story.prompt("write a").await else { panic!("no verdict") };
+    assert_eq!(decision.approved_by().map(|by| by.kind.as_str()), Some("system"), "everything is allowed");
+
+    let world = World::default();
+    let edit = |id: &str, path: &str| Turn::new().call(id, "edit", &json!({ "path": path, "text": "new" }));
+    let agent = world.agent(replies(vec![edit("c1", "a"), Turn::say("I wrote a.")]));
+    let mut story = Story::begin(world, agent).await;
+    let Ok(Stop::Waiting(waiting)) = story.prompt("write a").await else { panic!("nobody is asked") };
+    story.session.decide(waiting[0], Approve, "fine").await.unwrap();
+    let Ok(Stop::Decided(decision)) = story.resume().await else { panic!("no verdict") };
+    assert_eq!(decision.approved_by().map(|by| by.kind.as_str()), Some("human"));
+
+    let world = World::default();
+    let agent = world.agent(replies(vec![Turn::say("Nothing to do.")]));
+    let mut story = Story::begin(world, agent).await;
+    let Ok(Stop::Decided(decision)) = story.prompt("think").await else { panic!("no verdict") };
+    assert_eq!(decision.approved_by(), None, "nothing was applied");
 }
 
 #[tokio::test]

@@ -146,8 +146,15 @@ impl<'a> Fields<'a> {
         if let Some(ahead) = self.ahead {
             return ahead.close().ok_or_else(|| Fault::UnknownKey.into());
         }
-        let mut faults = self.entries.iter().filter(|entry| !entry.taken).map(|entry| {
-            let duplicate = self.entries.iter().any(|other| other.taken && other.key == entry.key);
+        let mut left = self.entries.iter().filter(|entry| !entry.taken).peekable();
+        if left.peek().is_none() {
+            return Ok(());
+        }
+        // A form has a few keys; a hostile object may have as many as it likes.
+        let taken: Vec<&str> =
+            self.entries.iter().filter(|entry| entry.taken).map(|entry| &*entry.key).collect();
+        let mut faults = left.map(|entry| {
+            let duplicate = taken.contains(&&*entry.key);
             let fault = if duplicate { Fault::DuplicateKey } else { Fault::UnknownKey };
             ParseError::from(fault).inside_key(&entry.key)
         });
