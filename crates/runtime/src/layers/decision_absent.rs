@@ -41,9 +41,6 @@ impl Part {
     #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
     pub(crate) fn follow(&mut self, _: &[(NodeId, NodeId)]) {}
 
-    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
-    pub(crate) fn distrust(&mut self) {}
-
     #[cfg(feature = "revert")]
     #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
     pub(crate) fn tests(&self, _: NodeId) -> impl Iterator<Item = &'static str> {
