@@ -11,7 +11,8 @@ closes the run. After a checkpoint the next run continues this one; after a retr
 prompt; what was abandoned rests until you say more.
 
 `rollback` makes the files that a run has changed what they were before it: all of them, or none if anybody has changed one of
-them since. Without -s the decision is looked for in all sessions. It is a run of its own, with a verdict of its own, and can be rolled back too. The conversation stays.
+them since. Without -s the decision is looked for in all sessions. It is a run of its own, with a verdict of its own, and can
+be rolled back too: `last` is then the rollback itself. The conversation stays.
 Exit codes: 0 done, or left to the writer · 1 refused, failed, or not agreed to · 2 wrong usage, or nobody can be asked
 
 Examples:
