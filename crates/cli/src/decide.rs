@@ -183,6 +183,11 @@ impl Call<'_> {
         if let Some(holder) = letters::writer(self.store.as_ref(), &self.info).await? {
             return Err(StoreError::Locked { session: self.info.id.clone(), holder: Some(holder) }.into());
         }
+        if args.dry_run && reading.has_open_rollback() {
+            // Whoever opens the session finishes that one first, and nothing is to be written.
+            let fault = Fault::new("a rollback was cut off here, and is finished first");
+            return Err(fault.hint("the same without --dry-run finishes it, and so does `resume`"));
+        }
         let folder = Folder::of(&self.info, self.args.cwd.as_deref(), Some("trunkline decide … -C DIR"))?;
         if args.commit {
             folder.check_commit()?;

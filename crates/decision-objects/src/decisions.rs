@@ -95,7 +95,8 @@ impl Decisions {
 
     /// Adds a decision, if its run has none; the same decision again changes nothing.
     ///
-    /// A rollback of a decision that is not here is admitted: it may be stored elsewhere.
+    /// A rollback of a decision that is not here is admitted: it may be stored elsewhere. If that comes later, a
+    /// [`Family`](crate::Family) tells what does not fit.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ use crate::Invalid;
 use crate::invalid::excerpt;
 use crate::json::{Place, Spelled, place};
 
-/// A point in time between the years 1970 and 9999, in UTC.
+/// A point in time in UTC, from the year 1970 to 9999-12-30T22:00:00.999999999Z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 

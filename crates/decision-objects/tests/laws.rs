@@ -1,6 +1,7 @@
 //! What holds of every value.
 
 use proptest::prelude::*;
+use serde::de::IgnoredAny;
 use trunkline_decision_objects::{
     Admission, Closing, ContextSnapshot, Decision, Decisions, Digest, Evidence, GitOid, Intent, JsonText,
     Label, LedgerError, Opening, ParseError, PatchSet, Plan, Predecessor, Provenance, Run, RunRecord, Task,
@@ -54,6 +55,7 @@ fn check<T: Kept>(value: &T) -> Result<(), TestCaseError> {
     prop_assert_eq!(verified.as_ref(), Ok(value), "{}", turned);
     for mutated in structural_mutations(&text) {
         if let Ok(other) = T::parse(&mutated) {
+            prop_assert!(serde_json::from_slice::<IgnoredAny>(&mutated).is_ok(), "what is no JSON was taken");
             prop_assert_eq!(&other, value, "{}", String::from_utf8_lossy(&mutated));
         }
     }
@@ -67,6 +69,7 @@ fn check_changed<T: Kept>(value: &T, place: &prop::sample::Index, byte: u8) -> R
     bytes[place] = byte;
     match T::parse(&bytes) {
         Ok(other) => {
+            prop_assert!(serde_json::from_slice::<IgnoredAny>(&bytes).is_ok(), "what is no JSON was taken");
             let again = T::parse(other.print().as_bytes());
             prop_assert_eq!(again.as_ref(), Ok(&other));
             let same = T::parse_verified(&bytes, value.digest()).is_ok();

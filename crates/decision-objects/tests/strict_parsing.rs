@@ -248,6 +248,17 @@ fn what_is_no_json_object_is_refused() {
 }
 
 #[test]
+fn an_object_ends_at_its_brace() {
+    assert!(RunRecord::parse(RUN.as_bytes()).is_ok());
+    for (place, _) in RUN.match_indices(',') {
+        let mut cut = RUN.to_owned();
+        cut.replace_range(place..=place, "}");
+        assert!(RunRecord::parse(cut.as_bytes()).is_err(), "{cut}");
+    }
+    assert!(RunRecord::parse(RUN.replacen('{', "{}", 1).as_bytes()).is_err());
+}
+
+#[test]
 fn a_hostile_depth_is_not_followed() {
     let deep = format!("{{\"type\":{}", "[".repeat(100_000));
     assert!(matches!(Decision::parse(deep.as_bytes()).unwrap_err().fault(), Fault::Syntax { .. }));

@@ -29,7 +29,7 @@ impl Repository {
     /// Either both happen or neither, unless git or the machine dies between the two in a repository that keeps refs as
     /// files: then [`recover`](Self::recover) brings it to its end. Index, worktree and stash stay as they are: who
     /// moves the branch that is checked out sees to the files. The branch's reflog names the decision. Starts three
-    /// processes, five with a commit, one more for [`Branch::Head`](crate::Branch::Head).
+    /// processes, five with a commit, up to two more for [`Branch::Head`](crate::Branch::Head).
     ///
     /// # Errors
     ///

@@ -41,7 +41,7 @@ impl Repository {
     /// Finds the decisions behind a commit, the surest first, each once.
     ///
     /// `revision` is anything that git takes for a commit. All decisions of the repository are looked through. Starts at
-    /// most six processes. A squash of several commits is found by the trailers or the ids in its message, and its last
+    /// most eight processes. A squash of several commits is found by the trailers or the ids in its message, and its last
     /// one by its files if nothing else changed; a squash whose message says nothing and that was moved elsewhere, and a
     /// change that was edited while it was rebased, are not found.
     ///

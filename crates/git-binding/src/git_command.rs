@@ -35,10 +35,13 @@ const KEPT: [&str; 9] = [
 
 /// What would start programs, change what a diff says, reach over the network, or fail sooner than it must. A lock of a ref is held for
 /// milliseconds; git waits a tenth of a second by default.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 9] = [
     "core.attributesFile=/dev/null",
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
+    // Both would change patch ids, and have no option.
+    "core.quotePath=true",
+    "diff.suppressBlankEmpty=false",
     "core.filesRefLockTimeout=2000",
     "core.packedRefsTimeout=10000",
     "reftable.lockTimeout=2000",
@@ -138,6 +141,7 @@ fn bare_command() -> Command {
         ("GIT_TERMINAL_PROMPT", "0"),
         ("GIT_OPTIONAL_LOCKS", "0"),
         ("GIT_NO_REPLACE_OBJECTS", "1"),
+        ("GIT_GRAFT_FILE", "/dev/null"),
         ("GIT_NO_LAZY_FETCH", "1"),
     ]);
     command

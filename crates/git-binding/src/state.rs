@@ -164,10 +164,19 @@ impl Repository {
             return Ok(Some(false));
         }
         let Some(at) = at else { return Ok(None) };
-        // Whoever went on from the commit has it.
-        match self.git.run(&["merge-base", "--is-ancestor", &wanted.to.to_string(), &at.to_string()], b"") {
-            Ok(_) => Ok(Some(true)),
-            Err(GitFault::Failed { code: Some(1 | 128), .. }) => Ok(None),
+        // Whoever went on from the commit has it; from one that the branch had before, that tells nothing.
+        let back = match wanted.from {
+            Some(from) => self.has(from, wanted.to)?,
+            None => false,
+        };
+        Ok((!back && self.has(at, wanted.to)?).then_some(true))
+    }
+
+    /// Whether a commit is another one or comes after it; a commit that is not there does not.
+    fn has(&self, later: GitOid, earlier: GitOid) -> Result<bool, BindError> {
+        match self.git.run(&["merge-base", "--is-ancestor", &earlier.to_string(), &later.to_string()], b"") {
+            Ok(_) => Ok(true),
+            Err(GitFault::Failed { code: Some(1 | 128), .. }) => Ok(false),
             Err(fault) => Err(fault.into()),
         }
     }

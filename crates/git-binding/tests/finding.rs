@@ -1,9 +1,11 @@
 //! The decision behind a commit that was rewritten.
 
 use trunkline_decision_objects::GitOid;
-use trunkline_git_binding::{BindError, Binding, Branch, BranchMove, By, CommitPlan, Repository, Trailer};
+use trunkline_git_binding::{
+    BindError, Binding, Branch, BranchMove, By, CommitPlan, Repository, State, Trailer,
+};
 
-use crate::given::{Scratch, committed, decision_id, plan, run_id};
+use crate::given::{Scratch, committed, committed_on_head, decision_id, plan, run_id};
 
 /// How the commit is made.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -172,6 +174,7 @@ fn settings_of_the_user_do_not_change_patch_ids() {
         ("diff.interHunkContext", "20"),
         ("diff.submodule", "log"),
         ("diff.suppressBlankEmpty", "true"),
+        ("core.quotePath", "false"),
         ("patchid.verbatim", "true"),
         ("log.showSignature", "true"),
         ("diff.word.textconv", "/bin/false"),
@@ -194,6 +197,39 @@ fn settings_of_the_user_do_not_change_patch_ids() {
     let bare = Repository::open(&root).expect("git works").expect("a repository");
     bare.bind(&committed(3, commit)).expect("it is bound");
     assert_eq!(bare.bound(run_id(3)).expect("it is read").expect("it is there").link.patch_id, plain);
+}
+
+/// Two hunks with empty lines around them, in a file whose name is not ASCII: what two settings would print otherwise.
+#[test]
+fn empty_lines_and_names_do_not_change_patch_ids() {
+    let scratch = Scratch::begun();
+    let lines = |first: &str, second: &str| {
+        let gap = "\n\nmore\n".repeat(6);
+        format!("{first}\n\n{gap}\n\n{second}\n")
+    };
+    scratch.save("\u{e4}.txt", &lines("one", "two"), "text");
+    let commit = scratch.save("\u{e4}.txt", &lines("uno", "due"), "other text");
+    let id = |run: u128| {
+        scratch.open().bind(&committed(run, commit)).expect("it is bound");
+        scratch.open().bound(run_id(run)).expect("it is read").expect("it is there").link.patch_id
+    };
+    let plain = id(1);
+    assert!(plain.is_some());
+    scratch.git(&["config", "core.quotePath", "false"]);
+    assert_eq!(id(2), plain);
+    scratch.git(&["config", "diff.suppressBlankEmpty", "true"]);
+    assert_eq!(id(3), plain);
+}
+
+#[test]
+fn a_branch_that_was_to_go_back_has_not_gone_because_somebody_went_on() {
+    let scratch = Scratch::begun();
+    let first = scratch.save("a.txt", "1\n", "first");
+    let second = scratch.save("a.txt", "2\n", "second");
+    let binding = committed_on_head(1, second, first);
+    scratch.save("a.txt", "3\n", "a person's");
+    let state = scratch.open().state(&binding).expect("a state");
+    assert!(matches!(state, State::Elsewhere { bound: false, .. }), "{state:?}");
 }
 
 #[test]

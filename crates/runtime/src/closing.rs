@@ -113,7 +113,14 @@ impl Session {
             let reason = format!("run {} is over, and another one is open", one_line(&run));
             return Err(RuntimeError::Refused { reason });
         }
-        let decision = self.close_for(&close, Some(letter.id)).await?;
+        // What does not work now would stand in the way of every letter after it.
+        let closed = self.close_for(&close, Some(letter.id)).await.map_err(|fault| match fault {
+            RuntimeError::Workspace(_) | RuntimeError::Verdict { .. } => {
+                RuntimeError::Refused { reason: fault.to_string() }
+            }
+            fault => fault,
+        });
+        let decision = closed?;
         self.closed = Some(Box::new(decision));
         Ok(())
     }

@@ -190,21 +190,25 @@ impl Workspace for GitWorkspace {
     }
 
     async fn changes(&self, base: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
+        check_ids([&base.commit, &base.tree])?;
         let (base, touched) = (base.clone(), touched.to_vec());
         self.blocking(move |git| git.changes_since(&base, &touched)).await
     }
 
     async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        check_ids([&deciding.base.commit, &deciding.base.tree, &Some(deciding.tree.clone())])?;
         let deciding = deciding.clone();
         self.blocking(move |git| git.commit_once(&deciding)).await
     }
 
     async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        check_ids([&deciding.base.commit, &deciding.base.tree, &Some(deciding.tree.clone())])?;
         let deciding = deciding.clone();
         self.blocking(move |git| git.find(&deciding)).await
     }
 
     async fn write_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
+        check_ids([&deciding.base.commit, &deciding.base.tree, &Some(deciding.tree.clone())])?;
         let deciding = deciding.clone();
         self.blocking(move |git| git.prepare_commit(&deciding)).await
     }
@@ -227,6 +231,7 @@ impl Workspace for GitWorkspace {
         paths: &[String],
     ) -> Result<Vec<FileStates>, WorkspaceFault> {
         let (before, after) = (base.tree.clone(), after.map(str::to_owned));
+        check_ids([&before, &after])?;
         let (touched, paths) = (touched.to_vec(), paths.to_vec());
         self.blocking(move |git| {
             let mut states = match (before, after) {
@@ -245,13 +250,26 @@ impl Workspace for GitWorkspace {
     }
 
     async fn compare(&self, left: &Left, kept: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
+        check_ids([&left.base.commit, &left.base.tree, &left.tree])?;
         let (left, kept) = (left.clone(), kept.to_vec());
         self.blocking(move |git| restoring::compare(&git.root, &left, &git.olds(&left, &kept)?)).await
     }
 
     async fn restore(&self, left: &Left, kept: &[KeptFile]) -> Result<(), WorkspaceFault> {
+        check_ids([&left.base.commit, &left.base.tree, &left.tree])?;
         let (left, kept) = (left.clone(), kept.to_vec());
         self.blocking(move |git| restoring::restore(&git.root, &left, &git.olds(&left, &kept)?)).await
+    }
+}
+
+/// Refuses what names no object: it comes out of a log, and git could take it for an option.
+fn check_ids<'a>(ids: impl IntoIterator<Item = &'a Option<String>>) -> Result<(), WorkspaceFault> {
+    let is_id = |id: &str| [40, 64].contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match ids.into_iter().flatten().find(|id| !is_id(id)) {
+        Some(other) => {
+            Err(fault(format!("{other:?} in the record of the run is not the id of a git object")))
+        }
+        None => Ok(()),
     }
 }
 

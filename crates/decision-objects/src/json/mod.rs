@@ -1,7 +1,7 @@
 //! Our own JSON form: one value, one canonical text, one digest.
 //!
 //! Printing is canonical: compact, keys in a fixed order, absent options left out.
-//! Parsing takes the same value in any order of keys and with any white space, and nothing else;
+//! Parsing takes the same value in any order of keys, with any white space and any escapes in its texts, and nothing else;
 //! the digest is one of the value, so it does not matter how a store kept the text.
 
 mod fields;
@@ -76,7 +76,7 @@ macro_rules! canonical_form {
                 $crate::Digest::of(self.print().as_bytes())
             }
 
-            /// Parses the JSON form, strictly; only the order of keys and white space are free.
+            /// Parses the JSON form, strictly; only the order of keys, white space and escapes are free.
             ///
             /// # Errors
             ///

@@ -43,6 +43,9 @@ impl<'a> Ahead<'a> {
 
     /// The value under the key, if that is the next one.
     pub(super) fn take(&mut self, key: &str) -> Option<&'a str> {
+        if self.ended {
+            return None;
+        }
         let start = self.scan.at;
         let value = match self.scan.plain_key() {
             Some(next) if next == key => self.under_key(),

@@ -146,6 +146,8 @@ impl Part {
         self.closed = None;
         if let Some(run) = &mut self.run {
             (run.binds, run.deciding, run.restoring) = (false, None, None);
+            // The files of another machine; and what is said of them would be handed to git.
+            run.base = crate::Base::default();
             run.bindings.clear();
         }
     }

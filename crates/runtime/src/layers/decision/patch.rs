@@ -1,5 +1,7 @@
 //! What a run changed, as its verdict names it.
 
+use std::collections::BTreeSet;
+
 use trunkline_decision_objects::{Change, Diff, PatchSet, PatchSetId, RelativePath, TouchedFile};
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_session_store::Record;
@@ -37,7 +39,10 @@ pub(super) fn patch_set(run: &OpenRun, id: PatchSetId, changes: &Changes) -> Res
             deleted_lines: file.deleted,
         })
     });
-    let files = files.collect::<Result<Vec<_>, RuntimeError>>()?;
+    let mut files = files.collect::<Result<Vec<_>, RuntimeError>>()?;
+    // Names that are no UTF-8 can become the same path, and a run must be decidable all the same.
+    let mut seen = BTreeSet::new();
+    files.retain(|file| seen.insert(file.path.clone()));
     let diff = &changes.diff;
     let diff = if diff.len() <= DIFF_KEPT_BYTES {
         Diff::kept(diff.clone())
