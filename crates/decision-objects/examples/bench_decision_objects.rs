@@ -28,7 +28,7 @@ const LARGE: usize = 100_000;
 /// Objects that one run brings along.
 const EACH: usize = 12;
 /// What ten times as much may cost: ten is linear, a hundred would be the square; the caches of the machine take a part.
-const LINEARITHMIC: f64 = 30.0;
+const LINEARITHMIC: f64 = 25.0;
 /// How often each side is measured.
 const ROUNDS: usize = 7;
 
