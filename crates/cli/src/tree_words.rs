@@ -31,14 +31,7 @@ pub(crate) fn words(reading: &Reading, id: NodeId, message: &Message, width: usi
     }
     let mut words = vec![(role_style(message), format!("{:<8}", speaker(message)))];
     let text = one_line(&message.text(), limit);
-    let calls: Vec<String> = message
-        .calls()
-        .map(|call| {
-            format!("{} {}", one_line(&call.name, 40), main_argument(&call.arguments, 40))
-                .trim_end()
-                .to_owned()
-        })
-        .collect();
+    let calls = calls_in_words(message);
     // With calls the words are only the way to them.
     let text = if calls.is_empty() { text } else { one_line(&text, 40) };
     if !text.is_empty() {
@@ -87,4 +80,13 @@ pub(crate) fn role_style(message: &Message) -> Style {
         (Role::Assistant, _) => BOLD,
         _ => DIM,
     }
+}
+
+/// Tells each call of a message by its tool and what it is about.
+pub(crate) fn calls_in_words(message: &Message) -> Vec<String> {
+    let told = message.calls().map(|call| {
+        let told = format!("{} {}", one_line(&call.name, 40), main_argument(&call.arguments, 40));
+        told.trim_end().to_owned()
+    });
+    told.collect()
 }

@@ -285,6 +285,42 @@ fn line_ends_that_git_converts_come_back_from_what_the_session_kept_or_not_at_al
     }
 }
 
+/// What a log says is the tree of a run is handed to git.
+#[test]
+fn what_a_log_calls_a_tree_is_no_option_of_git() {
+    let folder = Folder::repository();
+    folder.put("a.txt", b"precious\n", false);
+    let git = GitWorkspace::open(folder.root()).unwrap().unwrap();
+    let option = Some(format!("--output={}", folder.root().join("a.txt").display()));
+    let honest = block_on(git.base()).unwrap();
+    let bases = [
+        Base { tree: option.clone(), ..honest.clone() },
+        Base { commit: option.clone(), ..honest.clone() },
+        Base { tree: Some("HEAD".to_owned()), ..honest.clone() },
+    ];
+    for base in bases {
+        let fault = block_on(git.changes(&base, &[])).unwrap_err();
+        assert!(fault.message.contains("is not the id of a git object"), "{}", fault.message);
+        let deciding = trunkline_runtime::Deciding {
+            run: "r".to_owned(),
+            patch_set: "p".to_owned(),
+            base: base.clone(),
+            tree: honest.tree.clone().unwrap(),
+            message: String::new(),
+            at: 0,
+            decision: None,
+        };
+        assert!(block_on(git.commit(&deciding)).is_err());
+        assert!(block_on(git.find_commit(&deciding)).is_err());
+        assert!(block_on(git.write_commit(&deciding)).is_err());
+        assert!(block_on(git.states(&base, option.as_deref(), &[], &[])).is_err());
+        let left = Left { base, ..left(&git, honest.clone(), &[]) };
+        assert!(block_on(git.restore(&left, &[])).is_err());
+        assert!(block_on(git.compare(&left, &[])).is_err());
+    }
+    assert_eq!(folder.files()["a.txt"].0, b"precious\n");
+}
+
 fn sha2_hex(bytes: &[u8]) -> String {
     trunkline_runtime::decision_objects::Digest::of(bytes).to_string()
 }

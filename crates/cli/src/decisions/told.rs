@@ -10,11 +10,11 @@ use trunkline_runtime::decision_objects::{
 use trunkline_runtime::{DecidedRun, FoundEvidence};
 
 use crate::paint::{DIM, GREEN, RED, YELLOW, paint};
-use crate::progress::{main_argument, verdict_style};
+use crate::progress::verdict_style;
 use crate::reading::{OPEN, outcome};
 use crate::store::{ago, now};
 use crate::text::{count, grouped, one_line};
-use crate::tree_words::{role_style, speaker};
+use crate::tree_words::{calls_in_words, role_style, speaker};
 
 /// How a run ended, in a word or two, and its colour.
 pub(super) fn state(run: &DecidedRun) -> (Style, String) {
@@ -170,14 +170,7 @@ pub(super) fn words(tree: Option<&MessageTree>, id: NodeId, limit: usize) -> Str
     if let Some(result) = message.results().next() {
         text = result.text();
     }
-    let calls: Vec<String> = message
-        .calls()
-        .map(|call| {
-            format!("{} {}", one_line(&call.name, 40), main_argument(&call.arguments, 40))
-                .trim_end()
-                .to_owned()
-        })
-        .collect();
+    let calls = calls_in_words(message);
     if !calls.is_empty() {
         text = format!("{text} → {}", calls.join(", "));
     }
