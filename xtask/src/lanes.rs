@@ -12,7 +12,7 @@ use std::thread::{JoinHandle, spawn};
 
 use crate::cargo::cannot_start;
 use crate::report::Tally;
-use crate::test::result_line;
+use crate::test::{is_listing, result_line, sum_after};
 
 /// How many run at once. Each has a thread per core of its own; the second fills what the first leaves idle.
 const WIDTH: usize = 2;
@@ -91,27 +91,28 @@ fn follow(mut command: Command, say: &mut impl FnMut(Vec<u8>)) -> Result<Tally, 
     let (output, input) = std::io::pipe().map_err(lost)?;
     command.stdout(input.try_clone().map_err(lost)?).stderr(input);
     let mut child = command.spawn().map_err(|error| cannot_start(&command, &error))?;
+    let listing = is_listing(&command);
     drop(command); // and with it our ends of the pipe, so that it ends when the program does
-    let mut tally = sum_of(output, say).map_err(lost)?;
+    let found = sum_of(output, say).map_err(lost)?;
     let status = child.wait().map_err(lost)?;
-    if !status.success() && tally.failed == 0 {
-        say(format!("no test failed, but the program did ({status}): it died, or did not build\n").into());
-        tally.failed = 1;
-    }
-    Ok(tally)
+    let (sum, complaint) = sum_after(found, status, listing);
+    say(complaint.into_bytes());
+    Ok(sum)
 }
 
-/// Passes each line on and adds up the result lines.
-fn sum_of(output: impl Read, say: &mut impl FnMut(Vec<u8>)) -> std::io::Result<Tally> {
+/// Passes each line on and adds up the result lines; `None` if there is none.
+fn sum_of(output: impl Read, say: &mut impl FnMut(Vec<u8>)) -> std::io::Result<Option<Tally>> {
     let mut output = BufReader::new(output);
-    let mut tally = Tally::default();
+    let mut sum: Option<Tally> = None;
     loop {
         // Bytes, not lines: a test may print anything.
         let mut line = Vec::new();
         if output.read_until(b'\n', &mut line)? == 0 {
-            return Ok(tally);
+            return Ok(sum);
         }
-        tally += result_line(&String::from_utf8_lossy(&line)).unwrap_or_default();
+        if let Some(result) = result_line(&String::from_utf8_lossy(&line)) {
+            *sum.get_or_insert_default() += result;
+        }
         say(line);
     }
 }
@@ -174,6 +175,36 @@ mod tests {
             .run("says so".to_owned(), shell("echo 'test result: FAILED. 1 passed; 2 failed' >&2; exit 101"));
         lanes.run("is not there".to_owned(), Command::new("/nowhere/at/all"));
         assert_eq!(lanes.close(), Ok(Tally { passed: 1, failed: 4 }));
+    }
+
+    /// What is counted of a script, and what is said of it at the end.
+    fn followed(script: &str) -> (Tally, String) {
+        let mut said = Vec::new();
+        let tally = follow(shell(script), &mut |bytes| said.extend(bytes)).expect("it runs");
+        let said = String::from_utf8(said).expect("text");
+        (tally, said.lines().next_back().unwrap_or_default().to_owned())
+    }
+
+    #[test]
+    fn a_program_that_ends_well_without_a_result_line_is_one_failure_and_one_line() {
+        let (tally, said) = followed("echo running 3 tests; echo test one ... ok; exit 0");
+        assert_eq!(tally, Tally { passed: 0, failed: 1 });
+        assert_eq!(
+            said,
+            "no `test result` line, though the program ended well: something in it ended the program before its tests were done"
+        );
+        let none = "test result: ok. 0 passed; 0 failed; 0 ignored";
+        assert_eq!(followed(&format!("echo '{none}'")), (Tally::default(), none.to_owned()));
+    }
+
+    #[test]
+    fn a_listing_is_no_failure() {
+        let mut list = shell("echo one: test; echo; echo 1 test, 0 benchmarks");
+        list.arg("--list");
+        let mut said = Vec::new();
+        let tally = follow(list, &mut |bytes| said.extend(bytes));
+        assert_eq!(tally, Ok(Tally::default()));
+        assert!(said.ends_with(b"1 test, 0 benchmarks\n"), "{}", String::from_utf8_lossy(&said));
     }
 
     #[test]

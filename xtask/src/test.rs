@@ -6,7 +6,7 @@
 pub(crate) mod binaries;
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use crate::cargo::{cannot_start, cargo, line_of};
 use crate::git_internal;
@@ -122,8 +122,9 @@ fn beside_git_internal(workspace: &Workspace, arguments: &[&str]) -> Command {
 /// Runs one `cargo test` call and sums the result lines of its binaries.
 pub(crate) fn cargo_test(command: &mut Command) -> Result<Tally, String> {
     println!("$ {}", line_of(command));
+    let listing = is_listing(command);
     let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| cannot_start(command, &error))?;
-    let mut tally = Tally::default();
+    let mut found: Option<Tally> = None;
     if let Some(output) = child.stdout.take() {
         let mut output = BufReader::new(output);
         let mut line = Vec::new();
@@ -136,17 +137,39 @@ pub(crate) fn cargo_test(command: &mut Command) -> Result<Tally, String> {
             let text = String::from_utf8_lossy(&line);
             print!("{text}");
             if let Some(result) = result_line(&text) {
-                tally += result;
+                *found.get_or_insert_default() += result;
             }
             line.clear();
         }
     }
     let status = child.wait().map_err(|error| format!("lost cargo: {error}"))?;
-    if !status.success() && tally.failed == 0 {
-        println!("no test failed, but cargo did ({status}): something did not build, or a test binary died");
-        tally.failed = 1;
-    }
-    Ok(tally)
+    let (sum, complaint) = sum_after(found, status, listing);
+    print!("{complaint}");
+    Ok(sum)
+}
+
+/// Whether a call names tests and runs none.
+pub(crate) fn is_listing(command: &Command) -> bool {
+    command.get_args().any(|argument| argument == "--list")
+}
+
+/// What the result lines come to with the way that the program ended, and a line about it where one is due.
+///
+/// A program that failed without a failing test is a failure, and so is one that ended well and has no result line: a
+/// test, or the code under test, ended it, and the tests that were to come did not run. A listing runs none.
+pub(crate) fn sum_after(found: Option<Tally>, status: ExitStatus, is_listing: bool) -> (Tally, String) {
+    let mut sum = found.unwrap_or_default();
+    let complaint = if !status.success() && sum.failed == 0 {
+        format!("no test failed, but the program did ({status}): it died, or something did not build\n")
+    } else if status.success() && found.is_none() && !is_listing {
+        "no `test result` line, though the program ended well: something in it ended the program before its tests \
+         were done\n"
+            .to_owned()
+    } else {
+        return (sum, String::new());
+    };
+    sum.failed += 1;
+    (sum, complaint)
 }
 
 /// Reads a closing line of libtest.
