@@ -38,9 +38,10 @@ impl Actor {
     ///
     /// # Errors
     ///
-    /// [`Invalid::Blank`] if `id` is blank.
+    /// [`Invalid::BlankActor`] if `id` is blank.
     pub fn new(kind: ActorKind, id: impl Into<String>) -> Result<Self, Invalid> {
-        Ok(Self { kind, id: NonBlank::new(id)?, display_name: None })
+        let id = NonBlank::new(id).map_err(|_| Invalid::BlankActor)?;
+        Ok(Self { kind, id, display_name: None })
     }
 
     pub(crate) fn print(&self) -> Object {

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::invalid::excerpt;
 use crate::json::{Fields, Object, ParseError, Raw, read};
+use crate::sealed::{Faults, twice};
 use crate::{Digest, Invalid, NonBlank, RelativePath};
 
 /// What a decision cites; each part may be empty.
@@ -63,24 +65,23 @@ impl Citations {
         self.nodes.is_empty() && self.proposals.is_empty() && self.files.is_empty() && self.cost.is_none()
     }
 
-    /// Puts the files in order and refuses what is cited twice, and a file that never was.
-    pub(crate) fn checked(mut self) -> Result<Self, Invalid> {
-        for names in [&self.nodes, &self.proposals] {
-            let mut seen = BTreeSet::new();
-            if let Some(twice) = names.iter().find(|name| !seen.insert(*name)) {
-                return Err(Invalid::CitedTwice { text: crate::invalid::excerpt(twice.as_str()) });
+    /// What is cited twice, and files that never were.
+    pub(crate) fn faults(&self) -> Faults {
+        let mut faults = Faults::default();
+        for (keys, names) in [(&["nodes"], &self.nodes), (&["proposals"], &self.proposals)] {
+            for name in twice(names) {
+                faults.add(keys, Invalid::CitedTwice { text: excerpt(name.as_str()) });
             }
         }
-        self.files.sort();
-        for (file, next) in self.files.iter().zip(self.files.iter().skip(1)) {
-            if file.path == next.path {
-                return Err(Invalid::CitedTwice { text: crate::invalid::excerpt(file.path.as_str()) });
-            }
+        let paths: Vec<&RelativePath> = self.files.iter().map(|file| &file.path).collect();
+        for path in twice(&paths) {
+            faults.add(&["files"], Invalid::CitedTwice { text: excerpt(path.as_str()) });
         }
-        match self.files.iter().find(|file| file.before.is_none() && file.after.is_none()) {
-            Some(never) => Err(Invalid::NeverAFile { path: never.path.clone() }),
-            None => Ok(self),
+        let never = self.files.iter().filter(|file| file.before.is_none() && file.after.is_none());
+        for path in never.map(|file| &file.path).collect::<BTreeSet<_>>() {
+            faults.add(&["files"], Invalid::NeverAFile { path: path.clone() });
         }
+        faults
     }
 
     pub(crate) fn print(&self) -> Object {
@@ -102,9 +103,14 @@ impl Citations {
             files: fields.required("files", |raw| read::list(raw, FileState::read))?,
             cost: fields.optional("cost", Cost::read)?,
         };
+        let mut faults = citations.faults();
+        if citations.is_empty() {
+            // Left out is how nothing is written; a second spelling of it is refused.
+            faults.add(&["nodes", "proposals", "files", "cost"], Invalid::CitesNothing);
+        }
+        fields.refuse(faults)?;
         fields.close()?;
-        // Left out is how nothing is written; a second spelling of it is refused.
-        if citations.is_empty() { Err(Invalid::CitesNothing.into()) } else { Ok(citations.checked()?) }
+        Ok(citations)
     }
 }
 

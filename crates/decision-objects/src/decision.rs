@@ -3,10 +3,8 @@
 //! There is no public constructor: a decision comes out of [`Run::decide`](crate::Run::decide), which uses the run up,
 //! or out of a stored text.
 
-use std::collections::BTreeSet;
-
 use crate::json::{Canonical, Fields, Object, ParseError, Raw, canonical_form, read};
-use crate::sealed::unique;
+use crate::sealed::{Faults, twice};
 use crate::{
     Actor, Citations, DecisionId, EvidenceId, Invalid, NonBlank, PatchSetId, RunId, Timestamp, Verdict,
 };
@@ -78,25 +76,43 @@ pub(crate) struct Content {
     pub(crate) cites: Citations,
 }
 
+impl Content {
+    /// What it breaks as a whole; what it cites is judged by itself.
+    fn faults(&self) -> Faults {
+        let mut faults = Faults::default();
+        for &&evidence in &twice(&self.evidence) {
+            faults.add(&["evidence"], Invalid::EvidenceTwice { evidence });
+        }
+        match self.verdict {
+            Verdict::Rollback { of, .. } if of == self.id => {
+                faults.add(&["id", "verdict"], Invalid::UndoesItself);
+            }
+            _ => {}
+        }
+        match self.verdict {
+            Verdict::Commit { commit, .. } | Verdict::Rollback { reverted_to: Some(commit), .. } => {
+                faults.check(&["verdict"], commit.checked());
+            }
+            _ => {}
+        }
+        let rejected: Vec<PatchSetId> =
+            self.considered.iter().filter_map(|considered| considered.alternative.patch_set()).collect();
+        faults.unique(&["considered"], "rejected patch set", &rejected);
+        if let Some(patch_set) = self.verdict.patch_set()
+            && rejected.contains(&patch_set)
+        {
+            faults.add(&["verdict", "considered"], Invalid::ChosenAndRejected { patch_set });
+        }
+        faults
+    }
+}
+
 impl Decision {
     /// Checks what a decision must hold by itself; what it must hold beside its run is checked where both are at hand.
     pub(crate) fn seal(mut content: Content) -> Result<Self, Invalid> {
-        let mut seen = BTreeSet::new();
-        if let Some(&evidence) = content.evidence.iter().find(|evidence| !seen.insert(**evidence)) {
-            return Err(Invalid::EvidenceTwice { evidence });
-        }
-        if matches!(content.verdict, Verdict::Rollback { of, .. } if of == content.id) {
-            return Err(Invalid::UndoesItself);
-        }
-        let rejected: Vec<PatchSetId> =
-            content.considered.iter().filter_map(|considered| considered.alternative.patch_set()).collect();
-        unique("rejected patch set", &rejected)?;
-        if let Some(patch_set) = content.verdict.patch_set()
-            && rejected.contains(&patch_set)
-        {
-            return Err(Invalid::ChosenAndRejected { patch_set });
-        }
-        content.cites = content.cites.checked()?;
+        content.faults().first()?;
+        content.cites.faults().first()?;
+        content.cites.files.sort();
         Ok(Self { content })
     }
 
@@ -198,7 +214,7 @@ impl Canonical for Decision {
     }
 
     fn read_fields(fields: &mut Fields<'_>) -> Result<Self, ParseError> {
-        let content = Content {
+        let mut content = Content {
             id: fields.required("id", read::canonical)?,
             run: fields.required("run", read::canonical)?,
             at: fields.required("at", read::canonical)?,
@@ -210,7 +226,9 @@ impl Canonical for Decision {
             considered: fields.required("considered", |raw| read::list(raw, read_considered))?,
             cites: fields.optional("cites", Citations::read)?.unwrap_or_default(),
         };
-        Ok(Self::seal(content)?)
+        fields.refuse(content.faults())?;
+        content.cites.files.sort();
+        Ok(Self { content })
     }
 }
 

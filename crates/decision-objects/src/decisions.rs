@@ -68,6 +68,12 @@ pub enum LedgerError {
         /// The decision that rolled it back.
         first: DecisionId,
     },
+    /// A rollback names a decision that, by way of rollbacks, rolls back this very one.
+    #[error("decision {of} cannot be rolled back: it rolls back this decision itself, or what leads to it")]
+    Circle {
+        /// The named decision.
+        of: DecisionId,
+    },
     /// A run follows a run that has no decision here.
     #[error("run {run} cannot be followed: it has no decision yet")]
     Undecided {
@@ -101,7 +107,7 @@ impl Decisions {
     /// # Errors
     ///
     /// [`LedgerError::AlreadyDecided`], [`LedgerError::IdInUse`], [`LedgerError::NothingToUndo`],
-    /// [`LedgerError::UndoneAlready`].
+    /// [`LedgerError::UndoneAlready`], [`LedgerError::Circle`].
     pub fn admit(&mut self, decision: Decision) -> Result<Admission, LedgerError> {
         if let Some(first) = self.by_run.get(&decision.run()) {
             let again = *first == decision;
@@ -110,6 +116,9 @@ impl Decisions {
         }
         if let Verdict::Rollback { of, .. } = *decision.verdict() {
             self.check_rollback(of)?;
+            if self.leads_to(of, decision.id()) {
+                return Err(LedgerError::Circle { of });
+            }
         }
         match self.runs.entry(decision.id()) {
             Entry::Occupied(used) => Err(LedgerError::IdInUse { id: decision.id(), run: *used.get() }),
@@ -141,6 +150,20 @@ impl Decisions {
             Some(&first) => Err(LedgerError::UndoneAlready { of, first }),
             None => Ok(()),
         }
+    }
+
+    /// Whether `from` rolls back `to`, or rolls back what does so.
+    fn leads_to(&self, from: DecisionId, to: DecisionId) -> bool {
+        // Nearly always nobody has named a decision that is only now admitted.
+        if !self.undone.contains_key(&to) {
+            return false;
+        }
+        let target = |id: &DecisionId| match *self.get(*id)?.verdict() {
+            Verdict::Rollback { of, .. } => Some(of),
+            _ => None,
+        };
+        // It ends: there is no circle among those that were admitted.
+        std::iter::successors(Some(from), target).any(|id| id == to)
     }
 
     /// The decision that rolled `of` back.

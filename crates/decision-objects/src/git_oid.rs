@@ -12,6 +12,9 @@ use crate::invalid::excerpt;
 use crate::json::{Place, Spelled, place};
 
 /// The name of a git object: a commit, in this crate.
+///
+/// The name of all zeros, by which git says that there is no object, is none: it is not read, and whatever is sealed
+/// with it is refused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(
     clippy::exhaustive_enums,
@@ -22,6 +25,17 @@ pub enum GitOid {
     Sha1([u8; 20]),
     /// In a repository that was made with `--object-format=sha256`.
     Sha256([u8; 32]),
+}
+
+impl GitOid {
+    /// Refuses the name of no object.
+    pub(crate) fn checked(self) -> Result<Self, Invalid> {
+        let bytes: &[u8] = match &self {
+            Self::Sha1(bytes) => bytes,
+            Self::Sha256(bytes) => bytes,
+        };
+        if bytes.iter().any(|byte| *byte != 0) { Ok(self) } else { Err(Invalid::NilGitOid) }
+    }
 }
 
 impl fmt::Display for GitOid {
@@ -51,10 +65,11 @@ impl Spelled for GitOid {
 impl FromStr for GitOid {
     type Err = Invalid;
 
-    /// Reads 40 or 64 hexadecimal digits of either case; abbreviations are refused.
+    /// Reads 40 or 64 hexadecimal digits of either case; abbreviations are refused, and so are zeros alone.
     fn from_str(text: &str) -> Result<Self, Invalid> {
         let sha1 = decode_hex(text).map(Self::Sha1);
         sha1.or_else(|| decode_hex(text).map(Self::Sha256))
-            .ok_or_else(|| Invalid::GitOid { text: excerpt(text) })
+            .ok_or_else(|| Invalid::GitOid { text: excerpt(text) })?
+            .checked()
     }
 }

@@ -4,8 +4,8 @@
 //! one are the parents of a third.
 
 use crate::json::{Fields, Object, ParseError, read};
-use crate::sealed::{not_itself, sealed, unique};
-use crate::{FrameId, IntentId, Invalid, JsonText, NonBlank};
+use crate::sealed::{Faults, sealed};
+use crate::{FrameId, IntentId, JsonText, NonBlank};
 
 /// What an [`Intent`] says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ sealed! {
     ///
     /// # Errors
     ///
-    /// [`Invalid::Twice`] and [`Invalid::OfItself`].
+    /// [`Invalid::Twice`](crate::Invalid::Twice) and [`Invalid::OfItself`](crate::Invalid::OfItself).
     new
 }
 
@@ -38,11 +38,12 @@ impl IntentContent {
         Self { parents: Vec::new(), prompt, spec: None, analysis_frames: Vec::new() }
     }
 
-    fn checked(self, id: IntentId) -> Result<Self, Invalid> {
-        not_itself("parent", self.parents.iter().copied(), id)?;
-        unique("parent", &self.parents)?;
-        unique("analysis frame", &self.analysis_frames)?;
-        Ok(self)
+    fn faults(&self, id: IntentId) -> Faults {
+        let mut faults = Faults::default();
+        faults.not_itself(&["id", "parents"], "parent", self.parents.iter().copied(), id);
+        faults.unique(&["parents"], "parent", &self.parents);
+        faults.unique(&["analysis_frames"], "analysis frame", &self.analysis_frames);
+        faults
     }
 
     fn print(&self, object: Object) -> Object {

@@ -20,6 +20,9 @@ pub enum Invalid {
     /// A text that must say something is empty or white space only.
     #[error("the text is blank")]
     Blank,
+    /// An actor was to be made with an id that is empty or white space only.
+    #[error("the id of the actor is blank")]
+    BlankActor,
     /// The text is not in lower snake case, or is longer than 64 characters.
     #[error("{text:?} is not a label: write lower snake case of at most 64 characters, such as `answered`")]
     Label {
@@ -48,6 +51,9 @@ pub enum Invalid {
         /// The beginning of the text.
         text: String,
     },
+    /// The name of a git object is all zeros, by which git says that there is none.
+    #[error("the name of the git object is all zeros, which is git's word for none")]
+    NilGitOid,
     /// The text is not a SHA-256.
     #[error("{text:?} is not a sha-256: expected 64 hexadecimal digits")]
     Digest {
@@ -60,10 +66,16 @@ pub enum Invalid {
         /// The beginning of the text.
         text: String,
     },
-    /// The time is well written, and outside the years 1970 to 9999.
-    #[error("{text:?} is outside the years 1970 to 9999")]
+    /// The time is well written, and before 1970 or after 9999-12-30T22:00:00.999999999Z.
+    #[error("{text:?} is outside the times from 1970 to 9999-12-30T22:00:00Z")]
     TimestampRange {
         /// The beginning of the text, or milliseconds since 1970.
+        text: String,
+    },
+    /// The second of a time is 60, and no time here has one: the second before it is another instant.
+    #[error("{text:?} is a leap second, which no time here is")]
+    LeapSecond {
+        /// The beginning of the text.
         text: String,
     },
     /// A run names itself as the run that it retries or continues.

@@ -56,8 +56,18 @@ closed_vocabulary! {
     }
 }
 
+/// The word under which an object is shown: its kind, unless git-internal calls it otherwise.
+macro_rules! shown {
+    ($kind:ident) => {
+        stringify!($kind)
+    };
+    ($kind:ident $shown:literal) => {
+        $shown
+    };
+}
+
 macro_rules! objects {
-    ($($kind:ident($type:ty),)+) => {
+    ($($kind:ident($type:ty) $(= $shown:literal)?,)+) => {
         /// Any object of the family.
         #[derive(Debug, Clone, PartialEq, Eq)]
         #[expect(clippy::exhaustive_enums, reason = "whoever reads a family must know every kind in it")]
@@ -108,10 +118,10 @@ macro_rules! objects {
                 }
             }
 
-            #[doc = concat!("For people: `", stringify!($kind), ": 01900000-0000-7000-8000-000000000001`.")]
+            #[doc = concat!("For people: `", shown!($kind $($shown)?), ": 01900000-0000-7000-8000-000000000001`.")]
             impl fmt::Display for $type {
                 fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    write!(f, concat!(stringify!($kind), ": {}"), self.id())
+                    write!(f, concat!(shown!($kind $($shown)?), ": {}"), self.id())
                 }
             }
         )+
@@ -138,8 +148,8 @@ objects! {
     IntentEvent(IntentEvent),
     TaskEvent(TaskEvent),
     RunEvent(RunEvent),
-    StepEvent(StepEvent),
-    Usage(Usage),
+    StepEvent(StepEvent) = "PlanStepEvent",
+    Usage(Usage) = "RunUsage",
     ToolInvocation(ToolInvocation),
     ContextFrame(ContextFrame),
     Evidence(Evidence),

@@ -4,6 +4,7 @@
 //! Files are kept in the order of their paths, so that two tellings of the same change have the same digest.
 
 use crate::json::{Canonical, Fields, Object, ParseError, Raw, canonical_form, read};
+use crate::sealed::{Faults, twice};
 use crate::{Digest, GitOid, Invalid, PatchSetId, RelativePath, RunId};
 
 /// What happened to a file.
@@ -89,7 +90,7 @@ impl PatchSet {
     ///
     /// # Errors
     ///
-    /// [`Invalid::TouchedTwice`] and [`Invalid::RenamedToItself`].
+    /// [`Invalid::NilGitOid`], [`Invalid::TouchedTwice`] and [`Invalid::RenamedToItself`].
     pub fn new(
         id: PatchSetId,
         run: RunId,
@@ -98,16 +99,24 @@ impl PatchSet {
         diff: Diff,
     ) -> Result<Self, Invalid> {
         files.sort();
-        if let Some(twice) = files.iter().zip(files.iter().skip(1)).find(|(one, next)| one.path == next.path)
-        {
-            return Err(Invalid::TouchedTwice { path: twice.0.path.clone() });
+        let patch_set = Self { id, run, base, files, diff };
+        patch_set.faults().first()?;
+        Ok(patch_set)
+    }
+
+    fn faults(&self) -> Faults {
+        let mut faults = Faults::default();
+        faults.check(&["base"], self.base.map_or(Ok(()), |base| base.checked().map(|_| ())));
+        let paths: Vec<&RelativePath> = self.files.iter().map(|file| &file.path).collect();
+        for &&path in &twice(&paths) {
+            faults.add(&["files"], Invalid::TouchedTwice { path: path.clone() });
         }
-        for file in &files {
+        for file in &self.files {
             if matches!(&file.change, Change::Renamed { from } if *from == file.path) {
-                return Err(Invalid::RenamedToItself { path: file.path.clone() });
+                faults.add(&["files"], Invalid::RenamedToItself { path: file.path.clone() });
             }
         }
-        Ok(Self { id, run, base, files, diff })
+        faults
     }
 
     /// Its name.
@@ -158,16 +167,21 @@ impl Canonical for PatchSet {
         let id = fields.required("id", read::canonical)?;
         let run = fields.required("run", read::canonical)?;
         let base = fields.optional("base", read::canonical)?;
-        let files = fields.required("files", |raw| read::list(raw, read_file))?;
+        let mut files = fields.required("files", |raw| read::list(raw, read_file))?;
         let expected = fields.required("diff_digest", read::canonical)?;
         let diff = match fields.optional("diff", read::text)? {
             Some(text) => Diff::kept(text),
             None => Diff::named(expected),
         };
+        files.sort();
+        let mut faults = Faults::default();
         if diff.digest != expected {
-            return Err(Invalid::DiffDigest { expected, found: diff.digest }.into());
+            faults.add(&["diff", "diff_digest"], Invalid::DiffDigest { expected, found: diff.digest });
         }
-        Ok(Self::new(id, run, base, files, diff)?)
+        let patch_set = Self { id, run, base, files, diff };
+        faults.extend(patch_set.faults());
+        fields.refuse(faults)?;
+        Ok(patch_set)
     }
 }
 

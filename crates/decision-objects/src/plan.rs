@@ -4,8 +4,8 @@
 //! plan around it changes.
 
 use crate::json::{Fields, Object, ParseError, Raw, read};
-use crate::sealed::{not_itself, sealed, unique};
-use crate::{FrameId, IntentId, Invalid, JsonText, NonBlank, PlanId, StepId};
+use crate::sealed::{Faults, sealed};
+use crate::{FrameId, IntentId, JsonText, NonBlank, PlanId, StepId};
 
 /// One step of a [`Plan`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ sealed! {
     ///
     /// # Errors
     ///
-    /// [`Invalid::Twice`] and [`Invalid::OfItself`].
+    /// [`Invalid::Twice`](crate::Invalid::Twice) and [`Invalid::OfItself`](crate::Invalid::OfItself).
     new
 }
 
@@ -51,13 +51,14 @@ impl PlanContent {
         Self { intent, parents: Vec::new(), frames: Vec::new(), steps: Vec::new() }
     }
 
-    fn checked(self, id: PlanId) -> Result<Self, Invalid> {
-        not_itself("parent", self.parents.iter().copied(), id)?;
-        unique("parent", &self.parents)?;
-        unique("frame", &self.frames)?;
+    fn faults(&self, id: PlanId) -> Faults {
+        let mut faults = Faults::default();
+        faults.not_itself(&["id", "parents"], "parent", self.parents.iter().copied(), id);
+        faults.unique(&["parents"], "parent", &self.parents);
+        faults.unique(&["frames"], "frame", &self.frames);
         let steps: Vec<StepId> = self.steps.iter().map(|step| step.id).collect();
-        unique("step", &steps)?;
-        Ok(self)
+        faults.unique(&["steps"], "step", &steps);
+        faults
     }
 
     fn print(&self, object: Object) -> Object {

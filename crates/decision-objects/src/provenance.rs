@@ -4,8 +4,8 @@
 //! in thousandths.
 
 use crate::json::{Fields, Object, ParseError, read};
-use crate::sealed::sealed;
-use crate::{Invalid, JsonText, NonBlank, ProvenanceId, RunId};
+use crate::sealed::{Faults, sealed};
+use crate::{JsonText, NonBlank, ProvenanceId, RunId};
 
 /// What a [`Provenance`] says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,9 +42,8 @@ impl ProvenanceContent {
         Self { run, provider, model, parameters: None, temperature_milli: None, max_tokens: None }
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "all contents are checked in the same way")]
-    fn checked(self, _id: ProvenanceId) -> Result<Self, Invalid> {
-        Ok(self)
+    fn faults(&self, _id: ProvenanceId) -> Faults {
+        Faults::default()
     }
 
     fn print(&self, object: Object) -> Object {

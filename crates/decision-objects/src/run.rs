@@ -5,6 +5,7 @@
 
 use crate::decision::Content;
 use crate::json::{Canonical, Fields, Object, ParseError, Raw, canonical_form, read};
+use crate::sealed::Faults;
 use crate::{
     Actor, AlreadyDecided, Citations, Considered, Decision, DecisionId, Decisions, Evidence, GitOid,
     GroundsError, IntentId, Invalid, NonBlank, PatchSet, PlanId, RunId, SnapshotId, TaskId, Timestamp,
@@ -122,14 +123,22 @@ pub struct RunRecord {
 
 canonical_form!(RunRecord);
 
+impl Opening {
+    fn faults(&self) -> Faults {
+        let mut faults = Faults::default();
+        if self.predecessor.is_some_and(|predecessor| predecessor.run() == self.id) {
+            faults.add(&["id", "retry_of", "continues"], Invalid::FollowsItself { run: self.id });
+        }
+        faults
+            .check(&["base_commit"], self.base.commit.map_or(Ok(()), |commit| commit.checked().map(|_| ())));
+        faults
+    }
+}
+
 impl RunRecord {
     pub(crate) fn seal(opening: Opening) -> Result<Self, Invalid> {
-        match opening.predecessor {
-            Some(predecessor) if predecessor.run() == opening.id => {
-                Err(Invalid::FollowsItself { run: opening.id })
-            }
-            _ => Ok(Self { opening }),
-        }
+        opening.faults().first()?;
+        Ok(Self { opening })
     }
 
     /// The run's name.
@@ -254,7 +263,7 @@ impl Run<Open> {
     ///
     /// # Errors
     ///
-    /// [`Invalid::FollowsItself`].
+    /// [`Invalid::FollowsItself`], [`Invalid::NilGitOid`].
     pub fn open(opening: Opening) -> Result<Self, Invalid> {
         Ok(Self { record: RunRecord::seal(opening)?, state: Open(()) })
     }
@@ -358,6 +367,7 @@ impl Canonical for RunRecord {
             snapshot: fields.optional("snapshot", read::canonical)?,
             environment: fields.optional("environment", Environment::read)?,
         };
-        Ok(Self::seal(opening)?)
+        fields.refuse(opening.faults())?;
+        Ok(Self { opening })
     }
 }

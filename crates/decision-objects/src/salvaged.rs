@@ -3,13 +3,15 @@
 //! A record that was written is evidence, also where something is wrong with it. Nothing is mended here: the bytes stay
 //! as they are, and everything that can be found is listed, so that whoever mends it needs one look.
 
+use std::fmt;
+
 use uuid::Uuid;
 
 use crate::json::{Fields, Sink, read};
 use crate::{Object, ObjectKind, ParseError};
 
 /// A text that claims to be an object of the family.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Salvaged {
     /// What it says that it is, if that can be read.
     pub kind: Option<ObjectKind>,
@@ -24,6 +26,20 @@ pub struct Salvaged {
     /// What rests on something that could not be read is not judged: whether evidence is listed twice where one of the
     /// ids is no id, or which keys belong to a verdict whose word is unknown.
     pub faults: Vec<ParseError>,
+}
+
+/// For whoever looks for a fault: of the bytes only how many they are, since a list of numbers says nothing.
+impl fmt::Debug for Salvaged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, id, object, original, faults } = self;
+        f.debug_struct("Salvaged")
+            .field("kind", kind)
+            .field("id", id)
+            .field("object", object)
+            .field("original", &format_args!("{} bytes", original.len()))
+            .field("faults", faults)
+            .finish()
+    }
 }
 
 /// Reads what can be read of a text in our own form, and lists all that is wrong with it.

@@ -1,15 +1,102 @@
 //! A header and a content, checked together and never changed again.
 //!
 //! An object is built from both and gives both back by reference; there is no way to a part of it that could be written to.
+//! What it breaks as a whole is told in full to whoever reads leniently; a constructor tells the first of it.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use crate::Invalid;
 
+/// All that a whole breaks, in the order in which it is told.
+#[derive(Debug, Default)]
+pub(crate) struct Faults(Vec<Broken>);
+
+/// One rule that is broken.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    /// The keys that the rule looks at: where one of them could not be read, it is not judged.
+    pub(crate) keys: &'static [&'static str],
+    pub(crate) why: Invalid,
+}
+
+impl Faults {
+    pub(crate) fn add(&mut self, keys: &'static [&'static str], why: Invalid) {
+        self.0.push(Broken { keys, why });
+    }
+
+    /// Adds what is wrong with one of several, if anything is.
+    pub(crate) fn check<T>(&mut self, keys: &'static [&'static str], checked: Result<T, Invalid>) {
+        if let Err(why) = checked {
+            self.add(keys, why);
+        }
+    }
+
+    /// Adds what a list names twice; `what` is the thing, for the error.
+    pub(crate) fn unique<T: Ord + Display>(
+        &mut self,
+        keys: &'static [&'static str],
+        what: &'static str,
+        names: &[T],
+    ) {
+        for name in twice(names) {
+            self.add(keys, Invalid::Twice { what, name: name.to_string() });
+        }
+    }
+
+    /// Adds that a list names the object which it stands in; `what` is what it would be of itself.
+    pub(crate) fn not_itself<T: PartialEq + Display>(
+        &mut self,
+        keys: &'static [&'static str],
+        what: &'static str,
+        names: impl IntoIterator<Item = T>,
+        id: T,
+    ) {
+        if names.into_iter().any(|name| name == id) {
+            self.add(keys, Invalid::OfItself { what, name: id.to_string() });
+        }
+    }
+
+    pub(crate) fn extend(&mut self, more: Self) {
+        self.0.extend(more.0);
+    }
+
+    /// The first, as an error.
+    pub(crate) fn first(self) -> Result<(), Invalid> {
+        self.0.into_iter().next().map_or(Ok(()), |broken| Err(broken.why))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl IntoIterator for Faults {
+    type Item = Broken;
+    type IntoIter = std::vec::IntoIter<Broken>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+/// Up to here each is compared with each.
+const SHORT: usize = 8;
+
+/// What a list names more than once, each of it once, where it is first named again.
+pub(crate) fn twice<T: Ord>(names: &[T]) -> Vec<&T> {
+    // Most lists are short and sound: no set is made for them.
+    let is_new = |(at, name): (usize, &T)| !names.iter().take(at).any(|before| before == name);
+    if names.len() <= SHORT && names.iter().enumerate().all(is_new) {
+        return Vec::new();
+    }
+    let (mut seen, mut told) = (BTreeSet::new(), BTreeSet::new());
+    names.iter().filter(|name| !seen.insert(*name) && told.insert(*name)).collect()
+}
+
 /// Makes a sealed object: `new`, accessors, its canonical form.
 ///
-/// Its content must have `checked(self, id) -> Result<Self, Invalid>`, `print(&self, Object) -> Object` and
+/// Its content must have `faults(&self, id) -> Faults`, `print(&self, Object) -> Object` and
 /// `read(&mut Fields) -> Result<Self, ParseError>`.
 macro_rules! sealed {
     (
@@ -30,8 +117,17 @@ macro_rules! sealed {
         impl $name {
             $(#[$new])*
             pub fn new(header: $crate::Header<$id>, content: $content) -> Result<Self, $crate::Invalid> {
-                let content = content.checked(header.id)?;
+                content.faults(header.id).first()?;
                 Ok(Self { header, content })
+            }
+
+            /// Seals as `new` does, or tells all that is broken.
+            pub(crate) fn seal(
+                header: $crate::Header<$id>,
+                content: $content,
+            ) -> Result<Self, $crate::sealed::Faults> {
+                let faults = content.faults(header.id);
+                if faults.is_empty() { Ok(Self { header, content }) } else { Err(faults) }
             }
 
             /// Its name.
@@ -63,30 +159,10 @@ macro_rules! sealed {
             fn read_fields(fields: &mut $crate::json::Fields<'_>) -> Result<Self, $crate::ParseError> {
                 let header = $crate::header::read(fields)?;
                 let content = <$content>::read(fields)?;
-                Ok(Self::new(header, content)?)
+                fields.refuse(content.faults(header.id))?;
+                Ok(Self { header, content })
             }
         }
     };
 }
 pub(crate) use sealed;
-
-/// Refuses a list that names something twice; `what` is the thing, for the error.
-pub(crate) fn unique<T: Ord + Display>(what: &'static str, names: &[T]) -> Result<(), Invalid> {
-    let mut seen = BTreeSet::new();
-    match names.iter().find(|name| !seen.insert(*name)) {
-        Some(twice) => Err(Invalid::Twice { what, name: twice.to_string() }),
-        None => Ok(()),
-    }
-}
-
-/// Refuses a list that names the object which it stands in; `what` is what it would be of itself.
-pub(crate) fn not_itself<T: PartialEq + Display>(
-    what: &'static str,
-    names: impl IntoIterator<Item = T>,
-    id: T,
-) -> Result<(), Invalid> {
-    match names.into_iter().find(|name| *name == id) {
-        Some(_) => Err(Invalid::OfItself { what, name: id.to_string() }),
-        None => Ok(()),
-    }
-}

@@ -2,8 +2,10 @@
 //!
 //! Items name what was shown; the previews are for people and short, since a record is no place for a copy of a project.
 
+use std::collections::BTreeSet;
+
 use crate::json::{Fields, Object, ParseError, Raw, read};
-use crate::sealed::sealed;
+use crate::sealed::{Faults, sealed};
 use crate::vocabulary::{closed_vocabulary, open_vocabulary};
 use crate::{GitOid, Invalid, NonBlank, SnapshotId};
 
@@ -70,7 +72,7 @@ sealed! {
     ///
     /// # Errors
     ///
-    /// [`Invalid::PreviewLength`], and [`Invalid::ReservedLabel`] if a kind is a word of [`ItemKind`] written as a label.
+    /// [`Invalid::PreviewLength`], [`Invalid::NilGitOid`], and [`Invalid::ReservedLabel`] if a kind is a word of [`ItemKind`] written as a label.
     new
 }
 
@@ -81,15 +83,24 @@ impl SnapshotContent {
         Self { selection, items: Vec::new(), summary: None }
     }
 
-    fn checked(self, _id: SnapshotId) -> Result<Self, Invalid> {
+    fn faults(&self, _id: SnapshotId) -> Faults {
+        let mut faults = Faults::default();
+        // Told once each, since nobody sees which item is meant.
+        let mut lengths = BTreeSet::new();
+        let mut blobs = true;
         for item in &self.items {
-            item.kind.checked()?;
+            faults.check(&["items"], item.kind.checked());
+            let blob = item.blob.map_or(Ok(()), |blob| blob.checked().map(|_| ()));
+            if blobs {
+                blobs = blob.is_ok();
+                faults.check(&["items"], blob);
+            }
             let characters = item.preview.as_deref().unwrap_or_default().chars().count();
-            if characters > PREVIEW_CHARACTERS {
-                return Err(Invalid::PreviewLength { characters });
+            if characters > PREVIEW_CHARACTERS && lengths.insert(characters) {
+                faults.add(&["items"], Invalid::PreviewLength { characters });
             }
         }
-        Ok(self)
+        faults
     }
 
     fn print(&self, object: Object) -> Object {

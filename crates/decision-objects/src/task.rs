@@ -3,9 +3,9 @@
 //! What became of it is told by events; the task itself stays as it was given.
 
 use crate::json::{Fields, Object, ParseError, read};
-use crate::sealed::{not_itself, sealed, unique};
+use crate::sealed::{Faults, sealed};
 use crate::vocabulary::open_vocabulary;
-use crate::{Actor, IntentId, Invalid, NonBlank, StepId, TaskId};
+use crate::{Actor, IntentId, NonBlank, StepId, TaskId};
 
 open_vocabulary! {
     /// What kind of work it is; the words are git-internal's.
@@ -67,7 +67,8 @@ sealed! {
     ///
     /// # Errors
     ///
-    /// [`Invalid::Twice`], [`Invalid::OfItself`], and [`Invalid::ReservedLabel`] if the goal is a word of
+    /// [`Invalid::Twice`](crate::Invalid::Twice), [`Invalid::OfItself`](crate::Invalid::OfItself), and
+    /// [`Invalid::ReservedLabel`](crate::Invalid::ReservedLabel) if the goal is a word of
     /// [`TaskGoal`] written as a label.
     new
 }
@@ -90,12 +91,14 @@ impl TaskContent {
         }
     }
 
-    fn checked(self, id: TaskId) -> Result<Self, Invalid> {
-        self.goal.as_ref().map_or(Ok(()), TaskGoal::checked)?;
-        not_itself("parent", self.parent, id)?;
-        not_itself("dependency", self.dependencies.iter().copied(), id)?;
-        unique("dependency", &self.dependencies)?;
-        Ok(self)
+    fn faults(&self, id: TaskId) -> Faults {
+        let mut faults = Faults::default();
+        faults.check(&["goal", "goal_label"], self.goal.as_ref().map_or(Ok(()), TaskGoal::checked));
+        faults.not_itself(&["id", "parent"], "parent", self.parent, id);
+        let dependencies = self.dependencies.iter().copied();
+        faults.not_itself(&["id", "dependencies"], "dependency", dependencies, id);
+        faults.unique(&["dependencies"], "dependency", &self.dependencies);
+        faults
     }
 
     fn print(&self, object: Object) -> Object {

@@ -23,7 +23,7 @@ impl Timestamp {
     ///
     /// # Errors
     ///
-    /// [`Invalid::TimestampRange`] before 1970 or after 9999.
+    /// [`Invalid::TimestampRange`] before 1970 or after 9999-12-30T22:00:00.999Z.
     pub fn from_milliseconds(milliseconds: i64) -> Result<Self, Invalid> {
         let range = || Invalid::TimestampRange { text: milliseconds.to_string() };
         jiff::Timestamp::from_millisecond(milliseconds).ok().and_then(Self::in_range).ok_or_else(range)
@@ -104,14 +104,26 @@ impl FromStr for Timestamp {
     type Err = Invalid;
 
     /// Reads RFC 3339 with up to nine fraction digits and any offset; a space may stand for the `T`.
+    ///
+    /// A leap second is refused, as [`Invalid::LeapSecond`].
     fn from_str(text: &str) -> Result<Self, Invalid> {
         if let Some(plain) = Self::of_plain(text) {
             return Ok(plain);
         }
         match shape(text) {
             Shape::Rfc3339 => {
-                let instant: jiff::Timestamp =
-                    text.parse().map_err(|_| Invalid::Timestamp { text: excerpt(text) })?;
+                let instant: jiff::Timestamp = text.parse().map_err(|_| {
+                    // The date library ends before the year does.
+                    let civil = text.get(..19).and_then(|civil| civil.parse::<DateTime>().ok());
+                    match civil.is_some_and(|civil| civil.year() == 9999) {
+                        true => Invalid::TimestampRange { text: excerpt(text) },
+                        false => Invalid::Timestamp { text: excerpt(text) },
+                    }
+                })?;
+                // The date library takes it for the second before.
+                if text.get(17..19) == Some("60") {
+                    return Err(Invalid::LeapSecond { text: excerpt(text) });
+                }
                 Self::in_range(instant).ok_or_else(|| Invalid::TimestampRange { text: excerpt(text) })
             }
             Shape::SignedYear => Err(Invalid::TimestampRange { text: excerpt(text) }),

@@ -195,7 +195,7 @@ fn a_text_is_refused_at_its_place() {
     let mut call = call_content(1);
     call.reads = ["a".parse().unwrap()].into();
     let call = || ToolInvocation::new(header(9), call.clone()).unwrap();
-    check(call(), r#"["a"]"#, r#"["a","a"]"#, expect!["$.reads: path a is listed twice"]);
+    check(call(), r#"["a"]"#, r#"["a","a"]"#, expect!["$.reads[1]: path a is listed twice"]);
     check(
         call(),
         r#"["a"]"#,

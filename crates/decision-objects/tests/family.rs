@@ -87,6 +87,49 @@ fn a_name_comes_back_from_its_text() {
     "#]].assert_eq(&lines);
 }
 
+/// Decides a run as a rollback that changed a file.
+fn roll_back(world: &mut World, number: u128, of: u128) {
+    let file = format!(r#"{{"path":"a","after":"{}"}}"#, "9".repeat(64));
+    let rest =
+        format!(r#""evidence":[],"considered":[],"cites":{{"nodes":[],"proposals":[],"files":[{file}]}}"#);
+    world.decide(number, number, &format!(r#"{{"kind":"rollback","of":"{}"}}"#, id(of)), &rest);
+}
+
+#[test]
+fn rollbacks_go_in_no_circle() {
+    let mut world = World::new();
+    (1..4).for_each(|number| world.open(number, ""));
+    for (number, of) in [(1, 2), (2, 3), (3, 1)] {
+        roll_back(&mut world, number, of);
+    }
+    let family: Family = world.objects.into_iter().collect();
+    expect![[r#"
+        decision 00000000-0000-0000-0000-000000000001: the rollbacks of decisions go in a circle of 3: 00000000-0000-0000-0000-000000000001, 00000000-0000-0000-0000-000000000002, 00000000-0000-0000-0000-000000000003
+    "#]].assert_eq(&told(&family));
+}
+
+#[test]
+fn what_is_rolled_back_was_decided_before() {
+    for (seconds, expected) in [
+        (297, expect![[""]]),
+        (
+            299,
+            expect![[r#"
+        decision 00000000-0000-0000-0000-000000000001: it was made before decision 00000000-0000-0000-0000-000000000002, which it rolls back, was made, at 2026-09-21T14:18:31Z
+    "#]],
+        ),
+    ] {
+        let mut world = World::new();
+        (1..4).for_each(|number| world.open(number, ""));
+        roll_back(&mut world, 1, 2);
+        (0..seconds).for_each(|_| _ = world.tick());
+        roll_back(&mut world, 2, 3);
+        let family: Family = world.objects.into_iter().collect();
+        let rules = family.violations().into_iter().filter(|violation| !violation.is_dangling());
+        expected.assert_eq(&rules.map(|violation| format!("{violation}\n")).collect::<String>());
+    }
+}
+
 /// Intents of which each has the one before as parent, and the first perhaps the last.
 fn chain(length: u128, closed: bool) -> Family {
     let intent = |number| {

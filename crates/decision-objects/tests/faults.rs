@@ -2,7 +2,9 @@
 //!
 //! A fault needs a place where it can be made; where a family has none, it says so.
 
-use trunkline_decision_objects::{Digest, ObjectKind as Kind, Relation, Rule, VerdictKind, Violation};
+use trunkline_decision_objects::{
+    Digest, Object, ObjectKind as Kind, Relation, Rule, Timestamp, VerdictKind, Violation,
+};
 use uuid::Uuid;
 
 use crate::given::{decision_id, evidence_id, run_id};
@@ -241,19 +243,27 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
         let before = run.follows?;
         let text = world.objects.iter().find(|object| object.name() == name(Kind::Decision, before))?.print();
         let at = text.split(r#""at":""#).nth(1)?.split('"').next()?;
-        let opened: trunkline_decision_objects::Timestamp =
-            time_of(world, Kind::Run, run.number)?.parse().ok()?;
+        let opened: Timestamp = time_of(world, Kind::Run, run.number)?.parse().ok()?;
         let late = opened.milliseconds() + trunkline_decision_objects::Family::SKEW_MILLISECONDS;
-        let late = trunkline_decision_objects::Timestamp::from_milliseconds(late).ok()?;
+        let late = Timestamp::from_milliseconds(late).ok()?;
         world.edit(name(Kind::Decision, before), at, &late.to_string());
         let rule = Rule::OpenedTooEarly { run: run_id(before), decided: late };
         Some(vec![violation(Kind::Run, run.number, rule)])
     }),
     ("a rollback of what changed nothing", |world| {
         let run = some_run(world, |run| run.undoes.is_some())?;
+        let rollback = world.objects.iter().find(|object| object.name() == name(Kind::Decision, run.number));
+        let Some(Object::Decision(rollback)) = rollback else { return None };
+        // As old as the rollback: what is rolled back is not younger.
+        let then = rollback.at();
+        let at = world.tick();
         world.open(900, "");
         let verdict = r#"{"kind":"abandon","reason":"no time"}"#;
         world.decide(900, 900, verdict, r#""evidence":[],"considered":[]"#);
+        for (kind, seconds) in [(Kind::Run, 1), (Kind::Decision, 2)] {
+            let made = Timestamp::from_milliseconds(at.milliseconds() + 1000 * seconds).ok()?;
+            world.edit(name(kind, 900), &made.to_string(), &then.to_string());
+        }
         world.edit(
             name(Kind::Decision, run.number),
             &format!(r#""of":"{}""#, id(run.undoes?)),
@@ -360,29 +370,26 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
         let run = some_run(world, |_| true)?.number;
         let opened = time_of(world, Kind::Run, run)?;
         let found = time_of(world, Kind::Evidence, run)?;
-        let opened: trunkline_decision_objects::Timestamp = opened.parse().ok()?;
+        let opened: Timestamp = opened.parse().ok()?;
         let early = opened.milliseconds() - trunkline_decision_objects::Family::SKEW_MILLISECONDS;
-        let early = trunkline_decision_objects::Timestamp::from_milliseconds(early).ok()?;
+        let early = Timestamp::from_milliseconds(early).ok()?;
         world.edit(name(Kind::Evidence, run), &found, &early.to_string());
         Some(vec![violation(Kind::Evidence, run, Rule::BeforeItsRun { run: run_id(run), opened })])
     }),
     ("a decision from before its run", |world| {
         let run = some_run(world, |run| decided(run) && run.undoes.is_none())?.number;
-        let opened: trunkline_decision_objects::Timestamp = time_of(world, Kind::Run, run)?.parse().ok()?;
+        let opened: Timestamp = time_of(world, Kind::Run, run)?.parse().ok()?;
         let decided = time_of(world, Kind::Decision, run)?;
-        let early =
-            trunkline_decision_objects::Timestamp::from_milliseconds(opened.milliseconds() - 1).ok()?;
+        let early = Timestamp::from_milliseconds(opened.milliseconds() - 1).ok()?;
         world.edit(name(Kind::Decision, run), &decided, &early.to_string());
         Some(vec![violation(Kind::Decision, run, Rule::BeforeItsRun { run: run_id(run), opened })])
     }),
     ("a call that ended before it started", |world| {
         let call = world.find(Kind::ToolInvocation, &[]);
         let text = world.objects.iter().find(|object| object.name() == call)?.print();
-        let started: trunkline_decision_objects::Timestamp =
-            text.split(r#""started":""#).nth(1)?.split('"').next()?.parse().ok()?;
+        let started: Timestamp = text.split(r#""started":""#).nth(1)?.split('"').next()?.parse().ok()?;
         let ended = text.split(r#""ended":""#).nth(1)?.split('"').next()?;
-        let before =
-            trunkline_decision_objects::Timestamp::from_milliseconds(started.milliseconds() - 1).ok()?;
+        let before = Timestamp::from_milliseconds(started.milliseconds() - 1).ok()?;
         world.edit(call, &format!(r#""ended":"{ended}""#), &format!(r#""ended":"{before}""#));
         Some(vec![Violation { object: call, rule: Rule::EndedBeforeStart { started, ended: before } }])
     }),
@@ -429,7 +436,7 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("a call that started before its run", |world| {
         let run = some_run(world, |_| true)?.number;
         let call = world.find(Kind::ToolInvocation, &[&format!(r#""run":"{}""#, id(run))]);
-        let opened: trunkline_decision_objects::Timestamp = time_of(world, Kind::Run, run)?.parse().ok()?;
+        let opened: Timestamp = time_of(world, Kind::Run, run)?.parse().ok()?;
         let text = world.objects.iter().find(|object| object.name() == call)?.print();
         let started = text.split(r#""started":""#).nth(1)?.split('"').next()?;
         world.edit(call, &format!(r#""started":"{started}""#), r#""started":"1970-01-01T00:00:00Z""#);

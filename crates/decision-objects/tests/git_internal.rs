@@ -81,6 +81,9 @@ fn every_vector_lists_what_we_would_have_refused() {
 
 const COMMIT: &str = r#"{"object_id":"01a1ffdf-0c36-7662-806b-85dcbc1f1c35","object_type":"decision","version":1,"created_at":"2026-11-21T20:49:30.166608121Z","created_by":{"kind":"agent","id":"coder-1"},"run_id":"01900000-0000-7000-8000-000000000001","decision_type":"commit","chosen_patchset_id":"00000000-0000-0000-0000-000000000002","result_commit_sha":"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"}"#;
 
+/// The commit that it names.
+const HASH: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
+
 /// Replaces texts in [`COMMIT`] and imports the result: violations, and what is printed again if it is not the same.
 fn check(changes: &[(&str, &str)], expected: Expect) {
     let mut json = String::from(COMMIT);
@@ -135,7 +138,7 @@ fn all_violations_are_listed_at_once() {
             object_id: the id is nil (all zeros)
             object_type: "blob" stands in a decision
             version: 255 is not known
-            created_at: "+12026-11-21T20:49:30.166608121Z" is outside the years 1970 to 9999
+            created_at: "+12026-11-21T20:49:30.166608121Z" is outside the times from 1970 to 9999-12-30T22:00:00Z
             created_by.kind: "Agent" is not a label: it reads like the reserved word `agent`
             created_by.id: the text is blank
             run_id: the id is nil (all zeros)
@@ -253,6 +256,8 @@ fn what_git_internal_refuses_is_refused_with_its_place() {
             "da39a3ee5e6b4b0d3255bfef95601890afd80709",
         ),
         ("2026-11-21T", "yesterday T"),
+        ("166608121Z", "166608121+24:00"),
+        ("\"run_id\"", "\"a-b\":1,\"run_id\""),
     ];
     let line = |(old, new)| format!("{}\n", import(COMMIT.replacen(old, new, 1).as_bytes()).unwrap_err());
     expect![[r#"
@@ -265,6 +270,8 @@ fn what_git_internal_refuses_is_refused_with_its_place() {
         $.decision_type: expected a string, found a number
         $.result_commit_sha: "da39a3ee5e6b4b0d3255bfef95601890afd80709" is not a sha-256: expected 64 hexadecimal digits
         $.created_at: "yesterday T20:49:30.166608121Z" is not an RFC 3339 time such as 2026-11-21T20:49:30.166608121Z
+        $.created_at: "2026-11-21T20:49:30.166608121+24:00" is not an RFC 3339 time such as 2026-11-21T20:49:30.166608121Z
+        $["a-b"]: unknown key
     "#]].assert_eq(&refused.into_iter().map(line).collect::<String>());
 }
 
@@ -281,6 +288,42 @@ fn a_sha1_commit_is_filled_up_in_the_export_and_nowhere_else() {
         [Violation::PaddedSha1 { field: String::from("result_commit_sha"), commit: sha1() }]
     );
     assert_eq!(imported.decision(), Some(&decision));
+}
+
+/// A name that only ends in zeros was not filled up.
+#[test]
+fn a_sha256_name_may_end_in_zeros() {
+    for end in ["00", "000000000000000000000001", "100000000000000000000000"] {
+        check(&[(&HASH[HASH.len() - end.len()..], end)], expect![""]);
+    }
+}
+
+#[test]
+fn no_version_but_the_first_is_known() {
+    check(
+        &[(r#""version":1"#, r#""version":0"#)],
+        expect![[r#"
+            version: 0 is not known
+        "#]],
+    );
+}
+
+#[test]
+fn a_zero_with_a_sign_is_a_fraction_as_git_internal_writes_it() {
+    let (header, _) = COMMIT.split_once("\"run_id\"").unwrap();
+    let json = format!("{}\"prompt\":\"x\",\"spec\":[-0,0]}}", header.replace("\"decision\"", "\"intent\""));
+    let imported = import(json.as_bytes()).unwrap();
+    assert_eq!(imported.print(), json.replace("-0,", "-0.0,"));
+}
+
+#[test]
+fn every_four_hundredth_year_has_a_leap_day() {
+    let at = |year: u32| {
+        let json = COMMIT.replace("2026-11-21T20:49:30.166608121Z", &format!("{year}-02-29T20:49:30+00:00"));
+        import(json.as_bytes()).ok().filter(|imported| imported.print().contains("-02-29T20:49:30Z"))
+    };
+    assert!(at(2000).is_some() && at(2400).is_some());
+    assert!(at(2100).is_none() && at(2026).is_none());
 }
 
 #[test]

@@ -246,6 +246,13 @@ proptest! {
         prop_assert_eq!(time.to_string().parse(), Ok(time));
     }
 
+    /// The other times are drawn by way of their text; a fault in printing would draw none that shows it.
+    #[test]
+    fn a_time_comes_back_from_the_text_of_its_milliseconds(milliseconds in 0_i64..253_402_300_800_000) {
+        let time = Timestamp::from_milliseconds(milliseconds).expect("before the year 10000");
+        prop_assert_eq!(time.to_string().parse::<Timestamp>().map(Timestamp::milliseconds), Ok(milliseconds));
+    }
+
     #[test]
     fn times_sort_as_instants(one in any_time(), other in any_time()) {
         if one.milliseconds() != other.milliseconds() {

@@ -90,6 +90,77 @@ fn what_rests_on_the_unreadable_is_not_judged() {
 }
 
 #[test]
+fn all_that_a_decision_breaks_is_listed() {
+    let twice = r#"["00000000-0000-0000-0000-000000000003","00000000-0000-0000-0000-000000000003"]"#;
+    let rejected = r#"{"patch_set":"00000000-0000-0000-0000-000000000002","reason":"slow"}"#;
+    let cites =
+        r#""cites":{"nodes":["n1","n1"],"proposals":["p1","p1","p1"],"files":[{"path":"a"},{"path":"a"}]}"#;
+    let changes = [
+        (r#"["00000000-0000-0000-0000-000000000003"]"#.to_owned(), twice.to_owned()),
+        (
+            r#"[{"named":"change the test","reason":"no"}]"#.to_owned(),
+            format!("[{rejected},{rejected}],{cites}"),
+        ),
+    ];
+    let all: Vec<(&str, &str)> = changes.iter().map(|(old, new)| (old.as_str(), new.as_str())).collect();
+    check(
+        &all,
+        expect![[r#"
+            (Some("decision"), Some(9))
+            $.cites: "n1" is cited twice
+            $.cites: "p1" is cited twice
+            $.cites: "a" is cited twice
+            $.cites: the file a is cited, and was there neither before nor after
+            $: evidence 00000000-0000-0000-0000-000000000003 is listed twice
+            $: rejected patch set 00000000-0000-0000-0000-000000000002 is listed twice
+            $: patch set 00000000-0000-0000-0000-000000000002 is both chosen and rejected
+        "#]],
+    );
+    // What the unreadable has nothing to do with is judged all the same.
+    let blank = (r#""evidence":["#, r#""rationale":" ","evidence":["#);
+    let oid = ("da39a3ee5e6b4b0d3255bfef95601890afd80709", "da39a3");
+    check(
+        &[all[0], all[1], blank, oid],
+        expect![[r#"
+            (Some("decision"), Some(9))
+            $.verdict.commit: "da39a3" is not a git object id: expected 40 or 64 hexadecimal digits
+            $.rationale: the text is blank
+            $.cites: "n1" is cited twice
+            $.cites: "p1" is cited twice
+            $.cites: "a" is cited twice
+            $.cites: the file a is cited, and was there neither before nor after
+            $: evidence 00000000-0000-0000-0000-000000000003 is listed twice
+            $: rejected patch set 00000000-0000-0000-0000-000000000002 is listed twice
+        "#]],
+    );
+}
+
+#[test]
+fn a_path_that_is_listed_twice_is_told_with_its_places() {
+    let call = r#"{"type":"tool_invocation","version":1,"id":"00000000-0000-0000-0000-000000000009","at":"2026-11-21T20:49:30Z","by":{"kind":"agent","id":"coder-1"},"run":"00000000-0000-0000-0000-000000000001","tool":"edit","reads":["a","b","a","b"],"writes":["c","c"],"args":"","status":"ok","artifacts":[]}"#;
+    let plan = r#"{"type":"plan","version":1,"id":"00000000-0000-0000-0000-000000000009","at":"2026-11-21T20:49:30Z","by":{"kind":"agent","id":"coder-1"},"intent":"00000000-0000-0000-0000-000000000001","parents":["00000000-0000-0000-0000-000000000002","00000000-0000-0000-0000-000000000009","00000000-0000-0000-0000-000000000002"],"frames":[],"steps":[{"id":"00000000-0000-0000-0000-000000000001","description":"a"},{"id":"00000000-0000-0000-0000-000000000001","description":"b"}]}"#;
+    let told = [call, plan].map(|json| {
+        let salvaged = salvage(json.as_bytes());
+        assert_eq!(salvaged.faults.first(), Object::parse(json.as_bytes()).err().as_ref());
+        salvaged.faults.iter().map(|fault| format!("{fault}\n")).collect::<String>()
+    });
+    expect![[r#"
+        $.reads[2]: path a is listed twice
+        $.reads[3]: path b is listed twice
+        $.writes[1]: path c is listed twice
+        $.parents[2]: parent 00000000-0000-0000-0000-000000000002 is listed twice
+        $: 00000000-0000-0000-0000-000000000009 cannot be its own parent
+        $: step 00000000-0000-0000-0000-000000000001 is listed twice
+    "#]]
+    .assert_eq(&told.concat());
+}
+
+#[test]
+fn shown_to_a_programmer_it_has_the_number_of_its_bytes() {
+    expect![[r#"Salvaged { kind: None, id: None, object: None, original: 2 bytes, faults: [ParseError { steps: [Key("type")], fault: MissingKey }] }"#]].assert_eq(&format!("{:?}", salvage(b"{}")));
+}
+
+#[test]
 fn missing_keys_are_all_listed() {
     let salvaged = salvage(br#"{"id":"{00000000-0000-0000-0000-000000000007}","type":"decision"}"#);
     let faults: String = salvaged.faults.iter().map(|fault| format!("{fault}\n")).collect();

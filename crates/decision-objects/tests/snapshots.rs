@@ -204,7 +204,11 @@ fn json_is_kept_as_it_came() {
     let text = " {\"a\": 1.50e0,\n\"a\":1}";
     assert_eq!(json(text).as_str(), text);
     let deep = |open: usize| JsonText::new(format!("{}{}", "[".repeat(open), "]".repeat(open)));
-    assert!(deep(100).is_ok() && JsonText::new(format!("\"{}\"", "[".repeat(101))).is_ok());
+    assert!(deep(100).is_ok());
+    // Brackets in a text are none, also behind a quote or a backslash that is escaped.
+    for sign in ["", "\\\"", "\\\\", "\\\\\\\""] {
+        assert!(JsonText::new(format!("\"{sign}{}\"", "[".repeat(101))).is_ok(), "{sign}");
+    }
     refused(
         [JsonText::new(""), JsonText::new("{} {}"), JsonText::new("NaN"), deep(101)],
         expect![[r#"

@@ -66,6 +66,17 @@ fn rollback(of: u128) -> Verdict {
 }
 
 #[test]
+fn rollbacks_go_in_no_circle() {
+    // 21 rolls back 23, which is not here yet; 22 rolls back 21.
+    let mut decisions = stored([decided(1, 21, rollback(23)), decided(2, 22, rollback(21))]);
+    let before = decisions.clone();
+    expect!["decision 00000000-0000-0000-0000-000000000016 cannot be rolled back: it rolls back this decision itself, or what leads to it"]
+        .assert_eq(&decisions.admit(decided(3, 23, rollback(22))).unwrap_err().to_string());
+    assert_eq!(decisions, before);
+    assert_eq!(decisions.admit(decided(3, 23, rollback(24))), Ok(Admission::New));
+}
+
+#[test]
 fn only_what_changed_something_is_rolled_back() {
     let commit = Verdict::Commit { patch_set: patch_set_id(5), commit: sha1() };
     let other = |label, patch_set| {

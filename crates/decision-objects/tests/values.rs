@@ -2,11 +2,11 @@
 
 use expect_test::{Expect, expect};
 use trunkline_decision_objects::{
-    ActorKind, Change, Diff, EvidenceKind, GitOid, Invalid, ItemKind, Label, NonBlank, PatchSet,
-    RelativePath, RunId, SelectionStrategy, TaskGoal, Timestamp, TouchedFile, VerdictKind,
+    Actor, ActorKind, Change, Diff, EvidenceKind, GitOid, Invalid, ItemKind, Label, NonBlank, PatchSet,
+    RelativePath, Run, RunId, SelectionStrategy, TaskGoal, Timestamp, TouchedFile, Verdict, VerdictKind,
 };
 
-use crate::given::{patch_set_id, run_id};
+use crate::given::{closing, open_run, opening, patch_set_id, run_id};
 
 /// One line per text: what it is read as, or why it is refused.
 fn check<T: std::str::FromStr<Err = Invalid> + ToString>(texts: &[&str], expected: Expect) {
@@ -112,13 +112,16 @@ fn a_label_is_not_a_misspelt_verdict() {
 #[test]
 fn a_label_may_speak_of_a_verdict_and_be_near_a_kind() {
     check::<Label>(
-        &["commit_refused", "omitted", "uncommitted", "text", "tests"],
+        &["fallback", "commit_refused", "omitted", "uncommitted", "text", "tests", "rtxry", "rxery"],
         expect![[r#"
+            fallback
             commit_refused
             omitted
             uncommitted
             text
             tests
+            rtxry
+            rxery
         "#]],
     );
 }
@@ -230,6 +233,14 @@ fn a_time_is_rfc_3339_from_1970_to_9999() {
             "2026-13-21T20:49:30Z",
             "1969-12-31T23:59:59Z",
             "+12026-11-21T20:49:30Z",
+            "+12026-11-21T20:49:30.Z",
+            "9999-12-30T22:00:00.999999999Z",
+            "9999-12-30T22:00:01Z",
+            "9999-12-31T12:00:00+01:00",
+            "9999-12-32T12:00:00Z",
+            "2016-12-31T23:59:60Z",
+            "2016-12-31t23:59:60.5+00:00",
+            "2016-12-31T23:59:61Z",
             "2026-11-21T20:4é:30Z",
         ],
         expect![[r#"
@@ -242,8 +253,16 @@ fn a_time_is_rfc_3339_from_1970_to_9999() {
             ! "2026-11-21T20:49:30Z[UTC]" is not an RFC 3339 time such as 2026-11-21T20:49:30.166608121Z
             ! "20261121T204930Z" is not an RFC 3339 time such as 2026-11-21T20:49:30.166608121Z
             ! "2026-13-21T20:49:30Z" is not an RFC 3339 time such as 2026-11-21T20:49:30.166608121Z
-            ! "1969-12-31T23:59:59Z" is outside the years 1970 to 9999
-            ! "+12026-11-21T20:49:30Z" is outside the years 1970 to 9999
+            ! "1969-12-31T23:59:59Z" is outside the times from 1970 to 9999-12-30T22:00:00Z
+            ! "+12026-11-21T20:49:30Z" is outside the times from 1970 to 9999-12-30T22:00:00Z
+            ! "+12026-11-21T20:49:30.Z" is not an RFC 3339 time such as 2026-11-21T20:49:30.166608121Z
+            9999-12-30T22:00:00.999999999Z
+            ! "9999-12-30T22:00:01Z" is outside the times from 1970 to 9999-12-30T22:00:00Z
+            ! "9999-12-31T12:00:00+01:00" is outside the times from 1970 to 9999-12-30T22:00:00Z
+            ! "9999-12-32T12:00:00Z" is not an RFC 3339 time such as 2026-11-21T20:49:30.166608121Z
+            ! "2016-12-31T23:59:60Z" is a leap second, which no time here is
+            ! "2016-12-31t23:59:60.5+00:00" is a leap second, which no time here is
+            ! "2016-12-31T23:59:61Z" is not an RFC 3339 time such as 2026-11-21T20:49:30.166608121Z
             ! "2026-11-21T20:4é:30Z" is not an RFC 3339 time such as 2026-11-21T20:49:30.166608121Z
         "#]],
     );
@@ -274,6 +293,39 @@ fn an_id_is_a_uuid_and_not_nil() {
             ! the id is nil (all zeros)
         "#]],
     );
+}
+
+#[test]
+fn an_actor_without_an_id_is_told_so() {
+    expect!["the id of the actor is blank"]
+        .assert_eq(&Actor::new(ActorKind::Agent, " ").unwrap_err().to_string());
+}
+
+#[test]
+fn the_name_of_no_object_is_none() {
+    let zeros = ["0".repeat(40), "0".repeat(64), format!("{}1", "0".repeat(39))];
+    check::<GitOid>(
+        &zeros.each_ref().map(String::as_str),
+        expect![[r#"
+        ! the name of the git object is all zeros, which is git's word for none
+        ! the name of the git object is all zeros, which is git's word for none
+        0000000000000000000000000000000000000001
+    "#]],
+    );
+    // A constructor that was given one refuses it as well.
+    let none = GitOid::Sha1([0; 20]);
+    let base = PatchSet::new(patch_set_id(5), run_id(1), Some(none), Vec::new(), Diff::kept(""));
+    let mut opening = opening(1);
+    opening.base.commit = Some(none);
+    let verdict = Verdict::Commit { patch_set: patch_set_id(5), commit: none };
+    let decided = open_run(1).decide(verdict, closing(9)).unwrap_err().cause;
+    let run = Run::open(opening).unwrap_err();
+    expect![[r#"
+        the name of the git object is all zeros, which is git's word for none
+        the name of the git object is all zeros, which is git's word for none
+        the name of the git object is all zeros, which is git's word for none
+    "#]]
+    .assert_eq(&format!("{}\n{run}\n{decided}\n", base.unwrap_err()));
 }
 
 #[test]

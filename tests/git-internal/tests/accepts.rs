@@ -17,6 +17,9 @@ const ID: &str = "01a1ffdf-0c36-7662-806b-85dcbc1f1c35";
 const NIL: &str = "00000000-0000-0000-0000-000000000000";
 const HASH: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
 const TIME: &str = "2026-11-21T20:49:30Z";
+const ZEROS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+const HUGE: &str = r#""version":1000000000000000000000000000000000000000"#;
+const NESTED: &str = "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]";
 const END: &str = "4881\"}";
 const RUN: &str = r#""run_id":"01900000-0000-7000-8000-000000000001""#;
 const OUR_RUN: &str = r#""run":"01900000-0000-7000-8000-000000000001""#;
@@ -158,6 +161,80 @@ const ROWS: &[Row] = &[
     ),
     ("version 256", (r#""version":1"#, r#""version":256"#), (r#""version":1"#, r#""version":256"#)),
     ("trailing garbage", (END, "4881\"} x"), ("[]}", "[]} x")),
+    ("a NUL after", (END, "4881\"}\0"), ("[]}", "[]}\0")),
+    ("a byte order mark", ("{\"object_id\"", "\u{feff}{\"object_id\""), ("{\"type\"", "\u{feff}{\"type\"")),
+    ("another object after", (END, "4881\"}{}"), ("[]}", "[]}{}")),
+    ("a comma at the end", (END, "4881\",}"), ("[]}", "[],}")),
+    ("version 1.0", (r#""version":1"#, r#""version":1.0"#), (r#""version":1"#, r#""version":1.0"#)),
+    ("version 1e0", (r#""version":1"#, r#""version":1e0"#), (r#""version":1"#, r#""version":1e0"#)),
+    ("version -0", (r#""version":1"#, r#""version":-0"#), (r#""version":1"#, r#""version":-0"#)),
+    ("version 01", (r#""version":1"#, r#""version":01"#), (r#""version":1"#, r#""version":01"#)),
+    ("version of 40 digits", (r#""version":1"#, HUGE), (r#""version":1"#, HUGE)),
+    ("version null", (r#""version":1"#, r#""version":null"#), (r#""version":1"#, r#""version":null"#)),
+    ("version as text", (r#""version":1"#, r#""version":"1""#), (r#""version":1"#, r#""version":"1""#)),
+    ("a key by numbers", (r#""run_id""#, r#""\u0072un_id""#), (r#""run""#, r#""\u0072un""#)),
+    (
+        "run twice, once by numbers",
+        (RUN, r#""run_id":"01900000-0000-7000-8000-000000000001","\u0072un_id":null"#),
+        (OUR_RUN, r#""run":"01900000-0000-7000-8000-000000000001","\u0072un":null"#),
+    ),
+    (
+        "a word by numbers",
+        (COMMIT, r#""decision_type":"\u0063ommit""#),
+        (OUR_COMMIT, r#""kind":"\u0063ommit""#),
+    ),
+    (
+        "an id by numbers",
+        (ID, r"\u00301a1ffdf-0c36-7662-806b-85dcbc1f1c35"),
+        (ID, r"\u00301a1ffdf-0c36-7662-806b-85dcbc1f1c35"),
+    ),
+    ("half a surrogate", ("coder-1", r"\ud800"), ("coder-1", r"\ud800")),
+    ("a control sign as it is", ("coder-1", "coder\u{1}"), ("coder-1", "coder\u{1}")),
+    ("a control sign by its number", ("coder-1", r"coder\u0001"), ("coder-1", r"coder\u0001")),
+    (
+        "upper-case UUID",
+        (ID, "01A1FFDF-0C36-7662-806B-85DCBC1F1C35"),
+        (ID, "01A1FFDF-0C36-7662-806B-85DCBC1F1C35"),
+    ),
+    (
+        "URN of a UUID",
+        (ID, "urn:uuid:01a1ffdf-0c36-7662-806b-85dcbc1f1c35"),
+        (ID, "urn:uuid:01a1ffdf-0c36-7662-806b-85dcbc1f1c35"),
+    ),
+    (
+        "run null",
+        (r#""01900000-0000-7000-8000-000000000001""#, "null"),
+        (r#""01900000-0000-7000-8000-000000000001""#, "null"),
+    ),
+    (
+        "patch set null",
+        (r#""00000000-0000-0000-0000-000000000002""#, "null"),
+        (r#""00000000-0000-0000-0000-000000000002""#, "null"),
+    ),
+    ("hash of zeros", (HASH, ZEROS), (HASH, ZEROS)),
+    (
+        "actor null",
+        (r#"{"kind":"agent","id":"coder-1"}"#, "null"),
+        (r#"{"kind":"agent","id":"coder-1"}"#, "null"),
+    ),
+    (
+        "actor of two kinds",
+        (r#""kind":"agent""#, r#""kind":"agent","kind":"human""#),
+        (r#""kind":"agent""#, r#""kind":"agent","kind":"human""#),
+    ),
+    (
+        "actor in 200 arrays",
+        (r#"{"kind":"agent","id":"coder-1"}"#, NESTED),
+        (r#"{"kind":"agent","id":"coder-1"}"#, NESTED),
+    ),
+    ("a leap second", (TIME, "2016-12-31T23:59:60Z"), (TIME, "2016-12-31T23:59:60Z")),
+    ("before 1970", (TIME, "1969-12-31T23:59:59Z"), (TIME, "1969-12-31T23:59:59Z")),
+    (
+        "ten digits of a second",
+        (TIME, "2026-11-21T20:49:30.0123456789Z"),
+        (TIME, "2026-11-21T20:49:30.0123456789Z"),
+    ),
+    ("an array for all", ("{\"object_id\"", "[{\"object_id\""), ("{\"type\"", "[{\"type\"")),
 ];
 
 fn changed(text: &str, (old, new): (&str, &str)) -> String {
@@ -244,8 +321,8 @@ fn row_by_row() {
           strict        takes it
         year 12026
           git-internal  takes it
-          import        no decision; created_at: "+12026-11-21T20:49:30Z" is outside the years 1970 to 9999
-          strict        refuses: $.at: "+12026-11-21T20:49:30Z" is outside the years 1970 to 9999
+          import        no decision; created_at: "+12026-11-21T20:49:30Z" is outside the times from 1970 to 9999-12-30T22:00:00Z
+          strict        refuses: $.at: "+12026-11-21T20:49:30Z" is outside the times from 1970 to 9999-12-30T22:00:00Z
         an offset
           git-internal  takes it
           import        a decision; the spelling is not the one that git-internal writes
@@ -366,5 +443,125 @@ fn row_by_row() {
           git-internal  refuses: trailing characters
           import        refuses: $: not valid JSON: trailing characters at line 1 column 392
           strict        refuses: $: not valid JSON: trailing characters at line 1 column 380
+        a NUL after
+          git-internal  refuses: trailing characters
+          import        refuses: $: not valid JSON: trailing characters at line 1 column 391
+          strict        refuses: $: not valid JSON: trailing characters at line 1 column 379
+        a byte order mark
+          git-internal  refuses: expected value
+          import        refuses: $: not valid JSON: expected value at line 1 column 1
+          strict        refuses: $: not valid JSON: expected value at line 1 column 1
+        another object after
+          git-internal  refuses: trailing characters
+          import        refuses: $: not valid JSON: trailing characters at line 1 column 391
+          strict        refuses: $: not valid JSON: trailing characters at line 1 column 379
+        a comma at the end
+          git-internal  refuses: trailing comma
+          import        refuses: $: not valid JSON: key must be a string at line 1 column 391
+          strict        refuses: $: not valid JSON: key must be a string at line 1 column 379
+        version 1.0
+          git-internal  refuses: invalid type: floating point `1.0`, expected u8
+          import        refuses: $.version: 1.0 is not a whole number from 0 to 255
+          strict        refuses: $.version: 1.0 is not a whole number from 0 to 4294967295
+        version 1e0
+          git-internal  refuses: invalid type: floating point `1.0`, expected u8
+          import        refuses: $.version: 1e0 is not a whole number from 0 to 255
+          strict        refuses: $.version: 1e0 is not a whole number from 0 to 4294967295
+        version -0
+          git-internal  refuses: invalid type: floating point `-0.0`, expected u8
+          import        refuses: $.version: -0 is not a whole number from 0 to 255
+          strict        refuses: $.version: -0 is not a whole number from 0 to 4294967295
+        version 01
+          git-internal  refuses: invalid number
+          import        refuses: $: not valid JSON: invalid number at line 1 column 89
+          strict        refuses: $: not valid JSON: invalid number at line 1 column 31
+        version of 40 digits
+          git-internal  refuses: invalid type: floating point `1e+39`, expected u8
+          import        refuses: $.version: 1000000000000000000000000000000000000000 is not a whole number from 0 to 255
+          strict        refuses: $.version: 1000000000000000000000000000000000000000 is not a whole number from 0 to 4294967295
+        version null
+          git-internal  refuses: invalid type: null, expected u8
+          import        refuses: $.version: expected a number, found null
+          strict        refuses: $.version: expected a number, found null
+        version as text
+          git-internal  refuses: invalid type: string "1", expected u8
+          import        refuses: $.version: expected a number, found a string
+          strict        refuses: $.version: expected a number, found a string
+        a key by numbers
+          git-internal  takes it
+          import        a decision; the spelling is not the one that git-internal writes
+          strict        takes it
+        run twice, once by numbers
+          git-internal  refuses: duplicate field `run_id`
+          import        refuses: $.run_id: duplicate key
+          strict        refuses: $.run: duplicate key
+        a word by numbers
+          git-internal  takes it
+          import        a decision; the spelling is not the one that git-internal writes
+          strict        takes it
+        an id by numbers
+          git-internal  takes it
+          import        a decision; the spelling is not the one that git-internal writes
+          strict        takes it
+        half a surrogate
+          git-internal  refuses: unexpected end of hex escape
+          import        refuses: $.created_by.id: not valid JSON: unexpected end of hex escape at line 1 column 8
+          strict        refuses: $.decided_by.id: not valid JSON: unexpected end of hex escape at line 1 column 8
+        a control sign as it is
+          git-internal  refuses: control character (\u0000-\u001F) found while parsing a string
+          import        refuses: $: not valid JSON: control character (\u0000-\u001F) found while parsing a string at line 1 column 165
+          strict        refuses: $: not valid JSON: control character (\u0000-\u001F) found while parsing a string at line 1 column 188
+        a control sign by its number
+          git-internal  takes it
+          import        a decision
+          strict        takes it
+        upper-case UUID
+          git-internal  takes it
+          import        a decision; the spelling is not the one that git-internal writes
+          strict        refuses: $.id: "01A1FFDF-0C36-7662-806B-85DCBC1F1C35" must be spelled "01a1ffdf-0c36-7662-806b-85dcbc1f1c35"
+        URN of a UUID
+          git-internal  takes it
+          import        a decision; the spelling is not the one that git-internal writes
+          strict        refuses: $.id: "urn:uuid:01a1ffdf-0c36-7662-806b-85dcbc1f1c35" must be spelled "01a1ffdf-0c36-7662-806b-85dcbc1f1c35"
+        run null
+          git-internal  refuses: invalid type: null, expected a formatted UUID string
+          import        refuses: $.run_id: expected a string, found null
+          strict        refuses: $.run: expected a string, found null
+        patch set null
+          git-internal  takes it
+          import        no decision; chosen_patchset_id: missing, the verdict `commit` needs it; the spelling is not the one that git-internal writes
+          strict        refuses: $.verdict.patch_set: expected a string, found null
+        hash of zeros
+          git-internal  takes it
+          import        no decision; result_commit_sha: the name of the git object is all zeros, which is git's word for none
+          strict        refuses: $.verdict.commit: the name of the git object is all zeros, which is git's word for none
+        actor null
+          git-internal  refuses: invalid type: null, expected struct ActorRef
+          import        refuses: $.created_by: expected an object, found null
+          strict        refuses: $.decided_by: expected an object, found null
+        actor of two kinds
+          git-internal  refuses: duplicate field `kind`
+          import        refuses: $.created_by.kind: duplicate key
+          strict        refuses: $.decided_by.kind: duplicate key
+        actor in 200 arrays
+          git-internal  refuses: recursion limit exceeded
+          import        refuses: $.created_by[0]: expected a string, found an array
+          strict        refuses: $.decided_by: expected an object, found an array
+        a leap second
+          git-internal  takes it
+          import        no decision; created_at: 2016-12-31T23:59:60Z is a leap second, which no time of ours is
+          strict        refuses: $.at: "2016-12-31T23:59:60Z" is a leap second, which no time here is
+        before 1970
+          git-internal  takes it
+          import        no decision; created_at: "1969-12-31T23:59:59Z" is outside the times from 1970 to 9999-12-30T22:00:00Z
+          strict        refuses: $.at: "1969-12-31T23:59:59Z" is outside the times from 1970 to 9999-12-30T22:00:00Z
+        ten digits of a second
+          git-internal  takes it
+          import        a decision; the spelling is not the one that git-internal writes
+          strict        refuses: $.at: "2026-11-21T20:49:30.0123456789Z" is not an RFC 3339 time such as 2026-11-21T20:49:30.166608121Z
+        an array for all
+          git-internal  refuses: invalid type: sequence, expected struct Decision
+          import        refuses: $: not valid JSON: EOF while parsing a list at line 1 column 391
+          strict        refuses: $: not valid JSON: EOF while parsing a list at line 1 column 379
     "#]].assert_eq(&table);
 }

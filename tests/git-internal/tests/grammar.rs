@@ -218,6 +218,7 @@ fn loose(form: Form, care: Care) -> Option<BoxedStrategy<String>> {
             .prop_flat_map(|word| {
                 select(vec![
                     format!("{{\"{word}\":null}}"),
+                    format!("{{\"{word}\":{{}}}}"),
                     format!("{{\"{word}\":1}}"),
                     quoted(word.to_uppercase()),
                 ])
@@ -227,6 +228,7 @@ fn loose(form: Form, care: Care) -> Option<BoxedStrategy<String>> {
             .prop_flat_map(|word| {
                 select(vec![
                     format!("{{\"{word}\":null}}"),
+                    format!("{{\"{word}\":{{}}}}"),
                     format!("{{\"{word}\":[]}}"),
                     String::from("{\"other\":\"x\"}"),
                     quoted(word.to_uppercase()),
@@ -237,6 +239,7 @@ fn loose(form: Form, care: Care) -> Option<BoxedStrategy<String>> {
             .prop_flat_map(|word| {
                 select(vec![
                     format!("{{\"{word}\":null}}"),
+                    format!("{{\"{word}\":{{}}}}"),
                     format!("{{\"{word}\":\"x\"}}"),
                     String::from("\"other\""),
                     String::from("{\"other\":null}"),
@@ -305,7 +308,7 @@ fn json(care: Care) -> BoxedStrategy<String> {
     let loose =
         select(vec!["1.0", "1e5", "-0", "1E400", "0.1", "18446744073709551616", "[[1.50]]", "\"\\u00e9\""]);
     let leaf = prop_oneof![
-        4 => select(vec!["true", "false", "[]", "{}"]).prop_map(String::from),
+        4 => select(vec!["true", "false", "[]", "{}", "null"]).prop_map(String::from),
         4 => number,
         4 => any::<String>().prop_map(quoted),
         4 * u32::from(care != Care::Even) => loose.prop_map(String::from),

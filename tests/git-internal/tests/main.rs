@@ -1,6 +1,7 @@
 //! Our decision objects beside git-internal's: one binary.
 
 mod accepts;
+mod every_field;
 #[expect(dead_code, reason = "the crate's own tests use more of it")]
 #[path = "../../../crates/decision-objects/tests/given.rs"]
 mod given;
@@ -16,4 +17,6 @@ mod grammar;
 mod keys;
 mod laws;
 mod ours;
+#[path = "../../../crates/decision-objects/tests/variations.rs"]
+mod variations;
 mod written;

@@ -54,7 +54,7 @@ fn written(object: &impl ObjectTrait) -> (Kind, String, String) {
 }
 
 /// One of each kind with every field that has a setter.
-fn one_of_each() -> Vec<(Kind, String, String)> {
+pub(crate) fn one_of_each() -> Vec<(Kind, String, String)> {
     let mut intent = Intent::new(coder(), "make it \"work\"\n\u{1}").unwrap();
     intent.set_parents(vec![id(1), id(1)]);
     intent.set_spec(Some(json!({"b": [1.0, 1e300, -0.0, u64::MAX], "a": {"": null}}).into_spec()));
@@ -202,10 +202,37 @@ fn check(object: &impl ObjectTrait, expected: Expect) {
     let ours: Vec<String> = imported
         .violations
         .iter()
-        .filter(|one| matches!(one, Violation::NotANumber { .. } | Violation::Unreadable { .. }))
+        .filter(|one| {
+            use Violation::{NotANumber, NullValue, Unreadable};
+            matches!(one, NotANumber { .. } | NullValue { .. } | Unreadable { .. })
+        })
         .map(ToString::to_string)
         .collect();
     expected.assert_eq(&format!("its reader: {theirs}\nours: {}\n", ours.join("; ")));
+}
+
+#[test]
+fn a_json_value_that_is_null_is_kept_here() {
+    let mut event = RunEvent::new(coder(), id(1), RunEventKind::Created).unwrap();
+    event.set_metrics(Some(Value::Null));
+    check(
+        &event,
+        expect![[r#"
+        its reader: another object
+        ours: metrics: the JSON value null stands here; git-internal writes that, and reads it as absent
+    "#]],
+    );
+    let mut step = PlanStep::new("first");
+    step.set_checks(Some(Value::Null));
+    let mut plan = Plan::new(coder(), id(1)).unwrap();
+    plan.add_step(step);
+    check(
+        &plan,
+        expect![[r#"
+        its reader: another object
+        ours: steps[0].checks: the JSON value null stands here; git-internal writes that, and reads it as absent
+    "#]],
+    );
 }
 
 #[test]

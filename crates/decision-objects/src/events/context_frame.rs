@@ -3,7 +3,7 @@
 //! A frame belongs to something: one that names neither intent nor run, plan or step could never be found again.
 
 use crate::json::{Fields, Object, ParseError, read};
-use crate::sealed::sealed;
+use crate::sealed::{Faults, sealed};
 use crate::vocabulary::open_vocabulary;
 use crate::{FrameId, IntentId, Invalid, NonBlank, PlanId, RunId, StepId};
 
@@ -64,13 +64,14 @@ sealed! {
 }
 
 impl ContextFrameContent {
-    fn checked(self, _id: FrameId) -> Result<Self, Invalid> {
+    fn faults(&self, _id: FrameId) -> Faults {
+        let mut faults = Faults::default();
         let Self { intent, run, plan, step, .. } = self;
         if intent.is_none() && run.is_none() && plan.is_none() && step.is_none() {
-            return Err(Invalid::OrphanFrame);
+            faults.add(&["intent", "run", "plan", "step"], Invalid::OrphanFrame);
         }
-        self.kind.checked()?;
-        Ok(self)
+        faults.check(&["kind", "label"], self.kind.checked());
+        faults
     }
 
     fn print(&self, object: Object) -> Object {

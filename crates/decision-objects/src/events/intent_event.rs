@@ -2,9 +2,9 @@
 
 use super::states::moves;
 use crate::json::{Fields, Object, ParseError, read};
-use crate::sealed::sealed;
+use crate::sealed::{Faults, sealed};
 use crate::vocabulary::{closed_vocabulary, no_slip};
-use crate::{EventId, GitOid, IntentId, Invalid, Label, NonBlank};
+use crate::{EventId, GitOid, IntentId, Label, NonBlank};
 
 closed_vocabulary! {
     /// How an intent stands.
@@ -79,16 +79,25 @@ sealed! {
     ///
     /// # Errors
     ///
-    /// [`Invalid::ReservedLabel`] if the word of [`IntentEventKind::Other`] reads like one of the states.
+    /// [`Invalid::ReservedLabel`](crate::Invalid::ReservedLabel) if the word of [`IntentEventKind::Other`]
+    /// reads like one of the states, [`Invalid::NilGitOid`](crate::Invalid::NilGitOid).
     new
 }
 
 impl IntentEventContent {
-    fn checked(self, _id: EventId) -> Result<Self, Invalid> {
-        if let IntentEventKind::Other(label) = &self.kind {
-            no_slip(&["analyzed", "completed", "cancelled"], label.as_str())?;
+    fn faults(&self, _id: EventId) -> Faults {
+        let mut faults = Faults::default();
+        match &self.kind {
+            IntentEventKind::Other(label) => {
+                let words = ["analyzed", "completed", "cancelled"];
+                faults.check(&["kind", "label"], no_slip(&words, label.as_str()));
+            }
+            IntentEventKind::Completed { result_commit: Some(commit) } => {
+                faults.check(&["result_commit"], commit.checked());
+            }
+            _ => {}
         }
-        Ok(self)
+        faults
     }
 
     fn print(&self, object: Object) -> Object {

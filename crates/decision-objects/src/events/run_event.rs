@@ -2,7 +2,7 @@
 
 use super::states::moves;
 use crate::json::{Fields, Object, ParseError, read};
-use crate::sealed::sealed;
+use crate::sealed::{Faults, sealed};
 use crate::vocabulary::closed_vocabulary;
 use crate::{EventId, Invalid, NonBlank, PatchSetId, RunId};
 
@@ -65,11 +65,13 @@ sealed! {
 }
 
 impl RunEventContent {
-    fn checked(self, _id: EventId) -> Result<Self, Invalid> {
+    fn faults(&self, _id: EventId) -> Faults {
+        let mut faults = Faults::default();
         if self.error.is_some() && self.state != RunState::Failed {
-            return Err(Invalid::OnlyWith { field: "error", only: "failed", state: self.state.as_str() });
+            let why = Invalid::OnlyWith { field: "error", only: "failed", state: self.state.as_str() };
+            faults.add(&["error", "state"], why);
         }
-        Ok(self)
+        faults
     }
 
     fn print(&self, object: Object) -> Object {

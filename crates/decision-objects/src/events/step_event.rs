@@ -2,9 +2,9 @@
 
 use super::states::moves;
 use crate::json::{Fields, Object, ParseError, read};
-use crate::sealed::{sealed, unique};
+use crate::sealed::{Faults, sealed};
 use crate::vocabulary::closed_vocabulary;
-use crate::{EventId, FrameId, Invalid, NonBlank, PlanId, RunId, StepId, TaskId};
+use crate::{EventId, FrameId, NonBlank, PlanId, RunId, StepId, TaskId};
 
 closed_vocabulary! {
     /// How a step stands in a run.
@@ -63,15 +63,16 @@ sealed! {
     ///
     /// # Errors
     ///
-    /// [`Invalid::Twice`] if a frame is consumed twice, or produced twice.
+    /// [`Invalid::Twice`](crate::Invalid::Twice) if a frame is consumed twice, or produced twice.
     new
 }
 
 impl StepEventContent {
-    fn checked(self, _id: EventId) -> Result<Self, Invalid> {
-        unique("consumed frame", &self.consumed)?;
-        unique("produced frame", &self.produced)?;
-        Ok(self)
+    fn faults(&self, _id: EventId) -> Faults {
+        let mut faults = Faults::default();
+        faults.unique(&["consumed"], "consumed frame", &self.consumed);
+        faults.unique(&["produced"], "produced frame", &self.produced);
+        faults
     }
 
     fn print(&self, object: Object) -> Object {

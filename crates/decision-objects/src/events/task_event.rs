@@ -2,7 +2,7 @@
 
 use super::states::moves;
 use crate::json::{Fields, Object, ParseError, read};
-use crate::sealed::sealed;
+use crate::sealed::{Faults, sealed};
 use crate::vocabulary::closed_vocabulary;
 use crate::{EventId, Invalid, NonBlank, RunId, TaskId};
 
@@ -69,11 +69,12 @@ sealed! {
 }
 
 impl TaskEventContent {
-    fn checked(self, _id: EventId) -> Result<Self, Invalid> {
+    fn faults(&self, _id: EventId) -> Faults {
+        let mut faults = Faults::default();
         if self.state.needs_reason() && self.reason.is_none() {
-            return Err(Invalid::ReasonMissing { state: self.state.as_str() });
+            faults.add(&["reason", "state"], Invalid::ReasonMissing { state: self.state.as_str() });
         }
-        Ok(self)
+        faults
     }
 
     fn print(&self, object: Object) -> Object {

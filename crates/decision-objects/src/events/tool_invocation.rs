@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 
 use crate::json::{Fields, Object, ParseError, Raw, quoted, read};
-use crate::sealed::sealed;
+use crate::sealed::{Faults, sealed};
 use crate::vocabulary::closed_vocabulary;
-use crate::{Digest, EventId, Invalid, NonBlank, RelativePath, RunId, Timestamp};
+use crate::{Digest, EventId, NonBlank, RelativePath, RunId, Timestamp};
 
 closed_vocabulary! {
     /// How a call ended.
@@ -78,9 +78,8 @@ sealed! {
 }
 
 impl ToolInvocationContent {
-    #[expect(clippy::unnecessary_wraps, reason = "all contents are checked in the same way")]
-    fn checked(self, _id: EventId) -> Result<Self, Invalid> {
-        Ok(self)
+    fn faults(&self, _id: EventId) -> Faults {
+        Faults::default()
     }
 
     fn print(&self, object: Object) -> Object {
@@ -117,13 +116,7 @@ impl ToolInvocationContent {
 }
 
 fn paths(raw: Raw<'_>) -> Result<BTreeSet<RelativePath>, ParseError> {
-    let mut paths = BTreeSet::new();
-    for path in read::list(raw, read::canonical::<RelativePath>)? {
-        if let Some(path) = paths.replace(path) {
-            return Err(Invalid::Twice { what: "path", name: path.to_string() }.into());
-        }
-    }
-    Ok(paths)
+    Ok(read::distinct_list(raw, "path")?.into_iter().collect())
 }
 
 fn print_artifact(artifact: &Artifact) -> Object {

@@ -3,7 +3,7 @@
 //! The four counts are apart from each other: what was read from a cache is not counted as input again.
 
 use crate::json::{Fields, Object, ParseError, read};
-use crate::sealed::sealed;
+use crate::sealed::{Faults, sealed};
 use crate::{EventId, Invalid, RunId};
 
 /// What a [`Usage`] says.
@@ -35,14 +35,17 @@ sealed! {
 }
 
 impl UsageContent {
-    fn checked(self, _id: EventId) -> Result<Self, Invalid> {
+    fn faults(&self, _id: EventId) -> Faults {
         // Checked once, so that nobody who adds them up afterwards has to.
-        self.input_tokens
+        let sum = self
+            .input_tokens
             .checked_add(self.output_tokens)
             .and_then(|sum| sum.checked_add(self.cache_read_tokens))
-            .and_then(|sum| sum.checked_add(self.cache_write_tokens))
-            .ok_or(Invalid::TokenSum)?;
-        Ok(self)
+            .and_then(|sum| sum.checked_add(self.cache_write_tokens));
+        let mut faults = Faults::default();
+        let counts = &["input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"];
+        faults.check(counts, sum.ok_or(Invalid::TokenSum));
+        faults
     }
 
     fn print(&self, object: Object) -> Object {

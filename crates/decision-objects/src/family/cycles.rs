@@ -1,4 +1,4 @@
-//! Circles among parents, dependencies and predecessors.
+//! Circles among parents, dependencies, predecessors and rollbacks.
 //!
 //! Strongly connected components after Tarjan, with a stack of its own: a chain of parents from a hostile file may be as
 //! long as the file, and the thread's stack is not.
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use uuid::Uuid;
 
 use super::{Family, Relation, Rule, Violation};
-use crate::{Object, ObjectKind, ObjectName};
+use crate::{Object, ObjectKind, ObjectName, Verdict};
 
 impl Family {
     /// One violation for each circle, under the least of its members.
@@ -19,6 +19,7 @@ impl Family {
             (Relation::TaskParents, ObjectKind::Task),
             (Relation::TaskDependencies, ObjectKind::Task),
             (Relation::RunPredecessors, ObjectKind::Run),
+            (Relation::Rollbacks, ObjectKind::Decision),
         ];
         for (relation, kind) in graphs {
             let edges: Vec<(Uuid, Vec<Uuid>)> = self
@@ -54,6 +55,10 @@ fn ancestors(object: &Object, relation: Relation) -> Vec<Uuid> {
         (Relation::RunPredecessors, Object::Run(run)) => {
             run.opening().predecessor.map(|predecessor| predecessor.run().uuid()).into_iter().collect()
         }
+        (Relation::Rollbacks, Object::Decision(decision)) => match decision.verdict() {
+            Verdict::Rollback { of, .. } => vec![of.uuid()],
+            _ => Vec::new(),
+        },
         _ => Vec::new(),
     }
 }

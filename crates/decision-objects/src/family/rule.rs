@@ -152,6 +152,14 @@ pub enum Rule {
         /// The earliest rollback of it.
         first: DecisionId,
     },
+    /// The rollback was decided before what it undoes.
+    #[error("it was made before decision {of}, which it rolls back, was made, at {decided}")]
+    UndoneTooEarly {
+        /// The named decision.
+        of: DecisionId,
+        /// When that was made.
+        decided: Timestamp,
+    },
     /// Objects are, by way of each other, their own ancestors.
     #[error("the {relation} go in a circle of {}: {}", members.len(), listed(members))]
     Cycle {
@@ -234,6 +242,8 @@ pub enum Relation {
     TaskDependencies,
     /// The runs that runs retry or continue.
     RunPredecessors,
+    /// The decisions that decisions roll back.
+    Rollbacks,
 }
 
 impl fmt::Display for Relation {
@@ -244,6 +254,7 @@ impl fmt::Display for Relation {
             Self::TaskParents => "parents of tasks",
             Self::TaskDependencies => "dependencies of tasks",
             Self::RunPredecessors => "predecessors of runs",
+            Self::Rollbacks => "rollbacks of decisions",
         })
     }
 }

@@ -70,6 +70,9 @@ impl Family {
         if target.run() == decision.run() {
             found.push(Violation { object, rule: Rule::UndoesItsRun { of } });
         }
+        if target.at().milliseconds() - decision.at().milliseconds() >= Self::SKEW_MILLISECONDS {
+            found.push(Violation { object, rule: Rule::UndoneTooEarly { of, decided: target.at() } });
+        }
     }
 }
 

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use crate::invalid::excerpt;
 use crate::json::{Fault, ParseError, Raw, push_quoted, read};
 
-/// How deep git-internal's reader goes; it counts from the object around it.
-const DEPTH: usize = 126;
+/// How deep git-internal's reader goes, all objects and arrays counted.
+const DEPTH: usize = 127;
 
-/// Prints the value as git-internal would.
-pub(super) fn respelled(raw: Raw<'_>) -> Result<String, ParseError> {
+/// Prints the value as git-internal would; so many objects and arrays stand around it.
+pub(super) fn respelled(raw: Raw<'_>, around: usize) -> Result<String, ParseError> {
     let mut out = String::with_capacity(raw.get().len());
-    write(raw, DEPTH, &mut out)?;
+    write(raw, DEPTH - around, &mut out)?;
     Ok(out)
 }
 

@@ -71,7 +71,7 @@ impl Judge {
         let patch_set = patch_set.and_then(|id| self.field("chosen_patchset_id", PatchSetId::new(id)));
         let checkpoint = body.text("checkpoint_id");
         let checkpoint = checkpoint.and_then(|id| self.field("checkpoint_id", NonBlank::new(id)));
-        let commit = body.hash("result_commit_sha").map(|hash| self.commit("result_commit_sha", hash));
+        let commit = body.hash("result_commit_sha").and_then(|hash| self.commit("result_commit_sha", hash));
         let rationale = body.text("rationale").and_then(|text| NonBlank::new(text).ok());
         if body.text("rationale").is_some() && rationale.is_none() {
             self.violations.push(Violation::BlankRationale);

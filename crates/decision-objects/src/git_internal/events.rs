@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::de::IgnoredAny;
+
 use super::flat::{Flat, Value};
 use super::judge::Judge;
 use super::snapshots::parts;
@@ -18,7 +20,7 @@ impl Judge {
         let header = self.header(flat, EventId::new);
         let body = flat.body();
         let intent = self.id(body, "intent_id", IntentId::new);
-        let result_commit = body.hash("result_commit").map(|hash| self.commit("result_commit", hash));
+        let result_commit = body.hash("result_commit").and_then(|hash| self.commit("result_commit", hash));
         let word = body.text("kind").unwrap_or_default();
         let kind = match IntentState::of_word(word) {
             Some(IntentState::Analyzed) => Some(IntentEventKind::Analyzed),
@@ -33,7 +35,7 @@ impl Judge {
         let next_intent = self.maybe_id(body, "next_intent_id", IntentId::new);
         let content =
             IntentEventContent { intent: intent?, kind: kind?, reason: reason?, next_intent: next_intent? };
-        self.whole(IntentEvent::new(header?, content))
+        self.whole(IntentEvent::seal(header?, content))
     }
 
     pub(super) fn task_event(&mut self, flat: &Flat<'_>) -> Option<TaskEvent> {
@@ -44,7 +46,7 @@ impl Judge {
         let reason = self.maybe_words(body, "reason");
         let run = self.maybe_id(body, "run_id", RunId::new);
         let content = TaskEventContent { task: task?, state: state?, reason: reason?, run: run? };
-        self.whole(TaskEvent::new(header?, content))
+        self.whole(TaskEvent::seal(header?, content))
     }
 
     pub(super) fn run_event(&mut self, flat: &Flat<'_>) -> Option<RunEvent> {
@@ -63,7 +65,7 @@ impl Judge {
             metrics: body.text("metrics").map(plain),
             patch_set: patch_set?,
         };
-        self.whole(RunEvent::new(header?, content))
+        self.whole(RunEvent::seal(header?, content))
     }
 
     pub(super) fn step_event(&mut self, flat: &Flat<'_>) -> Option<StepEvent> {
@@ -88,7 +90,7 @@ impl Judge {
             spawned_task: spawned_task?,
             outputs: body.text("outputs").map(plain),
         };
-        self.whole(StepEvent::new(header?, content))
+        self.whole(StepEvent::seal(header?, content))
     }
 
     pub(super) fn usage(&mut self, flat: &Flat<'_>) -> Option<Usage> {
@@ -103,10 +105,13 @@ impl Judge {
         };
         let microdollars = match body.text("cost_usd") {
             None => Some(None),
-            Some(number) => match parts(number, 1_000_000.0) {
-                Some(millionths) => Some(Some(millionths)),
-                None => self.unfit("cost_usd", "it is no whole number of millionths"),
-            },
+            Some(number) => {
+                self.dropped("the sign of cost_usd", number == "-0.0");
+                match parts(number, 1_000_000.0) {
+                    Some(millionths) => Some(Some(millionths)),
+                    None => self.unfit("cost_usd", "it is no whole number of millionths"),
+                }
+            }
         };
         summed?;
         let content = UsageContent {
@@ -117,7 +122,7 @@ impl Judge {
             cache_write_tokens: 0,
             microdollars: microdollars?,
         };
-        self.whole(Usage::new(header?, content))
+        self.whole(Usage::seal(header?, content))
     }
 
     pub(super) fn tool_invocation(&mut self, flat: &Flat<'_>) -> Option<ToolInvocation> {
@@ -134,7 +139,9 @@ impl Judge {
                     Value::Text(path) => RelativePath::new(path.as_ref()),
                     _ => RelativePath::new(""),
                 });
-                let unique: BTreeSet<RelativePath> = paths?.into_iter().collect();
+                let paths = paths?;
+                judge.dropped(&format!("the order of {place}"), !paths.is_sorted());
+                let unique: BTreeSet<RelativePath> = paths.into_iter().collect();
                 if unique.len() == items.len() {
                     Some(unique)
                 } else {
@@ -144,6 +151,10 @@ impl Judge {
         };
         let reads = paths(self, "paths_read");
         let writes = paths(self, "paths_written");
+        let empty = body.record("io_footprint").is_some_and(|footprint| {
+            footprint.list("paths_read").is_empty() && footprint.list("paths_written").is_empty()
+        });
+        self.dropped("io_footprint", empty);
         let status = ToolStatus::of_word(body.text("status").unwrap_or_default());
         let artifacts = self.each_record(body, "artifacts", |judge, artifact| {
             let store = judge.words(artifact, "store");
@@ -163,7 +174,7 @@ impl Judge {
             started: None,
             ended: None,
         };
-        self.whole(ToolInvocation::new(header?, content))
+        self.whole(ToolInvocation::seal(header?, content))
     }
 
     pub(super) fn evidence(&mut self, flat: &Flat<'_>) -> Option<Evidence> {
@@ -209,11 +220,15 @@ impl Judge {
             data: body.text("data").map(plain),
             token_estimate: body.unsigned("token_estimate"),
         };
-        self.whole(ContextFrame::new(header?, content))
+        self.whole(ContextFrame::seal(header?, content))
     }
 }
 
 /// A JSON text as the text that it means, any other JSON as it stands.
+///
+/// A text that is JSON itself stays in its quotes: without them nobody could tell that it was a text.
 fn plain(json: &str) -> String {
-    serde_json::from_str(json).unwrap_or_else(|_| String::from(json))
+    let text: Option<String> = serde_json::from_str(json).ok();
+    text.filter(|text| serde_json::from_str::<IgnoredAny>(text).is_err())
+        .unwrap_or_else(|| String::from(json))
 }

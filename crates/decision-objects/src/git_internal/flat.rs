@@ -171,9 +171,9 @@ impl<'v, 'a> Record<'v, 'a> {
         records.collect()
     }
 
-    /// All keys with their values.
-    pub(super) fn entries(self) -> impl Iterator<Item = (&'static str, &'v Value<'a>)> {
-        self.table.iter().map(|field| field.key).zip(self.values)
+    /// All fields with their values.
+    pub(super) fn entries(self) -> impl Iterator<Item = (&'static Field, &'v Value<'a>)> {
+        self.table.iter().zip(self.values)
     }
 
     fn print(self, json: &mut String, separator: &mut char) {
@@ -272,6 +272,8 @@ fn read_fields<'a>(fields: &mut Fields<'a>, table: &'static [Field]) -> Result<V
 fn present<'a>(raw: Raw<'a>, field: &Field) -> Result<Value<'a>, ParseError> {
     match (raw.get(), field.presence, field.shape) {
         ("null", Presence::Optional, Shape::Float) => Ok(Value::NotANumber),
+        // Its writer says so of a JSON value that is `null`; its reader takes it for absent.
+        ("null", Presence::Optional, Shape::Json(_)) => Ok(Value::Json(Cow::Borrowed("null"))),
         ("null", Presence::Optional, _) => Ok(Value::Absent),
         _ => value(raw, field.shape),
     }
@@ -303,14 +305,15 @@ pub(super) fn value(raw: Raw<'_>, shape: Shape) -> Result<Value<'_>, ParseError>
         }
         Shape::Signed => Value::Signed(read::signed(raw)?),
         Shape::Float => Value::Float(any_json::float(raw)?),
-        Shape::Word(words, expected) => {
-            let word = match tag(raw, words)? {
+        Shape::Word(words, expected) | Shape::HeaderWord(words, expected) => {
+            let nothing = if matches!(shape, Shape::HeaderWord(..)) { null_or_empty } else { null };
+            let word = match tag(raw, words, nothing)? {
                 Some(word) => word,
                 None => read::word(raw, expected, |word| known(words, word))?,
             };
             Value::Word(word)
         }
-        Shape::OpenWord(words) => match tag(raw, words)? {
+        Shape::OpenWord(words) => match tag(raw, words, null)? {
             Some(word) => Value::Word(word),
             None => {
                 let text = read::text_of(raw)?;
@@ -318,14 +321,14 @@ pub(super) fn value(raw: Raw<'_>, shape: Shape) -> Result<Value<'_>, ParseError>
             }
         },
         Shape::TaggedWord(words, expected) => tagged(raw, words, expected)?,
-        Shape::Json => Value::Json(Cow::Owned(any_json::respelled(raw)?)),
+        Shape::Json(around) => Value::Json(Cow::Owned(any_json::respelled(raw, around)?)),
         Shape::List(shape) => Value::List(read::list(raw, |item| value(item, *shape))?),
         Shape::Record(table) => Value::Record(record(raw, table)?),
         Shape::OpenRecord(table) => {
             let mut fields = Fields::open(raw)?;
             let values = read_fields(&mut fields, table)?;
             let more = fields.rest().map(|(key, raw)| {
-                let json = any_json::respelled(raw).map_err(|error| error.inside_key(&key))?;
+                let json = any_json::respelled(raw, 2).map_err(|error| error.inside_key(&key))?;
                 Ok((key.into_owned(), json))
             });
             Value::OpenRecord(values, more.collect::<Result<_, ParseError>>()?)
@@ -342,20 +345,45 @@ pub(super) fn known(words: &'static [&'static str], found: &str) -> Option<&'sta
     words.iter().copied().find(|word| *word == found)
 }
 
+/// The word under `object_type`, in whatever way it is written.
+pub(super) fn object_type(raw: Raw<'_>) -> Result<Cow<'_, str>, ParseError> {
+    match HEADER.iter().find(|field| field.key == "object_type").map(|field| value(raw, field.shape)) {
+        Some(Ok(Value::Word(word))) => Ok(Cow::Borrowed(word)),
+        _ => read::text_of(raw),
+    }
+}
+
 /// The word of `{"commit":null}`, which its reader takes for `"commit"`; `None` if it is no object.
-fn tag(raw: Raw<'_>, words: &'static [&'static str]) -> Result<Option<&'static str>, ParseError> {
+///
+/// `nothing` checks what stands under the word.
+fn tag(
+    raw: Raw<'_>,
+    words: &'static [&'static str],
+    nothing: fn(Raw<'_>) -> Result<(), ParseError>,
+) -> Result<Option<&'static str>, ParseError> {
     if read::expect_type(raw, "an object").is_err() {
         return Ok(None);
     }
     let mut fields = Fields::open(raw)?;
     let mut meant = None;
     for word in words {
-        if meant.is_none() && fields.optional(word, |raw| read::expect_type(raw, "null"))?.is_some() {
+        if meant.is_none() && fields.optional(word, nothing)?.is_some() {
             meant = Some(*word);
         }
     }
     fields.close()?;
     meant.map(Some).ok_or_else(|| Fault::WrongType { expected: "a string", found: "an object" }.into())
+}
+
+fn null(raw: Raw<'_>) -> Result<(), ParseError> {
+    read::expect_type(raw, "null")
+}
+
+fn null_or_empty(raw: Raw<'_>) -> Result<(), ParseError> {
+    match read::expect_type(raw, "an object") {
+        Ok(()) => Fields::open(raw)?.close(),
+        Err(_) => null(raw),
+    }
 }
 
 fn tagged<'a>(
@@ -372,7 +400,7 @@ fn tagged<'a>(
             fields.close()?;
             Ok(Value::Other(other))
         }
-        None => Ok(tag(raw, words)?.map_or(Value::Absent, Value::Word)),
+        None => Ok(tag(raw, words, null)?.map_or(Value::Absent, Value::Word)),
     }
 }
 

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::Violation;
 use super::flat::{Flat, Record, Value};
+use super::schema::Presence;
 use super::time::Time;
 use crate::{Actor, ActorKind, Digest, GitOid, Header, Invalid, JsonText, Label, NonBlank, Timestamp};
 
@@ -38,12 +39,24 @@ impl Judge {
 
     /// What breaks our rules wherever it stands.
     pub(super) fn traps(&mut self, record: Record<'_, '_>) {
-        for (key, value) in record.entries() {
-            match value {
-                Value::NotANumber => self.violations.push(Violation::NotANumber { field: String::from(key) }),
-                Value::OpenRecord(_, more) => self.violations.extend(more.iter().map(|(name, _)| {
+        for (field, value) in record.entries() {
+            let key = field.key;
+            match (value, field.presence) {
+                (Value::NotANumber, _) => {
+                    self.violations.push(Violation::NotANumber { field: String::from(key) });
+                }
+                (Value::Json(json), Presence::Optional) if json == "null" => {
+                    self.violations.push(Violation::NullValue { field: format!("{}{key}", self.within) });
+                }
+                (Value::OpenRecord(_, more), _) => self.violations.extend(more.iter().map(|(name, _)| {
                     Violation::Unreadable { field: format!("{key}.{}", name.escape_debug()) }
                 })),
+                (Value::List(_), _) => {
+                    let _ = self.each_record(record, key, |judge, item| {
+                        judge.traps(item);
+                        Some(())
+                    });
+                }
                 _ => {}
             }
         }
@@ -73,9 +86,17 @@ impl Judge {
         }
     }
 
-    /// A name of a commit, taken for a SHA-1 one if it looks filled up.
-    pub(super) fn commit(&mut self, field: &str, hash: Digest) -> GitOid {
+    /// A name of a commit, taken for a SHA-1 one if it looks filled up; `None` if it names nothing.
+    pub(super) fn commit(&mut self, field: &str, hash: Digest) -> Option<GitOid> {
+        let commit = self.filled_up(field, hash);
+        self.field(field, commit.checked())
+    }
+
+    fn filled_up(&mut self, field: &str, hash: Digest) -> GitOid {
         let (name, padding) = hash.as_bytes().split_at(20);
+        if hash.as_bytes().iter().all(|byte| *byte == 0) {
+            return GitOid::Sha256(*hash.as_bytes());
+        }
         match <[u8; 20]>::try_from(name) {
             Ok(name) if padding.iter().all(|byte| *byte == 0) => {
                 let commit = GitOid::Sha1(name);

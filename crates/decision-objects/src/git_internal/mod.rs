@@ -44,7 +44,8 @@ use std::borrow::Cow;
 
 use uuid::Uuid;
 
-use crate::json::{Fields, read};
+use crate::invalid::excerpt;
+use crate::json::Fields;
 use crate::{Actor, Decision, Digest, Fault, Object, ParseError, Timestamp};
 use flat::{Flat, Value};
 use judge::Judge;
@@ -102,10 +103,13 @@ pub fn import(json: &[u8]) -> Result<Imported, ParseError> {
     }
     let fields = Fields::document(json, None)?;
     let missing = || ParseError::from(Fault::MissingKey);
-    let kind = fields
-        .peek("object_type")
-        .ok_or_else(missing)
-        .and_then(|raw| read::word(raw, "the type of one of git-internal's AI objects", Kind::of_word));
+    let kind = fields.peek("object_type").ok_or_else(missing).and_then(|raw| {
+        let text = flat::object_type(raw)?;
+        Kind::of_word(&text).ok_or_else(|| {
+            let expected = "the type of one of git-internal's AI objects";
+            Fault::UnknownWord { found: excerpt(&text), expected }.into()
+        })
+    });
     finish(json, fields, kind.map_err(|error| error.inside_key("object_type"))?)
 }
 
@@ -162,8 +166,8 @@ pub fn print(decision: &Decision) -> String {
 /// | evidence | the digest of the output, the decision that rests on it |
 /// | usage | which tokens the cache took and gave: they count as input |
 /// | tool invocation | the call's name, its times, digests of artifacts; what was denied, cancelled or timed out is `error` |
-/// | context frame, run event, step event, arguments of a tool | whether a text that is JSON was meant as text |
-/// | whatever holds JSON | spelling and order of keys; `null`, which is left out |
+/// | context frame, run event, step event, arguments of a tool | whether a text that is JSON was meant as text; what [`import`] read comes back as it was |
+/// | whatever holds JSON | spelling and order of keys; `null` is written, and its reader takes it for absent |
 ///
 /// # Errors
 ///

@@ -374,10 +374,8 @@ fn json(json: &JsonText) -> Value<'_> {
 /// A text of a form of its own: objects, arrays and the like as JSON, anything else as a JSON text.
 fn free(text: &str) -> Value<'static> {
     let value: Option<&RawValue> = serde_json::from_str(text).ok();
-    let respelled = value.and_then(|value| any_json::respelled(Raw::strict(value.get())).ok());
+    let respelled = value.and_then(|value| any_json::respelled(Raw::strict(value.get()), 1).ok());
     match respelled {
-        // Its reader takes it for an absent key.
-        Some(null) if null == "null" => Value::Absent,
         Some(json) => Value::Json(Cow::Owned(json)),
         None => Value::Json(Cow::Owned(quoted(text))),
     }

@@ -171,12 +171,14 @@ pub(super) enum Shape {
     Float,
     /// One of these words and nothing else.
     Word(&'static [&'static str], &'static str),
+    /// The same in a header. Those of a header are read by way of a buffer, which takes `{"intent":{}}` too.
+    HeaderWord(&'static [&'static str], &'static str),
     /// One of these words, or any other text, written the same way.
     OpenWord(&'static [&'static str]),
     /// One of these words, or any text as `{"other":"x"}`.
     TaggedWord(&'static [&'static str], &'static str),
-    /// Any JSON.
-    Json,
+    /// Any JSON, with so many objects and arrays around it.
+    Json(usize),
     List(&'static Shape),
     Record(&'static [Field]),
     /// A record that is written with further keys; its own reader refuses those.
@@ -218,7 +220,7 @@ pub(super) const HEADER: &[Field] = &[
     required("created_by", Shape::Record(ACTOR)),
 ];
 
-const OBJECT_TYPE: Shape = Shape::Word(
+const OBJECT_TYPE: Shape = Shape::HeaderWord(
     &[
         "decision",
         "commit",
@@ -252,7 +254,7 @@ const ARTIFACT: &[Field] = &[required("store", Shape::Text), required("key", Sha
 const INTENT: &[Field] = &[
     filled("parents", &Shape::Uuid),
     required("prompt", Shape::Text),
-    optional("spec", Shape::Json),
+    optional("spec", Shape::Json(1)),
     filled("analysis_context_frames", &Shape::Uuid),
 ];
 
@@ -265,8 +267,8 @@ const PLAN: &[Field] = &[
         Shape::List(&Shape::Record(&[
             required("step_id", Shape::Uuid),
             required("description", Shape::Text),
-            optional("inputs", Shape::Json),
-            optional("checks", Shape::Json),
+            optional("inputs", Shape::Json(3)),
+            optional("checks", Shape::Json(3)),
         ])),
     ),
 ];
@@ -356,7 +358,7 @@ const PROVENANCE: &[Field] = &[
     required("run_id", Shape::Uuid),
     required("provider", Shape::Text),
     required("model", Shape::Text),
-    optional("parameters", Shape::Json),
+    optional("parameters", Shape::Json(1)),
     optional("temperature", Shape::Float),
     optional("max_tokens", U64),
 ];
@@ -393,7 +395,7 @@ const RUN_EVENT: &[Field] = &[
     ),
     optional("reason", Shape::Text),
     optional("error", Shape::Text),
-    optional("metrics", Shape::Json),
+    optional("metrics", Shape::Json(1)),
     optional("patchset_id", Shape::Uuid),
 ];
 
@@ -412,7 +414,7 @@ const PLAN_STEP_EVENT: &[Field] = &[
     filled("consumed_frames", &Shape::Uuid),
     filled("produced_frames", &Shape::Uuid),
     optional("spawned_task_id", Shape::Uuid),
-    optional("outputs", Shape::Json),
+    optional("outputs", Shape::Json(1)),
 ];
 
 const RUN_USAGE: &[Field] = &[
@@ -430,7 +432,7 @@ const TOOL_INVOCATION: &[Field] = &[
         "io_footprint",
         Shape::Record(&[filled("paths_read", &Shape::Text), filled("paths_written", &Shape::Text)]),
     ),
-    defaulted("args", Shape::Json),
+    defaulted("args", Shape::Json(1)),
     required("status", Shape::Word(&["ok", "error"], "ok or error")),
     optional("result_summary", Shape::Text),
     filled("artifacts", &Shape::Record(ARTIFACT)),
@@ -469,7 +471,7 @@ const CONTEXT_FRAME: &[Field] = &[
         ),
     ),
     required("summary", Shape::Text),
-    optional("data", Shape::Json),
+    optional("data", Shape::Json(1)),
     optional("token_estimate", U64),
 ];
 

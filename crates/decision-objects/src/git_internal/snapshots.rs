@@ -1,7 +1,9 @@
 //! Snapshots (intent, plan, task, run, patch set, context snapshot, provenance), from git-internal's form into ours.
 
+use super::Violation;
 use super::flat::{Flat, Record, Value};
 use super::judge::Judge;
+use crate::sealed::{Faults, twice};
 use crate::{
     Base, ContextItem, ContextSnapshot, Environment, FrameId, GitOid, Intent, IntentContent, IntentId,
     Invalid, ItemKind, Label, Opening, PatchSetId, Plan, PlanContent, PlanId, PlanStep, Provenance,
@@ -23,7 +25,7 @@ impl Judge {
             spec: spec?,
             analysis_frames: analysis_frames?,
         };
-        self.whole(Intent::new(header?, content))
+        self.whole(Intent::seal(header?, content))
     }
 
     pub(super) fn plan(&mut self, flat: &Flat<'_>) -> Option<Plan> {
@@ -40,7 +42,7 @@ impl Judge {
             Some(PlanStep { id: id?, description: description?, inputs: inputs?, checks: checks? })
         });
         let content = PlanContent { intent: intent?, parents: parents?, frames: frames?, steps: steps? };
-        self.whole(Plan::new(header?, content))
+        self.whole(Plan::seal(header?, content))
     }
 
     pub(super) fn task(&mut self, flat: &Flat<'_>) -> Option<Task> {
@@ -74,7 +76,7 @@ impl Judge {
             origin_step: origin_step?,
             dependencies: dependencies?,
         };
-        self.whole(Task::new(header?, content))
+        self.whole(Task::seal(header?, content))
     }
 
     pub(super) fn run(&mut self, flat: &Flat<'_>) -> Option<RunRecord> {
@@ -82,7 +84,7 @@ impl Judge {
         let body = flat.body();
         let task = self.id(body, "task", TaskId::new);
         let plan = self.maybe_id(body, "plan", PlanId::new);
-        let commit = body.hash("commit").map(|hash| self.commit("commit", hash));
+        let commit = body.hash("commit").and_then(|hash| self.commit("commit", hash));
         let snapshot = self.maybe_id(body, "snapshot", SnapshotId::new);
         let environment = match body.record("environment") {
             None => Some(None),
@@ -103,7 +105,7 @@ impl Judge {
             environment: environment?,
             ..Opening::new(header.id, header.at, header.by, "")
         };
-        self.whole(RunRecord::seal(opening))
+        self.field("the object", RunRecord::seal(opening))
     }
 
     /// Never becomes one of ours, which name their diff by its digest.
@@ -111,10 +113,16 @@ impl Judge {
         let _ = self.header(flat, PatchSetId::new);
         let body = flat.body();
         let _ = self.id(body, "run", RunId::new);
-        let _ = body.hash("commit").map(|hash| self.commit("commit", hash));
+        let _ = body.hash("commit").and_then(|hash| self.commit("commit", hash));
         let _: Option<()> = self.unfit("artifact", "the digest of a diff is missing, by which ours names it");
         self.dropped("sequence", body.unsigned("sequence") != Some(0));
         self.dropped("rationale", body.text("rationale").is_some());
+        let files = body.records("touched").into_iter();
+        let paths: Vec<RelativePath> =
+            files.filter_map(|file| RelativePath::new(file.text("path")?).ok()).collect();
+        for &path in &twice(&paths) {
+            let _: Option<()> = self.field("touched", Err(Invalid::TouchedTwice { path: path.clone() }));
+        }
         let _ = self.each_record(body, "touched", |judge, file| {
             let path = judge.field("path", RelativePath::new(file.text("path").unwrap_or_default()));
             match file.text("change_type") {
@@ -148,7 +156,7 @@ impl Judge {
         });
         let summary = self.maybe_words(body, "summary");
         let content = SnapshotContent { selection: selection?, items: items?, summary: summary? };
-        self.whole(ContextSnapshot::new(header?, content))
+        self.whole(ContextSnapshot::seal(header?, content))
     }
 
     pub(super) fn provenance(&mut self, flat: &Flat<'_>) -> Option<Provenance> {
@@ -160,10 +168,13 @@ impl Judge {
         let parameters = self.maybe_json(body, "parameters");
         let temperature_milli = match body.text("temperature") {
             None => Some(None),
-            Some(number) => match parts(number, 1_000.0).and_then(|parts| u32::try_from(parts).ok()) {
-                Some(thousandths) => Some(Some(thousandths)),
-                None => self.unfit("temperature", "it is no whole number of thousandths"),
-            },
+            Some(number) => {
+                self.dropped("the sign of temperature", number == "-0.0");
+                match parts(number, 1_000.0).and_then(|parts| u32::try_from(parts).ok()) {
+                    Some(thousandths) => Some(Some(thousandths)),
+                    None => self.unfit("temperature", "it is no whole number of thousandths"),
+                }
+            }
         };
         let content = ProvenanceContent {
             run: run?,
@@ -173,12 +184,21 @@ impl Judge {
             temperature_milli: temperature_milli?,
             max_tokens: body.unsigned("max_tokens"),
         };
-        self.whole(Provenance::new(header?, content))
+        self.whole(Provenance::seal(header?, content))
     }
 
     /// What only shows when everything is put together.
-    pub(super) fn whole<T>(&mut self, object: Result<T, Invalid>) -> Option<T> {
-        self.field("the object", object)
+    pub(super) fn whole<T>(&mut self, object: Result<T, Faults>) -> Option<T> {
+        match object {
+            Ok(object) => Some(object),
+            Err(faults) => {
+                let field = || String::from("the object");
+                let told =
+                    faults.into_iter().map(|broken| Violation::Field { field: field(), why: broken.why });
+                self.violations.extend(told);
+                None
+            }
+        }
     }
 
     /// A word of a list, or a label.

@@ -87,6 +87,12 @@ pub enum Violation {
         /// The key.
         field: String,
     },
+    /// A JSON value was `null` when git-internal wrote it; its own reader takes it for absent.
+    #[error("{field}: the JSON value null stands here; git-internal writes that, and reads it as absent")]
+    NullValue {
+        /// The key, with those of the objects around it: `steps[2].inputs`.
+        field: String,
+    },
     /// A key that git-internal writes and refuses to read.
     #[error("{field}: git-internal writes this key and its own reader refuses it")]
     Unreadable {
@@ -104,7 +110,11 @@ impl Violation {
     pub const fn is_harmless(&self) -> bool {
         matches!(
             self,
-            Self::PaddedSha1 { .. } | Self::BlankRationale | Self::Respelled | Self::Dropped { .. }
+            Self::PaddedSha1 { .. }
+                | Self::BlankRationale
+                | Self::Respelled
+                | Self::Dropped { .. }
+                | Self::NullValue { .. }
         )
     }
 }

@@ -89,7 +89,9 @@ impl<'a> Rest<'a> {
                 ))
             }
             Shape::Unsigned(most, _) => Value::Unsigned(self.number().filter(|number| *number <= most)?),
-            Shape::Word(words, _) => Value::Word(flat::known(words, self.short()?)?),
+            Shape::Word(words, _) | Shape::HeaderWord(words, _) => {
+                Value::Word(flat::known(words, self.short()?)?)
+            }
             Shape::OpenWord(words) => {
                 let text = self.text()?;
                 flat::known(words, &text).map_or(Value::Other(text), Value::Word)
@@ -127,8 +129,8 @@ impl<'a> Rest<'a> {
         let mut printed = String::with_capacity(json.len());
         value.print(shape, &mut printed);
         self.literal(json)?;
-        // Where it may be left out, `null` is how it is left out.
-        (printed == json && json != "null").then_some(value)
+        // Where it may be left out, `null` is how it is left out; only of JSON it is a value.
+        (printed == json && (json != "null" || matches!(shape, Shape::Json(_)))).then_some(value)
     }
 
     fn text(&mut self) -> Option<Cow<'a, str>> {

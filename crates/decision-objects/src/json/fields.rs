@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use super::salvage::{Sink, stand_in};
 use super::scan::Ahead;
 use super::{Fault, ParseError, read};
+use crate::sealed::Faults;
 
 /// A value of the document that has not been read yet.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +53,8 @@ pub(crate) struct Fields<'a> {
     before: usize,
     /// A word that says which keys belong here could not be read, so nobody knows.
     unsure: bool,
+    /// Under what keys something takes the place of what could not be read.
+    unread: Vec<&'static str>,
 }
 
 #[derive(Debug)]
@@ -85,7 +88,15 @@ impl<'a> Fields<'a> {
     }
 
     const fn reading(ahead: Ahead<'a>) -> Self {
-        Self { entries: Vec::new(), ahead: Some(ahead), next: 0, sink: None, before: 0, unsure: false }
+        Self {
+            entries: Vec::new(),
+            ahead: Some(ahead),
+            next: 0,
+            sink: None,
+            before: 0,
+            unsure: false,
+            unread: Vec::new(),
+        }
     }
 
     /// Opens a whole document; its syntax is checked on the way.
@@ -94,7 +105,8 @@ impl<'a> Fields<'a> {
     }
 
     fn of(entries: Vec<Entry<'a>>, sink: Option<&'a Sink>) -> Self {
-        Self { entries, ahead: None, next: 0, sink, before: sink.map_or(0, Sink::len), unsure: false }
+        let before = sink.map_or(0, Sink::len);
+        Self { entries, ahead: None, next: 0, sink, before, unsure: false, unread: Vec::new() }
     }
 
     pub(crate) fn required<T>(
@@ -110,7 +122,7 @@ impl<'a> Fields<'a> {
                     Some(sink) if !self.unsure => sink.push(error.clone()),
                     _ => {}
                 }
-                self.instead(&read, error)
+                self.instead(key, &read, error)
             }
         }
     }
@@ -121,6 +133,19 @@ impl<'a> Fields<'a> {
         read: impl Fn(Raw<'a>) -> Result<T, ParseError>,
     ) -> Result<Option<T>, ParseError> {
         self.take(key).map(|json| self.value(key, json, &read)).transpose()
+    }
+
+    /// Refuses a whole for the first thing that it breaks; while faults are collected, tells all of them.
+    ///
+    /// What rests on something that could not be read is not told then.
+    pub(crate) fn refuse(&mut self, faults: Faults) -> Result<(), ParseError> {
+        let Some(sink) = self.sink else { return Ok(faults.first()?) };
+        for broken in faults {
+            if !broken.keys.iter().any(|key| self.unread.contains(key)) {
+                sink.push(broken.why.into());
+            }
+        }
+        Ok(())
     }
 
     /// Closes after everything was read and put together.
@@ -206,22 +231,31 @@ impl<'a> Fields<'a> {
         let raw = Raw { json, sink: self.sink, ahead: self.ahead.is_some() };
         match self.sink {
             None => read(raw).map_err(|error| error.inside_key(key)),
-            Some(sink) => match sink.collect(|| read(raw), |error| error.enter_key(key)) {
-                Ok(value) => Ok(value),
-                Err(error) => self.instead(read, error),
-            },
+            Some(sink) => {
+                let guessed = sink.guessed();
+                match sink.collect(|| read(raw), |error| error.enter_key(key)) {
+                    Ok(value) => {
+                        if sink.guessed() > guessed {
+                            self.unread.push(key);
+                        }
+                        Ok(value)
+                    }
+                    Err(error) => self.instead(key, read, error),
+                }
+            }
         }
     }
 
     /// While faults are collected, something that can be read takes the place of what cannot.
     fn instead<T>(
         &mut self,
+        key: &'static str,
         read: &impl Fn(Raw<'a>) -> Result<T, ParseError>,
         error: ParseError,
     ) -> Result<T, ParseError> {
-        if self.sink.is_none() {
-            return Err(error);
-        }
+        let Some(sink) = self.sink else { return Err(error) };
+        sink.guess();
+        self.unread.push(key);
         let (value, is_word) = stand_in(read).ok_or(error)?;
         self.unsure |= is_word;
         Ok(value)

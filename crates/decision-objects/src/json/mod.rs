@@ -1,7 +1,8 @@
 //! Our own JSON form: one value, one canonical text, one digest.
 //!
 //! Printing is canonical: compact, keys in a fixed order, absent options left out.
-//! Parsing takes the same value in any order of keys, with any white space and any escapes in its texts, and nothing else;
+//! Parsing takes the same value in any order of keys, with any white space and any escapes in its texts, files in any order
+//! where their order says nothing (those that were touched, cited, read or written), and nothing else;
 //! the digest is one of the value, so it does not matter how a store kept the text.
 
 mod fields;
@@ -76,7 +77,7 @@ macro_rules! canonical_form {
                 $crate::Digest::of(self.print().as_bytes())
             }
 
-            /// Parses the JSON form, strictly; only the order of keys, white space and escapes are free.
+            /// Parses the JSON form, strictly; only the order of keys and of files, white space and escapes are free.
             ///
             /// # Errors
             ///

@@ -11,7 +11,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::fields::Entry;
-use super::{Fault, ParseError, Raw, Spelled, place, scan};
+use super::{Fault, ParseError, Raw, Sink, Spelled, place, scan};
 use crate::Invalid;
 use crate::invalid::excerpt;
 
@@ -138,9 +138,16 @@ pub(crate) fn list<'a, T>(
     match raw.sink() {
         None => items.map(|(index, raw)| read(raw).map_err(|error| error.inside_index(index))).collect(),
         // What cannot be read is left out, so that the faults of its neighbours are found too.
-        Some(sink) => Ok(items
-            .filter_map(|(index, raw)| sink.collect(|| read(raw), |error| error.enter_index(index)).ok())
-            .collect()),
+        Some(sink) => {
+            let read = |(index, raw)| {
+                let read = sink.collect(|| read(raw), |error: &mut ParseError| error.enter_index(index)).ok();
+                if read.is_none() {
+                    sink.guess();
+                }
+                read
+            };
+            Ok(items.filter_map(read).collect())
+        }
     }
 }
 
@@ -203,17 +210,28 @@ pub(crate) fn canonical_list<T: Spelled>(raw: Raw<'_>) -> Result<Vec<T>, ParseEr
 }
 
 /// Reads a list that may not name anything twice; `what` is the thing, for the error.
-pub(crate) fn distinct_list<T: Spelled + Ord>(
+pub(crate) fn distinct_list<T: Spelled + Ord + Clone>(
     raw: Raw<'_>,
     what: &'static str,
 ) -> Result<Vec<T>, ParseError> {
+    let guessed = raw.sink().map(Sink::guessed);
     let names: Vec<T> = canonical_list(raw)?;
     let mut seen = BTreeSet::new();
-    let twice = names.iter().enumerate().find(|(_, name)| !seen.insert(*name));
-    match twice.map(|(index, name)| (index, name.spelling(&mut place()).to_owned())) {
-        Some((index, name)) => Err(ParseError::from(Invalid::Twice { what, name }).inside_index(index)),
-        None => Ok(names),
+    let again = names.iter().enumerate().filter(|(_, name)| !seen.insert(*name)).map(|(index, name)| {
+        let name = name.spelling(&mut place()).to_owned();
+        ParseError::from(Invalid::Twice { what, name }).inside_index(index)
+    });
+    let again: Vec<ParseError> = again.collect();
+    let Some(sink) = raw.sink() else {
+        return again.into_iter().next().map_or(Ok(names), Err);
+    };
+    // Where something was left out, nobody knows at which places the others stand.
+    if guessed == Some(sink.guessed()) {
+        again.into_iter().for_each(|error| sink.push(error));
     }
+    // What was told of is not there again for whoever looks at the whole.
+    let mut seen = BTreeSet::new();
+    Ok(names.into_iter().filter(|name| seen.insert(name.clone())).collect())
 }
 
 fn syntax(error: &dyn Display) -> ParseError {

@@ -2,9 +2,9 @@
 //!
 //! The readers of the forms give up at their first fault. While faults are collected, each fault goes into a sink with
 //! its place, and a stand-in takes the place of the value, so that the reader goes on. What it builds is thrown away.
-//! A rule over several values (a decision that undoes itself) is only asked where all of them could be read.
+//! A rule over several values (a decision that undoes itself) is only asked where those that it looks at could be read.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use super::{ParseError, Raw};
 
@@ -12,6 +12,8 @@ use super::{ParseError, Raw};
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
     faults: RefCell<Vec<ParseError>>,
+    /// How often something was left out, or a stand-in took its place.
+    guessed: Cell<usize>,
 }
 
 impl Sink {
@@ -39,6 +41,15 @@ impl Sink {
         result
     }
 
+    /// Notes that something is left out, or that a stand-in takes its place.
+    pub(super) fn guess(&self) {
+        self.guessed.set(self.guessed.get() + 1);
+    }
+
+    pub(super) fn guessed(&self) -> usize {
+        self.guessed.get()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.faults.borrow().len()
     }
@@ -53,7 +64,7 @@ const STAND_INS: [&str; 11] = [
     "\"x\"",
     "\"00000000-0000-0000-0000-000000000001\"",
     "\"1970-01-01T00:00:00Z\"",
-    "\"0000000000000000000000000000000000000000000000000000000000000000\"",
+    "\"0000000000000000000000000000000000000000000000000000000000000001\"",
     "1",
     "true",
     "[]",
