@@ -24,9 +24,10 @@ fn main() -> Outcome<()> {
 
     // Some agent has changed the file and made a tree of it, beside the user's index.
     std::fs::write(at.join("sum.rs"), "a + b\n")?;
-    let blob = git(at, &["hash-object", "-w", "sum.rs"])?;
-    git(at, &["update-index", "--cacheinfo", &format!("100644,{blob},sum.rs")])?;
-    let tree = git(at, &["write-tree"])?.parse()?;
+    let index = at.join(".git/index-of-the-agent");
+    git_with(&index, at, &["read-tree", "HEAD"])?;
+    git_with(&index, at, &["add", "sum.rs"])?;
+    let tree = git_with(&index, at, &["write-tree"])?.parse()?;
 
     let repository = Repository::open(at)?.ok_or("no repository")?;
     let decision_id = DecisionId::new(Uuid::from_u128(3))?;
@@ -57,6 +58,9 @@ fn main() -> Outcome<()> {
     binding.move_branch = Some(BranchMove { branch: Branch::Head, from: Some(base), to: commit });
     println!("bound      {:?}\n", repository.bind(&binding)?);
 
+    // Whoever moves the branch that is checked out sees to the index: nobody has staged anything here.
+    git(at, &["reset", "-q"])?;
+
     // Somebody else goes on from the first form, and ours is put on top of that.
     git(at, &["switch", "-q", "-c", "other", &base.to_string()])?;
     save(at, "README", "adds numbers\n", "words")?;
@@ -65,7 +69,7 @@ fn main() -> Outcome<()> {
     println!("rebased    {}\n", git(at, &["log", "--oneline", "--graph", "--all"])?);
     println!("commit     {commit} is now {}", git(at, &["rev-parse", "main"])?);
     for found in repository.find("main")? {
-        println!("found      decision {} by {:?}", found.decision, found.by);
+        println!("found      decision {} by {}", found.decision, found.by);
     }
     Ok(())
 }
@@ -78,7 +82,17 @@ fn save(at: &Path, name: &str, text: &str, message: &str) -> Outcome<()> {
 }
 
 fn git(at: &Path, arguments: &[&str]) -> Outcome<String> {
+    run(Command::new("git"), at, arguments)
+}
+
+/// Works on another index than the user's.
+fn git_with(index: &Path, at: &Path, arguments: &[&str]) -> Outcome<String> {
     let mut command = Command::new("git");
+    command.env("GIT_INDEX_FILE", index);
+    run(command, at, arguments)
+}
+
+fn run(mut command: Command, at: &Path, arguments: &[&str]) -> Outcome<String> {
     command
         .arg("-C")
         .arg(at)

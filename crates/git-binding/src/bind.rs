@@ -14,6 +14,9 @@ use crate::{BindError, Binding, Bound, BranchMove, Link, ObjectFormat, Repositor
 /// How long a lock is waited for; it is held for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// The next ref is meant, and not what it may be a link to.
+const ITSELF: &str = "option no-deref\n";
+
 /// What a transaction does to refs.
 struct Transaction {
     /// A ref that must not be there, and what it will hold.
@@ -47,7 +50,7 @@ impl Repository {
         let (tree, link) = self.write(binding, target.as_ref())?;
         let transaction = Transaction {
             create: (reference.clone(), tree),
-            update: target.clone().zip(binding.move_branch.clone()),
+            update: target.clone().zip(binding.move_branch.clone()).filter(|(_, wanted)| !wanted.stays()),
         };
         match self.commit(&transaction, &note(binding)) {
             Ok(()) => Ok(Bound::Now { reference, link }),
@@ -69,19 +72,17 @@ impl Repository {
 
     /// Whether the refs stand in the way: bound already, or the branch was moved.
     fn refused(&self, binding: &Binding, target: Option<&Target>) -> Result<Option<Bound>, BindError> {
-        let stays = binding.move_branch.as_ref().is_some_and(|wanted| wanted.from == Some(wanted.to));
         let reference = layout::reference(binding.run.id());
         let mut state = self.state_at(binding, target)?;
-        if state == State::BranchOnly && !stays {
+        if state == State::BranchOnly {
             // Somebody else may be between the two. Git waits for those who hold the ref, and what it says of it then is
             // asked for anew.
-            let look = format!("start\nverify {reference} {}\nprepare\nabort\n", self.nothing());
+            let look = format!("start\n{ITSELF}verify {reference} {}\nprepare\nabort\n", self.nothing());
             let _ = self.git.run(&["update-ref", "--stdin"], look.as_bytes());
             state = self.state_at(binding, target)?;
         }
         match (state, &binding.move_branch) {
             (State::Neither, _) => Ok(None),
-            (State::BranchOnly, _) if stays => Ok(None),
             // Not bound, and yet moved: only a recovery may take that for half of a binding.
             (State::BranchOnly, Some(wanted)) => {
                 let branch = target.map_or_else(String::new, |target| target.name.clone());
@@ -121,7 +122,7 @@ impl Repository {
             commands.push_str(&format!("update {} {to} {from}\n", target.name));
         }
         let (name, oid) = &transaction.create;
-        commands.push_str(&format!("create {name} {oid}\n"));
+        commands.push_str(&format!("{ITSELF}create {name} {oid}\n"));
         commands.push_str("prepare\ncommit\n");
         let patience = Instant::now() + PATIENCE;
         loop {

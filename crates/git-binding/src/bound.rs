@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use trunkline_decision_objects::{Decision, Evidence, GitOid, PatchSet, RunId, RunRecord, Verdict};
 
 use crate::error::{excerpt, harmless};
-use crate::objects::{MAX_BYTES, MAX_DECISION};
+use crate::objects::{MAX_BYTES, MAX_DECISION, Ref, is_link};
 use crate::{BindError, Link, Repository, layout};
 
 /// A bound decision, with what ties it to the history.
@@ -109,10 +109,11 @@ impl Repository {
     pub fn all(&self) -> Result<AllBound, BindError> {
         let mut all = AllBound::default();
         let mut refs = Vec::new();
-        for (reference, tree) in self.refs_under(&[layout::PREFIX])? {
-            match layout::run_of(&reference) {
-                Some(run) => refs.push((reference, run, tree)),
-                None => all.unreadable.push(unreadable(reference, "its name is none of ours")),
+        for Ref { name, oid, link } in self.refs_under(&[layout::PREFIX])? {
+            match (layout::run_of(&name), link) {
+                (Some(run), None) => refs.push((name, run, oid)),
+                (_, Some(link)) => all.unreadable.push(unreadable(name, &is_link(&link))),
+                (None, None) => all.unreadable.push(unreadable(name, "its name is none of ours")),
             }
         }
         if refs.is_empty() {
@@ -125,8 +126,8 @@ impl Repository {
         let mut size = 0;
         for ((reference, run, _), pair) in refs.into_iter().zip(known.chunks(2)) {
             let [Some(decision), Some(link)] = pair else {
-                all.unreadable
-                    .push(unreadable(reference, "its decision.json or its link.json is missing or damaged"));
+                let why = self.missing("its decision.json or its link.json is missing or damaged");
+                all.unreadable.push(unreadable(reference, &why));
                 continue;
             };
             if decision.kind != "blob" || link.kind != "blob" || decision.size.max(link.size) > MAX_DECISION {
@@ -182,13 +183,26 @@ impl Repository {
         let known = self.known(&[format!("{tree}:{}", layout::DECISION)])?.pop().flatten();
         let known = known
             .filter(|known| known.kind == "blob")
-            .ok_or_else(|| refuse("its decision.json is missing or damaged"))?;
+            .ok_or_else(|| refuse(&self.missing("its decision.json is missing or damaged")))?;
         if known.size > MAX_DECISION {
             return Err(refuse("its decision.json is too large"));
         }
         let object = self.contents(&[known.oid.to_string()])?.pop().flatten();
         let object = object.ok_or_else(|| refuse("its decision.json is missing"))?;
         read_decision(run, &object.content).map_err(|why| refuse(&why))
+    }
+}
+
+impl Repository {
+    /// What is said of an object that is not there. In a partial clone it may be elsewhere, and nothing is fetched here.
+    fn missing(&self, why: &str) -> String {
+        match self.facts().partial {
+            false => why.to_owned(),
+            true => format!(
+                "{why}, or was not fetched into this partial clone; \
+                 `git fetch --refetch --no-filter origin 'refs/trunkline/*:refs/trunkline/*'` brings it"
+            ),
+        }
     }
 }
 

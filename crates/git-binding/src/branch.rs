@@ -11,7 +11,8 @@ use crate::{BindError, GitFault, Repository};
 pub enum Branch {
     /// The one that is checked out in the worktree that the repository was opened by; `HEAD` itself where it is detached.
     Head,
-    /// The one of this full name, such as `refs/heads/main`.
+    /// The one of this full name, such as `refs/heads/main`. Of a name that is a symbolic ref the branch that it stands for
+    /// is moved, as git does.
     Named(String),
 }
 
@@ -20,10 +21,17 @@ pub enum Branch {
 pub struct BranchMove {
     /// The branch.
     pub branch: Branch,
-    /// Where it is; `None` if there is no such branch yet.
+    /// Where it is; `None` if there is no such branch yet. If it is where it shall be, it is not touched.
     pub from: Option<GitOid>,
     /// Where it shall be: a commit of this repository. That it follows from `from` is not asked.
     pub to: GitOid,
+}
+
+impl BranchMove {
+    /// Whether the branch is where it shall be before anything is done.
+    pub(crate) fn stays(&self) -> bool {
+        self.from == Some(self.to)
+    }
 }
 
 /// What is checked out.
@@ -108,9 +116,9 @@ impl Repository {
 }
 
 /// Names go into a list of commands, one a line with blanks between the words; what would end a word is refused here,
-/// everything else by git.
+/// everything else by git. A quote means something to it only where a word begins.
 fn checked(name: &str) -> Result<String, BindError> {
-    let odd = |sign: char| sign.is_whitespace() || sign.is_control() || "\"*?[\\^~:".contains(sign);
+    let odd = |sign: char| sign == ' ' || sign.is_control() || "*?[\\^~:".contains(sign);
     let plain = !name.contains(odd) && !name.contains("..");
     if plain && name.len() <= 1_000 && name.strip_prefix("refs/heads/").is_some_and(|name| !name.is_empty()) {
         Ok(name.to_owned())

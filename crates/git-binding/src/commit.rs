@@ -2,7 +2,7 @@
 
 use trunkline_decision_objects::{DecisionId, GitOid, RunId};
 
-use crate::{BindError, Repository};
+use crate::{BindError, GitFault, Repository};
 
 /// The names of the lines that name a decision or a run in a commit's message.
 pub(crate) const DECISION_TRAILER: &str = "Trunkline-Decision";
@@ -11,9 +11,9 @@ pub(crate) const RUN_TRAILER: &str = "Trunkline-Run";
 /// Who wrote or committed something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The name; no line end, `<` or `>`.
+    /// The name; not blank, no line end, `<` or `>`.
     pub name: String,
-    /// The address; no line end, `<` or `>`.
+    /// The address; no line end, `<` or `>`. It may be empty, as git allows it.
     pub email: String,
 }
 
@@ -36,7 +36,8 @@ pub struct CommitPlan {
     pub parents: Vec<GitOid>,
     /// The message; white space at its end is cut off.
     pub message: String,
-    /// Who wrote the change; `None` is who commits it.
+    /// Who wrote the change. `None` is who commits it; where the plan does not say that either, who git is told writes
+    /// (`author.name`, `author.email`, else `user.name`, `user.email`, or the variables that stand above them).
     pub author: Option<Identity>,
     /// Who commits it; `None` is who git is told to commit as (`user.name`, `user.email`), and where nobody told it,
     /// `Trunkline <trunkline@localhost>`.
@@ -53,7 +54,7 @@ impl Repository {
     /// Writes a commit that nothing refers to, and returns its name.
     ///
     /// Index, worktree, stash and branches stay as they are, no hook runs, nothing is signed. Until a branch is moved to
-    /// it, git's clean-up may take it, by default after two weeks. Starts at most three processes.
+    /// it, git's clean-up may take it, by default after two weeks. Starts at most four processes.
     ///
     /// # Errors
     ///
@@ -73,11 +74,15 @@ impl Repository {
                 return Err(BindError::NoSuchObject { oid, expected });
             }
         }
-        let committer = match &plan.committer {
-            Some(identity) => identity.clone(),
-            None => self.configured_identity(),
+        let (author, committer) = match (&plan.author, &plan.committer) {
+            (author, Some(committer)) => (author.as_ref().unwrap_or(committer).clone(), committer.clone()),
+            (Some(author), None) => (author.clone(), self.configured_committer()?),
+            (None, None) => {
+                let committer = self.configured_committer()?;
+                (self.configured(Role::Author)?.unwrap_or_else(|| committer.clone()), committer)
+            }
         };
-        let text = print(plan, &committer)?;
+        let text = print(plan, &author, &committer)?;
         let printed =
             self.write_objects(&["hash-object", "-t", "commit", "-w", "--stdin"], text.as_bytes())?;
         String::from_utf8_lossy(&printed).trim().parse().map_err(|_| BindError::Answer {
@@ -86,23 +91,51 @@ impl Repository {
         })
     }
 
-    /// Who git is told to commit as; it is not asked to make somebody up from the name of the machine.
-    fn configured_identity(&self) -> Identity {
-        let told = self.git.run(&["-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT"], b"");
-        let told = told.ok().and_then(|told| {
-            let told = String::from_utf8(told).ok()?;
-            let (name, rest) = told.split_once(" <")?;
-            let (email, _) = rest.split_once('>')?;
-            Some(Identity { name: name.to_owned(), email: email.to_owned() })
-        });
-        told.unwrap_or_else(|| Identity {
-            name: "Trunkline".to_owned(),
-            email: "trunkline@localhost".to_owned(),
-        })
+    /// Returns who commits where a plan does not say it: who git is told to commit as, else
+    /// `Trunkline <trunkline@localhost>`. Starts a process.
+    ///
+    /// # Errors
+    ///
+    /// [`BindError::CommitText`] if git is told a name that no commit of ours can hold, [`BindError::Git`].
+    pub fn configured_committer(&self) -> Result<Identity, BindError> {
+        let nobody = || Identity { name: "Trunkline".to_owned(), email: "trunkline@localhost".to_owned() };
+        Ok(self.configured(Role::Committer)?.unwrap_or_else(nobody))
+    }
+
+    /// Who git is told somebody is; it is not asked to make somebody up from the name of the machine.
+    fn configured(&self, role: Role) -> Result<Option<Identity>, BindError> {
+        let (variable, not_text) = match role {
+            Role::Author => (
+                "GIT_AUTHOR_IDENT",
+                "the name or address that git is told for authors is not UTF-8; mend `author.name` and `author.email`, \
+                 or `user.name` and `user.email`, or GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL",
+            ),
+            Role::Committer => (
+                "GIT_COMMITTER_IDENT",
+                "the name or address that git is told to commit as is not UTF-8; mend `committer.name` and \
+                 `committer.email`, or `user.name` and `user.email`, or GIT_COMMITTER_NAME and GIT_COMMITTER_EMAIL",
+            ),
+        };
+        let told = match self.git.run(&["-c", "user.useConfigOnly=true", "var", variable], b"") {
+            Ok(told) => told,
+            // Nobody has told it.
+            Err(GitFault::Failed { .. }) => return Ok(None),
+            Err(fault) => return Err(fault.into()),
+        };
+        let told = String::from_utf8(told).map_err(|_| BindError::CommitText { why: not_text })?;
+        let parts = told.split_once(" <").and_then(|(name, rest)| Some((name, rest.split_once('>')?.0)));
+        Ok(parts.map(|(name, email)| Identity { name: name.to_owned(), email: email.to_owned() }))
     }
 }
 
-fn print(plan: &CommitPlan, committer: &Identity) -> Result<String, BindError> {
+/// What somebody has to do with a commit.
+#[derive(Clone, Copy)]
+enum Role {
+    Author,
+    Committer,
+}
+
+fn print(plan: &CommitPlan, author: &Identity, committer: &Identity) -> Result<String, BindError> {
     let refuse = |why| Err(BindError::CommitText { why });
     if plan.at < 0 {
         return refuse("its time is before 1970");
@@ -113,12 +146,10 @@ fn print(plan: &CommitPlan, committer: &Identity) -> Result<String, BindError> {
     if plan.message.contains('\0') {
         return refuse("its message holds a NUL");
     }
-    let author = plan.author.as_ref().unwrap_or(committer);
-    for identity in [author, committer] {
-        for text in [&identity.name, &identity.email] {
-            if text.trim().is_empty() || text.contains(['\n', '\0', '<', '>']) {
-                return refuse("a name or an address is blank, or holds a line end, NUL, `<` or `>`");
-            }
+    for Identity { name, email } in [author, committer] {
+        let odd = |text: &str| text.contains(['\n', '\0', '<', '>']);
+        if name.trim().is_empty() || odd(name) || odd(email) {
+            return refuse("a name is blank, or a name or an address holds a line end, NUL, `<` or `>`");
         }
     }
     let mut text = format!("tree {}\n", plan.tree);

@@ -39,9 +39,10 @@ pub enum BindError {
         /// The run that is decided.
         run: RunId,
     },
-    /// The decision rests on something that was not handed over.
-    #[error(transparent)]
-    Grounds(#[from] GroundsError),
+    /// The decision rests on something that was not handed over in [`Binding::patch_sets`](crate::Binding::patch_sets) or
+    /// [`Binding::evidence`](crate::Binding::evidence).
+    #[error("{}{}", field(.0), .0)]
+    Grounds(GroundsError),
     /// The binding names two commits: its verdict, its own field, and the place that its branch would move to must agree.
     #[error("the decision is about commit {commit}, and the binding names commit {other} as well")]
     OtherCommit {
@@ -100,7 +101,7 @@ pub enum BindError {
         /// Where it is.
         found: Option<GitOid>,
     },
-    /// The name cannot be that of a branch, or is one that is not handled here: no UTF-8, a quote, or over 1,000 bytes.
+    /// The name cannot be that of a branch, or is one that is not handled here: no UTF-8, a control character, or over 1,000 bytes.
     #[error(
         "{name:?} is not the full name of a branch, such as refs/heads/main, or not one that can be bound to"
     )]
@@ -147,6 +148,21 @@ pub enum BindError {
     /// The refs of the repository could not be counted.
     #[error("the folder of the refs cannot be read")]
     Refs(#[source] std::io::Error),
+}
+
+impl From<GroundsError> for BindError {
+    fn from(error: GroundsError) -> Self {
+        Self::Grounds(error)
+    }
+}
+
+/// Where what is missing belongs.
+fn field(error: &GroundsError) -> &'static str {
+    match error {
+        GroundsError::MissingPatchSet { .. } => "the binding's `patch_sets` lack something: ",
+        GroundsError::MissingEvidence { .. } => "the binding's `evidence` lacks something: ",
+        _ => "",
+    }
 }
 
 fn moved(branch: &str, expected: &Option<GitOid>, found: &Option<GitOid>) -> String {

@@ -1,6 +1,7 @@
 //! The decisions behind a commit, also after it was rewritten.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use trunkline_decision_objects::{DecisionId, GitOid, RunId};
 
@@ -22,7 +23,21 @@ pub enum By {
     /// The commit has the files that were decided: after an amend of the message, or a squash that ends there.
     Tree,
     /// The message names the commit, the decision or the run in passing, as `git merge --squash` writes it. A claim, too.
+    /// What the message of `git revert` says that it takes back is not meant.
     Mention,
+}
+
+/// In a few words, to follow "found by".
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Commit => "its id",
+            Self::Trailer => "the trailer in its message",
+            Self::PatchId => "the change that it makes",
+            Self::Tree => "its files",
+            Self::Mention => "its message, which names it in passing",
+        })
+    }
 }
 
 /// A decision that was found.
@@ -37,7 +52,28 @@ pub struct Found {
     pub by: By,
 }
 
+/// A commit, and what the trailers of its message name: claims, since anybody can write one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NamedCommit {
+    /// The commit.
+    pub commit: GitOid,
+    /// What stands after `Trunkline-Decision:` and `Trunkline-Run:`, as it is written.
+    pub trailers: Vec<String>,
+}
+
 impl Repository {
+    /// Returns which commit somebody means, and what it says of itself, whether or not anything is bound.
+    ///
+    /// # Errors
+    ///
+    /// [`BindError::NoSuchRevision`], [`BindError::Git`].
+    pub fn named_commit(&self, revision: &str) -> Result<NamedCommit, BindError> {
+        let message = self.commit_of(revision)?;
+        let trailers = message.names.iter().filter(|(id, by)| **by == By::Trailer && !id.is_empty());
+        Ok(NamedCommit { commit: message.oid, trailers: trailers.map(|(id, _)| id.clone()).collect() })
+    }
+
     /// Finds the decisions behind a commit, the surest first, each once.
     ///
     /// `revision` is anything that git takes for a commit. All decisions of the repository are looked through. Starts at
@@ -112,6 +148,8 @@ impl Message {
                 Some(id) => {
                     names.insert(id.trim().to_owned(), By::Trailer);
                 }
+                // A commit that takes another back does the opposite of what was decided there.
+                None if takes_back(line.trim_start()) => {}
                 // Ids have 36, 40 or 64 characters; what is shorter could be anything.
                 None => {
                     for word in line.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '-') {
@@ -131,4 +169,9 @@ impl Message {
         let own = ids.iter().filter_map(|id| self.names.get(id));
         own.copied().chain(commit.map(|_| By::Mention)).min()
     }
+}
+
+/// Whether a line is one in which `git revert` names a commit; of a merge it names two, in two lines.
+fn takes_back(line: &str) -> bool {
+    line.starts_with("This reverts commit ") || line.starts_with("changes made to ")
 }

@@ -3,6 +3,7 @@
 //! Everything that this crate asks or changes goes through [`Git::run`], one process a call. Tests put a git there that
 //! fails or dies at a chosen call; nothing else in the crate starts a process.
 
+use std::borrow::Cow;
 use std::io;
 
 /// Something that runs git commands in one repository.
@@ -41,7 +42,7 @@ pub enum GitFault {
         source: io::Error,
     },
     /// It ended with another exit code than 0, or was killed.
-    #[error("git {command}: {said}")]
+    #[error("git {command}: {}", with_advice(said))]
     Failed {
         /// The subcommand.
         command: String,
@@ -58,6 +59,24 @@ pub enum GitFault {
         /// How many bytes are read at most.
         limit: u64,
     },
+}
+
+/// Says what to do where git only says what went wrong, in many words for one thing.
+fn with_advice(said: &str) -> Cow<'_, str> {
+    let says = |words: &[&str]| words.iter().any(|words| said.contains(words));
+    // The last one is what git makes of a write that failed for a reason that it does not tell.
+    let advice = if says(&["No space left", "Disk quota", "Out of diskspace", "couldn't write '"]) {
+        "the disk is full, or a quota is; make room and try again"
+    } else if says(&["Read-only file system"]) {
+        "the file system is read-only; make it writable and try again"
+    } else if says(&["insufficient permission for adding", "unable to create directory for"])
+        || (says(&["nable to create '"]) && says(&["Permission denied"]))
+    {
+        "this user may not write there; see to the permissions and try again"
+    } else {
+        return Cow::Borrowed(said);
+    };
+    Cow::Owned(format!("{advice} ({said})"))
 }
 
 impl GitFault {

@@ -19,23 +19,26 @@ const MAX_SAID: u64 = 64 << 10;
 /// How many characters of them an error holds.
 const MAX_TOLD: usize = 2_000;
 
-/// Variables that say who somebody is and where their git and its settings are; all others that begin with `GIT_` point
-/// git elsewhere or change what it does, and a caller such as a hook has them set.
-const KEPT: [&str; 9] = [
+/// Variables that say who somebody is and where their git and its repositories are, beside those of [`SETTING_VARIABLES`];
+/// all others that begin with `GIT_` point git elsewhere or change what it does, and a caller such as a hook has them set.
+const KEPT: [&str; 7] = [
     "GIT_AUTHOR_EMAIL",
     "GIT_AUTHOR_NAME",
     "GIT_CEILING_DIRECTORIES",
     "GIT_COMMITTER_EMAIL",
     "GIT_COMMITTER_NAME",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_CONFIG_SYSTEM",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
     "GIT_EXEC_PATH",
 ];
 
+/// With these begin the variables that name files of settings, or are settings; containers and services that build have
+/// no other place for `safe.directory` and the like. Ours are given by `-c` and stand above them. `GIT_CONFIG` itself is for
+/// `git config` alone, and would make it answer about another file.
+const SETTING_VARIABLES: &str = "GIT_CONFIG_";
+
 /// What would start programs, change what a diff says, reach over the network, or fail sooner than it must. A lock of a ref is held for
 /// milliseconds; git waits a tenth of a second by default.
-const SETTINGS: [&str; 9] = [
+const SETTINGS: [&str; 10] = [
     "core.attributesFile=/dev/null",
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -46,7 +49,12 @@ const SETTINGS: [&str; 9] = [
     "core.packedRefsTimeout=10000",
     "reftable.lockTimeout=2000",
     "protocol.allow=never",
+    // Git says six lines of it before each fault, since it is told to read no grafts.
+    "advice.graftFileDeprecated=false",
 ];
+
+/// The variable that holds the value of a setting that is switched off.
+const OFF: &str = "TRUNKLINE_OFF";
 
 /// The `git` command, bound to one repository.
 #[derive(Debug, Clone)]
@@ -102,15 +110,17 @@ impl GitCommand {
 impl Git for GitCommand {
     fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitFault> {
         let mut command = bare_command();
+        // Not by `-c`: a name may hold a `=`. Not by GIT_CONFIG_COUNT: what the caller was given by `-c` stands above that.
+        command.env(OFF, "false");
+        for key in &self.hooks_off {
+            let mut option = OsString::from("--config-env=");
+            option.push(key);
+            option.push("=");
+            option.push(OFF);
+            command.arg(option);
+        }
         // In the repository's own folder there is no worktree whose files could have a say.
         command.current_dir(&self.git_dir).env("GIT_DIR", &self.git_dir).args(arguments);
-        // Not by `-c`: a name may hold a `=`.
-        command.env("GIT_CONFIG_COUNT", self.hooks_off.len().to_string());
-        for (place, key) in self.hooks_off.iter().enumerate() {
-            command
-                .env(format!("GIT_CONFIG_KEY_{place}"), key)
-                .env(format!("GIT_CONFIG_VALUE_{place}"), "false");
-        }
         run(command, subcommand(arguments), input)
     }
 }
@@ -129,7 +139,8 @@ fn bare_command() -> Command {
     let mut command = Command::new("git");
     for (variable, _) in std::env::vars_os() {
         let name = variable.to_string_lossy();
-        if name.starts_with("GIT_") && !KEPT.contains(&name.as_ref()) {
+        let kept = name.starts_with(SETTING_VARIABLES) || KEPT.contains(&name.as_ref());
+        if name.starts_with("GIT_") && !kept {
             command.env_remove(&variable);
         }
     }

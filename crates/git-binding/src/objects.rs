@@ -4,9 +4,9 @@
 
 use trunkline_decision_objects::GitOid;
 
-use crate::error::excerpt;
+use crate::error::{excerpt, harmless};
 use crate::pack::Pack;
-use crate::{BindError, GitFault, Repository};
+use crate::{BindError, GitFault, Repository, layout};
 
 /// How many bytes a binding may have, all its files together; a diff is the largest thing in one.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
@@ -19,6 +19,19 @@ pub(crate) const MAX_FILES: usize = 10_000;
 
 /// How often objects are written if the folder for them goes away meanwhile.
 const ATTEMPTS: u32 = 5;
+
+/// A ref.
+pub(crate) struct Ref {
+    pub(crate) name: String,
+    pub(crate) oid: GitOid,
+    /// The ref that it is another name of, if it is one.
+    pub(crate) link: Option<String>,
+}
+
+/// What is wrong with a decision that is a link.
+pub(crate) fn is_link(to: &str) -> String {
+    format!("it is a symbolic ref, to {to}")
+}
 
 /// An object, with its content.
 #[derive(Debug)]
@@ -91,23 +104,33 @@ impl Repository {
     }
 
     /// Where each of these refs points; exactly these, where git would also take a tag that is called like one.
+    ///
+    /// A branch may be another name of a branch. A decision is no name of anything.
     pub(crate) fn ref_values(&self, names: &[&str]) -> Result<Vec<Option<GitOid>>, BindError> {
-        let pairs = self.refs_under(names)?;
-        let value = |name: &&str| pairs.iter().find(|(known, _)| known == name).map(|(_, oid)| *oid);
-        Ok(names.iter().map(value).collect())
+        let known = self.refs_under(names)?;
+        let value = |name: &&str| match known.iter().find(|known| known.name == *name) {
+            Some(Ref { name, link: Some(link), .. }) if name.starts_with(layout::PREFIX) => {
+                let why = harmless(&is_link(link));
+                Err(BindError::NotADecision { reference: name.clone(), why })
+            }
+            found => Ok(found.map(|found| found.oid)),
+        };
+        names.iter().map(value).collect()
     }
 
-    /// All refs of these names and below them, with where they point.
-    pub(crate) fn refs_under(&self, names: &[&str]) -> Result<Vec<(String, GitOid)>, BindError> {
-        let question = [&["for-each-ref", "--format=%(objectname) %(refname)"], names].concat();
+    /// All refs of these names and below them. A link to nowhere is not among them: git does not list it.
+    pub(crate) fn refs_under(&self, names: &[&str]) -> Result<Vec<Ref>, BindError> {
+        let question = [&["for-each-ref", "--format=%(objectname) %(refname) %(symref)"], names].concat();
         let printed = self.git.run(&question, b"")?;
         let text = String::from_utf8_lossy(&printed);
-        let pair = |line: &str| {
-            let (oid, name) = line.split_once(' ')?;
-            Some((name.to_owned(), oid.parse().ok()?))
+        let read = |line: &str| {
+            let mut words = line.splitn(3, ' ');
+            let (oid, name) = (words.next()?.parse().ok()?, words.next()?.to_owned());
+            let link = words.next().filter(|link| !link.is_empty()).map(str::to_owned);
+            Some(Ref { name, oid, link })
         };
         let answer = || BindError::Answer { command: "for-each-ref", answer: excerpt(&printed) };
-        text.lines().map(|line| pair(line).ok_or_else(answer)).collect()
+        text.lines().map(|line| read(line).ok_or_else(answer)).collect()
     }
 
     /// The files under a tree, by path, with their names and sizes; at most [`MAX_FILES`].

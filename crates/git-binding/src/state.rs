@@ -4,6 +4,8 @@
 //! two finds the branch moved and nothing bound, never the reverse. What should be is known from the binding, so it can be
 //! asked and done again any number of times.
 
+use std::fmt;
+
 use trunkline_decision_objects::GitOid;
 
 use crate::bind::note;
@@ -11,7 +13,8 @@ use crate::branch::Target;
 use crate::{BindError, Binding, Bound, BranchMove, GitFault, Repository, layout};
 
 /// How a binding stands in the repository. A binding that moves no branch is [`Neither`](Self::Neither) or
-/// [`Both`](Self::Both).
+/// [`Both`](Self::Both); so is one whose branch shall be where it is already, unless somebody else has moved that
+/// [`Elsewhere`](Self::Elsewhere).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum State {
@@ -32,6 +35,25 @@ pub enum State {
         /// Where it is, if anywhere.
         found: Option<GitOid>,
     },
+}
+
+/// In a sentence, without its full stop.
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Neither => f.write_str("no decision is bound, and no branch was moved"),
+            Self::Both => f.write_str("the decision is bound, and the branch is where it shall be"),
+            Self::RefOnly => f.write_str("the decision is bound, and the branch was put back"),
+            Self::BranchOnly => f.write_str("the branch holds the commit, and no decision is bound"),
+            Self::Elsewhere { bound, branch, found } => {
+                let decision = if *bound { "the decision is bound" } else { "no decision is bound" };
+                match found {
+                    Some(found) => write!(f, "{decision}, and {branch} is elsewhere, at {found}"),
+                    None => write!(f, "{decision}, and there is no {branch}"),
+                }
+            }
+        }
+    }
 }
 
 impl Repository {
@@ -81,7 +103,9 @@ impl Repository {
                 let branch = branch.clone();
                 Err(BindError::BranchElsewhere { run, branch, to: wanted.to, found: *found })
             }
-            (State::Neither, Some(target), Some(wanted)) if self.was_put_back(binding, target, wanted)? => {
+            (State::Neither, Some(target), Some(wanted))
+                if !wanted.stays() && self.was_put_back(binding, target, wanted)? =>
+            {
                 let branch = target.name.clone();
                 Err(BindError::BranchMoved { branch, expected: wanted.from, found: wanted.from })
             }
@@ -93,6 +117,25 @@ impl Repository {
         }
     }
 
+    /// Tells whether the branch has held the commit of a binding that was cut off, and somebody has taken it off since: put
+    /// the branch back, or moved it to where the commit is not. Changes nothing.
+    ///
+    /// Known from the branch's reflog: of a branch that has none, or that was deleted, it is not known, and `false`. Also
+    /// `false` once the decision is bound.
+    ///
+    /// # Errors
+    ///
+    /// As [`state`](Self::state).
+    pub fn was_taken_off(&self, binding: &Binding) -> Result<bool, BindError> {
+        let target = self.target_of(binding)?;
+        let (Some(target), Some(wanted)) = (&target, &binding.move_branch) else { return Ok(false) };
+        match self.state_at(binding, Some(target))? {
+            State::Neither => self.was_put_back(binding, target, wanted),
+            State::Elsewhere { bound: false, found: Some(_), .. } => self.was_moved(binding, target, wanted),
+            _ => Ok(false),
+        }
+    }
+
     /// Whether a branch that is where it was has been moved by this binding once.
     fn was_put_back(
         &self,
@@ -100,9 +143,12 @@ impl Repository {
         target: &Target,
         wanted: &BranchMove,
     ) -> Result<bool, BindError> {
-        if wanted.from.is_none() {
-            return Ok(false); // a branch that is not there has no reflog
-        }
+        // A branch that is not there has no reflog.
+        Ok(wanted.from.is_some() && self.was_moved(binding, target, wanted)?)
+    }
+
+    /// Whether a branch that is there and does not hold the commit has been moved by this binding once.
+    fn was_moved(&self, binding: &Binding, target: &Target, wanted: &BranchMove) -> Result<bool, BindError> {
         let newest = |filter: &[&str]| -> Result<Option<GitOid>, BindError> {
             let question =
                 [&["rev-list", "--walk-reflogs", "--max-count=1"], filter, &[&target.name, "--"]].concat();
@@ -111,7 +157,7 @@ impl Repository {
         };
         let ours = newest(&[&format!("--grep-reflog={}", note(binding))])?;
         // Git writes into the reflog first. If nothing came after that, it was killed before it moved the branch.
-        Ok(ours.is_some() && newest(&[])? != Some(wanted.to))
+        Ok(ours == Some(wanted.to) && newest(&[])? != ours)
     }
 
     pub(crate) fn target_of(&self, binding: &Binding) -> Result<Option<Target>, BindError> {
@@ -141,12 +187,14 @@ impl Repository {
             return Ok(if bound { State::Both } else { State::Neither });
         };
         let mut at = at;
-        if bound && at == wanted.from {
+        if bound && at == wanted.from && !wanted.stays() {
             // Refs are read one after the other, and perhaps the branch was before somebody moved both. A decision is bound
             // last, so now it tells.
             at = self.place_of(target)?;
         }
         Ok(match (self.moved(wanted, at)?, bound) {
+            // Nothing is begun with a branch that is where it shall be before anything was done.
+            (Some(true), false) if wanted.stays() => State::Neither,
             (Some(true), true) => State::Both,
             (Some(true), false) => State::BranchOnly,
             (Some(false), true) => State::RefOnly,
@@ -166,8 +214,8 @@ impl Repository {
         let Some(at) = at else { return Ok(None) };
         // Whoever went on from the commit has it; from one that the branch had before, that tells nothing.
         let back = match wanted.from {
-            Some(from) => self.has(from, wanted.to)?,
-            None => false,
+            Some(from) if !wanted.stays() => self.has(from, wanted.to)?,
+            _ => false,
         };
         Ok((!back && self.has(at, wanted.to)?).then_some(true))
     }

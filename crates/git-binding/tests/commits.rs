@@ -78,6 +78,46 @@ fn without_a_committer_it_is_who_git_is_told() {
 }
 
 #[test]
+fn without_an_author_it_is_who_git_is_told_writes() {
+    let scratch = Scratch::begun();
+    let tree = scratch.oid("HEAD^{tree}");
+    scratch.git(&["config", "user.name", "Carol"]);
+    scratch.git(&["config", "user.email", "carol@example.org"]);
+    scratch.git(&["config", "author.name", "Bob"]);
+    let by = |plan: &CommitPlan| {
+        let commit = scratch.open().write_commit(plan).expect("a commit").to_string();
+        scratch.git(&["log", "-1", "--format=%an %ae %cn", &commit])
+    };
+    let nobody = CommitPlan { committer: None, ..plan(tree, vec![], 1) };
+    assert_eq!(by(&nobody), "Bob carol@example.org Carol");
+    // Who says who commits means both.
+    assert_eq!(by(&plan(tree, vec![], 1)), "Coder coder@example.org Coder");
+}
+
+#[test]
+fn an_address_may_be_empty_and_a_name_that_is_no_text_is_told_with_its_setting() {
+    let scratch = Scratch::begun();
+    let tree = scratch.oid("HEAD^{tree}");
+    let plan = CommitPlan { committer: None, ..plan(tree, vec![], 1) };
+    scratch.git(&["config", "user.name", "Anna"]);
+    scratch.git(&["config", "user.email", ""]);
+    let commit = scratch.open().write_commit(&plan).expect("a commit").to_string();
+    assert_eq!(scratch.git(&["log", "-1", "--format=%an <%ae> %cn <%ce>", &commit]), "Anna <> Anna <>");
+    scratch.git(&["config", "user.email", "anna@example.org"]);
+    let config = scratch.root().join(".git/config");
+    for (setting, named) in [("user", "`user.name`"), ("author", "`author.name`")] {
+        let mut text = std::fs::read(&config).expect("a file");
+        let kept = text.len();
+        text.extend(format!("[{setting}]\n\tname = Ren").bytes().chain([0xe9, b'\n']));
+        std::fs::write(&config, &text).expect("a file");
+        let refused = scratch.open().write_commit(&plan).expect_err("no text").to_string();
+        assert!(refused.contains(named), "{refused}");
+        assert_eq!(scratch.open().configured_committer().is_err(), setting == "user");
+        std::fs::write(&config, &text[..kept]).expect("a file");
+    }
+}
+
+#[test]
 fn a_plan_that_no_commit_can_hold_is_refused() {
     let scratch = Scratch::begun();
     let tree = scratch.oid("HEAD^{tree}");

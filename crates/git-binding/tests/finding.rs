@@ -244,3 +244,19 @@ fn a_merge_has_no_patch_id_and_is_found_by_its_id() {
     assert_eq!((link.base, link.tree, link.patch_id), (Some(left), Some(tree), None));
     assert_eq!(found(&scratch, &merge.to_string()), [(3, By::Commit)]);
 }
+
+#[test]
+fn what_a_revert_takes_back_is_not_behind_it() {
+    let scratch = Scratch::begun();
+    let commits = decided(&scratch, 1..=1, Named::No);
+    scratch.git(&["revert", "--no-edit", "HEAD"]);
+    assert!(scratch.git(&["log", "-1", "--format=%B"]).contains(&commits[0].to_string()));
+    assert_eq!(found(&scratch, "HEAD"), []);
+    assert_eq!(found(&scratch, "HEAD~1"), [(1, By::Commit)]);
+    // Of a merge git names two commits, in two lines; who names one otherwise still means it.
+    let merge = format!("x\n\nThis reverts commit {0}, reversing\nchanges made to {0}.", commits[0]);
+    scratch.git(&["commit", "-q", "--allow-empty", "-m", &merge]);
+    assert_eq!(found(&scratch, "HEAD"), []);
+    scratch.git(&["commit", "-q", "--allow-empty", "-m", &format!("{merge}\nsee {}", commits[0])]);
+    assert_eq!(found(&scratch, "HEAD"), [(1, By::Mention)]);
+}

@@ -105,8 +105,10 @@ fn a_recovery_does_not_move_a_branch_that_a_person_put_back() {
                     assert!(dying.bind(&binding).is_err());
                     assert_eq!(scratch.open().state(&binding).expect("a state"), State::BranchOnly);
                 }
+                assert!(!scratch.open().was_taken_off(&binding).expect("a state"), "it is there");
                 scratch.git(&["reset", "-q", "--hard", &base.to_string()]);
                 let refs = scratch.refs();
+                assert_eq!(scratch.open().was_taken_off(&binding).expect("a state"), !bound);
                 match (bound, scratch.open().recover(&binding)) {
                     (false, Err(error @ BindError::BranchMoved { .. })) => {
                         assert!(error.to_string().contains("put back"), "{error}");
@@ -115,6 +117,10 @@ fn a_recovery_does_not_move_a_branch_that_a_person_put_back() {
                     other => panic!("{other:?}"),
                 }
                 assert_eq!((scratch.refs(), scratch.oid("HEAD")), (refs, base));
+                // To somewhere else is off as well.
+                scratch.git(&["commit", "-q", "--allow-empty", "-m", "mine"]);
+                assert_eq!(scratch.open().was_taken_off(&binding).expect("a state"), !bound);
+                scratch.git(&["reset", "-q", "--hard", &base.to_string()]);
                 // Who binds means it.
                 if !bound {
                     assert!(matches!(scratch.open().bind(&binding), Ok(Bound::Now { .. })));

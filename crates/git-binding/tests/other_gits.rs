@@ -155,6 +155,41 @@ fn a_folder_that_gc_took_away_is_no_reason_to_give_up() {
     assert!(matches!(repository.bind(&given_up(1, 1)), Ok(Bound::Now { .. })));
 }
 
+/// As git 2.47 says it, in a repository on a full and on a read-only file system, and in one of somebody else's.
+#[test]
+fn a_repository_that_cannot_be_written_is_told_with_what_to_do() {
+    let room = "the disk is full, or a quota is; make room and try again";
+    let writable = "the file system is read-only; make it writable and try again";
+    let allowed = "this user may not write there; see to the permissions and try again";
+    for (command, said, told) in [
+        ("unpack-objects", "fatal: unable to write loose object file: No space left on device", room),
+        ("unpack-objects", "error: unable to write file: Disk quota exceeded", room),
+        ("update-ref", "fatal: prepare: cannot update ref 'x': couldn't write '/r/.git/x.lock'", room),
+        ("update-index", "fatal: sha1 file '/r/.git/index.lock' write error. Out of diskspace", room),
+        (
+            "unpack-objects",
+            "error: unable to create temporary file: Read-only file system; fatal: no",
+            writable,
+        ),
+        ("update-ref", "fatal: Unable to create '/r/.git/x.lock': Read-only file system", writable),
+        ("update-index", "fatal: Unable to create '/r/.git/index.lock': Permission denied", allowed),
+        ("unpack-objects", "error: insufficient permission for adding an object to .git/objects", allowed),
+        ("update-ref", "fatal: cannot lock ref 'x': unable to create directory for .git/refs/x", allowed),
+    ] {
+        let fault = GitFault::Failed { command: command.to_owned(), code: Some(128), said: said.to_owned() };
+        assert_eq!(fault.to_string(), format!("git {command}: {told} ({said})"));
+        if command == "unpack-objects" {
+            let scratch = Scratch::begun();
+            let repository = once(&scratch, command, move |_| Err(fault));
+            let error = repository.bind(&given_up(1, 1)).expect_err("nothing can be written");
+            assert_eq!(error.to_string(), format!("git {command}: {told} ({said})"));
+        }
+    }
+    let said = "warning: unable to access '/etc/gitconfig': Permission denied; fatal: not a tree object";
+    let fault = GitFault::Failed { command: "ls-tree".to_owned(), code: Some(128), said: said.to_owned() };
+    assert_eq!(fault.to_string(), format!("git ls-tree: {said}"), "of which nobody knows more");
+}
+
 #[test]
 fn a_branch_that_was_read_before_another_bound_is_read_again() {
     let scratch = Scratch::begun();

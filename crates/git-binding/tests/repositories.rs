@@ -152,9 +152,23 @@ fn a_branch_by_its_full_name() {
         binding.move_branch = named(name);
         assert!(matches!(repository.bind(&binding), Err(BindError::BranchName { .. })), "{name:?}");
     }
-    binding.move_branch = named("refs/heads/agent/fix-é");
-    assert!(matches!(repository.bind(&binding), Ok(Bound::Now { .. })));
-    assert_eq!((scratch.oid("agent/fix-é"), scratch.oid("main")), (commit, base));
+    // A quote means something to git where a word begins, and only blanks of ASCII end one.
+    let odd = ["agent/fix-é", "x\"y", "\"x\"", "nb\u{a0}sp", "id\u{3000}sp", "x\'y", "x$y;z"];
+    for (run, name) in (1..).zip(odd) {
+        let mut binding = committed(run, commit);
+        binding.move_branch = named(&format!("refs/heads/{name}"));
+        let bound = repository.bind(&binding).expect("bound");
+        assert!(
+            matches!(bound, Bound::Now { link, .. } if link.branch == Some(format!("refs/heads/{name}")))
+        );
+        assert_eq!((scratch.oid(name), scratch.oid("main")), (commit, base));
+        scratch.git(&["symbolic-ref", "HEAD", &format!("refs/heads/{name}")]);
+        assert!(matches!(repository.head(), Ok(Head::Branch { at: Some(at), .. }) if at == commit));
+        assert_eq!(repository.state(&binding).expect("a state"), State::Both);
+        let held = repository.held(&[(commit, Some(&format!("refs/heads/{name}")))]).expect("it is there");
+        assert_eq!(held[0].to_string(), format!("on refs/heads/{name}"));
+        scratch.git(&["symbolic-ref", "HEAD", "refs/heads/main"]);
+    }
 }
 
 #[test]
@@ -168,6 +182,26 @@ fn a_shallow_clone_says_so_and_binds() {
     let shallow = Scratch::at(folder, root);
     assert!(shallow.open().facts().shallow);
     works(&shallow, &shallow.open(), 1);
+}
+
+#[test]
+fn what_a_partial_clone_lacks_of_a_decision_is_told_with_what_brings_it() {
+    let scratch = Scratch::begun();
+    scratch.open().bind(&given_up(1, 1)).expect("bound");
+    scratch.git(&["config", "uploadpack.allowFilter", "true"]);
+    let url = format!("file://{}", scratch.root().display());
+    git_in(scratch.folder.path(), &["clone", "-q", "--bare", "--filter=tree:0", &url, "partial"]);
+    let root = scratch.folder.path().join("partial");
+    let refs = "refs/trunkline/*:refs/trunkline/*";
+    git_in(&root, &["fetch", "-q", "origin", refs]);
+    let repository = Repository::open(&root).expect("git works").expect("a repository");
+    let why = repository.all().expect("a list").unreadable.remove(0).why;
+    let fetch = format!("`git fetch --refetch --no-filter origin '{refs}'`");
+    assert!(why.contains(&fetch), "{why}");
+    let why = repository.state(&given_up(1, 1)).expect_err("it is not there").to_string();
+    assert!(why.contains(&fetch), "{why}");
+    git_in(&root, &["fetch", "-q", "--refetch", "--no-filter", "origin", refs]);
+    assert_eq!(repository.all().expect("a list").decisions.len(), 1);
 }
 
 #[test]
@@ -238,13 +272,61 @@ fn variables_that_point_git_elsewhere_are_ignored() {
         .env("GIT_INDEX_FILE", there.join("index"))
         .env("GIT_OBJECT_DIRECTORY", there.join("objects"))
         .env("GIT_NAMESPACE", "elsewhere")
-        .env("GIT_CONFIG_COUNT", "1")
-        .env("GIT_CONFIG_KEY_0", "core.bare")
-        .env("GIT_CONFIG_VALUE_0", "nonsense")
+        .env("GIT_CONFIG", there.join("config"))
         .stdout(std::process::Stdio::null())
         .status()
         .expect("a child");
     assert!(status.success());
     assert!(here.refs().contains(&reference(1)));
     assert!(!elsewhere.refs().contains("trunkline"));
+}
+
+const SETTINGS: &str = "TRUNKLINE_TEST_SETTINGS";
+
+/// Not a test of its own: what [`settings_that_variables_give_count_but_for_hooks`] starts.
+#[test]
+fn child_with_settings() {
+    let Some(root) = std::env::var_os(SETTINGS) else { return };
+    let git = GitCommand::discover(root.as_ref()).expect("git works").expect("a repository");
+    let answer = |key: &str| git.run(&["config", "--get", key], b"").expect("it is set");
+    for name in ["by-count", "by=parameters", "of-the-repository"] {
+        assert_eq!(answer(&format!("hook.{name}.enabled")), b"false\n", "{name}");
+    }
+    assert_eq!(answer("core.hooksPath"), b"/dev/null\n");
+    let committer = Repository::over(git).and_then(|repository| repository.configured_committer());
+    let committer = committer.expect("git is told");
+    assert_eq!((committer.name.as_str(), committer.email.as_str()), ("Carol", "carol@example.org"));
+}
+
+#[test]
+fn settings_that_variables_give_count_but_for_hooks() {
+    let scratch = Scratch::begun();
+    scratch.git(&["config", "hook.of-the-repository.event", "reference-transaction"]);
+    let settings = [
+        ("user.name", "Carol"),
+        ("hook.by-count.event", "reference-transaction"),
+        ("hook.by-count.enabled", "true"),
+        ("core.hooksPath", "/elsewhere"),
+    ];
+    let mut child = Command::new(std::env::current_exe().expect("this test"));
+    child.args(["--exact", "repositories::child_with_settings"]).env(SETTINGS, scratch.root());
+    for (variable, _) in std::env::vars_os() {
+        if variable.to_string_lossy().starts_with("GIT_") {
+            child.env_remove(variable);
+        }
+    }
+    child.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    child.env("GIT_CONFIG_COUNT", settings.len().to_string());
+    for (place, (key, value)) in settings.iter().enumerate() {
+        child.env(format!("GIT_CONFIG_KEY_{place}"), key).env(format!("GIT_CONFIG_VALUE_{place}"), value);
+    }
+    // As `git -c` hands on what it was given.
+    child.env(
+        "GIT_CONFIG_PARAMETERS",
+        "'user.email'='carol@example.org' 'hook.by=parameters.event'='update' \
+         'hook.by=parameters.enabled'='true' 'hook.of-the-repository.enabled'='true'",
+    );
+    let output = child.output().expect("a child");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
 }
