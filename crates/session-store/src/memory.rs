@@ -147,6 +147,10 @@ impl SessionStore for MemoryStore {
         Ok(info)
     }
 
+    fn free_means_gone(&self) -> bool {
+        true
+    }
+
     async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError> {
         let lease = self.with(session, |found| {
             if found.held && claim == Claim::IfFree {

@@ -47,6 +47,13 @@ pub trait SessionStore: Send + Sync {
     /// `claim` is not [`Claim::TakeOver`].
     async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError>;
 
+    /// Returns whether a session that is free has no earlier writer that might still be at work: its process has ended, or
+    /// has let the session go. No unless a store says otherwise: where a writer is taken for dead because it was not heard of
+    /// for a while, it may go on later. It can write nothing more here then, but it may to files.
+    fn free_means_gone(&self) -> bool {
+        false
+    }
+
     /// Returns who holds the session's lease now and is alive. By the time of the answer that may have changed.
     ///
     /// # Errors

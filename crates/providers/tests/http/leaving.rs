@@ -35,7 +35,7 @@ fn leave(
         // The connection's own task lets go of it.
         while !told.try_iter().any(|word| word == "gone") {
             tokio::time::sleep(Duration::from_millis(5)).await;
-            assert!(dropped.elapsed() < Duration::from_secs(5), "the connection stays");
+            assert!(dropped.elapsed() < Duration::from_secs(60), "the connection stays");
         }
     });
 }
@@ -86,14 +86,15 @@ fn in_the_middle_of_the_body() {
 fn before_a_retry_nothing_more_is_sent() {
     let (base, told) = serve(vec![refusal("503 Busy", "", "{}"), answer()]);
     let mut retry = RetryPolicy::default();
-    (retry.base, retry.max) = (Duration::from_millis(100), Duration::from_millis(100));
+    // Far longer than it takes a busy machine to drop the reply.
+    (retry.base, retry.max) = (Duration::from_secs(2), Duration::from_secs(2));
     let provider = chat(base).with_retry(retry);
     block_on(async {
         let mut reply = provider.send(hi()).await.expect("sent");
         assert!(matches!(reply.next().await, Ok(Some(Event::Retrying { .. }))));
         let _still_pausing = tokio::time::timeout(Duration::from_millis(10), reply.next()).await;
         drop(reply);
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        tokio::time::sleep(Duration::from_millis(2_500)).await;
     });
     assert_eq!(told.try_iter().count(), 1);
 }

@@ -43,7 +43,7 @@ fn silence_instead_of_a_head_is_no_response() {
         let begun = Instant::now();
         let (_, outcome) = ask(&impatient(base, |timeouts| timeouts.response = SHORT));
         assert_eq!(waited_for(outcome), Waiting::Response);
-        assert!(begun.elapsed() < Duration::from_secs(5));
+        assert!(begun.elapsed() < Duration::from_secs(30));
     }
 }
 
@@ -51,14 +51,16 @@ fn silence_instead_of_a_head_is_no_response() {
 fn silence_before_the_first_byte_is_tried_again() {
     let (base, _told) = serve(vec![vec![send(HEAD), Act::Wait], answer()]);
     let mut timeouts = Timeouts::default();
-    timeouts.response = Duration::from_secs(1);
+    timeouts.response = Duration::from_secs(3);
     let (events, outcome) = ask(&chat(base).with_timeouts(timeouts));
     assert_eq!((outcome, attempts(&events)), (Ok(()), 2));
 }
 
 #[test]
 fn silence_between_bytes_ends_the_answer() {
-    let (base, told) = serve(vec![vec![send(HEAD), chunk(WORDS), Act::Wait]]);
+    // In one piece: between two of them a busy machine may be silent too.
+    let words_come = format!("{HEAD}{:x}\r\n{WORDS}\r\n", WORDS.len());
+    let (base, told) = serve(vec![vec![send(words_come), Act::Wait]]);
     let (events, outcome) = ask(&impatient(base, |timeouts| timeouts.next_bytes = SHORT));
     assert_eq!(
         outcome.clone().expect_err("silence").to_string(),
@@ -72,11 +74,11 @@ fn silence_between_bytes_ends_the_answer() {
 #[test]
 fn comments_that_keep_a_connection_alive_are_bytes() {
     let mut acts = vec![send(HEAD), chunk(WORDS)];
-    acts.extend((0..8).flat_map(|_| [pause(100), chunk(": keep-alive\n\n")]));
+    acts.extend((0..8).flat_map(|_| [pause(400), chunk(": keep-alive\n\n")]));
     acts.extend([chunk(STOP), end()]);
     let (base, _told) = serve(vec![acts]);
     // Shorter than all comments together.
-    let (_, outcome) = ask(&impatient(base, |timeouts| timeouts.next_bytes = Duration::from_millis(600)));
+    let (_, outcome) = ask(&impatient(base, |timeouts| timeouts.next_bytes = Duration::from_millis(2_400)));
     assert_eq!(outcome, Ok(()));
 }
 
@@ -95,7 +97,7 @@ fn a_server_that_never_stops_to_talk_is_left_when_the_time_is_over() {
     let begun = Instant::now();
     let (_, outcome) = ask(&impatient(base, |timeouts| timeouts.total = Some(SHORT)));
     assert_eq!(waited_for(outcome), Waiting::WholeAnswer);
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() < Duration::from_secs(30));
 }
 
 #[test]

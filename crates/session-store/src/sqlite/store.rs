@@ -89,6 +89,11 @@ impl SessionStore for SqliteStore {
         Ok(info)
     }
 
+    // Its lock goes with the process, or with the lease.
+    fn free_means_gone(&self) -> bool {
+        true
+    }
+
     async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError> {
         let (owner, line) = (Arc::clone(&self.owner), Arc::downgrade(&self.line));
         let (wanted, claiming, id) = (session.clone(), Arc::clone(&owner), session.clone());

@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnection, PgRow};
@@ -68,6 +70,7 @@ async fn write_on(
     store: PostgresStore,
     number: u32,
     stop: tokio::sync::watch::Receiver<bool>,
+    told: Arc<AtomicUsize>,
 ) -> (Vec<Receipt>, u32) {
     let (mut acknowledged, mut faults) = (Vec::new(), 0);
     let mut lease: Option<Lease> = None;
@@ -79,6 +82,7 @@ async fn write_on(
             };
             let seq = store.info(&session(number)).await?.records;
             acknowledged.push(store.append(lease, batch(seq, vec![note(&seq.to_string())])).await?);
+            told.fetch_add(1, Ordering::Relaxed);
             Ok(())
         }
         .await;
@@ -99,10 +103,11 @@ async fn what_was_flushed_survives_a_server_that_breaks_off_under_load() {
     let hasty = cluster.options().patience(Duration::from_millis(300));
     let hasty = PostgresStore::open(hasty).await.expect("it opens");
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let mut writers = Vec::new();
+    let (told, mut writers) = (Arc::new(AtomicUsize::new(0)), Vec::new());
     for number in 0..12 {
         store.create(new_session(number)).await.unwrap();
-        writers.push((number, tokio::spawn(write_on(hasty.clone(), number, stopped.clone()))));
+        let writes = write_on(hasty.clone(), number, stopped.clone(), Arc::clone(&told));
+        writers.push((number, tokio::spawn(writes)));
     }
     for command in ["crash", "start", "stop", "start", "crash", "start"] {
         tokio::time::sleep(Duration::from_millis(400)).await;
@@ -112,8 +117,15 @@ async fn what_was_flushed_survives_a_server_that_breaks_off_under_load() {
         })
         .await
         .unwrap();
+        // Each time it is up there is something that it may lose, however busy the machine is.
+        let enough = told.load(Ordering::Relaxed) + 40;
+        let written = async {
+            while command == "start" && told.load(Ordering::Relaxed) < enough {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), written).await.expect("it is written to again");
     }
-    tokio::time::sleep(Duration::from_millis(400)).await;
     stop.send_replace(true);
     let mut total = 0;
     for (number, writer) in writers {
@@ -139,7 +151,7 @@ async fn a_server_that_is_restarted_within_our_patience_is_not_noticed() {
     let mut writers = Vec::new();
     for number in 0..6 {
         store.create(new_session(number)).await.unwrap();
-        writers.push(tokio::spawn(write_on(store.clone(), number, stopped.clone())));
+        writers.push(tokio::spawn(write_on(store.clone(), number, stopped.clone(), Arc::default())));
     }
     store.create(new_session(99)).await.unwrap();
     let seen = store.changed(&session(99), Activity::default()).await.unwrap();
