@@ -81,6 +81,13 @@ impl Agent {
 
     /// Begins a session: makes it in the store and becomes its writer.
     ///
+    /// `workspace` is a text that lists of sessions show, as a folder. Nobody looks at what it names: files are looked at with
+    #[cfg_attr(feature = "decision-objects", doc = "[`AgentBuilder::workspace`].")]
+    #[cfg_attr(
+        not(feature = "decision-objects"),
+        doc = "`AgentBuilder::workspace`, of the feature `decision-objects`."
+    )]
+    ///
     /// # Errors
     ///
     /// [`RuntimeError::Store`] if the store cannot keep it.
@@ -300,7 +307,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Says which files the runs work on; without it every verdict speaks of the answer alone.
+    /// Says which files the runs work on: `trunkline_tools::workspace_for(folder)` is one for a folder. Without it nobody looks
+    /// at files, and verdicts say so.
     #[cfg(feature = "decision-objects")]
     #[must_use]
     pub fn workspace(mut self, workspace: Arc<dyn crate::Workspace>) -> Self {
@@ -308,7 +316,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Lets the end of a run commit what it changed. Off unless told: nothing is committed without an explicit act.
+    /// Lets the end of a run commit what it changed, in the [`workspace`](Self::workspace). Off unless told: nothing is committed
+    /// without an explicit act.
     #[cfg(feature = "decision-objects")]
     #[must_use]
     pub fn commits(mut self, commits: bool) -> Self {
@@ -317,7 +326,8 @@ impl AgentBuilder {
     }
 
     /// Lets the decision of each run be bound to the repository of the [`workspace`](Self::workspace): with a commit, in the
-    /// step that moves the branch. Off unless told: nothing is written there without an explicit act.
+    /// step that moves the branch. Off unless told: nothing is written there without an explicit act. By itself it commits
+    /// nothing: [`commits`](Self::commits) does.
     ///
     /// What an earlier agent has begun is brought to its end all the same.
     #[cfg(feature = "decision-objects")]
@@ -383,10 +393,18 @@ impl AgentBuilder {
     /// # Errors
     ///
     /// [`AgentError::ToolTwice`], [`AgentError::ReservedName`], [`AgentError::Schema`]; `AgentError::Rule` for a rule that
-    /// nobody may keep.
+    /// nobody may keep; `AgentError::NoWorkspace` if it is to commit or to bind and was not told where.
     pub fn build(mut self) -> Result<Agent, AgentError> {
         if let Some(fault) = self.fault {
             return Err(fault);
+        }
+        #[cfg(feature = "decision-objects")]
+        if self.settings.workspace.is_none() {
+            for (asked, on) in [("commits", self.settings.commits), ("binds", self.settings.binds)] {
+                if on {
+                    return Err(AgentError::NoWorkspace { asked });
+                }
+            }
         }
         let window = revert::window(&self.settings.setup);
         revert::set_window(&mut self.settings.setup.revert, window);
@@ -418,7 +436,10 @@ fn now() -> Timestamp {
     Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Returns a fresh id; they sort by time.
+/// Returns a fresh id; they sort by time. A clock from before 1970 gives the earliest that there is.
 pub(crate) fn new_id() -> Uuid {
-    Uuid::now_v7()
+    match UNIX_EPOCH.elapsed() {
+        Ok(_) => Uuid::now_v7(),
+        Err(_) => Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, 0, 0)),
+    }
 }

@@ -6,7 +6,6 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::Value;
 use trunkline_message_tree::{Part, Timestamp, ToolResult};
@@ -20,29 +19,13 @@ use crate::layers::resolve::kept::{self, MOST_KEPT};
 use crate::layers::resolve::{self, Work, because, harness, note};
 use crate::proposals::{Chain, refused};
 use crate::recovering::LEFT_MEANWHILE;
+use crate::tenure::{LEASE_MS, RENEWAL_TIME, TICK};
 use crate::{
     CallPlace, Cancel, Kept, Proposal, RuntimeError, Session, Tool, ToolContext, ToolOutput, contained,
-    letters,
 };
 
 /// Said wherever a tool crashed, or is not there any more, when the files had to be compared.
 pub(crate) const NOBODY_LOOKED: &str = "its tool could not look at the files";
-
-/// For how long an apply is left to whoever began it, after they were last heard of. They renew it every third of that, and
-/// learn then at the latest that the session was taken over.
-///
-/// Whoever takes the session over waits for so long before they look what became of the apply; after a crash, where the
-/// one who began it is known to be gone, nobody waits.
-pub const APPLY_LEASE: Duration = Duration::from_secs(60);
-
-/// How often it is looked whether a lease has to be renewed, or is over: a machine may have slept meanwhile.
-pub(crate) const TICK: Duration = Duration::from_millis(500);
-
-/// How long a renewal may take. The tool is not given time meanwhile.
-const RENEWAL_TIME: Duration = Duration::from_secs(5);
-
-/// [`APPLY_LEASE`] as the queue counts it, in milliseconds.
-pub(crate) const LEASE_MS: u64 = APPLY_LEASE.as_secs() * 1000;
 
 /// What came of looking at the world before an apply.
 enum Prepared {
@@ -259,11 +242,10 @@ impl Session {
         attempt: Attempt,
         context: &ToolContext,
     ) -> Result<(Outcome, ToolOutput), RuntimeError> {
-        let (store, id, token) = (Arc::clone(&self.store), self.lease.session().clone(), self.lease.token());
         let cancel = self.cancel.clone();
         // A drive that is dropped takes the future of the tool along, but not the threads that it works with.
         let mut forsaken = Forsaken(Some(context.cancel.clone()));
-        let mut watched = pin!(letters::cancelled(store.as_ref(), &id, token));
+        let mut watched = pin!(self.asked_to_end());
         let mut applied = pin!(contained::apply(tool.as_ref(), entry, context));
         let (mut watching, mut behind, mut lost) = (true, false, None);
         let done = loop {

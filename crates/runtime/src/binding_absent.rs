@@ -20,6 +20,10 @@ impl Session {
         Ok(())
     }
 
+    pub(crate) async fn catch_up_or_abandon(&mut self) -> Result<(), RuntimeError> {
+        self.catch_up().await
+    }
+
     #[expect(clippy::unused_self, reason = "the layer that is there knows")]
     pub(crate) fn try_bindings_again(&mut self) {}
 

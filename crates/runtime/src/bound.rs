@@ -48,6 +48,11 @@ pub enum Bound {
         /// What is otherwise, on one line.
         why: String,
     },
+    /// Nothing was done: the branch has held the commit already, and somebody has taken it off. It is not put back.
+    TakenBack {
+        /// Which commit, and where its branch is now, on one line.
+        why: String,
+    },
     /// The run is bound to another decision. Nothing was done.
     OtherDecision {
         /// The name of the other one.
@@ -69,6 +74,11 @@ pub enum BindingState {
     BranchOnly,
     /// No decision is bound, and somebody has moved the branch elsewhere.
     Elsewhere,
+    /// No decision is bound. The branch has held the commit already, and somebody has taken it off.
+    TakenBack {
+        /// Which commit, and where its branch is now, on one line.
+        why: String,
+    },
     /// The decision is bound, and the branch is neither where it was nor does it hold the commit.
     BoundElsewhere {
         /// Where the decision stands.

@@ -8,8 +8,10 @@ use trunkline_message_tree::{Timestamp, ToolResult};
 use trunkline_session_store::Record;
 
 use crate::journal::{self, CallFinished, CallStarted};
+#[cfg(feature = "decision-objects")]
+use crate::turn;
 use crate::turn::Runnable;
-use crate::{CallPlace, Cancel, Event, RuntimeError, Session, ToolContext, ToolOutput, letters};
+use crate::{CallPlace, Cancel, Event, RuntimeError, Session, ToolContext, ToolOutput};
 
 /// How long a call may take to stop by itself once the turn is cancelled.
 const GRACE: Duration = Duration::from_secs(5);
@@ -35,6 +37,10 @@ impl Session {
     ) -> Result<(), RuntimeError> {
         let at = self.settings().now();
         let mut records = Vec::new();
+        #[cfg(feature = "decision-objects")]
+        if calls.iter().any(|call| turn::is_exclusive(&self.settings().setup, call)) {
+            records.extend(self.look_before().await);
+        }
         let mut running: Vec<(Running, Runnable)> = Vec::new();
         for call in calls {
             let started = CallStarted { call: call.place.clone(), tool: call.tool.clone() };
@@ -81,18 +87,26 @@ impl Session {
             let task = tasks.spawn(async move { tool.run(call.arguments, &context).await });
             by_task.insert(task.id(), one);
         }
-        self.collect(tasks, by_task, cancel).await
+        let ended = self.collect(tasks, by_task, cancel).await?;
+        // Of what did not stop by itself nobody knows when it ends.
+        #[cfg(feature = "decision-objects")]
+        if ended {
+            self.look_after().await?;
+        }
+        #[cfg(not(feature = "decision-objects"))]
+        let _ = ended;
+        Ok(())
     }
 
+    /// Records the results as they come. Returns whether all calls have ended by themselves.
     async fn collect(
         &mut self,
         mut tasks: JoinSet<ToolOutput>,
         mut running: HashMap<TaskId, Running>,
         cancel: &Cancel,
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<bool, RuntimeError> {
         // Records are written between results, so the watch has to live apart from the session.
-        let store = self.store.clone();
-        let (id, token) = (self.lease.session().clone(), self.lease.token());
+        let asked_to_end = self.asked_to_end();
         // A set of one: dropping it stops the watch, however this function ends.
         let mut watch = JoinSet::new();
         let watched = cancel.clone();
@@ -100,7 +114,7 @@ impl Session {
             tokio::select! {
                 () = watched.cancelled() => {}
                 // The next write finds out if it is because somebody took the session over.
-                _ = letters::cancelled(store.as_ref(), &id, token) => watched.cancel(),
+                _ = asked_to_end => watched.cancel(),
             }
             tokio::time::sleep(GRACE).await;
         });
@@ -134,12 +148,13 @@ impl Session {
         }
         drop(watch);
         let left: Vec<Running> = running.into_values().collect();
+        let ended = left.is_empty();
         for one in left {
             let text = "outcome unknown: this call was cancelled while it ran and did not stop by itself; \
                         look before you repeat it";
             self.finish_call(one, ToolOutput::error(text), false).await?;
         }
-        Ok(())
+        Ok(ended)
     }
 
     /// Records what one call gave, and everything that came with it, in one batch.

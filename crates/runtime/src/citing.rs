@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use trunkline_decision_objects::{Citations, Cost, FileState, NonBlank};
-use trunkline_message_tree::{NodeId, Role, Usage};
+use trunkline_message_tree::{Author, NodeId, Role, Usage};
 
 use crate::layers::decision::{OpenRun, digest, relative_path};
 use crate::layers::resolve;
@@ -16,7 +16,9 @@ use crate::workspace::FileStates;
 /// Returns what the verdict of a run cites. `files` are those that it changed, as far as is known how they were and are.
 pub(crate) fn citations(state: &State, run: &OpenRun, files: &[FileStates]) -> Citations {
     let applied = resolve::applied(&state.resolve, run.opened);
-    let mut nodes = vec![prompt(state, run)];
+    let prompt = prompt(state, run);
+    let mut nodes = vec![prompt];
+    nodes.extend(joined(state, prompt));
     nodes.extend(answer(state, run));
     nodes.extend(applied.iter().filter_map(|(_, call)| *call));
     nodes.extend(run.proofs());
@@ -34,6 +36,15 @@ pub(crate) fn citations(state: &State, run: &OpenRun, files: &[FileStates]) -> C
 /// The prompt of a run, or the copy of it that stands on the trunk.
 fn prompt(state: &State, run: &OpenRun) -> NodeId {
     run.prompts().find(|prompt| state.tree.is_on_trunk(*prompt)).unwrap_or(run.prompt)
+}
+
+/// What a person has said in a run after its prompt, as far as it stands on the trunk.
+fn joined(state: &State, prompt: NodeId) -> impl Iterator<Item = NodeId> {
+    let trunk = state.tree.trunk();
+    let later = trunk.ids().iter().zip(trunk.messages()).rev().take_while(move |(id, _)| **id > prompt);
+    let said = later.filter(|(_, message)| message.role == Role::User && message.author == Author::Person);
+    let said: Vec<NodeId> = said.map(|(id, _)| *id).collect();
+    said.into_iter().rev()
 }
 
 /// The model's last words in a run, if they stand on the trunk.
@@ -60,13 +71,14 @@ fn file_states(files: &[FileStates]) -> Vec<FileState> {
     cited.collect()
 }
 
-/// Adds up what the replies of a run cost, on whatever branch; `None` where no provider has counted.
+/// Adds up what was paid for a run, on whatever branch; `None` where no provider has counted. What a summary of older messages
+/// cost stands at the node that has it, which is no reply.
 ///
 /// Where a run goes on from an older message, the replies between that and its opening were other runs' to pay.
 fn cost(state: &State, run: &OpenRun) -> Option<Cost> {
     let after = state.tree.nodes().skip(run.newest.index()).filter(|(id, _)| *id > run.newest);
-    let replies = after.map(|(_, node)| node.message()).filter(|message| message.role == Role::Assistant);
-    replies.filter_map(|message| message.usage).map(|usage| bill(&usage)).reduce(|sum, one| Cost {
+    let paid = after.filter_map(|(_, node)| node.message().usage);
+    paid.map(|usage| bill(&usage)).reduce(|sum, one| Cost {
         input_tokens: sum.input_tokens.saturating_add(one.input_tokens),
         output_tokens: sum.output_tokens.saturating_add(one.output_tokens),
         cache_read_tokens: sum.cache_read_tokens.saturating_add(one.cache_read_tokens),

@@ -1,20 +1,26 @@
 //! The end of a run: what it changed is computed, committed if that is wanted, and decided.
 //!
 //! A drive ends a run when the model has answered. A person may end it earlier: what was done until then is computed and
-//! recorded in the same way, only the verdict is theirs.
+//! recorded in the same way, only the verdict is theirs. What was announced and not committed is computed anew: files may
+//! have been changed since, or taken back.
+
+use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
-use trunkline_decision_objects::{Decision, RunId};
-use trunkline_message_tree::{Message, NodeId, StopReason};
-use trunkline_session_store::{InboxId, Letter};
+use trunkline_decision_objects::{Decision, RunId, Verdict};
+use trunkline_message_tree::{Author, Message, NodeId, StopReason};
+use trunkline_session_store::{InboxId, Letter, Record};
 
 use crate::agent::new_id;
-use crate::layers::decision::{self, Ending, How, OpenRun, Outcome};
+use crate::binding::Settled;
+use crate::commit_message::commit_message;
+use crate::layers::decision::{self, Ending, How, OpenRun, Outcome, Stands, Unseen};
 use crate::layers::{resolve, revert};
+use crate::own_changes::{base_of, is_of};
 use crate::session::entries;
 use crate::{
-    Cancel, Changes, Deciding, FileStates, Left, Prepared, RuntimeError, Session, Stop, Touched, Workspace,
-    WorkspaceFault, citing, letters,
+    Base, Cancel, Changes, Deciding, Event, Left, OwnChanges, Prepared, RuntimeError, Session, Stop,
+    Workspace, WorkspaceFault, citing, letters,
 };
 
 /// How often a commit is prepared anew because somebody has moved the branch meanwhile.
@@ -68,8 +74,28 @@ struct Found {
     deciding: Option<Deciding>,
     commit: Option<String>,
     changes: Option<Changes>,
+    /// What the changes are counted from, if that is not how the files were when the run began.
+    base: Option<Base>,
+    /// For which files; `None` if that is not known any more.
+    rebased: Option<HashSet<String>>,
+    /// Files that somebody else has committed to after the run itself had.
+    mixed: HashSet<String>,
+    /// Whether the run has changed something, and nothing of it is left.
+    gone: bool,
+    /// Whether it may have changed files without anybody seeing it.
+    unseen: Option<Unseen>,
     /// How the changed files were and are.
     left: Option<Left>,
+    /// The files that somebody else has changed.
+    others: Vec<String>,
+    /// The commits that the run has made itself; `None` if that is not known.
+    made: Option<Vec<String>>,
+    /// The commit that has the changes already.
+    holder: Option<String>,
+    /// Which commit of it somebody has taken off the branch.
+    taken_back: Option<String>,
+    /// Why nothing of this is known.
+    unknown: Option<WorkspaceFault>,
 }
 
 impl Found {
@@ -80,6 +106,13 @@ impl Found {
             (None, _, Some(changes)) => Outcome::Changed(changes),
             _ => Outcome::Unchanged,
         }
+    }
+
+    /// Returns where the changes stand committed although nobody has committed them for the run.
+    fn stands(&self) -> Option<Stands<'_>> {
+        let commit = self.holder.as_deref()?;
+        let made = self.made.iter().flatten().any(|made| made == commit);
+        Some(Stands { commit, by_the_run: made })
     }
 }
 
@@ -94,10 +127,12 @@ impl Session {
     ///
     /// [`RuntimeError::NoOpenRun`]; [`RuntimeError::Unsettled`] while proposals wait to be decided or carried out;
     /// [`RuntimeError::Refused`] if nothing was said with it, or if its changes are committed already;
-    /// [`RuntimeError::Workspace`] if it cannot be computed what it changed; [`RuntimeError::AlreadyDecided`];
-    /// [`RuntimeError::Store`]; [`RuntimeError::TakenOver`]. Then nothing has changed.
+    /// [`RuntimeError::Workspace`] if it cannot be computed what it changed, as without the folder in which it began;
+    /// [`RuntimeError::AlreadyDecided`]; [`RuntimeError::Store`]; [`RuntimeError::TakenOver`]. Then the run goes on.
     pub async fn close_run(&mut self, how: CloseAs) -> Result<Decision, RuntimeError> {
-        self.catch_up().await?;
+        self.catch_up_to_close(&how).await?;
+        self.check_closing(&how)?;
+        self.look_late().await?;
         self.close_for(&how, None).await
     }
 
@@ -115,9 +150,10 @@ impl Session {
         }
         // What does not work now would stand in the way of every letter after it.
         let closed = self.close_for(&close, Some(letter.id)).await.map_err(|fault| match fault {
-            RuntimeError::Workspace(_) | RuntimeError::Verdict { .. } => {
-                RuntimeError::Refused { reason: fault.to_string() }
+            RuntimeError::Workspace(ref cause) => {
+                RuntimeError::Refused { reason: format!("{fault}: {}", cause.message) }
             }
+            RuntimeError::Verdict { .. } => RuntimeError::Refused { reason: fault.to_string() },
             fault => fault,
         });
         let decision = closed?;
@@ -125,10 +161,25 @@ impl Session {
         Ok(())
     }
 
-    /// Takes in what asks to close the run, where nothing else is taken in any more.
+    /// Takes in what asks to close the run, and what was posted before it: that may be what the run has to wait for. Words
+    /// and cancels have their own time.
     pub(crate) async fn take_close_letters(&mut self) -> Result<(), RuntimeError> {
+        let inbox = self.store.inbox(self.lease.session()).await?;
+        let last = inbox.iter().rposition(|letter| letter.kind == CLOSE_RUN);
+        for letter in inbox.iter().take(last.map_or(0, |last| last + 1)) {
+            if !matches!(letter.kind.as_str(), letters::PROMPT | letters::CANCEL) {
+                self.take_or_refuse(letter, &Cancel::new()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in what asks to abandon the run, and nothing else.
+    pub(crate) async fn take_abandon_letters(&mut self) -> Result<(), RuntimeError> {
         for letter in self.store.inbox(self.lease.session()).await? {
-            if letter.kind == CLOSE_RUN {
+            let abandons =
+                |body: CloseBody| matches!(body.close, CloseAs::Abandon { .. }) && letter.kind == CLOSE_RUN;
+            if letters::body(&letter).is_ok_and(abandons) {
                 self.take_or_refuse(&letter, &Cancel::new()).await?;
             }
         }
@@ -140,9 +191,14 @@ impl Session {
         self.closed.take().map(Stop::Decided)
     }
 
-    async fn close_for(&mut self, how: &CloseAs, letter: Option<InboxId>) -> Result<Decision, RuntimeError> {
+    /// Checks what can be told without a look at the files.
+    fn check_closing(&self, how: &CloseAs) -> Result<(), RuntimeError> {
         match &self.state.decision.run {
             None => return Err(RuntimeError::NoOpenRun),
+            Some(_) if self.rollback_lease().is_some() => {
+                let reason = "another process may still be putting files back; try again in a minute";
+                return Err(RuntimeError::Refused { reason: reason.to_owned() });
+            }
             // What stands in its way may never go away.
             Some(run) if run.restoring.is_some() && !matches!(how, CloseAs::Abandon { .. }) => {
                 let reason = "a rollback was cut off; resume the session with its folder to bring it to its end, or \
@@ -160,15 +216,32 @@ impl Session {
             return Err(RuntimeError::Refused { reason: format!("say {wanted}") });
         }
         let waiting = resolve::unsettled(&self.state.resolve);
-        if !waiting.is_empty() {
-            return Err(RuntimeError::Unsettled { proposals: waiting });
+        match waiting.is_empty() {
+            true => Ok(()),
+            false => Err(RuntimeError::Unsettled { proposals: waiting }),
         }
-        let found = self.find_changes().await?;
+    }
+
+    async fn close_for(&mut self, how: &CloseAs, letter: Option<InboxId>) -> Result<Decision, RuntimeError> {
+        self.check_closing(how)?;
+        let mut found = match (self.find_changes().await, how) {
+            // Else nothing but leaving its prompt could end a run whose trees git has thrown away.
+            (Err(RuntimeError::Workspace(fault)), CloseAs::Abandon { .. }) => {
+                Found { unknown: Some(fault), ..Found::default() }
+            }
+            (found, _) => found?,
+        };
+        found.unknown = found.unknown.or_else(|| without_folder(found.unseen));
+        // A run that began in a folder is closed there, with what it changed; given up it can be anywhere.
+        let began = self.state.decision.run.as_ref().is_some_and(|run| run.base.tree.is_some());
+        if let (Some(Unseen::NoWorkspace { .. }), true) = (found.unseen, began)
+            && !matches!(how, CloseAs::Abandon { .. })
+            && let Some(fault) = found.unknown
+        {
+            return Err(fault.into());
+        }
         if let Some(commit) = &found.commit {
-            let reason = format!(
-                "its changes stand in the commit {commit} already; resume the session to record that"
-            );
-            return Err(RuntimeError::Refused { reason });
+            return Err(stands_in(commit));
         }
         let at = self.settings().now();
         let mut draft = self.state.tree.draft();
@@ -188,8 +261,26 @@ impl Session {
         let mut batch = entries(draft);
         batch.extend(records);
         self.commit(batch, letter).await?;
+        self.tell_others(&found);
         self.bind_decided().await?;
         Ok(decision)
+    }
+
+    /// Returns the records that end the open run because its prompt is left. What cannot be computed does not keep anybody
+    /// from leaving it.
+    pub(crate) async fn leave_run(&self, by: Author) -> Result<Vec<Record>, RuntimeError> {
+        let Some(run) = &self.state.decision.run else { return Ok(Vec::new()) };
+        let mut found = match self.find_changes().await {
+            Err(RuntimeError::Workspace(fault)) => Found { unknown: Some(fault), ..Found::default() },
+            found => found?,
+        };
+        // A kill came between the commit and its record. Only a person can be here then, and the record comes first.
+        if let (Some(commit), Author::Person) = (&found.commit, by) {
+            return Err(stands_in(commit));
+        }
+        found.unknown = found.unknown.or_else(|| without_folder(found.unseen));
+        let ending = self.ending(run, How::Left(by), &found, self.state.tree.head());
+        Ok(decision::close(run, &ending)?.0)
     }
 
     /// Gives the open run its verdict: computes what changed, commits it if that is wanted, and records the decision.
@@ -199,13 +290,17 @@ impl Session {
         }
         let commits = self.commits();
         let binds = self.settings().binds && commits;
-        // What an earlier process has prepared is what is committed, unless the branch was moved since.
-        if let Some(decision) = self.settle_binding(binds).await? {
-            return Ok(Stop::Decided(Box::new(decision)));
-        }
+        // What an earlier process has prepared is what is committed, unless the branch or the files were changed since.
+        let again = binds && self.still_stands().await;
+        let mut taken_back = match self.settle_binding(again).await? {
+            Settled::Decided(decision) => return Ok(Stop::Decided(decision)),
+            Settled::TakenBack(why) => Some(why),
+            Settled::Open(_) => None,
+        };
+        let mut failed: Option<(Prepared, String)> = None;
         for _ in 0..TRIES {
             let mut found = self.find_changes().await?;
-            let prepared = match commits {
+            let prepared = match commits && taken_back.is_none() {
                 true => self.commit_changes(&mut found).await?,
                 false => None,
             };
@@ -218,20 +313,32 @@ impl Session {
                     refused: head.stop == Some(StopReason::Refusal),
                 },
             };
+            found.taken_back = taken_back.clone().filter(|_| found.commit.is_none());
             let ending = self.ending(run, how, &found, self.state.tree.head());
             let (records, decision) = decision::close(run, &ending)?;
             if let Some(prepared) = prepared {
-                match self.bind_closing(prepared, records).await? {
-                    Some(decision) => return Ok(Stop::Decided(Box::new(decision))),
-                    None => continue,
+                // Where somebody else has committed, something else is prepared. What is the same fails in the same way.
+                if let Some((_, why)) = failed.as_ref().filter(|(last, _)| *last == prepared) {
+                    return Err(self.not_committed(why));
                 }
+                match self.bind_closing(prepared.clone(), &decision, records).await? {
+                    Settled::Decided(decision) => {
+                        self.tell_others(&found);
+                        return Ok(Stop::Decided(decision));
+                    }
+                    Settled::TakenBack(why) => taken_back = Some(why),
+                    Settled::Open(why) => failed = Some((prepared, why.unwrap_or_default())),
+                }
+                continue;
             }
             self.commit(records, None).await?;
+            self.tell_others(&found);
+            self.tell_staged(&decision).await;
             self.bind_decided().await?;
             return Ok(Stop::Decided(Box::new(decision)));
         }
-        let message = "somebody else keeps moving the branch; resume the session when they are done";
-        Err(WorkspaceFault { message: message.to_owned() }.into())
+        let why = failed.map(|(_, why)| why).unwrap_or_default();
+        Err(self.not_committed(&format!("somebody else keeps moving the branch: {why}")))
     }
 
     /// Returns whether the open run may commit. Of a rollback that was said when it was asked for, and not by who finishes it.
@@ -243,7 +350,7 @@ impl Session {
     /// Commits what was found, as it was announced. A commit that is to be bound is only prepared.
     async fn commit_changes(&mut self, found: &mut Found) -> Result<Option<Prepared>, RuntimeError> {
         if let (None, Some(changes)) = (&found.deciding, &found.changes) {
-            found.deciding = self.announce(changes).await?;
+            found.deciding = self.announce(changes, found.base.clone(), found.made.clone()).await?;
         }
         let (Some(workspace), Some(deciding)) = (&self.settings().workspace, &found.deciding) else {
             return Ok(None);
@@ -258,36 +365,84 @@ impl Session {
         Ok(None)
     }
 
-    /// Finds out what the open run has changed: from the files, or where that was announced already, from what came of it.
+    /// Finds out what the open run has changed: from the files, or where that was committed already, from its announcement.
     async fn find_changes(&self) -> Result<Found, RuntimeError> {
         let mut found = Found::default();
-        let (Some(run), Some(workspace)) = (&self.state.decision.run, &self.settings().workspace) else {
+        let Some(run) = &self.state.decision.run else { return Ok(found) };
+        let Some(workspace) = &self.settings().workspace else {
+            let applied = !self.touched(run).is_empty();
+            let unseen = applied || self.may_have_changed(run);
+            found.unseen = unseen.then_some(Unseen::NoWorkspace { applied });
             return Ok(found);
         };
         found.deciding = run.deciding(self.state.tree.head()).cloned();
-        match &found.deciding {
+        if let Some(deciding) = &found.deciding {
             // A process that was allowed to commit may have done so before it died.
-            Some(deciding) => found.commit = workspace.find_commit(deciding).await?,
-            None => {
-                let touched = self.touched(run);
-                let changes = workspace.changes(&run.base, &touched).await?;
-                found.changes = (!changes.files.is_empty()).then_some(changes);
-            }
+            found.commit = workspace.find_commit(deciding).await?;
+        }
+        if found.commit.is_none() {
+            let own = self.own_changes(run, workspace.as_ref()).await?;
+            let is_announced =
+                |deciding: &Deciding| !own.changes.files.is_empty() && is_of(&own, run, deciding);
+            found.deciding = found.deciding.filter(is_announced);
+            found.base = base_of(&own, run);
+            let OwnChanges { changes, rebased, mixed, others, made, holder, .. } = own;
+            found.rebased = Some(rebased.into_iter().collect());
+            found.mixed = mixed.into_iter().collect();
+            (found.others, found.made, found.holder) = (others, made, holder);
+            found.gone = changes.files.is_empty() && self.has_written(run);
+            let unseen = changes.tree.is_none() && self.may_have_changed(run);
+            found.unseen = unseen.then_some(Unseen::NoVersionControl);
+            found.changes = (!changes.files.is_empty()).then_some(changes);
+        } else if let Some(deciding) = &found.deciding {
+            found.base = Some(deciding.base.clone());
         }
         found.left = self.left(run, workspace.as_ref(), &found).await;
         Ok(found)
     }
 
-    /// Returns the files that a run has certainly written, each as it was before.
-    fn touched(&self, run: &OpenRun) -> Vec<Touched> {
-        let undone = run.restoring.as_ref().and_then(|restoring| self.left_by(restoring.of));
-        match undone {
-            // What is taken back was written by no proposal.
-            Some(left) => {
-                let was = |file: &FileStates| Touched { path: file.path.clone(), before: file.after.clone() };
-                left.files.iter().map(was).collect()
-            }
-            None => resolve::touched(&self.state.resolve, run.opened),
+    /// Returns whether what is about to be bound is what the run has changed. Where that cannot be computed it is not begun.
+    async fn still_stands(&self) -> bool {
+        let (Some(run), Some(workspace)) = (&self.state.decision.run, &self.settings().workspace) else {
+            return true;
+        };
+        let head = self.state.tree.head();
+        let Some(note) = run.bindings.last().filter(|note| note.head == head) else { return true };
+        let bound = note.decision().ok().and_then(|decision| decision.verdict().patch_set());
+        let is_meant = |deciding: &&Deciding| bound.is_some_and(|set| set.to_string() == deciding.patch_set);
+        let Some(deciding) = run.deciding(head).filter(is_meant) else { return false };
+        let own = self.own_changes(run, workspace.as_ref()).await;
+        own.is_ok_and(|own| is_of(&own, run, deciding))
+    }
+
+    /// Returns whether what was announced stands in a commit.
+    pub(crate) async fn is_committed(&self) -> Result<bool, RuntimeError> {
+        let run = self.state.decision.run.as_ref();
+        let announced = run.and_then(|run| run.deciding(self.state.tree.head()));
+        let (Some(deciding), Some(workspace)) = (announced, &self.settings().workspace) else {
+            return Ok(false);
+        };
+        Ok(workspace.find_commit(deciding).await?.is_some())
+    }
+
+    /// Tells which files were left alone because somebody else has changed them.
+    fn tell_others(&self, found: &Found) {
+        if !found.others.is_empty() {
+            self.settings().tell(&Event::LeftAlone { files: found.others.clone() });
+        }
+    }
+
+    /// Tells of which files of the commit of a decision something else is staged. Where that cannot be asked nothing is lost.
+    pub(crate) async fn tell_staged(&self, decision: &Decision) {
+        let commit = match decision.verdict() {
+            Verdict::Commit { commit, .. } => commit,
+            Verdict::Rollback { reverted_to: Some(commit), .. } => commit,
+            _ => return,
+        };
+        let Some(workspace) = &self.settings().workspace else { return };
+        let files = workspace.still_staged(&commit.to_string()).await.unwrap_or_default();
+        if !files.is_empty() {
+            self.settings().tell(&Event::StillStaged { files });
         }
     }
 
@@ -297,13 +452,27 @@ impl Session {
             (Some(changes), _) => {
                 (changes.files.iter().map(|file| file.path.clone()).collect(), changes.tree.clone())
             }
-            (None, Some(deciding)) => (run.paths_of(&deciding.patch_set), Some(deciding.tree.clone())),
+            (None, Some(deciding)) => (run.announced_paths(deciding), Some(deciding.tree.clone())),
             (None, None) => return None,
         };
-        let touched = self.touched(run);
-        let files = workspace.states(&run.base, tree.as_deref(), &touched, &paths).await.unwrap_or_default();
-        let unknown = paths.into_iter().filter(|path| files.iter().all(|file| file.path != *path)).collect();
-        Some(Left { run: run.record.id().to_string(), base: run.base.clone(), tree, files, unknown })
+        let base = found.base.clone().unwrap_or_else(|| run.base.clone());
+        let moved = base.tree != run.base.tree;
+        let is_theirs =
+            |path: &str| moved && found.rebased.as_ref().is_none_or(|rebased| rebased.contains(path));
+        let (theirs, paths): (Vec<String>, Vec<String>) = paths.into_iter().partition(|path| is_theirs(path));
+        let mut touched = self.touched(run);
+        touched.retain(|touch| !is_theirs(&touch.path));
+        let (tree_now, spans) = (tree.as_deref(), self.known_spans(run));
+        let states = workspace.states(&base, tree_now, &touched, spans, &paths).await;
+        let mut files = states.unwrap_or_default();
+        if !theirs.is_empty() {
+            // What the run found of these does not matter any more.
+            files.extend(workspace.states(&base, tree_now, &[], None, &theirs).await.unwrap_or_default());
+        }
+        files.retain(|file| !found.mixed.contains(&file.path));
+        let known: HashSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+        let unknown = paths.into_iter().chain(theirs).filter(|path| !known.contains(path.as_str())).collect();
+        Some(Left { run: run.record.id().to_string(), base, tree, files, unknown })
     }
 
     fn ending<'a>(&self, run: &OpenRun, how: How<'a>, found: &'a Found, head: NodeId) -> Ending<'a> {
@@ -311,27 +480,38 @@ impl Session {
         let files = found.left.as_ref().map(|left| left.files.as_slice()).unwrap_or_default();
         Ending {
             outcome: found.outcome(),
+            stands: found.stands(),
+            gone: found.gone,
+            unseen: found.unseen,
+            unknown: found.unknown.as_ref(),
             left: found.left.as_ref(),
             cites: citing::citations(&self.state, run, files),
             approved_by: resolve::approver(&self.state.resolve, run.opened),
+            taken_back: found.taken_back.as_deref(),
             answer: self.state.head_message().text(),
             how,
             head,
             considered: revert::lessons(&self.state.revert, &self.state.tree, &prompts),
+            rejected: resolve::rejected(&self.state.resolve, run.opened),
             at: self.settings().now(),
             new_id,
         }
     }
 
     /// Records what is about to be committed; `None` where there is nothing to commit to.
-    async fn announce(&mut self, changes: &Changes) -> Result<Option<Deciding>, RuntimeError> {
+    async fn announce(
+        &mut self,
+        changes: &Changes,
+        base: Option<Base>,
+        made: Option<Vec<String>>,
+    ) -> Result<Option<Deciding>, RuntimeError> {
         let (Some(run), Some(tree)) = (&self.state.decision.run, &changes.tree) else { return Ok(None) };
         let named = self.settings().names_decisions.then(|| new_id().to_string());
         let at = self.settings().now();
         let deciding = Deciding {
             run: run.record.id().to_string(),
             patch_set: new_id().to_string(),
-            base: run.base.clone(),
+            base: base.unwrap_or_else(|| run.base.clone()),
             tree: tree.clone(),
             message: match &run.restoring {
                 Some(restoring) => commit_message(&format!("Roll back {}", restoring.of), ""),
@@ -339,6 +519,7 @@ impl Session {
             },
             at: at.0,
             decision: named,
+            made,
         };
         let records = decision::deciding(run, &deciding, changes, self.state.tree.head(), at)?;
         self.commit(records, None).await?;
@@ -346,33 +527,19 @@ impl Session {
     }
 }
 
-/// Writes a commit message: the prompt's first line as the subject, the model's last words as the body.
-fn commit_message(goal: &str, answer: &str) -> String {
-    let (goal, answer) = (printable(goal), printable(answer));
-    let subject: String = goal.lines().next().unwrap_or("").trim().chars().take(72).collect();
-    let subject = if subject.is_empty() { "Changes of an agent's run".to_owned() } else { subject };
-    let body: String = answer.trim().chars().take(4000).collect();
-    // A line of the model's must not be taken for a trailer, which names decisions and people. Git reads none that is indented.
-    let body: Vec<String> = body
-        .lines()
-        .map(|line| if is_trailer(line) { format!(" {line}") } else { line.to_owned() })
-        .collect();
-    if body.is_empty() { subject } else { format!("{subject}\n\n{}", body.join("\n")) }
-}
-
-/// Leaves out what a terminal obeys, and what turns the direction of writing.
-fn printable(text: &str) -> String {
-    let turns = |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control() && !turns(*c)).collect()
-}
-
-/// Returns whether git could read a line as `Key: value`.
-fn is_trailer(line: &str) -> bool {
-    let key = line.split_once(':').map_or("", |(key, _)| key.trim_end());
-    !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-}
-
 /// Returns what a letter says, fit for one line.
 fn one_line(text: &str) -> String {
     text.chars().take(60).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Returns that nobody could look at the files, if a run may have changed some.
+fn without_folder(unseen: Option<Unseen>) -> Option<WorkspaceFault> {
+    let message = "the session was opened without its folder".to_owned();
+    matches!(unseen, Some(Unseen::NoWorkspace { .. })).then_some(WorkspaceFault { message })
+}
+
+fn stands_in(commit: &str) -> RuntimeError {
+    let reason =
+        format!("the run's changes stand in the commit {commit} already; resume the session to record that");
+    RuntimeError::Refused { reason }
 }

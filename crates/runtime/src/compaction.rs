@@ -13,7 +13,7 @@ use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compact
 
 use crate::layers::revert;
 use crate::session::entries;
-use crate::{Cancel, Event, RuntimeError, Session, letters, prompt};
+use crate::{Cancel, Event, RuntimeError, Session, prompt};
 
 /// When prompts are compacted, and who writes the summaries.
 #[derive(Clone)]
@@ -181,7 +181,7 @@ impl Session {
         let summarized = tokio::select! {
             biased;
             () = cancel.cancelled() => return Ok(Made::Nothing(0)),
-            asked = letters::cancelled(self.store.as_ref(), self.lease.session(), self.lease.token()) => {
+            asked = self.asked_to_end() => {
                 asked.map_err(|by| self.lost(by))?;
                 cancel.cancel();
                 return Ok(Made::Nothing(0));

@@ -4,12 +4,13 @@
 //! is kept, with its bytes and its fault, and the others are read all the same.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use trunkline_decision_objects::{
-    Decision, DecisionId, Evidence, Family, Object, PatchSet, PatchSetId, RunId, RunRecord, salvage,
+    Decision, DecisionId, Evidence, Family, Object, PatchSet, PatchSetId, Predecessor, RunId, RunRecord,
+    Verdict, salvage,
 };
 use trunkline_message_tree::{Entry, NodeId, Timestamp};
 use trunkline_session_store::{Log, Note, Record};
@@ -21,6 +22,7 @@ const LAYER: &str = "decision";
 const OPENED: &str = "opened";
 const FINDING: &str = "finding";
 const PATCH_SET: &str = "patch_set";
+const LEFT: &str = "left";
 const EVIDENCE: &str = "evidence";
 const DECIDED: &str = "decided";
 
@@ -70,8 +72,12 @@ pub struct GivenVerdict {
     pub seq: u64,
     /// What was recorded.
     pub decision: Decision,
-    /// The node that was the newest when it came: as a rule, the last answer.
+    /// The node at which its run ended: where the head was when it came, as a rule at the last answer. Of a run that was left
+    /// by a move, where that began.
     pub newest: NodeId,
+    /// What its run had changed by then, also where the verdict has no place for it: of what was put down, given up or is
+    /// tried again. `None` if that was nothing.
+    pub patch_set: Option<PatchSetId>,
 }
 
 /// Evidence, and the call that found it.
@@ -118,17 +124,21 @@ struct FindingNote {
     finding: Finding,
 }
 
+#[derive(Deserialize)]
+struct LeftNote {
+    run: String,
+}
+
 /// Returns the runs of a session. Costs one step per record; nothing in the log can make it fail.
 ///
 /// Evidence carries no place; its call is that of the finding that says the same, each counted once.
 pub fn decided_runs(log: &Log) -> DecidedRuns {
     let mut reader = Reader::default();
-    let mut newest = NodeId::ROOT;
     for (seq, record) in &log.records {
         match record {
-            Record::Entry(Entry::Node { id, .. }) => newest = *id,
+            Record::Entry(entry) => reader.heads.entry(entry),
             Record::Note(note) if note.layer == LAYER => {
-                let read = object(note).and_then(|object| reader.note(note, object, *seq, newest));
+                let read = object(note).and_then(|object| reader.note(note, object, *seq));
                 if let Err(faults) = read {
                     reader.found.unreadable.push(Unreadable {
                         seq: *seq,
@@ -187,6 +197,47 @@ struct Reader {
     places: HashMap<RunId, usize>,
     /// The calls whose findings are not evidence yet, by what they found: hostile logs have many.
     findings: HashMap<Found, VecDeque<CallPlace>>,
+    /// The runs that have left changes, as they say at their end.
+    left: HashSet<String>,
+    heads: Heads,
+}
+
+/// Where the head is.
+struct Heads {
+    head: NodeId,
+    /// What the newest node hangs on.
+    before: NodeId,
+    /// Where the latest move began, if nothing came since.
+    left: Option<NodeId>,
+}
+
+impl Default for Heads {
+    fn default() -> Self {
+        Heads { head: NodeId::ROOT, before: NodeId::ROOT, left: None }
+    }
+}
+
+impl Heads {
+    fn entry(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Node { link, .. } if link.is_filed() => {}
+            Entry::Node { id, parent, .. } => {
+                *self = Heads { head: *id, before: parent.unwrap_or(NodeId::ROOT), left: None };
+            }
+            Entry::Move(head_move) => {
+                (self.head, self.left) = (head_move.to, Some(head_move.from));
+            }
+        }
+    }
+
+    /// Returns where a run ended that has just got this verdict.
+    fn end(&self, prompt: Option<NodeId>, verdict: &Verdict) -> NodeId {
+        match (self.left, prompt, verdict) {
+            // A move away from its prompt has ended it.
+            (Some(from), Some(prompt), Verdict::Abandon { .. }) if self.head < prompt => from,
+            _ => self.head,
+        }
+    }
 }
 
 /// What a finding and its evidence both say.
@@ -199,16 +250,11 @@ struct Found {
 }
 
 impl Reader {
-    fn note(
-        &mut self,
-        note: &Note,
-        object: Option<Object>,
-        seq: u64,
-        newest: NodeId,
-    ) -> Result<(), Vec<String>> {
+    fn note(&mut self, note: &Note, object: Option<Object>, seq: u64) -> Result<(), Vec<String>> {
         match object {
             Some(Object::Run(record)) => {
                 let OpenedNote { prompt, .. } = json(note.body.as_bytes())?;
+                self.end_before(&record, prompt);
                 let run = self.run(record.id());
                 if let Some(first) = &run.opened {
                     return Err(vec![format!("record {} has opened run {} already", first.seq, record.id())]);
@@ -222,9 +268,15 @@ impl Reader {
                 self.run(evidence.run()).evidence.push(FoundEvidence { seq, evidence, call });
             }
             Some(Object::Decision(decision)) => {
+                let left = self.left.contains(&decision.run().to_string());
+                let place = self.run(decision.run()).opened.as_ref().map(|opened| opened.prompt);
+                let newest = self.heads.end(place, decision.verdict());
                 let run = self.run(decision.run());
                 match &run.verdict {
-                    None => run.verdict = Some(GivenVerdict { seq, decision, newest }),
+                    None => {
+                        let patch_set = changed(&decision, left, &run.patch_sets);
+                        run.verdict = Some(GivenVerdict { seq, decision, newest, patch_set });
+                    }
                     // Said again it is nothing new.
                     Some(first) if first.decision == decision => {}
                     Some(first) => {
@@ -239,10 +291,26 @@ impl Reader {
                 let found = Found { tool, command, exit_code, at: i64::try_from(at.0).ok() };
                 self.findings.entry(found).or_default().push_back(call);
             }
+            None if note.kind == LEFT => {
+                // What the others say of it is enough to show a run.
+                self.left.extend(json::<LeftNote>(note.body.as_bytes()).ok().map(|left| left.run));
+            }
             // Marks say nothing that is not said here.
             _ => {}
         }
         Ok(())
+    }
+
+    /// Takes in that a run was opened. One that tries another one again is opened in the batch that ends that, after its own
+    /// prompt, which is no part of the other.
+    fn end_before(&mut self, record: &RunRecord, prompt: NodeId) {
+        let before = self.heads.before;
+        if let Some(Predecessor::RetryOf(last)) = record.opening().predecessor
+            && self.heads.head == prompt
+            && let Some(given) = self.run(last).verdict.as_mut().filter(|given| given.newest == prompt)
+        {
+            given.newest = before;
+        }
     }
 
     fn run(&mut self, id: RunId) -> &mut DecidedRun {
@@ -269,6 +337,19 @@ impl Reader {
     }
 }
 
+/// Returns the patch set that a decision is about. `left` is whether its run says that it has left changes.
+fn changed(decision: &Decision, left: bool, patch_sets: &[PatchSet]) -> Option<PatchSetId> {
+    match decision.verdict() {
+        // They reject what was done.
+        Verdict::Abandon { .. } | Verdict::Retry { .. } => {
+            decision.considered().iter().find_map(|considered| considered.alternative.patch_set())
+        }
+        // It names none, and what was announced before may have been taken back by then.
+        Verdict::Checkpoint { .. } => patch_sets.last().filter(|_| left).map(PatchSet::id),
+        verdict => verdict.patch_set(),
+    }
+}
+
 fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Vec<String>> {
     serde_json::from_slice(body).map_err(|fault| vec![fault.to_string()])
 }
@@ -279,10 +360,10 @@ impl DecidedRun {
         self.verdict.as_ref().map(|given| &given.decision)
     }
 
-    /// Returns the patch set that its decision names, or the last one while there is no decision.
+    /// Returns the patch set that its decision is about, or the last one while there is no decision.
     pub fn patch_set(&self) -> Option<&PatchSet> {
-        match self.decision() {
-            Some(decision) => self.patch_set_named(decision.verdict().patch_set()?),
+        match &self.verdict {
+            Some(given) => self.patch_set_named(given.patch_set?),
             None => self.patch_sets.last(),
         }
     }

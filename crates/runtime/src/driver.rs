@@ -16,7 +16,7 @@ use crate::layers::{resolve, revert};
 use crate::session::entries;
 use crate::state::CallStatus;
 use crate::turn::{self, Step};
-use crate::{CallPlace, Cancel, Event, Limit, RuntimeError, Session, Stop, letters, prompt};
+use crate::{CallPlace, Cancel, Event, Limit, RuntimeError, Session, Stop, prompt};
 
 pub(crate) const GO_ON_FROM_HERE: &str = "Go on from here.";
 
@@ -32,16 +32,10 @@ struct Spent {
 impl Session {
     /// Goes on until something stops it.
     pub(crate) async fn drive(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
-        self.catch_up().await?;
-        #[cfg(feature = "decision-objects")]
-        self.do_rest_of_rollback().await?;
-        self.cancel = cancel.clone();
+        self.ready(cancel).await?;
         // What was closed between two drives is over, and ends none.
         self.take_closed();
         self.try_bindings_again();
-        // What was meant for a turn that is long over must not end this one. What came since is meant for this one: its
-        // sender saw a writer.
-        self.take_old_cancels().await?;
         let stop = self.go_on(cancel).await;
         if stop.is_ok() {
             // What fails here fails again in the next drive too.
@@ -172,7 +166,7 @@ impl Session {
         let cancelled = tokio::select! {
             biased;
             () = cancel.cancelled() => Ok(true),
-            asked = letters::cancelled(self.store.as_ref(), self.lease.session(), self.lease.token()) => {
+            asked = self.asked_to_end() => {
                 // What was streamed until then cannot be kept: that is for whoever writes now.
                 asked.map_err(|by| self.lost(by))?;
                 cancel.cancel();
@@ -252,7 +246,10 @@ impl Session {
         if let Some(leaving) = &mut leaving {
             leaving.move_head(&self.state.tree, &mut draft, at)?;
             // Without its prompt the run is over. What stands at the head then opens the next one, unless that is an answer.
-            let abandoned = self.abandoned_by(&[leaving], Author::Model, at)?;
+            let abandoned = match self.leave_the_prompt(&[leaving]) {
+                true => self.leave_run(Author::Model).await?,
+                false => Vec::new(),
+            };
             if abandoned.is_empty() {
                 self.say_after_assistant(&mut draft, at)?;
             }
@@ -263,7 +260,7 @@ impl Session {
         }
         let mut records: Vec<Record> = entries(draft);
         records.extend(notes);
-        self.watch_turn(&turn, &drained, leaving.as_ref(), &mut records, at)?;
+        self.watch_turn(&turn, &drained, leaving.as_ref(), &mut records, at).await?;
         self.commit(records, None).await
     }
 

@@ -29,6 +29,16 @@ pub enum AgentError {
         /// What is wrong with it.
         fault: String,
     },
+    /// It is to commit or to bind, and was not told where.
+    #[cfg(feature = "decision-objects")]
+    #[error(
+        "`AgentBuilder::{asked}` needs a workspace: name the folder with `AgentBuilder::workspace`, as in \
+         `.workspace(trunkline_tools::workspace_for(folder).into())`"
+    )]
+    NoWorkspace {
+        /// What it is to do: `commits` or `binds`.
+        asked: &'static str,
+    },
     /// A tool's schema is none.
     #[error("the schema of tool {tool:?} is not valid: {fault}")]
     Schema {

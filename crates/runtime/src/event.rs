@@ -63,6 +63,15 @@ pub enum Event {
         /// Who, and until when.
         lease: trunkline_resolve_queue::Lease,
     },
+    /// Files were being put back by a rollback when this session was taken over, and whoever does it may still write.
+    /// Nothing goes on before that is over, which is at most [`APPLY_LEASE`](crate::APPLY_LEASE) after that.
+    #[cfg(feature = "decision-objects")]
+    AwaitingRollback {
+        /// The decision that is taken back.
+        of: trunkline_decision_objects::DecisionId,
+        /// Until when at the latest.
+        until: trunkline_message_tree::Timestamp,
+    },
     /// A rule was given, used or taken back.
     #[cfg(feature = "resolve-queue")]
     Rule(trunkline_resolve_queue::RuleEvent),
@@ -133,6 +142,33 @@ pub enum Event {
     /// A run has its verdict.
     #[cfg(feature = "decision-objects")]
     Decided(Box<trunkline_decision_objects::Decision>),
+    /// Files that somebody else has changed while the run went on: they are not in its patch set, and not in its commit.
+    #[cfg(feature = "decision-objects")]
+    LeftAlone {
+        /// Which, by path. May be very many, and are named as they are on the disk.
+        files: Vec<String>,
+    },
+    /// Files of the commit that a run has just made of which something else is staged, as somebody has left it: the next commit
+    /// of what is staged takes back there what the run has done.
+    #[cfg(feature = "decision-objects")]
+    StillStaged {
+        /// Which, by path. May be very many, and are named as they are on the disk.
+        files: Vec<String>,
+    },
+    /// Files that changed in the open run while or after calls that were cut off, until somebody looked again: whoever wrote
+    /// them, they count as the run's.
+    #[cfg(feature = "decision-objects")]
+    TakenIn {
+        /// Which, by path. May be very many, and are named as they are on the disk.
+        files: Vec<String>,
+    },
+    /// The files could not be looked at around calls that may change some: until that works again, all that changes counts as
+    /// the run's.
+    #[cfg(feature = "decision-objects")]
+    LookFailed {
+        /// Why not.
+        why: String,
+    },
     /// The decision of a run is bound to the repository.
     #[cfg(feature = "decision-objects")]
     Bound {

@@ -30,7 +30,7 @@ use crate::closing::{CLOSE_RUN, CloseBody};
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
 pub(crate) const PROMPT: &str = "prompt";
-const CANCEL: &str = "cancel";
+pub(crate) const CANCEL: &str = "cancel";
 const MOVE: &str = "move";
 const NAME: &str = "name";
 pub(crate) const LATE: &str = "late_result";
@@ -266,26 +266,19 @@ pub(crate) fn by(holder: Option<String>) -> String {
     holder.unwrap_or_else(|| "somebody else".to_owned())
 }
 
-/// Returns whether a letter ends the turn at hand.
-fn ends_turn(letter: &Letter) -> bool {
+/// Returns whether a letter ends the turn at hand, which belongs to that run. One that means another run is put aside
+/// between two steps, and disturbs nobody.
+fn ends_turn(letter: &Letter, run: Option<&str>) -> bool {
     #[cfg(feature = "decision-objects")]
     if letter.kind == CLOSE_RUN {
-        return true;
+        return body::<CloseBody>(letter).is_ok_and(|close| Some(close.run.as_str()) == run);
     }
+    #[cfg(not(feature = "decision-objects"))]
+    let _ = run;
     letter.kind == CANCEL
 }
 
-/// Waits until somebody asks to cancel, or to close the run, or has taken the session over from the lease with that token:
-/// then the error says who.
-pub(crate) async fn cancelled(
-    store: &dyn SessionStore,
-    session: &SessionId,
-    token: u64,
-) -> Result<(), String> {
-    watch(store, session, token, |inbox| inbox.iter().any(ends_turn)).await
-}
-
-/// Waits until there is a letter after `seen`, or, as [`cancelled`], until the session is taken over.
+/// Waits until there is a letter after `seen`, or, as [`Session::asked_to_end`], until the session is taken over.
 ///
 /// A letter that was seen and has to wait must not disturb whoever is asked meanwhile.
 #[cfg(feature = "resolve-queue")]
@@ -335,6 +328,33 @@ pub(crate) fn newest(inbox: &[Letter]) -> Option<InboxId> {
 }
 
 impl Session {
+    /// Waits until somebody asks to cancel, or to close the run that is open now, or has taken the session over: then the
+    /// error says who. Lives apart from the session, which can write meanwhile.
+    pub(crate) fn asked_to_end(&self) -> impl Future<Output = Result<(), String>> + Send + use<> {
+        let (store, id, token) = (self.store.clone(), self.lease.session().clone(), self.lease.token());
+        #[cfg(feature = "decision-objects")]
+        let run = self.open_run().map(|run| run.to_string());
+        #[cfg(not(feature = "decision-objects"))]
+        let run: Option<String> = None;
+        async move {
+            let ends = |inbox: &[Letter]| inbox.iter().any(|letter| ends_turn(letter, run.as_deref()));
+            watch(store.as_ref(), &id, token, ends).await
+        }
+    }
+
+    /// Waits until somebody has taken the session over, and says who.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) fn taken_over(&self) -> impl Future<Output = String> + Send + use<> {
+        let (store, id, token) = (self.store.clone(), self.lease.session().clone(), self.lease.token());
+        async move {
+            match watch(store.as_ref(), &id, token, |_| false).await {
+                Err(by) => by,
+                // Nothing else is waited for.
+                Ok(()) => std::future::pending().await,
+            }
+        }
+    }
+
     /// Remembers what has been left until now: a cancel among it is not for a turn that begins later.
     pub(crate) async fn look_at_inbox(&mut self) -> Result<(), RuntimeError> {
         // Those that were consumed meanwhile do not count, and what was old stays old.
@@ -405,8 +425,7 @@ impl Session {
             }
             #[cfg(feature = "decision-objects")]
             CLOSE_RUN => self.take_close_letter(letter).await,
-            // While calls are open there is no place for a prompt: it stays until they have their results.
-            PROMPT if self.state.open_turn().is_some() => Ok(()),
+            PROMPT if !self.has_place_for_prompt() => Ok(()),
             PROMPT => {
                 let body: PromptBody = body(letter)?;
                 self.add_prompt(&body.text, Some(letter.id)).await

@@ -18,6 +18,8 @@ mod choices;
 mod citing;
 #[cfg_attr(not(feature = "decision-objects"), path = "closing_absent.rs")]
 mod closing;
+#[cfg(feature = "decision-objects")]
+mod commit_message;
 #[cfg(feature = "revert")]
 mod compaction;
 mod contained;
@@ -34,8 +36,14 @@ mod journal;
 mod late;
 mod layers;
 pub mod letters;
+#[cfg(feature = "decision-objects")]
+mod looking;
 mod moves;
+#[cfg(feature = "decision-objects")]
+mod own_changes;
 mod pending;
+#[cfg(feature = "decision-objects")]
+mod permit;
 mod prompt;
 #[cfg_attr(not(feature = "resolve-queue"), path = "proposals_absent.rs")]
 mod proposals;
@@ -43,6 +51,8 @@ mod proposals;
 mod recovering;
 #[cfg(feature = "resolve-queue")]
 mod resolving;
+#[cfg(feature = "decision-objects")]
+mod restoring;
 #[cfg(feature = "revert")]
 mod reverts;
 #[cfg(feature = "decision-objects")]
@@ -55,6 +65,8 @@ mod stalls;
 mod state;
 #[cfg(feature = "revert")]
 mod summaries;
+#[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
+mod tenure;
 mod tool;
 mod turn;
 #[cfg(feature = "resolve-queue")]
@@ -64,8 +76,6 @@ mod view;
 mod workspace;
 
 pub use agent::{Agent, AgentBuilder, Limits};
-#[cfg(feature = "resolve-queue")]
-pub use applying::APPLY_LEASE;
 #[cfg(feature = "decision-objects")]
 pub use bound::{Binding, BindingState, Bound, Prepared};
 pub use cancel::Cancel;
@@ -86,6 +96,8 @@ pub use late::Late;
 #[cfg(feature = "resolve-queue")]
 pub use layers::resolve::Approval;
 pub use pending::{PendingAction, PendingActionError};
+#[cfg(feature = "decision-objects")]
+pub use permit::Permit;
 #[cfg(feature = "resolve-queue")]
 pub use proposals::{Decider, Said, distrust};
 #[cfg(feature = "revert")]
@@ -93,6 +105,8 @@ pub use reverts::{OnStall, Reverts};
 pub use session::{Limit, Session, Stop};
 #[cfg(feature = "revert")]
 pub use summaries::{LeftBranch, ModelSummarizer, Summarizer, SummaryError};
+#[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
+pub use tenure::APPLY_LEASE;
 #[cfg(feature = "decision-objects")]
 pub use tool::Finding;
 pub use tool::{Access, CallPlace, Tool, ToolContext, ToolOutput};
@@ -113,6 +127,6 @@ pub use trunkline_session_store as session_store;
 pub use view::View;
 #[cfg(feature = "decision-objects")]
 pub use workspace::{
-    Base, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates, KeptFile, Left, Touched,
-    Workspace, WorkspaceFault,
+    Base, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates, KeptFile, Left, OwnChanges,
+    Span, Touched, Workspace, WorkspaceFault,
 };

@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{
-    Author, Draft, HeadMove, Link, Message, MessageTree, MoveKind, Name, NameKind, Names, Naming, Node,
-    NodeId, Role, Timestamp,
+    Draft, HeadMove, Link, Message, MessageTree, MoveKind, Name, NameKind, Names, Naming, Node, NodeId, Role,
+    Timestamp,
 };
 use trunkline_session_store::{InboxId, Note as StoredNote, Record};
 
@@ -179,43 +179,29 @@ impl Session {
 
     /// Returns the end of the open run, if a person's move takes its prompt off the trunk.
     #[cfg(feature = "decision-objects")]
-    pub(crate) fn abandoning(
-        &self,
-        left: &[NodeId],
-        back: &[NodeId],
-        at: Timestamp,
-    ) -> Result<Vec<Record>, RuntimeError> {
-        use crate::layers::decision;
+    async fn abandoning(&self, left: &[NodeId], back: &[NodeId]) -> Result<Vec<Record>, RuntimeError> {
         match &self.state.decision.run {
-            Some(run) if run.is_left(left, back) => {
-                decision::abandon(run, Author::Person, crate::agent::new_id(), at).map(Vec::from)
-            }
+            // Its files may be half put back, and somebody else may be at it.
+            Some(run) if run.restoring.is_some() && run.is_left(left, back) => Err(refused(
+                "files are being put back here: resume the session so that it ends, or abandon the run, and then move"
+                    .to_owned(),
+            )),
+            Some(run) if run.is_left(left, back) => self.leave_run(trunkline_message_tree::Author::Person).await,
             _ => Ok(Vec::new()),
         }
     }
 
     #[cfg(not(feature = "decision-objects"))]
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
-    pub(crate) fn abandoning(
-        &self,
-        _: &[NodeId],
-        _: &[NodeId],
-        _: Timestamp,
-    ) -> Result<Vec<Record>, RuntimeError> {
+    #[expect(clippy::unused_async, reason = "the layer that is there reads the files")]
+    async fn abandoning(&self, _: &[NodeId], _: &[NodeId]) -> Result<Vec<Record>, RuntimeError> {
         Ok(Vec::new())
     }
 
-    /// Returns the end of the open run, if these steps back, made one after the other at the end of a turn, take its prompt
-    /// off the trunk and leave no copy of it.
+    /// Returns whether these steps back, made one after the other at the end of a turn, take the prompt of the open run off
+    /// the trunk and leave no copy of it.
     #[cfg(feature = "decision-objects")]
-    pub(crate) fn abandoned_by(
-        &self,
-        steps: &[&Leaving],
-        by: Author,
-        at: Timestamp,
-    ) -> Result<Vec<Record>, RuntimeError> {
-        use crate::layers::decision;
-        let Some(run) = &self.state.decision.run else { return Ok(Vec::new()) };
+    pub(crate) fn leave_the_prompt(&self, steps: &[&Leaving]) -> bool {
+        let Some(run) = &self.state.decision.run else { return false };
         let mut known: Vec<NodeId> = run.prompts().collect();
         let mut standing: Vec<NodeId> =
             known.iter().copied().filter(|prompt| self.state.tree.is_on_trunk(*prompt)).collect();
@@ -227,21 +213,13 @@ impl Session {
             standing.extend(&copies);
             known.extend(copies);
         }
-        if !stood || !standing.is_empty() {
-            return Ok(Vec::new());
-        }
-        decision::abandon(run, by, crate::agent::new_id(), at).map(Vec::from)
+        stood && standing.is_empty()
     }
 
     #[cfg(not(feature = "decision-objects"))]
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
-    pub(crate) fn abandoned_by(
-        &self,
-        _: &[&Leaving],
-        _: Author,
-        _: Timestamp,
-    ) -> Result<Vec<Record>, RuntimeError> {
-        Ok(Vec::new())
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn leave_the_prompt(&self, _: &[&Leaving]) -> bool {
+        false
     }
 
     pub(crate) async fn name_for(
@@ -292,7 +270,7 @@ impl Session {
         let leaving = leaving.told((&self.state, &self.state.tree), &self.settings().setup, &draft);
         let notes = leaving.records(at);
         let moving = (leaving.head_move(), leaving.move_name());
-        let records = self.moving(draft, notes, moving, &results, None, at)?;
+        let records = self.moving(draft, notes, moving, &results, None, at).await?;
         self.commit(records, letter).await?;
         self.start_summaries();
         Ok(())
@@ -326,13 +304,13 @@ impl Session {
         let note = revert::undone(&self.state, &self.settings().setup, &head_move, &draft, at);
         let notes = note.into_iter().collect();
         let head_move = HeadMove { from: draft.head(), ..head_move };
-        let records = self.moving(draft, notes, (head_move, name.to_owned()), &results, None, at)?;
+        let records = self.moving(draft, notes, (head_move, name.to_owned()), &results, None, at).await?;
         self.commit(records, letter).await
     }
 
     /// Returns the records of a person's move with everything that it carries: the end of an open turn, proposals that
     /// leave or come back, the end of a run whose prompt is left. `accepted` is the proposed step that it takes.
-    pub(crate) fn moving(
+    pub(crate) async fn moving(
         &self,
         mut draft: Draft<'_>,
         notes: Vec<Record>,
@@ -349,7 +327,7 @@ impl Session {
         let mut back: Vec<NodeId> = line.take_while(|id| !tree.is_on_trunk(*id)).collect();
         back.reverse();
         draft.move_head(head_move)?;
-        let abandoned = self.abandoning(&left, &back, at)?;
+        let abandoned = self.abandoning(&left, &back).await?;
         if abandoned.is_empty() {
             self.say_after_assistant(&mut draft, at)?;
         }

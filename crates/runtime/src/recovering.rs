@@ -3,32 +3,18 @@
 //! After it the world is whole before or whole after, or nobody can say: then the model is told, and nothing is done again.
 //! Whatever is killed in here is done again by the next one, from what is recorded.
 
-use std::time::Instant;
-
 use serde_json::Value;
 use trunkline_message_tree::Timestamp;
 use trunkline_resolve_queue::{
     Attempt, Entry, Fingerprint, Lease, Observation, Outcome, ProposalId, State as At, Supersession,
 };
-use trunkline_session_store::{Claim, InboxId};
+use trunkline_session_store::InboxId;
 
-use crate::applying::{APPLY_LEASE, LEASE_MS, NOBODY_LOOKED, TICK, discarded, on_one_line};
+use crate::applying::{NOBODY_LOOKED, discarded, on_one_line};
 use crate::layers::resolve::{self, harness, note};
 use crate::proposals::{Chain, refused};
+use crate::tenure::LEASE_MS;
 use crate::{Event, Kept, RuntimeError, Session, Tool, contained, letters};
-
-/// Since when a session has its writer, and how that came to be.
-pub(crate) struct Tenure {
-    since: Instant,
-    /// Whether whoever wrote it before is gone for certain.
-    alone: bool,
-}
-
-impl Tenure {
-    pub(crate) fn new(claim: Claim) -> Self {
-        Tenure { since: Instant::now(), alone: claim == Claim::IfFree }
-    }
-}
 
 /// What is known of whoever began an attempt.
 enum Holder {
@@ -117,31 +103,17 @@ impl Session {
         }
     }
 
-    /// Waits for a tick. Returns whether the drive goes on.
-    async fn wait_a_while(&mut self) -> Result<bool, RuntimeError> {
-        let cancel = self.cancel.clone();
-        let asked = tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Ok(false),
-            asked = letters::cancelled(self.store.as_ref(), self.lease.session(), self.lease.token()) => asked,
-            () = tokio::time::sleep(TICK) => return Ok(true),
-        };
-        asked.map_err(|by| self.lost(by))?;
-        cancel.cancel();
-        Ok(false)
-    }
-
     fn holder_of(&self, entry: &Entry<Value>) -> Holder {
         let at = self.settings().now();
         let Some(lease) = entry.lease.clone().filter(|lease| lease.stands(at.0)) else {
             return Holder::Lapsed(at);
         };
-        let alone = self.tenure.alone && !self.state.resolve.is_standing(entry.attempt());
+        let alone = self.tenure.is_alone() && !self.state.resolve.is_standing(entry.attempt());
         if alone || lease.holder == self.writer() {
             return Holder::Gone;
         }
         // Nobody has renewed it since this one writes, so it is over by then, whatever their clock or ours says.
-        match self.tenure.since.elapsed() >= APPLY_LEASE {
+        match self.tenure.is_settled() {
             true => Holder::Lapsed(Timestamp(lease.until)),
             false => Holder::Alive(lease),
         }
@@ -380,8 +352,16 @@ impl Session {
             chain.records.extend(self.telling(&text)?);
         }
         chain.void_rules(at)?;
-        chain.records.push(resolve::distrusted(letter, at));
-        self.commit(chain.records, Some(letter)).await
+        let mut records = chain.records;
+        records.push(resolve::distrusted(letter, at));
+        // What is different from now on is what the run does here. Where nobody can look, its end says so.
+        #[cfg(feature = "decision-objects")]
+        if self.state.decision.is_open()
+            && let Ok(start) = self.base().await
+        {
+            records.push(crate::layers::decision::based(&start, at));
+        }
+        self.commit(records, Some(letter)).await
     }
 }
 

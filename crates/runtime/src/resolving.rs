@@ -16,7 +16,7 @@ use trunkline_session_store::Record;
 use crate::journal::{self, CallFinished};
 use crate::layers::resolve::{because, note};
 use crate::{CallPlace, Cancel, Event, RuntimeError, Session, ToolContext, ToolOutput};
-use crate::{choices, contained, letters};
+use crate::{choices, contained};
 
 /// How long a standing handler may take to stop by itself once the turn is cancelled.
 const GRACE: Duration = Duration::from_secs(5);
@@ -161,26 +161,39 @@ impl Session {
         }
         let details = ResolutionDetails::of_standing(&asked, &handler);
         let at = self.settings().now();
-        self.commit(vec![choices::resolving(place, details.clone(), at)], None).await?;
+        // It is the application's, and may write files.
+        #[cfg(feature = "decision-objects")]
+        let look = self.look_before().await;
+        #[cfg(not(feature = "decision-objects"))]
+        let look = None;
+        let records = std::iter::once(choices::resolving(place, details.clone(), at)).chain(look).collect();
+        self.commit(records, None).await?;
         let context = ToolContext::new(cancel.clone(), place.clone());
         let cut_off = async {
             tokio::select! {
                 () = cancel.cancelled() => {}
                 // The next write finds out if it is because somebody took the session over.
-                _ = letters::cancelled(self.store.as_ref(), self.lease.session(), self.lease.token()) => cancel.cancel(),
+                _ = self.asked_to_end() => cancel.cancel(),
             }
             tokio::time::sleep(GRACE).await;
         };
-        let output = tokio::select! {
-            output = contained::standing(standing.as_ref(), &asked, &context) => output,
-            () = cut_off => text(OUTCOME_UNKNOWN, true),
+        let (output, ended) = tokio::select! {
+            output = contained::standing(standing.as_ref(), &asked, &context) => (output, true),
+            () = cut_off => (text(OUTCOME_UNKNOWN, true), false),
         };
         let ToolOutput { mut content, is_error, proposals, .. } = output;
         let (records, told) = self.stage(proposals, place, self.settings().now())?;
         content.extend(told.map(Part::text));
         let mut output = text(String::new(), is_error);
         output.content = content;
-        self.finish(records, place, output, Some(details)).await
+        self.finish(records, place, output, Some(details)).await?;
+        #[cfg(feature = "decision-objects")]
+        if ended {
+            self.look_after().await?;
+        }
+        #[cfg(not(feature = "decision-objects"))]
+        let _ = ended;
+        Ok(())
     }
 
     /// Records a call's result in one batch with what led to it, and with what the call meant.

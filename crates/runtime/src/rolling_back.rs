@@ -5,17 +5,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use trunkline_decision_objects::{Decision, DecisionId};
-use trunkline_message_tree::Message;
+use trunkline_decision_objects::{Decision, DecisionId, LedgerError};
+use trunkline_message_tree::{Message, Timestamp};
 
 use crate::agent::new_id;
+use crate::binding::Settled;
 use crate::layers::decision::{self, Restoring};
 use crate::layers::resolve;
 #[cfg(not(feature = "resolve-queue"))]
 use crate::letters;
 use crate::session::entries;
 use crate::{
-    Base, Comparison, FileStates, KeptFile, Left, RuntimeError, Session, Stop, Touched, Workspace,
+    Base, Cancel, Comparison, FileStates, KeptFile, Left, RuntimeError, Session, Stop, Touched, Workspace,
     WorkspaceFault, citing,
 };
 
@@ -69,9 +70,12 @@ impl Session {
         let prompt = draft.append(Message::harness(told(&comparison)), at)?;
         let mut records = entries(draft);
         let base = self.base().await?;
-        records.extend(decision::open(None, new_id(), &goal, prompt, base, at)?);
+        // A clock may have gone back; what takes a verdict back is not older than the verdict.
+        let decided = self.state.decision.decisions.get(of).map(|of| of.at().milliseconds());
+        let decided = decided.and_then(|decided| u64::try_from(decided).ok()).map_or(at, Timestamp);
+        records.extend(decision::open(None, new_id(), &goal, prompt, base, at.max(decided))?);
         let files = comparison.files.into_iter().map(|file| file.path).collect();
-        let restoring = Restoring { of, commits: Some(self.settings().commits), files };
+        let restoring = Restoring { of, commits: Some(self.settings().commits), files, lease: None };
         records.push(decision::restoring(restoring, at));
         self.commit(records, None).await?;
         let ended = self.do_rest_of_rollback().await;
@@ -84,16 +88,27 @@ impl Session {
     }
 
     /// Brings a rollback that was cut off to its end, and returns how it ended; also, once, of one that ended when the
-    /// session was opened. `None` if there is none.
+    /// session was opened. `None` if there is none. Waits for a process that may still be at it, after this one has taken the
+    /// session over: at most [`APPLY_LEASE`](crate::APPLY_LEASE).
     ///
     /// It needs no model. It ends as [`Verdict::Rollback`](trunkline_decision_objects::Verdict::Rollback), or as
     /// [`Verdict::Abandon`](trunkline_decision_objects::Verdict::Abandon) if somebody has changed the files meanwhile.
     ///
     /// # Errors
     ///
-    /// Those of [`rollback`](Session::rollback) that come of files or of the store.
+    /// Those of [`rollback`](Session::rollback) that come of files or of the store; [`RuntimeError::Refused`] if somebody asks
+    /// to cancel while this waits.
     pub async fn finish_rollback(&mut self) -> Result<Option<Decision>, RuntimeError> {
         self.catch_up().await?;
+        // What ended an earlier drive ends no waiting here.
+        self.cancel = Cancel::new();
+        self.take_old_cancels().await?;
+        if !self.await_rollback().await? {
+            // Whoever asked to cancel meant this waiting, and no drive after it.
+            self.look_at_inbox().await?;
+            self.take_old_cancels().await?;
+            return Err(refused("another process may still be putting files back; try again in a minute"));
+        }
         match self.do_rest_of_rollback().await {
             Err(_) if self.finished.is_some() => {}
             Ok(Some(decision)) => return Ok(Some(decision)),
@@ -104,7 +119,18 @@ impl Session {
         Ok(self.finished.take().map(|decision| *decision))
     }
 
-    /// Restores what is not restored yet, and decides. `None` if there is nothing of that kind to do.
+    /// Brings a rollback that was cut off to its end, if nobody else may be at it and nothing stands in its way: that is told
+    /// to whoever wants to go on.
+    pub(crate) async fn try_rest_of_rollback(&mut self) {
+        if !self.unsure
+            && self.rollback_lease().is_none()
+            && let Ok(Some(decision)) = self.do_rest_of_rollback().await
+        {
+            self.finished = Some(Box::new(decision));
+        }
+    }
+
+    /// Restores what is not restored yet, and decides. `None` if there is nothing of that kind to do. Nobody else may be at it.
     pub(crate) async fn do_rest_of_rollback(&mut self) -> Result<Option<Decision>, RuntimeError> {
         let Some(run) = &self.state.decision.run else { return Ok(None) };
         let Some(of) = run.restoring.as_ref().map(|restoring| restoring.of) else { return Ok(None) };
@@ -114,8 +140,19 @@ impl Session {
         {
             return Err(RuntimeError::LayerMissing { feature: "resolve-queue" });
         }
-        // Where a commit was announced, the files had been restored by then.
-        if run.deciding(self.state.tree.head()).is_none() {
+        let taken_back = match self.settle_binding(false).await? {
+            Settled::Decided(decision) => return Ok(Some(*decision)),
+            Settled::TakenBack(why) => Some(why),
+            Settled::Open(_) => None,
+        };
+        if let Some(why) = taken_back {
+            // The files are now as whoever took its commit off wanted them.
+            if !self.still_restored(of).await? {
+                let fault = WorkspaceFault { message: why };
+                return Err(self.give_up_and_bind(&fault, Vec::new()).await?.into());
+            }
+        // What is committed was restored by then. What was only announced somebody may have changed since.
+        } else if !self.is_committed().await? {
             let Some(left) = self.left_by(of).cloned() else {
                 return Err(refused("it is not recorded any more how the run left the files"));
             };
@@ -128,7 +165,7 @@ impl Session {
                 }
                 .into());
             };
-            if let Err(fault) = workspace.restore(&left, &kept).await {
+            if let Err(fault) = self.restore(workspace.as_ref(), &left, &kept).await? {
                 // Somebody else's bytes stay, and so does the rest: nobody knows what belongs together any more. What stands
                 // in the way otherwise, such as a full disk, may be gone the next time.
                 let found = workspace.compare(&left, &kept).await?;
@@ -136,7 +173,7 @@ impl Session {
                     return Err(fault.into());
                 }
                 let remains = self.undo_rollback(workspace.as_ref(), &left).await?;
-                return Err(self.give_up_rollback(&fault, remains).await?.into());
+                return Err(self.give_up_and_bind(&fault, remains).await?.into());
             }
         }
         match self.conclude().await? {
@@ -159,31 +196,58 @@ impl Session {
         }
     }
 
-    /// Makes what a rollback has restored again what it was before that, as far as the bytes are known. Returns what
-    /// remains restored.
-    async fn undo_rollback(
-        &self,
-        workspace: &dyn Workspace,
-        left: &Left,
-    ) -> Result<Vec<FileStates>, RuntimeError> {
+    /// Returns whether anything that the open rollback was to write is now as it makes it.
+    async fn still_restored(&self, of: DecisionId) -> Result<bool, RuntimeError> {
+        match (&self.settings().workspace, self.left_by(of)) {
+            (Some(workspace), Some(left)) => {
+                let restored = restored(workspace.as_ref(), &self.written(left)).await?;
+                Ok(!restored.is_empty())
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Returns what the open rollback was to write of the files that a run has left so, as it makes them.
+    fn written(&self, left: &Left) -> Vec<FileStates> {
         let restoring = self.state.decision.run.as_ref().and_then(|run| run.restoring.as_ref());
         let written: HashSet<&str> =
             restoring.iter().flat_map(|restoring| &restoring.files).map(String::as_str).collect();
-        let files: Vec<FileStates> =
-            left.files.iter().filter(|file| written.contains(file.path.as_str())).map(reversed).collect();
+        left.files.iter().filter(|file| written.contains(file.path.as_str())).map(reversed).collect()
+    }
+
+    /// Makes what a rollback has restored again what it was before that, as far as the bytes are known. Returns what
+    /// remains restored.
+    async fn undo_rollback(
+        &mut self,
+        workspace: &dyn Workspace,
+        left: &Left,
+    ) -> Result<Vec<FileStates>, RuntimeError> {
+        let files = self.written(left);
         let restored = restored(workspace, &files).await?;
         if restored.is_empty() {
             return Ok(restored);
         }
         let back = the_other_way(left, &restored);
         // Where not all of them can be written, none are, and that is what is told.
-        if workspace.restore(&back, &[]).await.is_ok() {
+        if self.restore(workspace, &back, &[]).await?.is_ok() {
             return Ok(Vec::new());
         }
         let mut remains = self::restored(workspace, &files).await?;
         // Of what differs in its mode only nobody can tell.
         remains.retain(|file| file.before != file.after);
         Ok(remains)
+    }
+
+    /// Ends a rollback that cannot be done, binds what was decided, and returns why.
+    async fn give_up_and_bind(
+        &mut self,
+        fault: &WorkspaceFault,
+        remains: Vec<FileStates>,
+    ) -> Result<WorkspaceFault, RuntimeError> {
+        let why = self.give_up_rollback(fault, remains).await?;
+        // It is recorded, and bound later if not now: what stood in the way of the files is what has to be told.
+        self.bind_decided().await.ok();
+        Ok(why)
     }
 
     /// Ends a rollback that cannot be done, and returns why. `remains` are the files that it has restored all the same.
@@ -251,7 +315,13 @@ impl Session {
         if decisions.get(of).is_none() {
             return Err(refused(&format!("there is no decision {of} in this session")));
         }
-        decisions.check_rollback(of).map_err(|fault| refused(&fault.to_string()))?;
+        decisions.check_rollback(of).map_err(|fault| match fault {
+            LedgerError::NothingToUndo { .. } if self.has_applied(of) => refused(
+                "no change of its run is recorded, although edits were applied in it: what stands of them is taken back one \
+                 by one",
+            ),
+            fault => refused(&fault.to_string()),
+        })?;
         let left = self.left_by(of).cloned().ok_or_else(|| {
             refused(
                 "it is not recorded here how its run left the files: it was decided by an earlier version, or the session \
@@ -259,6 +329,12 @@ impl Session {
             )
         })?;
         Ok((left, self.kept_of(of).await?))
+    }
+
+    fn has_applied(&self, of: DecisionId) -> bool {
+        let decision = self.state.decision.decisions.get(of);
+        let is_edit = |id: &str| self.state.resolve.is_edit(id);
+        decision.is_some_and(|decision| decision.cites().proposals.iter().any(|id| is_edit(id.as_str())))
     }
 
     pub(crate) fn left_by(&self, of: DecisionId) -> Option<&Left> {
@@ -300,7 +376,7 @@ async fn restored(
     let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
     let before = |file: &FileStates| Touched { path: file.path.clone(), before: file.before.clone() };
     let touched: Vec<Touched> = files.iter().map(before).collect();
-    let now = workspace.states(&Base::default(), None, &touched, &paths).await?;
+    let now = workspace.states(&Base::default(), None, &touched, None, &paths).await?;
     let now: HashMap<&str, &Option<String>> =
         now.iter().map(|file| (file.path.as_str(), &file.after)).collect();
     let is_so = |file: &&FileStates| now.get(file.path.as_str()).is_some_and(|now| **now == file.after);

@@ -44,9 +44,12 @@ pub struct Session {
     /// Whether something could not be bound in the present drive: it is told once and tried again in the next.
     #[cfg(feature = "decision-objects")]
     pub(crate) unbindable: bool,
+    /// Why runs are not bound, as it was told.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) not_bound: std::collections::BTreeMap<String, String>,
     /// Since when this is the writer, and how it came to be.
-    #[cfg(feature = "resolve-queue")]
-    pub(crate) tenure: crate::recovering::Tenure,
+    #[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
+    pub(crate) tenure: crate::tenure::Tenure,
     /// Who has taken the session over; nothing is begun or written any more.
     taken_by: Option<String>,
 }
@@ -133,6 +136,8 @@ impl Session {
         state.resolve.check_settled()?;
         #[cfg(not(feature = "decision-objects"))]
         state.decision.check_settled()?;
+        #[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
+        let tenure = crate::tenure::Tenure::new(claim, store.as_ref());
         let mut session = Session {
             agent,
             store,
@@ -151,8 +156,10 @@ impl Session {
             unsure: false,
             #[cfg(feature = "decision-objects")]
             unbindable: false,
-            #[cfg(feature = "resolve-queue")]
-            tenure: crate::recovering::Tenure::new(claim),
+            #[cfg(feature = "decision-objects")]
+            not_bound: std::collections::BTreeMap::new(),
+            #[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
+            tenure,
             taken_by: None,
         };
         #[cfg(feature = "resolve-queue")]
@@ -162,11 +169,8 @@ impl Session {
         #[cfg(feature = "resolve-queue")]
         session.adopt_rules().await?;
         session.take_up_bindings().await?;
-        // What stands in its way now is told to whoever wants to go on.
         #[cfg(feature = "decision-objects")]
-        if let Ok(Some(decision)) = session.do_rest_of_rollback().await {
-            session.finished = Some(Box::new(decision));
-        }
+        session.try_rest_of_rollback().await;
         Ok(session)
     }
 
@@ -232,16 +236,16 @@ impl Session {
 
     /// Gives the model a prompt and drives the session until it stops.
     ///
-    /// While calls wait for a decision the prompt waits too, in the session's inbox.
+    /// While calls wait for a decision, or files are being put back, the prompt waits too, in the session's inbox.
     ///
     /// # Errors
     ///
     /// Any [`RuntimeError`]; what was recorded is kept, and [`resume`](Session::resume) goes on from there.
     pub async fn prompt(&mut self, text: &str, cancel: &Cancel) -> Result<Stop, RuntimeError> {
-        self.catch_up().await?;
-        #[cfg(feature = "decision-objects")]
-        self.do_rest_of_rollback().await?;
-        if self.state.open_turn().is_some() {
+        self.ready(cancel).await?;
+        // What closes the run that was open until now was said first: these words are no part of it.
+        self.take_close_letters().await?;
+        if !self.has_place_for_prompt() {
             let body = serde_json::json!({ "text": text }).to_string();
             let at = self.settings().now();
             self.store.post(self.lease.session(), letters::PROMPT, &body, at).await?;
@@ -266,7 +270,11 @@ impl Session {
     ///
     /// [`RuntimeError::Store`] and whatever a letter's effect can fail with.
     pub async fn read_letters(&mut self) -> Result<(), RuntimeError> {
-        self.catch_up().await?;
+        self.catch_up_or_abandon().await?;
+        #[cfg(feature = "decision-objects")]
+        self.look_late().await?;
+        #[cfg(feature = "decision-objects")]
+        self.try_rest_of_rollback().await;
         self.take_letters(&Cancel::new()).await.map(drop)
     }
 
@@ -298,6 +306,37 @@ impl Session {
     pub async fn redo(&mut self) -> Result<(), RuntimeError> {
         self.catch_up().await?;
         self.redo_for(None).await
+    }
+
+    /// Makes a drive ready: puts aside what was meant for an earlier one, and brings to its end what has to end first. Until
+    /// the drive is cancelled that may wait for another process.
+    pub(crate) async fn ready(&mut self, cancel: &Cancel) -> Result<(), RuntimeError> {
+        self.catch_up_or_abandon().await?;
+        self.cancel = cancel.clone();
+        // What was meant for a turn that is long over must not end this one. What came since is meant for this one: its
+        // sender saw a writer.
+        self.take_old_cancels().await?;
+        #[cfg(feature = "decision-objects")]
+        self.look_late().await?;
+        #[cfg(feature = "decision-objects")]
+        if self.await_rollback().await? {
+            match self.do_rest_of_rollback().await {
+                // It was given up, which is recorded and told: nothing stands in the way of what comes now.
+                Err(RuntimeError::Workspace(_)) if !self.state.decision.is_open() => {}
+                ended => drop(ended?),
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether words of a person can be added at the head. Not before the calls there have their results, and no run
+    /// that puts files back is about anything else.
+    pub(crate) fn has_place_for_prompt(&self) -> bool {
+        #[cfg(feature = "decision-objects")]
+        if self.state.decision.run.as_ref().is_some_and(|run| run.restoring.is_some()) {
+            return false;
+        }
+        self.state.open_turn().is_none()
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -431,15 +470,6 @@ impl Session {
         let base = self.base().await?;
         let last = self.state.decision.last();
         decision::open(last, crate::agent::new_id(), goal, prompt, base, at).map(Vec::from)
-    }
-
-    /// Returns how the files are now.
-    #[cfg(feature = "decision-objects")]
-    pub(crate) async fn base(&self) -> Result<crate::Base, RuntimeError> {
-        match &self.settings().workspace {
-            Some(workspace) => Ok(workspace.base().await?),
-            None => Ok(crate::Base::default()),
-        }
     }
 
     #[cfg(not(feature = "decision-objects"))]

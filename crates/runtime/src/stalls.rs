@@ -90,7 +90,7 @@ impl Session {
             notes.push(answered(id, Answer::Accepted { move_id }, at));
         }
         let moving = (leaving.head_move(), leaving.move_name());
-        let records = self.moving(draft, notes, moving, &results, Some(id), at)?;
+        let records = self.moving(draft, notes, moving, &results, Some(id), at).await?;
         self.commit(records, letter).await?;
         self.start_summaries();
         Ok(())
@@ -132,7 +132,7 @@ impl Session {
 
     /// Adds to the records of a turn what a watch sees of it: its digest, what became of open proposals, a new one, and the
     /// step itself if a policy takes it.
-    pub(crate) fn watch_turn(
+    pub(crate) async fn watch_turn(
         &self,
         turn: &OpenTurn<'_>,
         drained: &Drained,
@@ -171,7 +171,7 @@ impl Session {
             records.insert(place, note);
         }
         match stall {
-            Some(stall) => self.propose(reverts, &stall, leaving, added, records),
+            Some(stall) => self.propose(reverts, &stall, leaving, added, records).await,
             None => {
                 records.extend(added.records);
                 Ok(())
@@ -180,7 +180,7 @@ impl Session {
     }
 
     /// Adds the proposal that a stall leads to, and what follows of it. `before` is the step that the turn itself has made.
-    fn propose(
+    async fn propose(
         &self,
         reverts: &Reverts,
         stall: &Stall,
@@ -206,14 +206,11 @@ impl Session {
             let setup = &self.settings().setup;
             let mut leaving = leaving.told((&self.state, &tree), setup, &draft);
             leaving.move_head(&tree, &mut draft, at)?;
-            let over = match before {
-                Some(before) => !self.abandoned_by(&[before], Author::Model, at)?.is_empty(),
-                None => false,
-            };
+            let over = before.is_some_and(|before| self.leave_the_prompt(&[before]));
             let steps: Vec<&Leaving> = before.into_iter().chain([&leaving]).collect();
-            let abandoned = match over {
-                true => Vec::new(),
-                false => self.abandoned_by(&steps, Author::Harness, at)?,
+            let abandoned = match !over && self.leave_the_prompt(&steps) {
+                true => self.leave_run(Author::Harness).await?,
+                false => Vec::new(),
             };
             if !over && abandoned.is_empty() {
                 self.say_after_assistant(&mut draft, at)?;

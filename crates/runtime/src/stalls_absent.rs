@@ -8,8 +8,8 @@ use crate::state::OpenTurn;
 use crate::{RuntimeError, Session};
 
 impl Session {
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the layer that is there needs both")]
-    pub(crate) fn watch_turn(
+    #[expect(clippy::unused_async, reason = "the layer that is there reads them")]
+    pub(crate) async fn watch_turn(
         &self,
         _: &OpenTurn<'_>,
         _: &Drained,

@@ -102,6 +102,7 @@ impl State {
         match (note.layer.as_str(), note.kind.as_str()) {
             (journal::LAYER, journal::CALL_STARTED) => {
                 let started: CallStarted = journal::read(note)?;
+                self.decision.started(&started.tool);
                 self.calls.insert((started.call.node, started.call.index), CallStatus::Started);
             }
             (journal::LAYER, journal::CALL_FINISHED) => {

@@ -117,7 +117,9 @@ pub trait Tool: Send + Sync {
     }
 
     /// Told that a model or a person discards a proposal of this tool, with the decision in [`Entry::decision`]; after a
-    /// crash perhaps a second time, because the words are recorded together with the decision. Returns what the model is told; `None` for `Discarded: <label>. Reason: <reason>`.
+    /// crash perhaps a second time, because the words are recorded together with the decision. Nobody looks at the files
+    /// around it: what it writes does not count as the run's. Returns what the model is told; `None` for
+    /// `Discarded: <label>. Reason: <reason>`.
     #[cfg(feature = "resolve-queue")]
     async fn discarded(&self, entry: &Entry<Value>) -> Option<String> {
         let _ = entry;

@@ -265,15 +265,17 @@ fn judge(
 /// Returns whether a call had begun in a process that is gone, and may have changed something there. Of a tool that is not
 /// there any more nobody knows what it does.
 pub(crate) fn may_have_worked(state: &State, setup: &Setup, place: &CallPlace, call: &ToolCall) -> bool {
-    let changes = |name: &str| {
-        let tool = setup.catalogue.tool(name);
-        tool.is_none_or(|tool| contained::access(tool.as_ref()) == Access::Exclusive)
-    };
-    matches!(state.call(place), Some(CallStatus::Started)) && changes(&call.name)
+    matches!(state.call(place), Some(CallStatus::Started)) && may_change(setup, &call.name)
 }
 
-fn is_exclusive(setup: &Setup, call: &Runnable) -> bool {
-    setup.catalogue.tool(&call.tool).is_none_or(|tool| contained::access(tool.as_ref()) == Access::Exclusive)
+/// Returns whether a call may change something.
+pub(crate) fn is_exclusive(setup: &Setup, call: &Runnable) -> bool {
+    may_change(setup, &call.tool)
+}
+
+/// Returns whether calls of a tool may change something.
+pub(crate) fn may_change(setup: &Setup, tool: &str) -> bool {
+    setup.catalogue.tool(tool).is_none_or(|tool| contained::access(tool.as_ref()) == Access::Exclusive)
 }
 
 fn only_looks(setup: &Setup, call: &Runnable) -> bool {

@@ -6,7 +6,7 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::{Binding, BindingState, Bound, Prepared};
+use crate::{Binding, BindingState, Bound, Permit, Prepared};
 
 /// The folder that a run works in.
 #[async_trait]
@@ -24,6 +24,34 @@ pub trait Workspace: Send + Sync {
     ///
     /// [`WorkspaceFault`] if the files cannot be read.
     async fn changes(&self, base: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault>;
+
+    /// Looks how the files are, as [`base`](Workspace::base) does, around calls that may change some; `None`, as unless a
+    /// workspace says otherwise, if it cannot tell afterwards what has changed between two looks.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if they cannot be read. The calls run all the same, and what became different between the last
+    /// look before that and the next one counts as the run's.
+    async fn look(&self) -> Result<Option<Base>, WorkspaceFault> {
+        Ok(None)
+    }
+
+    /// Returns what a run itself has changed: of what is different now, what proposals wrote (`touched`) and what became
+    /// different in one of `spans`. All of [`changes`](Workspace::changes) unless a workspace says otherwise.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if the files cannot be read.
+    async fn own_changes(
+        &self,
+        base: &Base,
+        touched: &[Touched],
+        spans: &[Span],
+    ) -> Result<OwnChanges, WorkspaceFault> {
+        let _ = spans;
+        let changes = self.changes(base, touched).await?;
+        Ok(OwnChanges { changes, ..OwnChanges::default() })
+    }
 
     /// Commits what `deciding` names and returns the commit's id; `None` if there is nothing to commit.
     ///
@@ -44,7 +72,7 @@ pub trait Workspace: Send + Sync {
     /// Writes the commit of what `deciding` names, without moving a branch to it; `None` if there is nothing to commit.
     ///
     /// The same `deciding` gives the same commit as long as the same commit is checked out. Where the run has committed its
-    /// changes itself, that commit is what is prepared.
+    /// changes itself ([`Deciding::made`]), that commit is what is prepared.
     ///
     /// # Errors
     ///
@@ -52,6 +80,17 @@ pub trait Workspace: Send + Sync {
     async fn write_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
         let _ = deciding;
         Err(WorkspaceFault::cannot_bind())
+    }
+
+    /// Returns the files of a commit that was just made of which something else is staged, by path: `git commit` would take back
+    /// there what the run has done. None unless a workspace says otherwise.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceFault`] if version control cannot be asked.
+    async fn still_staged(&self, commit: &str) -> Result<Vec<String>, WorkspaceFault> {
+        let _ = commit;
+        Ok(Vec::new())
     }
 
     /// Binds a decision and moves the branch to its commit, both or neither.
@@ -78,7 +117,9 @@ pub trait Workspace: Send + Sync {
     }
 
     /// Returns how files were before a run and how they are after it. `after` is what [`changes`](Workspace::changes) gave
-    /// as the tree; of a file of which it cannot be told nothing is returned.
+    /// as the tree; of a file of which it cannot be told nothing is returned. What somebody else had changed in a file before the
+    /// run first did is no change of the run's: `touched` and `spans` tell how it was then. Without `spans` it is taken to be as
+    /// it was when the run began.
     ///
     /// # Errors
     ///
@@ -88,9 +129,10 @@ pub trait Workspace: Send + Sync {
         base: &Base,
         after: Option<&str>,
         touched: &[Touched],
+        spans: Option<&[Span]>,
         paths: &[String],
     ) -> Result<Vec<FileStates>, WorkspaceFault> {
-        let _ = (base, after, touched, paths);
+        let _ = (base, after, touched, spans, paths);
         Ok(Vec::new())
     }
 
@@ -107,11 +149,14 @@ pub trait Workspace: Send + Sync {
     /// Makes the files what they were before a run: all of them, or none. What is so already stays, so that it can be called
     /// again after a crash; what is neither as the run left it nor as it was before is somebody else's, and a fault.
     ///
+    /// Before each file it is asked whether `permit` stands. If not, nothing more is written and nothing put back: what is
+    /// left to do is for whoever has the session now.
+    ///
     /// # Errors
     ///
     /// [`WorkspaceFault`] if this workspace takes nothing back, or it cannot be done; says how the files are then.
-    async fn restore(&self, left: &Left, kept: &[KeptFile]) -> Result<(), WorkspaceFault> {
-        let (_, _) = (left, kept);
+    async fn restore(&self, left: &Left, kept: &[KeptFile], permit: &Permit) -> Result<(), WorkspaceFault> {
+        let _ = (left, kept, permit);
         Err(WorkspaceFault { message: "this workspace cannot take back what a run has changed".to_owned() })
     }
 }
@@ -190,6 +235,36 @@ pub struct Touched {
     pub before: Option<String>,
 }
 
+/// A time in which calls of a run could change files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// How the files were before the first of them.
+    pub from: Base,
+    /// How they were after the last; `None` if nobody has looked since.
+    pub to: Option<Base>,
+}
+
+/// What a run itself has changed, and what else is different.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnChanges {
+    /// Its changes. The tree has those, and is otherwise the one that they are counted from.
+    pub changes: Changes,
+    /// The tree that they are counted from, in hex, if that is not the base's: somebody else has committed to the same files
+    /// meanwhile.
+    pub before: Option<String>,
+    /// These files, by path.
+    pub rebased: Vec<String>,
+    /// Files of the run, by path, to which somebody else has committed after a command of the run had: what is whose in
+    /// them cannot be told, and a rollback would take both.
+    pub mixed: Vec<String>,
+    /// The files that somebody else has changed meanwhile, by path.
+    pub others: Vec<String>,
+    /// The commits that came to be checked out in its spans, in hex; `None` if that is not known.
+    pub made: Option<Vec<String>>,
+    /// The commit that is checked out, if it is another than when the run began and has all of the changes already.
+    pub holder: Option<String>,
+}
+
 /// What a run changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changes {
@@ -197,7 +272,7 @@ pub struct Changes {
     pub files: Vec<ChangedFile>,
     /// A unified diff; may be empty where the old content is not known.
     pub diff: String,
-    /// The tree of all files as they are now, in hex; `None` without version control.
+    /// The tree of all files with these changes, in hex; `None` without version control.
     pub tree: Option<String>,
 }
 
@@ -246,6 +321,10 @@ pub struct Deciding {
     /// The decision that the message of a commit that is bound shall name; `None` if it shall name none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
+    /// The commits that the run has made itself, with a command, in hex. `None` if that is not known: then one that is
+    /// checked out and has the changes is taken for its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Vec<String>>,
 }
 
 /// Why the files could not be read or committed.

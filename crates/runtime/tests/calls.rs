@@ -139,7 +139,7 @@ async fn ids_that_repeat_within_a_message_and_across_messages_are_told_apart_by_
     assert_eq!(story.world.effects(), ["ran one", "ran two", "ran one", "ran two"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cancel_stops_the_tool_that_runs_and_begins_no_other() {
     let world = World::default();
     let turn =

@@ -2,17 +2,23 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use expect_test::expect;
 use serde_json::json;
 use trunkline_runtime::decision_objects::{Alternative, Predecessor, RunRecord, Verdict};
 use trunkline_runtime::letters::{Request, Settled, post, settled};
 use trunkline_runtime::message_tree::{NodeId, Timestamp};
 use trunkline_runtime::providers::Turn;
+use trunkline_runtime::resolve_queue::Verdict as Answer;
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionId, SessionStore};
-use trunkline_runtime::{Approval, Cancel, CloseAs, Limits, RuntimeError, Stop};
+use trunkline_runtime::{
+    Approval, Base, Cancel, Changes, CloseAs, Deciding, Limits, RuntimeError, Said, Stop, Touched, Workspace,
+    WorkspaceFault,
+};
 
 use crate::kills::{Death, Mortal};
 use crate::story::{Story, World, replies, stop_line};
+use crate::verdicts::counting;
 
 fn all_ways() -> [CloseAs; 3] {
     let text = || "the \u{1b}[31mother\u{1b}[0m way\nand so on".to_owned();
@@ -201,13 +207,141 @@ async fn a_letter_that_means_another_run_closes_none() {
 }
 
 #[tokio::test]
+async fn a_letter_that_means_another_run_ends_no_turn() {
+    let world = World::default();
+    let turns = vec![Turn::say("one"), Turn::say("I am").hang()];
+    let mut story = Story::begin(world.clone(), world.agent(replies(turns))).await;
+    assert_eq!(stop_line(&story.prompt("first").await), "decided other: answered");
+    let (store, id) = (story.store.clone(), story.id());
+    let old = opened(store.as_ref(), &id).await[0].id();
+    let cancel = Cancel::new();
+    let other = async {
+        while world.requests.lock().unwrap().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+        let close = CloseAs::Abandon { reason: "late".to_owned() };
+        post(store.as_ref(), &id, &Request::CloseRun { run: old, close }, Timestamp(1)).await.unwrap();
+        for _ in 0..200 {
+            tokio::task::yield_now().await;
+        }
+        let ended = cancel.is_cancelled();
+        cancel.cancel();
+        ended
+    };
+    let (stop, ended) = tokio::join!(story.session.prompt("second", &cancel), other);
+    assert_eq!((stop_line(&stop).as_str(), ended), ("cancelled", false));
+    assert!(story.session.has_open_run());
+}
+
+/// A person closed the run while nobody wrote the session: what is said next is no part of it.
+#[tokio::test]
+async fn a_close_letter_that_nobody_has_read_comes_before_the_next_prompt() {
+    for how in all_ways() {
+        let retry = matches!(how, CloseAs::Retry { .. });
+        let mut story = at_the_limit(&World::default()).await;
+        let (store, id, run) = (story.store.clone(), story.id(), story.session.open_run().unwrap());
+        post(store.as_ref(), &id, &Request::CloseRun { run, close: how }, Timestamp(1)).await.unwrap();
+        assert_eq!(stop_line(&story.prompt("something else").await), "decided other: answered");
+        let runs = opened(store.as_ref(), &id).await;
+        let decided: Vec<_> = story.session.decisions().iter().map(|one| one.run()).collect();
+        assert_eq!(decided, [run, runs[1].id()]);
+        assert_eq!(runs.len(), 2);
+        // What is to be tried again is a run already, and the words join that one.
+        assert_eq!(runs[1].opening().goal == "something else", !retry);
+        assert!(story.world.last_request().contains("something else"));
+    }
+}
+
+/// Whoever decided on what waits and closed the run then has said both in this order.
+#[tokio::test]
+async fn what_was_posted_before_a_close_letter_is_taken_in_before_it() {
+    for cancelled in [false, true] {
+        let world = World::default();
+        let edit = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "new" }));
+        let agent = world.agent(replies(vec![edit, Turn::say("done")])).approval(Approval::Person);
+        let mut story = Story::begin(world, agent).await;
+        assert_eq!(stop_line(&story.prompt("write a").await), "waiting for p1");
+        let (store, id, run) = (story.store.clone(), story.id(), story.session.open_run().unwrap());
+        let discard = Request::Verdict {
+            proposal: "p1".parse().unwrap(),
+            said: Said::new(Answer::Discard, "no"),
+            seen: None,
+        };
+        let close = CloseAs::Abandon { reason: "never mind".to_owned() };
+        let words = Request::Prompt { text: "these words wait".to_owned() };
+        let mut posted = Vec::new();
+        for request in [words, Request::Cancel, discard, Request::CloseRun { run, close }] {
+            posted.push(post(store.as_ref(), &id, &request, Timestamp(1)).await.unwrap());
+        }
+        if cancelled {
+            let cancel = Cancel::new();
+            cancel.cancel();
+            let stop = story.session.resume(&cancel).await;
+            assert_eq!(stop_line(&stop), "decided abandon: never mind");
+        } else {
+            story.prompt("new work").await.unwrap();
+        }
+        for letter in &posted[2..] {
+            let settled = settled(store.as_ref(), &id, *letter).await.unwrap();
+            assert!(matches!(settled, Settled::Done { .. }), "{settled:?}");
+        }
+        let first = story.session.decisions().iter().next().unwrap();
+        assert_eq!((first.run(), first.verdict().to_string().as_str()), (run, "abandon: never mind"));
+        let runs = opened(store.as_ref(), &id).await;
+        assert_eq!(runs.get(1).map(|run| run.opening().goal.as_str()), (!cancelled).then_some("new work"));
+    }
+}
+
+/// What a run has changed there cannot be found out.
+struct Unreadable;
+
+#[async_trait]
+impl Workspace for Unreadable {
+    async fn base(&self) -> Result<Base, WorkspaceFault> {
+        Ok(Base::default())
+    }
+
+    async fn changes(&self, _: &Base, _: &[Touched]) -> Result<Changes, WorkspaceFault> {
+        Err(WorkspaceFault { message: "the disk is gone".to_owned() })
+    }
+
+    async fn commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        Ok(None)
+    }
+
+    async fn find_commit(&self, _: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        Ok(None)
+    }
+}
+
+#[tokio::test]
+async fn a_close_letter_that_is_refused_says_what_stood_in_its_way() {
+    let world = World::default();
+    let edit = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "new" }));
+    let mut limits = Limits::default();
+    limits.turns = 1;
+    let agent = world.agent(replies(vec![edit])).approval(Approval::Always).limits(limits);
+    let mut story = Story::begin(world, agent.workspace(Arc::new(Unreadable))).await;
+    assert_eq!(stop_line(&story.prompt("write a").await), "at the limit of turns");
+    let (id, run) = (story.id(), story.session.open_run().unwrap());
+    let close = CloseAs::Checkpoint { words: "so far".to_owned() };
+    let request = Request::CloseRun { run, close };
+    let letter = post(story.store.as_ref(), &id, &request, Timestamp(1)).await.unwrap();
+    story.session.read_letters().await.unwrap();
+    let Settled::Refused { reason } = settled(story.store.as_ref(), &id, letter).await.unwrap() else {
+        panic!("it took effect")
+    };
+    expect!["the workspace cannot be used: the disk is gone"].assert_eq(&reason);
+}
+
+#[tokio::test]
 async fn what_was_done_and_is_not_wanted_is_an_alternative() {
     let world = World::default();
     let edit = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "new" }));
     let mut limits = Limits::default();
     limits.turns = 1;
     let agent = world.agent(replies(vec![edit])).approval(Approval::Always).limits(limits);
-    let agent = agent.workspace(Arc::new(crate::verdicts::counting()));
+    let agent = agent.workspace(Arc::new(counting()));
     let mut story = Story::begin(world, agent).await;
     story.prompt("write a").await.unwrap();
     let decision = story.session.close_run(CloseAs::Abandon { reason: "wrong".to_owned() }).await.unwrap();
@@ -245,6 +379,36 @@ async fn a_close_survives_a_kill_at_its_write() {
             }
             assert_eq!(session.decisions().iter().count(), 1);
         }
+    }
+}
+
+/// What the store said of the write is not what counts: whatever is asked next finds what it has kept.
+#[tokio::test]
+async fn a_close_whose_write_failed_is_said_again_and_there_is_one_verdict() {
+    for (death, how) in
+        [Death::Once, Death::Unheard].into_iter().flat_map(|death| all_ways().map(|how| (death, how)))
+    {
+        let Story { world: _world, store, agent, session, .. } = at_the_limit(&World::default()).await;
+        let (id, run) = (session.id().clone(), session.open_run().unwrap());
+        drop(session);
+        let mortal = Arc::new(Mortal::new(store.clone(), usize::MAX, death));
+        let mut session = agent.open(mortal.clone(), &id).await.unwrap();
+        mortal.die();
+        session.close_run(how.clone()).await.unwrap_err();
+        // Reading is enough to find out.
+        session.read_letters().await.unwrap();
+        let kept = session.open_run() != Some(run);
+        assert_eq!(kept, death == Death::Unheard);
+        if !kept {
+            session.close_run(how.clone()).await.unwrap();
+        }
+        let decided: Vec<_> = session.decisions().iter().map(|one| one.run()).collect();
+        assert_eq!(decided, [run]);
+        let again = matches!(how, CloseAs::Retry { .. });
+        assert_eq!(
+            (session.has_open_run(), opened(store.as_ref(), &id).await.len()),
+            (again, 1 + usize::from(again))
+        );
     }
 }
 
@@ -289,4 +453,32 @@ async fn a_verdict_cites_what_it_rests_on() {
     let evidence: serde_json::Value = serde_json::from_str(&evidence.unwrap()).unwrap();
     assert_eq!(evidence["decision"], json!(decision.id().to_string()));
     assert_eq!((&evidence["output"], &evidence["exit_code"]), (&json!("5e".repeat(32)), &json!(0)));
+}
+
+/// It began where its files could be looked at, and now they cannot: nothing may look as if nothing had changed.
+#[tokio::test]
+async fn a_run_is_put_down_where_its_files_are_or_given_up_anywhere() {
+    let world = World::default();
+    let edit = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "new" }));
+    let mut limits = Limits::default();
+    limits.turns = 1;
+    let agent = || world.agent(replies(vec![edit.clone()])).approval(Approval::Always).limits(limits);
+    let there = agent().workspace(Arc::new(counting())).build().unwrap();
+    let store = Arc::new(MemoryStore::new());
+    let mut session = there.start(store.clone(), "t", None).await.unwrap();
+    session.prompt("write a", &Cancel::new()).await.unwrap();
+    let id = session.id().clone();
+    drop(session);
+    let mut session = agent().build().unwrap().open(store, &id).await.unwrap();
+    for how in all_ways() {
+        let given_up = matches!(how, CloseAs::Abandon { .. });
+        let closed = session.close_run(how).await;
+        if !given_up && session.has_open_run() {
+            assert!(matches!(closed, Err(RuntimeError::Workspace(_))), "{closed:?}");
+        } else if given_up {
+            let said = closed.unwrap().print();
+            assert!(said.contains("not known: the session was opened without its folder"), "{said}");
+        }
+    }
+    assert!(!session.has_open_run());
 }

@@ -22,7 +22,7 @@ use crate::story::{Story, World, replies, stop_line};
 /// A window that about six results of `read` fill.
 const WINDOW: u64 = 3_000;
 
-fn policy() -> CompactPolicy {
+pub(crate) fn policy() -> CompactPolicy {
     CompactPolicy::new(WINDOW).keep(20, 1)
 }
 
@@ -277,7 +277,7 @@ async fn without_a_summary_there_is_no_boundary_and_it_is_tried_again_after_grow
     assert_eq!(requests, 13);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cancel_while_the_summary_is_made_leaves_nothing() {
     let world = world();
     let read = reads(12);
@@ -314,7 +314,7 @@ impl Compactor for Hangs {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_kill_before_the_summary_loses_nothing_and_the_next_process_asks_for_it_again() {
     let world = world();
     let asked = Arc::new(AtomicUsize::new(0));

@@ -7,8 +7,8 @@ use serde_json::json;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{Log, Note, Record};
 use trunkline_runtime::{
-    Approval, Base, ChangedFile, Changes, DecidedRuns, Deciding, FileChange, Touched, View, Workspace,
-    WorkspaceFault, across, decided_runs, family,
+    Approval, Base, ChangedFile, Changes, CloseAs, DecidedRuns, Deciding, FileChange, Limits, Touched, View,
+    Workspace, WorkspaceFault, across, decided_runs, family,
 };
 
 use crate::story::{Story, World, replies};
@@ -16,7 +16,7 @@ use crate::story::{Story, World, replies};
 const LAYER: &str = "decision";
 
 /// A folder without version control in which every file that was written is new.
-struct Folder;
+pub(crate) struct Folder;
 
 #[async_trait]
 impl Workspace for Folder {
@@ -107,6 +107,31 @@ async fn it_is_what_the_writer_knows() {
     let found = story.store().notes(&across::verdicts()).await.unwrap();
     let found: Vec<_> = found.iter().map(|note| note.key.key.clone()).collect();
     assert_eq!(found, told.iter().map(|(_, decision)| decision.run().to_string()).collect::<Vec<_>>());
+}
+
+/// The folder tells no states here, so that the verdict cites no files.
+#[tokio::test]
+async fn what_a_person_has_put_down_leads_to_its_patch_set() {
+    for (how, tool, files) in [
+        (CloseAs::Checkpoint { words: "half".to_owned() }, "edit", Some(1)),
+        (CloseAs::Abandon { reason: "no".to_owned() }, "edit", Some(1)),
+        (CloseAs::Checkpoint { words: "nothing yet".to_owned() }, "read", None),
+    ] {
+        let world = World::default();
+        let edit = Turn::new().call("c1", tool, &json!({ "path": "a", "text": "new" }));
+        let mut limits = Limits::default();
+        limits.turns = 1;
+        let agent = world.agent(replies(vec![edit])).approval(Approval::Always).limits(limits);
+        let mut story = Story::begin(world, agent.workspace(Arc::new(Folder))).await;
+        story.prompt("write a").await.unwrap();
+        let decision = story.session.close_run(how.clone()).await.unwrap();
+        assert!(decision.cites().files.is_empty() && decision.verdict().patch_set().is_none());
+        let decided = decided_runs(&story.store().load(&story.id()).await.unwrap());
+        let run = decided.of_decision(decision.id()).unwrap();
+        let given = run.verdict.as_ref().unwrap();
+        assert_eq!(given.patch_set, run.patch_sets.last().map(|patch_set| patch_set.id()), "{how:?}");
+        assert_eq!(run.patch_set().map(|patch_set| patch_set.files().len()), files, "{how:?}");
+    }
 }
 
 #[tokio::test]

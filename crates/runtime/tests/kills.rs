@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use serde_json::json;
+use tokio::sync::Notify;
 use trunkline_runtime::message_tree::{Message, NodeId, Role, Timestamp};
 use trunkline_runtime::providers::{Request, Turn};
 use trunkline_runtime::session_store::{
@@ -33,6 +34,8 @@ pub(crate) enum Death {
     Silent,
     /// The batch is lost, and the next one is kept again.
     Once,
+    /// The batch is kept although nobody heard so, and the store lives on.
+    Unheard,
 }
 
 /// A store that dies at its n-th append.
@@ -40,11 +43,24 @@ pub(crate) struct Mortal {
     inner: Arc<dyn SessionStore>,
     left: AtomicUsize,
     death: Death,
+    silent: Notify,
+    /// Whether a writer that was not heard of for a while is taken for dead.
+    lapses: bool,
 }
 
 impl Mortal {
     pub(crate) fn new(inner: Arc<dyn SessionStore>, left: usize, death: Death) -> Self {
-        Mortal { inner, left: AtomicUsize::new(left), death }
+        Mortal { inner, left: AtomicUsize::new(left), death, silent: Notify::new(), lapses: false }
+    }
+
+    /// Returns one that never dies, and in which the time of every writer is over as soon as somebody else wants to write.
+    pub(crate) fn lapsing(inner: Arc<dyn SessionStore>) -> Self {
+        Mortal { lapses: true, ..Mortal::new(inner, usize::MAX, Death::Lost) }
+    }
+
+    /// Waits until it has fallen silent.
+    pub(crate) async fn silent(&self) {
+        self.silent.notified().await;
     }
 
     /// Lets it die at its next append.
@@ -61,6 +77,10 @@ impl SessionStore for Mortal {
             match self.death {
                 Death::Lost => {}
                 Death::Once => self.left.store(usize::MAX, Ordering::SeqCst),
+                Death::Unheard => {
+                    self.left.store(usize::MAX, Ordering::SeqCst);
+                    self.inner.append(lease, batch).await?;
+                }
                 Death::Kept => drop(self.inner.append(lease, batch).await?),
                 Death::Fenced => {
                     self.inner.claim(lease.session(), Claim::TakeOver).await?;
@@ -69,6 +89,7 @@ impl SessionStore for Mortal {
                 Death::Silent => {
                     self.left.store(usize::MAX, Ordering::SeqCst);
                     self.inner.append(lease, batch).await?;
+                    self.silent.notify_one();
                     std::future::pending::<()>().await;
                 }
             }
@@ -80,8 +101,11 @@ impl SessionStore for Mortal {
     async fn restore(&self, restoring: Restoring<'_>) -> Result<SessionInfo, ImportError> {
         self.inner.restore(restoring).await
     }
+    fn free_means_gone(&self) -> bool {
+        !self.lapses && self.inner.free_means_gone()
+    }
     async fn claim(&self, session: &SessionId, claim: Claim) -> Result<Lease, StoreError> {
-        self.inner.claim(session, claim).await
+        self.inner.claim(session, if self.lapses { Claim::TakeOver } else { claim }).await
     }
     async fn holder(&self, session: &SessionId) -> Result<Option<Holder>, StoreError> {
         self.inner.holder(session).await

@@ -13,6 +13,10 @@ mod approvals;
 #[cfg(feature = "default")]
 mod binding;
 #[cfg(feature = "default")]
+mod binding_by_hand;
+#[cfg(feature = "default")]
+mod binding_scene;
+#[cfg(feature = "default")]
 mod calls;
 #[cfg(feature = "default")]
 mod choice_laws;
@@ -24,6 +28,8 @@ mod closing;
 mod compacting_again;
 #[cfg(feature = "default")]
 mod compaction;
+#[cfg(feature = "default")]
+mod counting;
 #[cfg(feature = "default")]
 mod crashes;
 #[cfg(feature = "default")]
@@ -37,6 +43,8 @@ mod expiring;
 #[cfg(feature = "default")]
 mod faults;
 #[cfg(feature = "default")]
+mod folders;
+#[cfg(feature = "default")]
 mod kills;
 #[cfg(feature = "default")]
 mod late;
@@ -46,6 +54,8 @@ mod laws;
 mod letters;
 #[cfg(feature = "default")]
 mod logs;
+#[cfg(feature = "default")]
+mod looking;
 #[cfg(feature = "default")]
 mod loose_ends;
 #[cfg(feature = "default")]
@@ -72,6 +82,10 @@ mod reverts;
 #[cfg(feature = "default")]
 mod rolling_back;
 #[cfg(feature = "default")]
+mod rolling_back_bound;
+#[cfg(feature = "default")]
+mod rolling_back_together;
+#[cfg(feature = "default")]
 mod rules;
 #[cfg(feature = "default")]
 mod rules_kept;
@@ -96,7 +110,11 @@ mod summaries;
 #[cfg(feature = "default")]
 mod takeovers;
 #[cfg(feature = "default")]
+mod told_whole;
+#[cfg(feature = "default")]
 mod undoing;
+#[cfg(feature = "default")]
+mod unseen;
 #[cfg(feature = "default")]
 mod verdicts;
 #[cfg(feature = "default")]

@@ -181,7 +181,7 @@ async fn what_was_done_on_a_branch_of_the_branch_is_not_forgotten_with_its_note(
     .assert_eq(&notes[0]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn of_a_call_that_had_begun_when_the_program_ended_nobody_knows_what_it_did() {
     let mut story = story(vec![call("c1", "sleep", "a"), Turn::say("well")], Approval::Always).await;
     let began = std::time::Duration::from_millis(50);

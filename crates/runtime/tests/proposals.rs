@@ -383,7 +383,7 @@ async fn a_command_that_waits_holds_up_what_comes_after_it_in_its_turn_but_not_w
     assert_eq!((begun("c1"), begun("c2"), begun("c3")), (false, false, true));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_person_who_is_asked_is_not_disturbed_by_a_letter_that_has_to_wait() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     struct Slow(AtomicUsize);
@@ -457,7 +457,7 @@ async fn what_a_person_approves_after_the_run_is_over_opens_a_run_of_its_own() {
     assert!(at("opened", "run") < at("event", "began"), "the run was open before the file was written");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_approved_command_that_does_not_stop_when_it_is_cancelled_is_settled_as_unknown() {
     let turn = Turn::new().call("c1", "stubborn", &json!({ "path": "x" }));
     let mut story = begin(Approval::Person, vec![turn, Turn::say("done")]).await;

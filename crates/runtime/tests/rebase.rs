@@ -71,7 +71,7 @@ async fn words_of_a_person_follow_onto_the_new_branch_and_the_run_is_the_same() 
     assert_eq!(links, ["n3=n9", "n4=n10"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn undo_of_a_rebase_keeps_the_run_and_leaving_the_copy_ends_it() {
     let mut story = steered(Prompts::Rebase, Turn::say("half").hang()).await;
     let cancel = story.cancel.clone();

@@ -114,7 +114,7 @@ async fn a_call_in_a_reply_that_was_cut_off_never_runs() {
     .assert_eq(&story.tree());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_cancel_keeps_the_words_that_came_and_leaves_the_run_open() {
     let world = World::default();
     let agent = world.agent(replies(vec![Turn::say("I was about to").hang(), Turn::say("done")]));

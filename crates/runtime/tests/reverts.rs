@@ -149,7 +149,7 @@ async fn a_person_may_cross_prompts_and_take_it_back() {
     assert_eq!(refusal.to_string(), "there is no move of the head to make again");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn leaving_the_prompt_of_an_open_run_abandons_it() {
     let mut story = story(vec![Turn::say("half").hang()]).await;
     let cancel = story.cancel.clone();

@@ -13,18 +13,19 @@ use trunkline_runtime::providers::Turn;
 use trunkline_runtime::session_store::{MemoryStore, Record, SessionStore};
 use trunkline_runtime::{
     Agent, Approval, Base, Cancel, ChangedFile, Changes, CloseAs, Comparison, Deciding, FileChange,
-    FileStates, KeptFile, Left, Limits, RuntimeError, Session, Touched, Workspace, WorkspaceFault,
+    FileStates, KeptFile, Left, Limits, Permit, RuntimeError, Session, Span, Touched, Workspace,
+    WorkspaceFault,
 };
 
 use crate::kills::{Death, Mortal};
 use crate::story::{World, replies, stop_line};
 
-type Files = BTreeMap<String, String>;
+pub(crate) type Files = BTreeMap<String, String>;
 
 /// Version control in memory: each snapshot is a tree, and a restore can be cut off after some of its files.
 #[derive(Clone, Default)]
-struct Trees {
-    files: Arc<Mutex<Files>>,
+pub(crate) struct Trees {
+    pub(crate) files: Arc<Mutex<Files>>,
     trees: Arc<Mutex<Vec<Files>>>,
     commits: Arc<Mutex<Vec<String>>>,
     /// After so many files a restore fails, as if its process had died.
@@ -34,7 +35,7 @@ struct Trees {
 }
 
 impl Trees {
-    fn now(&self) -> Files {
+    pub(crate) fn now(&self) -> Files {
         self.files.lock().unwrap().clone()
     }
 
@@ -44,12 +45,12 @@ impl Trees {
         format!("{:040x}", trees.len() - 1)
     }
 
-    fn tree(&self, name: &str) -> Files {
+    pub(crate) fn tree(&self, name: &str) -> Files {
         self.trees.lock().unwrap()[usize::from_str_radix(name, 16).unwrap()].clone()
     }
 }
 
-fn digest(content: &str) -> String {
+pub(crate) fn digest(content: &str) -> String {
     format!("sha256:{}", trunkline_runtime::decision_objects::Digest::of(content.as_bytes()))
 }
 
@@ -95,6 +96,7 @@ impl Workspace for Trees {
         base: &Base,
         after: Option<&str>,
         touched: &[Touched],
+        _spans: Option<&[Span]>,
         paths: &[String],
     ) -> Result<Vec<FileStates>, WorkspaceFault> {
         let was = |path: &String| touched.iter().find(|touch| touch.path == *path)?.before.clone();
@@ -138,7 +140,7 @@ impl Workspace for Trees {
         Ok(found)
     }
 
-    async fn restore(&self, left: &Left, kept: &[KeptFile]) -> Result<(), WorkspaceFault> {
+    async fn restore(&self, left: &Left, kept: &[KeptFile], _: &Permit) -> Result<(), WorkspaceFault> {
         if self.forgets.lock().unwrap().contains(left.base.tree.as_ref().unwrap()) {
             return Err(WorkspaceFault { message: "nothing was put back: it is not kept".to_owned() });
         }
@@ -166,15 +168,15 @@ impl Workspace for Trees {
     }
 }
 
-struct Scene {
-    trees: Trees,
-    agent: Agent,
-    store: Arc<MemoryStore>,
-    session: Session,
+pub(crate) struct Scene {
+    pub(crate) trees: Trees,
+    pub(crate) agent: Agent,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) session: Session,
 }
 
 /// One run after another has written these files, each all of one list.
-async fn after_runs(before: &Files, runs: &[Vec<(&str, &str)>], commits: bool) -> Scene {
+pub(crate) async fn after_runs(before: &Files, runs: &[Vec<(&str, &str)>], commits: bool) -> Scene {
     let world = World::default();
     *world.files.lock().unwrap() = before.clone();
     let trees = Trees { files: Arc::clone(&world.files), ..Trees::default() };
@@ -197,11 +199,11 @@ async fn after_runs(before: &Files, runs: &[Vec<(&str, &str)>], commits: bool) -
     Scene { trees, agent, store, session }
 }
 
-fn files(of: &[(&str, &str)]) -> Files {
+pub(crate) fn files(of: &[(&str, &str)]) -> Files {
     of.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
 }
 
-fn ids(session: &Session) -> Vec<DecisionId> {
+pub(crate) fn ids(session: &Session) -> Vec<DecisionId> {
     session.decisions().iter().map(trunkline_runtime::decision_objects::Decision::id).collect()
 }
 
@@ -267,16 +269,20 @@ async fn a_rollback_that_is_killed_anywhere_is_brought_to_its_end() {
     let before = files(&[("a", "old"), ("c", "stays")]);
     for commits in [false, true] {
         for death in [Death::Lost, Death::Kept, Death::Fenced] {
-            for life in 0..6 {
+            for life in 0..7 {
                 let scene = after_runs(&before, &[vec![("a", "new"), ("b", "more")]], commits).await;
                 let Scene { trees, agent, store, session } = scene;
                 let (id, of, left) = (session.id().clone(), ids(&session)[0], trees.now());
                 drop(session);
+                // Who was fenced out may be alive: a minute later its time is over.
+                let later = World::default().agent(replies(Vec::new())).commits(commits);
+                let later = later.clock(|| Timestamp(1_000_000)).workspace(Arc::new(trees.clone()));
+                let later = later.build().unwrap();
                 let mortal = Arc::new(Mortal::new(store.clone(), life, death));
                 let mut session = agent.open(mortal, &id).await.unwrap();
                 let ended = session.rollback(of).await.is_ok();
                 drop(session);
-                let mut session = agent.open(store.clone(), &id).await.unwrap();
+                let mut session = later.open(store.clone(), &id).await.unwrap();
                 let begun =
                     session.decisions().iter().any(|one| matches!(one.verdict(), Verdict::Rollback { .. }));
                 assert!(begun || !ended);
@@ -295,6 +301,52 @@ async fn a_rollback_that_is_killed_anywhere_is_brought_to_its_end() {
             }
         }
     }
+}
+
+/// A write of the log fails, whichever it is, and the process lives on: whatever it does next brings the rollback to one end.
+#[tokio::test]
+async fn a_rollback_one_write_of_which_failed_comes_to_one_end_with_the_next_call() {
+    let before = files(&[("a", "old"), ("c", "stays")]);
+    let mut met = [0; 2];
+    for commits in [false, true] {
+        for death in [Death::Once, Death::Unheard] {
+            for (life, next) in (0..6).flat_map(|life| [0, 1, 2].map(|next| (life, next))) {
+                let scene = after_runs(&before, &[vec![("a", "new"), ("b", "more")]], commits).await;
+                let Scene { trees, agent, store, session } = scene;
+                let (id, of, left) = (session.id().clone(), ids(&session)[0], trees.now());
+                drop(session);
+                let mortal = Arc::new(Mortal::new(store.clone(), life, death));
+                let mut session = agent.open(mortal, &id).await.unwrap();
+                if session.rollback(of).await.is_ok() {
+                    // There are not so many writes.
+                    continue;
+                }
+                match next {
+                    0 => drop(session.finish_rollback().await.unwrap()),
+                    1 => drop(session.resume(&Cancel::new()).await.unwrap()),
+                    _ => drop(session.prompt("and now?", &Cancel::new()).await.unwrap()),
+                }
+                let when = format!("{death:?} at {life}, then {next}");
+                let rollbacks = session.decisions().iter();
+                let rollbacks =
+                    rollbacks.filter(|one| matches!(one.verdict(), Verdict::Rollback { .. })).count();
+                met[rollbacks] += 1;
+                assert_eq!(trees.now(), if rollbacks == 1 { before.clone() } else { left }, "{when}");
+                assert!(!session.has_open_run(), "{when}");
+                let made = trees.commits.lock().unwrap().len();
+                assert_eq!(made, (1 + rollbacks) * usize::from(commits), "{when}");
+                // The log says the same.
+                drop(session);
+                let session = agent.open(store, &id).await.unwrap();
+                assert_eq!(
+                    session.decisions().iter().count(),
+                    1 + rollbacks + usize::from(next == 2),
+                    "{when}"
+                );
+            }
+        }
+    }
+    assert!(met[0] > 0 && met[1] > 0, "{met:?}");
 }
 
 #[tokio::test]
@@ -450,6 +502,30 @@ async fn a_rollback_that_an_import_brings_along_writes_nothing_here() {
     let fault = session.rollback(of).await.unwrap_err();
     assert!(fault.to_string().contains("brought here from elsewhere"), "{fault}");
     assert_eq!(trees.now(), now);
+}
+
+/// It was cut off, and somebody has written one of its files since: the prompt that finds this out is no part of it.
+#[tokio::test]
+async fn a_prompt_that_finds_a_rollback_to_be_given_up_is_answered() {
+    let scene = after_runs(&Files::new(), &[vec![("a", "1"), ("b", "2")]], false).await;
+    let Scene { trees, agent, store, mut session } = scene;
+    let of = ids(&session)[0];
+    *trees.cut_after.lock().unwrap() = Some(1);
+    session.rollback(of).await.unwrap_err();
+    let id = session.id().clone();
+    drop(session);
+    *trees.cut_after.lock().unwrap() = Some(0);
+    let mut session = agent.open(store, &id).await.unwrap();
+    assert!(session.has_open_run(), "the disk is full");
+    *trees.cut_after.lock().unwrap() = None;
+    trees.files.lock().unwrap().insert("b".to_owned(), "mine".to_owned());
+    let stop = session.prompt("and now?", &Cancel::new()).await;
+    assert_eq!(stop_line(&stop), "decided other: answered");
+    let words = session.tree().trunk().messages().any(|message| message.text() == "and now?");
+    let verdicts: Vec<String> =
+        session.decisions().iter().map(|one| one.verdict().kind().to_string()).collect();
+    assert_eq!((words, &verdicts[1..]), (true, &["abandon".to_owned(), "other".to_owned()][..]));
+    assert_eq!(trees.now().get("b").map(String::as_str), Some("mine"));
 }
 
 #[tokio::test]

@@ -171,7 +171,7 @@ async fn a_person_who_gives_no_lesson_gets_a_summary_too() {
     "#]].assert_eq(&story.world.last_request());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_lost_in_a_restart_is_asked_for_once_more_and_then_no_more() {
     // It never answers.
     let answers = Answers::default();
@@ -209,7 +209,7 @@ async fn a_summary_that_could_not_be_written_is_written_later() {
     assert_eq!(answers.count(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn few_summaries_are_asked_for_at_once_however_many_a_log_lacks() {
     let answers = Answers::default();
     let turns = (0..12).map(|_| Turn::say("one")).collect();
@@ -318,7 +318,7 @@ async fn a_model_is_asked_with_everything_quoted() {
         What did it come to?"#]].assert_eq(&asked[0].messages[1].text());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_long_branch_is_shortened_and_a_slow_model_is_given_up() {
     let branches: Arc<Mutex<Vec<String>>> = Arc::default();
     let seen = Arc::clone(&branches);

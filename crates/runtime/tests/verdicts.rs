@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use expect_test::expect;
 use serde_json::json;
 use trunkline_runtime::decision_objects::Verdict;
+use trunkline_runtime::message_tree::NodeId;
 use trunkline_runtime::providers::Turn;
 use trunkline_runtime::resolve_queue::Verdict::Approve;
 use trunkline_runtime::{
@@ -161,6 +162,20 @@ async fn a_kill_between_commit_and_decision_is_mended_without_a_second_commit() 
     assert!(matches!(decision.verdict(), Verdict::Commit { .. }));
     assert_eq!(repository.commits.lock().unwrap().len(), 1);
     assert_eq!(story.session.decisions().iter().count(), 1);
+}
+
+#[tokio::test]
+async fn a_run_whose_commit_is_not_recorded_yet_is_not_left() {
+    let (mut story, repository) = story(true).await;
+    *repository.fail_after.lock().unwrap() = true;
+    story.prompt("write a").await.unwrap_err();
+    let mut story = story.restart().await;
+    let fault = story.session.go(NodeId::ROOT).await.unwrap_err();
+    assert!(matches!(fault, RuntimeError::Refused { .. }), "{fault}");
+    assert!(fault.to_string().contains("resume the session to record that"), "{fault}");
+    let Ok(Stop::Decided(decision)) = story.resume().await else { panic!("no verdict") };
+    assert!(matches!(decision.verdict(), Verdict::Commit { .. }));
+    story.session.go(NodeId::ROOT).await.unwrap();
 }
 
 #[tokio::test]

@@ -202,7 +202,7 @@ impl Tool for Slow {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn r16_a_cancel_in_the_middle_of_an_apply_lets_it_end_and_its_outcome_is_on_record() {
     let world = World::default();
     let slow = Slow { world: world.clone(), cancelled: Arc::default() };

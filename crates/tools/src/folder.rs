@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use trunkline_runtime::resolve_queue::SubjectState;
 use trunkline_runtime::{
     Base, Binding, BindingState, Bound, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates,
-    KeptFile, Left, Prepared, Touched, Workspace, WorkspaceFault,
+    KeptFile, Left, Permit, Prepared, Span, Touched, Workspace, WorkspaceFault,
 };
 
 use crate::root::Root;
@@ -80,6 +80,7 @@ impl Workspace for FolderWorkspace {
         _base: &Base,
         _after: Option<&str>,
         touched: &[Touched],
+        _spans: Option<&[Span]>,
         paths: &[String],
     ) -> Result<Vec<FileStates>, WorkspaceFault> {
         let (root, touched, paths) = (self.root.clone(), touched.to_vec(), paths.to_vec());
@@ -91,9 +92,10 @@ impl Workspace for FolderWorkspace {
         blocking(move || restoring::compare(&root, &left, &olds)).await
     }
 
-    async fn restore(&self, left: &Left, kept: &[KeptFile]) -> Result<(), WorkspaceFault> {
+    async fn restore(&self, left: &Left, kept: &[KeptFile], permit: &Permit) -> Result<(), WorkspaceFault> {
         let (root, left, olds) = (self.root.clone(), left.clone(), restoring::olds(kept));
-        blocking(move || restoring::restore(&root, &left, &olds)).await
+        let permit = permit.clone();
+        blocking(move || restoring::restore(&root, &left, &olds, &permit)).await
     }
 }
 
@@ -104,8 +106,8 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// Compares files with what they were before the run's first write.
-pub(crate) fn changes(root: &Path, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
-    let root = Root::open(root).map_err(|error| fault(error.to_string()))?;
+pub(crate) fn changes(folder: &Path, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
+    let root = Root::open(folder).map_err(|error| fault(error.to_string()))?;
     let mut first: BTreeMap<&str, &Touched> = BTreeMap::new();
     for touch in touched {
         first.entry(&touch.path).or_insert(touch);
@@ -114,6 +116,7 @@ pub(crate) fn changes(root: &Path, touched: &[Touched]) -> Result<Changes, Works
     for (path, touch) in first {
         let now = match fingerprint::observe(&root, path).state {
             SubjectState::Absent => None,
+            SubjectState::Digest(_) if makes_way(&folder.join(path)) => None,
             SubjectState::Digest(digest) => Some(digest),
         };
         let change = match (&touch.before, now) {
@@ -126,6 +129,14 @@ pub(crate) fn changes(root: &Path, touched: &[Touched]) -> Result<Changes, Works
         changes.files.push(ChangedFile { path: path.to_owned(), change, added: None, deleted: None });
     }
     Ok(changes)
+}
+
+/// Whether a file is gone because a folder stands in its place, or a file in that of one of its folders.
+fn makes_way(file: &Path) -> bool {
+    match file.symlink_metadata() {
+        Ok(found) => found.is_dir(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotADirectory,
+    }
 }
 
 pub(crate) fn fault(message: impl Into<String>) -> WorkspaceFault {

@@ -5,10 +5,13 @@
 
 mod bind;
 mod commit;
+mod ignored;
+mod index;
+mod own;
 mod run_git;
 mod states;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -18,7 +21,7 @@ use tempfile::TempDir;
 use trunkline_git_binding::Repository;
 use trunkline_runtime::{
     Base, Binding, BindingState, Bound, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates,
-    KeptFile, Left, Prepared, Touched, Workspace, WorkspaceFault,
+    KeptFile, Left, OwnChanges, Permit, Prepared, Span, Touched, Workspace, WorkspaceFault,
 };
 
 use self::run_git::{Git, text};
@@ -29,6 +32,9 @@ use crate::restoring;
 const DIFF_BYTES: u64 = 1_000_000;
 /// More new files than this are not copied into the repository: that is a home folder or a forgotten build.
 const UNTRACKED_BYTES: u64 = 256_000_000;
+
+/// How often the files are looked at before it is said that they cannot be.
+const LOOK_TRIES: u32 = 5;
 
 /// What a crash in the middle of a write may leave behind is no change of the run's.
 const LEFTOVERS: &str = ":(exclude,glob)**/.trunkline-????????????????.tmp";
@@ -83,12 +89,8 @@ impl GitWorkspace {
 
     /// Returns the commit that is checked out; `None` before the first one.
     fn head(&self) -> Result<Option<String>, WorkspaceFault> {
-        match self.git().run(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]) {
-            Ok(id) => Ok(Some(text(&id).trim().to_owned())),
-            // `--quiet` says nothing if there is none; anything said is another trouble.
-            Err(error) if error.message.ends_with("without a word") => Ok(None),
-            Err(error) => Err(error),
-        }
+        let id = self.git().find(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], Vec::new())?;
+        Ok(id.map(|id| text(&id).trim().to_owned()))
     }
 
     /// Writes the files as they are into the object store and returns their tree.
@@ -96,8 +98,32 @@ impl GitWorkspace {
         self.admit_untracked()?;
         let index = Index::copy_of(&self.index_path()?)?;
         let git = self.git().with_index(&index.path);
-        git.run(&["add", "--all", "--", ".", LEFTOVERS])?;
+        // A file that comes and goes while git looks, such as an editor's, breaks off the whole.
+        let mut tried = 1;
+        // Also what a sparse checkout leaves out: a run may write there.
+        while let Err(error) = git.run(&["add", "--all", "--sparse", "--", ".", LEFTOVERS]) {
+            if error.message.contains("unknown option `sparse'") {
+                self.add_all_by_old_git(&git)?;
+                break;
+            }
+            if tried == LOOK_TRIES {
+                return Err(error);
+            }
+            tried += 1;
+        }
         Ok(text(&git.run(&["write-tree"])?).trim().to_owned())
+    }
+
+    /// Before 2.34 (2021-11) `git add` has no `--sparse`, and leaves out what stands outside of a sparse checkout.
+    fn add_all_by_old_git(&self, git: &Git) -> Result<(), WorkspaceFault> {
+        let asked = ["config", "--type=bool", "--default", "false", "--get", "core.sparseCheckout"];
+        if text(&self.git().run(&asked)?).trim() == "true" {
+            return Err(fault(
+                "this checkout is sparse, and git before 2.34 does not tell all that is written in one; \
+                 install a newer git, or `git sparse-checkout disable`",
+            ));
+        }
+        git.run(&["add", "--all", "--", ".", LEFTOVERS]).map(drop)
     }
 
     fn index_path(&self) -> Result<PathBuf, WorkspaceFault> {
@@ -134,8 +160,30 @@ impl GitWorkspace {
             return folder::changes(&self.root, touched);
         };
         let now = self.snapshot()?;
-        let lines = self.line_counts(before, &now)?;
-        let raw = self.git().run(&diff(&["--raw", "-z", "--relative"], before, &now))?;
+        self.changes_between(before, &now, touched).map_err(|error| self.or_thrown_away(before, error))
+    }
+
+    /// Says instead of what git says about a tree that is gone what can be done.
+    fn or_thrown_away(&self, before: &str, error: WorkspaceFault) -> WorkspaceFault {
+        if self.git().run(&["cat-file", "-e", &format!("{before}^{{tree}}")]).is_ok() {
+            return error;
+        }
+        fault(format!(
+            "git has thrown away how the files were when the run began, as `git gc --prune=now` does ({before}): what the run \
+             has changed cannot be told any more; `trunkline decide abandon \"…\"` closes it and leaves the files as they \
+             are, with --bind where its decisions are bound"
+        ))
+    }
+
+    /// Returns what is different in another tree, and what was applied to files that git does not follow.
+    fn changes_between(
+        &self,
+        before: &str,
+        now: &str,
+        touched: &[Touched],
+    ) -> Result<Changes, WorkspaceFault> {
+        let lines = self.line_counts(before, now)?;
+        let raw = self.git().run(&diff(&["--raw", "-z", "--relative"], before, now))?;
         let mut files = Vec::new();
         // `:100644 100644 8ab6… 6d1c… M`, a zero byte, the path, a zero byte.
         let mut fields = raw.split(|byte| *byte == 0);
@@ -149,14 +197,12 @@ impl GitWorkspace {
             files.push(ChangedFile { path: text(path), change, added, deleted });
         }
         // What was applied to a file that git ignores is a change all the same.
-        for file in folder::changes(&self.root, touched)?.files {
-            if files.iter().all(|known| known.path != file.path) {
-                files.push(file);
-            }
-        }
+        let known: HashSet<String> = files.iter().map(|file| file.path.clone()).collect();
+        let applied = folder::changes(&self.root, touched)?.files;
+        files.extend(applied.into_iter().filter(|file| !known.contains(&file.path)));
         files.sort_by(|one, other| one.path.cmp(&other.path));
-        let patch = self.git().run_at_most(&diff(&["--patch", "--relative"], before, &now), DIFF_BYTES)?;
-        Ok(Changes { files, diff: patch, tree: Some(now) })
+        let patch = self.git().run_at_most(&diff(&["--patch", "--relative"], before, now), DIFF_BYTES)?;
+        Ok(Changes { files, diff: patch, tree: Some(now.to_owned()) })
     }
 
     /// Returns lines added and deleted by path; `None` for binary files.
@@ -195,6 +241,20 @@ impl Workspace for GitWorkspace {
         self.blocking(move |git| git.changes_since(&base, &touched)).await
     }
 
+    async fn look(&self) -> Result<Option<Base>, WorkspaceFault> {
+        self.base().await.map(Some)
+    }
+
+    async fn own_changes(
+        &self,
+        base: &Base,
+        touched: &[Touched],
+        spans: &[Span],
+    ) -> Result<OwnChanges, WorkspaceFault> {
+        let (base, touched, spans) = (base.clone(), touched.to_vec(), spans.to_vec());
+        self.blocking(move |git| git.own_since(&base, &touched, &spans)).await
+    }
+
     async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         check_ids([&deciding.base.commit, &deciding.base.tree, &Some(deciding.tree.clone())])?;
         let deciding = deciding.clone();
@@ -204,13 +264,19 @@ impl Workspace for GitWorkspace {
     async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         check_ids([&deciding.base.commit, &deciding.base.tree, &Some(deciding.tree.clone())])?;
         let deciding = deciding.clone();
-        self.blocking(move |git| git.find(&deciding)).await
+        self.blocking(move |git| git.find_told(&deciding)).await
     }
 
     async fn write_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
         check_ids([&deciding.base.commit, &deciding.base.tree, &Some(deciding.tree.clone())])?;
         let deciding = deciding.clone();
         self.blocking(move |git| git.prepare_commit(&deciding)).await
+    }
+
+    async fn still_staged(&self, commit: &str) -> Result<Vec<String>, WorkspaceFault> {
+        let commit = commit.to_owned();
+        check_ids([&Some(commit.clone())])?;
+        self.blocking(move |git| git.staged_beside(&commit)).await
     }
 
     async fn bind(&self, binding: &Binding) -> Result<Bound, WorkspaceFault> {
@@ -228,22 +294,27 @@ impl Workspace for GitWorkspace {
         base: &Base,
         after: Option<&str>,
         touched: &[Touched],
+        spans: Option<&[Span]>,
         paths: &[String],
     ) -> Result<Vec<FileStates>, WorkspaceFault> {
         let (before, after) = (base.tree.clone(), after.map(str::to_owned));
         check_ids([&before, &after])?;
-        let (touched, paths) = (touched.to_vec(), paths.to_vec());
+        let (touched, paths, spans) = (touched.to_vec(), paths.to_vec(), spans.map(<[Span]>::to_vec));
         self.blocking(move |git| {
-            let mut states = match (before, after) {
-                (Some(before), Some(after)) => git.states_between(&before, &after, &paths)?,
-                _ => Vec::new(),
+            let (mut states, found) = match (before, after) {
+                (Some(before), Some(after)) => (
+                    git.states_between(&before, &after, &paths)?,
+                    spans.and_then(|spans| git.found_by(&before, &after, &spans)),
+                ),
+                _ => (Vec::new(), None),
             };
-            git.drop_converted(&mut states, &touched)?;
+            let unknown = git.drop_others(&mut states, &touched, found.as_ref())?;
             // What git ignores, or keeps otherwise than it was, is known from what was applied.
             let others = restoring::states(&git.root, &touched, &paths)?;
-            let new = |file: &FileStates| states.iter().all(|known| known.path != file.path);
-            let others: Vec<FileStates> = others.into_iter().filter(new).collect();
-            states.extend(others);
+            let known: HashSet<String> = states.iter().map(|file| file.path.clone()).collect();
+            let is_new =
+                |file: &FileStates| !known.contains(&file.path) && !unknown.contains(file.path.as_bytes());
+            states.extend(others.into_iter().filter(is_new));
             Ok(states)
         })
         .await
@@ -255,10 +326,11 @@ impl Workspace for GitWorkspace {
         self.blocking(move |git| restoring::compare(&git.root, &left, &git.olds(&left, &kept)?)).await
     }
 
-    async fn restore(&self, left: &Left, kept: &[KeptFile]) -> Result<(), WorkspaceFault> {
+    async fn restore(&self, left: &Left, kept: &[KeptFile], permit: &Permit) -> Result<(), WorkspaceFault> {
         check_ids([&left.base.commit, &left.base.tree, &left.tree])?;
-        let (left, kept) = (left.clone(), kept.to_vec());
-        self.blocking(move |git| restoring::restore(&git.root, &left, &git.olds(&left, &kept)?)).await
+        let (left, kept, permit) = (left.clone(), kept.to_vec(), permit.clone());
+        self.blocking(move |git| restoring::restore(&git.root, &left, &git.olds(&left, &kept)?, &permit))
+            .await
     }
 }
 
@@ -276,10 +348,12 @@ fn check_ids<'a>(ids: impl IntoIterator<Item = &'a Option<String>>) -> Result<()
 /// Lines added and deleted by path, as bytes.
 type LineCounts = HashMap<Vec<u8>, (Option<u32>, Option<u32>)>;
 
-/// Builds the arguments that compare two trees below the root. Programs that the repository names are not started.
+/// Builds the arguments that compare two trees below the root. Programs that the repository names are not started, and
+/// submodules count whatever it says of them.
 fn diff<'a>(form: &[&'a str], before: &'a str, now: &'a str) -> Vec<&'a str> {
     let mut arguments =
         vec!["diff-tree", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"];
+    arguments.push("--ignore-submodules=none");
     arguments.extend(form);
     arguments.extend([before, now, "--", "."]);
     arguments

@@ -24,6 +24,9 @@ use crate::root::{FileRead, Inside, Root, read_at};
 /// How many files a reason tells of one by one.
 const TOLD_FILES: usize = 20;
 
+/// Said where files stay as they are because somebody else may be at them.
+const NOT_ANY_MORE: &str = "the time for it was over, or the session was taken over";
+
 /// One file, and what is to be there instead.
 pub(crate) struct Change {
     pub(crate) inside: Inside,
@@ -39,19 +42,33 @@ pub(crate) struct Change {
 
 /// Makes all changes, each only if its file is still as it was; `stop` is asked until the first file is replaced.
 pub(crate) fn replace(root: &Root, changes: &[Change], stop: &dyn Fn() -> bool) -> Outcome {
+    make(root, changes, stop, &|| true)
+}
+
+/// As [`replace`], for as long as `may` says so, which is asked before each file: then everything stays as it is, also half
+/// of it, because somebody else may be at these files by now.
+pub(crate) fn replace_while(root: &Root, changes: &[Change], may: &dyn Fn() -> bool) -> Outcome {
+    make(root, changes, &|| !may(), may)
+}
+
+fn make(root: &Root, changes: &[Change], stop: &dyn Fn() -> bool, may: &dyn Fn() -> bool) -> Outcome {
     let mut folders = Folders::new(root);
     let mut ready = Vec::with_capacity(changes.len());
     let written = prepare(root, changes, stop, &mut folders, &mut ready).and_then(|()| {
-        let (done, ended) = swap(root, &ready);
+        // Until here nothing was touched; from here on what is done has to come back.
+        if !may() {
+            return Err(Ended::Undone(Undone(NOT_ANY_MORE.to_owned())));
+        }
+        let (done, ended) = swap(root, &ready, may);
         match ended {
             Ok(()) => Ok(()),
-            Err(undone) => back(root, ready.get(..=done).unwrap_or(&ready), changes, undone),
+            Err(undone) => back(root, ready.get(..=done).unwrap_or(&ready), changes, undone, may),
         }
     });
     // Those that took their place have lost their old name.
     let flushed = match &written {
         Ok(()) => {
-            for change in changes.iter().filter(|change| change.content.is_none()) {
+            for change in changes.iter().filter(|change| change.content.is_none() && may()) {
                 prune(root, &change.inside, change.folders);
             }
             settle(root, &ready)
@@ -167,11 +184,12 @@ fn prepare<'c>(
 }
 
 /// Puts everything in its place. Returns how many are there, and what stood in the way of the next.
-fn swap(root: &Root, ready: &[Ready<'_>]) -> (usize, Result<(), Undone>) {
+fn swap(root: &Root, ready: &[Ready<'_>], may: &dyn Fn() -> bool) -> (usize, Result<(), Undone>) {
     for (index, one) in ready.iter().enumerate() {
         // The first was looked at a moment ago; the others have waited for their turn.
         let seen = if index == 0 { Ok(()) } else { one.look(root) };
-        if let Err(undone) = seen.and_then(|()| one.put(root)) {
+        let allowed = || if index == 0 || may() { Ok(()) } else { Err(Undone(NOT_ANY_MORE.to_owned())) };
+        if let Err(undone) = seen.and_then(|()| allowed()).and_then(|()| one.put(root)) {
             return (index, Err(undone));
         }
     }
@@ -179,19 +197,34 @@ fn swap(root: &Root, ready: &[Ready<'_>]) -> (usize, Result<(), Undone>) {
 }
 
 /// Takes back what was put in place; the last of `tried` is what failed, and may have happened nevertheless.
-fn back(root: &Root, tried: &[Ready<'_>], all: &[Change], undone: Undone) -> Result<(), Ended> {
+fn back(
+    root: &Root,
+    tried: &[Ready<'_>],
+    all: &[Change],
+    undone: Undone,
+    may: &dyn Fn() -> bool,
+) -> Result<(), Ended> {
     let Some((failed, before_it)) = tried.split_last() else { return Err(Ended::Undone(undone)) };
     let undone = undone.of(failed.change, all);
     let mut stuck = Vec::new();
     for one in tried.iter().rev() {
+        if !may() {
+            let untouched = before_it.is_empty() && State::of(root, failed.change) == State::Before;
+            let Undone(reason) = undone;
+            return Err(match untouched {
+                true => Ended::Undone(Undone(reason)),
+                false if reason == NOT_ANY_MORE => Ended::Torn(format!("{reason}. Now {}", told(root, all))),
+                false => Ended::Torn(format!("{reason}; and {NOT_ANY_MORE}. Now {}", told(root, all))),
+            });
+        }
         let found = State::of(root, one.change);
         let path = one.change.inside.as_str();
         // Where only the mode was changed the bytes do not tell; what came before the failure was put in its place.
         let same_bytes = one.change.before == one.change.content.as_deref().map(fingerprint::digest);
         let ended = match found {
-            State::Before if same_bytes && !std::ptr::eq(one, failed) => one.put_back(root),
+            State::Before if same_bytes && !std::ptr::eq(one, failed) => one.put_back(root, may),
             State::Before => continue,
-            State::After => one.put_back(root),
+            State::After => one.put_back(root, may),
             // It was not touched, and is somebody else's by now.
             State::Other if std::ptr::eq(one, failed) => continue,
             State::Other => Err("somebody else has written it since".to_owned()),
@@ -204,23 +237,26 @@ fn back(root: &Root, tried: &[Ready<'_>], all: &[Change], undone: Undone) -> Res
     Err(match (stuck.is_empty(), before_it.is_empty()) {
         (true, true) => Ended::Undone(Undone(reason)),
         (true, false) => Ended::Undone(Undone(format!("{reason}; what was written before it was put back"))),
-        (false, _) => {
-            let told: Vec<String> = all
-                .iter()
-                .take(TOLD_FILES)
-                .map(|change| format!("{} {}", change.inside.as_str(), State::of(root, change).told()))
-                .collect();
-            let more = match all.len().saturating_sub(TOLD_FILES) {
-                0 => String::new(),
-                more => format!(", and {more} more"),
-            };
-            Ended::Torn(format!(
-                "{reason}; and not all could be put back ({}). Now {}{more}",
-                stuck.join("; "),
-                told.join(", ")
-            ))
-        }
+        (false, _) => Ended::Torn(format!(
+            "{reason}; and not all could be put back ({}). Now {}",
+            stuck.join("; "),
+            told(root, all)
+        )),
     })
+}
+
+/// Says of each file how it stands.
+fn told(root: &Root, all: &[Change]) -> String {
+    let told: Vec<String> = all
+        .iter()
+        .take(TOLD_FILES)
+        .map(|change| format!("{} {}", change.inside.as_str(), State::of(root, change).told()))
+        .collect();
+    let more = match all.len().saturating_sub(TOLD_FILES) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    format!("{}{more}", told.join(", "))
 }
 
 /// Brings the new names to the disk.
@@ -298,7 +334,7 @@ impl<'c> Ready<'c> {
     }
 
     /// Makes the file what it was before.
-    fn put_back(&self, root: &Root) -> Result<(), String> {
+    fn put_back(&self, root: &Root, may: &dyn Fn() -> bool) -> Result<(), String> {
         let change = Change {
             inside: self.change.inside.clone(),
             before: self.change.content.as_deref().map(fingerprint::digest),
@@ -307,7 +343,7 @@ impl<'c> Ready<'c> {
             // Those that were made are taken away with the others.
             folders: 0,
         };
-        match replace(root, &[change], &|| false) {
+        match make(root, &[change], &|| false, may) {
             Outcome::Applied => Ok(()),
             Outcome::Failed { reason } | Outcome::Unknown { reason } => Err(reason),
         }

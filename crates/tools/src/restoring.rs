@@ -3,18 +3,18 @@
 //! Each file is looked at by itself: as the run left it, as it was before, or somebody else's. So whoever was killed in
 //! the middle is followed by one who does the rest, from the same data.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use trunkline_runtime::resolve_queue::{Outcome, SubjectState};
 use trunkline_runtime::{
-    ChangedFile, Comparison, FileChange, FileStates, KeptFile, Left, Touched, WorkspaceFault,
+    ChangedFile, Comparison, FileChange, FileStates, KeptFile, Left, Permit, Touched, WorkspaceFault,
 };
 
 use crate::folder::fault;
 use crate::payload::approved_place;
 use crate::picture::{Pictured, picture};
-use crate::replace::{Change, Guise, clear, replace};
+use crate::replace::{Change, Guise, clear, replace_while};
 use crate::root::{FileRead, Inside, Root};
 use crate::{fingerprint, shown};
 
@@ -95,8 +95,8 @@ pub(crate) fn compare(root: &Path, left: &Left, olds: &Olds) -> Result<Compariso
     Ok(comparison)
 }
 
-/// Makes every file what it was. What is so already stays.
-pub(crate) fn restore(root: &Path, left: &Left, olds: &Olds) -> Result<(), WorkspaceFault> {
+/// Makes every file what it was. What is so already stays. Without the permit nothing more is written, nor put back.
+pub(crate) fn restore(root: &Path, left: &Left, olds: &Olds, permit: &Permit) -> Result<(), WorkspaceFault> {
     let root = open(root)?;
     let (mut changes, mut in_the_way) = (Vec::new(), unknown(left));
     for file in &left.files {
@@ -120,7 +120,7 @@ pub(crate) fn restore(root: &Path, left: &Left, olds: &Olds) -> Result<(), Works
     if !in_the_way.is_empty() {
         return Err(fault(format!("nothing was put back: {}", in_the_way.join("; "))));
     }
-    match replace(&root, &changes, &|| false) {
+    match replace_while(&root, &changes, &|| permit.stands()) {
         Outcome::Applied => Ok(()),
         Outcome::Failed { reason } => Err(fault(format!("nothing was put back: {reason}"))),
         Outcome::Unknown { reason } => Err(fault(reason)),
@@ -135,7 +135,9 @@ pub(crate) fn states(
 ) -> Result<Vec<FileStates>, WorkspaceFault> {
     let root = open(root)?;
     let mut states: Vec<FileStates> = Vec::new();
-    for touch in touched.iter().filter(|touch| paths.contains(&touch.path)) {
+    let paths: BTreeSet<&str> = paths.iter().map(String::as_str).collect();
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    for touch in touched.iter().filter(|touch| paths.contains(touch.path.as_str())) {
         let after = match fingerprint::observe(&root, &touch.path).state {
             SubjectState::Absent => None,
             SubjectState::Digest(digest) => Some(digest),
@@ -143,8 +145,7 @@ pub(crate) fn states(
         // What could not be read has another text in the place of its digest.
         let readable =
             |state: &Option<String>| state.as_ref().is_none_or(|digest| digest.starts_with("sha256:"));
-        let first = states.iter().all(|known| known.path != touch.path);
-        if first && readable(&after) && readable(&touch.before) {
+        if readable(&after) && readable(&touch.before) && known.insert(&touch.path) {
             let (path, before) = (touch.path.clone(), touch.before.clone());
             states.push(FileStates { path, before, after, before_executable: None, after_executable: None });
         }
@@ -157,7 +158,9 @@ fn open(root: &Path) -> Result<Root, WorkspaceFault> {
 }
 
 fn unknown(left: &Left) -> Vec<String> {
-    let not_known = |path: &String| format!("it is not known what the run did to {}", shown::name(path));
+    let not_known = |path: &String| {
+        format!("it is not known what the run did to {}: put it back by hand", shown::name(path))
+    };
     left.unknown.iter().map(not_known).collect()
 }
 
@@ -178,16 +181,26 @@ fn standing<'a>(root: &Root, file: &FileStates, olds: &'a Olds) -> Standing<'a> 
         return Standing::Before;
     }
     if digest != file.after || !same(file.after_executable) {
-        return Standing::InTheWay(match &now {
-            Some(_) => format!("{name} has been changed since"),
-            None => format!("{name} has been removed since"),
+        return Standing::InTheWay(match (&now, &file.after) {
+            (Some(_), None) => {
+                format!("{name} has been changed since: the run removed it, and there is a file again")
+            }
+            (Some(_), Some(_)) if digest != file.after => {
+                format!("{name} has been changed since: its text is not what the run left")
+            }
+            (Some(_), Some(_)) => {
+                format!("{name} has been changed since: only whether it may be executed, see `chmod`")
+            }
+            (None, _) => format!("{name} has been removed since: it is not there any more"),
         });
     }
     match olds.get(&file.path) {
         Some(old) if old.bytes.as_deref().map(fingerprint::digest) == file.before => {
             Standing::After { inside, old, now }
         }
-        _ => Standing::InTheWay(format!("what {name} was before is not kept anywhere any more")),
+        _ => Standing::InTheWay(format!(
+            "what {name} was before is not kept anywhere any more: put it back by hand"
+        )),
     }
 }
 

@@ -45,6 +45,7 @@ fn a_plain_folder_cannot_commit_and_says_why() {
         message: "work".to_owned(),
         at: 1_700_000_000_123,
         decision: None,
+        made: None,
     };
     let refused = block_on(workspace_for(scene.root()).commit(&deciding)).unwrap_err();
     assert_eq!(

@@ -15,25 +15,25 @@ use trunkline_tools::{FolderWorkspace, GitWorkspace};
 use crate::scene::block_on;
 
 const RUN: &str = "01900000-0000-7000-8000-000000000001";
-const DECISION: &str = "01900000-0000-7000-8000-000000000002";
+pub(crate) const DECISION: &str = "01900000-0000-7000-8000-000000000002";
 const PATCH_SET: &str = "01900000-0000-7000-8000-000000000003";
 const REF: &str = "refs/trunkline/decisions/01/01900000-0000-7000-8000-000000000001";
 
 /// A repository with a commit of `a.txt` and `sub/c.txt`, and a folder in it that is worked in.
-struct Scene {
-    _home: TempDir,
+pub(crate) struct Scene {
+    home: TempDir,
     /// The repository, and the folder.
-    root: PathBuf,
-    folder: PathBuf,
-    workspace: GitWorkspace,
+    pub(crate) root: PathBuf,
+    pub(crate) folder: PathBuf,
+    pub(crate) workspace: GitWorkspace,
 }
 
 impl Scene {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Scene::made("init -q -b main", |root| root.to_owned())
     }
 
-    fn made(init: &str, folder: impl Fn(&Path) -> PathBuf) -> Self {
+    pub(crate) fn made(init: &str, folder: impl Fn(&Path) -> PathBuf) -> Self {
         let home = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(home.path()).unwrap().join("repository");
         fs::create_dir_all(root.join("sub")).unwrap();
@@ -47,15 +47,20 @@ impl Scene {
         git(&root, "commit -qm first");
         let folder = folder(&root);
         let workspace = GitWorkspace::open(&folder).unwrap().unwrap();
-        Scene { _home: home, root, folder, workspace }
+        Scene { home, root, folder, workspace }
     }
 
-    fn git(&self, arguments: &str) -> String {
+    /// A folder beside the repository.
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    pub(crate) fn git(&self, arguments: &str) -> String {
         git(&self.folder, arguments)
     }
 
     /// What a run does: it begins, changes a file, and announces what it is about to commit.
-    fn work(&self, file: &str) -> Deciding {
+    pub(crate) fn work(&self, file: &str) -> Deciding {
         let base = block_on(self.workspace.base()).unwrap();
         fs::write(self.folder.join(file), "by the run\n").unwrap();
         let changes = block_on(self.workspace.changes(&base, &[])).unwrap();
@@ -67,31 +72,32 @@ impl Scene {
             message: "Do the work".to_owned(),
             at: 1_700_000_000_123,
             decision: None,
+            made: None,
         }
     }
 
-    fn prepare(&self, deciding: &Deciding) -> Prepared {
+    pub(crate) fn prepare(&self, deciding: &Deciding) -> Prepared {
         block_on(self.workspace.write_commit(deciding)).unwrap().expect("there is something to commit")
     }
 
-    fn bind(&self, binding: &Binding) -> Bound {
+    pub(crate) fn bind(&self, binding: &Binding) -> Bound {
         block_on(self.workspace.bind(binding)).unwrap()
     }
 
-    fn state(&self, binding: &Binding) -> BindingState {
+    pub(crate) fn state(&self, binding: &Binding) -> BindingState {
         block_on(self.workspace.bound(binding)).unwrap()
     }
 
-    fn head(&self) -> String {
+    pub(crate) fn head(&self) -> String {
         self.git("rev-parse HEAD").trim().to_owned()
     }
 
-    fn is_bound(&self) -> bool {
+    pub(crate) fn is_bound(&self) -> bool {
         !self.git(&format!("for-each-ref {REF}")).is_empty()
     }
 }
 
-fn git(folder: &Path, arguments: &str) -> String {
+pub(crate) fn git(folder: &Path, arguments: &str) -> String {
     let mut command = Command::new("git");
     command.envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")]).arg("-C").arg(folder);
     let output = command.args(arguments.split(' ')).output().unwrap();
@@ -100,7 +106,7 @@ fn git(folder: &Path, arguments: &str) -> String {
 }
 
 /// A decision for what was prepared.
-fn binding(prepared: &Prepared) -> Binding {
+pub(crate) fn binding(prepared: &Prepared) -> Binding {
     let (run, decision, patch_set) = decided(&prepared.commit);
     Binding {
         run: run.print(),
@@ -239,6 +245,53 @@ fn what_does_not_fit_any_more_is_said_and_nothing_is_done() {
         assert!(!why.is_empty());
         assert_eq!(before, (scene.git("for-each-ref"), scene.git("status --short")), "{disturb}");
     }
+}
+
+/// Moves the branch as a git does that is killed before it gets to the decision.
+fn half(scene: &Scene, prepared: &Prepared) {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(&scene.folder).args(["update-ref", "-m", &format!("trunkline: decision {DECISION}")]);
+    let moved = git.args(["HEAD", &prepared.commit, prepared.from.as_deref().unwrap()]).status().unwrap();
+    assert!(moved.success());
+}
+
+#[test]
+fn a_commit_that_was_taken_off_is_not_put_back_nor_carried_elsewhere() {
+    let ways: [&[&str]; 4] = [
+        &["reset -q --hard HEAD~1"],
+        &["reset -q --hard HEAD~1", "commit -q --allow-empty -m theirs"],
+        &["commit -q -a --amend -m mine"],
+        &["reset -q --soft HEAD~1", "checkout -q -b other"],
+    ];
+    for way in ways {
+        let scene = Scene::new();
+        let deciding = scene.work("a.txt");
+        let prepared = scene.prepare(&deciding);
+        let binding = binding(&prepared);
+        half(&scene, &prepared);
+        assert_eq!(scene.state(&binding), BindingState::BranchOnly);
+        way.iter().for_each(|step| drop(scene.git(step)));
+        let before = scene.git("for-each-ref");
+        let at = scene.git("rev-parse refs/heads/main").trim().to_owned();
+        let BindingState::TakenBack { why } = scene.state(&binding) else { panic!("{way:?}") };
+        assert_eq!(
+            why,
+            format!(
+                "the commit {} was on refs/heads/main, and somebody has taken it off; refs/heads/main is at {at}",
+                prepared.commit
+            )
+        );
+        assert_eq!(scene.bind(&binding), Bound::TakenBack { why }, "{way:?}");
+        assert_eq!(scene.git("for-each-ref"), before, "{way:?}");
+    }
+    // What went on from it has it.
+    let scene = Scene::new();
+    let deciding = scene.work("a.txt");
+    let prepared = scene.prepare(&deciding);
+    let binding = binding(&prepared);
+    half(&scene, &prepared);
+    scene.git("commit -q --allow-empty -m theirs");
+    assert_eq!(scene.bind(&binding), Bound::Done { reference: REF.to_owned() });
 }
 
 #[test]

@@ -80,6 +80,7 @@ fn deciding(base: &Base, changes: &Changes) -> Deciding {
         message: "Do the work\n\nBecause it was asked for.".to_owned(),
         at: 1_700_000_000_123,
         decision: None,
+        made: None,
     }
 }
 

@@ -1,14 +1,15 @@
 //! What a run changed in a folder, put back as it was.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use tempfile::TempDir;
-use trunkline_runtime::{Base, KeptFile, Left, Touched, Workspace};
+use trunkline_runtime::{Base, KeptFile, Left, Permit, Span, Touched, Workspace};
 use trunkline_tools::{FolderWorkspace, GitWorkspace};
 
 use crate::scene::block_on;
@@ -89,11 +90,20 @@ fn collect(root: &Path, folder: &Path, files: &mut Files) {
 
 /// What a run that found the files at `base` has left, as its verdict records it.
 fn left(workspace: &dyn Workspace, base: Base, touched: &[Touched]) -> Left {
+    left_in(workspace, base, touched, None)
+}
+
+fn left_in(workspace: &dyn Workspace, base: Base, touched: &[Touched], spans: Option<&[Span]>) -> Left {
     let changes = block_on(workspace.changes(&base, touched)).unwrap();
     let paths: Vec<String> = changes.files.iter().map(|file| file.path.clone()).collect();
-    let states = block_on(workspace.states(&base, changes.tree.as_deref(), touched, &paths)).unwrap();
+    let states = block_on(workspace.states(&base, changes.tree.as_deref(), touched, spans, &paths)).unwrap();
     let unknown = paths.into_iter().filter(|path| states.iter().all(|file| file.path != *path)).collect();
     Left { run: "r".to_owned(), base, tree: changes.tree, files: states, unknown }
+}
+
+/// Leave to write that nobody takes back.
+fn always() -> Permit {
+    Permit::new(|| true)
 }
 
 fn some_files() -> impl Strategy<Value = Files> {
@@ -131,10 +141,62 @@ proptest! {
         let comparison = block_on(git.compare(&left, &[])).unwrap();
         assert_eq!(comparison.conflicts, Vec::<String>::new());
         for _ in 0..2 {
-            block_on(git.restore(&left, &[])).unwrap();
+            block_on(git.restore(&left, &[], &always())).unwrap();
             assert_eq!(folder.files(), before);
         }
     }
+}
+
+/// Who has lost the session writes no file any more, also none back: some are as before then, and who has it now does the rest.
+#[test]
+fn without_leave_nothing_more_is_written_and_nothing_put_back() {
+    let mut reached = BTreeSet::new();
+    for (asked, fails) in (0..24).flat_map(|asked| [(asked, false), (asked, true)]) {
+        let (folder, git, left) = three_changed();
+        let after = folder.files();
+        let (root, times) = (folder.root(), AtomicUsize::new(0));
+        let permit = Permit::new(move || {
+            // Somebody writes the last file when the first is put back, which stops the restore behind the second.
+            if fails && fs::read(root.join("a.txt")).unwrap() == b"old\n" {
+                fs::write(root.join("more/b.txt"), b"mine").unwrap();
+            }
+            times.fetch_add(1, Ordering::SeqCst) < asked
+        });
+        let restored = block_on(git.restore(&left, &[], &permit));
+        let stood = permit.stands();
+        if folder.files().get("more/b.txt").is_some_and(|(bytes, _)| bytes == b"mine") {
+            folder.put("more/b.txt", b"b\n", false);
+        }
+        let now = folder.files();
+        let written = ["a.txt", "gone.txt", "more/b.txt"].map(|path| now.get(path) != after.get(path));
+        reached.insert((fails, stood, written));
+        assert!(now.keys().all(|path| !path.contains(".trunkline-")), "{now:?}");
+        assert!(!stood || !written.contains(&restored.is_err()), "all or nothing, as long as it may");
+        // What is said is what happened.
+        if let Err(why) = restored {
+            let why = why.message;
+            match written {
+                [false, false, false] => assert!(why.starts_with("nothing was put back: "), "{why}"),
+                _ => {
+                    let told = [
+                        "a.txt is as after",
+                        if written[1] { "gone.txt is as after" } else { "gone.txt is as before" },
+                    ];
+                    assert!(told.iter().all(|told| why.contains(told)), "{why}");
+                }
+            }
+        }
+        block_on(git.restore(&left, &[], &always())).unwrap();
+        assert_eq!(folder.files().len(), 2);
+        assert_eq!(folder.files()["a.txt"].0, b"old\n");
+    }
+    // Every way to be cut off was met: before any file, behind each, and on the way back.
+    for half in [[false; 3], [true, false, false], [true, true, false]] {
+        for fails in [false, true] {
+            assert!(reached.contains(&(fails, false, half)), "{half:?} in {reached:?}");
+        }
+    }
+    assert!(reached.contains(&(false, true, [true; 3])) && reached.contains(&(true, true, [false; 3])));
 }
 
 /// One file that was changed, one that was added in a new folder, and one that was removed.
@@ -158,7 +220,7 @@ fn what_was_added_goes_with_its_folder_and_what_was_removed_comes_back_as_it_was
     let paths: Vec<&str> = comparison.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(paths, ["a.txt", "gone.txt", "more/b.txt"]);
     assert!(comparison.diff.contains("-new") && comparison.diff.contains("+old"), "{}", comparison.diff);
-    block_on(git.restore(&left, &[])).unwrap();
+    block_on(git.restore(&left, &[], &always())).unwrap();
     assert!(!folder.root().join("more").exists());
     assert_eq!(folder.files()["gone.txt"], (b"was here\n".to_vec(), true));
 }
@@ -190,7 +252,7 @@ fn one_file_of_somebody_else_keeps_all_of_them_as_they_are() {
             "{why}: {:?}",
             comparison.conflicts
         );
-        let fault = block_on(git.restore(&left, &[])).unwrap_err();
+        let fault = block_on(git.restore(&left, &[], &always())).unwrap_err();
         assert!(fault.message.starts_with("nothing was put back: "), "{}", fault.message);
         assert_eq!(folder.files(), found, "{why}");
     }
@@ -203,8 +265,38 @@ fn what_git_has_thrown_away_is_said_and_not_guessed() {
     let found = folder.files();
     let fault = block_on(git.compare(&left, &[])).unwrap_err();
     assert!(fault.message.contains("git has not kept how the files were"), "{}", fault.message);
-    block_on(git.restore(&left, &[])).unwrap_err();
+    block_on(git.restore(&left, &[], &always())).unwrap_err();
     assert_eq!(folder.files(), found);
+}
+
+#[test]
+fn what_git_has_thrown_away_comes_back_from_what_the_session_kept() {
+    let folder = Folder::repository();
+    folder.put("a.txt", b"old\n", false);
+    folder.put("b.txt", b"of a person, not committed\n", false);
+    let before = folder.files();
+    let git = GitWorkspace::open(folder.root()).unwrap().unwrap();
+    let base = block_on(git.base()).unwrap();
+    folder.put("a.txt", b"new\n", false);
+    folder.put("new.txt", b"new\n", false);
+    let left = left(&git, base, &[]);
+    folder.git("add a.txt new.txt");
+    folder.git("-c user.name=A -c user.email=a@example.org commit -qm second");
+    folder.git("gc -q --prune=now");
+    let kept = |path: &str, bytes: Option<&[u8]>| KeptFile {
+        path: path.to_owned(),
+        bytes: bytes.map(<[u8]>::to_vec),
+    };
+    let new = kept("new.txt", None);
+    // Not all of them, or not as it was.
+    for less in [vec![], vec![new.clone()], vec![new.clone(), kept("a.txt", Some(b"forged\n"))]] {
+        let fault = block_on(git.restore(&left, &less, &always())).unwrap_err();
+        assert!(fault.message.contains("git has not kept how the files were"), "{}", fault.message);
+    }
+    let all = [new, kept("a.txt", Some(b"old\n"))];
+    assert_eq!(block_on(git.compare(&left, &all)).unwrap().conflicts, Vec::<String>::new());
+    block_on(git.restore(&left, &all, &always())).unwrap();
+    assert_eq!(folder.files(), before);
 }
 
 /// The commit has what was before; of what came after the log has the digests.
@@ -224,7 +316,7 @@ fn what_the_run_has_left_need_not_be_kept() {
     let left = left(&git, base, &[]);
     folder.git("gc -q --prune=now");
     assert_eq!(block_on(git.compare(&left, &[])).unwrap().conflicts, Vec::<String>::new());
-    block_on(git.restore(&left, &[])).unwrap();
+    block_on(git.restore(&left, &[], &always())).unwrap();
     assert_eq!(folder.files(), before);
     assert!(!folder.root().join("more").exists());
 }
@@ -252,10 +344,10 @@ fn a_folder_without_git_is_put_back_from_what_the_session_kept() {
     };
     // Other bytes than those that were there are not written, and nor are none.
     for kept in [kept(b"forged\n"), Vec::new()] {
-        let fault = block_on(workspace.restore(&left, &kept)).unwrap_err();
+        let fault = block_on(workspace.restore(&left, &kept, &always())).unwrap_err();
         assert!(fault.message.contains("is not kept anywhere"), "{}", fault.message);
     }
-    block_on(workspace.restore(&left, &kept(b"old\n"))).unwrap();
+    block_on(workspace.restore(&left, &kept(b"old\n"), &always())).unwrap();
     assert_eq!(folder.files(), Files::from([("a.txt".to_owned(), (b"old\n".to_vec(), false))]));
 }
 
@@ -277,11 +369,57 @@ fn line_ends_that_git_converts_come_back_from_what_the_session_kept_or_not_at_al
         assert_eq!(left.files[0].before, digest(was));
         let kept = [KeptFile { path: "a.txt".to_owned(), bytes: Some(found.to_vec()) }];
         if converts {
-            let fault = block_on(git.restore(&left, &[])).unwrap_err();
+            let fault = block_on(git.restore(&left, &[], &always())).unwrap_err();
             assert!(fault.message.contains("is not kept anywhere"), "{}", fault.message);
         }
-        block_on(git.restore(&left, &kept)).unwrap();
+        block_on(git.restore(&left, &kept, &always())).unwrap();
         assert_eq!(folder.files()["a.txt"].0, was);
+    }
+}
+
+/// A person writes, and then a proposal or a command of the run, perhaps after another command of it.
+#[test]
+fn what_a_person_wrote_before_the_run_did_is_not_taken_back_with_it() {
+    let digest = |bytes: &[u8]| Some(format!("sha256:{}", sha2_hex(bytes)));
+    for (by_command, first) in
+        [(false, "a person"), (false, "the run"), (true, "a person"), (true, "the run")]
+    {
+        let folder = Folder::repository();
+        folder.put("a.txt", b"1\n", false);
+        let git = GitWorkspace::open(folder.root()).unwrap().unwrap();
+        let look = || block_on(git.look()).unwrap().unwrap();
+        let base = look();
+        folder.put("a.txt", b"2\n", false);
+        let before = look();
+        folder.put("a.txt", b"3\n", false);
+        let mut spans = Vec::new();
+        if first == "the run" {
+            spans.push(Span { from: base.clone(), to: Some(before.clone()) });
+        }
+        let mut touched = Vec::new();
+        match by_command {
+            true => spans.push(Span { from: before, to: None }),
+            false => touched.push(Touched { path: "a.txt".to_owned(), before: digest(b"2\n") }),
+        }
+        let left = left_in(&git, base, &touched, Some(&spans));
+        let kept = [KeptFile { path: "a.txt".to_owned(), bytes: Some(b"2\n".to_vec()) }];
+        let restored = block_on(git.restore(&left, &kept, &always()));
+        let wanted: &[u8] = match (by_command, first) {
+            (_, "the run") => b"1\n",
+            (false, _) => b"2\n",
+            // Nobody has kept how that was.
+            (true, _) => {
+                let message = restored.clone().unwrap_err().message;
+                assert!(message.contains("it is not known what the run did to"), "{message}");
+                b"3\n"
+            }
+        };
+        assert_eq!(folder.files()["a.txt"].0, wanted, "first {first}, by a command: {by_command}");
+        if !by_command && first == "a person" {
+            folder.put("a.txt", b"3\n", false);
+            let message = block_on(git.restore(&left, &[], &always())).unwrap_err().message;
+            assert!(message.contains("is not kept anywhere"), "{message}");
+        }
     }
 }
 
@@ -309,13 +447,14 @@ fn what_a_log_calls_a_tree_is_no_option_of_git() {
             message: String::new(),
             at: 0,
             decision: None,
+            made: None,
         };
         assert!(block_on(git.commit(&deciding)).is_err());
         assert!(block_on(git.find_commit(&deciding)).is_err());
         assert!(block_on(git.write_commit(&deciding)).is_err());
-        assert!(block_on(git.states(&base, option.as_deref(), &[], &[])).is_err());
+        assert!(block_on(git.states(&base, option.as_deref(), &[], None, &[])).is_err());
         let left = Left { base, ..left(&git, honest.clone(), &[]) };
-        assert!(block_on(git.restore(&left, &[])).is_err());
+        assert!(block_on(git.restore(&left, &[], &always())).is_err());
         assert!(block_on(git.compare(&left, &[])).is_err());
     }
     assert_eq!(folder.files()["a.txt"].0, b"precious\n");

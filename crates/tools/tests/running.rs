@@ -11,6 +11,9 @@ use trunkline_tools::CommandPolicy;
 
 use crate::scene::{Scene, block_on, context, object};
 
+/// Long enough for a busy machine, and half of what the commands here would take if nobody ended them.
+const WELL_BEFORE: Duration = Duration::from_secs(30);
+
 fn check(arguments: Value, said: Expect) {
     let scene = Scene::new();
     fs::create_dir(scene.root().join("sub")).unwrap();
@@ -163,11 +166,10 @@ fn long_output_keeps_its_start_and_its_end() {
 fn output_without_end_is_held_in_bounded_memory_until_the_time_limit() {
     let scene = Scene::new();
     let said = scene.said("run_command", json!({"command": "yes", "timeout_seconds": 1}));
-    assert!(
-        said.starts_with("error: stopped: still running at the time limit, after 1."),
-        "{}",
-        &said[..200]
-    );
+    let after = said.strip_prefix("error: stopped: still running at the time limit, after ");
+    let after = after.and_then(|rest| rest.split_once(' ')?.0.parse::<f64>().ok());
+    // A busy machine notices later.
+    assert!(after.is_some_and(|seconds| (1.0..30.0).contains(&seconds)), "{}", &said[..200]);
     assert!(said.len() < 31_000);
 }
 
@@ -181,7 +183,7 @@ fn a_time_limit_stops_even_what_does_not_listen() {
     );
     assert!(said.starts_with("error: stopped: still running at the time limit"), "{said}");
     assert!(said.contains("deaf"), "{said}");
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert!(started.elapsed() < WELL_BEFORE, "{:?}", started.elapsed());
 }
 
 #[test]
@@ -189,7 +191,7 @@ fn a_child_left_in_the_background_neither_hangs_the_call_nor_outlives_it() {
     let scene = Scene::new();
     let started = Instant::now();
     let said = scene.said("run_command", json!({"command": "sleep 60 & echo $! > pid; echo started"}));
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert!(started.elapsed() < WELL_BEFORE, "{:?}", started.elapsed());
     assert!(said.ends_with("started\n[what it left running in the background was stopped]\n"), "{said}");
     assert_gone(&scene.root().join("pid"));
 }
@@ -284,7 +286,7 @@ fn read_pid(path: &Path) -> String {
         if let Some(pid) = fs::read_to_string(path).ok().filter(|pid| pid.ends_with('\n')) {
             return pid.trim().to_owned();
         }
-        assert!(started.elapsed() < Duration::from_secs(10), "the command did not start");
+        assert!(started.elapsed() < Duration::from_secs(60), "the command did not start");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -300,7 +302,7 @@ fn assert_gone(pid: &Path) {
         if state.is_empty() || state.starts_with('Z') {
             return;
         }
-        assert!(started.elapsed() < Duration::from_secs(5), "{pid} still lives: {state}");
+        assert!(started.elapsed() < WELL_BEFORE, "{pid} still lives: {state}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -5,10 +5,11 @@
 
 mod binding;
 mod closing;
+mod looks;
 mod opening;
 mod patch;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use trunkline_decision_objects::{
@@ -19,17 +20,23 @@ use trunkline_session_store::{Note, NoteQuery, Record, SessionId};
 
 use self::binding::BINDING;
 pub(crate) use self::binding::{BOUND, BindingNote, Unbound, bound, bound_later};
-pub(crate) use self::closing::{Ending, How, Outcome, abandon, close, digest, give_up};
-pub(crate) use self::opening::open;
+pub(crate) use self::closing::{Ending, How, Outcome, Stands, Unseen, close, digest, give_up};
+use self::looks::{LOOK, LookNote, Looks};
+pub(crate) use self::looks::{after as looked_after, before as looked_before, late as looked_late};
+pub(crate) use self::opening::{Start, open};
 pub(crate) use self::patch::{deciding, path as relative_path};
 use crate::{Base, CallPlace, Deciding, Event, Finding, Left, RuntimeError, journal};
 
 pub(crate) const LAYER: &str = "decision";
 const OPENED: &str = "opened";
+/// How the files were when a run that was brought here went on.
+const BASED: &str = "based";
 const FINDING: &str = "finding";
 const DECIDING: &str = "deciding";
 /// What is about to be taken back.
 const RESTORING: &str = "restoring";
+/// Who takes it back, and until when they may.
+const LEASED: &str = "leased";
 const PATCH_SET: &str = "patch_set";
 const EVIDENCE: &str = "evidence";
 /// How a run left the files: what is needed to take it back.
@@ -52,6 +59,10 @@ pub(crate) struct OpenRun {
     /// The newest message then, on whatever branch; replies that came later are its own.
     pub(crate) newest: NodeId,
     pub(crate) base: Base,
+    /// When calls of it could change files.
+    pub(crate) looks: Looks,
+    /// The tools of which calls have begun in it.
+    pub(crate) started: BTreeSet<String>,
     /// The decision that it takes back, if that is what it is for.
     pub(crate) restoring: Option<Restoring>,
     /// What was about to be committed, and where the head was; it means nothing once the head is elsewhere.
@@ -91,6 +102,9 @@ struct OpenedNote {
     run: String,
     prompt: NodeId,
     base: Base,
+    /// Whether the files are looked at around calls that may change some. Older runs were not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    looks: bool,
 }
 
 #[derive(Serialize)]
@@ -123,6 +137,15 @@ struct RestoringNote {
     files: Vec<String>,
 }
 
+/// Who may write the files of a rollback, and until when.
+#[derive(Copy, Clone, Serialize, Deserialize)]
+pub(crate) struct RestoringLease {
+    /// The token with which they write the session.
+    pub(crate) writer: u64,
+    /// In milliseconds, as [`Timestamp`] has them.
+    pub(crate) until: u64,
+}
+
 /// What a run takes back.
 pub(crate) struct Restoring {
     pub(crate) of: DecisionId,
@@ -130,12 +153,17 @@ pub(crate) struct Restoring {
     pub(crate) commits: Option<bool>,
     /// The files that were to be written; the others were as before already.
     pub(crate) files: Vec<String>,
+    /// Under which lease files were put back last; `None` where none were, or by an earlier version.
+    pub(crate) lease: Option<RestoringLease>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 struct DecidingNote {
     head: NodeId,
     deciding: Deciding,
+    /// The files as they are called in the folder, if the patch set has to write some of the names otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    paths: Vec<String>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -160,13 +188,15 @@ impl Part {
             OPENED => {
                 let opened: OpenedNote = journal::read(note)?;
                 let record = RunRecord::parse(opened.run.as_bytes()).map_err(|fault| bad(note, fault))?;
-                let OpenedNote { prompt, base, .. } = opened;
+                let OpenedNote { prompt, base, looks, .. } = opened;
                 self.run = Some(OpenRun {
                     record,
                     prompt,
                     copies: Vec::new(),
                     opened: seq,
                     newest,
+                    looks: Looks::new(looks, base.clone()),
+                    started: BTreeSet::new(),
                     base,
                     restoring: None,
                     deciding: None,
@@ -176,6 +206,19 @@ impl Part {
                     bindings: Vec::new(),
                     binds: false,
                 });
+            }
+            BASED => {
+                let Start { base, looks } = journal::read(note)?;
+                if let Some(run) = &mut self.run {
+                    run.looks = Looks::new(looks, base.clone());
+                    run.base = base;
+                }
+            }
+            LOOK => {
+                let look: LookNote = journal::read(note)?;
+                if let Some(run) = &mut self.run {
+                    run.looks.record(look);
+                }
             }
             FINDING => {
                 let finding: FindingNote = journal::read(note)?;
@@ -193,8 +236,14 @@ impl Part {
                 let RestoringNote { of, commits, files } = journal::read(note)?;
                 let of = of.parse().map_err(|fault| bad(note, fault))?;
                 if let Some(run) = &mut self.run {
-                    run.restoring = Some(Restoring { of, commits, files });
+                    run.restoring = Some(Restoring { of, commits, files, lease: None });
                     self.rollbacks.insert(run.record.id());
+                }
+            }
+            LEASED => {
+                let lease = journal::read(note)?;
+                if let Some(restoring) = self.run.as_mut().and_then(|run| run.restoring.as_mut()) {
+                    restoring.lease = Some(lease);
                 }
             }
             PATCH_SET => {
@@ -234,6 +283,13 @@ impl Part {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Takes in that a call of a tool has begun.
+    pub(crate) fn started(&mut self, tool: &str) {
+        if let Some(run) = self.run.as_mut().filter(|run| !run.started.contains(tool)) {
+            run.started.insert(tool.to_owned());
+        }
     }
 
     /// Takes in that words of a person were copied: a run goes on from the copy of its prompt.
@@ -302,9 +358,13 @@ impl OpenRun {
         std::iter::once(self.prompt).chain(self.copies.iter().copied())
     }
 
-    /// Returns the files that a patch set of it names.
-    pub(crate) fn paths_of(&self, patch_set: &str) -> Vec<String> {
-        let named = self.patch_sets.iter().filter(|set| set.id().to_string() == patch_set);
+    /// Returns the files that were about to be committed, as they are called in the folder.
+    pub(crate) fn announced_paths(&self, deciding: &Deciding) -> Vec<String> {
+        let note = self.deciding.iter().find(|note| note.deciding.patch_set == deciding.patch_set);
+        if let Some(note) = note.filter(|note| !note.paths.is_empty()) {
+            return note.paths.clone();
+        }
+        let named = self.patch_sets.iter().filter(|set| set.id().to_string() == deciding.patch_set);
         named.flat_map(PatchSet::files).map(|file| file.path.as_str().to_owned()).collect()
     }
 
@@ -327,10 +387,21 @@ impl OpenRun {
     }
 }
 
+/// Returns the record of how the files are where a run that was brought here goes on.
+#[cfg(feature = "resolve-queue")]
+pub(crate) fn based(start: &Start, at: Timestamp) -> Record {
+    journal::note(LAYER, BASED, at, start)
+}
+
 /// Returns the record of what the run that was opened before it is about to take back.
 pub(crate) fn restoring(restoring: Restoring, at: Timestamp) -> Record {
-    let Restoring { of, commits, files } = restoring;
+    let Restoring { of, commits, files, lease: _ } = restoring;
     journal::note(LAYER, RESTORING, at, &RestoringNote { of: of.to_string(), commits, files })
+}
+
+/// Returns the record of who puts files back for the open run, from now on.
+pub(crate) fn leased(lease: RestoringLease, at: Timestamp) -> Record {
+    journal::note(LAYER, LEASED, at, &lease)
 }
 
 /// Returns the query for the verdict that a run has.

@@ -39,6 +39,9 @@ impl Part {
     }
 
     #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn started(&mut self, _: &str) {}
+
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
     pub(crate) fn follow(&mut self, _: &[(NodeId, NodeId)]) {}
 
     #[cfg(feature = "revert")]

@@ -18,11 +18,15 @@ use crate::{CallPlace, Event, Proposal, RuntimeError, choices, journal};
 
 mod gates;
 pub(crate) mod held;
+#[cfg(feature = "decision-objects")]
+mod rejected;
 pub(crate) use held::{ahead, work_ahead};
 pub(crate) mod kept;
 pub(crate) mod rules;
 
 pub(crate) use gates::{Asked, Gated, drop_gate, gate, stage_gate};
+#[cfg(feature = "decision-objects")]
+pub(crate) use rejected::rejected;
 use rules::Turn;
 
 pub(crate) const LAYER: &str = "resolve";
@@ -124,6 +128,10 @@ pub(crate) struct Part {
     gated_calls: HashMap<Id, CallPlace>,
     /// Where in the log each applied proposal was.
     applied: HashMap<Id, u64>,
+    /// Likewise, each that was discarded.
+    discarded: HashMap<Id, u64>,
+    /// Likewise, each that was applied or perhaps was, in part or whole.
+    attempted: HashMap<Id, u64>,
     /// The newest message when each proposal came into its state. Clocks may stand still or go back, the log does neither.
     #[cfg(feature = "revert")]
     came: HashMap<Id, NodeId>,
@@ -146,9 +154,23 @@ impl Part {
             EVENT => {
                 let event: QueueEvent<Value> = journal::read(note)?;
                 let id = event.proposal;
+                let before = self.queue.get(id).map(|entry| entry.state);
                 let state = self.queue.record(event).map_err(|source| unfit(&source))?;
-                if state == At::Applied {
-                    self.applied.insert(id, seq);
+                match state {
+                    At::Applied => drop(self.applied.insert(id, seq)),
+                    At::Discarded => drop(self.discarded.insert(id, seq)),
+                    _ => {}
+                }
+                match state {
+                    At::Applying | At::Applied | At::Unknown => drop(self.attempted.insert(id, seq)),
+                    // Nothing of it is there: the tool has said so, or files that would show it.
+                    At::Failed | At::Approved | At::Proposed
+                        if before == Some(At::Applying) || self.shows_in_fingerprints(id) =>
+                    {
+                        self.attempted.remove(&id);
+                    }
+                    // What becomes of a proposal afterwards takes back nothing that was written.
+                    _ => {}
                 }
                 #[cfg(feature = "revert")]
                 self.came.insert(id, newest);
@@ -178,6 +200,10 @@ impl Part {
             DISTRUSTED => {
                 self.foreign = self.queue.iter().next_back().map(|entry| entry.id);
                 self.foreign_rule = self.rules.iter().next_back().map(|rule| rule.id);
+                // The files of another machine: what it wrote there is written nowhere here.
+                self.applied.clear();
+                self.discarded.clear();
+                self.attempted.clear();
                 self.choices.distrust();
             }
             _ => self.choices.record(note)?,
@@ -213,9 +239,19 @@ impl Part {
         Ok(())
     }
 
+    fn shows_in_fingerprints(&self, id: Id) -> bool {
+        self.queue.get(id).is_some_and(|entry| entry.proposal.effect.shows_in_fingerprints())
+    }
+
     /// Returns whether the holder of an attempt may be alive although nobody else writes the session.
     pub(crate) fn is_standing(&self, attempt: Attempt) -> bool {
         self.standing.get(&attempt.proposal) == Some(&attempt.number)
+    }
+
+    /// Returns whether a proposal, by its name, is none of a command that waits.
+    #[cfg(feature = "decision-objects")]
+    pub(crate) fn is_edit(&self, name: &str) -> bool {
+        name.parse().is_ok_and(|id| self.gated_call(id).is_none())
     }
 
     /// Returns the call that a proposal stands for, if it is a command that waits rather than an edit.
@@ -464,19 +500,20 @@ pub(crate) fn approver(part: &Part, since: u64) -> Option<trunkline_decision_obj
     Actor::new(kind, name).ok()
 }
 
-/// Returns the first-written state of each path that was applied after `since`, for folders without version control.
+/// Returns the first-written state of each path that was applied after `since`, or perhaps was.
 #[cfg(feature = "decision-objects")]
 pub(crate) fn touched(part: &Part, since: u64) -> Vec<crate::Touched> {
     use trunkline_resolve_queue::SubjectState;
     let mut touched: Vec<crate::Touched> = Vec::new();
-    let ours = |id: &Id| part.applied.get(id).is_some_and(|applied| *applied > since);
-    for entry in part.queue.iter().filter(|entry| ours(&entry.id)) {
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    for entry in attempted(part, since) {
+        let states: HashMap<&str, &SubjectState> =
+            entry.proposal.fingerprints.iter().rev().map(|one| (one.subject.as_str(), &one.state)).collect();
         // What was left out of it somebody else may have changed since.
         for written in entry.part() {
-            let before = entry.proposal.fingerprints.iter().find(|before| before.subject == written);
-            let known = touched.iter().any(|known| known.path == written);
-            if let (Some(before), false) = (before, known) {
-                let before = match &before.state {
+            if let (Some(before), true) = (states.get(written), !known.contains(written)) {
+                known.insert(written);
+                let before = match before {
                     SubjectState::Absent => None,
                     SubjectState::Digest(digest) => Some(digest.clone()),
                 };
@@ -485,4 +522,24 @@ pub(crate) fn touched(part: &Part, since: u64) -> Vec<crate::Touched> {
         }
     }
     touched
+}
+
+/// Returns whether each proposal that was applied after `since`, or perhaps was, names what it writes. A call that waited
+/// names nothing, and is looked at when it runs.
+#[cfg(feature = "decision-objects")]
+pub(crate) fn names_what_it_wrote(part: &Part, since: u64) -> bool {
+    attempted(part, since).filter(|entry| part.gated_call(entry.id).is_none()).all(|entry| {
+        let known: BTreeSet<&str> =
+            entry.proposal.fingerprints.iter().map(|one| one.subject.as_str()).collect();
+        let mut written = entry.part().peekable();
+        // What does not show in fingerprints may be in other files.
+        let shows = entry.proposal.effect.shows_in_fingerprints();
+        shows && written.peek().is_some() && written.all(|written| known.contains(written))
+    })
+}
+
+#[cfg(feature = "decision-objects")]
+fn attempted(part: &Part, since: u64) -> impl Iterator<Item = &Entry<Value>> {
+    let ours = move |id: &Id| part.attempted.get(id).is_some_and(|at| *at > since);
+    part.queue.iter().filter(move |entry| ours(&entry.id))
 }

@@ -72,6 +72,13 @@ impl Part {
         Ok(())
     }
 
+    /// Without the layer it is not known what a proposal was for.
+    #[cfg(feature = "decision-objects")]
+    #[expect(clippy::unused_self, reason = "the layer that is there looks")]
+    pub(crate) fn is_edit(&self, _: &str) -> bool {
+        true
+    }
+
     pub(crate) fn record(&mut self, note: &Note, _: u64, _: NodeId) -> Result<(), RuntimeError> {
         if note.kind == "rule" {
             return self.record_rule(note);
@@ -168,6 +175,11 @@ pub(crate) fn applied(_: &Part, _: u64) -> Vec<(String, Option<NodeId>)> {
 }
 
 #[cfg(feature = "decision-objects")]
+pub(crate) fn rejected(_: &Part, _: u64) -> Vec<(String, String)> {
+    Vec::new()
+}
+
+#[cfg(feature = "decision-objects")]
 pub(crate) fn approver(_: &Part, _: u64) -> Option<trunkline_decision_objects::Actor> {
     None
 }
@@ -175,6 +187,11 @@ pub(crate) fn approver(_: &Part, _: u64) -> Option<trunkline_decision_objects::A
 #[cfg(feature = "decision-objects")]
 pub(crate) fn touched(_: &Part, _: u64) -> Vec<crate::Touched> {
     Vec::new()
+}
+
+#[cfg(feature = "decision-objects")]
+pub(crate) fn names_what_it_wrote(_: &Part, _: u64) -> bool {
+    true
 }
 
 #[cfg(feature = "decision-objects")]

@@ -12,6 +12,7 @@ use trunkline_runtime::{Binding, BindingState, Bound, Deciding, Prepared, Worksp
 
 use super::GitWorkspace;
 use super::commit::Planned;
+use super::index::Made;
 use super::run_git::text;
 use crate::folder::fault;
 
@@ -23,9 +24,12 @@ impl GitWorkspace {
     ///
     /// # Errors
     ///
-    /// [`WorkspaceFault`] with what to do: git is missing or too old, or it refuses the repository.
+    /// [`WorkspaceFault`] with what to do: git is missing or too old, it refuses the repository, what is checked out has a
+    /// name that cannot be bound to, or git is told a name that no commit can hold.
     pub fn check_binding(&self) -> Result<(), WorkspaceFault> {
-        self.repository().map(drop)
+        let repository = self.repository()?;
+        repository.head().map_err(told)?;
+        repository.configured_committer().map_err(told).map(drop)
     }
 
     pub(super) fn prepare_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
@@ -43,6 +47,7 @@ impl GitWorkspace {
             Planned::Done(commit) => return Ok(Some(prepared(commit))),
             Planned::Tree(tree) => tree,
         };
+        self.admit_commit()?;
         let at = i64::try_from(deciding.at / 1000).map_err(|_| fault("the clock is off"))?;
         let plan = CommitPlan {
             tree: oid(&tree)?,
@@ -60,7 +65,8 @@ impl GitWorkspace {
 
     pub(super) fn bind_now(&self, binding: &Binding) -> Result<Bound, WorkspaceFault> {
         let repository = self.repository()?;
-        let parts = self.parts(binding)?;
+        let mut parts = self.parts(binding)?;
+        let renamed = self.follow_branch(&repository, binding, &mut parts)?;
         let state = match repository.state(&parts) {
             Ok(state) => state,
             Err(BindError::AlreadyBound { first, .. }) => {
@@ -70,23 +76,40 @@ impl GitWorkspace {
         };
         let reference = parts.reference();
         if let State::Elsewhere { bound: true, .. } = state {
+            self.tell_prepared(binding, Made::Before)?;
             return Ok(Bound::Done { reference });
         }
-        if state == State::Neither
-            && let Some(why) = self.gone_elsewhere(&repository, binding)?
-        {
+        let gone_elsewhere = match state {
+            State::Neither if !renamed => self.gone_elsewhere(&repository, binding)?,
+            _ => None,
+        };
+        if matches!(state, State::Elsewhere { .. }) || gone_elsewhere.is_some() {
+            // What was there and was taken off is not carried to another place either.
+            if let Some(why) = self.taken_back(&repository, binding, &parts)? {
+                return Ok(Bound::TakenBack { why });
+            }
+        }
+        if let Some(why) = gone_elsewhere {
             return Ok(Bound::Overtaken { why });
         }
         let moves = matches!(state, State::Neither | State::RefOnly)
             && parts.move_branch.as_ref().is_some_and(|moved| moved.from != Some(moved.to));
         if moves {
-            self.wait_for_index()?;
+            self.admit_commit()?;
         }
+        let mut made = Made::Before;
         for attempt in 1.. {
             match repository.recover(&parts) {
+                Ok(State::Neither) if !renamed => {
+                    made = Made::Now;
+                    break;
+                }
                 Ok(_) => break,
                 Err(error @ (BindError::BranchMoved { .. } | BindError::NoSuchObject { .. })) => {
-                    return Ok(Bound::Overtaken { why: error.to_string() });
+                    return Ok(match self.taken_back(&repository, binding, &parts)? {
+                        Some(why) => Bound::TakenBack { why },
+                        None => Bound::Overtaken { why: error.to_string() },
+                    });
                 }
                 Err(BindError::BranchElsewhere { .. }) => break,
                 Err(BindError::AlreadyBound { first, .. }) => {
@@ -98,12 +121,7 @@ impl GitWorkspace {
                 Err(error) => return Err(told(error)),
             }
         }
-        if let Some(prepared) = &binding.prepared
-            && self.head()?.as_ref() == Some(&prepared.commit)
-        {
-            // Also where a kill came between the commit and the index.
-            self.refresh_index(&self.paths_of(prepared)?);
-        }
+        self.tell_prepared(binding, made)?;
         // Packing is housekeeping: what fails here fails again with the next decision.
         let _ = repository.pack_if_due();
         Ok(Bound::Done { reference })
@@ -111,9 +129,18 @@ impl GitWorkspace {
 
     pub(super) fn state_of(&self, binding: &Binding) -> Result<BindingState, WorkspaceFault> {
         let repository = self.repository()?;
-        let parts = self.parts(binding)?;
+        let mut parts = self.parts(binding)?;
+        let renamed = self.follow_branch(&repository, binding, &mut parts)?;
         let reference = || parts.reference();
-        Ok(match repository.state(&parts) {
+        let state = repository.state(&parts);
+        if !renamed
+            && matches!(state, Ok(State::Neither | State::Elsewhere { bound: false, .. }))
+            && let Some(why) = self.taken_back(&repository, binding, &parts)?
+        {
+            return Ok(BindingState::TakenBack { why });
+        }
+        Ok(match state {
+            Ok(State::Neither) if renamed => BindingState::BranchOnly,
             Ok(State::Neither) => match self.gone_elsewhere(&repository, binding)? {
                 Some(_) => BindingState::Elsewhere,
                 None => BindingState::Neither,
@@ -132,6 +159,36 @@ impl GitWorkspace {
         })
     }
 
+    /// Of a branch that has another name by now, or was deleted, says what is checked out instead, if that holds the commit: a
+    /// kill came between the branch and the decision, and nothing has to move any more.
+    fn follow_branch(
+        &self,
+        repository: &git_binding::Repository,
+        binding: &Binding,
+        parts: &mut git_binding::Binding,
+    ) -> Result<bool, WorkspaceFault> {
+        let Some(Prepared { commit, branch: Some(branch), from }) = &binding.prepared else {
+            return Ok(false);
+        };
+        // What the run has committed itself was there before. What is no branch is refused later.
+        if from.as_ref() == Some(commit) || !branch.starts_with("refs/heads/") {
+            return Ok(false);
+        }
+        let at = match repository.head().map_err(told)? {
+            Head::Branch { name, at: Some(at) } if name != *branch => at,
+            Head::Detached { at } => at,
+            _ => return Ok(false),
+        };
+        let is_there =
+            self.git().find(&["show-ref", "--verify", "--quiet", "--", branch], Vec::new())?.is_some();
+        if is_there || self.git().run(&["merge-base", "--is-ancestor", commit, &at.to_string()]).is_err() {
+            return Ok(false);
+        }
+        parts.move_branch =
+            Some(BranchMove { branch: Branch::Head, from: Some(oid(commit)?), to: oid(commit)? });
+        Ok(true)
+    }
+
     fn repository(&self) -> Result<git_binding::Repository, WorkspaceFault> {
         if let Some(known) = self.repository.get() {
             return Ok(known.clone());
@@ -140,6 +197,26 @@ impl GitWorkspace {
         let gone = || fault(format!("{} is not in a git repository any more", self.root.display()));
         let found = found.ok_or_else(gone)?;
         Ok(self.repository.get_or_init(|| found).clone())
+    }
+
+    /// Tells that a commit was taken off its branch, if it was there.
+    fn taken_back(
+        &self,
+        repository: &git_binding::Repository,
+        binding: &Binding,
+        parts: &git_binding::Binding,
+    ) -> Result<Option<String>, WorkspaceFault> {
+        let Some(prepared) = &binding.prepared else { return Ok(None) };
+        if !repository.was_taken_off(parts).map_err(told)? {
+            return Ok(None);
+        }
+        let branch = prepared.branch.as_deref().unwrap_or("HEAD");
+        let now = self.git().run(&["rev-parse", "--verify", "-q", branch]);
+        let now = now.map_or_else(|_| "gone".to_owned(), |now| format!("at {}", text(&now).trim()));
+        let commit = &prepared.commit;
+        Ok(Some(format!(
+            "the commit {commit} was on {branch}, and somebody has taken it off; {branch} is {now}"
+        )))
     }
 
     /// Tells what else is checked out than the branch for which a commit was prepared.
@@ -183,14 +260,15 @@ impl GitWorkspace {
         Ok(parts)
     }
 
-    /// Returns what a prepared commit changed, in the form that `update-index --index-info` reads.
-    fn paths_of(&self, prepared: &Prepared) -> Result<Vec<u8>, WorkspaceFault> {
-        let before = match &prepared.from {
-            Some(from) if *from == prepared.commit => return Ok(Vec::new()),
-            Some(from) => from.clone(),
-            None => text(&self.git().run_with(&["mktree"], Vec::new())?).trim().to_owned(),
-        };
-        self.entries(&before, &prepared.commit)
+    /// Tells the index of a commit whose branch was moved, also where a kill came between the two.
+    fn tell_prepared(&self, binding: &Binding, made: Made) -> Result<(), WorkspaceFault> {
+        match &binding.prepared {
+            // What the run has committed itself its git has told the index.
+            Some(prepared) if prepared.from.as_ref() != Some(&prepared.commit) => {
+                self.tell_index(&prepared.commit, made)
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -215,7 +293,9 @@ fn unreadable(error: impl std::fmt::Display) -> WorkspaceFault {
 fn told(error: BindError) -> WorkspaceFault {
     let mut message = format!("the decision cannot be bound: {error}");
     if let BindError::NotADecision { reference, .. } = &error {
-        message.push_str(&format!("; if nobody needs it, `git update-ref -d {reference}` removes it"));
+        message.push_str(&format!(
+            "; if nobody needs it, `git update-ref --no-deref -d {reference}` removes it"
+        ));
     }
     fault(message)
 }

@@ -6,13 +6,14 @@
 
 use trunkline_runtime::{Deciding, WorkspaceFault};
 
+use super::index::Made;
 use super::run_git::{Git, text};
 use super::{GitWorkspace, Index, diff};
 use crate::folder::fault;
 
 /// What is to be committed of what a run changed.
 pub(super) enum Planned {
-    /// No file that git follows is other than it was.
+    /// No file that git follows is other than it was, or somebody else has committed the same.
     Nothing,
     /// The run has committed its changes itself, with a command.
     Done(String),
@@ -20,10 +21,18 @@ pub(super) enum Planned {
     Tree(String),
 }
 
+/// A path in a tree: what it is made.
+pub(super) struct Entry {
+    /// Its mode and its object; mode 0 removes it.
+    pub(super) object: String,
+    /// Its name, from the top of the repository.
+    pub(super) path: Vec<u8>,
+}
+
+/// How often a commit is made anew because somebody else has committed meanwhile.
+const MOVE_TRIES: u32 = 5;
 /// How far back a run's commit is looked for if the commit that it began from is not known any more.
 const RECENT: &str = "50";
-/// Retries for the index, which an editor or a prompt may hold for a moment.
-const INDEX_TRIES: u32 = 5;
 
 impl GitWorkspace {
     pub(super) fn commit_once(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
@@ -32,33 +41,47 @@ impl GitWorkspace {
                 return Err(fault(format!("{name:?} cannot name anything in a commit")));
             }
         }
-        let head = self.head()?;
-        if let Some(head) = &head
-            && let Some(done) = self.find(deciding)?
-        {
-            if done == *head {
-                // A crash may have come between the commit and the index.
-                self.refresh_index(&self.paths(deciding)?);
+        let mut tried = 1;
+        loop {
+            let head = self.head()?;
+            if let Some(done) = self.find_told(deciding)? {
+                return Ok(Some(done));
             }
-            return Ok(Some(done));
+            let paths = self.paths(deciding)?;
+            let tree = match self.plan(deciding, head.as_deref(), &paths)? {
+                Planned::Nothing => return Ok(None),
+                Planned::Done(commit) => return Ok(Some(commit)),
+                Planned::Tree(tree) => tree,
+            };
+            self.admit_commit()?;
+            let commit = self.write_commit(deciding, &tree, head.as_deref())?;
+            // Only if nobody else has committed meanwhile; the empty text means "must not exist".
+            let note = format!("trunkline: run {}", deciding.run);
+            let before = head.as_deref().unwrap_or("");
+            match self.git().run(&["update-ref", "-m", &note, "HEAD", &commit, before]) {
+                Ok(_) => {
+                    self.tell_index(&commit, Made::Now)?;
+                    return Ok(Some(commit));
+                }
+                // On what they have made the same goes.
+                Err(_) if tried < MOVE_TRIES && self.head()? != head => tried += 1,
+                Err(error) => return Err(error),
+            }
         }
-        let paths = self.paths(deciding)?;
-        let tree = match self.plan(deciding, head.as_deref(), &paths)? {
-            Planned::Nothing => return Ok(None),
-            Planned::Done(commit) => return Ok(Some(commit)),
-            Planned::Tree(tree) => tree,
-        };
-        self.wait_for_index()?;
-        let commit = self.write_commit(deciding, &tree, head.as_deref())?;
-        // Only if nobody else has committed meanwhile; the empty text means "must not exist".
-        let note = format!("trunkline: run {}", deciding.run);
-        self.git().run(&["update-ref", "-m", &note, "HEAD", &commit, head.as_deref().unwrap_or("")])?;
-        self.refresh_index(&paths);
-        Ok(Some(commit))
+    }
+
+    /// Finds the commit that an earlier call made for this patch set, and tells the index of it: a kill may have come
+    /// between the two.
+    pub(super) fn find_told(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        let found = self.find(deciding)?;
+        if let Some(done) = &found {
+            self.tell_index(done, Made::Before)?;
+        }
+        Ok(found)
     }
 
     /// Finds the commit that an earlier call made for this patch set.
-    pub(super) fn find(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+    fn find(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         let form = "--format=%H %(trailers:key=Trunkline-Patch-Set,valueonly,separator=%x20)";
         let since = deciding.base.commit.as_ref().map(|base| format!("{base}..HEAD"));
         let recent = |range: &str| self.git().run(&["log", form, "-n", RECENT, range, "--"]);
@@ -81,24 +104,25 @@ impl GitWorkspace {
         head: Option<&str>,
         paths: &[u8],
     ) -> Result<Planned, WorkspaceFault> {
+        if paths.is_empty() {
+            return Ok(Planned::Nothing);
+        }
         let tree = self.tree(head, paths)?;
-        let before = match head {
-            Some(head) => {
-                Some(text(&self.git().run(&["rev-parse", &format!("{head}^{{tree}}")])?).trim().to_owned())
-            }
-            None => None,
+        let Some(head) = head else { return Ok(Planned::Tree(tree)) };
+        if self.tree_of(head)? != tree {
+            return Ok(Planned::Tree(tree));
+        }
+        // What is checked out has it already.
+        let made = match &deciding.made {
+            Some(made) => made.iter().any(|made| made == head),
+            None => deciding.base.commit.as_deref() != Some(head),
         };
-        Ok(match head {
-            Some(head)
-                if !paths.is_empty()
-                    && before.as_ref() == Some(&tree)
-                    && deciding.base.commit.as_deref() != Some(head) =>
-            {
-                Planned::Done(head.to_owned())
-            }
-            _ if paths.is_empty() || before.as_ref() == Some(&tree) => Planned::Nothing,
-            _ => Planned::Tree(tree),
-        })
+        Ok(if made { Planned::Done(head.to_owned()) } else { Planned::Nothing })
+    }
+
+    /// Returns the tree of a commit.
+    pub(super) fn tree_of(&self, commit: &str) -> Result<String, WorkspaceFault> {
+        Ok(text(&self.git().run(&["rev-parse", &format!("{commit}^{{tree}}")])?).trim().to_owned())
     }
 
     /// Returns what the run changed, in the form that `update-index --index-info` reads.
@@ -106,7 +130,7 @@ impl GitWorkspace {
         match &deciding.base.tree {
             Some(before) => {
                 self.keep_tree(&deciding.tree)?;
-                self.entries(before, &deciding.tree)
+                self.entries(before, &deciding.tree).map_err(|error| self.or_thrown_away(before, error))
             }
             None => Err(fault("the files as they were before the run are not known")),
         }
@@ -126,26 +150,23 @@ impl GitWorkspace {
 
     /// Returns what is different in another tree, in the same form.
     pub(super) fn entries(&self, before: &str, after: &str) -> Result<Vec<u8>, WorkspaceFault> {
+        Ok(lines(&self.listed_entries(before, after)?))
+    }
+
+    /// Returns what is different in another tree, with names from the top of the repository.
+    pub(super) fn listed_entries(&self, before: &str, after: &str) -> Result<Vec<Entry>, WorkspaceFault> {
         let raw = self.git().run(&diff(&["--raw", "-z"], before, after))?;
         let mut entries = Vec::new();
         let mut fields = raw.split(|byte| *byte == 0);
         while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
-            // `:100644 100644 8ab6… 6d1c… M` becomes `100644 6d1c…`, a tab, the path. Mode 0 deletes.
-            let status = text(status);
-            let words: Vec<&str> = status.split(' ').collect();
-            let [_, mode, _, id, _] = words.as_slice() else {
-                return Err(fault(format!("git diff-tree said something unknown: {status}")));
-            };
-            let mode = if *mode == "000000" { "0" } else { mode };
-            entries.extend_from_slice(format!("{mode} {id}\t").as_bytes());
-            entries.extend_from_slice(path);
-            entries.push(0);
+            let (object, _) = entry_of(status)?;
+            entries.push(Entry { object, path: path.to_vec() });
         }
         Ok(entries)
     }
 
     /// Returns the head's tree with the run's paths in it.
-    fn tree(&self, head: Option<&str>, paths: &[u8]) -> Result<String, WorkspaceFault> {
+    pub(super) fn tree(&self, head: Option<&str>, paths: &[u8]) -> Result<String, WorkspaceFault> {
         let index = Index::empty()?;
         let git = self.git().with_index(&index.path);
         git.run(&["read-tree", head.unwrap_or("--empty")])?;
@@ -181,36 +202,39 @@ impl GitWorkspace {
         let told = |ident| self.git().run(&["-c", "user.useConfigOnly=true", "var", ident]).is_ok();
         told("GIT_AUTHOR_IDENT") && told("GIT_COMMITTER_IDENT")
     }
-
-    /// Waits a moment for a locked index: a commit of which the index does not know would look taken back.
-    pub(super) fn wait_for_index(&self) -> Result<(), WorkspaceFault> {
-        let lock = text(&self.git().run(&["rev-parse", "--git-path", "index.lock"])?).trim().to_owned();
-        let lock = self.root.join(lock);
-        for attempt in 1..=INDEX_TRIES {
-            if !lock.exists() {
-                return Ok(());
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20) * attempt);
-        }
-        let lock = lock.display();
-        Err(fault(format!("another git process holds the index; if none runs, remove {lock} and resume")))
-    }
-
-    /// Tells the user's index of the committed paths, so that `git status` does not show them as changed back.
-    ///
-    /// The commit stands whether this succeeds or not; `git reset -- PATH` does the same by hand.
-    pub(super) fn refresh_index(&self, paths: &[u8]) {
-        for attempt in 1..=INDEX_TRIES {
-            if put(&self.git(), paths).is_ok() {
-                break;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(20) * attempt);
-        }
-        // Only looks the files up again; an answer other than 0 means that some are changed.
-        let _ = self.git().run(&["update-index", "-q", "--refresh"]);
-    }
 }
 
-fn put(git: &Git, paths: &[u8]) -> Result<(), WorkspaceFault> {
-    git.run_with(&["update-index", "-z", "--index-info"], paths.to_vec()).map(drop)
+/// Reads how a path changed: `:100644 100644 8ab6… 6d1c… M` becomes `100644 6d1c…`, as `update-index --index-info` reads it
+/// (mode 0 deletes), and whether the path was there before.
+pub(super) fn entry_of(status: &[u8]) -> Result<(String, bool), WorkspaceFault> {
+    let status = text(status);
+    let words: Vec<&str> = status.split(' ').collect();
+    let [before, mode, _, id, _] = words.as_slice() else {
+        return Err(fault(format!("git diff-tree said something unknown: {status}")));
+    };
+    let mode = if *mode == "000000" { "0" } else { mode };
+    Ok((format!("{mode} {id}"), *before != ":000000"))
+}
+
+/// Reads what a path was and is: `:100644 100644 8ab6… 6d1c… M` becomes `100644 8ab6…` and `100644 6d1c…`.
+pub(super) fn sides(status: &[u8]) -> Result<(String, String), WorkspaceFault> {
+    let (to, _) = entry_of(status)?;
+    let status = text(status);
+    let words: Vec<&str> = status.trim_start_matches(':').split(' ').collect();
+    let [mode, _, id, ..] = words.as_slice() else {
+        return Err(fault("git diff-tree said something unknown"));
+    };
+    let mode = if *mode == "000000" { "0" } else { mode };
+    Ok((format!("{mode} {id}"), to))
+}
+
+/// Writes entries in the form that `update-index --index-info` reads: the mode, the object, a tab, the path, a zero byte.
+pub(super) fn lines(entries: &[Entry]) -> Vec<u8> {
+    let line = |entry: &Entry| [entry.object.as_bytes(), b"\t", &entry.path, b"\0"].concat();
+    entries.iter().flat_map(line).collect()
+}
+
+/// A file may stand where a folder was, and the other way round: what is in its way goes.
+pub(super) fn put(git: &Git, paths: &[u8]) -> Result<(), WorkspaceFault> {
+    git.run_with(&["update-index", "-z", "--replace", "--index-info"], paths.to_vec()).map(drop)
 }

@@ -5,38 +5,57 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use trunkline_git_binding::GitFault;
 use trunkline_runtime::WorkspaceFault;
 
 use crate::folder::fault;
 
-/// Variables by which a caller such as a hook tells git where to work.
-const ELSEWHERE: [&str; 9] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
-    "GIT_LITERAL_PATHSPECS",
+/// Variables that say who somebody is, when, and where their git is, and those that begin with these: their settings, and how
+/// a partial clone fetches what it lacks. All others that begin with `GIT_` point git elsewhere, make it say more, or read paths
+/// otherwise; a caller such as a hook has them set.
+const KEPT: [&str; 15] = [
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_ASKPASS",
+    "GIT_ATTR_NOSYSTEM",
+    "GIT_AUTHOR_DATE",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_NAME",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_COMMITTER_DATE",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_NO_LAZY_FETCH",
+    "GIT_PROXY_COMMAND",
+    "GIT_SSH",
 ];
+const KEPT_BEGINNINGS: [&str; 5] = ["GIT_CONFIG_", "GIT_HTTP_", "GIT_PROXY_SSL_", "GIT_SSH_", "GIT_SSL_"];
 
 /// How git is called for one folder.
 pub(super) struct Git {
     root: PathBuf,
     index: Option<PathBuf>,
+    /// Git's own folder, where `root` is not the worktree that belongs to it.
+    folder: Option<PathBuf>,
     identity: bool,
 }
 
 impl Git {
     pub(super) fn new(root: &Path) -> Self {
-        Git { root: root.to_owned(), index: None, identity: false }
+        Git { root: root.to_owned(), index: None, folder: None, identity: false }
     }
 
     /// Works on another index than the user's.
     pub(super) fn with_index(mut self, index: &Path) -> Self {
         self.index = Some(index.to_owned());
+        self
+    }
+
+    /// Works on other files than the user's.
+    pub(super) fn in_worktree(mut self, files: &Path, folder: PathBuf) -> Self {
+        self.root = files.to_owned();
+        self.folder = Some(folder);
         self
     }
 
@@ -53,6 +72,20 @@ impl Git {
 
     /// Runs git with input.
     pub(super) fn run_with(&self, arguments: &[&str], input: Vec<u8>) -> Result<Vec<u8>, WorkspaceFault> {
+        succeeded(arguments, self.output(arguments, input)?)
+    }
+
+    /// Runs git with input where exit code 1 says that there is none of what was asked for.
+    pub(super) fn find(&self, arguments: &[&str], input: Vec<u8>) -> Result<Option<Vec<u8>>, WorkspaceFault> {
+        let output = self.output(arguments, input)?;
+        match output.status.code() {
+            // Of what is damaged git says so, and ends the same way. Traces that are configured say other things.
+            Some(1) if !is_fault(&output.stderr) => Ok(None),
+            _ => succeeded(arguments, output).map(Some),
+        }
+    }
+
+    fn output(&self, arguments: &[&str], input: Vec<u8>) -> Result<Output, WorkspaceFault> {
         let mut child = self.spawn(arguments, Stdio::piped(), Stdio::piped())?;
         // Written beside the reading, or both could wait for each other.
         let mut stdin = child.stdin.take();
@@ -60,7 +93,7 @@ impl Git {
             std::thread::spawn(move || stdin.as_mut().map_or(Ok(()), |stdin| stdin.write_all(&input)));
         let output = child.wait_with_output().map_err(|error| broke(arguments, &error.to_string()))?;
         let _ = writer.join(); // git says itself if it missed something
-        succeeded(arguments, output)
+        Ok(output)
     }
 
     /// Runs git and returns the first `limit` bytes of what it prints, cut at a line, with a mark.
@@ -99,12 +132,20 @@ impl Git {
         ] {
             command.args(["-c", setting]);
         }
-        for variable in ELSEWHERE {
-            command.env_remove(variable);
+        for (variable, _) in std::env::vars_os() {
+            let name = variable.to_string_lossy();
+            let kept = KEPT.contains(&name.as_ref())
+                || KEPT_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning));
+            if name.starts_with("GIT_") && !kept {
+                command.env_remove(&variable);
+            }
         }
         command.envs([("LC_ALL", "C"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0")]);
         if let Some(index) = &self.index {
             command.env("GIT_INDEX_FILE", index);
+        }
+        if let Some(folder) = &self.folder {
+            command.env("GIT_DIR", folder).env("GIT_WORK_TREE", &self.root);
         }
         if self.identity {
             for role in ["AUTHOR", "COMMITTER"] {
@@ -125,6 +166,12 @@ pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// Whether git has said that something is amiss.
+fn is_fault(said: &[u8]) -> bool {
+    let mut lines = said.split(|byte| *byte == b'\n');
+    lines.any(|line| line.starts_with(b"error:") || line.starts_with(b"fatal:"))
+}
+
 fn succeeded(arguments: &[&str], output: Output) -> Result<Vec<u8>, WorkspaceFault> {
     if output.status.success() {
         return Ok(output.stdout);
@@ -133,7 +180,15 @@ fn succeeded(arguments: &[&str], output: Output) -> Result<Vec<u8>, WorkspaceFau
     let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     match said.as_slice() {
         [] => Err(broke(arguments, "it failed without a word")),
-        said => Err(broke(arguments, &said.join("; "))),
+        // It says what to do about a disk that is full, or read-only.
+        said => Err(fault(
+            GitFault::Failed {
+                command: (*arguments.first().unwrap_or(&"")).to_owned(),
+                code: output.status.code(),
+                said: said.join("; "),
+            }
+            .to_string(),
+        )),
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trunkline_runtime::{FileStates, KeptFile, Left, Touched, WorkspaceFault};
 
+use super::own::{Found, Paths};
 use super::run_git::{Git, text};
 use super::{GitWorkspace, diff};
 use crate::fingerprint;
@@ -68,14 +69,17 @@ impl GitWorkspace {
         Ok(states.collect())
     }
 
-    /// Drops the files that were not, before the run, what git kept of them: with other line ends, or before a filter.
+    /// Drops the files that were not what git kept of them when the run first wrote them: with other line ends, before a filter,
+    /// or changed by somebody else by then. Returns those of which nobody knows how they were.
     ///
-    /// Where nothing converts them, something else has written them before the first proposal was applied, and git is right.
-    pub(super) fn drop_converted(
+    /// Where nothing converts a file, and a command of the run has written it before the first proposal was applied, git is
+    /// right. Without `found` that is taken to be so.
+    pub(super) fn drop_others(
         &self,
         states: &mut Vec<FileStates>,
         touched: &[Touched],
-    ) -> Result<(), WorkspaceFault> {
+        found: Option<&Found>,
+    ) -> Result<Paths, WorkspaceFault> {
         let known: BTreeMap<&str, &Option<String>> =
             touched.iter().rev().map(|touch| (touch.path.as_str(), &touch.before)).collect();
         let other: BTreeSet<String> = states
@@ -83,40 +87,79 @@ impl GitWorkspace {
             .filter(|file| known.get(file.path.as_str()).is_some_and(|before| **before != file.before))
             .map(|file| file.path.clone())
             .collect();
-        if other.is_empty() {
-            return Ok(());
+        let converted = self.converted(&other)?;
+        let mut unknown = Paths::new();
+        states.retain(|file| {
+            let path = file.path.as_bytes();
+            let otherwise = found.is_some_and(|found| found.otherwise.contains(path));
+            let (is_right, is_known) =
+                match (known.contains_key(file.path.as_str()), other.contains(&file.path)) {
+                    (true, false) => (true, true),
+                    (true, true) if converted.contains(&file.path) => (false, true),
+                    // A command found it changed, by a proposal or by somebody else before both.
+                    (true, true) => (found.is_none_or(|found| found.as_before.contains(path)), !otherwise),
+                    (false, _) => (!otherwise, !otherwise),
+                };
+            if !is_known {
+                unknown.insert(path.to_vec());
+            }
+            is_right
+        });
+        Ok(unknown)
+    }
+
+    /// Returns those of some paths whose bytes git may convert.
+    fn converted(&self, paths: &BTreeSet<String>) -> Result<BTreeSet<String>, WorkspaceFault> {
+        if paths.is_empty() {
+            return Ok(BTreeSet::new());
         }
         // For all files, whatever their attributes say.
         let autocrlf = self.git().run(&["config", "--default", "false", "--get", "core.autocrlf"])?;
-        let everywhere = text(&autocrlf).trim() != "false";
+        if text(&autocrlf).trim() != "false" {
+            return Ok(paths.clone());
+        }
         let mut asked = vec!["check-attr", "-z", "--stdin"];
         asked.extend(["text", "eol", "crlf", "filter", "ident", "working-tree-encoding"]);
-        let input = other.iter().flat_map(|path| [path.as_bytes(), b"\0"].concat()).collect();
+        let input = paths.iter().flat_map(|path| [path.as_bytes(), b"\0"].concat()).collect();
         let listed = self.git().run_with(&asked, input)?;
         // The path, the attribute and its value, each with a zero byte.
         let fields: Vec<&[u8]> = listed.split(|byte| *byte == 0).collect();
         let set =
             fields.chunks_exact(3).filter(|of| !matches!(of.get(2), Some(&(b"unspecified" | b"unset"))));
-        let converted: BTreeSet<String> = set.filter_map(|of| of.first().map(|path| text(path))).collect();
-        states.retain(|file| !other.contains(&file.path) || !everywhere && !converted.contains(&file.path));
-        Ok(())
+        Ok(set.filter_map(|of| of.first().map(|path| text(path))).collect())
     }
 
     /// Returns what files were before a run: from the tree that was taken then, else from what the session kept.
     pub(super) fn olds(&self, left: &Left, kept: &[KeptFile]) -> Result<Olds, WorkspaceFault> {
-        let mut known = olds(kept);
+        let known = olds(kept);
         let (Some(before), Some(after)) = (&left.base.tree, &left.tree) else { return Ok(known) };
-        let gone = |error: WorkspaceFault| {
-            fault(format!(
+        let has_all = left.files.iter().all(|file| {
+            let old = known.get(&file.path).map(|old| old.bytes.as_deref().map(fingerprint::digest));
+            old.is_some_and(|digest| digest == file.before)
+        });
+        match self.olds_in(before, after, left, olds(kept)) {
+            Err(_) if has_all => Ok(known),
+            Err(error) => Err(fault(format!(
                 "git has not kept how the files were before that run; it removes what nothing refers to ({})",
                 error.message
-            ))
-        };
+            ))),
+            found => found,
+        }
+    }
+
+    /// Returns what files were in a tree; what the session has kept of them, and what only that knows, stays.
+    fn olds_in(
+        &self,
+        before: &str,
+        after: &str,
+        left: &Left,
+        mut known: Olds,
+    ) -> Result<Olds, WorkspaceFault> {
         // What the run has left may be gone and is not needed: the log has its digests.
-        let raw = self.between(before, after).or_else(|_| self.listed(before, left)).map_err(gone)?;
+        let raw = self.between(before, after).or_else(|_| self.listed(before, left))?;
         let ids = raw.iter().filter_map(|raw| raw.before.as_ref()).map(|blob| blob.id.as_str());
-        let bytes = blobs(&self.git(), ids).map_err(gone)?;
-        let folders = self.folders(before).map_err(gone)?;
+        let bytes = blobs(&self.git(), ids)?;
+        let folders = self.folders(before)?;
         let before: BTreeMap<&str, &Option<String>> =
             left.files.iter().map(|file| (file.path.as_str(), &file.before)).collect();
         // Git may have converted what the session kept as it was.

@@ -8,7 +8,7 @@ use trunkline_decision_objects::{Decision, RunId};
 use trunkline_message_tree::{NodeId, Timestamp};
 use trunkline_session_store::{Note, NoteKey, Record};
 
-use super::{DECIDED, EVIDENCE, LAYER, OPENED, OpenRun, PATCH_SET, Part, unfit};
+use super::{DECIDED, EVIDENCE, LAYER, Looks, OPENED, OpenRun, PATCH_SET, Part, unfit};
 use crate::{Binding, Event, Prepared, RuntimeError, journal};
 
 pub(super) const BINDING: &str = "binding";
@@ -67,6 +67,12 @@ impl BindingNote {
             _ => Err(unfit("the end of a run that is bound holds more than its verdict")),
         });
         Ok(BindingNote { head, prepared, records: kept.collect::<Result<_, _>>()? })
+    }
+
+    /// Returns whether it says of this commit, at this head, what a decision says that was made just now.
+    pub(crate) fn is_of(&self, head: NodeId, prepared: &Prepared, decision: &Decision) -> bool {
+        let same = |own: Decision| own.verdict() == decision.verdict();
+        self.head == head && self.prepared == *prepared && self.decision().is_ok_and(same)
     }
 
     pub(crate) fn record(&self, at: Timestamp) -> Record {
@@ -148,7 +154,12 @@ impl Part {
             (run.binds, run.deciding, run.restoring) = (false, None, None);
             // The files of another machine; and what is said of them would be handed to git.
             run.base = crate::Base::default();
+            run.looks = Looks::new(false, run.base.clone());
+            run.started.clear();
             run.bindings.clear();
+            run.patch_sets.clear();
+            run.findings.clear();
+            run.evidence.clear();
         }
     }
 

@@ -3,7 +3,7 @@
 use trunkline_decision_objects::{
     Actor, ActorKind, Alternative, Citations, Closing, Considered, Decision, DecisionId, Decisions, Digest,
     Evidence, EvidenceId, EvidenceKind, Finding as Found, Label, NonBlank, PatchSet, PatchSetId, Run,
-    Verdict,
+    Timestamp as RunTime, Verdict,
 };
 use trunkline_message_tree::{Author, NodeId, Origin, Timestamp};
 use trunkline_session_store::{Note, Record};
@@ -13,7 +13,7 @@ use super::patch::patch_set;
 use super::{
     DECIDED, EVIDENCE, LAYER, LEFT, Mark, OpenRun, PATCH_SET, canonical, harness, mark, time, unfit,
 };
-use crate::{Changes, CloseAs, Deciding, Left, RuntimeError, journal};
+use crate::{Changes, CloseAs, Deciding, Left, RuntimeError, WorkspaceFault, journal};
 
 /// What became of the files.
 pub(crate) enum Outcome<'a> {
@@ -25,6 +25,26 @@ pub(crate) enum Outcome<'a> {
     Announced(&'a Deciding),
     /// The changes that were about to be committed stand in this commit.
     Committed(&'a Deciding, &'a str),
+}
+
+/// A commit that has the changes already.
+pub(crate) struct Stands<'a> {
+    /// In hex.
+    pub(crate) commit: &'a str,
+    /// Whether a command of the run has made it, and nobody else.
+    pub(crate) by_the_run: bool,
+}
+
+/// Why nobody sees what a run changes.
+#[derive(Clone, Copy)]
+pub(crate) enum Unseen {
+    /// The agent was not told where the files are.
+    NoWorkspace {
+        /// Whether proposals were applied.
+        applied: bool,
+    },
+    /// Without version control nobody sees what commands change.
+    NoVersionControl,
 }
 
 /// Who ends a run, and why.
@@ -40,11 +60,21 @@ pub(crate) enum How<'a> {
     Closed(&'a CloseAs),
     /// A person, by taking back what this decision had brought about.
     RolledBack(DecisionId),
+    /// Whoever has left the prompt that it started from.
+    Left(Author),
 }
 
 /// What is known at the end of a run.
 pub(crate) struct Ending<'a> {
     pub(crate) outcome: Outcome<'a>,
+    /// Where the changes stand already.
+    pub(crate) stands: Option<Stands<'a>>,
+    /// Whether it has changed something, and nothing of it is left.
+    pub(crate) gone: bool,
+    /// Why nobody has seen what it may have changed.
+    pub(crate) unseen: Option<Unseen>,
+    /// Why it is not known what was changed.
+    pub(crate) unknown: Option<&'a WorkspaceFault>,
     pub(crate) how: How<'a>,
     /// The model's last words.
     pub(crate) answer: String,
@@ -56,8 +86,12 @@ pub(crate) struct Ending<'a> {
     pub(crate) cites: Citations,
     /// Who approved what was applied.
     pub(crate) approved_by: Option<Actor>,
+    /// That its commit was on the branch, and that somebody has taken it off.
+    pub(crate) taken_back: Option<&'a str>,
     /// What was tried and left, by the last node of each branch, with the lesson from it.
     pub(crate) considered: Vec<(Option<NodeId>, String)>,
+    /// What a person did not want of what was proposed, with why.
+    pub(crate) rejected: Vec<(String, String)>,
     pub(crate) at: Timestamp,
     pub(crate) new_id: fn() -> Uuid,
 }
@@ -89,10 +123,19 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
         }
     };
     let verdict = verdict(ending, patch_set)?;
-    let mut closing = Closing::new(id, time(ending.at)?, decided_by(&ending.how)?);
+    let mut closing = Closing::new(id, time_in(run, ending.at)?, decided_by(&ending.how)?);
     closing.rationale = match &ending.how {
         How::Ended { .. } => NonBlank::new(clip(&ending.answer)).ok(),
-        How::Closed(_) | How::RolledBack(_) => None,
+        // A rollback whose commit was taken off has brought the files back all the same, and has no other place for it.
+        How::Closed(_) | How::RolledBack(_) | How::Left(_) => ending
+            .taken_back
+            .map(str::to_owned)
+            .or_else(|| {
+                ending
+                    .unknown
+                    .map(|fault| format!("what the run has changed is not known: {}", fault.message))
+            })
+            .and_then(|why| NonBlank::new(clip(&why)).ok()),
     };
     closing.evidence = &evidence;
     closing.cites = ending.cites.clone();
@@ -104,6 +147,10 @@ pub(crate) fn close(run: &OpenRun, ending: &Ending<'_>) -> Result<(Vec<Record>, 
             None => Alternative::Named(words("a branch that was left")?),
         };
         closing.considered.push(Considered { alternative, reason: words(lesson)? });
+    }
+    for (proposal, why) in &ending.rejected {
+        let alternative = Alternative::Named(words(proposal)?);
+        closing.considered.push(Considered { alternative, reason: words(why)? });
     }
     if let (Verdict::Abandon { reason } | Verdict::Retry { reason }, Some(patch_set)) = (&verdict, patch_set)
     {
@@ -127,6 +174,9 @@ fn verdict(ending: &Ending<'_>, patch_set: Option<PatchSetId>) -> Result<Verdict
         }
         (How::Closed(CloseAs::Abandon { reason }), ..) => Verdict::Abandon { reason: words(reason)? },
         (How::Closed(CloseAs::Retry { reason }), ..) => Verdict::Retry { reason: words(reason)? },
+        (How::Left(by), ..) => {
+            Verdict::Abandon { reason: words(&format!("{} left the prompt that it started from", who(*by)))? }
+        }
         (How::RolledBack(of), outcome, patch_set) => {
             let reverted_to = match outcome {
                 Outcome::Committed(_, commit) => Some(commit.parse().map_err(unfit)?),
@@ -137,18 +187,61 @@ fn verdict(ending: &Ending<'_>, patch_set: Option<PatchSetId>) -> Result<Verdict
         (How::Ended { .. }, Outcome::Committed(_, commit), Some(patch_set)) => {
             Verdict::Commit { patch_set, commit: commit.parse().map_err(unfit)? }
         }
+        // It is not committed again: who took it off has said what they think of it. Nor does the run stay open for that.
+        // Where the same stands in a commit of theirs, that one is named.
+        (How::Ended { .. }, _, patch_set) if ending.stands.is_none() && ending.taken_back.is_some() => {
+            Verdict::Other {
+                label: Label::new("taken_back").map_err(unfit)?,
+                patch_set,
+                reason: words(ending.taken_back.unwrap_or_default())?,
+            }
+        }
         (How::Ended { .. }, _, Some(patch_set)) => Verdict::Other {
             label: Label::new("applied").map_err(unfit)?,
             patch_set: Some(patch_set),
-            reason: words("files were changed and not committed")?,
+            reason: words(&applied(ending.stands.as_ref()))?,
         },
         (How::Ended { refused: true, .. }, ..) => Verdict::Abandon { reason: words("the model declined")? },
         (How::Ended { .. }, ..) => Verdict::Other {
             label: Label::new("answered").map_err(unfit)?,
             patch_set: None,
-            reason: words("the model answered and no file was changed")?,
+            reason: words(answered(ending.gone, ending.unseen))?,
         },
     })
+}
+
+/// Says how the files are after a run of which no change is known.
+fn answered(gone: bool, unseen: Option<Unseen>) -> &'static str {
+    match (gone, unseen) {
+        (_, Some(Unseen::NoWorkspace { applied: false })) => {
+            "the model answered; files were not looked at, since the agent has no workspace"
+        }
+        (_, Some(Unseen::NoWorkspace { applied: true })) => {
+            "the model answered, and proposals were applied; files were not looked at, since the agent has no workspace"
+        }
+        (true, None) => "the model answered, and nothing is left of what was changed",
+        (false, None) => "the model answered and no file was changed",
+        (true, Some(Unseen::NoVersionControl)) => {
+            "the model answered, and nothing is left of what was applied; what its commands changed was not seen: \
+             the files are not under version control"
+        }
+        (false, Some(Unseen::NoVersionControl)) => {
+            "the model answered; what its commands changed was not seen: the files are not under version control"
+        }
+    }
+}
+
+/// Says how files that were changed stand with version control.
+fn applied(stands: Option<&Stands<'_>>) -> String {
+    match stands {
+        None => "files were changed and not committed".to_owned(),
+        Some(Stands { commit, by_the_run: true }) => {
+            format!("files were changed, and a command of the run has committed them as {commit}")
+        }
+        Some(Stands { commit, by_the_run: false }) => {
+            format!("files were changed, and somebody else has committed the same already, in {commit}")
+        }
+    }
 }
 
 fn decided_by(how: &How<'_>) -> Result<Actor, RuntimeError> {
@@ -157,30 +250,23 @@ fn decided_by(how: &How<'_>) -> Result<Actor, RuntimeError> {
             Actor::new(ActorKind::Agent, format!("{}/{}", origin.provider, origin.model)).map_err(unfit)
         }
         How::Ended { origin: None, .. } => harness(),
-        How::Closed(_) | How::RolledBack(_) => Actor::new(ActorKind::Human, "user").map_err(unfit),
+        How::Closed(_) | How::RolledBack(_) | How::Left(Author::Person) => {
+            Actor::new(ActorKind::Human, "user").map_err(unfit)
+        }
+        How::Left(_) => harness(),
+    }
+}
+
+fn who(by: Author) -> &'static str {
+    match by {
+        Author::Person => "a person",
+        Author::Model => "the model",
+        _ => "a step back",
     }
 }
 
 fn words(text: &str) -> Result<NonBlank, RuntimeError> {
     NonBlank::new(clip(text)).map_err(unfit)
-}
-
-/// Returns the records that end a run without its work having ended, because its prompt was left, and by whom.
-pub(crate) fn abandon(
-    run: &OpenRun,
-    by: Author,
-    id: Uuid,
-    at: Timestamp,
-) -> Result<[Record; 2], RuntimeError> {
-    let (who, decided_by) = match by {
-        Author::Person => ("a person", Actor::new(ActorKind::Human, "user").map_err(unfit)?),
-        Author::Model => ("the model", harness()?),
-        _ => ("a step back", harness()?),
-    };
-    let why = format!("{who} left the prompt that it started from");
-    let verdict = Verdict::Abandon { reason: NonBlank::new(why).map_err(unfit)? };
-    let closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time(at)?, decided_by);
-    decide(run, verdict, closing, None, at).map(|(records, _)| records)
 }
 
 /// Returns the records that end a rollback which cannot be done, and the decision in them. `left` is what it has done to the
@@ -195,7 +281,7 @@ pub(crate) fn give_up(
     at: Timestamp,
 ) -> Result<(Vec<Record>, Decision), RuntimeError> {
     let verdict = Verdict::Abandon { reason: words(reason)? };
-    let mut closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time(at)?, harness()?);
+    let mut closing = Closing::new(DecisionId::new(id).map_err(unfit)?, time_in(run, at)?, harness()?);
     closing.cites = cites;
     let (decided, decision) = decide(run, verdict, closing, Some(head), at)?;
     let mut records: Vec<Record> =
@@ -246,9 +332,14 @@ fn evidence(run: &OpenRun, decision: DecisionId, ending: &Ending<'_>) -> Result<
         };
         // Which changes a command saw is only certain for the last state, and that has no name before the end.
         let id = EvidenceId::new((ending.new_id)()).map_err(unfit)?;
-        Ok(Evidence::new(id, run.record.id(), time(note.at)?, None, Some(decision), finding))
+        Ok(Evidence::new(id, run.record.id(), time_in(run, note.at)?, None, Some(decision), finding))
     });
     sealed.collect()
+}
+
+/// Returns a moment of a run. A clock may have gone back since it was opened, and nothing of a run is older than the run.
+fn time_in(run: &OpenRun, at: Timestamp) -> Result<RunTime, RuntimeError> {
+    Ok(time(at)?.max(run.record.opening().at))
 }
 
 /// Returns a tool's word for what it found, or `command` for a word that cannot stand in a verdict.

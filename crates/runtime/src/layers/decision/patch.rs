@@ -22,7 +22,10 @@ pub(crate) fn deciding(
 ) -> Result<Vec<Record>, RuntimeError> {
     let id = deciding.patch_set.parse().map_err(unfit)?;
     let patch_set = patch_set(run, id, changes)?;
-    let note = DecidingNote { head, deciding: deciding.clone() };
+    let names = || changes.files.iter().map(|file| &file.path);
+    let plain = names().all(|name| RelativePath::new(name.as_str()).is_ok());
+    let paths = if plain { Vec::new() } else { names().cloned().collect() };
+    let note = DecidingNote { head, deciding: deciding.clone(), paths };
     Ok(vec![canonical(PATCH_SET, at, patch_set.print()), journal::note(LAYER, DECIDING, at, &note)])
 }
 

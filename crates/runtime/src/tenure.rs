@@ -1,0 +1,65 @@
+//! Since when a session has its writer, and for how long what an earlier one began is left to that one.
+//!
+//! Whoever is taken over may be in the middle of writing files, and hears of it a moment later. So what it has begun has a
+//! lease, and whoever has the session now leaves it alone until that is over.
+
+use std::time::{Duration, Instant};
+
+use trunkline_session_store::{Claim, SessionStore};
+
+use crate::{RuntimeError, Session};
+
+/// For how long an apply, or a rollback, is left to whoever began it, after they were last heard of. They renew it every
+/// third of that, and learn then at the latest that the session was taken over.
+///
+/// Whoever takes the session over waits for so long before they look what became of it; after a crash, where the one who
+/// began it is known to be gone ([`SessionStore::free_means_gone`]), nobody waits.
+pub const APPLY_LEASE: Duration = Duration::from_secs(60);
+
+/// [`APPLY_LEASE`] as the log counts it, in milliseconds.
+pub(crate) const LEASE_MS: u64 = APPLY_LEASE.as_secs() * 1000;
+
+/// How often it is looked whether a lease has to be renewed, or is over: a machine may have slept meanwhile.
+pub(crate) const TICK: Duration = Duration::from_millis(500);
+
+/// How long a renewal may take. What it is for is not given time meanwhile.
+pub(crate) const RENEWAL_TIME: Duration = Duration::from_secs(5);
+
+/// Since when a session has its writer, and how that came to be.
+pub(crate) struct Tenure {
+    since: Instant,
+    /// Whether whoever wrote it before is gone for certain.
+    alone: bool,
+}
+
+impl Tenure {
+    pub(crate) fn new(claim: Claim, store: &dyn SessionStore) -> Self {
+        Tenure { since: Instant::now(), alone: claim == Claim::IfFree && store.free_means_gone() }
+    }
+
+    pub(crate) fn is_alone(&self) -> bool {
+        self.alone
+    }
+
+    /// Returns whether no lease of an earlier writer can stand any more, whatever their clock or ours says: nobody has
+    /// renewed one since this one writes.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.since.elapsed() >= APPLY_LEASE
+    }
+}
+
+impl Session {
+    /// Waits for a tick. Returns whether the drive goes on.
+    pub(crate) async fn wait_a_while(&mut self) -> Result<bool, RuntimeError> {
+        let cancel = self.cancel.clone();
+        let asked = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(false),
+            asked = self.asked_to_end() => asked,
+            () = tokio::time::sleep(TICK) => return Ok(true),
+        };
+        asked.map_err(|by| self.lost(by))?;
+        cancel.cancel();
+        Ok(false)
+    }
+}

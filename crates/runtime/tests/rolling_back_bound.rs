@@ -1,0 +1,137 @@
+//! A rollback that is bound: what git holds of it, and what a person did with it there, come before the files.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::json;
+use trunkline_runtime::decision_objects::{DecisionId, Verdict};
+use trunkline_runtime::providers::Turn;
+use trunkline_runtime::session_store::{MemoryStore, SessionId};
+use trunkline_runtime::{
+    Agent, Approval, Base, Binding, BindingState, Bound, Cancel, Changes, Comparison, Deciding, FileStates,
+    KeptFile, Left, Permit, Prepared, Span, Touched, Workspace, WorkspaceFault,
+};
+
+use crate::binding_scene::{Act, Fault, Repository, block_on};
+use crate::rolling_back::{Files, Trees, files, ids};
+use crate::story::{World, replies};
+
+/// Files in memory, and a repository that is a model.
+#[derive(Clone, Default)]
+struct Bindable {
+    trees: Trees,
+    repository: Repository,
+}
+
+#[async_trait]
+impl Workspace for Bindable {
+    async fn base(&self) -> Result<Base, WorkspaceFault> {
+        self.trees.base().await
+    }
+    async fn changes(&self, base: &Base, touched: &[Touched]) -> Result<Changes, WorkspaceFault> {
+        self.trees.changes(base, touched).await
+    }
+    async fn commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        self.repository.commit(deciding).await
+    }
+    async fn find_commit(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
+        self.repository.find_commit(deciding).await
+    }
+    async fn states(
+        &self,
+        base: &Base,
+        after: Option<&str>,
+        touched: &[Touched],
+        spans: Option<&[Span]>,
+        paths: &[String],
+    ) -> Result<Vec<FileStates>, WorkspaceFault> {
+        self.trees.states(base, after, touched, spans, paths).await
+    }
+    async fn compare(&self, left: &Left, kept: &[KeptFile]) -> Result<Comparison, WorkspaceFault> {
+        self.trees.compare(left, kept).await
+    }
+    async fn restore(&self, left: &Left, kept: &[KeptFile], permit: &Permit) -> Result<(), WorkspaceFault> {
+        self.trees.restore(left, kept, permit).await
+    }
+    async fn write_commit(&self, deciding: &Deciding) -> Result<Option<Prepared>, WorkspaceFault> {
+        self.repository.write_commit(deciding).await
+    }
+    async fn bind(&self, binding: &Binding) -> Result<Bound, WorkspaceFault> {
+        self.repository.bind(binding).await
+    }
+    async fn bound(&self, binding: &Binding) -> Result<BindingState, WorkspaceFault> {
+        self.repository.bound(binding).await
+    }
+}
+
+struct Scene {
+    here: Bindable,
+    agent: Agent,
+    store: Arc<MemoryStore>,
+    id: SessionId,
+    of: DecisionId,
+}
+
+/// A rollback of two files that was cut off when it was bound.
+async fn cut_off(fault: Fault) -> Scene {
+    let world = World::default();
+    let mut here = Bindable::default();
+    here.trees.files = Arc::clone(&world.files);
+    here.repository.0.lock().unwrap().head = "refs/heads/main";
+    here.repository.0.lock().unwrap().disturb(Act::Commit);
+    let edit = |call: &str, path: &str| (call.to_owned(), json!({ "path": path, "text": "new" }));
+    let turn = [edit("c1", "a"), edit("c2", "b")];
+    let turn = turn.into_iter().fold(Turn::new(), |turn, (call, edit)| turn.call(call, "edit", &edit));
+    let agent = world.agent(replies(vec![turn, Turn::say("done")])).approval(Approval::Always);
+    let agent = agent.workspace(Arc::new(here.clone())).commits(true).binds(true).build().unwrap();
+    let store = Arc::new(MemoryStore::new());
+    let mut session = agent.start(store.clone(), "t", None).await.unwrap();
+    session.prompt("write", &Cancel::new()).await.unwrap();
+    let (id, of) = (session.id().clone(), ids(&session)[0]);
+    here.repository.0.lock().unwrap().fault = Some((1, fault));
+    session.rollback(of).await.unwrap_err();
+    assert_eq!(here.trees.now(), Files::new());
+    Scene { here, agent, store, id, of }
+}
+
+#[test]
+fn no_file_is_put_back_while_git_may_hold_the_rollback() {
+    block_on(async {
+        let Scene { here, agent, store, id, of } = cut_off(Fault::After).await;
+        // It is decided in git, and somebody goes on from there.
+        let mine = files(&[("a", "new"), ("b", "new")]);
+        here.trees.files.lock().unwrap().clone_from(&mine);
+        here.repository.0.lock().unwrap().broken = Some(0);
+        let mut session = agent.open(store, &id).await.unwrap();
+        assert_eq!(here.trees.now(), mine);
+        session.resume(&Cancel::new()).await.unwrap_err();
+        here.repository.0.lock().unwrap().broken = None;
+        session.resume(&Cancel::new()).await.unwrap();
+        assert_eq!(here.trees.now(), mine);
+        let ended = session.decisions().undone_by(of).unwrap();
+        assert!(matches!(ended.verdict(), Verdict::Rollback { reverted_to: Some(_), .. }));
+    });
+}
+
+#[test]
+fn a_rollback_that_a_person_took_off_is_not_done_again() {
+    // After `reset --hard` the files are as before it, after `reset --soft` they are not.
+    for now in [files(&[("a", "new"), ("b", "new")]), files(&[("b", "new")]), Files::new()] {
+        block_on(async {
+            let Scene { here, agent, store, id, of } = cut_off(Fault::BranchOnly).await;
+            here.repository.0.lock().unwrap().disturb(Act::Back);
+            here.trees.files.lock().unwrap().clone_from(&now);
+            let mut session = agent.open(store, &id).await.unwrap();
+            assert_eq!(here.trees.now(), now);
+            let ended = session.finish_rollback().await.unwrap().unwrap();
+            assert_eq!(here.trees.now(), now);
+            assert!(ended.print().contains("was taken off"), "{}", ended.print());
+            let stands = now.len() < 2;
+            assert_eq!(matches!(ended.verdict(), Verdict::Rollback { .. }), stands, "{}", ended.verdict());
+            assert_eq!(session.decisions().undone_by(of).is_some(), stands, "else it can be asked for again");
+            assert_eq!(ended.has_changes(), stands);
+            let bound = here.repository.0.lock().unwrap().refs.get(&ended.run().to_string()).cloned();
+            assert!(bound.is_some(), "also what was given up is bound at once");
+        });
+    }
+}

@@ -1,0 +1,73 @@
+//! Taking a run back in a real repository, as a session does it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use serde_json::json;
+use trunkline_runtime::providers::{Scripted, Turn};
+use trunkline_runtime::session_store::{MemoryStore, SessionStore};
+use trunkline_runtime::{Agent, Approval, Cancel, Session, Stop, decided_runs};
+use trunkline_tools::{CodingTools, workspace_for};
+
+use crate::scene::block_on;
+
+async fn after_a_run(root: &Path, in_git: bool) -> (Session, Arc<MemoryStore>) {
+    if in_git {
+        let made = Command::new("git").args(["init", "-q", "-b", "main"]).arg(root).status().unwrap();
+        assert!(made.success());
+    }
+    let write =
+        |call: &str, path: &str| (call.to_owned(), json!({ "path": path, "content": "by the run\n" }));
+    let calls = [write("c1", "a.txt"), write("c2", "b.txt")];
+    let model = Scripted::new("scripted", "writer", move |request| {
+        match request.messages.last().and_then(|last| last.results().next()) {
+            None => {
+                calls.iter().fold(Turn::new(), |turn, (call, write)| turn.call(call, "write_file", write))
+            }
+            Some(_) => Turn::say("Done."),
+        }
+    });
+    let agent = Agent::builder(model)
+        .tools(CodingTools::new(root).unwrap().into_tools())
+        .workspace(workspace_for(root).into())
+        .approval(Approval::Always)
+        .build()
+        .unwrap();
+    let store = Arc::new(MemoryStore::new());
+    let mut session = agent.start(store.clone(), "t", None).await.unwrap();
+    let stop = session.prompt("write two files", &Cancel::new()).await.unwrap();
+    assert!(matches!(stop, Stop::Decided(_)));
+    (session, store)
+}
+
+/// A person has taken one of two files back already: what is rolled back, and could be brought back, is the other.
+#[test]
+fn a_rollback_names_what_it_has_written_and_nothing_else() {
+    for in_git in [true, false] {
+        let home = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(home.path()).unwrap();
+        block_on(async {
+            let (mut session, store) = after_a_run(&root, in_git).await;
+            let first = session.decisions().iter().next().unwrap().id();
+            fs::remove_file(root.join("a.txt")).unwrap();
+            let back = session.rollback(first).await.unwrap();
+            assert!(!root.join("b.txt").exists());
+            let runs = decided_runs(&store.load(session.id()).await.unwrap()).runs;
+            let sets = &runs.last().unwrap().patch_sets;
+            let named: Vec<&str> =
+                sets.iter().flat_map(|set| set.files()).map(|file| file.path.as_str()).collect();
+            let cited: Vec<&str> = back.cites().files.iter().map(|file| file.path.as_str()).collect();
+            assert_eq!((named, cited), (vec!["b.txt"], vec!["b.txt"]), "in git: {in_git}");
+            // And so it can be taken back in its turn, where the bytes are kept.
+            match session.rollback(back.id()).await {
+                Ok(_) => {
+                    assert_eq!(fs::read_to_string(root.join("b.txt")).unwrap(), "by the run\n");
+                    assert!(!root.join("a.txt").exists());
+                }
+                Err(fault) => assert!(!in_git, "{fault}"),
+            }
+        });
+    }
+}
