@@ -3,25 +3,34 @@
 //! Reads both, and writes neither. A repository is open to whoever may write to it, so what its refs say is compared with
 //! the store where that has the run, and said to be unknown where it has not.
 
-use std::collections::HashMap;
+mod unbound;
+
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use trunkline_git_binding::{BindError, BoundDecision, By, Found, Repository};
+use trunkline_git_binding::{BindError, BoundDecision, By, Found, Held, Repository};
 use trunkline_runtime::Event;
 use trunkline_runtime::across;
-use trunkline_runtime::decision_objects::{Decision, Digest};
+use trunkline_runtime::decision_objects::{Decision, Digest, RunId};
 use trunkline_session_store::{FoundNote, SessionInfo};
 
 use crate::args::Decisions;
 use crate::fault::{Exit, Fault};
-use crate::paint::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, tell};
+use crate::paint::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, tell_page};
 use crate::place::{Place, quoted};
 use crate::progress::verdict_style;
 use crate::reading::{outcome, short_commit};
 use crate::store::{ago, now, short};
 use crate::text::{count, one_line};
+
+/// How a run stands with a repository: its decision is to be bound, or was.
+const TO_BIND: &str = "to_bind";
+const IS_BOUND: &str = "bound";
+/// How many names of a commit's message are told of.
+const NAMED: usize = 5;
 
 /// What this store knows of the decisions of runs.
 #[derive(Default)]
@@ -43,7 +52,8 @@ enum Standing<'a> {
 #[derive(Serialize)]
 struct Line<'a> {
     version: u32,
-    reference: &'a str,
+    /// None of a decision that only this store has.
+    reference: Option<&'a str>,
     run_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     found_by: Option<&'static str>,
@@ -53,7 +63,11 @@ struct Line<'a> {
     tree: Option<String>,
     base: Option<String>,
     patch_id: Option<String>,
+    /// Which one was moved to the commit.
     branch: Option<&'a str>,
+    /// What holds the commit now: `branch`, `none`, or `gone` if there is no such commit.
+    held: Option<&'static str>,
+    held_by: Option<&'a str>,
     /// `same`, `differs` or `absent`.
     store: &'static str,
     session: Option<&'a str>,
@@ -66,6 +80,31 @@ struct Lost<'a> {
     unreadable: &'a str,
 }
 
+/// A run whose decision should have a ref here and has none.
+#[derive(Serialize)]
+struct Missing<'a> {
+    version: u32,
+    reference: Option<&'a str>,
+    run_id: &'a str,
+    /// `to_bind` if it was never bound, `gone` if its ref was taken away.
+    missing: &'a str,
+    session: &'a str,
+}
+
+/// What was not bound, as far as it was told: to try again is no news.
+#[derive(Default)]
+pub(crate) struct ToldUnbound(Mutex<BTreeSet<(String, String)>>);
+
+impl ToldUnbound {
+    /// Returns whether an event is worth telling: of what is not bound only the first of a kind.
+    pub(crate) fn is_news(&self, event: &Event) -> bool {
+        let Event::NotBound { run, why } = event else { return true };
+        // A set is whole after any panic.
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert((run.clone(), why.clone()))
+    }
+}
+
 /// Lists what the refs of a folder's repository hold.
 pub(crate) async fn list(args: &Decisions, place: &Place) -> Result<Exit, Fault> {
     let repository = open(&args.cwd)?;
@@ -73,12 +112,13 @@ pub(crate) async fn list(args: &Decisions, place: &Place) -> Result<Exit, Fault>
     let known = Known::of(place).await?;
     let mut printed = String::new();
     let mut differ = 0;
-    for bound in &all.decisions {
+    let held = held(&repository, &all.decisions.iter().collect::<Vec<_>>());
+    for (bound, held) in all.decisions.iter().zip(&held) {
         let standing = known.standing(&bound.decision);
         differ += usize::from(matches!(standing, Standing::Differs(_)));
         printed.push_str(&match args.json {
-            true => line(bound, None, &standing),
-            false => known.told(bound, None, &standing, place),
+            true => line(bound, None, held.as_ref(), &standing),
+            false => known.told(bound, None, held.as_ref(), &standing, place),
         });
     }
     if args.json {
@@ -89,31 +129,46 @@ pub(crate) async fn list(args: &Decisions, place: &Place) -> Result<Exit, Fault>
                 unreadable: &lost.why,
             }));
         }
-        paint::print_lines(printed.as_bytes())?;
     } else {
         paint::print(&printed)?;
         for lost in &all.unreadable {
             let (name, why) = (one_line(&lost.reference, 120), one_line(&lost.why, 200));
-            tell(&format!("{} {name}: {why}\n", paint(YELLOW, "holds no decision:")));
+            tell_page(&format!("{} {name}: {why}\n", paint(YELLOW, "holds no decision:")));
         }
         if all.decisions.is_empty() {
-            tell("no decision is bound to this repository; `trunkline run --commit --bind` binds them\n");
+            tell_page("no decision is bound to this repository\n");
+            paint::tell_command("bind:  ", &place.command(&there("run \"…\" --commit --bind", args)));
         }
     }
     let missing = known.missing(&all.decisions, &repository);
     for (run, note) in &missing {
+        if args.json {
+            let state = if note.key.state == TO_BIND { "to_bind" } else { "gone" };
+            let session = note.session.as_str();
+            printed.push_str(&as_line(&Missing {
+                version: 1,
+                reference: None,
+                run_id: run,
+                missing: state,
+                session,
+            }));
+            continue;
+        }
         let session = known.name(note);
-        let (what, next) = match note.key.state.as_str() {
-            "to_bind" => ("is not bound yet", format!("resume {session} --bind")),
-            _ => ("was bound, and its ref is gone", format!("decisions {}", one_line(run, 36))),
+        // A session knows its own folder, which need not be the one that was named here.
+        let (what, label, next) = match note.key.state.as_str() {
+            TO_BIND => ("is not bound yet", "bind:  ", format!("resume {session} --bind")),
+            _ => ("was bound, and its ref is gone", "look:  ", format!("decisions {run}")),
         };
-        let run = one_line(run, 36);
-        tell(&format!("{} the decision of run {run} {what}\n", paint(YELLOW, "only in this store:")));
-        tell(&paint(DIM, &format!("  look:  {}\n", place.command(&next))));
+        tell_page(&format!("{} the decision of run {run} {what}\n", paint(YELLOW, "only in this store:")));
+        paint::tell_command(label, &place.command(&next));
+    }
+    if args.json {
+        paint::print_lines(printed.as_bytes())?;
     }
     if differ > 0 {
         let refs = count(differ, "ref");
-        tell(&format!("{} {refs} and this store name different decisions\n", paint(RED, "broken:")));
+        tell_page(&format!("{} {refs} and this store name different decisions\n", paint(RED, "broken:")));
     }
     let broken = differ > 0 || !all.unreadable.is_empty() || !missing.is_empty();
     Ok(if broken { Exit::Broken } else { Exit::Done })
@@ -124,32 +179,63 @@ pub(crate) async fn find(args: &Decisions, revision: &str, place: &Place) -> Res
     let repository = open(&args.cwd)?;
     let found = repository.find(revision).map_err(unbound)?;
     let all = repository.all().map_err(unbound)?;
-    let of = |found: &Found| all.decisions.iter().find(|bound| bound.decision.run() == found.run);
     let known = Known::of(place).await?;
+    let of = |found: &Found| all.decisions.iter().find(|bound| bound.decision.run() == found.run);
+    // One may have gone since it was found.
+    let bound: Vec<(&BoundDecision, By)> =
+        found.iter().filter_map(|found| Some((of(found)?, found.by))).collect();
+    let held = held(&repository, &bound.iter().map(|(bound, _)| *bound).collect::<Vec<_>>());
     let mut printed = String::new();
-    for one in &found {
-        // Gone since it was found.
-        let Some(bound) = of(one) else { continue };
+    for ((bound, by), held) in bound.iter().zip(&held) {
         let standing = known.standing(&bound.decision);
         printed.push_str(&match args.json {
-            true => line(bound, Some(one.by), &standing),
-            false => known.told(bound, Some(one.by), &standing, place),
+            true => line(bound, Some(*by), held.as_ref(), &standing),
+            false => known.told(bound, Some(*by), held.as_ref(), &standing, place),
         });
     }
-    if args.json {
-        paint::print_lines(printed.as_bytes())?;
-    } else {
-        paint::print(&printed)?;
+    let named = repository.named_commit(revision).map_err(unbound)?;
+    let only_here = unbound::of(&known, &named, &all.decisions);
+    for one in &only_here {
+        printed.push_str(&match args.json {
+            true => one.line(),
+            false => one.told(&known, place),
+        });
     }
-    if found.is_empty() {
+    match args.json {
+        true => paint::print_lines(printed.as_bytes())?,
+        false => paint::print(&printed)?,
+    }
+    if found.is_empty() && only_here.is_empty() {
         let revision = one_line(revision, 60);
-        return Err(Fault::new(format!("no decision is known to stand behind {revision}")).hint(format!(
-            "found are: its id, a line Trunkline-Decision in its message, the same change, the same files; \
-             `{}` lists all that are bound",
-            place.command("decisions --git")
+        let mut fault = Fault::new(format!("no decision is known to stand behind {revision}"));
+        for name in named.trailers.iter().take(NAMED) {
+            let name = one_line(name, 40);
+            fault = fault
+                .line(format!("its message names {name}, which is neither bound here nor in this store"));
+        }
+        return Err(fault.hint(format!(
+            "found are: its id, a line Trunkline-Decision or Trunkline-Run in its message, the same change, the same \
+             files; `{}` lists all that are bound",
+            place.command(&there("decisions --git", args))
         )));
     }
     Ok(Exit::Done)
+}
+
+/// Names the folder that was named, so that a command works from where it is pasted.
+fn there(command: &str, args: &Decisions) -> String {
+    match args.cwd.to_str().filter(|folder| *folder != ".") {
+        Some(folder) => format!("{command} -C {}", quoted(folder)),
+        None => command.to_owned(),
+    }
+}
+
+/// Asks git where the commits of decisions stand now. What it cannot tell is not told: the list is worth more.
+fn held(repository: &Repository, bound: &[&BoundDecision]) -> Vec<Option<Held>> {
+    let asked: Vec<_> =
+        bound.iter().filter_map(|bound| Some((bound.link.commit?, bound.link.branch.as_deref()))).collect();
+    let mut answers = repository.held(&asked).unwrap_or_default().into_iter();
+    bound.iter().map(|bound| bound.link.commit.and_then(|_| answers.next())).collect()
 }
 
 /// Refuses what cannot be bound in a folder, before a model is asked.
@@ -172,7 +258,7 @@ pub(crate) fn check(folder: &Path) -> Result<(), Fault> {
 pub(crate) fn told(event: &Event) -> Option<String> {
     match event {
         Event::Bound { reference, .. } => {
-            Some(format!("{}\n", paint(DIM, &format!("  bound: {}", one_line(reference, 120)))))
+            Some(format!("{}\n", paint(DIM, &format!("  bound: {}", one_line(reference, 200)))))
         }
         Event::NotBound { run, why } => {
             let (run, why) = (one_line(run, 36), one_line(why, 400));
@@ -199,7 +285,10 @@ fn unbound(error: BindError) -> Fault {
         cause = error.source();
     }
     let text = one_line(&text, 500);
-    if usage { Fault::usage(text) } else { Fault::new(text) }
+    match usage {
+        true => Fault::usage(text).hint("`git log --oneline` names commits; -C names another repository"),
+        false => Fault::new(text),
+    }
 }
 
 impl Known {
@@ -240,13 +329,21 @@ impl Known {
             bound.iter().map(|bound| bound.decision.run().to_string()).collect();
         // A store may have sessions of many folders, each of which is looked up once.
         let mut folders: HashMap<&str, bool> = HashMap::new();
+        let worked_in: HashMap<&str, &str> = self
+            .sessions
+            .iter()
+            .filter_map(|info| Some((info.id.as_str(), info.workspace.as_deref()?)))
+            .collect();
         let mut missing: Vec<(&str, &FoundNote)> = Vec::new();
         for (run, note) in &self.bindings {
-            if there.contains(run) || !matches!(note.key.state.as_str(), "to_bind" | "bound") {
+            if there.contains(run) || !matches!(note.key.state.as_str(), TO_BIND | IS_BOUND) {
                 continue;
             }
-            let session = self.sessions.iter().find(|info| info.id == note.session);
-            let Some(path) = session.and_then(|info| info.workspace.as_deref()) else { continue };
+            // An import can call a run anything, and its name becomes part of a command.
+            if run.parse::<RunId>().is_err() {
+                continue;
+            }
+            let Some(path) = worked_in.get(note.session.as_str()).copied() else { continue };
             if *folders.entry(path).or_insert_with(|| same_repository(repository, Path::new(path))) {
                 missing.push((run, note));
             }
@@ -255,29 +352,27 @@ impl Known {
         missing
     }
 
-    fn told(&self, bound: &BoundDecision, by: Option<By>, standing: &Standing<'_>, place: &Place) -> String {
+    /// Tells of one, in lines that fit the screen.
+    fn told(
+        &self,
+        bound: &BoundDecision,
+        by: Option<By>,
+        held: Option<&Held>,
+        standing: &Standing<'_>,
+        place: &Place,
+    ) -> String {
         let decision = &bound.decision;
-        let at = u64::try_from(decision.at().milliseconds()).unwrap_or(0);
-        let mut head = format!(
-            "{}  {}  {}\n",
-            paint(BOLD, &decision.id().to_string()),
-            paint(verdict_style(decision.verdict()), &outcome(decision)),
-            paint(DIM, &ago(trunkline_message_tree::Timestamp(at), now())),
-        );
-        if let Some(by) = by {
-            head.push_str(&format!("  found by {}\n", words(by)));
-        }
+        let mut head = first_lines(decision, by);
         if let Some(commit) = &bound.link.commit {
-            let branch = bound.link.branch.as_deref().map(|name| format!(" on {}", one_line(name, 80)));
-            head.push_str(&format!("  commit {}{}\n", short_commit(commit), branch.unwrap_or_default()));
+            let stands = stands(held, bound.link.branch.as_deref());
+            head.push_str(&format!("  commit {}{stands}\n", short_commit(commit)));
         }
-        if let Some(words) = decision.rationale() {
-            head.push_str(&format!("  {}\n", paint(DIM, &one_line(words.as_str(), 100))));
-        }
-        head.push_str(&match standing {
+        head.push_str(&rationale(decision));
+        let standing = match standing {
             Standing::Same(note) => {
                 let show = place.command(&format!("decisions {} -s {}", decision.run(), self.name(note)));
-                format!("  {}  {}\n", paint(GREEN, "as in this store"), paint(DIM, &show))
+                let line = paint::command_line(GREEN, "as in this store  ", &show);
+                return format!("{}{line}", paint::page(&head));
             }
             Standing::Differs(note) => format!(
                 "  {} session {} has another decision of this run, with the digest {}; this one has {}\n",
@@ -287,8 +382,46 @@ impl Known {
                 decision.digest()
             ),
             Standing::Absent => format!("  {}\n", paint(YELLOW, "not in this store")),
-        });
-        head
+        };
+        paint::page(&(head + &standing)).into_owned()
+    }
+}
+
+/// What is decided, and by what it was found.
+fn first_lines(decision: &Decision, by: Option<By>) -> String {
+    let at = u64::try_from(decision.at().milliseconds()).unwrap_or(0);
+    let found = by.map(|by| format!("  found by {}\n", words(by))).unwrap_or_default();
+    format!(
+        "{}  {}  {}\n{found}",
+        paint(BOLD, &decision.id().to_string()),
+        paint(verdict_style(decision.verdict()), &outcome(decision)),
+        paint(DIM, &ago(trunkline_message_tree::Timestamp(at), now())),
+    )
+}
+
+fn rationale(decision: &Decision) -> String {
+    let words = decision.rationale().map(|words| one_line(words.as_str(), 100));
+    words.map(|words| format!("  {}\n", paint(DIM, &words))).unwrap_or_default()
+}
+
+/// Says what holds a commit now, after its name. What was moved to it when it was bound is of interest where that changed.
+fn stands(held: Option<&Held>, moved: Option<&str>) -> String {
+    let name = |name: &str| one_line(name.strip_prefix("refs/heads/").unwrap_or(name), 80);
+    match (held, moved) {
+        (Some(Held::Branch(branch)), Some(moved)) if branch != moved => {
+            format!(" on {}, no longer on {}", name(branch), name(moved))
+        }
+        (Some(Held::Branch(branch)), _) => format!(" on {}", name(branch)),
+        (Some(Held::SomeBranch), Some(moved)) => format!(", no longer on {}", name(moved)),
+        (Some(Held::NoBranch), Some(moved)) => {
+            format!(", made on {}: no branch holds it any more", name(moved))
+        }
+        (Some(Held::NoBranch), None) => ": no branch holds it".to_owned(),
+        (Some(Held::Gone), Some(moved)) => {
+            format!(", made on {}: it is gone from this repository", name(moved))
+        }
+        (Some(Held::Gone), None) => ": it is gone from this repository".to_owned(),
+        _ => String::new(),
     }
 }
 
@@ -319,7 +452,7 @@ fn key(by: By) -> &'static str {
     }
 }
 
-fn line(bound: &BoundDecision, by: Option<By>, standing: &Standing<'_>) -> String {
+fn line(bound: &BoundDecision, by: Option<By>, held: Option<&Held>, standing: &Standing<'_>) -> String {
     let link = &bound.link;
     let (store, session) = match standing {
         Standing::Same(note) => ("same", Some(note.session.as_str())),
@@ -328,7 +461,7 @@ fn line(bound: &BoundDecision, by: Option<By>, standing: &Standing<'_>) -> Strin
     };
     as_line(&Line {
         version: 1,
-        reference: &bound.reference,
+        reference: Some(&bound.reference),
         run_id: bound.decision.run().to_string(),
         found_by: by.map(key),
         decision: RawValue::from_string(bound.decision.print()).ok(),
@@ -338,6 +471,15 @@ fn line(bound: &BoundDecision, by: Option<By>, standing: &Standing<'_>) -> Strin
         base: link.base.map(|oid| oid.to_string()),
         patch_id: link.patch_id.map(|oid| oid.to_string()),
         branch: link.branch.as_deref(),
+        held: held.map(|held| match held {
+            Held::NoBranch => "none",
+            Held::Gone => "gone",
+            _ => "branch",
+        }),
+        held_by: held.and_then(|held| match held {
+            Held::Branch(name) => Some(name.as_str()),
+            _ => None,
+        }),
         store,
         session,
     })

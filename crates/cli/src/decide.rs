@@ -1,43 +1,40 @@
 //! `trunkline decide`: a person ends the open run, or takes back what an earlier one has changed.
 
-use std::collections::BTreeMap;
+mod found;
 
-use serde::Deserialize;
-use trunkline_runtime::decision_objects::{Decision, DecisionId, Verdict};
-use trunkline_runtime::letters::Request;
-use trunkline_runtime::{
-    AgentBuilder, CloseAs, Comparison, Event, FileChange, RuntimeError, Session, Stop, across,
-};
-use trunkline_session_store::{Claim, SessionId, SessionInfo, SessionStore, StoreError};
+use std::time::Instant;
+
+use trunkline_runtime::decision_objects::{Decision, DecisionId, RunId, Verdict};
+use trunkline_runtime::letters::{Request, Settled, post, settled};
+use trunkline_runtime::{AgentBuilder, CloseAs, Comparison, Event, FileChange, RuntimeError, Session, Stop};
+use trunkline_session_store::{Claim, InboxId, SessionInfo, StoreError};
 
 use crate::agreement::{Answer, agreed};
 use crate::args::{Close, Decide, DecideAct, Resume, Rollback};
 use crate::bound;
 use crate::fault::{Exit, Fault};
-use crate::letters::{self, Entrance};
-use crate::paint::{self, DIM, paint, tell};
+use crate::letters::{self, Entrance, Heard, PATIENCE};
+use crate::paint::{self, DIM, paint, tell, tell_page};
 use crate::place::{Place, Store};
-use crate::progress::verdict;
+use crate::progress::{AWAITING_ROLLBACK, still_staged, verdict};
 use crate::reading::Reading;
 use crate::run::{Drive, policy_of};
 use crate::setup::{self, Folder};
 use crate::store;
 use crate::text::{count, one_line};
 
-/// How many decisions are named where one was looked for, and how many files in the way.
-const NAMED: usize = 5;
+/// How many files in the way are named.
 const IN_THE_WAY: usize = 20;
 /// How much of a diff is shown.
 const DIFF_LINES: usize = 400;
-/// The newest decision that changed files.
-const LAST: &str = "last";
 
 /// `trunkline decide`.
 pub(crate) async fn run(args: &Decide, place: &Place) -> Result<Exit, Fault> {
+    place.in_folder(args.cwd.as_deref());
     let store = place.open_existing().await?;
     let info = match (&args.act, &args.session) {
         (DecideAct::Rollback(rollback), None) => {
-            session_of(store.as_ref(), &rollback.decision, place).await?
+            found::session_of(store.as_ref(), &rollback.decision, place).await?
         }
         (_, named) => store::find(store.as_ref(), named.as_deref()).await?,
     };
@@ -103,11 +100,20 @@ pub(crate) async fn finish_rollback(
     let again = place.command(&format!("resume {name} -C DIR"));
     let folder = Folder::of(info, args.cwd.as_deref(), Some(&again))?;
     let terms = &args.terms;
+    setup::check_terms(terms)?;
     if terms.bind {
         folder.check_binding()?;
     }
-    let agent = setup::without_model(&folder)?.commits(terms.commit).binds(terms.bind);
-    let agent = agent.names_decisions(terms.trailer).build()?;
+    let commits = terms.commit && folder.as_str().is_some();
+    let agent = setup::without_model(&folder)?.commits(commits).binds(terms.bind);
+    let quiet = terms.quiet;
+    let told = move |event: &Event| {
+        // What has to be mended is said all the same.
+        if !quiet || matches!(event, Event::StillStaged { .. }) {
+            tell_event(event);
+        }
+    };
+    let agent = agent.names_decisions(terms.trailer).on_event(told).build()?;
     let claim = if args.take_over { Claim::TakeOver } else { Claim::IfFree };
     let Entrance::Mine(mut session) = letters::enter(&agent, store, info, claim).await? else {
         return Ok(None);
@@ -117,8 +123,8 @@ pub(crate) async fn finish_rollback(
         return Ok(None);
     };
     if !terms.quiet {
-        tell(finished(&ended));
-        tell(&format!("{}\n", verdict(&ended)));
+        tell_page(finished(&ended));
+        tell_page(&format!("{}\n", verdict(&ended)));
     }
     if terms.json && args.prompt.is_none() {
         let exit = exit_of(&ended);
@@ -137,12 +143,17 @@ impl Call<'_> {
         if let Some(holder) = letters::writer(self.store.as_ref(), &self.info).await? {
             return self.leave(&holder, close, args.wait).await;
         }
+        self.close_here(close, args.wait).await
+    }
+
+    /// Closes the run in this process, if nobody writes the session by now.
+    async fn close_here(&self, close: CloseAs, wait: bool) -> Result<Exit, Fault> {
         let folder = Folder::of(&self.info, self.args.cwd.as_deref(), Some("trunkline decide … -C DIR"))?;
         let agent = self.agent(&folder, self.args.bind)?.build()?;
         let mut session = match letters::enter(&agent, &self.store, &self.info, Claim::IfFree).await? {
             Entrance::Mine(session) => session,
             // It came in the meantime.
-            Entrance::Theirs(holder) => return self.leave(&holder, close, args.wait).await,
+            Entrance::Theirs(holder) => return self.leave(&holder, close, wait).await,
         };
         let name = self.name().await;
         match session.finish_rollback().await {
@@ -156,9 +167,21 @@ impl Call<'_> {
             Ok(decision) => decision,
             Err(fault) => return Err(self.refused(fault, &name)),
         };
+        self.closed(&decision, &close, &folder, &name)
+    }
+
+    /// Tells how a run was closed.
+    fn closed(
+        &self,
+        decision: &Decision,
+        close: &CloseAs,
+        folder: &Folder,
+        name: &str,
+    ) -> Result<Exit, Fault> {
         let mut printed = paint::Acts::default();
-        printed.print(&format!("{}\n", verdict(&decision)));
-        tell_files(&decision);
+        printed.print(&format!("{}\n", verdict(decision)));
+        tell_files(decision);
+        self.tell_left(decision, close, folder, name);
         let resume = match close {
             CloseAs::Retry { .. } => (format!("resume {name}"), "try again"),
             CloseAs::Checkpoint { .. } => (format!("resume {name} -p \"…\""), "go on"),
@@ -169,19 +192,87 @@ impl Call<'_> {
         Ok(Exit::Done)
     }
 
-    /// Leaves the order to whoever writes the session: for the run that is open now.
+    /// Says what becomes of the files of a run that was closed: no run after it commits them.
+    fn tell_left(&self, decision: &Decision, close: &CloseAs, folder: &Folder, name: &str) {
+        if !decision.has_changes() {
+            return;
+        }
+        if !folder.is_in_git() {
+            return tell_page("the files stay as they are\n");
+        }
+        // A retry has opened the next run, and nothing is rolled back beside an open one.
+        let when = match close {
+            CloseAs::Retry { .. } => ", when the run that is open now has ended,",
+            _ => "",
+        };
+        tell_page(&format!(
+            "the files stay as they are, not committed; a later run commits only files that it changes itself: \
+             `git commit` them, or{when}\n"
+        ));
+        let back = format!("decide rollback {} -s {name}", decision.id());
+        paint::tell_command(&format!("{:<17}", "take them back"), &self.place.command(&back));
+    }
+
+    /// Leaves the order to whoever writes the session, for the run that is open now, and carries it out where that one ends
+    /// without having read it.
     async fn leave(&self, holder: &str, close: CloseAs, wait: bool) -> Result<Exit, Fault> {
-        let reading = Reading::load(self.store.as_ref(), &self.info).await?;
+        let (store, info) = (self.store.as_ref(), &self.info);
+        let reading = Reading::load(store, info).await?;
         let Some(run) = reading.open_run() else { return Err(self.refused(RuntimeError::NoOpenRun, "")) };
-        let request = Request::CloseRun { run, close };
-        letters::leave(self.store.as_ref(), &self.info, holder, &request, wait).await
+        let request = Request::CloseRun { run, close: close.clone() };
+        let letter = post(store, &info.id, &request, store::now()).await?;
+        let name = self.name().await;
+        letters::tell_of_note(&name, holder, letters::WITHIN_A_SECOND);
+        let since = Instant::now();
+        loop {
+            match letters::hear(store, info, letter).await? {
+                Heard::Settled(settled) => return letters::told(settled),
+                Heard::Gone => {
+                    if let Some(exit) = self.read(letter, run, &close, &name).await? {
+                        return Ok(exit);
+                    }
+                }
+                Heard::NotYet if wait || since.elapsed() < PATIENCE => {}
+                Heard::NotYet => {
+                    let resume = self.place.command(&format!("resume {name}"));
+                    tell(&format!("not read yet; if that one ends without it, `{resume}` reads it first\n"));
+                    return Ok(Exit::Done);
+                }
+            }
+        }
+    }
+
+    /// Reads the notes of a session that nobody writes any more, and tells what became of one that closes a run. `None` if
+    /// somebody was quicker.
+    async fn read(
+        &self,
+        letter: InboxId,
+        run: RunId,
+        close: &CloseAs,
+        name: &str,
+    ) -> Result<Option<Exit>, Fault> {
+        let folder = Folder::of(&self.info, self.args.cwd.as_deref(), Some("trunkline decide … -C DIR"))?;
+        let agent = self.agent(&folder, self.args.bind)?.build()?;
+        let claim = Claim::IfFree;
+        let Entrance::Mine(mut session) = letters::enter(&agent, &self.store, &self.info, claim).await?
+        else {
+            return Ok(None);
+        };
+        session.read_letters().await?;
+        let settled = settled(self.store.as_ref(), &self.info.id, letter).await?;
+        match session.decisions().iter().find(|decision| decision.run() == run) {
+            Some(decision) if matches!(settled, Settled::Done { .. }) => {
+                self.closed(decision, close, &folder, name).map(Some)
+            }
+            _ => letters::told(settled).map(Some),
+        }
     }
 
     async fn rollback(&self, args: &Rollback) -> Result<Exit, Fault> {
         let reading = Reading::load(self.store.as_ref(), &self.info).await?;
-        let of = wanted(&reading, &args.decision)?;
-        if let Some(holder) = letters::writer(self.store.as_ref(), &self.info).await? {
-            return Err(StoreError::Locked { session: self.info.id.clone(), holder: Some(holder) }.into());
+        let of = found::decision(&reading, &args.decision, &self.name().await, self.place)?;
+        if let Some(holder) = letters::lasting_writer(self.store.as_ref(), &self.info).await? {
+            return Err(self.locked(holder, &self.name().await));
         }
         if args.dry_run && reading.has_open_rollback() {
             // Whoever opens the session finishes that one first, and nothing is to be written.
@@ -195,9 +286,7 @@ impl Call<'_> {
         let agent = self.agent(&folder, self.args.bind && !args.dry_run)?.commits(args.commit).build()?;
         let mut session = match letters::enter(&agent, &self.store, &self.info, Claim::IfFree).await? {
             Entrance::Mine(session) => session,
-            Entrance::Theirs(holder) => {
-                return Err(StoreError::Locked { session: self.info.id.clone(), holder: Some(holder) }.into());
-            }
+            Entrance::Theirs(holder) => return Err(self.locked(holder, &self.name().await)),
         };
         let name = self.name().await;
         let ended =
@@ -213,27 +302,32 @@ impl Call<'_> {
         let comparison = session.preview_rollback(of).await.map_err(|fault| self.refused(fault, &name))?;
         // Somebody who agreed beforehand need not be there to read it.
         match args.dry_run {
-            true => paint::print(&shown(&comparison))?,
-            false => tell(&shown(&comparison)),
+            true => paint::print_page(&shown(&comparison))?,
+            false => tell_page(&shown(&comparison)),
         }
         for line in first
             .iter()
             .flat_map(|first| std::iter::once(first.what).chain(first.hints.iter().map(String::as_str)))
         {
-            tell(&format!("{line}\n"));
+            tell_page(&format!("{line}\n"));
         }
         if !comparison.conflicts.is_empty() {
-            return Err(in_the_way(&comparison.conflicts));
+            return Err(self.in_the_way(&comparison.conflicts, &folder));
         }
         if args.dry_run {
-            tell(&paint(DIM, "nothing was changed\n"));
+            tell_page(&paint(DIM, "nothing was changed\n"));
             return Ok(Exit::Done);
         }
-        let question = format!("make {} what they were?", count(comparison.files.len(), "file"));
+        let files = comparison.files.len();
+        let question = format!(
+            "make {} what {} before?",
+            count(files, "file"),
+            if files == 1 { "it was" } else { "they were" }
+        );
         match agreed(args.yes || comparison.files.is_empty(), &question) {
             Answer::Yes => {}
             Answer::No => {
-                tell("nothing was changed\n");
+                tell_page("nothing was changed\n");
                 return Ok(Exit::Failure);
             }
             Answer::Nobody => {
@@ -241,14 +335,26 @@ impl Call<'_> {
                 return Err(fault.hint("say --yes, or --dry-run to look"));
             }
         }
-        self.roll(&mut session, of, &name).await
+        self.roll(&mut session, of, &folder, &name).await
     }
 
-    async fn roll(&self, session: &mut Session, of: DecisionId, name: &str) -> Result<Exit, Fault> {
+    fn in_the_way(&self, conflicts: &[String], folder: &Folder) -> Fault {
+        in_the_way(conflicts, folder.is_in_git(), &self.place.command("decisions --all"))
+    }
+
+    async fn roll(
+        &self,
+        session: &mut Session,
+        of: DecisionId,
+        folder: &Folder,
+        name: &str,
+    ) -> Result<Exit, Fault> {
         let decision = match session.rollback(of).await {
             Ok(decision) => decision,
             // Somebody wrote while the question stood.
-            Err(RuntimeError::Conflicts { conflicts, .. }) => return Err(in_the_way(&conflicts)),
+            Err(RuntimeError::Conflicts { conflicts, .. }) => {
+                return Err(self.in_the_way(&conflicts, folder));
+            }
             Err(fault) => return Err(self.refused(fault, name)),
         };
         let mut printed = paint::Acts::default();
@@ -268,7 +374,7 @@ impl Call<'_> {
     /// Tells how a rollback has ended that somebody had begun before.
     fn finished(&self, ended: &Decision, name: &str) -> Result<Exit, Fault> {
         let mut printed = paint::Acts::default();
-        tell(finished(ended));
+        tell_page(finished(ended));
         printed.print(&format!("{}\n", verdict(ended)));
         tell_files(ended);
         self.next(&[(format!("show {name}"), "look at it")]);
@@ -296,8 +402,23 @@ impl Call<'_> {
         if binds {
             folder.check_binding()?;
         }
-        let told = |event: &Event| tell(&bound::told(event).unwrap_or_default());
+        let unbound = bound::ToldUnbound::default();
+        let told = move |event: &Event| {
+            tell_event(event);
+            if let Some(line) = bound::told(event).filter(|_| unbound.is_news(event)) {
+                tell_page(&line);
+            }
+        };
         Ok(setup::without_model(folder)?.binds(binds).on_event(told))
+    }
+
+    /// Says that nothing is taken back while somebody writes the session.
+    fn locked(&self, holder: String, name: &str) -> Fault {
+        let fault = StoreError::Locked { session: self.info.id.clone(), holder: Some(holder) };
+        let cancel = self.place.command(&format!("cancel {name}"));
+        Fault::of(&fault)
+            .hint(format!("wait for it, or end it with `{cancel}`"))
+            .hint("nothing was changed, and no note was left: say it again when that one has ended")
     }
 
     async fn name(&self) -> String {
@@ -306,7 +427,7 @@ impl Call<'_> {
 
     fn next(&self, commands: &[(String, &str)]) {
         for (command, what) in commands {
-            tell(&paint(DIM, &format!("  {what:<17}{}\n", self.place.command(command))));
+            paint::tell_command(&format!("{what:<17}"), &self.place.command(command));
         }
     }
 
@@ -326,77 +447,31 @@ impl Call<'_> {
     }
 }
 
-/// Finds the session of a decision, wherever in the store it is; the newest session if none has one of that name.
-async fn session_of(store: &dyn SessionStore, named: &str, place: &Place) -> Result<SessionInfo, Fault> {
-    #[derive(Deserialize)]
-    struct Named {
-        id: String,
-    }
-    let lower = named.trim().to_ascii_lowercase();
-    if lower.is_empty() || lower == LAST {
-        return store::find(store, None).await;
-    }
-    let mut holders: BTreeMap<SessionId, String> = BTreeMap::new();
-    for note in store.notes(&across::verdicts()).await? {
-        // What cannot be read cannot be rolled back.
-        let id = serde_json::from_str::<Named>(&note.body).ok().map(|decision| decision.id);
-        if let Some(id) = id.filter(|id| id.starts_with(&lower)) {
-            holders.entry(note.session).or_insert(id);
-        }
-    }
-    let found: Vec<(&SessionId, &String)> = holders.iter().take(NAMED).collect();
-    match found.as_slice() {
-        [] => store::find(store, None).await,
-        [(session, _)] => Ok(store.info(session).await?),
-        several => {
-            let (shown, sessions) = (one_line(named, 60), count(holders.len(), "session"));
-            let mut fault = Fault::usage(format!("{shown:?} is the beginning of decisions in {sessions}"));
-            for (session, id) in several {
-                let name = store::short_name(store, session).await;
-                let command = format!("decide rollback {} -s {name}", one_line(id, 40));
-                fault = fault.line(place.command(&command));
-            }
-            Err(fault.hint("type more of it, or name the session"))
-        }
+/// Tells what is waited for, and what a person has to mend.
+fn tell_event(event: &Event) {
+    match event {
+        Event::AwaitingRollback { .. } => tell(&format!("{AWAITING_ROLLBACK}\n")),
+        Event::StillStaged { files } => tell_page(&still_staged(files)),
+        _ => {}
     }
 }
 
-/// Finds the decision that is meant.
-fn wanted(reading: &Reading, named: &str) -> Result<DecisionId, Fault> {
-    let decisions: Vec<&Decision> = reading.verdicts().iter().rev().map(|(_, decision)| decision).collect();
-    let changed = |decision: &&&Decision| decision.has_changes();
-    let named = named.trim().to_ascii_lowercase();
-    if named == LAST {
-        let last = decisions.iter().find(changed).map(|decision| decision.id());
-        return last.ok_or_else(|| Fault::new("no run of this session has changed anything"));
-    }
-    let fits = |decision: &&&Decision| !named.is_empty() && decision.id().to_string().starts_with(&named);
-    let found: Vec<&&Decision> = decisions.iter().filter(fits).collect();
-    if let [one] = found.as_slice() {
-        return Ok(one.id());
-    }
-    let shown = one_line(&named, 60);
-    let (fault, some) = match found.is_empty() {
-        true => (
-            Fault::usage(format!("there is no decision {shown:?} in this session")),
-            decisions.iter().filter(changed).collect(),
-        ),
-        false => {
-            (Fault::usage(format!("{shown:?} is the beginning of {}", count(found.len(), "decision"))), found)
-        }
-    };
-    let line =
-        |decision: &Decision| format!("{}  {}", decision.id(), one_line(&decision.verdict().to_string(), 80));
-    let fault = some.iter().take(NAMED).fold(fault, |fault, decision| fault.line(line(decision)));
-    Err(fault.hint("`trunkline decisions --all` lists those of all sessions"))
-}
-
-fn in_the_way(conflicts: &[String]) -> Fault {
+/// Says file by file what is otherwise, and what can be done about it.
+fn in_the_way(conflicts: &[String], in_git: bool, list: &str) -> Fault {
     let fault = Fault::new("nothing was changed: some of the files are not what that run has left");
     let fault = conflicts.iter().take(IN_THE_WAY).fold(fault, |fault, one| fault.line(one_line(one, 200)));
     let more = conflicts.len().saturating_sub(IN_THE_WAY);
     let fault = if more > 0 { fault.line(format!("… and {more} more")) } else { fault };
-    fault.hint("roll back what was done later first, or put these files back by hand")
+    let fault = match in_git {
+        true => fault.hint(
+            "`git diff -- FILE` shows what is not committed of one; put what was written since aside with `git stash`, or \
+             take it back by hand, and try again",
+        ),
+        false => fault.hint("take back by hand what was written since, and try again"),
+    };
+    fault
+        .hint(format!("what later runs have done has to be rolled back first: `{list}` lists them"))
+        .hint("the same with --dry-run looks again, and changes nothing")
 }
 
 /// Says file by file what would be done.
@@ -421,6 +496,6 @@ fn shown(comparison: &Comparison) -> String {
 fn tell_files(decision: &Decision) {
     let files = decision.cites().files.len();
     if files > 0 {
-        tell(&format!("{} changed\n", count(files, "file")));
+        tell_page(&format!("{} changed\n", count(files, "file")));
     }
 }

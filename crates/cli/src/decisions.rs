@@ -9,6 +9,7 @@ mod lines;
 mod listing;
 mod shown;
 mod told;
+mod undone;
 
 use trunkline_message_tree::NodeId;
 
@@ -24,9 +25,10 @@ use crate::reading::Reading;
 pub(crate) async fn run(args: &Decisions, place: &Place) -> Result<Exit, Fault> {
     if let Some(Some(file)) = &args.check {
         if args.named.is_some() || args.session.is_some() {
-            return Err(Fault::usage("a file is checked by itself; leave out the session"));
+            return Err(Fault::usage("a file is checked by itself; leave out the session")
+                .hint(format!("`{}` checks a session", place.command("decisions --check -s ID"))));
         }
-        return check::file(file, args.json);
+        return check::file(file, args);
     }
     if args.git {
         return bound::list(args, place).await;
@@ -45,17 +47,25 @@ pub(crate) async fn run(args: &Decisions, place: &Place) -> Result<Exit, Fault> 
     };
     if args.check.is_some() {
         return match run {
-            None => check::session(&book, args.json, place),
-            Some(_) => Err(Fault::usage("a session is checked as a whole; name it with -s")),
+            None => check::session(&book, args, place),
+            Some(_) => {
+                let check = place.command(&format!("decisions --check -s {}", book.name));
+                Err(Fault::usage("a session is checked as a whole").hint(format!("`{check}` does it")))
+            }
         };
     }
     match run {
         Some(_) if args.node.is_some() => {
-            Err(Fault::usage("--node lists decisions; leave out the one that is named"))
+            let list = place.command(&format!("decisions -s {} --node NODE", book.name));
+            Err(Fault::usage("--node lists decisions; leave out the one that is named")
+                .hint(format!("`{list}`")))
         }
         Some(run) => shown::run(args, &book, run, place),
-        None if args.diff || args.full => Err(Fault::usage("one decision is shown with its diff; name it")
-            .hint(format!("`{}` lists them", place.command(&format!("decisions -s {}", book.name))))),
+        None if args.diff || args.full => Err(Fault::usage(match args.full {
+            true => "--full shows one decision, or goes with --check; name one",
+            false => "one decision is shown with its diff; name it",
+        })
+        .hint(format!("`{}` lists them", place.command(&format!("decisions -s {}", book.name))))),
         None => {
             let node = match &args.node {
                 Some(named) => Some(node_of(&book, named)?),

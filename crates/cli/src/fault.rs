@@ -10,7 +10,7 @@ use trunkline_runtime::{AgentError, RuntimeError};
 use trunkline_session_store::StoreError;
 use trunkline_tools::ToolsError;
 
-use crate::paint::{BOLD, CYAN, DIM, RED, paint, tell};
+use crate::paint::{BOLD, CYAN, DIM, PLAIN, RED, command_line, page, paint, tell};
 use crate::text;
 
 /// How the program ends.
@@ -28,13 +28,21 @@ pub(crate) enum Exit {
     Interrupted = 130,
 }
 
+/// A line of what was found.
+#[derive(Debug)]
+enum Line {
+    Words(String),
+    /// What can be typed, after what it is for.
+    Command(&'static str, String),
+}
+
 /// Why a command ends before its work is done.
 #[derive(Debug)]
 pub(crate) struct Fault {
     exit: Exit,
     message: String,
     causes: Vec<String>,
-    lines: Vec<String>,
+    lines: Vec<Line>,
     hints: Vec<String>,
     /// Nobody reads any more; there is nothing to say and nothing went wrong.
     silent: bool,
@@ -75,7 +83,13 @@ impl Fault {
 
     /// Adds a line of what was found.
     pub(crate) fn line(mut self, line: impl Into<String>) -> Self {
-        self.lines.push(line.into());
+        self.lines.push(Line::Words(line.into()));
+        self
+    }
+
+    /// Adds a line with what can be typed, after what it is for.
+    pub(crate) fn command(mut self, what: &'static str, command: String) -> Self {
+        self.lines.push(Line::Command(what, command));
         self
     }
 
@@ -100,21 +114,24 @@ impl Fault {
         if self.silent {
             return;
         }
-        let mut shown =
-            format!("{} {}\n", paint(RED.bold(), "error:"), paint(BOLD, &text::safe(&self.message)));
+        let error = format!("{} {}\n", paint(RED.bold(), "error:"), paint(BOLD, &text::safe(&self.message)));
+        let mut shown = page(&error).into_owned();
         for cause in &self.causes {
-            shown.push_str(&format!("  {} {}\n", paint(DIM, "caused by:"), text::safe(cause)));
+            shown.push_str(&page(&format!("  {} {}\n", paint(DIM, "caused by:"), text::safe(cause))));
         }
         for line in &self.lines {
-            shown.push_str(&format!("  {}\n", text::safe(line)));
+            shown.push_str(&match line {
+                Line::Words(words) => page(&format!("  {}\n", text::safe(words))).into_owned(),
+                Line::Command(what, command) => command_line(PLAIN, what, &text::safe(command)),
+            });
         }
         for hint in &self.hints {
-            shown.push_str(&format!("  {} {}\n", paint(CYAN, "hint:"), text::safe(hint)));
+            shown.push_str(&page(&format!("  {} {}\n", paint(CYAN, "hint:"), text::safe(hint))));
         }
         tell(&shown);
     }
 
-    fn of(error: &dyn Error) -> Self {
+    pub(crate) fn of(error: &dyn Error) -> Self {
         let mut fault = Fault::new(error.to_string());
         let mut cause = error.source();
         while let Some(error) = cause {

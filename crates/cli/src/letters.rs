@@ -4,7 +4,7 @@
 //! writer reads between two turns.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use trunkline_runtime::letters::{Request, Settled, post, settled};
 use trunkline_runtime::{Agent, RuntimeError, Session};
@@ -12,7 +12,7 @@ use trunkline_session_store::{Claim, InboxId, LetterState, SessionInfo, SessionS
 
 use crate::args::Sent;
 use crate::fault::{Exit, Fault};
-use crate::paint::tell;
+use crate::paint::tell_page;
 use crate::place::{Place, Store};
 use crate::store::{self, now};
 use crate::text::one_line;
@@ -55,12 +55,27 @@ pub(crate) async fn writer(store: &dyn SessionStore, info: &SessionInfo) -> Resu
     Ok(store.holder(&info.id).await?.map(|holder| called(holder.name)))
 }
 
+/// As [`writer`], of one that stays: who only writes a word, and would read no note, is given the time for it.
+pub(crate) async fn lasting_writer(
+    store: &dyn SessionStore,
+    info: &SessionInfo,
+) -> Result<Option<String>, Fault> {
+    let since = Instant::now();
+    loop {
+        match writer(store, info).await? {
+            Some(_) if since.elapsed() < PATIENCE => tokio::time::sleep(LOOK_EVERY / 10).await,
+            found => return Ok(found),
+        }
+    }
+}
+
 fn called(holder: Option<String>) -> String {
     holder.map_or_else(|| "another process".to_owned(), |holder| one_line(&holder, 40))
 }
 
 /// Leaves a request for whoever writes the session, and says so.
 pub(crate) async fn leave(
+    place: &Place,
     store: &dyn SessionStore,
     info: &SessionInfo,
     holder: &str,
@@ -70,28 +85,32 @@ pub(crate) async fn leave(
     let letter = post(store, &info.id, request, now()).await?;
     let name = store::short_name(store, &info.id).await;
     let when = match request {
-        Request::Cancel | Request::CloseRun { .. } => "it is read within a second",
+        Request::Cancel => WITHIN_A_SECOND,
         _ => SOON,
     };
     tell_of_note(&name, holder, when);
     match wait {
-        true => wait_for(store, info, letter, &name).await,
+        true => told(outcome(place, store, info, letter, &name).await?),
         false => Ok(Exit::Done),
     }
 }
+
+/// When a note is read that ends a turn.
+pub(crate) const WITHIN_A_SECOND: &str = "it is read within a second";
 
 /// When a note is read.
 pub(crate) const SOON: &str = "it will be read before its next step";
 
 /// Says that a note was left, and when it is read.
 pub(crate) fn tell_of_note(name: &str, holder: &str, when: &str) {
-    tell(&format!("session {name} is being written by {holder}; left a note, {when}\n"));
+    tell_page(&format!("session {name} is being written by {holder}; left a note, {when}\n"));
 }
 
 /// Leaves a request, and returns what became of it: with `wait` in any case, else if that is soon.
 ///
 /// `None` says that it was not read yet; that was told.
 pub(crate) async fn ask(
+    place: &Place,
     store: &dyn SessionStore,
     info: &SessionInfo,
     holder: &str,
@@ -102,27 +121,22 @@ pub(crate) async fn ask(
     let name = store::short_name(store, &info.id).await;
     tell_of_note(&name, holder, SOON);
     if wait {
-        return outcome(store, info, letter, &name).await.map(Some);
+        return outcome(place, store, info, letter, &name).await.map(Some);
     }
     match tokio::time::timeout(PATIENCE, settled(store, &info.id, letter)).await {
         Ok(settled) => Ok(Some(settled?)),
         Err(_) => {
-            tell("not read yet\n");
+            tell_page("not read yet\n");
             Ok(None)
         }
     }
 }
 
-/// Waits until the writer has settled a letter, and says so.
-async fn wait_for(
-    store: &dyn SessionStore,
-    info: &SessionInfo,
-    letter: InboxId,
-    name: &str,
-) -> Result<Exit, Fault> {
-    match outcome(store, info, letter, name).await? {
+/// Says what became of a letter.
+pub(crate) fn told(settled: Settled) -> Result<Exit, Fault> {
+    match settled {
         Settled::Done { seq } => {
-            tell(&format!("it has taken effect, in record {seq}\n"));
+            tell_page(&format!("it has taken effect, in record {seq}\n"));
             Ok(Exit::Done)
         }
         Settled::Refused { reason } => Err(Fault::new(one_line(&reason, 300))),
@@ -132,24 +146,48 @@ async fn wait_for(
 
 /// Waits until the writer has settled a letter, as long as there is a writer.
 async fn outcome(
+    place: &Place,
     store: &dyn SessionStore,
     info: &SessionInfo,
     letter: InboxId,
     name: &str,
 ) -> Result<Settled, Fault> {
-    let settling = settled(store, &info.id, letter);
-    tokio::pin!(settling);
     loop {
-        if let Ok(settled) = tokio::time::timeout(LOOK_EVERY, &mut settling).await {
-            return Ok(settled?);
-        }
-        // It may have read the letter in its last moment: then the next look finds that.
-        let gone = store.holder(&info.id).await?.is_none();
-        if gone && store.letter(&info.id, letter).await? == LetterState::Waiting {
-            let fault = Fault::new("the writer has ended without reading the note");
-            return Err(fault.hint(format!("the next one reads it: `trunkline resume {name}`")));
+        match hear(store, info, letter).await? {
+            Heard::Settled(settled) => return Ok(settled),
+            Heard::NotYet => {}
+            Heard::Gone => {
+                let fault = Fault::new("the writer has ended without reading the note");
+                let resume = place.command(&format!("resume {name}"));
+                return Err(fault.hint(format!("the next one reads it: `{resume}`")));
+            }
         }
     }
+}
+
+/// What is heard of a letter in a while.
+pub(crate) enum Heard {
+    Settled(Settled),
+    NotYet,
+    /// Whoever wrote the session has ended without reading it.
+    Gone,
+}
+
+/// Waits a while for what becomes of a letter.
+pub(crate) async fn hear(
+    store: &dyn SessionStore,
+    info: &SessionInfo,
+    letter: InboxId,
+) -> Result<Heard, Fault> {
+    if let Ok(settled) = tokio::time::timeout(LOOK_EVERY, settled(store, &info.id, letter)).await {
+        return Ok(Heard::Settled(settled?));
+    }
+    // It may have read the letter in its last moment: then the next look finds that.
+    let gone = store.holder(&info.id).await?.is_none();
+    Ok(match gone && store.letter(&info.id, letter).await? == LetterState::Waiting {
+        true => Heard::Gone,
+        false => Heard::NotYet,
+    })
 }
 
 /// `trunkline cancel`.
@@ -160,5 +198,5 @@ pub(crate) async fn cancel(args: &Sent, place: &Place) -> Result<Exit, Fault> {
         let name = store::short_name(store.as_ref(), &info.id).await;
         return Err(Fault::new(format!("nothing to cancel: no process writes session {name}")));
     }
-    leave(store.as_ref(), &info, "another process", &Request::Cancel, args.wait).await
+    leave(place, store.as_ref(), &info, "another process", &Request::Cancel, args.wait).await
 }

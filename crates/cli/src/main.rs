@@ -18,6 +18,7 @@ mod demo;
 mod doctor;
 mod fault;
 mod findings;
+mod fit;
 mod follow;
 mod history;
 mod in_order;

@@ -22,6 +22,9 @@ use crate::setup::{self, Folder};
 use crate::store;
 use crate::text::{count, one_line, wrapped};
 
+/// How many files are named that a run has left changed.
+const FILES_NAMED: usize = 5;
+
 /// A move as it was typed; nodes may be named.
 enum Wanted<'a> {
     Revert { to: &'a str, lesson: Option<&'a str> },
@@ -99,14 +102,14 @@ async fn carry_out(
     let expected_head = reading.tree().head();
     let request = Request::Move { act: act.clone(), expected_head };
     if let Some(holder) = letters::writer(store.as_ref(), &info).await? {
-        return letters::leave(store.as_ref(), &info, &holder, &request, wait).await;
+        return letters::leave(place, store.as_ref(), &info, &holder, &request, wait).await;
     }
     let agent = setup::without_model(&Folder::for_moves(&reading)?)?.build()?;
     let mut session = match letters::enter(&agent, &store, &info, Claim::IfFree).await? {
         Entrance::Mine(session) => session,
         // It came in the meantime.
         Entrance::Theirs(holder) => {
-            return letters::leave(store.as_ref(), &info, &holder, &request, wait).await;
+            return letters::leave(place, store.as_ref(), &info, &holder, &request, wait).await;
         }
     };
     if session.tree().head() != expected_head {
@@ -127,6 +130,7 @@ async fn carry_out(
     })?;
     let aside = put_aside(&reading, &session);
     tell(&format!("files are not changed by this{}{aside}\n", staying(&reading, &before, session.tree())));
+    tell_given_up(&reading, &session, place, &name);
     let back = if matches!(act, MoveAct::Undo) { "redo" } else { "undo" };
     let next = [(back, "take it back"), ("tree", "see it"), ("resume", "go on from here")];
     for (command, what) in next {
@@ -231,6 +235,22 @@ fn staying(reading: &Reading, before: &[NodeId], tree: &MessageTree) -> String {
         [one] => format!("; {one} stays applied"),
         several => format!("; {} stay applied", several.join(", ")),
     }
+}
+
+/// Says which files a run has changed that was given up by a move, and how they are taken back.
+pub(crate) fn tell_given_up(reading: &Reading, session: &Session, place: &Place, name: &str) {
+    let ended = reading.open_run().and_then(|run| session.decisions().of_run(run));
+    let Some(ended) = ended.filter(|ended| ended.has_changes()) else { return };
+    let files = &ended.cites().files;
+    let mut named: Vec<String> =
+        files.iter().take(FILES_NAMED).map(|file| one_line(file.path.as_str(), 60)).collect();
+    if files.len() > FILES_NAMED {
+        named.push(format!("and {} more", files.len() - FILES_NAMED));
+    }
+    let named = if named.is_empty() { "the files".to_owned() } else { named.join(", ") };
+    tell(&format!("the run was given up, and {named} stay as it has left them\n"));
+    let back = format!("decide rollback {} -s {name}", ended.id());
+    tell(&paint(DIM, &format!("  {:<17}{}\n", "restore them", place.command(&back))));
 }
 
 /// Says what waited for a decision, or for being carried out, and was put aside by the move.

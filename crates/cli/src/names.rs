@@ -57,14 +57,14 @@ pub(crate) async fn run(args: &Name, place: &Place) -> Result<Exit, Fault> {
     let naming = Naming { name: name.clone(), kind, node };
     let request = Request::Name { naming };
     if let Some(holder) = letters::writer(store.as_ref(), &info).await? {
-        return letters::leave(store.as_ref(), &info, &holder, &request, args.wait).await;
+        return letters::leave(place, store.as_ref(), &info, &holder, &request, args.wait).await;
     }
     let agent = setup::without_model(&Folder::for_moves(&reading)?)?.build()?;
     let mut session = match letters::enter(&agent, &store, &info, Claim::IfFree).await? {
         Entrance::Mine(session) => session,
         // It came in the meantime.
         Entrance::Theirs(holder) => {
-            return letters::leave(store.as_ref(), &info, &holder, &request, args.wait).await;
+            return letters::leave(place, store.as_ref(), &info, &holder, &request, args.wait).await;
         }
     };
     let done = match node {

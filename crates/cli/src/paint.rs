@@ -3,12 +3,13 @@
 //! Colours are always written and taken out again where nobody wants them (`NO_COLOR`, `--color`, a pipe). A reader that
 //! goes away, as `head` does, ends the program without a complaint.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 
 use crate::fault::Fault;
-use crate::text;
+use crate::{fit, text};
 
 pub(crate) const PLAIN: Style = Style::new();
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -47,6 +48,19 @@ pub(crate) fn print(text: &str) -> Result<(), Fault> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Fault::stdout)
 }
 
+/// Returns whole lines, broken where the screen is narrower and its width is known.
+pub(crate) fn page(text: &str) -> Cow<'_, str> {
+    match columns() {
+        Some(width) => fit::fitted(text, width),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// Writes a page to stdout.
+pub(crate) fn print_page(text: &str) -> Result<(), Fault> {
+    print(&page(text))
+}
+
 /// Writes bytes to stdout exactly as they are.
 pub(crate) fn print_raw(bytes: &[u8]) -> Result<(), Fault> {
     let mut out = std::io::stdout().lock();
@@ -83,7 +97,7 @@ pub(crate) struct Acts {
 impl Acts {
     pub(crate) fn print(&mut self, text: &str) {
         if self.fault.is_none() {
-            self.fault = print(text).err();
+            self.fault = print_page(text).err();
         }
     }
 
@@ -99,10 +113,41 @@ pub(crate) fn tell(text: &str) {
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
+/// Tells a page on stderr.
+pub(crate) fn tell_page(text: &str) {
+    tell(&page(text));
+}
+
+/// Tells what can be typed next, after what it is for.
+pub(crate) fn tell_command(what: &str, command: &str) {
+    tell(&command_line(DIM, what, command));
+}
+
+/// Returns the lines of a command, after what it is for. They fit the screen and are no part of a page, which would break
+/// them once more and leave a shell two commands.
+pub(crate) fn command_line(style: Style, what: &str, command: &str) -> String {
+    let words = what.trim_end();
+    let (what, gap) = (paint(style, words), &what[words.len()..]);
+    match columns() {
+        Some(width) if fit::columns(&format!("  {what}{gap}{command}")) > width => {
+            let what = format!("  {what}\n");
+            let what = if words.is_empty() { Cow::Borrowed("") } else { fit::fitted(&what, width) };
+            let command = fit::fitted_command(&format!("    {command}"), width);
+            format!("{what}{}\n", paint(DIM, &command))
+        }
+        _ => format!("  {what}{gap}{}\n", paint(DIM, command)),
+    }
+}
+
+/// Returns how wide the screen is, where `COLUMNS` says so. On less than 20 columns nothing can be told.
+pub(crate) fn columns() -> Option<usize> {
+    let columns = std::env::var("COLUMNS").ok()?.parse().ok();
+    columns.filter(|columns| *columns > 0).map(|columns: usize| columns.max(20))
+}
+
 /// Returns how wide a picture may be: `COLUMNS`, or 100.
 pub(crate) fn width() -> usize {
-    let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    columns.filter(|columns| *columns >= 40).unwrap_or(100)
+    columns().filter(|columns| *columns >= 40).unwrap_or(100)
 }
 
 /// Returns whether one person sees both stdout and stderr, so that nothing needs to be said twice.

@@ -153,7 +153,7 @@ impl Place {
     /// Returns a command that people can type next.
     pub(crate) fn command(&self, rest: &str) -> String {
         let program = program();
-        let on_files = rest.starts_with("resume ") || rest.starts_with("resolve ");
+        let on_files = ["resume ", "resolve ", "decide "].iter().any(|command| rest.starts_with(command));
         let rest = match self.folder.get().and_then(|folder| folder.to_str()) {
             Some(folder) if on_files && !rest.contains(" -C ") => format!("{rest} -C {}", quoted(folder)),
             _ => rest.to_owned(),

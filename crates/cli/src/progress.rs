@@ -31,10 +31,13 @@ const OUTPUT_LINES: usize = 3;
 const SCRIPTED: &str = "scripted";
 /// How many groups of nodes are named.
 const RUNS: usize = 5;
+/// Said while a rollback is left to whoever was at it when the session was taken over.
+pub(crate) const AWAITING_ROLLBACK: &str = "… an earlier writer was putting files back; waiting until it has ended or its time is over, a minute at most";
 
 /// Tells people what goes on, and counts what it costs.
 pub(crate) struct Progress {
     told: Mutex<Told>,
+    unbound: bound::ToldUnbound,
     quiet: bool,
     diffs: bool,
 }
@@ -60,7 +63,12 @@ struct Told {
 impl Progress {
     /// Returns one for a run: `quiet` only counts; `asks` leaves diffs to whoever asks about them.
     pub(crate) fn of_run(quiet: bool, asks: bool) -> Arc<Self> {
-        Arc::new(Progress { told: Mutex::default(), quiet, diffs: !asks })
+        Arc::new(Progress {
+            told: Mutex::default(),
+            unbound: bound::ToldUnbound::default(),
+            quiet,
+            diffs: !asks,
+        })
     }
 
     /// Returns what an agent's `on_event` takes.
@@ -150,6 +158,7 @@ impl Progress {
                 );
                 self.line(&paint(YELLOW, &told));
             }
+            Event::AwaitingRollback { .. } => self.line(&paint(YELLOW, AWAITING_ROLLBACK)),
             Event::Choice(notice) => {
                 if let Some(line) = choice(notice) {
                     self.line(&paint(YELLOW, &line));
@@ -182,10 +191,30 @@ impl Progress {
             },
             Event::Decided(decision) => self.line(&verdict(decision)),
             Event::Bound { .. } if self.quiet => {}
+            Event::NotBound { .. } if !self.unbound.is_news(event) => {}
             // That it is not was asked for, so it is said also to those who want to hear of nothing else.
             Event::Bound { .. } | Event::NotBound { .. } => {
                 self.end_line();
                 tell(&bound::told(event).unwrap_or_default());
+            }
+            Event::LeftAlone { files } => {
+                let told = "left alone, changed by somebody else meanwhile";
+                self.line(&paint(YELLOW, &named_files(told, files)));
+            }
+            // Whoever wants to hear of nothing else would find their next commit to take back what was done.
+            Event::StillStaged { files } => {
+                self.end_line();
+                tell(&still_staged(files));
+            }
+            Event::TakenIn { files } => {
+                let told = "changed during or after a command that was cut off, counted as this run's";
+                self.line(&paint(YELLOW, &named_files(told, files)));
+            }
+            Event::LookFailed { why } => {
+                let why = one_line(why, 200);
+                let told =
+                    format!("· until the folder can be looked at, all changes count as this run's: {why}");
+                self.line(&paint(YELLOW, &told));
             }
             Event::LetterRefused { kind, reason } => {
                 let told =
@@ -375,6 +404,27 @@ fn reverted(record: &revert::Record) -> String {
             paint(YELLOW, &format!("⤺ not left: {reason}"))
         }
     }
+}
+
+/// Warns that something else is staged of files that were just committed, and says what to do.
+pub(crate) fn still_staged(files: &[String]) -> String {
+    let told = named_files("something else is still staged of what was committed", files);
+    format!(
+        "{}\n  a plain `git commit` takes back there what the run has done: `git add FILE` takes the file as it is now, \
+         `git restore --staged FILE` drops what was staged\n",
+        paint(YELLOW, &told)
+    )
+}
+
+/// Names some of the files that are not the run's, or not as it left them.
+fn named_files(told: &str, files: &[String]) -> String {
+    const NAMED: usize = 3;
+    let named: Vec<String> = files.iter().take(NAMED).map(|file| one_line(file, 60)).collect();
+    let more = match files.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("· {told}: {}{more}", named.join(", "))
 }
 
 fn moved_line(word: &str, from: NodeId, to: NodeId) -> String {

@@ -7,7 +7,7 @@ use trunkline_session_store::Claim;
 use crate::args::Revert;
 use crate::fault::{Exit, Fault};
 use crate::letters::{self, Entrance};
-use crate::moves::told;
+use crate::moves::{tell_given_up, told};
 use crate::paint::{self, MAGENTA, paint, tell};
 use crate::place::Place;
 use crate::reading::Reading;
@@ -34,14 +34,14 @@ pub(crate) async fn run(args: &Revert, place: &Place) -> Result<Exit, Fault> {
     let expected_head = reading.tree().head();
     let request = Request::StepBack { proposal: id, answer: answer.clone(), expected_head };
     if let Some(holder) = letters::writer(store.as_ref(), &info).await? {
-        return letters::leave(store.as_ref(), &info, &holder, &request, args.wait).await;
+        return letters::leave(place, store.as_ref(), &info, &holder, &request, args.wait).await;
     }
     let agent = setup::without_model(&Folder::for_moves(&reading)?)?.build()?;
     let mut session = match letters::enter(&agent, &store, &info, Claim::IfFree).await? {
         Entrance::Mine(session) => session,
         // It came in the meantime.
         Entrance::Theirs(holder) => {
-            return letters::leave(store.as_ref(), &info, &holder, &request, args.wait).await;
+            return letters::leave(place, store.as_ref(), &info, &holder, &request, args.wait).await;
         }
     };
     let before = session.tree().trunk().ids().to_vec();
@@ -55,6 +55,8 @@ pub(crate) async fn run(args: &Revert, place: &Place) -> Result<Exit, Fault> {
             session.accept_revert(id).await?;
             paint::print(&format!("{}\n", paint(MAGENTA, &told(&before, newest, session.tree()))))?;
             tell("files are not changed by this\n");
+            let name = store::short_name(store.as_ref(), &info.id).await;
+            tell_given_up(&reading, &session, place, &name);
         }
     }
     Ok(Exit::Done)

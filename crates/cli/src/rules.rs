@@ -56,11 +56,17 @@ pub(crate) async fn run(args: &Rules, place: &Place) -> Result<Exit, Fault> {
     }
     match wish {
         None => list(args, &store, &info, place).await,
-        Some(wish) => carry_out(args, wish, &store, &info).await,
+        Some(wish) => carry_out(args, wish, &store, &info, place).await,
     }
 }
 
-async fn carry_out(args: &Rules, wish: Wish, store: &Store, info: &SessionInfo) -> Result<Exit, Fault> {
+async fn carry_out(
+    args: &Rules,
+    wish: Wish,
+    store: &Store,
+    info: &SessionInfo,
+    place: &Place,
+) -> Result<Exit, Fault> {
     let request = match &wish {
         Wish::Give(rule) => Request::GiveRule { rule: rule.clone() },
         Wish::Revoke(id, reason) => Request::RevokeRule { rule: *id, reason: reason.clone() },
@@ -84,7 +90,7 @@ async fn carry_out(args: &Rules, wish: Wish, store: &Store, info: &SessionInfo) 
         }
     };
     if let Some(holder) = holder {
-        match letters::ask(store.as_ref(), info, &holder, &request, args.wait).await? {
+        match letters::ask(place, store.as_ref(), info, &holder, &request, args.wait).await? {
             Some(Settled::Refused { reason }) => return Err(Fault::new(one_line(&reason, 300))),
             Some(_) => {}
             None => return Ok(Exit::Done),

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use trunkline_message_tree::Author;
+use trunkline_message_tree::{Author, MessageTree};
 use trunkline_providers::{ErrorKind, Provider, ProviderError};
 use trunkline_runtime::decision_objects::{Decision, Verdict};
 use trunkline_runtime::letters::Request;
@@ -72,7 +72,7 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
         && store.holder(&info.id).await?.is_some()
     {
         let request = Request::Prompt { text: prompt.clone() };
-        return letters::leave(store.as_ref(), &info, "another process", &request, args.wait).await;
+        return letters::leave(place, store.as_ref(), &info, "another process", &request, args.wait).await;
     }
     let mut terms = args.terms.clone();
     let mut reading = Reading::load(store.as_ref(), &info).await?;
@@ -240,6 +240,11 @@ impl<'a> Drive<'a> {
         let idle = stop == Stop::Idle;
         if self.draws || idle {
             let reading = Reading::load(store, &store.info(session.id()).await?).await?;
+            let said =
+                |tree: &MessageTree| tree.nodes().any(|(_, node)| node.message().author == Author::Person);
+            if idle && !said(reading.tree()) {
+                return Err(self.nothing_said(&reading, &name));
+            }
             match idle {
                 true if self.terms.quiet => {}
                 // Before all that only says what could be done.
@@ -311,10 +316,13 @@ impl<'a> Drive<'a> {
         if matches!(stop, Stop::Answered | Stop::Decided(_) | Stop::Idle) {
             next.push(("say more", format!("{resume} -p \"…\"")));
         }
-        if let Stop::Decided(decision) = stop
-            && let Some(look) = self.look_at(decision)
-        {
-            next.push(("look at it", look));
+        if let Stop::Decided(decision) = stop {
+            if decision.has_changes() {
+                next.push(("why", self.place.command(&format!("decisions {}", decision.id()))));
+            }
+            if let Some(look) = self.look_at(decision) {
+                next.push(("look at it", look));
+            }
         }
         if self.progress.has_cost() {
             end.push_str(&paint(DIM, &format!("{}\n", cost(self.progress.usage()))));
@@ -332,6 +340,17 @@ impl<'a> Drive<'a> {
     fn decide(&self, id: ProposalId, name: &str) -> [(&'static str, String); 2] {
         let command = |act: &str| self.place.command(&format!("resolve {id}{act} -s {name}"));
         [("look", command("")), ("decide", command(" apply"))]
+    }
+
+    /// Says that a session has no prompt: whoever began it was killed before that was written.
+    fn nothing_said(&self, reading: &Reading, name: &str) -> Fault {
+        let fault = Fault::new("there is nothing to go on from: no prompt was recorded in this session");
+        let fault = match reading.info.title.is_empty() {
+            true => fault,
+            false => fault.line(format!("it is called “{}”", text::one_line(&reading.info.title, 80))),
+        };
+        let again = self.place.command(&format!("resume {name}{} -p \"…\"", self.again()));
+        fault.hint(format!("whoever began it was stopped before that; say it again: `{again}`"))
     }
 
     /// Says why there was nothing to do, and what there is instead.

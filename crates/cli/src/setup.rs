@@ -105,6 +105,12 @@ impl Folder {
         }
     }
 
+    /// Returns whether git keeps its files. One that cannot be asked keeps none that could be committed now.
+    pub(crate) fn is_in_git(&self) -> bool {
+        let repository = self.path.as_deref().map(GitWorkspace::open);
+        matches!(repository, Some(Ok(Some(_))))
+    }
+
     pub(crate) fn as_str(&self) -> Option<&str> {
         self.path.as_deref().and_then(Path::to_str)
     }
@@ -150,6 +156,22 @@ pub(crate) fn without_model(folder: &Folder) -> Result<AgentBuilder, Fault> {
     Ok(builder.with_revert().limits(limits))
 }
 
+/// Refuses terms that ask for something that nothing comes of.
+pub(crate) fn check_terms(terms: &Terms) -> Result<(), Fault> {
+    let missing: Vec<&str> = [(terms.commit, "--commit"), (terms.bind, "--bind")]
+        .into_iter()
+        .filter_map(|(given, name)| (!given).then_some(name))
+        .collect();
+    if !terms.trailer || missing.is_empty() {
+        return Ok(());
+    }
+    let missing = missing.join(" and ");
+    Err(Fault::usage(format!(
+        "--trailer names the bound decision in the message of a commit, so it needs {missing} too"
+    ))
+    .hint("say `--commit --bind --trailer`; without --trailer a commit names its run"))
+}
+
 /// Lays the terms of a run on an agent.
 pub(crate) fn with_terms(
     builder: AgentBuilder,
@@ -165,10 +187,13 @@ pub(crate) fn with_terms(
         Policy::Rules(path) => policy::read(path, folder.path.as_deref())?,
         _ => Vec::new(),
     };
+    check_terms(terms)?;
     if terms.bind {
         folder.check_binding()?;
     }
-    let builder = builder.rules(rules).limits(limits).commits(terms.commit);
+    // A session without a folder has nothing to commit.
+    let commits = terms.commit && folder.path.is_some();
+    let builder = builder.rules(rules).limits(limits).commits(commits);
     let builder = builder.binds(terms.bind).names_decisions(terms.trailer).approval(match chosen {
         Policy::Person | Policy::Rules(_) => Approval::Person,
         Policy::Model => Approval::Model,

@@ -41,17 +41,16 @@ pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
 /// Makes one line of at most `limit` characters, white space folded.
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
     let mut line = String::new();
-    let mut taken = 0;
+    let (mut taken, mut last) = (0, 0);
     for word in text.split_whitespace() {
-        if taken > 0 {
-            line.push(' ');
-            taken += 1;
-        }
-        for character in safe(word).chars() {
-            if taken + 1 >= limit {
+        let gap = if taken > 0 { " " } else { "" };
+        for character in gap.chars().chain(safe(word).chars()) {
+            if taken == limit {
+                line.truncate(last);
                 line.push('…');
                 return line;
             }
+            last = line.len();
             line.push(character);
             taken += 1;
         }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::fake::{Answer, Endpoint, Scene, calls, says};
 use crate::kills;
 
-const RUN: [&str; 5] = ["run", "write a.txt", "--yes", "--commit", "--bind"];
+pub(crate) const RUN: [&str; 5] = ["run", "write a.txt", "--yes", "--commit", "--bind"];
 
 fn writes(name: &str, content: &str) -> Answer {
     calls("write_file", &json!({ "path": name, "content": content }).to_string())
@@ -23,12 +23,12 @@ fn git_in(folder: &Path, arguments: &str) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-fn git(scene: &Scene, arguments: &str) -> String {
+pub(crate) fn git(scene: &Scene, arguments: &str) -> String {
     git_in(&scene.work(), arguments)
 }
 
 /// A repository with one commit of `a.txt`.
-fn make(folder: &Path, init: &str) {
+pub(crate) fn make(folder: &Path, init: &str) {
     git_in(folder, init);
     git_in(folder, "config user.name Anna");
     git_in(folder, "config user.email anna@example.org");
@@ -37,7 +37,7 @@ fn make(folder: &Path, init: &str) {
     git_in(folder, "commit -qm first");
 }
 
-fn scene(init: &str) -> (Scene, Endpoint) {
+pub(crate) fn scene(init: &str) -> (Scene, Endpoint) {
     let answers =
         vec![writes("a.txt", "new\n"), says("I wrote it."), says("Nothing more."), says("Still nothing.")];
     let (scene, endpoint) = Scene::with(answers);
@@ -45,7 +45,7 @@ fn scene(init: &str) -> (Scene, Endpoint) {
     (scene, endpoint)
 }
 
-fn bound() -> (Scene, Endpoint) {
+pub(crate) fn bound() -> (Scene, Endpoint) {
     let (scene, endpoint) = scene("init -q -b main");
     let said = scene.run(&RUN);
     assert_eq!(said.exit, Some(0), "{}", said.err);
@@ -59,13 +59,13 @@ fn bound() -> (Scene, Endpoint) {
 }
 
 /// What is listed of a repository, a value a line.
-fn listed(scene: &Scene, arguments: &[&str]) -> Vec<Value> {
+pub(crate) fn listed(scene: &Scene, arguments: &[&str]) -> Vec<Value> {
     let output = scene.command(arguments).output().expect("it runs");
     let out = String::from_utf8(output.stdout).expect("UTF-8");
     out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-fn refs(folder: &Path) -> usize {
+pub(crate) fn refs(folder: &Path) -> usize {
     git_in(folder, "for-each-ref refs/trunkline").lines().count()
 }
 
@@ -186,6 +186,34 @@ fn every_kind_of_repository_does() {
 }
 
 #[test]
+fn a_run_that_ends_in_the_middle_of_a_merge_stays_open_until_its_end() {
+    for words in [&["--commit"][..], &["--commit", "--bind"]] {
+        for ends in ["merge --abort", "commit -q -m merged"] {
+            let (scene, _endpoint) = scene("init -q -b main");
+            git(&scene, "checkout -q -b theirs");
+            std::fs::write(scene.work().join("b.txt"), "b\n").expect("written");
+            git(&scene, "add b.txt");
+            git(&scene, "commit -qm theirs");
+            git(&scene, "checkout -q main");
+            git(&scene, "merge -q --no-ff --no-commit theirs");
+            let refs = git(&scene, "for-each-ref");
+            let said = scene.run(&[&["run", "write a.txt", "--yes"], words].concat());
+            assert_ne!(said.exit, Some(0), "{}", said.err);
+            assert!(said.err.contains("a merge is under way"), "{}", said.err);
+            assert_eq!(git(&scene, "for-each-ref"), refs);
+            assert_eq!(git(&scene, "diff --cached --name-only"), "b.txt\n", "what the merge has staged");
+            // An abort keeps what the run has written: the merge has not touched it.
+            git(&scene, ends);
+            let said = scene.run(&[&["resume", "--yes"], words].concat());
+            assert_eq!(said.exit, Some(0), "{}", said.err);
+            assert_eq!(git(&scene, "show --name-only --format= HEAD"), "a.txt\n", "{ends}");
+            assert_eq!(git(&scene, "status --short"), "", "{ends}");
+            assert_eq!(git(&scene, "show HEAD:a.txt"), "new\n");
+        }
+    }
+}
+
+#[test]
 fn a_ref_that_says_something_else_than_the_store_is_told() {
     let (scene, _endpoint) = bound();
     let name = git(&scene, "for-each-ref --format=%(refname) refs/trunkline").trim().to_owned();
@@ -225,7 +253,7 @@ fn what_a_person_decides_is_bound_too_or_made_good_later() {
     assert_eq!(scene.run(&["decisions", "--git"]).exit, Some(0));
 }
 
-fn scene_at_its_limit() -> (Scene, Endpoint) {
+pub(crate) fn scene_at_its_limit() -> (Scene, Endpoint) {
     let (scene, endpoint) = scene("init -q -b main");
     let said = scene.run(&["run", "write a.txt", "--yes", "--bind", "--max-turns", "1"]);
     assert_eq!(said.exit, Some(1), "{}", said.err);
@@ -233,7 +261,7 @@ fn scene_at_its_limit() -> (Scene, Endpoint) {
 }
 
 /// A git that something is put in front of.
-struct Wrapper {
+pub(crate) struct Wrapper {
     folder: PathBuf,
     count: PathBuf,
 }
@@ -241,7 +269,7 @@ struct Wrapper {
 impl Wrapper {
     /// `first` is shell that runs before the real git does, with its arguments and its number in `$n`; `$real` is the real
     /// one. The process that asked is its parent.
-    fn new(scene: &Scene, first: &str) -> Self {
+    pub(crate) fn new(scene: &Scene, first: &str) -> Self {
         let path = std::env::var_os("PATH").expect("a search path");
         let real = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file());
         let real = real.expect("git is installed");
@@ -258,7 +286,7 @@ impl Wrapper {
         Wrapper { folder, count }
     }
 
-    fn put(&self, mut command: Command) -> Command {
+    pub(crate) fn put(&self, mut command: Command) -> Command {
         let path = std::env::var("PATH").expect("a search path");
         command.env("PATH", format!("{}:{path}", self.folder.display()));
         command

@@ -13,11 +13,11 @@ use crate::decisions_shown::write;
 use crate::fake::{Answer, Endpoint, Scene, begins, calls, calls_all, says};
 use crate::kills;
 
-fn writes(name: &str, content: &str) -> Answer {
+pub(crate) fn writes(name: &str, content: &str) -> Answer {
     calls("write_file", &json!({ "path": name, "content": content }).to_string())
 }
 
-fn git(scene: &Scene, arguments: &str) -> String {
+pub(crate) fn git(scene: &Scene, arguments: &str) -> String {
     let mut git = Command::new("git");
     git.envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")]);
     let output = git.arg("-C").arg(scene.work()).args(arguments.split(' ')).output().expect("git runs");
@@ -26,7 +26,7 @@ fn git(scene: &Scene, arguments: &str) -> String {
 }
 
 /// A repository with one commit of `a.txt`.
-fn in_git(scene: &Scene) {
+pub(crate) fn in_git(scene: &Scene) {
     git(scene, "init -q -b main");
     git(scene, "config user.name Anna");
     git(scene, "config user.email anna@example.org");
@@ -36,7 +36,7 @@ fn in_git(scene: &Scene) {
 }
 
 /// A run that has written `a.txt` and stands at its limit.
-fn at_the_limit(more: Vec<Answer>) -> (Scene, Endpoint) {
+pub(crate) fn at_the_limit(more: Vec<Answer>) -> (Scene, Endpoint) {
     let mut answers = vec![writes("a.txt", "new\n")];
     answers.extend(more);
     let (scene, endpoint) = Scene::with(answers);
@@ -108,7 +108,7 @@ fn whoever_writes_the_session_closes_the_run_and_stops() {
     assert!(scene.ok(&["sessions"]).contains("abandoned"));
 }
 
-fn rolled_back() -> (Scene, Endpoint) {
+pub(crate) fn rolled_back() -> (Scene, Endpoint) {
     let both = calls_all(&[
         ("write_file", json!({ "path": "a.txt", "content": "new\n" }).to_string()),
         ("write_file", json!({ "path": "more/b.txt", "content": "b\n" }).to_string()),
@@ -287,6 +287,95 @@ fn a_file_that_was_changed_since_keeps_all_of_them() {
     let said = scene.run(&["decide", "rollback", "ffffffff", "--yes"]);
     assert_eq!(said.exit, Some(2), "{}", said.err);
     assert!(said.err.contains("there is no decision") && said.err.contains("other: applied"), "{}", said.err);
+}
+
+#[test]
+fn what_stands_in_the_way_says_what_is_otherwise_and_what_to_do() {
+    let git_hint = "`git diff -- FILE`";
+    for in_a_repository in [true, false] {
+        let both = calls_all(&[
+            ("write_file", json!({ "path": "a.txt", "content": "new\n" }).to_string()),
+            ("write_file", json!({ "path": "b.txt", "content": "b\n" }).to_string()),
+        ]);
+        let (scene, _endpoint) = Scene::with(vec![both, says("Done.")]);
+        std::fs::write(scene.work().join("b.txt"), "old b\n").expect("written");
+        if in_a_repository {
+            in_git(&scene);
+        }
+        scene.ok(&["run", "write both", "-q", "--yes"]);
+        std::fs::write(scene.work().join("a.txt"), "mine\n").expect("written");
+        std::fs::remove_file(scene.work().join("b.txt")).expect("removed");
+        let refused = scene.run(&["decide", "rollback", "last", "--yes"]);
+        assert_eq!(refused.exit, Some(1), "{}", refused.err);
+        for part in [
+            "nothing was changed",
+            "\n  a.txt has been changed since: its text is not what the run left\n",
+            "\n  b.txt has been removed since: it is not there any more\n",
+            "`trunkline decisions --all` lists them",
+            "with --dry-run looks again",
+        ] {
+            assert!(refused.err.contains(part), "{part}: {}", refused.err);
+        }
+        assert_eq!(refused.err.contains(git_hint), in_a_repository, "{}", refused.err);
+        let looked = scene.run(&["decide", "rollback", "last", "--dry-run"]);
+        assert!(
+            looked.exit == Some(1) && looked.err.contains("a.txt has been changed since"),
+            "{}",
+            looked.err
+        );
+        assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "mine\n");
+    }
+}
+
+#[test]
+fn what_is_put_aside_with_git_stash_is_not_in_the_way_any_more() {
+    let (scene, _endpoint) = rolled_back();
+    git(&scene, "add .");
+    git(&scene, "commit -qm theirs");
+    std::fs::write(scene.work().join("a.txt"), "mine\n").expect("written");
+    assert_eq!(scene.run(&["decide", "rollback", "last", "--yes"]).exit, Some(1));
+    git(&scene, "stash -q");
+    let said = scene.run(&["decide", "rollback", "last", "--yes"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "old\n");
+}
+
+#[test]
+fn what_only_lost_its_permission_is_told_apart() {
+    use std::os::unix::fs::PermissionsExt;
+    let (scene, _endpoint) = rolled_back();
+    let file = scene.work().join("a.txt");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("set");
+    let said = scene.run(&["decide", "rollback", "last", "--yes"]);
+    assert_eq!(said.exit, Some(1), "{}", said.err);
+    assert!(
+        said.err.contains("a.txt has been changed since: only whether it may be executed"),
+        "{}",
+        said.err
+    );
+}
+
+#[test]
+fn what_is_put_down_is_not_committed_and_that_is_said() {
+    let (scene, _endpoint) = at_the_limit(vec![writes("b.txt", "b\n"), says("Done.")]);
+    let said = scene.run(&["decide", "checkpoint", "half of it"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert!(said.err.contains("the files stay as they are, not committed"), "{}", said.err);
+    assert!(said.err.contains("`git commit` them, or\n"), "{}", said.err);
+    assert!(said.err.contains("take them back   trunkline decide rollback ID -s ID\n"), "{}", said.err);
+    // And so it is: a later run commits what it has done itself.
+    scene.ok(&["resume", "-q", "--yes", "--commit", "-p", "now b.txt"]);
+    assert_eq!(git(&scene, "show --format= --name-only HEAD").trim(), "b.txt");
+    assert_eq!(git(&scene, "status --porcelain").trim(), "M a.txt");
+    for help in [scene.ok(&["decide", "--help"]), scene.ok(&["decide", "checkpoint", "--help"])] {
+        assert!(help.contains("not committed"), "{help}");
+    }
+    // Where nothing was changed there is nothing to say.
+    let (scene, _endpoint) = Scene::with(vec![says("Hello."), begins("And")]);
+    scene.ok(&["run", "say something", "-q"]);
+    scene.run(&["resume", "-p", "and more", "--max-turns", "0"]);
+    let said = scene.run(&["decide", "checkpoint", "later"]);
+    assert_eq!((said.exit, said.err.contains("files stay")), (Some(0), false), "{}", said.err);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use trunkline_runtime::resolve_queue::{Change, Event, Outcome, ProposalId, Queue, State, Verdict};
 
 use crate::fake::{Answer, Said, Scene, calls_all, says};
-use crate::kills::{KILLS, SEED, kill_at, next, set};
+use crate::kills::{KILLS, SEED, Span, kill_at, next, set};
 
 /// Long enough that writing one takes a while.
 const LINES: usize = 20_000;
@@ -153,12 +153,12 @@ fn quiet(scene: &Scene, arguments: &[&str]) -> std::process::Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
 }
 
-/// How long a command takes that nobody disturbs, in milliseconds.
-fn undisturbed(scene: &Scene, arguments: &[&str]) -> u64 {
+/// How long a command takes that nobody disturbs.
+fn undisturbed(scene: &Scene, arguments: &[&str]) -> Span {
     let start = Instant::now();
     let said = scene.run(arguments);
     assert_eq!(said.exit, Some(0), "{}{}", said.out, said.err);
-    u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX).max(10)
+    Span::of(u64::try_from(start.elapsed().as_millis()).expect("not for ages"))
 }
 
 /// Kills a process a moment after a file has changed, unless the process ended before. Returns whether it was killed.
@@ -179,7 +179,7 @@ fn kill_after_change(child: &mut std::process::Child, path: &Path, moment: Durat
 fn a_decision_that_is_killed_at_any_moment_is_carried_out_once_or_was_never_made() {
     let (wanted, first) = (set("TRUNKLINE_TEST_KILLS", KILLS), set("TRUNKLINE_TEST_SEED", SEED));
     let plan = Plan::of(3);
-    let takes = undisturbed(&waiting(&plan, Vec::new()), &["resolve", "p2", "apply"]);
+    let mut span = undisturbed(&waiting(&plan, Vec::new()), &["resolve", "p2", "apply"]);
     let (mut killed, mut run, mut found) = (0, 0, BTreeMap::<String, u64>::new());
     while killed < wanted {
         let mut seed = first.wrapping_add(run).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -190,8 +190,10 @@ fn a_decision_that_is_killed_at_any_moment_is_carried_out_once_or_was_never_made
         let mut before = History::of(&scene);
         for _ in 0..3 {
             let mut child = quiet(&scene, &["resolve", "p2", "apply"]);
+            let takes = span.millis();
             let was_killed =
                 kill_at(&mut child, Duration::from_millis(takes * 2 / 5 + next(&mut seed) % takes));
+            span.came_out(was_killed);
             killed += u64::from(was_killed);
             let after = History::of(&scene);
             after.holds(&before, &when);
@@ -218,6 +220,7 @@ fn a_decision_that_is_killed_at_any_moment_is_carried_out_once_or_was_never_made
         assert!(written["f1.txt"] && !written["f0.txt"] && !written["f2.txt"], "{when}: {written:?}");
         scene.ok(&["doctor", "last"]);
     }
+    let takes = span.millis();
     eprintln!(
         "{killed} kills in {run} runs from seed {first}, within {takes} ms; found afterwards: {found:?}"
     );
@@ -283,7 +286,7 @@ fn a_run_that_is_killed_while_it_applies_leaves_nothing_half_done_and_does_nothi
     let (wanted, first) = (set("TRUNKLINE_TEST_KILLS", KILLS), set("TRUNKLINE_TEST_SEED", SEED));
     let plan = Plan::of(4);
     let done = || (0..8).map(|_| says("Done.")).collect::<Vec<_>>();
-    let takes = {
+    let mut span = {
         let (scene, _endpoint) = Scene::with(vec![plan.proposed(), says("Done.")]);
         plan.before(&scene);
         undisturbed(&scene, &["run", "write them", "--yes", "-q"])
@@ -299,8 +302,11 @@ fn a_run_that_is_killed_while_it_applies_leaves_nothing_half_done_and_does_nothi
         let (scene, _endpoint) = Scene::with(answers);
         plan.before(&scene);
         let mut child = quiet(&scene, &["run", "write them", "--yes", "-q"]);
+        let takes = span.millis();
         let moment = takes / 3 + next(&mut seed) % (takes * 2 / 3 + 1);
-        killed += u64::from(kill_at(&mut child, Duration::from_millis(moment)));
+        let was_killed = kill_at(&mut child, Duration::from_millis(moment));
+        span.came_out(was_killed);
+        killed += u64::from(was_killed);
         if scene.run(&["sessions", "--json"]).out.contains(r#""sessions": []"#)
             || scene.run(&["export", "last"]).exit != Some(0)
         {
@@ -328,6 +334,7 @@ fn a_run_that_is_killed_while_it_applies_leaves_nothing_half_done_and_does_nothi
         }
         scene.ok(&["doctor", "last"]);
     }
+    let takes = span.millis();
     eprintln!("{killed} kills in {run} runs from seed {first}, within {takes} ms");
 }
 

@@ -141,6 +141,16 @@ fn a_decision_is_shown_with_everything_it_rests_on() {
 }
 
 #[test]
+fn a_goal_without_line_ends_is_cut_unless_all_of_it_is_asked_for() {
+    let (scene, _endpoint) = Scene::with(vec![says("Done.")]);
+    scene.ok(&["run", &"long".repeat(5_000), "-q"]);
+    let shown = scene.ok(&["decisions", "last"]);
+    assert!(shown.len() < 4_000 && shown.contains("… 19000 characters more; --full shows all\n"), "{shown}");
+    let full = scene.ok(&["decisions", "last", "--full"]);
+    assert!(full.contains(&"long".repeat(5_000)) && !full.contains("--full"), "{full}");
+}
+
+#[test]
 fn a_decision_is_found_by_its_beginning_its_runs_or_by_its_session() {
     let scene = demo();
     let line = &lines(&scene, &["decisions", "--json"])[0];

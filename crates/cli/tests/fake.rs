@@ -258,18 +258,18 @@ impl Scene {
         let mut screen = child.stdout.take().expect("a pipe");
         let seen = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&seen);
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut piece = [0; 4096];
             while let Ok(length @ 1..) = screen.read(&mut piece) {
                 kept.lock().expect("nobody panics with it").extend_from_slice(&piece[..length]);
             }
         });
-        Some(Terminal { child, keys, seen })
+        Some(Terminal { child, keys, seen, reader: Some(reader) })
     }
 
     /// Waits until something is so.
     pub(crate) fn until(&self, what: &str, so: impl Fn() -> bool) {
-        for _ in 0..400 {
+        for _ in 0..3_000 {
             if so() {
                 return;
             }
@@ -327,6 +327,7 @@ pub(crate) struct Terminal {
     child: Child,
     keys: ChildStdin,
     seen: Arc<Mutex<Vec<u8>>>,
+    reader: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Terminal {
@@ -337,7 +338,7 @@ impl Terminal {
 
     /// Waits until the screen has shown something so often.
     pub(crate) fn until(&self, words: &str, times: usize) {
-        for _ in 0..600 {
+        for _ in 0..3_000 {
             if self.shows().matches(words).count() >= times {
                 return;
             }
@@ -355,7 +356,7 @@ impl Terminal {
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let code = self.child.wait().expect("it ends").code();
         // What is still on its way to the screen.
-        std::thread::sleep(Duration::from_millis(50));
+        self.reader.take().expect("it ends once").join().expect("it does not panic");
         (code, self.shows())
     }
 }

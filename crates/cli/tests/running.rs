@@ -6,6 +6,10 @@ use std::os::unix::process::CommandExt;
 use expect_test::expect;
 use serde_json::Value;
 
+use trunkline_message_tree::{Message, MessageTree, Timestamp};
+use trunkline_runtime::letters::{Request, post};
+use trunkline_session_store::{NewSession, SessionId, SessionStore, SqliteStore};
+
 use crate::fake::{Answer, Scene, anthropic_says, begins, calls, says};
 
 #[test]
@@ -208,6 +212,58 @@ fn where_there_is_nothing_to_do_that_is_said_first() {
     assert_eq!(endpoint.requests().len(), 1);
 }
 
+/// Writes a session as a `run` has it that was killed before its prompt was recorded; perhaps with the prompt as a note.
+fn begun(scene: &Scene, note: Option<&str>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it starts");
+    runtime.block_on(async {
+        let store = SqliteStore::open(scene.store()).await.expect("it opens");
+        let id = SessionId::parse("0195a1b2-0000-7000-8000-000000000001").expect("an id");
+        let tree = MessageTree::new(Message::system("Be brief."), Timestamp(1));
+        let session = NewSession {
+            id: id.clone(),
+            title: "greet".to_owned(),
+            workspace: scene.work().to_str().map(str::to_owned),
+            at: Timestamp(1),
+            root: tree.root_entry(),
+        };
+        store.create(session).await.expect("it is kept");
+        if let Some(text) = note {
+            let prompt = Request::Prompt { text: text.to_owned() };
+            post(&store, &id, &prompt, Timestamp(2)).await.expect("it is kept");
+        }
+        store.close().await;
+    });
+}
+
+#[test]
+fn a_prompt_that_was_never_recorded_is_asked_for_again() {
+    let (scene, endpoint) = Scene::with(vec![says("Hello.")]);
+    std::fs::create_dir_all(scene.path("store")).expect("a folder");
+    begun(&scene, None);
+    for flags in [&["resume"][..], &["resume", "-q"]] {
+        let said = scene.run(flags);
+        assert_eq!(said.exit, Some(1), "{}", said.err);
+        assert!(
+            said.err.contains("no prompt was recorded in this session")
+                && said.err.contains("it is called “greet”")
+                && said.err.contains("say it again: `trunkline resume ID -p \"…\"`"),
+            "{}",
+            said.err
+        );
+    }
+    assert_eq!(endpoint.requests().len(), 0);
+    assert_eq!(scene.ok(&["resume", "-q", "-p", "greet"]), "Hello.\n");
+}
+
+#[test]
+fn a_prompt_that_was_left_as_a_note_is_taken_up_by_a_resume() {
+    let (scene, endpoint) = Scene::with(vec![says("Hello.")]);
+    std::fs::create_dir_all(scene.path("store")).expect("a folder");
+    begun(&scene, Some("greet me"));
+    assert_eq!(scene.ok(&["resume", "-q"]), "Hello.\n");
+    assert!(endpoint.requests()[0].contains("greet me"));
+}
+
 #[test]
 fn a_run_that_committed_says_how_to_look_at_it_and_a_resume_says_so_again() {
     let scene = Scene::new();
@@ -220,6 +276,7 @@ fn a_run_that_committed_says_how_to_look_at_it_and_a_resume_says_so_again() {
     let commit = state.strip_prefix("commit ").expect("it committed");
     let look = format!("git -C TMP/demo show {commit}");
     assert!(said.err.contains(&format!("  look at it {look}\n")), "{}", said.err);
+    assert!(said.err.contains("  why        trunkline decisions ID\n"), "{}", said.err);
     assert!(!said.err.contains("tokens in"), "a script costs nothing: {}", said.err);
     let again = scene.run(&["resume"]);
     assert_eq!((again.exit, again.out.as_str()), (Some(0), ""), "no picture");
@@ -271,4 +328,22 @@ fn a_binary_that_is_not_on_the_path_is_named_as_it_was_started() {
     command.env("PATH", scene.work()).arg0("../my build/trunkline");
     let said = scene.said(command.output().expect("it runs"));
     assert!(said.err.contains("see it   '../my build/trunkline' tree ID\n"), "{}", said.err);
+}
+
+#[test]
+fn without_git_a_run_of_commands_does_not_say_that_no_file_was_changed() {
+    let command = || calls("run_command", r#"{"command":"echo made > made.txt"}"#);
+    let (scene, _endpoint) = Scene::with(vec![command(), says("Done.")]);
+    let said = scene.run(&["run", "make it", "--yes"]);
+    assert_eq!(said.exit, Some(0), "{}", said.err);
+    assert!(scene.work().join("made.txt").exists());
+    let shown = scene.ok(&["decisions", "last"]);
+    for told in [said.err, shown, scene.ok(&["tree"])] {
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains("what its commands changed was not seen"), "{told}");
+        assert!(!told.contains("no file was changed"), "{told}");
+    }
+    // Nor that there was nothing to take back.
+    let said = scene.run(&["decide", "rollback", "last", "--yes"]);
+    assert!(said.err.contains("no change by a run of session ID is recorded"), "{}", said.err);
 }

@@ -6,13 +6,14 @@ use clap::{Args, Subcommand};
 
 pub(super) const AFTER_DECIDE: &str = "\
 A run ends by itself when the model has answered. `checkpoint`, `abandon` and `retry` end one that is open, with what it has
-changed until now; files stay as they are. If another process writes the session, it is left a note, stops its turn, and
-closes the run. After a checkpoint the next run continues this one; after a retry one is open already, with the reason as its
-prompt; what was abandoned rests until you say more.
+changed until now. Files stay as they are, not committed, and a later run commits only files that it changes itself: `git
+commit` them, or roll back. If another process writes the session, it is left a note, stops its turn, and closes the run.
+After a checkpoint the next run continues this one; after a retry one is open already, with the reason as its prompt; what
+was abandoned rests until you say more.
 
 `rollback` makes the files that a run has changed what they were before it: all of them, or none if anybody has changed one of
-them since. Without -s the decision is looked for in all sessions. It is a run of its own, with a verdict of its own, and can
-be rolled back too: `last` is then the rollback itself. The conversation stays.
+them since. Without -s an id is looked for in all sessions, and `last` in the last one. It is a run of its own, with a verdict
+of its own, and can be rolled back too: `last` is then the rollback itself. The conversation stays.
 Exit codes: 0 done, or left to the writer · 1 refused, failed, or not agreed to · 2 wrong usage, or nobody can be asked
 
 Examples:
@@ -38,7 +39,7 @@ pub(crate) struct Decide {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DecideAct {
-    /// Put the open run down, to be continued by the next one
+    /// Put the open run down, to be continued by the next one; its files stay as they are, not committed
     Checkpoint(Close),
     /// Give up what the open run is for
     Abandon(Close),
@@ -59,7 +60,7 @@ pub(crate) struct Close {
 
 #[derive(Debug, Args)]
 pub(crate) struct Rollback {
-    /// The decision: its id, the beginning of one, or `last` for the newest that changed files
+    /// The decision: its id or its run's, the beginning of one, or `last` for the session's newest that changed files
     pub(crate) decision: String,
     /// Only show what would be restored
     #[arg(long, short = 'n', conflicts_with = "yes")]

@@ -7,12 +7,15 @@ use clap::Args;
 pub(super) const AFTER_DECISIONS: &str = "\
 Every run ends in one decision: its verdict, who gave it, and what it rests on. An open run is listed too. What cannot be
 read is said, kept as it is, and hides nothing else. --json prints a line for each run; the records stand in it as their
-canonical texts, so that the SHA-256 of the text under `decision` is `digest`.
+canonical texts, so that the SHA-256 of the text under `decision` is `digest`. `rolled_back_by` and `applied_again_by` say
+by which decision it was taken back, or is there again.
 
 --check takes one record, or a line for each, in our form or in git-internal's, and names everything that is wrong with each
-and where, and what does not fit between them; what may only be missing from the file is a remark. Without a file it checks
-what the session holds.
-Exit codes: 0 done, or nothing is wrong · 3 something is · 1 something could not be read · 2 wrong usage
+and where, and what does not fit between them; what may only be missing from the file is a remark. The first hundred with a
+fault are shown, all with --full or --json. Of stdin, or a pipe, 256 MiB are read at most. Without a file it checks what
+the session holds.
+Exit codes: 0 done, or nothing is wrong · 3 something is, or a ref is missing, not made yet, or not what this store says · 1
+something could not be read, or no decision was found for --commit · 2 wrong usage, or there is no such thing
 
 Examples:
   trunkline decisions                              those of the last session, the newest first
@@ -40,8 +43,8 @@ pub(crate) struct Decisions {
     /// Show the diff too
     #[arg(long, requires = "named")]
     pub(crate) diff: bool,
-    /// Don't shorten
-    #[arg(long, requires = "named")]
+    /// Don't shorten what is shown, or checked
+    #[arg(long, conflicts_with_all = ["all", "node", "commit", "git"])]
     pub(crate) full: bool,
     /// Check the records in this file, `-` for stdin, or those of the session
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["all", "node", "diff"])]

@@ -23,14 +23,14 @@ pub(crate) struct Terms {
     /// Commit what the run changed when it ends
     #[arg(long)]
     pub(crate) commit: bool,
-    /// Keep each decision in the folder's git repository too, below refs/trunkline; nothing is pushed
+    /// Keep each decision in the folder's git repository too, below refs/trunkline, with or without a commit; nothing is pushed
     #[arg(long, overrides_with = "no_bind")]
     pub(crate) bind: bool,
     /// Bind nothing, also after --bind
     #[arg(long, overrides_with = "bind")]
     pub(crate) no_bind: bool,
-    /// Name the decision in the last line of the commit's message
-    #[arg(long, requires_all = ["bind", "commit"])]
+    /// Name the decision in the last line of the commit's message; needs --commit and --bind
+    #[arg(long)]
     pub(crate) trailer: bool,
     /// Don't let the model go back to an earlier state
     #[arg(long)]

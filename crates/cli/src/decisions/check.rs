@@ -2,27 +2,32 @@
 //!
 //! Takes what the strict parser refuses: nothing is lost for being wrong, and nothing that is wrong is passed over.
 
+mod records;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::Path;
 
 use serde::Serialize;
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use trunkline_runtime::decision_objects::{
     Family, Object, ObjectKind, ObjectName, Rule, Violation, git_internal, salvage,
 };
 use trunkline_runtime::{family, recorded_objects};
 
+use self::records::Records;
 use super::found::Book;
 use super::lines;
+use crate::args::Decisions;
 use crate::fault::{Exit, Fault};
-use crate::paint::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, tell};
+use crate::paint::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, tell_page};
 use crate::place::Place;
 use crate::text::{count, one_line};
 
-/// What a file may have at most: the largest stores have less of these.
-const MOST: u64 = 256 * 1024 * 1024;
+/// How many records of a kind are shown, with a fault and without, and how many faults of each, unless all are asked for.
+const LISTED: usize = 100;
+const FAULTS: usize = 20;
+/// So much is written at once: a call for each line would take longer than the check.
+const PIECE: usize = 64 * 1024;
 
 /// A record, and what is wrong with it.
 #[derive(Serialize)]
@@ -44,30 +49,52 @@ struct Checked<'a> {
 }
 
 /// `trunkline decisions --check FILE`.
-pub(super) fn file(path: &Path, json: bool) -> Result<Exit, Fault> {
-    let text = read(path)?;
-    // One record may go over many lines; then the first of them is none by itself.
-    let whole = serde_json::from_str::<&RawValue>(&text).map(RawValue::get);
-    let records: Vec<(u64, &str)> = match whole {
-        Ok(whole) => vec![(1, whole)],
-        Err(_) => (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()).collect(),
-    };
-    if records.is_empty() {
-        return Err(Fault::usage("there is nothing in it").hint("a record is a line of JSON"));
-    }
-    let alone = records.len() == 1;
+pub(super) fn file(path: &Path, args: &Decisions) -> Result<Exit, Fault> {
+    let mut records = Records::open(path)?;
     let mut family = Family::new();
-    let mut all = Vec::with_capacity(records.len());
-    for (number, original) in records {
-        let (checked, object) = checked(number, original);
-        all.push((checked, object.as_ref().map(Object::name)));
+    // A byte for each: what is no object needs no second look unless it is shown.
+    let mut looks = Vec::new();
+    records.each(|number, found| {
+        let Ok(text) = found else {
+            looks.push(Look::Unreadable);
+            return Ok(());
+        };
+        let (checked, object) = checked(number, text);
+        looks.push(match &object {
+            Some(_) => Look::Object,
+            None if checked.unreadable.is_some() => Look::Unreadable,
+            None => Look::Broken,
+        });
         family.extend(object);
+        Ok(())
+    })?;
+    if looks.is_empty() {
+        return Err(Fault::usage("there is nothing in it").hint(
+            "a record is a line of JSON, as `trunkline decisions --json | jq -c '.decision // empty'` prints them",
+        ));
     }
+    let alone = looks.len() == 1;
     let mut wrong = by_name(&family);
-    let mut told = Told::default();
-    for (mut checked, name) in all {
+    drop(family);
+    let mut told = Told::new(args);
+    let mut looks = looks.into_iter();
+    records.each(|number, found| {
+        // Another one than before only if somebody writes the file meanwhile.
+        match looks.next() {
+            Some(look @ (Look::Broken | Look::Unreadable)) if told.has_shown_enough() => {
+                told.count(look);
+                return Ok(());
+            }
+            _ => {}
+        }
+        let (mut checked, object) = match &found {
+            Ok(text) => checked(number, text),
+            Err((text, why)) => {
+                (Checked { unreadable: Some(why.clone()), ..Checked::new(number, text) }, None)
+            }
+        };
         // Said where the name stands first; what has it too is told of there.
-        for violation in name.and_then(|name| wrong.remove(&name)).unwrap_or_default() {
+        for violation in object.and_then(|object| wrong.remove(&object.name())).unwrap_or_default() {
             match may_be_elsewhere(&violation.rule) {
                 false => checked.violations.push(violation.rule.to_string()),
                 // Of a record alone, everything that it names is.
@@ -75,9 +102,20 @@ pub(super) fn file(path: &Path, json: bool) -> Result<Exit, Fault> {
                 true => checked.remarks.push(violation.rule.to_string()),
             }
         }
-        told.tell(&checked, json)?;
-    }
-    Ok(told.end(json))
+        told.tell(&checked)
+    })?;
+    told.end()
+}
+
+/// What the first look at a record has found.
+#[derive(Clone, Copy)]
+enum Look {
+    /// An object, which the others may contradict.
+    Object,
+    /// Something is wrong with it.
+    Broken,
+    /// It is no record.
+    Unreadable,
 }
 
 /// Whether it is wrong only as long as nothing is missing: a file holds what somebody put into it.
@@ -100,34 +138,24 @@ fn by_name(family: &Family) -> BTreeMap<ObjectName, Vec<Violation>> {
     wrong
 }
 
-fn read(path: &Path) -> Result<String, Fault> {
-    let shown = one_line(&path.display().to_string(), 120);
-    let cannot = |error: std::io::Error| Fault::new(format!("cannot read {shown}: {error}"));
-    let source: Box<dyn Read> = match path == Path::new("-") {
-        true => Box::new(std::io::stdin().lock()),
-        false => Box::new(std::fs::File::open(path).map_err(cannot)?),
-    };
-    let mut bytes = Vec::new();
-    source.take(MOST + 1).read_to_end(&mut bytes).map_err(cannot)?;
-    if bytes.len() as u64 > MOST {
-        return Err(Fault::new(format!("{shown} has more than {} MiB", MOST / 1024 / 1024))
-            .hint("check it in parts: a record is a line"));
+impl<'a> Checked<'a> {
+    fn new(record: u64, original: &'a str) -> Self {
+        Checked {
+            version: 1,
+            record,
+            kind: String::new(),
+            id: String::new(),
+            unreadable: None,
+            violations: Vec::new(),
+            remarks: Vec::new(),
+            original,
+        }
     }
-    String::from_utf8(bytes).map_err(|error| Fault::new(format!("{shown} is not UTF-8: {error}")))
 }
 
 /// Judges one text by itself, and gives the object that it is, if nothing is wrong with it.
 fn checked(number: u64, original: &str) -> (Checked<'_>, Option<Object>) {
-    let mut checked = Checked {
-        version: 1,
-        record: number,
-        kind: String::new(),
-        id: String::new(),
-        unreadable: None,
-        violations: Vec::new(),
-        remarks: Vec::new(),
-        original,
-    };
+    let mut checked = Checked::new(number, original);
     let fields: Map<String, Value> = match serde_json::from_str(original) {
         Ok(fields) => fields,
         Err(fault) => {
@@ -170,8 +198,8 @@ fn checked(number: u64, original: &str) -> (Checked<'_>, Option<Object>) {
 }
 
 /// `trunkline decisions --check`, of a session.
-pub(super) fn session(book: &Book, json: bool, place: &Place) -> Result<Exit, Fault> {
-    let mut told = Told::default();
+pub(super) fn session(book: &Book, args: &Decisions, place: &Place) -> Result<Exit, Fault> {
+    let mut told = Told::new(args);
     let mut wrong = by_name(&family(&book.log));
     let mut read = BTreeSet::new();
     for (seq, object) in recorded_objects(&book.log) {
@@ -181,40 +209,31 @@ pub(super) fn session(book: &Book, json: bool, place: &Place) -> Result<Exit, Fa
         let (remarks, violations) =
             wrong.remove(&object.name()).unwrap_or_default().into_iter().partition(is_elsewhere);
         let lines = |found: Vec<Violation>| found.iter().map(|found| found.rule.to_string()).collect();
-        let checked = Checked {
-            version: 1,
-            record: seq,
+        told.tell(&Checked {
             kind: object.kind().to_string(),
             id: object.name().id.to_string(),
-            unreadable: None,
             violations: lines(violations),
             remarks: lines(remarks),
-            original: &original,
-        };
-        told.tell(&checked, json)?;
+            ..Checked::new(seq, &original)
+        })?;
     }
     // What can be read and contradicts what came before has been told of.
     for record in book.decided.unreadable.iter().filter(|record| !read.contains(&record.seq)) {
-        let checked = Checked {
-            version: 1,
-            record: record.seq,
+        told.tell(&Checked {
             kind: record.kind.clone(),
             id: record.run.clone().unwrap_or_default(),
-            unreadable: None,
             violations: record.faults.clone(),
-            remarks: Vec::new(),
-            original: &record.body,
-        };
-        told.tell(&checked, json)?;
+            ..Checked::new(record.seq, &record.body)
+        })?;
     }
     if told.records == 0 {
-        tell(&format!("no run has begun in session {}: there is nothing to check\n", book.name));
+        tell_page(&format!("no run has begun in session {}: there is nothing to check\n", book.name));
         return Ok(Exit::Done);
     }
-    let exit = told.end(json);
-    if exit == Exit::Done && !json {
+    let exit = told.end()?;
+    if exit == Exit::Done && !args.json {
         let proof = place.command(&format!("doctor {}", book.name));
-        tell(&paint(DIM, &format!("  that nothing was changed or dropped is proven by  {proof}\n")));
+        paint::tell_command("that nothing was changed or dropped is proven by  ", &proof);
     }
     Ok(exit)
 }
@@ -225,21 +244,62 @@ fn is_elsewhere(violation: &Violation) -> bool {
 }
 
 /// Prints records one by one, and counts them.
-#[derive(Default)]
 struct Told {
+    json: bool,
+    /// How many are shown of those with a fault and of those without, and how many faults of each.
+    listed: usize,
+    faults: usize,
     records: usize,
     broken: usize,
     unreadable: usize,
+    /// What is not written yet.
+    pending: String,
 }
 
 impl Told {
-    fn tell(&mut self, checked: &Checked<'_>, json: bool) -> Result<(), Fault> {
+    fn new(args: &Decisions) -> Self {
+        let limit = |usual: usize| if args.full { usize::MAX } else { usual };
+        Told {
+            json: args.json,
+            listed: limit(LISTED),
+            faults: limit(FAULTS),
+            records: 0,
+            broken: 0,
+            unreadable: 0,
+            pending: String::new(),
+        }
+    }
+
+    fn fine(&self) -> usize {
+        self.records - self.broken - self.unreadable
+    }
+
+    /// Returns whether more with a fault are only counted.
+    fn has_shown_enough(&self) -> bool {
+        !self.json && self.broken + self.unreadable >= self.listed
+    }
+
+    fn count(&mut self, look: Look) {
+        self.records += 1;
+        self.broken += usize::from(matches!(look, Look::Broken));
+        self.unreadable += usize::from(matches!(look, Look::Unreadable));
+    }
+
+    fn tell(&mut self, checked: &Checked<'_>) -> Result<(), Fault> {
         self.records += 1;
         self.broken += usize::from(!checked.violations.is_empty());
         self.unreadable += usize::from(checked.unreadable.is_some());
-        if json {
-            return paint::print_lines(lines::line(checked).as_bytes());
+        let is_fine = checked.violations.is_empty() && checked.unreadable.is_none();
+        let alike = if is_fine { self.fine() } else { self.broken + self.unreadable };
+        if self.json {
+            self.pending.push_str(&lines::line(checked));
+        } else if alike <= self.listed {
+            self.show(checked);
         }
+        if self.pending.len() >= PIECE { self.write() } else { Ok(()) }
+    }
+
+    fn show(&mut self, checked: &Checked<'_>) {
         let standing = match (&checked.unreadable, checked.violations.len()) {
             (Some(_), _) => paint(YELLOW, "unreadable"),
             (None, 0) => paint(GREEN, "ok"),
@@ -247,31 +307,56 @@ impl Told {
         };
         let named = format!("{} {}", one_line(&checked.kind, 30), one_line(&checked.id, 40));
         let number = paint(DIM, &format!("{:>4}", checked.record));
-        let mut shown = format!("{number}  {}  {standing}\n", paint(BOLD, named.trim()));
-        for line in checked.unreadable.iter().chain(&checked.violations) {
+        let shown = &mut self.pending;
+        shown.push_str(&format!("{number}  {}  {standing}\n", paint(BOLD, named.trim())));
+        let faults = checked.unreadable.iter().chain(&checked.violations);
+        for line in faults.take(self.faults) {
             shown.push_str(&format!("      {}\n", one_line(line, 300)));
         }
-        for remark in &checked.remarks {
+        for remark in checked.remarks.iter().take(self.faults) {
             shown.push_str(&format!("      {}\n", paint(DIM, &one_line(remark, 300))));
         }
-        paint::print(&shown)
+        let more =
+            [&checked.violations, &checked.remarks].map(|lines| lines.len().saturating_sub(self.faults));
+        if more != [0, 0] {
+            let more = format!("… {} more; --full shows all", more.iter().sum::<usize>());
+            shown.push_str(&format!("      {}\n", paint(DIM, &more)));
+        }
+    }
+
+    fn write(&mut self) -> Result<(), Fault> {
+        let pending = std::mem::take(&mut self.pending);
+        match self.json {
+            true => paint::print_lines(pending.as_bytes()),
+            false => paint::print_page(&pending),
+        }
     }
 
     /// Sums up, and says how the program ends.
-    fn end(&self, json: bool) -> Exit {
-        if !json {
-            let fine = self.records - self.broken - self.unreadable;
+    fn end(mut self) -> Result<Exit, Fault> {
+        if !self.json {
+            let kinds = [(self.broken + self.unreadable, "with a fault"), (self.fine(), "without a fault")];
+            for (number, what) in kinds {
+                let more = number.saturating_sub(self.listed);
+                if more > 0 {
+                    let more = format!("… {} {what}; --full shows all", count(more, "more record"));
+                    self.pending.push_str(&format!("{}\n", paint(DIM, &more)));
+                }
+            }
+        }
+        self.write()?;
+        if !self.json {
             let unreadable = match self.unreadable {
                 0 => String::new(),
                 number => format!(", {number} cannot be read"),
             };
             let told = count(self.records, "record");
-            tell(&format!("{told}: {fine} ok, {} with violations{unreadable}\n", self.broken));
+            tell_page(&format!("{told}: {} ok, {} with violations{unreadable}\n", self.fine(), self.broken));
         }
-        match (self.broken, self.unreadable) {
+        Ok(match (self.broken, self.unreadable) {
             (0, 0) => Exit::Done,
             (0, _) => Exit::Failure,
             _ => Exit::Broken,
-        }
+        })
     }
 }

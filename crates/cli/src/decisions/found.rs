@@ -3,14 +3,16 @@
 //! The verdicts of a store are found by the keys of notes. Those of a session that was written before notes had keys are
 //! found with `-s`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use trunkline_message_tree::MessageTree;
-use trunkline_runtime::decision_objects::RunId;
+use trunkline_runtime::decision_objects::{DecisionId, RunId};
 use trunkline_runtime::{DecidedRun, DecidedRuns, across, decided_runs};
 use trunkline_session_store::{Log, SessionId, SessionInfo, SessionStore};
 
+use super::undone::{Since, undone};
 use crate::args::Decisions;
 use crate::fault::Fault;
 use crate::place::Place;
@@ -33,6 +35,8 @@ pub(super) struct Book {
     pub(super) decided: DecidedRuns,
     /// What was said; nothing if its entries do not fit together.
     pub(super) tree: Option<MessageTree>,
+    /// What rollbacks have made of decisions since.
+    undone: HashMap<DecisionId, Since>,
     /// All ids of the store that have keys, and those of this session, each sorted.
     ids: [Arc<Vec<String>>; 2],
 }
@@ -119,7 +123,13 @@ impl Book {
         let ids = [Arc::clone(&known.ids), sorted(own.flatten())];
         let tree = MessageTree::replay(log.entries().cloned()).ok();
         let name = short(&info.id, &known.sessions).to_owned();
-        Ok(Book { info: log.info.clone(), name, log, decided, tree, ids })
+        let undone = undone(&decided);
+        Ok(Book { info: log.info.clone(), name, log, decided, tree, undone, ids })
+    }
+
+    /// Returns what rollbacks have made of the decision of a run since, if there were any.
+    pub(super) fn since(&self, run: &DecidedRun) -> Option<&Since> {
+        self.undone.get(&run.decision()?.id())
     }
 
     /// Returns the shortest beginning of an id that nothing else in the store has.
@@ -230,8 +240,10 @@ fn within(book: &Book, named: &str, place: &Place) -> Result<RunId, Fault> {
             });
             match lost {
                 Some(record) => {
-                    let fault = Fault::new(format!("record {} cannot be read", record.seq))
-                        .hint(place.command(&format!("decisions --check -s {}", book.name)));
+                    let fault = Fault::new(format!("record {} cannot be read", record.seq)).hint(format!(
+                        "`{}` tells what is wrong",
+                        place.command(&format!("decisions --check -s {}", book.name))
+                    ));
                     let faults = record.faults.iter().take(CANDIDATES);
                     Err(faults.fold(fault, |fault, line| fault.line(one_line(line, 200))))
                 }
@@ -241,7 +253,7 @@ fn within(book: &Book, named: &str, place: &Place) -> Result<RunId, Fault> {
         }
         found => Err(found.iter().take(CANDIDATES).fold(
             Fault::usage(format!("{shown:?} is the beginning of {}", count(found.len(), "decision"))),
-            |fault, run| fault.line(place.command(&format!("decisions {}", book.name_of(run)))),
+            |fault, run| fault.command("", place.command(&format!("decisions {}", book.name_of(run)))),
         )),
     }
 }
@@ -273,7 +285,7 @@ fn several(
     let mut fault = Fault::usage(format!("{shown:?} is the beginning of {found}"));
     for info in sessions.iter().take(CANDIDATES) {
         let name = short(&info.id, &known.sessions);
-        fault = fault.line(format!("session   {}", place.command(&format!("decisions -s {name}"))));
+        fault = fault.command("session   ", place.command(&format!("decisions -s {name}")));
     }
     for run in runs.iter().take(CANDIDATES) {
         fault = fault.line(told(run));

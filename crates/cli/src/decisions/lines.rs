@@ -8,7 +8,7 @@ use trunkline_message_tree::NodeId;
 use trunkline_runtime::{CallPlace, DecidedRun, Unreadable};
 
 use super::found::Book;
-use super::told::{cited, state};
+use super::told::{changed_lines, cited, state};
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -23,10 +23,25 @@ struct Line<'a> {
     seq: Option<u64>,
     run: Option<Box<RawValue>>,
     patch_sets: Vec<Option<Box<RawValue>>>,
+    /// What the run changed.
+    changed: Option<Changed>,
+    /// The decision by which it is taken back now.
+    rolled_back_by: Option<String>,
+    /// The decision by which it is there again after that.
+    applied_again_by: Option<String>,
     evidence: Vec<Found<'a>>,
     nodes: Vec<Cited>,
     follows: Option<String>,
     followed_by: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Changed {
+    /// The one of `patch_sets` that the decision is about; of one that cannot be read the files alone are known.
+    patch_set: Option<String>,
+    files: usize,
+    added: Option<u64>,
+    deleted: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -58,6 +73,10 @@ struct Lost<'a> {
 /// Returns everything that is known of a run, on a line.
 pub(super) fn of_run(book: &Book, run: &DecidedRun) -> String {
     let follows = run.opened.as_ref().and_then(|opened| opened.record.opening().predecessor);
+    let since = book.since(run);
+    let by = |is_applied: bool| {
+        since.filter(|since| since.is_applied == is_applied).map(|since| since.by.to_string())
+    };
     line(&Line {
         version: 1,
         session: book.info.id.as_str(),
@@ -68,6 +87,9 @@ pub(super) fn of_run(book: &Book, run: &DecidedRun) -> String {
         seq: run.verdict.as_ref().map(|given| given.seq),
         run: run.opened.as_ref().and_then(|opened| raw(opened.record.print())),
         patch_sets: run.patch_sets.iter().map(|patch_set| raw(patch_set.print())).collect(),
+        changed: changed(run),
+        rolled_back_by: by(false),
+        applied_again_by: by(true),
         evidence: run
             .evidence
             .iter()
@@ -77,6 +99,20 @@ pub(super) fn of_run(book: &Book, run: &DecidedRun) -> String {
         follows: follows.map(|predecessor| predecessor.run().to_string()),
         followed_by: book.decided.successors(run.id).map(|run| run.id.to_string()).collect(),
     })
+}
+
+fn changed(run: &DecidedRun) -> Option<Changed> {
+    if let Some(patch_set) = run.patch_set() {
+        let (added, deleted) = changed_lines(patch_set);
+        return Some(Changed {
+            patch_set: Some(patch_set.id().to_string()),
+            files: patch_set.files().len(),
+            added: Some(added),
+            deleted: Some(deleted),
+        });
+    }
+    let files = run.decision()?.cites().files.len();
+    (files > 0).then_some(Changed { patch_set: None, files, added: None, deleted: None })
 }
 
 /// Returns a record that cannot be read, on a line, with its bytes.

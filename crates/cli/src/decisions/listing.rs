@@ -10,10 +10,10 @@ use trunkline_session_store::{SessionId, SessionStore, StoreError};
 
 use super::found::{Book, Known};
 use super::lines;
-use super::told::{actor, cited, cost, goal, size, state, tally, when};
+use super::told::{actor, changed, cited, cost, goal, state, tally, when};
 use crate::args::Decisions;
 use crate::fault::{Exit, Fault};
-use crate::paint::{self, BOLD, DIM, YELLOW, paint, tell};
+use crate::paint::{self, BOLD, DIM, YELLOW, paint, tell, tell_page};
 use crate::place::Place;
 use crate::text::{count, one_line};
 
@@ -33,19 +33,18 @@ pub(super) fn one(args: &Decisions, book: &Book, node: Option<NodeId>, place: &P
         paint::print_lines(printed.as_bytes())?;
         return Ok(Exit::Done);
     }
-    paint::print(&section(book, &runs, node))?;
+    paint::print_page(&section(book, &runs, node))?;
     if node.is_none() {
         unreadable(book, place);
     }
     let Some(first) = runs.iter().find(|run| run.verdict.is_some()).or_else(|| runs.first()) else {
-        tell(&match node {
+        tell_page(&match node {
             Some(node) => format!("no decision of session {} points at {node}\n", book.name),
             None => format!("no run has begun in session {}\n", book.name),
         });
         return Ok(Exit::Done);
     };
-    let look = place.command(&format!("decisions {}", book.name_of(first)));
-    tell(&paint(DIM, &format!("  look:  {look}\n")));
+    paint::tell_command("look:  ", &place.command(&format!("decisions {}", book.name_of(first))));
     Ok(Exit::Done)
 }
 
@@ -71,7 +70,7 @@ pub(super) async fn all(
             Err(fault) => {
                 progress.clear();
                 let name = crate::store::short(&info.id, &known.sessions);
-                tell(&format!("{} {name}: {}\n", paint(YELLOW, "cannot be read:"), fault.as_line()));
+                tell_page(&format!("{} {name}: {}\n", paint(YELLOW, "cannot be read:"), fault.as_line()));
                 exit = Exit::Failure;
                 continue;
             }
@@ -84,7 +83,7 @@ pub(super) async fn all(
             paint::print_lines(printed.as_bytes())?;
         } else {
             let gap = if is_first { "" } else { "\n" };
-            paint::print(&format!("{gap}{}", section(&book, &runs, None)))?;
+            paint::print_page(&format!("{gap}{}", section(&book, &runs, None)))?;
             unreadable(&book, place);
             let decided = runs.iter().find(|run| run.verdict.is_some());
             newest = newest.or_else(|| decided.map(|run| book.name_of(run)));
@@ -95,10 +94,9 @@ pub(super) async fn all(
     progress.clear();
     match newest {
         Some(name) => {
-            let look = place.command(&format!("decisions {name}"));
-            tell(&paint(DIM, &format!("  look:  {look}\n")));
+            paint::tell_command("look:  ", &place.command(&format!("decisions {name}")));
         }
-        None if is_first => tell("no run has begun in this store\n"),
+        None if is_first => tell_page("no run has begun in this store\n"),
         None => {}
     }
     Ok(exit)
@@ -119,9 +117,9 @@ fn unreadable(book: &Book, place: &Place) {
     } else {
         "cannot be read and are kept"
     };
-    tell(&paint(YELLOW, &format!("{} {verb}\n", count(records.len(), "record"))));
+    tell_page(&paint(YELLOW, &format!("{} {verb}\n", count(records.len(), "record"))));
     let check = place.command(&format!("decisions --check -s {}", book.name));
-    tell(&paint(DIM, &format!("  what is wrong:  {check}\n")));
+    paint::tell_command("what is wrong:  ", &check);
 }
 
 /// Returns a session and what is listed of it.
@@ -152,7 +150,7 @@ fn section(book: &Book, runs: &[&DecidedRun], node: Option<NodeId>) -> String {
             goal(run, 60),
             paint(DIM, &at)
         ));
-        let more = second(run, node);
+        let more = second(book, run, node);
         if !more.is_empty() {
             section.push_str(&format!("  {:<name_width$}  {more}\n", ""));
         }
@@ -160,19 +158,23 @@ fn section(book: &Book, runs: &[&DecidedRun], node: Option<NodeId>) -> String {
     section
 }
 
-/// Returns the second line: who, what, what it rests on, what it cost.
-fn second(run: &DecidedRun, node: Option<NodeId>) -> String {
+/// Returns the second line: what became of it, who, what, what it rests on, what it cost.
+fn second(book: &Book, run: &DecidedRun, node: Option<NodeId>) -> String {
     let mut parts = Vec::new();
     if let Some(node) = node {
         let reasons = cited(run).into_iter().filter(|(cited, _)| *cited == node);
         parts.extend(reasons.map(|(node, what)| format!("{node}: {what}")));
+    }
+    if let Some(since) = book.since(run) {
+        let word = if since.is_applied { "applied again by" } else { "rolled back by" };
+        parts.push(paint(YELLOW, &format!("{word} {}", book.short(since.by))));
     }
     if let Some(decision) = run.decision() {
         let approved = decision.approved_by().map(|by| format!(", approved by {}", actor(by)));
         let who = format!("by {}{}", actor(decision.decided_by()), approved.unwrap_or_default());
         parts.push(paint(DIM, &who));
     }
-    parts.extend(run.patch_set().map(size));
+    parts.extend(changed(run));
     parts.extend(Some(tally(&run.evidence)).filter(|tally| !tally.is_empty()));
     let spent = run.decision().and_then(|decision| decision.cites().cost.as_ref());
     parts.extend(spent.map(|spent| paint(DIM, &cost(spent))));

@@ -10,7 +10,7 @@ use super::lines;
 use super::told::{actor, cited, cost, goal, kind, letter, size, state, when, words};
 use crate::args::Decisions;
 use crate::fault::{Exit, Fault};
-use crate::paint::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, tell};
+use crate::paint::{self, BOLD, DIM, GREEN, RED, YELLOW, paint};
 use crate::place::Place;
 use crate::progress::verdict;
 use crate::reading::short_commit;
@@ -20,12 +20,17 @@ use crate::text::{count, first_lines, one_line, safe};
 const LINES: usize = 12;
 const DIFF_LINES: usize = 200;
 const ITEMS: usize = 20;
+/// In characters, of one line.
+const LINE_LENGTH: usize = 1_000;
 /// How much of a digest is shown.
 const DIGITS: usize = 12;
 
 /// `trunkline decisions ID`.
 pub(super) fn run(args: &Decisions, book: &Book, id: RunId, place: &Place) -> Result<Exit, Fault> {
-    let Some(run) = book.run(id) else { return Err(Fault::new("the run is gone")) };
+    let Some(run) = book.run(id) else {
+        let list = place.command(&format!("decisions -s {}", book.name));
+        return Err(Fault::new("the run is gone").hint(format!("`{list}` lists what is there")));
+    };
     if args.json {
         paint::print_lines(lines::of_run(book, run).as_bytes())?;
         return Ok(Exit::Done);
@@ -48,9 +53,9 @@ pub(super) fn run(args: &Decisions, book: &Book, id: RunId, place: &Place) -> Re
     if let Some(decision) = run.decision() {
         page.part("digest", &format!("{}  of the canonical text", decision.digest()));
     }
-    paint::print(&page.shown)?;
+    paint::print_page(&page.shown)?;
     for (what, command) in next(args, book, run) {
-        tell(&paint(DIM, &format!("  {what:<10} {}\n", place.command(&command))));
+        paint::tell_command(&format!("{what:<10} "), &place.command(&command));
     }
     Ok(Exit::Done)
 }
@@ -68,20 +73,15 @@ fn next(args: &Decisions, book: &Book, run: &DecidedRun) -> Vec<(&'static str, S
     }
     match run.decision() {
         None => next.push(("go on:", format!("resume {name}"))),
-        Some(decision) if run.patch_set().is_some() && undone_by(book, decision).next().is_none() => {
+        Some(decision) if decision.has_changes() && book.since(run).is_none() => {
             next.push(("take back:", format!("decide rollback {id} -s {name} --dry-run")));
         }
         Some(_) => {}
     }
+    if let Some(by) = book.since(run).and_then(|since| book.run(since.first)) {
+        next.push(("undone by:", format!("decisions {}", book.name_of(by))));
+    }
     next
-}
-
-/// The runs that took back what a decision had brought about.
-fn undone_by<'a>(book: &'a Book, decision: &Decision) -> impl Iterator<Item = &'a DecidedRun> {
-    let undone = decision.id();
-    let undoes =
-        move |other: &Decision| matches!(other.verdict(), Verdict::Rollback { of, .. } if *of == undone);
-    book.decided.runs.iter().filter(move |run| run.decision().is_some_and(undoes))
 }
 
 /// A page that is written part by part.
@@ -107,7 +107,11 @@ impl Page {
         let (lines, more) = first_lines(text.trim(), self.lines);
         for (place, line) in lines.into_iter().enumerate() {
             let name = if place == 0 { name } else { "" };
+            let end = line.char_indices().nth(LINE_LENGTH).map(|(end, _)| end);
+            let end = end.filter(|_| self.lines != usize::MAX);
+            let (line, rest) = line.split_at(end.unwrap_or(line.len()));
             self.part(name, &safe(line));
+            self.more(rest.chars().count(), "character");
         }
         self.more(more, "line");
     }
@@ -183,11 +187,12 @@ impl Page {
             let undone = book.decided.of_decision(*of);
             self.part("undoes", &undone.map_or_else(|| of.to_string(), |run| named(run.id)));
         }
-        for other in &book.decided.runs {
-            let undoes = |other: &Decision| matches!(other.verdict(), Verdict::Rollback { of, .. } if *of == decision.id());
-            if other.decision().is_some_and(undoes) {
-                self.part("undone by", &named(other.id));
-            }
+        let Some(since) = book.since(run) else { return };
+        self.part("undone by", &named(since.first));
+        if since.last != since.first {
+            // A rollback was rolled back.
+            let word = if since.is_applied { "applied again" } else { "rolled back again" };
+            self.part("now", &format!("{word} by {}", named(since.last)));
         }
     }
 

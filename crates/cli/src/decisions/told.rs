@@ -5,7 +5,7 @@
 use anstyle::Style;
 use trunkline_message_tree::{MessageTree, NodeId, Timestamp};
 use trunkline_runtime::decision_objects::{
-    Actor, Alternative, Change, Cost, EvidenceKind, PatchSet, Timestamp as Instant,
+    Actor, Alternative, Change, Cost, EvidenceKind, PatchSet, Timestamp as Instant, TouchedFile,
 };
 use trunkline_runtime::{DecidedRun, FoundEvidence};
 
@@ -49,17 +49,32 @@ pub(super) fn when(at: Instant) -> String {
     ago(Timestamp(u64::try_from(at.milliseconds()).unwrap_or(0)), now())
 }
 
+/// Counts what a run changed, if that was anything.
+pub(super) fn changed(run: &DecidedRun) -> Option<String> {
+    match (run.patch_set(), run.decision()) {
+        (Some(patch_set), _) => Some(size(patch_set)),
+        // Of one that cannot be read the files are known still.
+        (None, Some(decision)) => {
+            Some(decision.cites().files.len()).filter(|files| *files > 0).map(|files| count(files, "file"))
+        }
+        (None, None) => None,
+    }
+}
+
+/// Counts added and deleted lines. Numbers of a hostile record can be as large as they like.
+pub(super) fn changed_lines(patch_set: &PatchSet) -> (u64, u64) {
+    let sum = |lines: fn(&TouchedFile) -> Option<u32>| -> u64 {
+        patch_set.files().iter().filter_map(lines).map(u64::from).sum()
+    };
+    (sum(|file| file.added_lines), sum(|file| file.deleted_lines))
+}
+
 /// Counts files and lines: `2 files +14 −3`.
 pub(super) fn size(patch_set: &PatchSet) -> String {
-    let files = patch_set.files();
-    // Numbers of a hostile record can be as large as they like.
-    let sum = |lines: fn(&trunkline_runtime::decision_objects::TouchedFile) -> Option<u32>| -> u64 {
-        files.iter().filter_map(lines).map(u64::from).sum()
-    };
-    let (added, deleted) = (sum(|file| file.added_lines), sum(|file| file.deleted_lines));
+    let (added, deleted) = changed_lines(patch_set);
     format!(
         "{} {} {}",
-        count(files.len(), "file"),
+        count(patch_set.files().len(), "file"),
         paint(GREEN, &format!("+{added}")),
         paint(RED, &format!("−{deleted}"))
     )

@@ -52,7 +52,7 @@ pub(super) async fn run(
     };
     if let Some(holder) = holder {
         let request = Request::TakeBack { proposal: id };
-        match letters::ask(store.as_ref(), info, &holder, &request, args.wait).await? {
+        match letters::ask(place, store.as_ref(), info, &holder, &request, args.wait).await? {
             Some(Settled::Refused { reason }) => return refused(args, info, id, &reason),
             Some(_) => {}
             None => {
