@@ -75,9 +75,21 @@ impl Decision {
     /// [`GroundsError`] for the first that is of another run or was not handed over.
     pub fn check_grounds(&self, patch_sets: &[PatchSet], evidence: &[Evidence]) -> Result<(), GroundsError> {
         let run = self.run();
-        let makers: BTreeMap<PatchSetId, RunId> =
-            patch_sets.iter().map(|set| (set.id(), set.run())).collect();
-        let known: BTreeMap<EvidenceId, &Evidence> = evidence.iter().map(|one| (one.id(), one)).collect();
+        // Of two with one name both count: the one of another run must not hide behind the other.
+        let mut makers: BTreeMap<PatchSetId, RunId> = BTreeMap::new();
+        for set in patch_sets {
+            let owner = makers.entry(set.id()).or_insert(set.run());
+            if *owner == run {
+                *owner = set.run();
+            }
+        }
+        let mut known: BTreeMap<EvidenceId, &Evidence> = BTreeMap::new();
+        for one in evidence {
+            let kept = known.entry(one.id()).or_insert(one);
+            if kept.run() == run {
+                *kept = one;
+            }
+        }
         let rejected = self.considered().iter().filter_map(|considered| considered.alternative.patch_set());
         for patch_set in self.verdict().patch_set().into_iter().chain(rejected) {
             match makers.get(&patch_set).copied() {

@@ -26,7 +26,15 @@ impl Timestamp {
     /// [`Invalid::TimestampRange`] before 1970 or after 9999-12-30T22:00:00.999Z.
     pub fn from_milliseconds(milliseconds: i64) -> Result<Self, Invalid> {
         let range = || Invalid::TimestampRange { text: milliseconds.to_string() };
-        jiff::Timestamp::from_millisecond(milliseconds).ok().and_then(Self::in_range).ok_or_else(range)
+        let part = i32::try_from(milliseconds.rem_euclid(1000)).map_err(|_| range())?;
+        // In milliseconds the date library ends a second earlier.
+        let instant = jiff::Timestamp::new(milliseconds.div_euclid(1000), part * 1_000_000);
+        instant.ok().and_then(Self::in_range).ok_or_else(range)
+    }
+
+    /// Whether it is later than another by more than so many milliseconds.
+    pub(crate) fn is_later(self, than: Self, by_more_than: i64) -> bool {
+        self.0.as_nanosecond() - than.0.as_nanosecond() > i128::from(by_more_than) * 1_000_000
     }
 
     /// Milliseconds since 1970-01-01T00:00:00Z, the finer part cut off.
@@ -166,6 +174,12 @@ fn shape(text: &str) -> Shape {
         None => tail,
     };
     if !["Z", "z", "+00:00", "-00:00"].iter().any(|pattern| fits(offset, pattern)) {
+        return Shape::Other;
+    }
+    // The date library takes offsets of more than a day.
+    if offset.get(1..3).is_some_and(|hours| hours > "23")
+        || offset.get(4..).is_some_and(|minutes| minutes > "59")
+    {
         return Shape::Other;
     }
     if ["0000-00-00T00", "0000-00-00t00", "0000-00-00 00"].iter().any(|pattern| fits(head, pattern)) {

@@ -203,11 +203,19 @@ fn a_decision_that_was_read_is_checked_against_what_it_names() {
     let lines = [
         line(&[patch_set(8, 7), patch_set(2, 1)], &[evidence(3, 1), evidence(4, 7)]),
         line(&[patch_set(2, 7)], &[evidence(3, 1)]),
+        line(&[patch_set(2, 7), patch_set(2, 1)], &[evidence(3, 1)]),
+        line(&[patch_set(2, 1), patch_set(2, 7)], &[evidence(3, 1)]),
+        line(&[patch_set(2, 1)], &[evidence(3, 7), evidence(3, 1)]),
+        line(&[patch_set(2, 1)], &[evidence(3, 1), evidence(3, 7)]),
         line(&[patch_set(2, 1)], &[]),
     ];
     expect![[r#"
         ok
         patch set 00000000-0000-0000-0000-000000000002 belongs to run 00000000-0000-0000-0000-000000000007, not to run 00000000-0000-0000-0000-000000000001
+        patch set 00000000-0000-0000-0000-000000000002 belongs to run 00000000-0000-0000-0000-000000000007, not to run 00000000-0000-0000-0000-000000000001
+        patch set 00000000-0000-0000-0000-000000000002 belongs to run 00000000-0000-0000-0000-000000000007, not to run 00000000-0000-0000-0000-000000000001
+        evidence 00000000-0000-0000-0000-000000000003 belongs to run 00000000-0000-0000-0000-000000000007, not to run 00000000-0000-0000-0000-000000000001
+        evidence 00000000-0000-0000-0000-000000000003 belongs to run 00000000-0000-0000-0000-000000000007, not to run 00000000-0000-0000-0000-000000000001
         evidence 00000000-0000-0000-0000-000000000003 is named, but not among what was handed over
     "#]].assert_eq(&lines.concat());
 }

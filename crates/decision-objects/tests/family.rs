@@ -2,7 +2,8 @@
 
 use expect_test::expect;
 use trunkline_decision_objects::{
-    Added, Family, Header, Intent, IntentContent, Object, ObjectKind, ObjectName, Rule, Usage, Violation,
+    Added, Family, Header, Intent, IntentContent, Object, ObjectKind, ObjectName, Rule, Timestamp, Usage,
+    Violation,
 };
 use uuid::Uuid;
 
@@ -111,11 +112,11 @@ fn rollbacks_go_in_no_circle() {
 #[test]
 fn what_is_rolled_back_was_decided_before() {
     for (seconds, expected) in [
-        (297, expect![[""]]),
+        (299, expect![[""]]),
         (
-            299,
+            300,
             expect![[r#"
-        decision 00000000-0000-0000-0000-000000000001: it was made before decision 00000000-0000-0000-0000-000000000002, which it rolls back, was made, at 2026-09-21T14:18:31Z
+        decision 00000000-0000-0000-0000-000000000001: it was made before decision 00000000-0000-0000-0000-000000000002, which it rolls back, was made, at 2026-09-21T14:18:32Z
     "#]],
         ),
     ] {
@@ -231,4 +232,52 @@ fn twenty_thousand_others_of_the_name_of_a_long_object_are_told() {
     family.add(intent("x".repeat(1 << 20)));
     family.extend((0..20_000).map(|number| intent(number.to_string())));
     assert_eq!(family.violations().len(), 20_000);
+}
+
+/// A run need name no plan for it to be known what its steps are for.
+#[test]
+fn a_step_is_of_a_plan_for_the_runs_intent_and_produces_frames_of_the_run() {
+    let step = |used: &str, plan: u128, step: u128| {
+        let of = format!(r#""plan":"{}","step":"{}","run":"{}""#, id(plan), id(step), id(1));
+        format!(r#"{of},"state":"pending",{used}"#)
+    };
+    let lines = ["intent", "plan"].map(|named| {
+        let mut world = World::new();
+        world.open(1, &format!(r#","{named}":"{}""#, id(1)));
+        world.open(2, "");
+        let frame = format!(r#""run":"{}","kind":"code_change","summary":"a lock""#, id(2));
+        world.put("context_frame", 5, &frame);
+        world.event("step_event", &step(&format!(r#""consumed":["{}"],"produced":[]"#, id(5)), 2, 1));
+        assert_eq!(told(&world.objects.iter().cloned().collect()), "");
+        world.event("step_event", &step(&format!(r#""consumed":[],"produced":["{}"]"#, id(5)), 3, 3));
+        told(&world.objects.into_iter().collect())
+    });
+    assert_eq!(lines[0], lines[1]);
+    expect![[r#"
+        step_event 00000000-0000-0000-0000-000000000003: `plan` names plan 00000000-0000-0000-0000-000000000003, which belongs to intent 00000000-0000-0000-0000-000000000002, not to intent 00000000-0000-0000-0000-000000000001
+        step_event 00000000-0000-0000-0000-000000000003: `produced` names context_frame 00000000-0000-0000-0000-000000000005, which belongs to run 00000000-0000-0000-0000-000000000002, not to run 00000000-0000-0000-0000-000000000001
+    "#]].assert_eq(&lines[0]);
+}
+
+#[test]
+fn up_to_five_minutes_before_its_run_is_no_violation() {
+    for (earlier, violates) in [(300_000, false), (300_001, true)] {
+        let mut world = World::new();
+        world.open(1, "");
+        world.prove(2, 1, "");
+        let (mut opened, mut proved) = (at(), at());
+        for object in &world.objects {
+            match object {
+                Object::Run(run) => opened = run.opening().at,
+                Object::Evidence(evidence) => proved = evidence.at(),
+                _ => {}
+            }
+        }
+        let then = Timestamp::from_milliseconds(opened.milliseconds() - earlier).unwrap().to_string();
+        // A nanosecond is enough.
+        let then = then.replace(".999Z", ".999999999Z");
+        world.edit(name(ObjectKind::Evidence, 2), &proved.to_string(), &then);
+        let told = told(&world.objects.into_iter().collect());
+        assert_eq!(!told.is_empty(), violates, "{then}: {told}");
+    }
 }

@@ -244,7 +244,7 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
         let text = world.objects.iter().find(|object| object.name() == name(Kind::Decision, before))?.print();
         let at = text.split(r#""at":""#).nth(1)?.split('"').next()?;
         let opened: Timestamp = time_of(world, Kind::Run, run.number)?.parse().ok()?;
-        let late = opened.milliseconds() + trunkline_decision_objects::Family::SKEW_MILLISECONDS;
+        let late = opened.milliseconds() + trunkline_decision_objects::Family::SKEW_MILLISECONDS + 1;
         let late = Timestamp::from_milliseconds(late).ok()?;
         world.edit(name(Kind::Decision, before), at, &late.to_string());
         let rule = Rule::OpenedTooEarly { run: run_id(before), decided: late };
@@ -371,7 +371,7 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
         let opened = time_of(world, Kind::Run, run)?;
         let found = time_of(world, Kind::Evidence, run)?;
         let opened: Timestamp = opened.parse().ok()?;
-        let early = opened.milliseconds() - trunkline_decision_objects::Family::SKEW_MILLISECONDS;
+        let early = opened.milliseconds() - trunkline_decision_objects::Family::SKEW_MILLISECONDS - 1;
         let early = Timestamp::from_milliseconds(early).ok()?;
         world.edit(name(Kind::Evidence, run), &found, &early.to_string());
         Some(vec![violation(Kind::Evidence, run, Rule::BeforeItsRun { run: run_id(run), opened })])

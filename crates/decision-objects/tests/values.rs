@@ -275,6 +275,17 @@ fn a_time_comes_from_milliseconds() {
     expect!["2026-11-21T20:49:30.166Z"].assert_eq(&time.to_string());
     assert!(Timestamp::from_milliseconds(-1).is_err());
     assert!(Timestamp::from_milliseconds(i64::MAX).is_err());
+    // Whatever has a text has its milliseconds too.
+    let last: Timestamp = "9999-12-30T22:00:00.999999999Z".parse().unwrap();
+    assert_eq!(
+        Timestamp::from_milliseconds(last.milliseconds()).unwrap().milliseconds(),
+        253_402_207_200_999
+    );
+    assert!(Timestamp::from_milliseconds(253_402_207_201_000).is_err());
+    for offset in ["+24:00", "+25:59", "+99:99", "+00:60"] {
+        let text = format!("2026-01-01T00:00:00{offset}");
+        assert!(matches!(text.parse::<Timestamp>(), Err(Invalid::Timestamp { .. })), "{text}");
+    }
 }
 
 #[test]

@@ -31,6 +31,7 @@ lookups! {
     run(RunId) -> Run(RunRecord),
     patch_set(PatchSetId) -> PatchSet(PatchSet),
     evidence(EvidenceId) -> Evidence(Evidence),
+    frame(FrameId) -> ContextFrame(ContextFrame),
     decision(DecisionId) -> Decision(Decision),
 }
 
@@ -136,13 +137,26 @@ impl Family {
         }
     }
 
-    /// A run may go on with a revision of its plan, for the same intent.
+    /// A run may go on with a revision of its plan, for the same intent. It uses frames of whatever run, and produces its own.
     fn step_event_belongs(&self, name: ObjectName, event: &StepEvent, found: &mut Vec<Violation>) {
         let content = event.content();
-        let ours = self.run(content.run).and_then(|run| self.plan(run.opening().plan?));
-        if let Some(ours) = ours {
-            found.extend(self.plan_for(name, "plan", content.plan, ours.content().intent));
+        if let Some(ours) = self.run(content.run).and_then(|run| self.intent_of(run)) {
+            found.extend(self.plan_for(name, "plan", content.plan, ours));
         }
+        for &frame in &content.produced {
+            if let Some(theirs) = self.frame(frame).and_then(|frame| frame.content().run) {
+                found.extend(Violation::unless_of(name, "produced", frame, theirs, content.run));
+            }
+        }
+    }
+
+    /// The intent of a run: that of its plan, or else the one that it names, or that of its task. Where these differ, the run
+    /// has been told of.
+    fn intent_of(&self, run: &RunRecord) -> Option<IntentId> {
+        let opening = run.opening();
+        let of_task = || self.task(opening.task?)?.content().intent;
+        let of_plan = || Some(self.plan(opening.plan?)?.content().intent);
+        of_plan().or(opening.intent).or_else(of_task)
     }
 
     fn evidence_belongs(&self, evidence: &Evidence, found: &mut Vec<Violation>) {

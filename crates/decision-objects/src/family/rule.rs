@@ -20,8 +20,8 @@ pub struct Violation {
 impl Violation {
     /// Whether a name is only missing from the set.
     ///
-    /// A part of a family has such violations, and no others as long as the events, the usages and the decision of each
-    /// run, and the decision of the run that it follows, are in it.
+    /// A part of a family has such violations, and no others as long as the events of each task, the events, the usages and
+    /// the decision of each run, and the decision of the run that it follows, are in it.
     #[must_use]
     pub const fn is_dangling(&self) -> bool {
         matches!(self.rule, Rule::Dangling { .. } | Rule::UnknownStep { plan: None, .. })

@@ -73,7 +73,7 @@ impl Family {
         let Some(opened) = self.run(run).map(|run| run.opening().at) else { return };
         // Who decides has the record of the run at hand, and can give the decision a time after it.
         let skew = if matches!(object, Object::Decision(_)) { 0 } else { Self::SKEW_MILLISECONDS };
-        if at < opened && opened.milliseconds() - at.milliseconds() >= skew {
+        if opened.is_later(at, skew) {
             found.push(Violation { object: name, rule: Rule::BeforeItsRun { run, opened } });
         }
     }
@@ -93,8 +93,7 @@ impl Family {
                 Some(Rule::PredecessorVerdict { run: before, found, needed })
             }
             Some(decision) => {
-                let ahead = decision.at().milliseconds() - opening.at.milliseconds();
-                let early = ahead >= Self::SKEW_MILLISECONDS;
+                let early = decision.at().is_later(opening.at, Self::SKEW_MILLISECONDS);
                 early.then(|| Rule::OpenedTooEarly { run: before, decided: decision.at() })
             }
         };

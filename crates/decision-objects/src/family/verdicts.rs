@@ -70,7 +70,7 @@ impl Family {
         if target.run() == decision.run() {
             found.push(Violation { object, rule: Rule::UndoesItsRun { of } });
         }
-        if target.at().milliseconds() - decision.at().milliseconds() >= Self::SKEW_MILLISECONDS {
+        if target.at().is_later(decision.at(), Self::SKEW_MILLISECONDS) {
             found.push(Violation { object, rule: Rule::UndoneTooEarly { of, decided: target.at() } });
         }
     }

@@ -164,10 +164,10 @@ pub fn print(decision: &Decision) -> String {
 /// | patch set | the diff and its digest, what a renamed file was called; lines that nobody counted are 0, so is the sequence |
 /// | decision | evidence, alternatives, who approved, what it cites, what a rollback undoes and reverts to |
 /// | evidence | the digest of the output, the decision that rests on it |
-/// | usage | which tokens the cache took and gave: they count as input |
+/// | usage | which tokens the cache took and gave: they count as input; of more than nine billion dollars the last digits |
 /// | tool invocation | the call's name, its times, digests of artifacts; what was denied, cancelled or timed out is `error` |
 /// | context frame, run event, step event, arguments of a tool | whether a text that is JSON was meant as text; what [`import`] read comes back as it was |
-/// | whatever holds JSON | spelling and order of keys; `null` is written, and its reader takes it for absent |
+/// | whatever holds JSON | spelling and order of keys; `null` is written, and its reader takes it for absent; what its reader cannot hold (a number beyond a double's, half a surrogate pair) becomes a text |
 ///
 /// # Errors
 ///

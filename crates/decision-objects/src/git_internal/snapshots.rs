@@ -232,5 +232,7 @@ pub(super) fn parts(number: &str, of_one: f64) -> Option<u64> {
     let number: f64 = number.parse().ok()?;
     let parts = (number * of_one).round();
     let whole = parts as u64;
-    (parts >= 0.0 && whole as f64 / of_one == number).then_some(whole)
+    // 2^64, where `as` ends.
+    let fits = (0.0..18_446_744_073_709_551_616.0).contains(&parts);
+    (fits && whole as f64 / of_one == number).then_some(whole)
 }
