@@ -154,6 +154,8 @@ fn bare_command() -> Command {
         ("GIT_NO_REPLACE_OBJECTS", "1"),
         ("GIT_GRAFT_FILE", "/dev/null"),
         ("GIT_NO_LAZY_FETCH", "1"),
+        // What a machine's own attributes call binary has another patch id there.
+        ("GIT_ATTR_NOSYSTEM", "1"),
     ]);
     command
 }

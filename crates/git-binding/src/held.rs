@@ -5,7 +5,7 @@ use std::fmt;
 
 use trunkline_decision_objects::GitOid;
 
-use crate::{BindError, Repository};
+use crate::{BindError, GitFault, Repository};
 
 const BRANCHES: &str = "refs/heads";
 /// Of more branches than this it is not asked one by one: that is a process each.
@@ -115,10 +115,38 @@ impl Repository {
         let mut input: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
         input.push_str(excluded);
         let question = [&["rev-list", "--ignore-missing", "--stdin"], options].concat();
-        let printed = self.git.run(&question, input.as_bytes())?;
+        let printed = match self.git.run(&question, input.as_bytes()) {
+            Ok(printed) => printed,
+            // Behind one of them something is missing: the others are told of all the same.
+            Err(fault) => return self.outside_by_halves(commits, options, excluded, fault),
+        };
         let text = String::from_utf8_lossy(&printed);
         let listed = text.lines().filter_map(|line| line.parse().ok());
         Ok(listed.filter(|commit| commits.contains(commit)).collect())
+    }
+
+    /// As `outside`, of commits among which one has no whole history. Of that one nothing is known to lead to it.
+    fn outside_by_halves(
+        &self,
+        commits: &BTreeSet<GitOid>,
+        options: &[&str],
+        excluded: &str,
+        fault: GitFault,
+    ) -> Result<BTreeSet<GitOid>, BindError> {
+        if let (1, Some(only)) = (commits.len(), commits.first()) {
+            // Unless it is the branches that are damaged.
+            let question = [&["rev-list", "--ignore-missing", "--max-count=1", "--stdin"], options].concat();
+            return match self.git.run(&question, excluded.as_bytes()) {
+                Ok(_) => Ok(BTreeSet::from([*only])),
+                Err(_) => Err(fault.into()),
+            };
+        }
+        let mut first = commits.clone();
+        let middle = commits.iter().nth(commits.len() / 2);
+        let second = middle.map(|middle| first.split_off(middle)).unwrap_or_default();
+        let mut outside = self.outside(&first, options, excluded)?;
+        outside.extend(self.outside(&second, options, excluded)?);
+        Ok(outside)
     }
 
     /// A branch for each commit that is on one.

@@ -196,7 +196,8 @@ pub(crate) struct Patch {
 impl Repository {
     /// A commit's tree, its first parent, and the stable id of its patch.
     ///
-    /// Each option that a configuration could set is set here: the same change must have the same id for everybody.
+    /// Each option that a configuration could set is set here: the same change must have the same id for everybody. Only what
+    /// `info/attributes` of a repository says cannot be left out.
     pub(crate) fn patch(&self, commit: GitOid) -> Result<Patch, BindError> {
         const DIFF: [&str; 16] = [
             "diff-tree",

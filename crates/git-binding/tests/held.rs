@@ -83,3 +83,23 @@ fn many_branches_are_asked_together() {
     // Below it any one that has it will do.
     assert!(ask(first).iter().all(|held| matches!(held, Held::Branch(_))));
 }
+
+/// Whoever may write refs can name any commit, and one whose parent is missing must not silence the others.
+#[test]
+fn a_commit_without_its_history_does_not_hide_where_the_others_stand() {
+    let scratch = Scratch::begun_with(&[]);
+    let good: Vec<_> = (0..5).map(|number| scratch.save("a", &format!("{number}\n"), "good")).collect();
+    let tree = scratch.oid("HEAD^{tree}");
+    let text = format!(
+        "tree {tree}\nparent {}\nauthor A <a@b.c> 1 +0000\ncommitter A <a@b.c> 1 +0000\n\nbad\n",
+        "1".repeat(40)
+    );
+    let file = scratch.root().join("bad");
+    std::fs::write(&file, text).expect("written");
+    let bad = scratch.git(&["hash-object", "-t", "commit", "-w", "bad"]).trim().parse().expect("an id");
+    let mut asked: Vec<_> = good.iter().map(|commit| (*commit, Some("refs/heads/main"))).collect();
+    asked.insert(2, (bad, Some("refs/heads/main")));
+    let mut held = scratch.open().held(&asked).expect("git says so of the others");
+    assert_eq!(held.remove(2), Held::NoBranch);
+    assert_eq!(held, vec![on("main"); 5]);
+}

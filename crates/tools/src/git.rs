@@ -12,7 +12,9 @@ mod run_git;
 mod states;
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -52,6 +54,8 @@ pub struct GitWorkspace {
     root: PathBuf,
     /// Looked up once: it takes five processes.
     repository: Arc<OnceLock<Repository>>,
+    /// What switches off the hooks that are configured.
+    hooks_off: Arc<OnceLock<Vec<OsString>>>,
 }
 
 /// Returns the workspace for a folder: git where it can be used, else a plain folder whose commits say why not.
@@ -74,17 +78,20 @@ impl GitWorkspace {
         let cannot = |error| fault(format!("cannot open {}: {error}", root.as_ref().display()));
         let root = fs::canonicalize(root.as_ref()).map_err(cannot)?;
         match Git::new(&root).run(&["rev-parse", "--is-inside-work-tree"]) {
-            Ok(answer) => {
-                Ok((text(&answer).trim() == "true")
-                    .then(|| GitWorkspace { root, repository: Arc::default() }))
-            }
-            Err(error) if error.message.contains("not a git repository") => Ok(None),
+            Ok(answer) => Ok((text(&answer).trim() == "true").then(|| GitWorkspace {
+                root,
+                repository: Arc::default(),
+                hooks_off: Arc::default(),
+            })),
+            // Without the words in brackets a linked worktree names a repository that is not there now: that is no answer.
+            Err(error) if error.message.contains("not a git repository (or any") => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     fn git(&self) -> Git {
-        Git::new(&self.root)
+        let hooks_off = self.hooks_off.get_or_init(|| Git::new(&self.root).configured_hooks());
+        Git::new(&self.root).without_hooks(hooks_off)
     }
 
     /// Returns the commit that is checked out; `None` before the first one.
@@ -127,18 +134,18 @@ impl GitWorkspace {
     }
 
     fn index_path(&self) -> Result<PathBuf, WorkspaceFault> {
-        let path = self.git().run(&["rev-parse", "--git-path", "index"])?;
+        let mut path = self.git().run(&["rev-parse", "--git-path", "index"])?;
+        path.pop(); // the line end
         // Relative to the root, or absolute: `join` does the right thing with both.
-        Ok(self.root.join(text(&path).trim_end_matches('\n')))
+        Ok(self.root.join(OsStr::from_bytes(&path)))
     }
 
     /// Refuses to copy masses of files that nobody meant to be in a repository.
     fn admit_untracked(&self) -> Result<(), WorkspaceFault> {
         let listed = self.git().run(&["ls-files", "--others", "--exclude-standard", "-z", "--", "."])?;
-        let sizes = listed
-            .split(|byte| *byte == 0)
-            .filter(|path| !path.is_empty())
-            .map(|path| fs::symlink_metadata(self.root.join(text(path))).map_or(0, |found| found.len()));
+        let sizes = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(|path| {
+            fs::symlink_metadata(self.root.join(OsStr::from_bytes(path))).map_or(0, |found| found.len())
+        });
         let bytes = sizes.fold(0_u64, u64::saturating_add);
         if bytes > UNTRACKED_BYTES {
             return Err(fault(format!(

@@ -9,10 +9,12 @@
 mod folders;
 mod temporary;
 
+use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use trunkline_runtime::resolve_queue::Outcome;
 
 use self::folders::{Folders, flush};
@@ -52,6 +54,7 @@ pub(crate) fn replace_while(root: &Root, changes: &[Change], may: &dyn Fn() -> b
 }
 
 fn make(root: &Root, changes: &[Change], stop: &dyn Fn() -> bool, may: &dyn Fn() -> bool) -> Outcome {
+    make_room(changes.len());
     let mut folders = Folders::new(root);
     let mut ready = Vec::with_capacity(changes.len());
     let written = prepare(root, changes, stop, &mut folders, &mut ready).and_then(|()| {
@@ -88,6 +91,19 @@ fn make(root: &Root, changes: &[Change], stop: &dyn Fn() -> bool, may: &dyn Fn()
         },
         (Err(Ended::Undone(Undone(reason))), _) => Outcome::Failed { reason },
         (Err(Ended::Torn(reason)), _) => Outcome::Unknown { reason },
+    }
+}
+
+/// Lets this process open as many files as so many changes take at once: for each the new file, which is locked, and its
+/// folder. Many systems let a program open 1,024 until it asks for more. Where that is refused the changes are.
+fn make_room(changes: usize) {
+    /// What all else may have open.
+    const ELSE: u64 = 512;
+    let wanted = u64::try_from(changes).unwrap_or(u64::MAX).saturating_mul(2).saturating_add(ELSE);
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < wanted) {
+        limit.current = Some(limit.maximum.map_or(wanted, |most| most.min(wanted)));
+        let _ = setrlimit(Resource::Nofile, limit);
     }
 }
 
@@ -261,13 +277,11 @@ fn told(root: &Root, all: &[Change]) -> String {
 
 /// Brings the new names to the disk.
 fn settle(root: &Root, ready: &[Ready<'_>]) -> Result<(), Errno> {
-    let mut flushed: Vec<&str> = Vec::new();
+    let mut flushed: HashSet<&str> = HashSet::new();
     for one in ready {
-        let parent = one.change.inside.split().0;
-        if !flushed.contains(&parent) {
+        if flushed.insert(one.change.inside.split().0) {
             root.steps.step("flush the folder of", one.change.inside.as_str())?;
             flush(&one.folder)?;
-            flushed.push(parent);
         }
     }
     Ok(())

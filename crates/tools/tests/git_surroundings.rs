@@ -57,6 +57,47 @@ fn variables_that_make_git_say_more_or_read_paths_otherwise_do_no_harm() {
     }
 }
 
+/// What a person has set for their own commits and their own index.
+#[test]
+fn settings_change_neither_what_is_written_nor_what_is_found() {
+    let scene = Scene::new();
+    for (setting, value) in
+        [("trailer.separators", "=#"), ("i18n.commitEncoding", "ISO-8859-1"), ("core.splitIndex", "true")]
+    {
+        scene.git(&format!("config {setting} {value}"));
+    }
+    scene.git("update-index --split-index");
+    let parts = || {
+        let names = fs::read_dir(scene.root.join(".git")).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().starts_with("sharedindex.")).count()
+    };
+    let before = parts();
+    let mut deciding = scene.work("a.txt");
+    deciding.message = "größer".to_owned();
+    let commit = block_on(scene.workspace.commit(&deciding)).unwrap().unwrap();
+    assert_eq!(block_on(scene.workspace.find_commit(&deciding)).unwrap(), Some(commit));
+    assert_eq!(scene.git("log -1 --format=%s --encoding=UTF-8").trim(), "größer");
+    for text in ["one\n", "two\n"] {
+        fs::write(scene.root.join("a.txt"), text).unwrap();
+        block_on(scene.workspace.look()).unwrap().unwrap();
+    }
+    assert!(parts() <= before.max(1) + 1, "looks leave nothing: {before} and {}", parts());
+}
+
+/// Its disk is not there, say: what a run has announced to git is not to be decided without it.
+#[test]
+fn a_worktree_whose_repository_is_gone_is_not_a_plain_folder() {
+    let scene = Scene::new();
+    let home = tempfile::tempdir().unwrap();
+    let tree = home.path().join("tree");
+    scene.git(&format!("worktree add -q --detach {}", tree.display()));
+    assert!(GitWorkspace::open(&tree).unwrap().is_some());
+    fs::rename(scene.root.join(".git"), scene.root.join("elsewhere")).unwrap();
+    let fault = GitWorkspace::open(&tree).unwrap_err();
+    assert!(fault.message.contains("not a git repository: "), "{fault}");
+    assert!(GitWorkspace::open(&scene.root).unwrap().is_none(), "nothing says that there is one");
+}
+
 #[test]
 fn what_cannot_be_bound_is_told_beforehand() {
     let scene = Scene::new();

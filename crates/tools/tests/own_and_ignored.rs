@@ -134,3 +134,20 @@ fn a_commit_outside_of_the_folder_does_not_hold_what_the_run_did_in_it() {
     assert_eq!((paths(&found), &found.holder), (vec!["x.log"], &None));
     assert_eq!(found.changes.tree, base.tree);
 }
+
+/// To git such a name is a command about names.
+#[test]
+fn a_name_that_begins_with_a_colon_is_a_name() {
+    let repository = Repository::new("");
+    repository.write(".gitignore", "*.log\n");
+    repository.git("add --all");
+    repository.git("commit -qm rules");
+    repository.write(":/b.log", "of a person\n");
+    repository.write(":mine.log", "of a person\n");
+    let git = repository.open();
+    let base = look(&git);
+    repository.write(".gitignore", "*.tmp\n");
+    repository.write(":!x", "by the run\n");
+    let found = own(&git, &base, &[], &[span(base.clone(), look(&git))]);
+    assert_eq!((paths(&found), found.others.len()), (vec![".gitignore", ":!x"], 0));
+}

@@ -13,14 +13,16 @@ use trunkline_tools::{CodingTools, workspace_for};
 
 use crate::scene::block_on;
 
-async fn after_a_run(root: &Path, in_git: bool) -> (Session, Arc<MemoryStore>) {
+const FEW: &str = "TRUNKLINE_TEST_FEW_FILES";
+
+async fn after_a_run(root: &Path, in_git: bool, files: &[String]) -> (Session, Arc<MemoryStore>) {
     if in_git {
         let made = Command::new("git").args(["init", "-q", "-b", "main"]).arg(root).status().unwrap();
         assert!(made.success());
     }
     let write =
         |call: &str, path: &str| (call.to_owned(), json!({ "path": path, "content": "by the run\n" }));
-    let calls = [write("c1", "a.txt"), write("c2", "b.txt")];
+    let calls: Vec<_> = files.iter().map(|file| write(&format!("c {file}"), file)).collect();
     let model = Scripted::new("scripted", "writer", move |request| {
         match request.messages.last().and_then(|last| last.results().next()) {
             None => {
@@ -49,7 +51,8 @@ fn a_rollback_names_what_it_has_written_and_nothing_else() {
         let home = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(home.path()).unwrap();
         block_on(async {
-            let (mut session, store) = after_a_run(&root, in_git).await;
+            let (mut session, store) =
+                after_a_run(&root, in_git, &["a.txt", "b.txt"].map(str::to_owned)).await;
             let first = session.decisions().iter().next().unwrap().id();
             fs::remove_file(root.join("a.txt")).unwrap();
             let back = session.rollback(first).await.unwrap();
@@ -70,4 +73,34 @@ fn a_rollback_names_what_it_has_written_and_nothing_else() {
             }
         });
     }
+}
+
+/// Not a test of its own: what is started where a program may open few files.
+#[test]
+fn child_that_rolls_back() {
+    if std::env::var_os(FEW).is_none() {
+        return;
+    }
+    let home = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(home.path()).unwrap();
+    let names: Vec<String> = (0..120).map(|number| format!("{number}/a.txt")).collect();
+    block_on(async {
+        let (mut session, _) = after_a_run(&root, true, &names).await;
+        let first = session.decisions().iter().next().unwrap().id();
+        session.rollback(first).await.unwrap();
+        // And back again, where each is written anew.
+        let back = session.decisions().iter().last().unwrap().id();
+        session.rollback(back).await.unwrap();
+        assert!(names.iter().all(|name| root.join(name).exists()));
+    });
+}
+
+/// As on many systems, where the limit is 1,024 until a program asks for more.
+#[test]
+fn many_files_are_taken_back_where_few_may_be_open() {
+    let mut child = Command::new("sh");
+    child.args(["-c", "ulimit -Sn 128 && exec \"$0\" --exact rolling_back::child_that_rolls_back"]);
+    let output = child.arg(std::env::current_exe().unwrap()).env(FEW, "1").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }

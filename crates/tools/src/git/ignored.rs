@@ -61,9 +61,12 @@ impl GitWorkspace {
         git.run(&["read-tree", tree])?;
         let rules = git.run(&["ls-files", "-z", "--", ":(glob)**/.gitignore"])?;
         git.run_with(&["checkout-index", "-q", "-z", "--stdin"], rules)?;
-        let input = paths.iter().flat_map(|path| [&prefix, *path, b"\0"].concat()).collect();
+        // Git reads these as patterns: a name that begins with a colon would be a command to it.
+        let input = paths.iter().flat_map(|path| [b"./", prefix.as_slice(), *path, b"\0"].concat()).collect();
         let ignored = git.find(&["check-ignore", "-z", "--stdin", "--no-index"], input)?.unwrap_or_default();
-        let ignored = ignored.split(|byte| *byte == 0).filter_map(|path| path.strip_prefix(&prefix[..]));
+        let ignored = ignored
+            .split(|byte| *byte == 0)
+            .filter_map(|path| path.strip_prefix(b"./")?.strip_prefix(&prefix[..]));
         Ok(ignored.filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect())
     }
 }

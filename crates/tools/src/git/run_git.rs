@@ -1,7 +1,10 @@
 //! Runs the `git` command with nothing in the way: no prompts, no hooks, no language but English, no variables that
 //! point it to another repository.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::{ErrorKind, Read, Write};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -39,11 +42,32 @@ pub(super) struct Git {
     /// Git's own folder, where `root` is not the worktree that belongs to it.
     folder: Option<PathBuf>,
     identity: bool,
+    /// Settings that are to be false: configured hooks.
+    hooks_off: Vec<OsString>,
 }
+
+/// The variable that holds the word for that.
+const OFF: &str = "TRUNKLINE_OFF";
 
 impl Git {
     pub(super) fn new(root: &Path) -> Self {
-        Git { root: root.to_owned(), index: None, folder: None, identity: false }
+        Git { root: root.to_owned(), index: None, folder: None, identity: false, hooks_off: Vec::new() }
+    }
+
+    /// Returns what switches off the hooks of the configuration (git 2.54, 2026-04): they run wherever `core.hooksPath` points.
+    /// Those that are configured later than this are not known.
+    pub(super) fn configured_hooks(&self) -> Vec<OsString> {
+        let question = ["config", "-z", "--name-only", "--get-regexp", r"^hook\..*\.(command|event)$"];
+        let printed = self.find(&question, Vec::new()).ok().flatten().unwrap_or_default();
+        let name = |key: &[u8]| Some(key.get(..key.iter().rposition(|byte| *byte == b'.')?)?.to_vec());
+        let names: BTreeSet<Vec<u8>> = printed.split(|byte| *byte == 0).filter_map(name).collect();
+        names.into_iter().map(|name| OsString::from_vec([name.as_slice(), b".enabled"].concat())).collect()
+    }
+
+    /// Runs none of these hooks.
+    pub(super) fn without_hooks(mut self, hooks_off: &[OsString]) -> Self {
+        self.hooks_off = hooks_off.to_vec();
+        self
     }
 
     /// Works on another index than the user's.
@@ -129,8 +153,26 @@ impl Git {
             "core.fsmonitor=false",
             "core.safecrlf=false",
             "advice.addEmbeddedRepo=false",
+            "log.showSignature=false",
         ] {
             command.args(["-c", setting]);
+        }
+        // What is written and what is read is in this form, whatever form other commits have.
+        for setting in ["trailer.separators=:", "i18n.commitEncoding=UTF-8", "i18n.logOutputEncoding=UTF-8"] {
+            command.args(["-c", setting]);
+        }
+        // Not by `-c`: a name may hold a `=`.
+        for key in &self.hooks_off {
+            let mut option = OsString::from("--config-env=");
+            option.push(key);
+            option.push("=");
+            option.push(OFF);
+            command.arg(option);
+        }
+        command.env(OFF, "false");
+        if self.index.is_some() {
+            // Else each look would leave a part of its index in the repository. The user's own stays as it is.
+            command.args(["-c", "core.splitIndex=false"]);
         }
         for (variable, _) in std::env::vars_os() {
             let name = variable.to_string_lossy();
