@@ -13,7 +13,7 @@ use trunkline_session_store::{InboxId, Record};
 
 use crate::attempts::{self, ATTEMPT, Attempt};
 use crate::session::entries;
-use crate::{Cancel, Cause, Retries, RuntimeError, Session, journal, letters};
+use crate::{Cancel, Cause, Event, Retries, RuntimeError, Session, journal, letters};
 
 /// How often everything else is looked after while the model is waited for: proposals whose time is over, summaries.
 const TEND_EVERY: Duration = Duration::from_secs(1);
@@ -147,6 +147,7 @@ impl Session {
             let left = Duration::from_millis(until.0.saturating_sub(self.settings().now().0));
             // The log may come from anywhere, and from a clock that was set wrong.
             let left = left.min(self.settings().retries.time);
+            self.settings().tell(&Event::AwaitingModel { wait: left });
             *waiting = Some(Waiting { until, deadline: Instant::now() + left, over: false });
         }
         let Some(deadline) = waiting.as_ref().map(|waiting| waiting.deadline) else { return Ok(()) };

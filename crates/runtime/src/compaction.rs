@@ -12,9 +12,9 @@ use trunkline_message_tree::{Message, NodeId, StopReason, Usage};
 use trunkline_providers::{ErrorKind, ProviderError, Request};
 use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compaction_now};
 
+use crate::asking_again::ask_beside;
 use crate::layers::revert;
 use crate::session::entries;
-use crate::asking_again::ask_beside;
 use crate::{Attempt, Cancel, Event, RuntimeError, Session, prompt};
 
 /// When prompts are compacted, and who writes the summaries.

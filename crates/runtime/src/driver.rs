@@ -219,7 +219,12 @@ impl Session {
     }
 
     /// Takes an answer in as it comes. `within` counts the attempts that the provider itself made in vain.
-    async fn receive(&self, request: Request, fold: &mut Fold, within: &mut u32) -> Result<(), ProviderError> {
+    async fn receive(
+        &self,
+        request: Request,
+        fold: &mut Fold,
+        within: &mut u32,
+    ) -> Result<(), ProviderError> {
         let mut reply = self.settings().provider.send(request).await?;
         while let Some(event) = reply.next().await? {
             *within += u32::from(matches!(event, trunkline_providers::Event::Retrying { .. }));

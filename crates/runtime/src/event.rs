@@ -41,6 +41,12 @@ pub enum Event {
         /// How long is waited before the model is asked again; `None` if it is not by itself.
         wait: Option<Duration>,
     },
+    /// The model is waited for before it is asked again, as an attempt that was recorded says: one of this drive, or of a
+    /// process before it.
+    AwaitingModel {
+        /// How long.
+        wait: Duration,
+    },
     /// A call is about to run.
     CallStarted {
         /// Its place.

@@ -3,10 +3,10 @@
 #[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
 pub mod across;
 mod agent;
-mod asking_again;
-mod attempts;
 #[cfg(feature = "resolve-queue")]
 mod applying;
+mod asking_again;
+mod attempts;
 #[cfg_attr(not(feature = "decision-objects"), path = "binding_absent.rs")]
 mod binding;
 #[cfg(feature = "decision-objects")]

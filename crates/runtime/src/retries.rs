@@ -31,11 +31,13 @@ pub struct Retries {
     /// The most time that all attempts and waits of a request take together. 10 minutes unless told. A service that asks for
     /// a longer wait is not waited for.
     pub time: Duration,
+    /// Whether anything is waited for. It is, unless told: a recording that is played answers at once.
+    pub waits: bool,
 }
 
 impl Default for Retries {
     fn default() -> Self {
-        Retries { times: 8, time: Duration::from_secs(600) }
+        Retries { times: 8, time: Duration::from_secs(600), waits: true }
     }
 }
 
@@ -71,9 +73,9 @@ impl Cause {
             ProviderError::Timeout { what: Waiting::WholeAnswer, .. } => Cause::Refused,
             ProviderError::Cut
             | ProviderError::Timeout { .. }
-            | ProviderError::Decode(DecodeError::Cut | DecodeError::Malformed { .. } | DecodeError::NotUtf8) => {
-                Cause::Broken
-            }
+            | ProviderError::Decode(
+                DecodeError::Cut | DecodeError::Malformed { .. } | DecodeError::NotUtf8,
+            ) => Cause::Broken,
             _ => Cause::Refused,
         }
     }
@@ -123,6 +125,9 @@ impl Retries {
         };
         if failed > self.times {
             return None;
+        }
+        if !self.waits {
+            return Some(Duration::ZERO);
         }
         let jitter = if jitter.is_finite() { jitter.clamp(0.0, 1.0) } else { 0.0 };
         let doublings = failed.saturating_sub(1).min(16);

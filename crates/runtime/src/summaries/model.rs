@@ -76,7 +76,8 @@ impl ModelSummarizer {
 
     async fn ask(&self, branch: &LeftBranch) -> Result<String, SummaryError> {
         let untold = |_: u32, _: &ProviderError, _: Duration| {};
-        let asked = ask_beside(self.provider.as_ref(), self.request(branch), Retries::default(), untold).await;
+        let asked =
+            ask_beside(self.provider.as_ref(), self.request(branch), Retries::default(), untold).await;
         Ok(asked.map_err(|(fault, _)| fault)?.0.text())
     }
 }
