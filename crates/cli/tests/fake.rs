@@ -88,7 +88,8 @@ fn serve(mut stream: &TcpStream, answer: &Answer, kept: &Mutex<Vec<String>>) {
         Answer::Refusal(status, body) => (*status, "application/json", *body),
         Answer::Busy(_) => (503, "application/json", r#"{"error":{"message":"busy"}}"#),
     };
-    let head = format!("HTTP/1.1 {status} So\r\ncontent-type: {kind}\r\n{wait}connection: close\r\n\r\n{body}");
+    let head =
+        format!("HTTP/1.1 {status} So\r\ncontent-type: {kind}\r\n{wait}connection: close\r\n\r\n{body}");
     let _ = stream.write_all(head.as_bytes());
     if matches!(answer, Answer::Silence(_)) {
         // Until the other side has gone.

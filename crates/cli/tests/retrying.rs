@@ -91,7 +91,12 @@ fn an_answer_of_nothing_is_asked_again_once_and_then_an_error() {
     for delta in [json!({ "content": "" }), thought, json!({ "content": " \n" })] {
         let (scene, endpoint) = Scene::with(vec![ends(&delta, "stop"), ends(&delta, "stop")]);
         let said = scene.run(&["run", "go"]);
-        assert_eq!((said.exit, said.out.as_str(), endpoint.requests().len()), (Some(1), "", 2), "{}", said.err);
+        assert_eq!(
+            (said.exit, said.out.as_str(), endpoint.requests().len()),
+            (Some(1), "", 2),
+            "{}",
+            said.err
+        );
         let error = "error: the model has answered without words and without a call: ";
         assert!(said.err.contains(error) && !said.err.contains('◆'), "{}", said.err);
         assert!(said.err.contains("; it is told so and asked once more"), "{}", said.err);

@@ -1,14 +1,14 @@
 //! What becomes of an attempt to ask the model that came to nothing: it is recorded, waited after, and made again.
 //!
 //! Nothing here loops over attempts of the conversation's own requests: each is a step of the turn machine, so a kill
-//! between two of them changes nothing. Only what is asked beside the conversation, for a summary, is asked again in place.
+//! between two of them changes nothing.
 
 use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
-use trunkline_message_tree::{Message, StopReason, Timestamp, Usage};
-use trunkline_providers::{Fold, Provider, ProviderError, Request};
+use trunkline_message_tree::{Message, Timestamp};
+use trunkline_providers::ProviderError;
 use trunkline_session_store::{InboxId, Record};
 
 use crate::attempts::{self, ATTEMPT, Attempt};
@@ -66,7 +66,8 @@ impl Session {
         let origin = self.settings().provider.origin().clone();
         let (before, spent) = self.state.tries.before(&origin);
         let attempt = before.saturating_add(asked.within).saturating_add(1);
-        let spent = spent.saturating_add(asked.took);
+        // The time begins with the first failure: an answer may be long in coming and worth another try.
+        let spent = if before == 0 { Duration::ZERO } else { spent.saturating_add(asked.took) };
         let ran_tools = came.as_ref().is_some_and(attempts::ran_tools);
         let (cause, words, wait) = match &why {
             InVain::Failed(fault) => {
@@ -180,73 +181,12 @@ impl Session {
     }
 }
 
-/// Asks a model for something beside the conversation, again where that may help, and returns its whole answer with what all
-/// attempts have cost. `tell` hears of those that failed.
-pub(crate) async fn ask_beside(
-    provider: &dyn Provider,
-    request: Request,
-    retries: Retries,
-    tell: impl Fn(u32, &ProviderError, Duration) + Send + Sync,
-) -> Result<(Message, Option<Usage>), (ProviderError, Option<Usage>)> {
-    let began = Instant::now();
-    let mut paid: Option<Usage> = None;
-    let mut failed = 0_u32;
-    loop {
-        let mut fold = Fold::new(provider.origin().clone());
-        let ended = receive(provider, request.clone(), &mut fold, &mut failed).await;
-        let fault = match ended {
-            Ok(()) => {
-                let message = fold.finish();
-                return Ok((message.clone(), sum(paid, message.usage)));
-            }
-            Err(fault) => fault,
-        };
-        failed = failed.saturating_add(1);
-        let said = fold.usage();
-        let usage = fold
-            .cut(StopReason::Cut)
-            .map(|came| attempts::completed(said, &request.messages, &came).0)
-            .or(said);
-        paid = sum(paid, usage);
-        let Some(wait) = retries.wait(failed, &fault, chance(), began.elapsed()) else {
-            return Err((fault, paid));
-        };
-        tell(failed, &fault, wait);
-        sleep(wait).await;
-    }
-}
-
-async fn receive(
-    provider: &dyn Provider,
-    request: Request,
-    fold: &mut Fold,
-    failed: &mut u32,
-) -> Result<(), ProviderError> {
-    let mut reply = provider.send(request).await?;
-    while let Some(event) = reply.next().await? {
-        *failed += u32::from(matches!(event, trunkline_providers::Event::Retrying { .. }));
-        fold.push(&event);
-    }
-    Ok(())
-}
-
-fn sum(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
-    let (Some(one), Some(other)) = (one, other) else { return one.or(other) };
-    Some(Usage {
-        input_tokens: one.input_tokens.saturating_add(other.input_tokens),
-        output_tokens: one.output_tokens.saturating_add(other.output_tokens),
-        cache_read_tokens: one.cache_read_tokens.saturating_add(other.cache_read_tokens),
-        cache_write_tokens: one.cache_write_tokens.saturating_add(other.cache_write_tokens),
-        reasoning_tokens: one.reasoning_tokens.saturating_add(other.reasoning_tokens),
-    })
-}
-
 fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Between 0 and 1, different each time: the seeds that hash maps are given are random.
-fn chance() -> f64 {
+pub(crate) fn chance() -> f64 {
     let random = std::hash::RandomState::new().build_hasher().finish();
     (random >> 11) as f64 / (1_u64 << 53) as f64
 }

@@ -43,7 +43,7 @@ pub struct Attempt {
     /// Whether the tokens that stand there were estimated, because the service did not say.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
-    /// How long this request has taken by then, with the wait that follows, in milliseconds.
+    /// How long waits and further attempts have taken since the first one failed, with the wait that follows, in milliseconds.
     pub spent: u64,
     /// Until when is waited before the model is asked again; `None` if it is not by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]

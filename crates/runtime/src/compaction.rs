@@ -12,7 +12,7 @@ use trunkline_message_tree::{Message, NodeId, StopReason, Usage};
 use trunkline_providers::{ErrorKind, ProviderError, Request};
 use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compaction_now};
 
-use crate::asking_again::ask_beside;
+use crate::asking_beside::ask_beside;
 use crate::layers::revert;
 use crate::session::entries;
 use crate::{Attempt, Cancel, Event, RuntimeError, Session, prompt};

@@ -6,6 +6,8 @@ mod agent;
 #[cfg(feature = "resolve-queue")]
 mod applying;
 mod asking_again;
+#[cfg(feature = "revert")]
+mod asking_beside;
 mod attempts;
 #[cfg_attr(not(feature = "decision-objects"), path = "binding_absent.rs")]
 mod binding;

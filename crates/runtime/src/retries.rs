@@ -28,8 +28,8 @@ const BEHIND: Duration = Duration::from_secs(1);
 pub struct Retries {
     /// How often a request is sent again. 8 unless told, which with the waits between them outlasts a minute of overload.
     pub times: u32,
-    /// The most time that all attempts and waits of a request take together. 10 minutes unless told. A service that asks for
-    /// a longer wait is not waited for.
+    /// The most time that waits and further attempts of a request take together, from its first failure on. 10 minutes unless
+    /// told. A service that asks for a longer wait is not waited for.
     pub time: Duration,
     /// Whether anything is waited for. It is, unless told: a recording that is played answers at once.
     pub waits: bool,
@@ -104,7 +104,7 @@ impl Retries {
     /// Returns how long to wait before the request is sent again, or `None` to give it up.
     ///
     /// `failed` counts the attempts that came to nothing, this one included; `jitter` is between 0 and 1 and shortens our own
-    /// waits by up to a quarter; `spent` is how long all attempts and waits have taken until now. Nobody comes back before
+    /// waits by up to a quarter; `spent` is the time since the first of them failed. Nobody comes back before
     /// the time that a service asked for.
     ///
     /// ```

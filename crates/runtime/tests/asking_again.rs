@@ -61,9 +61,9 @@ async fn a_half_sentence_is_kept_beside_the_trunk_and_the_model_never_sees_it() 
     expect![[r#"
         n0 system: You work on files.
         n1 user: go
-        * n1 n2 assistant: The first half
+        n2 * n1 assistant: The first half
         + stop cut
-        * n1 n3 assistant: The first half
+        n3 * n1 assistant: The first half
         + stop cut
         n4 assistant: The whole answer.
     "#]]
@@ -327,7 +327,8 @@ async fn a_proposal_whose_time_is_over_expires_while_the_model_is_waited_for() {
     let world = World::default();
     let edit = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "new" }));
     let turns = vec![edit, Turn::new().fail(asks_to_wait(429, 300)), Turn::say("done")];
-    let agent = timed(world.agent(replies(turns))).proposals_expire_after(Duration::from_secs(50));
+    let agent = timed(world.agent(replies(turns)).approval(Approval::Model));
+    let agent = agent.proposals_expire_after(Duration::from_secs(50));
     let mut story = Story::begin(world, agent).await;
     let began = Instant::now();
     let expired: Arc<Mutex<Option<Duration>>> = Arc::default();
@@ -441,4 +442,47 @@ async fn attempts_that_a_provider_repeats_itself_count_too() {
     assert!(session.prompt("go", &Cancel::new()).await.is_err());
     // Four by four, and the ninth is the last one.
     assert!(began.elapsed() < Duration::from_secs(60));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_outlives_a_cut_and_a_busy_service_and_every_attempt_is_paid_for() {
+    use trunkline_runtime::{Compaction, revert::CompactPolicy};
+    let world = World::default();
+    world.files.lock().unwrap().insert("a".to_owned(), "a line of the file\n".repeat(80));
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let summaries = std::sync::atomic::AtomicUsize::new(0);
+    let agent = world.agent(move |request| {
+        let next =
+            |count: &std::sync::atomic::AtomicUsize| count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        if request.messages.first().is_some_and(|first| first.text().starts_with("You write the summary")) {
+            return match next(&summaries) {
+                0 => Turn::new().fail(busy()),
+                1 => Turn::say("the file was").fail(ProviderError::Cut),
+                _ => Turn::say("the file was read, it says nothing new"),
+            };
+        }
+        match next(&asked) {
+            number @ 0..8 => Turn::new().call(format!("c{number}"), "read", &json!({ "path": "a" })),
+            _ => Turn::say("done"),
+        }
+    });
+    let policy = CompactPolicy::new(3_000).keep(20, 1);
+    let agent = timed(agent).with_revert().with_compaction(Compaction::new(policy));
+    let failed: Arc<Mutex<Vec<String>>> = Arc::default();
+    let told = Arc::clone(&failed);
+    let agent = agent.on_event(move |event| match event {
+        trunkline_runtime::Event::AttemptFailed { attempt, wait: Some(_) } => {
+            told.lock().unwrap().push(attempt.words.clone());
+        }
+        trunkline_runtime::Event::CompactionFailed { reason } => panic!("{reason}"),
+        _ => {}
+    });
+    let mut story = Story::begin(world, agent).await;
+    assert_eq!(stop_line(&story.prompt("go").await), "decided other: answered");
+    assert_eq!(failed.lock().unwrap().len(), 2, "{failed:?}");
+    let covering = story.session.tree().covering();
+    let summary = story.session.tree().node(covering[0]).unwrap().message();
+    assert!(summary.text().ends_with("the file was read, it says nothing new"), "{}", summary.text());
+    let output = summary.usage.unwrap().output_tokens;
+    assert!(output > "the file was read, it says nothing new".len() as u64 / 4 + 2, "{output}");
 }

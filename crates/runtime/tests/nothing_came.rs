@@ -45,7 +45,7 @@ async fn nothing_is_asked_again_once_with_a_nudge() {
     expect![[r#"
         n0 system: You work on files.
         n1 user: go
-        * n1 n2 assistant:
+        n2 * n1 assistant:
         + thinking: Hm.
         n3 harness: Your last reply had no words and no tool call in it, so nothing came of it. Call a tool, or say in words what you found or what keeps you from going on.
         n4 assistant: done
@@ -65,7 +65,7 @@ async fn nothing_is_asked_again_once_with_a_nudge() {
 async fn nothing_twice_is_an_error_and_never_an_answer_and_what_was_done_is_kept() {
     for turn in nothings() {
         // Words are an answer where the call that was announced does not come twice.
-        let speaks = format!("{turn:?}").contains("I call");
+        let speaks = format!("{turn:?}").contains("I call the tool:");
         let named = format!("{turn:?}");
         let edit = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "new" }));
         let mut story = begin(vec![edit, turn.clone(), turn, Turn::say("done")]).await;
