@@ -12,7 +12,7 @@ use trunkline_session_store::{Log, Note, Position, Record};
 
 use crate::journal::{self, CallFinished, CallStarted};
 use crate::layers::{decision, resolve, revert};
-use crate::{CallPlace, RuntimeError, moves};
+use crate::{CallPlace, RuntimeError, moves, wants};
 
 /// A session's state.
 pub(crate) struct State {
@@ -23,6 +23,7 @@ pub(crate) struct State {
     pub(crate) revert: revert::Part,
     pub(crate) resolve: resolve::Part,
     pub(crate) decision: decision::Part,
+    pub(crate) wants: wants::Part,
 }
 
 /// What is recorded of a call.
@@ -71,6 +72,7 @@ impl State {
             revert: revert::Part::default(),
             resolve: resolve::Part::default(),
             decision: decision::Part::default(),
+            wants: wants::Part::default(),
         };
         for record in records {
             state.record(record)?;
@@ -112,6 +114,9 @@ impl State {
                 let CallFinished { result, ran, .. } = finished;
                 self.calls.insert(place, CallStatus::Finished { result, ran });
             }
+            (journal::LAYER, wants::SERVICE) => self.wants.record(note)?,
+            (journal::LAYER, wants::WINDOW) => self.wants.record_window(note)?,
+            (journal::LAYER, wants::ASKED) => self.wants.record_asked(note)?,
             (moves::LAYER, moves::NAME) => self.names.record(journal::read(note)?),
             (revert::LAYER, _) => {
                 self.revert.record(note)?;
@@ -121,6 +126,7 @@ impl State {
                 self.resolve.record(note, self.seq, self.tree.newest())?;
                 if note.kind == resolve::DISTRUSTED {
                     self.decision.distrust();
+                    self.wants.distrust();
                 }
             }
             (decision::LAYER, _) => self.decision.record(note, self.seq, self.tree.newest())?,

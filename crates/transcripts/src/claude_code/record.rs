@@ -195,7 +195,7 @@ fn piece<'a>(fields: &Fields<'a>, by_type: Role) -> Result<Piece<'a>, String> {
         // The client signs its own words so; no model wrote them.
         origin: model
             .filter(|model| by_model && model != "<synthetic>")
-            .map(|model| Origin { provider: WIRE.to_owned(), model: model.into_owned() }),
+            .map(|model| Origin::new(WIRE, model)),
         stop: message.text("stop_reason").map(|word| anthropic::stop_reason(&word)),
         usage: message.object("usage").map(|usage| anthropic::usage(&usage)),
         unsent,
