@@ -35,6 +35,7 @@ mod ruling;
 mod running;
 mod screens;
 mod server;
+mod services;
 mod since;
 mod speaking;
 mod staged;

@@ -122,7 +122,13 @@ impl WireRules {
             media_in_results: false,
             // C12: "maximum length 40"; newer deployments say 64, the smaller one satisfies both.
             ids: IdRule { alphabet: IdAlphabet::Any, max_length: Some(40), exact_length: None },
-            reasoning: Reasoning::Absent,
+            // Services behind gateways refuse a call without the reasoning that they gave beside it (quoted by users, 2026);
+            // OpenAI gives none here.
+            reasoning: Reasoning::Returned,
+            // `reasoning_details`, with signatures inside.
+            reasoning_items: true,
+            // Google's models behind gateways.
+            call_signatures: CallSignatures::Own,
             server_tools: false,
             ..WireRules::open("openai-chat")
         }
@@ -154,6 +160,8 @@ impl WireRules {
             alternate: Alternate::Strict,
             tail: Tail::User,
             system: SystemPlace::One,
+            // Its reasoning has no field of a message of its own, and fields that it does not know are refused.
+            reasoning: Reasoning::Absent,
             // C13.
             ids: IdRule { alphabet: IdAlphabet::Alphanumeric, max_length: None, exact_length: Some(9) },
             ..WireRules::openai_chat()
@@ -179,6 +187,7 @@ impl WireRules {
             media: TakenMedia::Images,
             // Recorded: what its models write for no arguments goes back as it is.
             null_arguments: true,
+            reasoning: Reasoning::Absent,
             ..WireRules::openai_chat()
         }
     }
@@ -191,7 +200,6 @@ impl WireRules {
             media_addresses: MediaAddresses::Any,
             // Recorded: `reasoning_details` go back verbatim, to the same model.
             reasoning: Reasoning::Plain,
-            reasoning_items: true,
             ..WireRules::openai_chat()
         }
     }
