@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use trunkline_providers::Bounds;
 use trunkline_session_store::Digest;
 
 use self::decide::AFTER_DECIDE;
@@ -315,12 +316,23 @@ pub(crate) struct Model {
     /// The most that the model may write in one reply, in tokens
     #[arg(long, value_name = "N", default_value_t = MAX_OUTPUT_TOKENS)]
     pub(crate) max_output_tokens: u32,
+    /// The most that is taken of one reply, whatever the service sends, in bytes [default: 8388608]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_answer: Option<u64>,
     /// Also write what the service answers to this file, without keys; what is in it stays
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Let such a file answer in place of the service: no key, no network
     #[arg(long, value_name = "FILE", conflicts_with_all = ["provider", "model", "base_url", "record"])]
     pub(crate) replay: Option<PathBuf>,
+}
+
+impl Model {
+    /// Returns how much is taken of one reply.
+    pub(crate) fn bounds(&self) -> Bounds {
+        let words = self.max_answer.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        words.map_or_else(Bounds::default, Bounds::of_answer)
+    }
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use trunkline_message_tree::Origin;
-use trunkline_providers::{BaseUrl, CassetteFile, HttpProvider, Provider, Record, Secret, SigV4};
+use trunkline_providers::{BaseUrl, Bounds, CassetteFile, HttpProvider, Provider, Record, Secret, SigV4};
 
 use crate::args::{Api, Model};
 use crate::asked::{api_of, is_at, name_of, service_at, wire_of};
@@ -54,18 +54,22 @@ pub(crate) fn open(
     env: impl Fn(&str) -> Option<String>,
 ) -> Result<Asked, Fault> {
     if let Some(path) = &typed.replay {
-        let player = cassette::play(path, last)?;
+        let player = cassette::play(path, last, typed.bounds())?;
         let words = player.words();
         return Ok(Asked { provider: Box::new(player.clone()), words, tape: Tape::Plays(player) });
     }
     let choice = choose(typed, last, env)?;
     let words = choice.words();
     let Some(path) = &typed.record else {
-        return Ok(Asked { provider: choice.provider(None)?, words, tape: Tape::None });
+        return Ok(Asked { provider: choice.provider(None, typed.bounds())?, words, tape: Tape::None });
     };
     let file = cassette::record(path)?;
     let record: Arc<dyn Record> = Arc::<CassetteFile>::clone(&file);
-    Ok(Asked { provider: choice.provider(Some(record))?, words, tape: Tape::Records(file, path.clone()) })
+    Ok(Asked {
+        provider: choice.provider(Some(record), typed.bounds())?,
+        words,
+        tape: Tape::Records(file, path.clone()),
+    })
 }
 
 /// Whom to ask, settled.
@@ -140,14 +144,14 @@ fn choose(
 
 impl Choice {
     /// Returns the provider; what is asked and answered is also told to `record`.
-    fn provider(self, record: Option<Arc<dyn Record>>) -> Result<Box<dyn Provider>, Fault> {
+    fn provider(self, record: Option<Arc<dyn Record>>, bounds: Bounds) -> Result<Box<dyn Provider>, Fault> {
         let wire = wire_of(&self.asked).expect("the name was made of an API");
         let (key, signer) = match self.proof {
             Proof::None => (None, None),
             Proof::Key(key) => (Some(key), None),
             Proof::Signed(signer) => (None, Some(signer)),
         };
-        let mut provider = HttpProvider::new(wire, self.base, key.as_ref(), self.asked)?;
+        let mut provider = HttpProvider::new(wire, self.base, key.as_ref(), self.asked)?.with_bounds(bounds);
         if let Some(signer) = signer {
             provider = provider.with_signer(signer);
         }

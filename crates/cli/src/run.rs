@@ -429,6 +429,9 @@ impl<'a> Drive<'a> {
         if self.model.max_output_tokens != MAX_OUTPUT_TOKENS {
             flags.push_str(&format!(" --max-output-tokens {}", self.model.max_output_tokens));
         }
+        if let Some(bytes) = self.model.max_answer {
+            flags.push_str(&format!(" --max-answer {bytes}"));
+        }
         if let Some(api) = self.model.provider.and_then(|api| api.to_possible_value()) {
             flags.push_str(&format!(" --provider {}", api.get_name()));
         }

@@ -3,7 +3,9 @@
 //! A wire is a value without state. Everything that a reply needs to remember lives in its decoder, so one wire serves
 //! any number of requests at once.
 
-use crate::{Body, DecodeError, EncodeError, Event, Feature, Memo, ProviderError, Request, Secret, Support};
+use crate::{
+    Body, Bounds, DecodeError, EncodeError, Event, Feature, Memo, ProviderError, Request, Secret, Support,
+};
 
 /// A provider's protocol as two pure functions.
 pub trait Wire: Send + Sync {
@@ -58,6 +60,13 @@ pub trait Decode: Send {
     ///
     /// [`DecodeError::Cut`] if the message had not; anything else as in [`Decode::push`].
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError>;
+
+    /// Sets how much it may hold, of one event above all; said before the first byte.
+    ///
+    /// Who does not care is bounded all the same in what it gives out, see [`Bounds::around`].
+    fn bound(&mut self, bounds: &Bounds) {
+        let _ = bounds;
+    }
 }
 
 /// A request as plain data, for any HTTP client.

@@ -11,12 +11,15 @@ mod bedrock_frames;
 mod bedrock_models;
 #[cfg(feature = "sigv4")]
 mod bedrock_sign;
+mod bounds;
 mod cassette;
 mod catalogue;
 #[cfg(feature = "conformance")]
 mod conformance;
 mod corpora;
+mod ends;
 mod errors;
+mod every_body;
 mod every_wire;
 mod features;
 mod fold;
@@ -27,11 +30,13 @@ mod hostile;
 #[cfg(feature = "http")]
 mod http;
 mod memo;
+mod odd_input;
 mod ollama_decode;
 mod ollama_encode;
 mod openai_chat;
 mod openai_responses_decode;
 mod openai_responses_encode;
+mod pieces_of_calls;
 mod refusals;
 mod replay;
 mod replies;

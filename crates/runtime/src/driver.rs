@@ -174,6 +174,7 @@ impl Session {
             }
             received = self.receive(prompt.request, &mut fold) => received.map(|()| false),
         };
+        let unread = journal::unread(fold.unread(), self.settings().now());
         let stopped = matches!(cancelled, Ok(true));
         let (message, fault) = match cancelled {
             Ok(false) => (Some(fold.finish()), None),
@@ -182,6 +183,7 @@ impl Session {
         };
         let mut tokens = 0;
         let (mut heard, told) = self.heard(message.as_ref(), stopped, || self.settings().now());
+        heard.extend(unread);
         if let Some(message) = message {
             tokens = message.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));
             let at = self.settings().now();

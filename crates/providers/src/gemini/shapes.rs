@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::text::{self, Text};
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Body<'a> {
@@ -196,10 +198,14 @@ pub(super) struct File<'a> {
 pub(super) struct ResponseShape<'a> {
     #[serde(borrow)]
     pub(super) candidates: Option<Vec<Candidate<'a>>>,
-    pub(super) prompt_feedback: Option<PromptFeedback>,
-    pub(super) usage_metadata: Option<UsageShape>,
-    pub(super) model_version: Option<String>,
-    pub(super) response_id: Option<String>,
+    #[serde(borrow)]
+    pub(super) prompt_feedback: Option<PromptFeedback<'a>>,
+    #[serde(borrow)]
+    pub(super) usage_metadata: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) model_version: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) response_id: Text<'a>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
@@ -207,11 +213,14 @@ pub(super) struct ResponseShape<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Candidate<'a> {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) index: Option<u64>,
     #[serde(borrow)]
     pub(super) content: Option<ContentShape<'a>>,
-    pub(super) finish_reason: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) finish_reason: Text<'a>,
+    #[serde(borrow)]
+    pub(super) finish_message: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -222,18 +231,26 @@ pub(super) struct ContentShape<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PromptFeedback {
-    pub(super) block_reason: Option<String>,
+pub(super) struct PromptFeedback<'a> {
+    #[serde(borrow, default)]
+    pub(super) block_reason: Text<'a>,
+    #[serde(borrow)]
+    pub(super) block_reason_message: Option<&'a RawValue>,
 }
 
 /// Only what was sent is there: later reports replace field by field.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UsageShape {
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) prompt_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) tool_use_prompt_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) cached_content_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) candidates_token_count: Option<u64>,
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) thoughts_token_count: Option<u64>,
 }
 

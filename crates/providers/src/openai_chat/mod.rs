@@ -12,6 +12,7 @@ mod shapes;
 
 pub use dialect::{Dialect, DocumentPart, ForcedChoice, MaxTokensField, ReasoningField};
 
+use crate::front::Front;
 use crate::{
     Decode, EncodeError, Feature, HttpRequest, Memo, ProviderError, Request, Secret, Support, Wire, api_error,
 };
@@ -56,7 +57,7 @@ impl Wire for OpenAiChat {
     }
 
     fn decoder(&self, _request: &Request) -> Box<dyn Decode> {
-        Box::new(decode::Decoder::default())
+        Box::new(Front::new(decode::Decoder::default()))
     }
 
     fn error(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {

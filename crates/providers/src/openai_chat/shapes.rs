@@ -12,7 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Dialect;
-use crate::text::Text;
+use crate::text::{self, Text};
 
 /// The body without its messages.
 #[derive(Serialize)]
@@ -272,6 +272,7 @@ pub(super) struct Groq {
 
 #[derive(Deserialize)]
 pub(super) struct ChoiceShape<'a> {
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) index: Option<i64>,
     #[serde(borrow)]
     pub(super) delta: Option<Delta<'a>>,
@@ -279,6 +280,9 @@ pub(super) struct ChoiceShape<'a> {
     pub(super) message: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) finish_reason: Text<'a>,
+    /// The word of the service behind a router.
+    #[serde(borrow, default)]
+    pub(super) native_finish_reason: Text<'a>,
 }
 
 /// What a message grows by, or all of it. Read by hand and kept small, because nearly every chunk has one and is moved
@@ -291,6 +295,8 @@ pub(super) struct Delta<'a> {
     pub(super) reasoning_details: Option<&'a RawValue>,
     pub(super) refusal: Option<Box<Text<'a>>>,
     pub(super) tool_calls: Vec<CallPiece<'a>>,
+    /// A call in the form that came before `tool_calls`.
+    pub(super) function_call: Option<Box<FunctionPiece<'a>>>,
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
@@ -323,6 +329,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
                         DeltaField::ToolCalls => {
                             delta.tool_calls = fields.next_value::<Option<_>>()?.unwrap_or_default();
                         }
+                        DeltaField::FunctionCall => {
+                            delta.function_call =
+                                fields.next_value::<Option<FunctionPiece<'de>>>()?.map(Box::new);
+                        }
                         DeltaField::Other => {
                             let _: IgnoredAny = fields.next_value()?;
                         }
@@ -345,17 +355,24 @@ enum DeltaField {
     ReasoningDetails,
     Refusal,
     ToolCalls,
+    FunctionCall,
     #[serde(other)]
     Other,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct CallPiece<'a> {
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) index: Option<i64>,
     #[serde(borrow, default)]
     pub(super) id: Text<'a>,
     #[serde(borrow)]
     pub(super) function: Option<FunctionPiece<'a>>,
+    /// Servers that leave the function's object out have its fields here.
+    #[serde(borrow, default)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
