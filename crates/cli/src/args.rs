@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use trunkline_providers::Bounds;
 use trunkline_session_store::Digest;
 
 use self::decide::AFTER_DECIDE;
@@ -328,12 +329,23 @@ pub(crate) struct Model {
     /// [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = limits::of_wait)]
     pub(crate) retry_for: Option<u64>,
+    /// The most that is taken of one reply, whatever the service sends, in bytes [default: 8388608]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_answer: Option<u64>,
     /// Also write what the service answers to this file, without keys; what is in it stays
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Let such a file answer in place of the service: no key, no network
     #[arg(long, value_name = "FILE", conflicts_with_all = ["provider", "model", "base_url", "dialect", "record"])]
     pub(crate) replay: Option<PathBuf>,
+}
+
+impl Model {
+    /// Returns how much is taken of one reply.
+    pub(crate) fn bounds(&self) -> Bounds {
+        let words = self.max_answer.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        words.map_or_else(Bounds::default, Bounds::of_answer)
+    }
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]

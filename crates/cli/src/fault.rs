@@ -188,6 +188,12 @@ impl From<ProviderError> for Fault {
             }
             (ProviderError::NotRecorded { .. }, _) => fault
                 .hint("replay it with the prompt, the files and the flags of the recording, or record anew with --record"),
+            (ProviderError::Proxy { .. }, _) => fault.hint(
+                "is the proxy right? HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name it, and NO_PROXY the hosts that need none",
+            ),
+            (ProviderError::Decode(fault_of_answer), _) if fault_of_answer.is_bound() => {
+                fault.hint("a model may be caught in a loop; --max-answer BYTES takes more of one reply")
+            }
             (ProviderError::Transport { .. }, _) => {
                 fault.hint("is the server running, and --base-url right?")
             }

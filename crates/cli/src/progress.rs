@@ -292,6 +292,15 @@ impl Progress {
                 self.told().thinking = true;
             }
             Streamed::BlockDone => self.end_line(),
+            Streamed::Unread { text, cause } => {
+                let told = format!(
+                    "· a part of the answer could not be read ({}): {}",
+                    one_line(cause, 120),
+                    one_line(text, 120)
+                );
+                self.end_line();
+                self.line(&paint(YELLOW, &told));
+            }
             Streamed::Retrying { attempt, wait, cause } => {
                 let told = format!(
                     "↻ attempt {attempt} failed ({}); the next one in {}",

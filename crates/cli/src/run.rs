@@ -488,6 +488,9 @@ fn model_flags(model: &Model) -> String {
     if model.max_output_tokens != MAX_OUTPUT_TOKENS {
         flags.push_str(&format!(" --max-output-tokens {}", model.max_output_tokens));
     }
+    if let Some(bytes) = model.max_answer {
+        flags.push_str(&format!(" --max-answer {bytes}"));
+    }
     if let Some(times) = model.retries {
         flags.push_str(&format!(" --retries {times}"));
     }
