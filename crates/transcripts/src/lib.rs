@@ -9,6 +9,7 @@ mod json;
 mod list;
 mod mend;
 mod openai_chat;
+mod salvage;
 mod sniff;
 mod source;
 mod time;
@@ -19,6 +20,6 @@ pub use fault::{Fault, FaultKind};
 pub use format::{Format, ParseFormatError};
 pub use sniff::{sniff, sniff_only};
 pub use transcript::{
-    Conversation, Heading, Kind, LeftOut, Loss, ReadError, Transcript, WriteError, Written,
+    Conversation, Heading, Kind, LeftOut, Listed, Loss, ReadError, Transcript, WriteError, Written,
 };
 pub use transcript::{export, read, read_as};

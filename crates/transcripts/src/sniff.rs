@@ -5,8 +5,10 @@
 use serde_json::value::RawValue;
 
 use crate::Format;
+use crate::claude_code::is_whole_record;
 use crate::json::{self, Fields};
 use crate::mend::mend;
+use crate::salvage::{BLANK, salvage};
 
 const GEMINI: &str = "a request of Gemini, whose turns are made of parts";
 const RESPONSES: &str = "a request of OpenAI Responses, whose input is made of items";
@@ -30,7 +32,7 @@ const LINES: usize = 1_000;
 /// assert_eq!(sniff(b"hello"), None);
 /// ```
 pub fn sniff(bytes: &[u8]) -> Option<Format> {
-    recognise(bytes).ok()
+    look(bytes).ok().map(|seen| seen.format)
 }
 
 /// Returns the format of a file that no other format has, or `None` for a list that is as much of one wire as of the other.
@@ -49,10 +51,10 @@ pub fn sniff_only(bytes: &[u8]) -> Option<Format> {
 }
 
 /// What a file looks like.
-struct Seen {
-    format: Format,
+pub(crate) struct Seen {
+    pub(crate) format: Format,
     /// Whether no other format has what stands in it.
-    is_only: bool,
+    pub(crate) is_only: bool,
 }
 
 impl From<Format> for Seen {
@@ -61,20 +63,24 @@ impl From<Format> for Seen {
     }
 }
 
-/// Returns the format, or what was seen instead, in words.
-pub(crate) fn recognise(bytes: &[u8]) -> Result<Format, String> {
-    look(bytes).map(|seen| seen.format)
+fn look(bytes: &[u8]) -> Result<Seen, String> {
+    match other(bytes) {
+        Some(seen) => Err(seen),
+        None => recognise(&mend(bytes, &mut Vec::new())),
+    }
 }
 
-fn look(bytes: &[u8]) -> Result<Seen, String> {
+/// Says what a file is that holds no text.
+pub(crate) fn other(bytes: &[u8]) -> Option<String> {
     if bytes.starts_with(b"SQLite format 3\0") {
-        return Err("a SQLite database".to_owned());
+        return Some("a SQLite database".to_owned());
     }
-    if bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        return Err("zstd; decompress it first".to_owned());
-    }
-    let text = mend(bytes, &mut Vec::new());
-    let text = text.trim_start_matches('\u{feff}').trim();
+    bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]).then(|| "zstd; decompress it first".to_owned())
+}
+
+/// Returns the format of a text that was mended, or what was seen instead, in words.
+pub(crate) fn recognise(text: &str) -> Result<Seen, String> {
+    let text = text.trim();
     if text.is_empty() {
         return Err("nothing".to_owned());
     }
@@ -115,20 +121,22 @@ fn document(raw: &RawValue) -> Result<Seen, String> {
 fn lines(text: &str) -> Result<Seen, String> {
     let mut perhaps = None;
     let mut objects = Vec::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()).take(LINES) {
-        let Ok(raw) = serde_json::from_str::<&RawValue>(line) else { continue };
-        let Some(fields) = Fields::of(raw) else { continue };
-        objects.push(raw);
-        match session(&fields) {
-            Some(Some(format)) => return Ok(format.into()),
-            Some(None) => return Err(other_agent()),
-            None => {}
-        }
-        // These hold no message; they begin files of this client.
-        if fields.has("leafUuid") && fields.has("summary")
-            || fields.has("snapshot") && fields.has("messageId")
-        {
-            perhaps = Some(Seen::from(Format::ClaudeCode));
+    let lines = text.lines().map(|line| line.trim_matches(BLANK)).filter(|line| !line.is_empty());
+    for line in lines.take(LINES) {
+        for raw in objects_on(line) {
+            let Some(fields) = Fields::of(raw) else { continue };
+            objects.push(raw);
+            match session(&fields) {
+                Some(Some(format)) => return Ok(format.into()),
+                Some(None) => return Err(other_agent()),
+                None => {}
+            }
+            // These hold no message; they begin files of this client.
+            if fields.has("leafUuid") && fields.has("summary")
+                || fields.has("snapshot") && fields.has("messageId")
+            {
+                perhaps = Some(Seen::from(Format::ClaudeCode));
+            }
         }
     }
     perhaps.map(Ok).or_else(|| list(&objects, None)).unwrap_or_else(|| {
@@ -137,6 +145,18 @@ fn lines(text: &str) -> Result<Seen, String> {
             count => format!("{count} JSON lines of another kind"),
         })
     })
+}
+
+/// Returns the object on a line, or those that can be read of a damaged one.
+fn objects_on(line: &str) -> Vec<&RawValue> {
+    match serde_json::from_str::<&RawValue>(line) {
+        Ok(raw) => vec![raw],
+        Err(fault) => {
+            let found = salvage(line, &fault, |fields| is_whole_record(fields) || is_message(fields));
+            let raws = found.records.iter().map(|(raw, _)| serde_json::from_str::<&RawValue>(raw));
+            raws.flatten().collect()
+        }
+    }
 }
 
 fn other_agent() -> String {
@@ -165,7 +185,8 @@ fn session(fields: &Fields<'_>) -> Option<Option<Format>> {
     (own && !fields.has("systemPayload")).then_some(Some(Format::ClaudeCode))
 }
 
-fn is_message(fields: &Fields<'_>) -> bool {
+/// Tells whether an object is a message of a list.
+pub(crate) fn is_message(fields: &Fields<'_>) -> bool {
     const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
     let role = fields.text("role");
     let plain = fields.text("type").is_none_or(|kind| kind == "message");
