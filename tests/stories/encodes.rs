@@ -66,6 +66,9 @@ fn raw() -> impl Strategy<Value = (String, String)> {
         r#"{"type":"reasoning","reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]}"#,
         r#"{"text":"signed","thoughtSignature":"c2ln"}"#,
         r#"{"textBytes":[0,3],"part":{"thoughtSignature":"c2ln"}}"#,
+        r#"{"besideText":{"citations":[{"type":"x"}]}}"#,
+        r#"{"besideCall":{"caller":{"type":"x"}}}"#,
+        r#"{"besideMessage":{"name":"x"}}"#,
     ]);
     (wire.prop_map(str::to_owned), json.prop_map(str::to_owned))
 }
@@ -125,6 +128,7 @@ pub(crate) fn services() -> Vec<(&'static str, &'static str, Box<dyn Wire>)> {
     vec![
         ("anthropic", "m", Box::new(Anthropic::new())),
         ("anthropic-strict", "m", Box::new(Anthropic::new())),
+        ("anthropic-mid-system", "m", Box::new(Anthropic::new())),
         ("openai-chat", "m", chat(Dialect::default())),
         ("openai-chat", "m", chat(Dialect::openai())),
         ("deepseek", "m", chat(Dialect::deepseek())),

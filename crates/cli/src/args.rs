@@ -20,7 +20,7 @@ use self::decide::AFTER_DECIDE;
 pub(crate) use self::decide::{Close, Decide, DecideAct, Rollback};
 use self::decisions::AFTER_DECISIONS;
 pub(crate) use self::decisions::Decisions;
-pub(crate) use self::foreign::{ALL_WIRES, Audit, End, ListFormat, Repair, Sanitize, Thinking};
+pub(crate) use self::foreign::{ALL_WIRES, Audit, End, GivenFormat, ListFormat, Repair, Sanitize, Thinking};
 use self::moves::{AFTER_MERGE, AFTER_NAME};
 pub(crate) use self::moves::{Go, Merge, Name, Reflog};
 use self::resolve::{AFTER_RESOLVE, AFTER_RULES};
@@ -73,7 +73,8 @@ Exit codes: 0 nothing to repair, or written · 3 there is, and nothing was writt
 const AFTER_SANITIZE: &str = "\
 A list that the wire takes comes out byte for byte as it went in, unless its format changes. Thinking, a forced tool choice
 and missing tools are read from a whole request body.
-Exit codes: 0 done, repaired or not · 1 cannot be read · 2 wrong usage
+Where the format changes, fields of a body that both formats have are kept; the others are named, and the exit code is 1.
+Exit codes: 0 done, repaired or not · 1 cannot be read, or a field had no place · 2 wrong usage
 
 Example:
   trunkline sanitize --wire mistral < messages.json > legal.json";

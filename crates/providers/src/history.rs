@@ -27,6 +27,8 @@ pub struct Memo {
     key: String,
     messages: Vec<Arc<Message>>,
     blocks: Vec<Block>,
+    // Whether a round leaves calls open, or answers those of another, on a wire that lets it.
+    late: bool,
 }
 
 /// Rounds whose bytes lie in one piece.
@@ -208,6 +210,8 @@ impl Memo {
             let round =
                 Round { messages: messages.get(at..end).unwrap_or_default(), first: at, leads: at < lead };
             shape::check_round(round, writer.pairing())?;
+            // Where each round answers its own calls, nothing is late, and the rest need not be looked at again.
+            self.late |= writer.pairing() == After::Anywhere && !shape::is_paired(round);
             let written = Written { carried, ..Written::default() };
             let mut out = Out { bytes: &mut bytes, begun, written };
             writer.write(round, &mut out)?;
@@ -219,7 +223,7 @@ impl Memo {
             rounds.push(written);
             at = end;
         }
-        if writer.pairing() == After::Anywhere {
+        if self.late {
             shape::check_late_pairing(messages)?;
         }
         if !rounds.is_empty() {

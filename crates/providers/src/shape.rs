@@ -32,6 +32,11 @@ pub(crate) fn check_round(round: Round<'_>, after: After) -> Result<(), EncodeEr
     }
 }
 
+/// Whether a round answers all of its calls, and nothing else.
+pub(crate) fn is_paired(round: Round<'_>) -> bool {
+    check_pairing(round, After::Turn).is_ok()
+}
+
 /// Checks that each call of a whole conversation is answered once, however late; an id may come again after that.
 pub(crate) fn check_late_pairing(messages: &[Arc<Message>]) -> Result<(), EncodeError> {
     // Each call with whether it was answered; of those with the same id the newest.

@@ -272,9 +272,12 @@ impl Transcript {
     pub fn fields_for(&self, format: Format) -> OtherFields {
         let names = self.other_fields();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        match Fields::parse(self.text.trim_start_matches('\u{feff}').trim()) {
-            Ok(body) if format != self.format => convert::convert(&body, &names, format),
-            _ => OtherFields::default(),
+        if names.is_empty() || format == self.format {
+            return OtherFields::default();
+        }
+        match Fields::parse(self.text.trim()) {
+            Ok(body) => convert::convert(&body, &names, format),
+            Err(_) => OtherFields::default(),
         }
     }
 

@@ -309,7 +309,9 @@ impl WriteRound for Messages {
             let joined = message.role == Role::Tool && next.is_some_and(|next| is_user_side(next));
             if message.role != Role::Assistant && message.role != Role::System {
                 let end = out.bytes().len();
-                out.tail_at(end);
+                if inner {
+                    out.tail_at(end);
+                }
                 mark.filter(|_| !joined).into_iter().for_each(|at| out.mark_at(at));
             }
             if !joined {

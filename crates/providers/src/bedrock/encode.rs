@@ -238,7 +238,6 @@ impl WriteRound for Messages {
         let places: Vec<(Place, &Message)> = round.places().collect();
         for said in places.chunk_by(|(_, one), (_, next)| role(one) == role(next)) {
             let role = said.first().map_or("user", |(_, message)| role(message));
-            let assistant = role == "assistant";
             out.begin().extend_from_slice(format!("{{\"role\":\"{role}\",\"content\":[").as_bytes());
             out.no_tail();
             let contents = || said.iter().flat_map(|(_, message)| &message.content);
@@ -279,10 +278,11 @@ impl WriteRound for Messages {
                     }
                 }
             }
-            if !assistant {
+            if role == "user" {
                 mark.into_iter().for_each(|at| out.mark_at(at));
                 // Models other than Claude refuse words beside results.
-                if self.claude || !contents().any(|content| content.as_result().is_some()) {
+                let takes_words = self.claude || !contents().any(|content| content.as_result().is_some());
+                if takes_words && !first {
                     let end = out.bytes().len();
                     out.tail_at(end);
                 }
