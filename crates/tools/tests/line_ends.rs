@@ -157,6 +157,16 @@ fn a_whole_file_follows_the_one_that_it_takes_the_place_of() {
 }
 
 #[test]
+fn what_would_change_line_ends_and_mark_alone_stages_nothing_and_says_why() {
+    let scene = Scene::new();
+    scene.write("a", "\u{feff}one\r\n");
+    assert_eq!(
+        scene.said("write_file", json!({"path": "a", "content": "one\n"})),
+        "nothing staged: a already has this content; line ends and byte-order marks stay as they are"
+    );
+}
+
+#[test]
 fn each_of_several_files_is_told_by_itself() {
     let scene = Scene::new();
     scene.write("a", "one\r\ntwo\n");
