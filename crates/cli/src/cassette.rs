@@ -19,6 +19,7 @@ use trunkline_providers::{
 use crate::asked::wire_of;
 use crate::fault::Fault;
 use crate::paint::{DIM, YELLOW, paint};
+use crate::text::decoded;
 
 /// The tool whose results differ from run to run.
 const COMMAND: &str = "run_command";
@@ -48,7 +49,8 @@ pub(crate) fn record(path: &Path) -> Result<Arc<CassetteFile>, Fault> {
 pub(crate) fn play(path: &Path, last: Option<&Origin>, bounds: Bounds) -> Result<Player, Fault> {
     let cannot =
         |reason: &dyn std::fmt::Display| Fault::usage(format!("cannot replay {}: {reason}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| cannot(&error))?;
+    let bytes = std::fs::read(path).map_err(|error| cannot(&error))?;
+    let text = decoded(bytes).map_err(|why| cannot(&why))?;
     let cassette = Cassette::parse(&text).map_err(|error| cannot(&error))?;
     if cassette.exchanges.is_empty() {
         return Err(cannot(&"nothing was recorded in it"));

@@ -279,7 +279,7 @@ impl Progress {
                 drop(told);
                 if !self.quiet {
                     let words = if begins { words.trim_start() } else { words.as_str() };
-                    tell(&format!("{}{}", if begins { "\n" } else { "" }, text::safe(words)));
+                    tell(&format!("{}{}", if begins { "\n" } else { "" }, text::safe_piece(words)));
                 }
             }
             Streamed::ThinkingDelta(_) => {

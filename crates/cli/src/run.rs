@@ -41,9 +41,14 @@ pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
         return Err(Fault::usage("the prompt is empty"));
     }
     let folder = Folder::named(&args.cwd)?;
+    if args.terms.commit {
+        folder.check_commit()?;
+    }
     let instructions = match &args.system {
-        Some(path) => std::fs::read_to_string(path)
-            .map_err(|error| Fault::usage(format!("cannot read {}: {error}", path.display())))?,
+        Some(path) => std::fs::read(path)
+            .map_err(|error| error.to_string())
+            .and_then(text::decoded)
+            .map_err(|why| Fault::usage(format!("cannot read {}: {why}", path.display())))?,
         None => setup::instructions(&args.terms),
     };
     let terms = &args.terms;
@@ -130,6 +135,8 @@ pub(crate) struct Drive<'a> {
     draws: bool,
     /// Where the agent works, for commands that are printed.
     folder: OnceLock<String>,
+    /// What somebody should know beforehand who reads no more than the result.
+    notes: OnceLock<Vec<String>>,
 }
 
 impl<'a> Drive<'a> {
@@ -138,8 +145,8 @@ impl<'a> Drive<'a> {
         let person = if never { None } else { AtTerminal::find().map(Arc::new) };
         let asks = matches!(policy, Policy::Person | Policy::Rules(_));
         let progress = Progress::of_run(terms.quiet, person.is_some() && asks);
-        let (tape, folder) = (Tape::None, OnceLock::new());
-        Drive { place, model, terms, policy, person, progress, tape, draws: false, folder }
+        let (tape, folder, notes) = (Tape::None, OnceLock::new(), OnceLock::new());
+        Drive { place, model, terms, policy, person, progress, tape, draws: false, folder, notes }
     }
 
     /// Tells of what is recorded or played when the drive has ended.
@@ -171,6 +178,14 @@ impl<'a> Drive<'a> {
         }
         if let Some(folder) = folder.as_str() {
             let _ = self.folder.set(folder.to_owned());
+        }
+        if self.terms.commit {
+            let notes = folder.before_commits();
+            if !self.terms.quiet {
+                let told = |note: &String| paint(YELLOW, &format!("note: {}\n", text::one_line(note, 300)));
+                notes.iter().for_each(|note| self.progress.begin_with(&told(note)));
+            }
+            let _ = self.notes.set(notes);
         }
         if !self.terms.quiet {
             self.progress.begin_with(&paint(DIM, &format!("asking {}\n", text::one_line(&asked.words, 100))));
@@ -455,7 +470,7 @@ impl<'a> Drive<'a> {
             Ok(_) => ("idle", Value::Null, Vec::new(), None),
             Err(fault) => ("error", Value::Null, Vec::new(), Some(error_line(fault))),
         };
-        json!({
+        let mut told = json!({
             "version": 1,
             "session": session.id(),
             "stop": word,
@@ -467,7 +482,11 @@ impl<'a> Drive<'a> {
             "failed_attempts": self.progress.failed_attempts(),
             "changed": changed,
             "error": error,
-        })
+        });
+        if let Some(notes) = self.notes.get().filter(|notes| !notes.is_empty()) {
+            told["notes"] = json!(notes);
+        }
+        told
     }
 }
 
@@ -571,8 +590,8 @@ fn variable(name: &str) -> Option<String> {
 }
 
 fn read_stdin() -> Result<String, Fault> {
-    let mut text = String::new();
-    let read = std::io::stdin().lock().read_to_string(&mut text);
-    read.map_err(|error| Fault::usage(format!("cannot read the prompt from stdin: {error}")))?;
-    Ok(text)
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| error.to_string());
+    read.and_then(|_| text::decoded(bytes))
+        .map_err(|why| Fault::usage(format!("cannot read the prompt from stdin: {why}")))
 }

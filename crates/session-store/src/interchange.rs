@@ -163,6 +163,8 @@ impl<R: BufRead> Import<R> {
         let Some((line, text)) = self.lines.next()? else {
             return if self.begun { Ok(None) } else { Err(ImportError::NotOurs { line: 1 }) };
         };
+        // An editor has put a mark in front, also where several exports stand one after another.
+        let text = text.trim_start_matches('\u{feff}');
         let start: HeaderStart = serde_json::from_str(text).map_err(|_| ImportError::NotOurs { line })?;
         if start.trunkline != KIND || start.version == 0 {
             return Err(ImportError::NotOurs { line });
