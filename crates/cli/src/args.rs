@@ -528,6 +528,9 @@ pub(crate) struct Doctor {
     /// Mend what can be mended; what is damaged is set aside and not thrown away
     #[arg(long, conflicts_with = "session")]
     pub(crate) fix: bool,
+    /// The database, if it was moved while it was open: what it left at the place of the store is brought to it first
+    #[arg(long, value_name = "FILE", requires = "fix")]
+    pub(crate) database: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

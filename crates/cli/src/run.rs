@@ -14,7 +14,7 @@ use trunkline_runtime::decision_objects::{Decision, Verdict};
 use trunkline_runtime::letters::Request;
 use trunkline_runtime::resolve_queue::{ActorKind, ProposalId};
 use trunkline_runtime::{Agent, Cancel, Limit, RuntimeError, Session, Stop};
-use trunkline_session_store::{Claim, SessionStore};
+use trunkline_session_store::{Claim, SessionStore, StoreError};
 
 use crate::approve::AtTerminal;
 use crate::args::{MAX_OUTPUT_TOKENS, Model, Policy, Resume, Run, Terms};
@@ -242,6 +242,7 @@ impl<'a> Drive<'a> {
             let tape = if ended { None } else { self.tape.flag() };
             let next = self.place.command(&format!("resume {name}{}{}", self.again(), flag(tape)));
             let too_long = matches!(&fault, RuntimeError::Provider(fault) if fault.kind() == Some(ErrorKind::ContextTooLong));
+            let is_torn = matches!(fault, RuntimeError::Store(StoreError::Torn { .. }));
             let mut fault = Fault::from(fault);
             if !changed.is_empty() {
                 fault = fault.line(format!("changed until then, kept and in no commit: {}", named(&changed)));
@@ -249,6 +250,10 @@ impl<'a> Drive<'a> {
             if too_long {
                 let compact = self.place.command(&format!("compact {name}{}", model_flags(self.model)));
                 return fault.hint(format!("the session is kept; sum up what is older: {compact}, then: {next}"));
+            }
+            // Then the next command needs the store in one piece first, and that is said already.
+            if is_torn {
+                return fault;
             }
             // Where the store itself has gone, nothing of it is certain.
             if !self.place.exists() {
