@@ -69,6 +69,11 @@ async fn a_half_sentence_is_kept_beside_the_trunk_and_the_model_never_sees_it() 
     "#]]
     .assert_eq(&story.tree());
     assert_eq!(story.session.answer(), "The whole answer.");
+    assert_eq!(
+        trunkline_runtime::revert::turn(story.session.tree()),
+        1,
+        "no note decays by what nobody has read"
+    );
     let asked = story.world.requests.lock().unwrap();
     assert!(asked.iter().all(|request| request.messages == asked[0].messages), "the same request");
     drop(asked);
