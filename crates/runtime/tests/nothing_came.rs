@@ -134,10 +134,12 @@ async fn an_empty_answer_that_stands_on_the_trunk_is_no_end_of_a_run() {
     assert!(world.last_request().contains("Your reply above had no words"), "{}", world.last_request());
 }
 
+type On = fn(Scripted) -> Scripted;
+
 /// The scripted provider encodes each request on a real wire, so a list that one refuses fails here.
 #[tokio::test(start_paused = true)]
 async fn the_next_request_is_legal_on_every_wire() {
-    let wires: [(&str, fn(Scripted) -> Scripted); 6] = [
+    let wires: [(&str, On); 6] = [
         ("anthropic", |provider| provider.on(Anthropic::new())),
         ("chat", |provider| provider.on(OpenAiChat::default())),
         ("responses", |provider| provider.on(OpenAiResponses::default())),
