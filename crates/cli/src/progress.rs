@@ -154,12 +154,11 @@ impl Progress {
             Event::Stream(streamed) => self.stream(streamed),
             Event::Message { node, message, .. } => self.message(*node, message),
             Event::AttemptFailed { attempt, wait } => self.attempt(attempt, *wait),
+            // Of an attempt in this process it was said right before.
+            Event::AwaitingModel { .. } if std::mem::take(&mut self.told().told_wait) => {}
             Event::AwaitingModel { wait } => {
-                // Of an attempt in this process it was said right before.
-                if !std::mem::take(&mut self.told().told_wait) {
-                    let told = format!("… the model is asked again in {}", duration(*wait));
-                    self.line(&paint(YELLOW, &told));
-                }
+                let told = format!("… the model is asked again in {}", duration(*wait));
+                self.line(&paint(YELLOW, &told));
             }
             Event::CallStarted { tool, arguments, .. } if tool == "run_command" => {
                 self.line(&format!("{} {}", paint(DIM, "…"), shown_call(tool, arguments)));
