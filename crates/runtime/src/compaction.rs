@@ -258,7 +258,7 @@ async fn by_model(
     max_output_tokens: u32,
     ask: Vec<Message>,
 ) -> Result<CompactionSummary, NoSummary> {
-    let (messages, _) = prompt::legal(ask, provider, false);
+    let (messages, _) = prompt::legal(ask, provider, &[]);
     let mut request = Request::new(provider.origin().model.clone(), messages);
     request.max_output_tokens = Some(max_output_tokens);
     let mut fold = Fold::new(provider.origin().clone());

@@ -35,7 +35,7 @@ pub(crate) fn build(state: &State, settings: &Settings, provider: &dyn Provider,
     if let Some(only) = held.only {
         tools.retain(|tool| only.contains(&tool.name));
     }
-    let (messages, repairs) = legal(rendered, provider, !tools.is_empty());
+    let (messages, repairs) = legal(rendered, provider, &tools);
     let mut request = Request::new(provider.origin().model.clone(), messages);
     request.tools = tools;
     request.max_output_tokens = Some(settings.max_output_tokens);
@@ -64,15 +64,16 @@ pub(crate) fn share(messages: &mut [Arc<Message>], sent: &[Arc<Message>]) {
     }
 }
 
-/// Makes a list legal for the provider's wire. `tools` tells whether any is offered beside it.
+/// Makes a list legal for the provider's wire. `tools` are those that are offered beside it.
 pub(crate) fn legal(
     rendered: Vec<Message>,
     provider: &dyn Provider,
-    tools: bool,
+    tools: &[ToolSpec],
 ) -> (Vec<Message>, Vec<Repair>) {
     let mut facts = RequestFacts::default();
     facts.origin = Some(provider.origin().clone());
-    facts.tools_offered = Some(tools);
+    facts.tools_offered = Some(!tools.is_empty());
+    facts.tools = tools.iter().map(|tool| tool.name.clone()).collect();
     let sanitized = sanitize(rendered, &rules(provider), &facts);
     (sanitized.messages.into_owned(), sanitized.repairs)
 }

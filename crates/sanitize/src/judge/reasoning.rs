@@ -5,7 +5,7 @@ use trunkline_message_tree::{Content, Message, Role};
 
 use super::Case;
 use super::layout::Turn;
-use crate::{CallSignatures, Place, Reasoning, SIGNATURE_STUB, Thinking, ViolationKind};
+use crate::{CallSignatures, Place, Reasoning, SIGNATURE_STUB, Thinking, ThinkingLoss, ViolationKind};
 
 /// Judges each message by itself, then each turn.
 pub(super) fn judge(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
@@ -52,13 +52,15 @@ impl Case<'_> {
                 Content::RedactedThinking { .. } => (true, true),
                 _ => (false, false),
             };
-            let taken = match self.rules.reasoning {
-                Reasoning::Any => true,
-                Reasoning::Signed => signed && ours,
-                Reasoning::Own => ours,
+            let encrypted = matches!(content, Content::RedactedThinking { .. });
+            let refused = match self.rules.reasoning {
+                Reasoning::Absent => Some(ThinkingLoss::NotOnWire),
+                Reasoning::Any => None,
+                _ if !ours => Some(ThinkingLoss::Foreign),
+                Reasoning::Signed if !signed => Some(ThinkingLoss::Unsigned),
                 // What is encrypted has no field there.
-                Reasoning::Plain => ours && !matches!(content, Content::RedactedThinking { .. }),
-                Reasoning::Absent => false,
+                Reasoning::Plain if encrypted => Some(ThinkingLoss::NotOnWire),
+                Reasoning::Signed | Reasoning::Own | Reasoning::Plain => None,
             };
             let foreign_item = match content {
                 Content::Opaque { wire, json } => !ours && self.is_reasoning_item(wire, json),
@@ -67,8 +69,9 @@ impl Case<'_> {
             // Empty reasoning that was put beside calls is nobody's.
             let nobodys = self.rules.reasoning_beside_calls
                 && matches!(content, Content::Thinking { text, signature: None } if text.is_empty());
-            if (reasons && !taken && !nobodys) || foreign_item {
-                self.find(at.block(block), ViolationKind::ForeignThinking);
+            let refused = refused.filter(|_| reasons && !nobodys);
+            if let Some(why) = refused.or(foreign_item.then_some(ThinkingLoss::Foreign)) {
+                self.find(at.block(block), ViolationKind::ForeignThinking { why });
             }
         }
         let lacks = message.calls().count() > 0 && !message.content.iter().any(is_thinking);
