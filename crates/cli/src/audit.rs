@@ -11,12 +11,13 @@ use trunkline_sanitize::{Account, Repair, Violation, WireRules};
 use trunkline_transcripts::{Conversation, Fault as Flaw, FaultKind, Format, Kind, Transcript};
 
 use crate::args::{ALL_WIRES, Audit};
+use crate::beside;
 use crate::fault::{Exit, Fault};
 use crate::findings::{
-    account_json, damaged, fault_note, faults_json, halves, orphans, problems, violation_lines,
+    account_json, damaged, fault_note, faults_json, halves, kinds, orphans, problems, violation_lines,
     violations_json,
 };
-use crate::history::{History, end_of, facts, own_wire, rules_for_files};
+use crate::history::{History, end_of, facts, is_own, own_wire, rules_for_files};
 use crate::in_order::in_order;
 use crate::paint::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, tell};
 use crate::place::{program, quoted};
@@ -90,6 +91,8 @@ struct Session {
 struct Verdict {
     wire: String,
     violations: Vec<Violation>,
+    /// What a conversion to this wire drops anyway; nothing is wrong with it where it came from.
+    conversions: Vec<Violation>,
     repairs: Vec<Repair>,
     is_broken: bool,
 }
@@ -117,12 +120,17 @@ fn session(conversation: &Conversation, transcript: &Transcript, args: &Audit) -
     let faults = &transcript.faults;
     let end = args.end.unwrap_or_else(|| end_of(format));
     let verdict = |rules: WireRules| {
-        let facts = facts(format, &rules);
+        let mut facts = facts(format, &rules);
+        if is_own(format, &rules) {
+            facts.fields = beside::fields(transcript);
+        }
         let history = History::new(&conversation.messages, format, &rules, &facts, end);
-        let violations = history.violations();
-        let repairs = if violations.is_empty() { Vec::new() } else { history.mended().repairs };
+        let found = history.violations();
+        let repairs = if found.is_empty() { Vec::new() } else { history.mended().repairs };
+        let (conversions, violations): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(Violation::is_conversion);
         let is_broken = !violations.is_empty() || !halves(faults).is_empty();
-        Verdict { wire: rules.name.to_string(), violations, repairs, is_broken }
+        Verdict { wire: rules.name.to_string(), violations, conversions, repairs, is_broken }
     };
     Session {
         id: conversation.id.clone(),
@@ -204,10 +212,14 @@ fn line(path: &Path, session: &Session, verdict: &Verdict, width: usize) -> Stri
         0 => String::new(),
         parents => paint(YELLOW, &format!(" · {}", count(parents, "missing parent"))),
     };
+    let left_behind = match verdict.conversions.len() {
+        0 => String::new(),
+        _ => paint(DIM, &format!(" · left behind on the way: {}", kinds(&verdict.conversions, 0))),
+    };
     let title = session.title.as_deref().map(|title| one_line(title, 50)).filter(|title| !title.is_empty());
     let title = title.map(|title| paint(DIM, &format!("  “{title}”"))).unwrap_or_default();
     format!(
-        "{mark} {:<width$} {:>14}  {}{who}  {state}{damaged}{orphans}{title}\n",
+        "{mark} {:<width$} {:>14}  {}{who}  {state}{left_behind}{damaged}{orphans}{title}\n",
         verdict.wire,
         count(session.messages, "message"),
         paint(BOLD, &one_line(&path.display().to_string(), usize::MAX)),
@@ -228,6 +240,7 @@ fn as_json(path: &Path, session: &Session, verdict: &Verdict) -> serde_json::Val
         "messages": session.messages,
         "broken": verdict.is_broken,
         "violations": violations_json(&verdict.violations, &halves(&session.faults)),
+        "conversions": violations_json(&verdict.conversions, &[]),
         "repairs": account_json(&verdict.repairs),
         "faults": faults_json(&session.faults),
     })

@@ -81,6 +81,11 @@ pub(crate) trait WriteRound {
         false
     }
 
+    /// Whether the wire takes the name of a called tool.
+    fn takes_name(&self, name: &str) -> bool {
+        !name.is_empty()
+    }
+
     /// Writes the elements of one round, whose roles and pairs are already checked.
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError>;
 }
@@ -221,6 +226,11 @@ impl Memo {
             let round =
                 Round { messages: messages.get(at..end).unwrap_or_default(), first: at, leads: at < lead };
             shape::check_round(round, writer.pairing())?;
+            for (node, message) in round.places() {
+                if let Some(call) = message.calls().find(|call| !writer.takes_name(&call.name)) {
+                    return Err(EncodeError::CalledName { name: call.name.clone(), node });
+                }
+            }
             if writer.unique_calls() {
                 for (node, message) in round.places() {
                     for call in message.calls() {

@@ -27,6 +27,7 @@ mod hostile;
 #[cfg(feature = "http")]
 mod http;
 mod memo;
+mod names;
 mod ollama_decode;
 mod ollama_encode;
 mod openai_chat;

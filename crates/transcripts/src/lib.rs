@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod anthropic;
+mod beside;
 mod claude_code;
 mod fault;
 mod format;
@@ -13,6 +14,7 @@ mod source;
 mod time;
 mod transcript;
 
+pub use beside::{FieldHolder, MessageField};
 pub use fault::{Fault, FaultKind};
 pub use format::{Format, ParseFormatError};
 pub use sniff::{sniff, sniff_only};

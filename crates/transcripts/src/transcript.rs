@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use trunkline_message_tree::{Message, NodeId, Timestamp};
 
+use crate::beside::{self, MessageField};
 use crate::json::Fields;
 use crate::mend::mend;
 use crate::source::{Read, Source};
@@ -217,6 +218,21 @@ impl Transcript {
         names.filter(|name| !own(name)).map(str::to_owned).collect()
     }
 
+    /// Returns the fields of a list's messages that the vocabulary has no word for, in order; sessions have none.
+    ///
+    /// They stay with their message. A service that does not know them may refuse them; [`Transcript::write_without`] leaves
+    /// them out.
+    pub fn message_fields(&self) -> Vec<MessageField> {
+        let (File::List(layout), Some((messages, sources))) = (&self.file, self.read.first()) else {
+            return Vec::new();
+        };
+        let elements = messages.iter().zip(sources).filter_map(|(message, source)| {
+            let fields = Fields::parse(layout.element(&self.text, source)?).ok()?;
+            Some(beside::of_message(self.format, message.node?, &fields))
+        });
+        elements.flatten().collect()
+    }
+
     /// Counts the records of a session file that [`Transcript::write`] leaves out for one conversation, lines that are no
     /// records apart; a list leaves out nothing but those.
     pub fn left_out(&self, conversation: usize) -> LeftOut {
@@ -263,13 +279,28 @@ impl Transcript {
         messages: &[Message],
         new_id: &str,
     ) -> Result<Written, WriteError> {
+        self.write_without(conversation, messages, new_id, &[])
+    }
+
+    /// Does the same as [`Transcript::write`] and leaves out fields of messages, which [`Transcript::message_fields`] told of.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::NoSuchConversation`] if `conversation` is out of range.
+    pub fn write_without(
+        &self,
+        conversation: usize,
+        messages: &[Message],
+        new_id: &str,
+        left_out: &[MessageField],
+    ) -> Result<Written, WriteError> {
         let held = self.read.len();
         let missing = WriteError::NoSuchConversation { asked: conversation, held };
         let (read, sources) = self.read.get(conversation).ok_or(missing)?;
         let read = Read { text: &self.text, messages: read, sources };
         let mut losses = Vec::new();
         let text = match &self.file {
-            File::List(layout) => list::write(read, layout, self.format, messages, &mut losses),
+            File::List(layout) => list::write(read, layout, self.format, messages, left_out, &mut losses),
             File::Session { records, labels } => {
                 let heading = Heading { id: new_id.to_owned(), ..Heading::default() };
                 let session = claude_code::Session { read, records, labels, heading: &heading };

@@ -1,5 +1,6 @@
 //! The tests of trunkline-transcripts: one binary, a module per behaviour.
 
+mod beside;
 mod changes;
 mod claude_code;
 mod corpora;

@@ -34,7 +34,7 @@ const WORDS_BESIDE_DOCUMENTS: &str = "See the attached document.";
 /// Writes the request, or says what is not legal in it.
 pub(super) fn request(request: &Request, model: Model, memo: &mut Memo) -> Result<HttpRequest, EncodeError> {
     let (system, rest) = shape::split_system(&request.messages);
-    shape::check_tools(request, NAME)?;
+    shape::check_tools(request, NAME, is_name)?;
     request.check_features(NAME, super::support)?;
     check_metadata(request)?;
     check_first(rest, system.len())?;
@@ -244,6 +244,10 @@ impl WriteRound for Messages {
         self.claude
     }
 
+    fn takes_name(&self, name: &str) -> bool {
+        is_name(name)
+    }
+
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
         let places: Vec<(Place, &Message)> = round.places().collect();
         for said in places.chunk_by(|(_, one), (_, next)| is_assistant(one) == is_assistant(next)) {
@@ -296,6 +300,12 @@ impl WriteRound for Messages {
         }
         Ok(())
     }
+}
+
+/// Whether the wire takes the name of a tool.
+fn is_name(name: &str) -> bool {
+    // From the service's own model (botocore 1.44.5).
+    shape::is_word(name, 64)
 }
 
 impl Messages {

@@ -29,6 +29,9 @@ pub struct Dialect {
     pub stop_limit: Option<usize>,
     /// The most characters of a call's id; `None` for no known limit.
     pub call_id_limit: Option<usize>,
+    /// Whether the name of a tool may only be of 1 to 64 letters, digits, `_` and `-` (OpenAI's specification and Mistral's
+    /// validator, read 2026-11). Servers of open models mostly do not look.
+    pub strict_names: bool,
     /// What of a forced tool choice is understood.
     pub forced_choice: ForcedChoice,
     /// Whether an answer can be held to a JSON schema.
@@ -110,6 +113,7 @@ impl Default for Dialect {
             images_in_results: false,
             stop_limit: None,
             call_id_limit: None,
+            strict_names: false,
             forced_choice: ForcedChoice::Full,
             output_schema: true,
             top_k: true,
@@ -145,7 +149,13 @@ impl Dialect {
         } else if at("mistral.ai") {
             Dialect::mistral()
         } else if at("groq.com") {
-            Dialect { top_k: false, service_tier: true, documents: DocumentPart::None, ..Dialect::default() }
+            Dialect {
+                top_k: false,
+                service_tier: true,
+                documents: DocumentPart::None,
+                strict_names: true,
+                ..Dialect::default()
+            }
         } else {
             Dialect::default()
         }
@@ -160,6 +170,7 @@ impl Dialect {
             stop_limit: Some(4),
             // "Expected a string with maximum length 40" (quoted by users, 2026).
             call_id_limit: Some(40),
+            strict_names: true,
             top_k: false,
             cache_key: true,
             // `user` is on its way out (OpenAI's specification, read 2026-11).
@@ -174,6 +185,7 @@ impl Dialect {
     pub fn openrouter() -> Self {
         Dialect {
             reasoning: ReasoningField::Budget,
+            strict_names: true,
             echo_reasoning_details: true,
             cache_breakpoints: true,
             ..Dialect::default()
@@ -184,6 +196,7 @@ impl Dialect {
     pub fn deepseek() -> Self {
         Dialect {
             reasoning: ReasoningField::Switch,
+            strict_names: true,
             echo_reasoning: true,
             // "unknown variant `image_url`, expected `text`" (recorded, 2026).
             images: false,
@@ -201,6 +214,7 @@ impl Dialect {
     pub fn mistral() -> Self {
         Dialect {
             stream_options: false,
+            strict_names: true,
             top_k: false,
             documents: DocumentPart::Url,
             seed: Some("random_seed"),

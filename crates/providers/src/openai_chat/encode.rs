@@ -34,7 +34,7 @@ pub(super) fn request(
     if request.messages.is_empty() {
         return Err(EncodeError::NoMessages);
     }
-    shape::check_tools(request, NAME)?;
+    shape::check_tools(request, NAME, |name| takes_name(dialect, name))?;
     request.check_features(NAME, |feature| super::support(dialect, feature))?;
     if dialect.stop_limit.is_some_and(|limit| request.stop.len() > limit) {
         return Err(EncodeError::Unsupported { wire: NAME, what: "so many stop sequences" });
@@ -201,6 +201,10 @@ impl WriteRound for Messages<'_> {
         shape::After::Message
     }
 
+    fn takes_name(&self, name: &str) -> bool {
+        takes_name(self.dialect, name)
+    }
+
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
         let mut messages = Vec::with_capacity(round.messages.len());
         for (node, message) in round.places() {
@@ -219,6 +223,11 @@ impl WriteRound for Messages<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the server takes the name of a tool.
+fn takes_name(dialect: &Dialect, name: &str) -> bool {
+    if dialect.strict_names { shape::is_word(name, 64) } else { !name.is_empty() }
 }
 
 fn push_message<'a>(
