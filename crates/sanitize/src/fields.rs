@@ -128,6 +128,10 @@ impl TakenFields {
             return true;
         }
         let Ok(part) = serde_json::from_str::<Map<String, Value>>(json) else { return false };
+        // What a wire keeps beside a call or a message is no part, and its encoder knows what its service takes.
+        if part.contains_key("besideCall") || part.contains_key("besideMessage") {
+            return true;
+        }
         let kind = part.get("type").and_then(Value::as_str);
         let known = kind.and_then(|kind| self.of_part(kind));
         known.is_some_and(|known| part.keys().all(|field| known.contains(&field.as_str())))

@@ -1,143 +1,170 @@
-//! Fields that the vocabulary has no word for: they are told of, stay with their message, and can be left out.
+//! Words that stand beside results, and echoes of the client: read as it sends them.
 
-use expect_test::{Expect, expect};
-use trunkline_transcripts::{FieldHolder, Format, MessageField, Transcript, read, read_as};
+use expect_test::expect;
+use trunkline_message_tree::{Author, Content};
+use trunkline_transcripts::{Format, read, read_as};
 
-const CHAT: &str = r#"[{"role":"developer","content":"be brief"},
-{"role":"user","name":"Ann","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"file","file":{"file_id":"f"}}]},
-{"role":"assistant","content":null,"refusal":"no","audio":null,"reasoning":"hm","reasoning_details":[{"x":1}]},
-{"role":"assistant","content":"ok","annotations":[],"tool_calls":[{"id":"c1","index":0,"type":"function","function":{"name":"a b","arguments":"{}","parsed_arguments":{}}}]},
-{"role":"tool","tool_call_id":"c1","name":"a b","content":"1"},
-{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},
-{"role":"function","name":"f","content":"2"}]"#;
+use crate::claude_code::check;
+use crate::show::{main, session, text, transcript};
 
-fn told(fields: &[MessageField]) -> String {
-    let line = |field: &MessageField| {
-        let holder = match &field.holder {
-            FieldHolder::Message => "message".to_owned(),
-            FieldHolder::Part(kind) => format!("part {kind}"),
-            FieldHolder::Call => "call".to_owned(),
-            FieldHolder::Function => "function".to_owned(),
-            _ => "?".to_owned(),
-        };
-        let says = if field.says_something { "" } else { " (nothing)" };
-        format!("{} {holder}: {}{says}\n", field.node, field.name)
-    };
-    fields.iter().map(line).collect()
-}
-
-fn chat(text: &str) -> Transcript {
-    read(text.as_bytes()).expect("a list")
-}
-
-/// Writes the list without some fields, its messages as they are.
-fn check(text: &str, goes: impl Fn(&MessageField) -> bool, expected: Expect) {
-    let transcript = chat(text);
-    let fields: Vec<MessageField> =
-        transcript.message_fields().into_iter().filter(|field| goes(field)).collect();
-    let messages = &transcript.conversations[0].messages;
-    let written = transcript.write_without(0, messages, "", &fields).expect("it is there");
-    assert_eq!(written.losses, []);
-    let text = String::from_utf8(written.bytes).expect("text");
-    expected.assert_eq(&text);
-    let again = chat(&text);
-    let said = |transcript: &Transcript| {
-        let messages = transcript.conversations[0].messages.iter();
-        messages.map(|message| (message.role, message.content.clone())).collect::<Vec<_>>()
-    };
-    assert_eq!(said(&again), said(&transcript), "what is said stays");
-    let left = again.message_fields().iter().filter(|field| goes(field)).count();
-    assert_eq!(left, 0, "they are gone");
-}
+const BOTH: &str = r#"
+    u1 < - user "edit both"
+    a1 < u1 ai=m1 [{"type":"tool_use","id":"c1","name":"Edit","input":{}}]
+    a2 < a1 ai=m1 [{"type":"tool_use","id":"c2","name":"Edit","input":{}}]
+    r1 < a1 user [{"type":"tool_result","tool_use_id":"c1","content":"one"},{"type":"text","text":"and test it"}]
+    r2 < a2 user [{"type":"tool_result","tool_use_id":"c2","content":"two"}]
+    a3 < r2 ai=m2 [{"type":"text","text":"both are edited"}]
+"#;
 
 #[test]
-fn every_field_is_told_of_where_it_stands() {
-    expect![[r#"
-        n0 message: role developer
-        n1 message: name
-        n1 part text: cache_control
-        n2 message: refusal
-        n2 message: audio (nothing)
-        n2 message: reasoning_details
-        n3 message: annotations (nothing)
-        n3 call: index
-        n3 function: parsed_arguments (nothing)
-        n4 message: name
-        n5 message: function_call
-        n6 message: role function
-        n6 message: name
-    "#]].assert_eq(&told(&chat(CHAT).message_fields()));
-}
-
-#[test]
-fn what_a_field_said_is_said_where_everybody_reads_it() {
-    check(CHAT, |_| true, expect![[r#"
-        [{"role":"system","content":"be brief"},
-        {"role":"user","content":[{"type":"text","text":"a"},{"type":"file","file":{"file_id":"f"}}]},
-        {"role":"assistant","content":"no","reasoning":"hm"},
-        {"role":"assistant","content":"ok","tool_calls":[{"id":"c1","type":"function","function":{"name":"a b","arguments":"{}"}}]},
-        {"role":"tool","tool_call_id":"c1","content":"1"},
-        {"role":"assistant","content":null,"tool_calls":[{"id":"f","type":"function","function":{"name":"f","arguments":"{}"}}]},
-        {"role":"tool","content":"2","tool_call_id":"f"}]"#]]);
-}
-
-#[test]
-fn only_those_go_that_were_named() {
-    check(CHAT, |field| field.holder == FieldHolder::Call, expect![[r#"
-        [{"role":"developer","content":"be brief"},
-        {"role":"user","name":"Ann","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"file","file":{"file_id":"f"}}]},
-        {"role":"assistant","content":null,"refusal":"no","audio":null,"reasoning":"hm","reasoning_details":[{"x":1}]},
-        {"role":"assistant","content":"ok","annotations":[],"tool_calls":[{"id":"c1","type":"function","function":{"name":"a b","arguments":"{}","parsed_arguments":{}}}]},
-        {"role":"tool","tool_call_id":"c1","name":"a b","content":"1"},
-        {"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},
-        {"role":"function","name":"f","content":"2"}]"#]]);
-}
-
-#[test]
-fn a_refusal_in_parts_becomes_words() {
+fn a_record_with_a_result_and_words_beside_parallel_calls_keeps_both() {
     check(
-        r#"[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"refusal","refusal":"no"}]}]"#,
-        |_| true,
-        expect![[r#"[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"text","text":"no"}]}]"#]],
+        BOTH,
+        expect![[r#"
+            user: edit both
+            assistant:
+            + call c1 Edit {}
+            + call c2 Edit {}
+            + origin anthropic claude-x
+            user:
+            + result c1: one
+            + result c2: two
+            + text: and test it
+            assistant: both are edited
+            + origin anthropic claude-x
+        "#]],
     );
 }
 
 #[test]
-fn of_anthropic_only_the_message_is_asked() {
-    let list = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a","x":1}]},{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"b"}]}]}"#;
-    let transcript = read_as(list.as_bytes(), Format::Anthropic).expect("a list");
-    expect![[r#"
-        n1 message: id
-        n1 message: type
-        n1 message: model
-    "#]].assert_eq(&told(&transcript.message_fields()));
-    let (fields, messages) = (transcript.message_fields(), &transcript.conversations[0].messages);
-    let written = transcript.write_without(0, messages, "", &fields).expect("it is there");
-    let kept = list.replace(r#""id":"msg_1","type":"message","#, "").replace(r#""model":"m","#, "");
-    assert_eq!(String::from_utf8(written.bytes).expect("text"), kept);
+fn words_beside_the_result_that_the_way_goes_through_are_the_same() {
+    let other = BOTH.replace("a3 < r2", "a3 < r1");
+    let one = main(&transcript(&session(BOTH), Format::ClaudeCode));
+    let other = main(&transcript(&session(&other), Format::ClaudeCode));
+    assert_eq!(text(&one.messages), text(&other.messages));
+    assert_eq!(one.messages[2].author, Author::Person);
 }
 
 #[test]
-fn a_result_bears_the_name_that_its_call_was_given() {
-    let transcript = chat(CHAT);
-    let mut messages = transcript.conversations[0].messages.clone();
-    for message in &mut messages {
-        for content in &mut message.content {
-            if let trunkline_message_tree::Content::ToolCall(call) = content
-                && call.name == "a b"
-            {
-                call.name = "a_b".to_owned();
-            }
-        }
+fn a_result_with_words_is_written_and_read_again() {
+    let transcript = transcript(&session(BOTH), Format::ClaudeCode);
+    let mut messages = main(&transcript).messages;
+    for _ in 0..2 {
+        let written = transcript.write(0, &messages, "s2").expect("it is there");
+        let again = read_as(&written.bytes, Format::ClaudeCode).expect("a session");
+        assert_eq!(text(&main(&again).messages), text(&messages));
+        assert_eq!(again.listed().len(), 1);
+        messages[2].content.push(Content::text("more"));
     }
-    let written = transcript.write(0, &messages, "").expect("it is there");
-    let text = String::from_utf8(written.bytes).expect("text");
-    assert!(text.contains(r#""tool_call_id":"c1","name":"a_b""#), "{text}");
-    assert!(text.contains(r#""role":"function","name":"f""#), "{text}");
 }
 
 #[test]
-fn a_session_has_none() {
-    let line = r#"{"type":"user","uuid":"u","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"a","x":1}}"#;
-    assert_eq!(chat(line).message_fields(), []);
+fn a_picture_beside_a_result_is_kept() {
+    let lines = BOTH.replace(
+        r#"{"type":"text","text":"and test it"}"#,
+        r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}"#,
+    );
+    let main = main(&transcript(&session(&lines), Format::ClaudeCode));
+    assert_eq!(main.messages[2].content.len(), 3);
+    assert!(matches!(main.messages[2].content[2], Content::Image(_)));
+}
+
+fn queued(prompt: &str, mode: &str) -> String {
+    format!(
+        r#"{{"parentUuid":"r1","isSidechain":false,"type":"attachment","uuid":"q1","sessionId":"s1","timestamp":"2026-02-01T10:30:00.000Z","attachment":{{"type":"queued_command","prompt":{prompt},"commandMode":"{mode}"}}}}"#
+    )
+}
+
+fn with_queued(prompt: &str, mode: &str) -> String {
+    session(&format!(
+        r#"
+        u1 < - user "start"
+        a1 < u1 ai=m1 [{{"type":"tool_use","id":"c1","name":"Edit","input":{{}}}}]
+        r1 < a1 user [{{"type":"tool_result","tool_use_id":"c1","content":"ok"}}]
+        {}
+        a2 < q1 ai=m2 [{{"type":"text","text":"tabs it is"}}]
+        "#,
+        queued(prompt, mode)
+    ))
+}
+
+#[test]
+fn words_that_were_typed_while_a_turn_ran_stand_beside_the_result() {
+    for prompt in [r#""use tabs""#, r#"[{"type":"text","text":"use tabs"}]"#] {
+        let transcript = read(with_queued(prompt, "prompt").as_bytes()).expect("a session");
+        assert_eq!((transcript.faults.len(), transcript.listed().len()), (0, 1));
+        let messages = main(&transcript).messages;
+        expect![[r#"
+            user: start
+            assistant:
+            + call c1 Edit {}
+            + origin anthropic claude-x
+            user:
+            + result c1: ok
+            + text: use tabs
+            assistant: tabs it is
+            + origin anthropic claude-x
+        "#]]
+        .assert_eq(&text(&messages));
+        assert_eq!(messages[2].author, Author::Person);
+        let written = transcript.write(0, &messages, "s2").expect("it is there");
+        let again = read_as(&written.bytes, Format::ClaudeCode).expect("a session");
+        assert_eq!(main(&again).messages, messages);
+    }
+}
+
+#[test]
+fn words_that_were_queued_and_changed_stand_in_a_record_of_a_message() {
+    let alone =
+        with_queued(r#""use tabs""#, "prompt").replace("\"parentUuid\":\"r1\"", "\"parentUuid\":\"a9\"");
+    let alone =
+        alone.replace("\"a1\"", "\"a9\"").replace("tool_use\",\"id\":\"c1\"", "tool_use\",\"id\":\"c9\"");
+    let transcript = read(alone.as_bytes()).expect("a session");
+    let mut messages = main(&transcript).messages;
+    let at = messages.iter().position(|message| message.text() == "use tabs").expect("it is there");
+    messages[at].content = vec![Content::text("use blanks")];
+    let written = transcript.write(0, &messages, "s2").expect("it is there");
+    let again = read_as(&written.bytes, Format::ClaudeCode).expect("a session");
+    assert_eq!(text(&main(&again).messages), text(&messages));
+    assert!(!String::from_utf8_lossy(&written.bytes).contains("queued_command"));
+}
+
+#[test]
+fn what_was_queued_by_no_person_is_the_clients_word() {
+    let file = with_queued(r#""<task-notification>done</task-notification>""#, "task-notification");
+    let messages = main(&read(file.as_bytes()).expect("a session")).messages;
+    assert_eq!(messages[2].author, Author::Harness);
+    assert_eq!(messages[2].content.len(), 2);
+    let blank = with_queued(r#"" ""#, "prompt");
+    assert_eq!(main(&read(blank.as_bytes()).expect("a session")).messages[2].content.len(), 1);
+}
+
+#[test]
+fn words_that_were_queued_and_never_answered_are_the_last() {
+    let mut file = with_queued(r#""use tabs""#, "prompt");
+    file.truncate(file.trim_end().rfind('\n').expect("several lines"));
+    let messages = main(&read(file.as_bytes()).expect("a session")).messages;
+    assert_eq!(messages.last().map(|message| message.text()).as_deref(), Some("use tabs"));
+}
+
+#[test]
+fn echoes_of_commands_are_sent_as_the_client_sends_them() {
+    check(
+        r#"
+        u1 < - user "start"
+        a1 < u1 ai=m1 [{"type":"text","text":"hello"}]
+        {"parentUuid":"a1","isSidechain":false,"type":"system","subtype":"local_command","uuid":"s1","sessionId":"s1","content":"<command-name>/cost</command-name>"}
+        {"parentUuid":"s1","isSidechain":false,"type":"system","subtype":"local_command","uuid":"s2","sessionId":"s1","content":"<local-command-stdout>$1</local-command-stdout>"}
+        {"parentUuid":"s2","isSidechain":false,"type":"system","subtype":"informational","uuid":"s3","sessionId":"s1","content":"for people"}
+        u2 < s3 user "second"
+        "#,
+        expect![[r#"
+            user: start
+            assistant: hello
+            + origin anthropic claude-x
+            harness: <command-name>/cost</command-name>
+            harness: <local-command-stdout>$1</local-command-stdout>
+            user: second
+        "#]],
+    );
 }

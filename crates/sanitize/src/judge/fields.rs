@@ -67,6 +67,10 @@ impl Case<'_> {
             return true;
         }
         let part: Value = serde_json::from_str(json).unwrap_or_default();
+        let kept_beside = ["besideCall", "besideMessage"].iter().any(|name| !part[*name].is_null());
+        if kept_beside {
+            return true;
+        }
         let fields = part.as_object().map(|part| part.keys().map(String::as_str).collect::<Vec<_>>());
         match (part["type"].as_str(), fields) {
             (Some(kind), Some(fields)) => fields.into_iter().all(|name| has_part_field(service, kind, name)),
