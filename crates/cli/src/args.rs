@@ -312,6 +312,12 @@ pub(crate) struct Model {
     /// Where the API is, for example http://localhost:11434/v1
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
+    /// Whose way of speaking to use, and whose rules for what may be sent, whatever the address says
+    #[arg(long, value_name = "NAME", value_parser = crate::asked::dialects())]
+    pub(crate) dialect: Option<String>,
+    /// Add a field to the body of each request, with a value in JSON or else as text, such as top_k=40; several may be given
+    #[arg(long, value_name = "KEY=VALUE", value_parser = crate::asked::field)]
+    pub(crate) set: Vec<(String, serde_json::Value)>,
     /// The most that the model may write in one reply, in tokens
     #[arg(long, value_name = "N", default_value_t = MAX_OUTPUT_TOKENS)]
     pub(crate) max_output_tokens: u32,
@@ -326,7 +332,7 @@ pub(crate) struct Model {
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Let such a file answer in place of the service: no key, no network
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["provider", "model", "base_url", "record"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["provider", "model", "base_url", "dialect", "record"])]
     pub(crate) replay: Option<PathBuf>,
 }
 

@@ -3,7 +3,7 @@
 //! One line for everything that has an end, and the model's words as they come. The observer runs on the driver's own
 //! time and two of its calls never overlap, but it may be called from any thread.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use trunkline_message_tree::{Author, Message, MessageTree, MoveKind, NodeId, Rol
 use trunkline_providers::Event as Streamed;
 use trunkline_runtime::decision_objects::{Decision, Verdict as Final};
 use trunkline_runtime::resolve_queue::{Event as Proposed, Notice};
+use trunkline_runtime::sanitize::{Repair, RepairKind};
 use trunkline_runtime::{Attempt, Cause, Event, revert};
 
 use crate::bound;
@@ -62,6 +63,8 @@ struct Told {
     /// Tool and arguments of the calls that were seen.
     calls: Calls,
     usage: Usage,
+    /// The results that were told not to fit.
+    cuts: HashSet<String>,
 }
 
 impl Progress {
@@ -190,6 +193,14 @@ impl Progress {
             Event::StepBack(revert::ProposalEvent::Made(open)) => {
                 self.line(&paint(YELLOW, &proposed::shown(open)))
             }
+            Event::Learned { wants, refused: true } => {
+                self.line(&paint(DIM, &format!("· the service wants {wants}; it is asked so from now on")));
+            }
+            Event::Unlearned { wants } => {
+                let told = format!("· it did not help to send {wants}; that is not believed any more");
+                self.line(&paint(DIM, &told));
+            }
+            Event::Asking { repairs, .. } => self.cuts(repairs),
             Event::Compacted(made) => {
                 let (from, to) = (made.plan.from, made.plan.to);
                 let count = made.plan.covered;
@@ -239,6 +250,20 @@ impl Progress {
                 self.line(&paint(YELLOW, &format!("✉ {told}")));
             }
             _ => {}
+        }
+    }
+
+    /// Tells of results that do not fit the window, each once.
+    fn cuts(&self, repairs: &[Repair]) {
+        for repair in repairs {
+            let RepairKind::ResultCut { call_id, bytes } = &repair.kind else { continue };
+            let place = repair.at.node.map_or_else(|| call_id.clone(), |node| node.to_string());
+            if self.told().cuts.insert(place.clone()) {
+                let told = format!(
+                    "✂ the result {place} does not fit the window: its middle is left out ({bytes} bytes)"
+                );
+                self.line(&paint(YELLOW, &one_line(&told, 200)));
+            }
         }
     }
 

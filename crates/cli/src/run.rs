@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use trunkline_message_tree::{Author, MessageTree};
-use trunkline_providers::{ErrorKind, Provider, ProviderError};
+use trunkline_providers::{ErrorKind, ProviderError};
 use trunkline_runtime::decision_objects::{Decision, Verdict};
 use trunkline_runtime::letters::Request;
 use trunkline_runtime::resolve_queue::{ActorKind, ProposalId};
@@ -32,7 +32,7 @@ use crate::{decide, demo, interrupt, limits, model, text, tree_view};
 
 /// `trunkline run`.
 pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
-    let asked = model::open(&args.model, None, variable)?;
+    let asked = model::open(&args.model, &model::Before::default(), variable)?;
     let prompt = match args.prompt.as_str() {
         "-" => read_stdin()?,
         typed => typed.to_owned(),
@@ -47,8 +47,8 @@ pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
         None => setup::instructions(&args.terms),
     };
     let terms = &args.terms;
-    let drive = Drive::new(place, &args.model, terms, policy_of(terms)).beside(asked.tape);
-    let agent = drive.agent(asked.provider, &folder, Some(instructions), &asked.words)?;
+    let drive = Drive::new(place, &args.model, terms, policy_of(terms)).beside(asked.tape.clone());
+    let agent = drive.agent(asked, &folder, Some(instructions))?;
     let store = place.open().await?;
     let title = text::one_line(&prompt, 80);
     let session = agent.start(Arc::clone(&store), &title, folder.as_str()).await?;
@@ -91,20 +91,20 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
         Some(part) => {
             terms = Terms { json: terms.json, quiet: terms.quiet, ..part.terms };
             prompt = prompt.or(part.prompt.map(str::to_owned));
-            Asked { provider: part.provider, words: part.words.to_owned(), tape: Tape::None }
+            Asked { provider: part.provider, words: part.words.to_owned(), tape: Tape::None, url: None }
         }
         None => {
-            let last = reading.tree().trunk().messages().rev().find_map(|message| message.origin.clone());
-            model::open(&args.model, last.as_ref(), variable)?
+            let before = model::before(store.as_ref(), &reading).await?;
+            model::open(&args.model, &before, variable)?
         }
     };
     let name = store::short_name(store.as_ref(), &info.id).await;
     let again = place.command(&format!("resume {name} -C DIR"));
     let folder = Folder::of(&info, args.cwd.as_deref(), Some(&again))?;
-    let drive = Drive::new(place, &args.model, &terms, policy_of(&terms)).beside(asked.tape);
+    let drive = Drive::new(place, &args.model, &terms, policy_of(&terms)).beside(asked.tape.clone());
     let drive = if draws && !terms.json { drive.drawing() } else { drive };
     drive.progress.begin_with(&going_on(&reading, &name));
-    let agent = drive.agent(asked.provider, &folder, None, &asked.words)?;
+    let agent = drive.agent(asked, &folder, None)?;
     let claim = if args.take_over { Claim::TakeOver } else { Claim::IfFree };
     match letters::enter(&agent, &store, &info, claim).await? {
         Entrance::Mine(session) => drive.go(*session, store.as_ref(), prompt.as_deref()).await,
@@ -154,14 +154,13 @@ impl<'a> Drive<'a> {
 
     pub(crate) fn agent(
         &self,
-        provider: Box<dyn Provider>,
+        asked: Asked,
         folder: &Folder,
         instructions: Option<String>,
-        words: &str,
     ) -> Result<Agent, Fault> {
-        let (builder, sandbox) = setup::agent(provider, folder)?;
+        let (builder, sandbox) = setup::agent(asked.provider, folder)?;
+        let builder = setup::with_model(builder, self.model, asked.url);
         let mut builder = setup::with_terms(builder, folder, self.terms, &self.policy)?
-            .max_output_tokens(self.model.max_output_tokens)
             .retries(setup::retries(self.model))
             .on_event(self.progress.observer());
         if let Some(instructions) = instructions {
@@ -174,7 +173,7 @@ impl<'a> Drive<'a> {
             let _ = self.folder.set(folder.to_owned());
         }
         if !self.terms.quiet {
-            self.progress.begin_with(&paint(DIM, &format!("asking {}\n", text::one_line(words, 100))));
+            self.progress.begin_with(&paint(DIM, &format!("asking {}\n", text::one_line(&asked.words, 100))));
             if let Some(status) = sandbox {
                 let about = setup::about_commands(&status);
                 self.progress.begin_with(&paint(DIM, &format!("{}\n", text::safe(&about))));
@@ -233,7 +232,7 @@ impl<'a> Drive<'a> {
                 fault = fault.line(format!("changed until then, kept and in no commit: {}", named(&changed)));
             }
             if too_long {
-                let compact = self.place.command(&format!("compact {name}"));
+                let compact = self.place.command(&format!("compact {name}{}", model_flags(self.model)));
                 return fault.hint(format!("the session is kept; sum up what is older: {compact}, then: {next}"));
             }
             // Where the store itself has gone, nothing of it is certain.
@@ -435,25 +434,7 @@ impl<'a> Drive<'a> {
         if let Some(tokens) = self.terms.max_tokens {
             flags.push_str(&format!(" --max-tokens {tokens}"));
         }
-        // The demo has no flags of this kind and leaves 0 here.
-        if self.model.max_output_tokens != MAX_OUTPUT_TOKENS {
-            flags.push_str(&format!(" --max-output-tokens {}", self.model.max_output_tokens));
-        }
-        if let Some(times) = self.model.retries {
-            flags.push_str(&format!(" --retries {times}"));
-        }
-        if let Some(time) = self.model.retry_for {
-            flags.push_str(&format!(" --retry-for {}", limits::wait(time)));
-        }
-        if let Some(api) = self.model.provider.and_then(|api| api.to_possible_value()) {
-            flags.push_str(&format!(" --provider {}", api.get_name()));
-        }
-        let named = [("--base-url", &self.model.base_url), ("--model", &self.model.model)];
-        for (flag, value) in named {
-            if let Some(value) = value {
-                flags.push_str(&format!(" {flag} {}", place::quoted(&text::one_line(value, 200))));
-            }
-        }
+        flags.push_str(&model_flags(self.model));
         flags
     }
 
@@ -498,6 +479,35 @@ fn named(files: &[String]) -> String {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
     }
+}
+
+/// Returns the flags that a next command needs to ask the same model at the same place in the same way.
+fn model_flags(model: &Model) -> String {
+    let mut flags = String::new();
+    // The demo has no flags of this kind and leaves 0 here.
+    if model.max_output_tokens != MAX_OUTPUT_TOKENS {
+        flags.push_str(&format!(" --max-output-tokens {}", model.max_output_tokens));
+    }
+    if let Some(times) = model.retries {
+        flags.push_str(&format!(" --retries {times}"));
+    }
+    if let Some(time) = model.retry_for {
+        flags.push_str(&format!(" --retry-for {}", limits::wait(time)));
+    }
+    if let Some(api) = model.provider.and_then(|api| api.to_possible_value()) {
+        flags.push_str(&format!(" --provider {}", api.get_name()));
+    }
+    let named = [("--base-url", &model.base_url), ("--model", &model.model), ("--dialect", &model.dialect)];
+    for (flag, value) in named {
+        if let Some(value) = value {
+            flags.push_str(&format!(" {flag} {}", place::quoted(&text::one_line(value, 200))));
+        }
+    }
+    for (name, value) in &model.set {
+        let field = format!("{name}={value}");
+        flags.push_str(&format!(" --set {}", place::quoted(&text::one_line(&field, 500))));
+    }
+    flags
 }
 
 /// Says what is taken up, and where.

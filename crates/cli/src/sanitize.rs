@@ -132,7 +132,7 @@ fn all_facts(
             Fault::usage(format!("--model {model:?} names no provider"))
                 .hint("write it like anthropic/claude-sonnet-5-5")
         })?;
-        facts.origin = Some(Origin { provider: provider.to_owned(), model: model.to_owned() });
+        facts.origin = Some(Origin::new(provider, model));
     }
     Ok(facts)
 }

@@ -156,9 +156,19 @@ pub(crate) fn retries(model: &Model) -> Retries {
     retries
 }
 
+/// Says how much the model may write, what else stands in each request, and where it is asked.
+pub(crate) fn with_model(builder: AgentBuilder, model: &Model, url: Option<String>) -> AgentBuilder {
+    let fields = model.set.iter().cloned().collect();
+    let builder = builder.max_output_tokens(model.max_output_tokens).extra(fields);
+    match url {
+        Some(url) => builder.asked_at(url),
+        None => builder,
+    }
+}
+
 /// Returns an agent that can do everything but ask a model.
 pub(crate) fn without_model(folder: &Folder) -> Result<AgentBuilder, Fault> {
-    let origin = Origin { provider: "none".to_owned(), model: "none".to_owned() };
+    let origin = Origin::new("none", "none");
     // With no turns to spend, a drive carries out what was decided and stops before the first request.
     let mut limits = Limits::default();
     limits.turns = 0;

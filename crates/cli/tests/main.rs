@@ -36,6 +36,7 @@ mod ruling;
 mod running;
 mod screens;
 mod server;
+mod services;
 mod since;
 mod speaking;
 mod staged;

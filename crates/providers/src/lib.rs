@@ -21,6 +21,7 @@ pub mod gemini;
 mod history;
 #[cfg(feature = "http")]
 mod http;
+mod learn;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
@@ -39,6 +40,7 @@ mod sign;
 mod sigv4;
 mod sse;
 mod text;
+mod traits;
 mod wire;
 
 pub use anthropic::Anthropic;
@@ -69,4 +71,5 @@ pub use sign::{Sign, SignError};
 #[cfg(feature = "sigv4")]
 pub use sigv4::SigV4;
 pub use sse::{SseEvent, SseParser};
+pub use traits::{Trait, Traits};
 pub use wire::{Decode, HttpRequest, Wire};

@@ -27,6 +27,7 @@ mod grammar;
 mod hostile;
 #[cfg(feature = "http")]
 mod http;
+mod learn;
 mod memo;
 mod names;
 mod ollama_decode;

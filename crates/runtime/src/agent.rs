@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde_json::{Map, Value};
 use trunkline_message_tree::{Message, MessageTree, Timestamp};
 use trunkline_providers::{Provider, Thinking};
 use trunkline_session_store::{Claim, NewSession, SessionId, SessionStore};
@@ -27,6 +28,8 @@ pub(crate) struct Settings {
     pub(crate) max_output_tokens: u32,
     pub(crate) temperature: Option<f32>,
     pub(crate) thinking: Thinking,
+    pub(crate) extra: Map<String, Value>,
+    pub(crate) url: Option<String>,
     pub(crate) limits: Limits,
     pub(crate) retries: Retries,
     pub(crate) observer: Option<Observer>,
@@ -161,6 +164,8 @@ impl AgentBuilder {
             max_output_tokens: 8192,
             temperature: None,
             thinking: Thinking::Unsaid,
+            extra: Map::new(),
+            url: None,
             limits: Limits::default(),
             retries: Retries::default(),
             observer: None,
@@ -386,6 +391,22 @@ impl AgentBuilder {
     #[must_use]
     pub fn thinking(mut self, thinking: Thinking) -> Self {
         self.settings.thinking = thinking;
+        self
+    }
+
+    /// Adds fields to the body of every request, as the provider names them: what there is no word for here. See
+    /// [`Request::extra`](trunkline_providers::Request::extra).
+    #[must_use]
+    pub fn extra(mut self, fields: Map<String, Value>) -> Self {
+        self.settings.extra = fields;
+        self
+    }
+
+    /// Says at which address the provider was named, without user and password, so that the session remembers it: see
+    /// [`View::asked`](crate::View::asked). Unless told, nothing of it is kept but the digest in each message's origin.
+    #[must_use]
+    pub fn asked_at(mut self, url: impl Into<String>) -> Self {
+        self.settings.url = Some(url.into());
         self
     }
 

@@ -97,7 +97,14 @@ impl Session {
                     }
                     spent.turns += u32::from(first);
                     let tokens = match self.ask(spent.turns, cancel).await {
-                        Err(fault) => self.make_room(fault, cancel).await?,
+                        Err(fault) if self.learn(&fault).await? => {
+                            spent.turns -= 1;
+                            0
+                        }
+                        Err(fault) => match self.make_room(fault, cancel).await {
+                            Err(fault) if self.shrink(&fault).await? => 0,
+                            made => made?,
+                        },
                         asked => asked?,
                     };
                     spent.tokens = spent.tokens.saturating_add(tokens);
@@ -166,6 +173,7 @@ impl Session {
     async fn ask(&mut self, turn: u32, cancel: &Cancel) -> Result<u64, RuntimeError> {
         let held = self.hold().await?;
         self.note_break().await?;
+        self.note_asked().await?;
         let provider = self.settings().provider.clone();
         let mut prompt = prompt::build(&self.state, self.settings(), provider.as_ref(), held);
         prompt::share(&mut prompt.request.messages, &self.sent);
@@ -185,6 +193,11 @@ impl Session {
             }
             received = self.receive(prompt.request, &mut fold, &mut within) => received.map(|()| false),
         };
+        if matches!(cancelled, Ok(false)) {
+            self.on_trial.clear();
+            self.cuts = 0;
+        }
+        let wants = self.state.wants.shown(provider.as_ref(), fold.wants(), self.settings().now());
         let stopped = matches!(cancelled, Ok(true));
         let (message, fault) = match cancelled {
             Ok(false) => (Some(fold.finish()), None),
@@ -210,6 +223,7 @@ impl Session {
             draft.append(message, at)?;
             let mut records = entries(draft);
             records.extend(missed);
+            records.extend(wants);
             records.append(&mut heard);
             self.commit(records, None).await?;
         }

@@ -77,6 +77,7 @@ mod turn;
 #[cfg(feature = "resolve-queue")]
 mod undoing;
 mod view;
+mod wants;
 #[cfg(feature = "decision-objects")]
 mod workspace;
 
@@ -132,6 +133,7 @@ pub use trunkline_revert::{EffectClass, Effects};
 pub use trunkline_sanitize as sanitize;
 pub use trunkline_session_store as session_store;
 pub use view::View;
+pub use wants::Asked;
 #[cfg(feature = "decision-objects")]
 pub use workspace::{
     Base, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates, KeptFile, Left, OwnChanges,

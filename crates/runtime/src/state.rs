@@ -13,7 +13,7 @@ use trunkline_session_store::{Log, Note, Position, Record};
 use crate::attempts::{ATTEMPT, Tries};
 use crate::journal::{self, CallFinished, CallStarted};
 use crate::layers::{decision, resolve, revert};
-use crate::{CallPlace, RuntimeError, moves};
+use crate::{CallPlace, RuntimeError, moves, wants};
 
 /// A session's state.
 pub(crate) struct State {
@@ -25,6 +25,7 @@ pub(crate) struct State {
     pub(crate) revert: revert::Part,
     pub(crate) resolve: resolve::Part,
     pub(crate) decision: decision::Part,
+    pub(crate) wants: wants::Part,
 }
 
 /// What is recorded of a call.
@@ -74,6 +75,7 @@ impl State {
             revert: revert::Part::default(),
             resolve: resolve::Part::default(),
             decision: decision::Part::default(),
+            wants: wants::Part::default(),
         };
         for record in records {
             state.record(record)?;
@@ -117,6 +119,9 @@ impl State {
                 self.calls.insert(place, CallStatus::Finished { result, ran });
             }
             (journal::LAYER, ATTEMPT) => self.tries.record(note),
+            (journal::LAYER, wants::SERVICE) => self.wants.record(note)?,
+            (journal::LAYER, wants::WINDOW) => self.wants.record_window(note)?,
+            (journal::LAYER, wants::ASKED) => self.wants.record_asked(note)?,
             (moves::LAYER, moves::NAME) => self.names.record(journal::read(note)?),
             (revert::LAYER, _) => {
                 self.revert.record(note)?;
@@ -126,6 +131,7 @@ impl State {
                 self.resolve.record(note, self.seq, self.tree.newest())?;
                 if note.kind == resolve::DISTRUSTED {
                     self.decision.distrust();
+                    self.wants.distrust();
                 }
             }
             (decision::LAYER, _) => self.decision.record(note, self.seq, self.tree.newest())?,

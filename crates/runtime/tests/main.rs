@@ -124,6 +124,8 @@ mod unseen;
 #[cfg(feature = "default")]
 mod verdicts;
 #[cfg(feature = "default")]
+mod wants;
+#[cfg(feature = "default")]
 mod weak_points;
 #[cfg(feature = "default")]
 mod wires;

@@ -142,7 +142,7 @@ impl Reply for Canned {
 
 #[tokio::test]
 async fn absurd_counts_of_tokens_are_a_limit_and_nothing_worse() {
-    let origin = Origin { provider: "test".to_owned(), model: "boastful".to_owned() };
+    let origin = Origin::new("test", "boastful");
     let agent = trunkline_runtime::Agent::builder(Boastful(origin)).build().unwrap();
     let store = std::sync::Arc::new(trunkline_runtime::session_store::MemoryStore::new());
     let mut session = agent.start(store, "t", None).await.unwrap();
@@ -182,7 +182,7 @@ impl Provider for Restarting {
 
 #[tokio::test]
 async fn what_came_before_a_restart_is_neither_recorded_nor_run() {
-    let origin = Origin { provider: "test".to_owned(), model: "restarting".to_owned() };
+    let origin = Origin::new("test", "restarting");
     let agent = trunkline_runtime::Agent::builder(Restarting(origin)).build().unwrap();
     let store = std::sync::Arc::new(trunkline_runtime::session_store::MemoryStore::new());
     let mut session = agent.start(store, "t", None).await.unwrap();

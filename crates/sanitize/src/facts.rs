@@ -21,9 +21,9 @@ use crate::FieldFact;
 #[serde(default)]
 #[non_exhaustive]
 pub struct RequestFacts {
-    /// The provider and model that the request goes to; reasoning of others is dropped.
+    /// The provider and model that the request goes to, and the digest of the address; reasoning of others is dropped.
     ///
-    /// `None` claims that all of the history comes from them.
+    /// `None` claims that all of the history comes from them. Where only one side knows the address, provider and model decide.
     pub origin: Option<Origin>,
     /// Whether the request asks the model to think.
     pub thinking: Thinking,
@@ -48,6 +48,9 @@ pub struct RequestFacts {
     /// Those that the wire refuses are told of in [`RepairKind::FieldDropped`](crate::RepairKind::FieldDropped), and whoever
     /// writes the messages leaves them out.
     pub fields: Vec<FieldFact>,
+    /// The message with which the running tool loop begins, while a list is gone over.
+    #[serde(skip)]
+    pub(crate) loop_from: usize,
 }
 
 /// What becomes of reasoning that another provider or model wrote.

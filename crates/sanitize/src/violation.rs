@@ -160,7 +160,7 @@ impl Violation {
     pub fn is_conversion(&self) -> bool {
         match &self.kind {
             ViolationKind::ForeignThinking { why } => {
-                matches!(why, ThinkingLoss::Foreign | ThinkingLoss::NotOnWire)
+                matches!(why, ThinkingLoss::Foreign | ThinkingLoss::NotOnWire | ThinkingLoss::LoopOver)
             }
             ViolationKind::ForeignSignature { .. } | ViolationKind::FieldRefused { .. } => true,
             _ => false,

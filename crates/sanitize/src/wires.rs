@@ -136,7 +136,13 @@ impl WireRules {
             ids: IdRule { alphabet: IdAlphabet::Any, max_length: Some(40), exact_length: None },
             // `^[a-zA-Z0-9_-]+$`, at most 64 (its specification). Mistral says the same.
             names: NameRule::word(64),
-            reasoning: Reasoning::Absent,
+            // Services behind gateways refuse a call without the reasoning that they gave beside it (quoted by users, 2026);
+            // OpenAI gives none here.
+            reasoning: Reasoning::Returned,
+            // `reasoning_details`, with signatures inside.
+            reasoning_items: true,
+            // Google's models behind gateways.
+            call_signatures: CallSignatures::Own,
             server_tools: false,
             ..WireRules::open("openai-chat")
         }
@@ -168,6 +174,8 @@ impl WireRules {
             alternate: Alternate::Strict,
             tail: Tail::User,
             system: SystemPlace::One,
+            // Its reasoning has no field of a message of its own, and fields that it does not know are refused.
+            reasoning: Reasoning::Absent,
             // C13.
             ids: IdRule { alphabet: IdAlphabet::Alphanumeric, max_length: None, exact_length: Some(9) },
             fields: TakenFields::Mistral,
@@ -195,6 +203,7 @@ impl WireRules {
             // Recorded: what its models write for no arguments goes back as it is.
             null_arguments: true,
             fields: TakenFields::Groq,
+            reasoning: Reasoning::Absent,
             ..WireRules::openai_chat()
         }
     }
@@ -206,6 +215,7 @@ impl WireRules {
             // Its client library knows no file of a message.
             media: TakenMedia::Images,
             fields: TakenFields::Cerebras,
+            reasoning: Reasoning::Absent,
             ..WireRules::openai_chat()
         }
     }
@@ -219,7 +229,6 @@ impl WireRules {
             media_types: MediaTypes::Any,
             // Recorded: `reasoning_details` go back verbatim, to the same model.
             reasoning: Reasoning::Plain,
-            reasoning_items: true,
             ..WireRules::openai_chat()
         }
     }

@@ -233,10 +233,8 @@ fn anthropic_message<'a>(fields: &Fields<'a>) -> Result<Parsed<'a>, String> {
     let mut message = Message::new(role, author, content);
     message.stop = fields.text("stop_reason").map(|word| anthropic::stop_reason(&word));
     message.usage = fields.object("usage").map(|usage| anthropic::usage(&usage));
-    message.origin = fields.text("model").map(|model| trunkline_message_tree::Origin {
-        provider: anthropic::WIRE.to_owned(),
-        model: model.into_owned(),
-    });
+    message.origin =
+        fields.text("model").map(|model| trunkline_message_tree::Origin::new(anthropic::WIRE, model));
     Ok(Parsed { message, raws, exact })
 }
 

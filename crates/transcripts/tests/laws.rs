@@ -50,7 +50,7 @@ fn written() -> impl Strategy<Value = Content> {
 }
 
 fn message() -> impl Strategy<Value = Message> {
-    let origin = || Some(Origin { provider: "anthropic".to_owned(), model: "claude-x".to_owned() });
+    let origin = || Some(Origin::new("anthropic", "claude-x"));
     prop_oneof![
         prop::collection::vec(said(), 1..4).prop_map(|content| Message::new(
             Role::User,

@@ -12,7 +12,7 @@ use super::shapes::{BlockStart, Caller, Delta, StreamEvent, UsageShape, WholeMes
 use crate::event::CALL_LIMIT;
 use crate::framing::{Frame, Framing};
 use crate::sse::EVENT_LIMIT;
-use crate::{Decode, DecodeError, Event, api_error, beside};
+use crate::{Decode, DecodeError, Event, Trait, api_error, beside};
 
 // No answer has nearly as many at once; keeps a hostile endpoint from making each event cost more than the one before.
 const OPEN_LIMIT: usize = 256;
@@ -52,6 +52,9 @@ struct Progress {
     usage: Counts,
     stop: Option<StopReason>,
     stopped: bool,
+    // Whether reasoning came in words, and whether any of it was signed.
+    thought: bool,
+    signed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -280,6 +283,8 @@ impl Progress {
     /// Gives words out; they continue what the same block said last.
     fn say(&mut self, number: u64, words: Words, event: Option<Event>, events: &mut Vec<Event>) {
         let Some(event) = event else { return };
+        self.thought |= matches!(event, Event::ThinkingDelta(_));
+        self.signed |= matches!(event, Event::Signature(_));
         if self.speaking != Some((number, words)) {
             self.close(events);
             self.speaking = Some((number, words));
@@ -324,7 +329,12 @@ impl Progress {
         }
         self.close(events);
         let default = if self.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
-        events.push(Event::Stopped(self.stop.take().unwrap_or(default)));
+        let stop = self.stop.take().unwrap_or(default);
+        // What was cut off may have lost its signature on the way.
+        if self.thought && !self.signed && matches!(stop, StopReason::EndTurn | StopReason::ToolUse) {
+            events.push(Event::Wants(Trait::UnsignedReasoning));
+        }
+        events.push(Event::Stopped(stop));
         self.stopped = true;
         Ok(())
     }

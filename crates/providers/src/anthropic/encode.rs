@@ -18,7 +18,7 @@ use crate::claude::{claude_version, fitting};
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::request::DEFAULT_MAX_OUTPUT_TOKENS;
 use crate::{
-    Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, beside, shape,
+    Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, Trait, assemble, beside, shape, traits,
 };
 
 const LEAST_BUDGET: u32 = 1024;
@@ -35,13 +35,16 @@ pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest,
     let (system, rest) = shape::split_system(&request.messages);
     shape::check_tools(request, NAME, is_name)?;
     request.check_features(NAME, super::support)?;
+    let request = &*traits::fitted(request);
     // A model whose version is not known gets what was asked for.
     let version = claude_version(&request.model).filter(|_| request.model.starts_with("claude-"));
     let thinking =
         version.map_or(request.thinking, |version| fitting(request.thinking, version, limit(request)));
     check_settings(request, thinking)?;
     check_first(rest, system.len())?;
-    memo.update(&request.messages, system.len(), &Messages)?;
+    let unsigned = [Trait::UnsignedReasoning, Trait::ReasoningBesideCalls];
+    let unsigned = unsigned.into_iter().any(|one| request.traits.has(one));
+    memo.update(&request.messages, system.len(), &Messages { unsigned })?;
     check_last(rest, system.len())?;
 
     let softened = softened(request, thinking, memo)?;
@@ -235,11 +238,14 @@ fn check_settings(request: &Request, thinking: Thinking) -> Result<(), EncodeErr
 }
 
 /// Writes messages as the wire wants them: results and the user message after them in one.
-struct Messages;
+struct Messages {
+    // Whether reasoning goes back without a signature, to a service that gave it so.
+    unsigned: bool,
+}
 
 impl WriteRound for Messages {
     fn key(&self) -> String {
-        NAME.to_owned()
+        format!("{NAME} {}", self.unsigned)
     }
 
     fn pairing(&self) -> shape::After {
@@ -278,7 +284,7 @@ impl WriteRound for Messages {
                 if std::mem::replace(&mut inner, true) {
                     out.bytes().push(b',');
                 }
-                let block = block(content, message, node)?;
+                let block = block(content, message, node, self.unsigned)?;
                 shape::write(out.bytes(), &block)?;
                 let rest = message.content.get(number + 1..).unwrap_or_default();
                 let of = if content.as_call().is_some() { beside::Of::Call } else { beside::Of::Text };
@@ -338,7 +344,12 @@ fn role(role: Role) -> &'static str {
     }
 }
 
-fn block<'a>(content: &'a Content, message: &Message, node: Place) -> Result<Block<'a>, EncodeError> {
+fn block<'a>(
+    content: &'a Content,
+    message: &Message,
+    node: Place,
+    unsigned: bool,
+) -> Result<Block<'a>, EncodeError> {
     let known = match content {
         // White space beside a call was seen to be accepted in recorded requests; the models write it themselves.
         Content::Text { text } if !text.is_empty() && message.calls().next().is_some() => {
@@ -348,6 +359,8 @@ fn block<'a>(content: &'a Content, message: &Message, node: Place) -> Result<Blo
         Content::Thinking { text, signature: Some(signature) } if !signature.is_empty() => {
             Known::Thinking { thinking: text, signature }
         }
+        // The field is there all the same, and empty, as where such services give it.
+        Content::Thinking { text, .. } if unsigned => Known::Thinking { thinking: text, signature: "" },
         Content::Thinking { .. } => return Err(EncodeError::UnsignedThinking { node }),
         Content::RedactedThinking { data } => Known::RedactedThinking { data },
         Content::Image(media) => Known::Image { source: source(media) },

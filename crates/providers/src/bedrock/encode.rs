@@ -17,7 +17,7 @@ use super::shapes::{
 };
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::percent;
-use crate::{Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, assemble, beside, shape};
+use crate::{Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, assemble, beside, shape, traits};
 
 // As on Anthropic's own wire; Amazon's documents say the same of all models (read 2026-11).
 const BREAKPOINT_LIMIT: usize = 4;
@@ -36,6 +36,7 @@ pub(super) fn request(request: &Request, model: Model, memo: &mut Memo) -> Resul
     let (system, rest) = shape::split_system(&request.messages);
     shape::check_tools(request, NAME, is_name)?;
     request.check_features(NAME, super::support)?;
+    let request = &*traits::fitted(request);
     check_metadata(request)?;
     if rest.is_empty() {
         return Err(EncodeError::NoMessages);

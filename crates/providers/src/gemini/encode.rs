@@ -16,7 +16,7 @@ use super::NAME;
 use super::shapes::{self, Answer, BesideText};
 use crate::beside::Members;
 use crate::history::{Inserts, Out, Round, WriteRound};
-use crate::{Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, assemble, beside, shape};
+use crate::{Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, assemble, beside, shape, traits};
 
 // "The set of character sequences (up to 5)" (Google's reference, read 2026-11).
 const STOP_LIMIT: usize = 5;
@@ -36,6 +36,7 @@ pub(super) fn request(
     let (system, rest) = shape::split_system(&request.messages);
     shape::check_tools(request, NAME, is_name)?;
     request.check_features(NAME, super::support)?;
+    let request = &*traits::fitted(request);
     check_settings(request)?;
     check_first(rest, system.len())?;
     memo.update(&request.messages, system.len(), &Turns { call_ids })?;

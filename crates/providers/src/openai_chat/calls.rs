@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::NAME;
-use super::shapes::CallPiece;
+use super::shapes::{CallPiece, ExtraContent};
 use crate::event::CALL_LIMIT;
 use crate::sse::EVENT_LIMIT;
 use crate::{DecodeError, Event, beside, text};
@@ -24,6 +24,8 @@ struct Growing {
     number: Option<usize>,
     // Arguments that came before the name.
     early: String,
+    // What has to go back with the call, until it is given out.
+    signature: Option<String>,
 }
 
 impl Calls {
@@ -40,6 +42,9 @@ impl Calls {
         events: &mut Vec<Event>,
     ) -> Result<(), DecodeError> {
         let id = piece.id.0;
+        let extra =
+            piece.extra_content.and_then(|extra| serde_json::from_str::<ExtraContent<'_>>(extra.get()).ok());
+        let signature = extra.map(|extra| extra.google.thought_signature.into_owned());
         let (name, arguments) = match piece.function {
             Some(function) => (function.name.0, function.arguments),
             None => (Cow::Borrowed(""), None),
@@ -52,11 +57,18 @@ impl Calls {
                 if self.calls.len() >= CALL_LIMIT {
                     return Err(DecodeError::malformed("more calls than an answer has", &name));
                 }
-                self.calls.push(Growing { key: piece.index, id, number: None, early: String::new() });
+                self.calls.push(Growing {
+                    key: piece.index,
+                    id,
+                    number: None,
+                    early: String::new(),
+                    signature: None,
+                });
                 self.calls.len() - 1
             }
         };
         let Some(call) = self.calls.get_mut(index) else { return Ok(()) };
+        call.signature = signature.filter(|one| !one.is_empty()).or(call.signature.take());
         if call.number.is_none() && !name.is_empty() {
             let index = self.announced;
             call.number = Some(index);
@@ -82,6 +94,7 @@ impl Calls {
         if !text.is_empty() {
             events.push(Event::ArgumentsDelta { index, text: text.into_owned() });
         }
+        events.extend(call.signature.take().map(|signature| Event::CallSignature { index, signature }));
         Ok(())
     }
 

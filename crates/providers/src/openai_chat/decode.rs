@@ -14,7 +14,7 @@ use super::details::Details;
 use super::shapes::{Chunk, ContentPart, Delta, FlatError, Groq, Said, UsageShape};
 use crate::framing::{Frame, Framing};
 use crate::sse::EVENT_LIMIT;
-use crate::{Decode, DecodeError, ErrorKind, Event, api_error, beside, text};
+use crate::{Decode, DecodeError, ErrorKind, Event, Trait, api_error, beside, text};
 
 #[derive(Default)]
 pub(super) struct Decoder {
@@ -57,6 +57,15 @@ struct Progress {
     refused: bool,
     whole: bool,
     stopped: bool,
+    // The fields in which reasoning came.
+    reasoned_in: ReasonedIn,
+}
+
+#[derive(Default)]
+struct ReasonedIn {
+    old_name: bool,
+    new_name: bool,
+    details: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -136,8 +145,13 @@ impl Progress {
 
     fn delta(&mut self, delta: Delta<'_>, whole: bool, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let details = delta.reasoning_details.map(|pieces| self.details.push(pieces)).transpose()?;
+        self.reasoned_in.old_name |= delta.by_old_name;
+        self.reasoned_in.new_name |= !delta.by_old_name && !delta.reasoning.is_empty();
         let reasoning = match details {
-            Some(words) if delta.reasoning.is_empty() => Cow::Owned(words),
+            Some(words) if delta.reasoning.is_empty() => {
+                self.reasoned_in.details |= !words.is_empty();
+                Cow::Owned(words)
+            }
             _ => delta.reasoning.0,
         };
         self.words(Words::Reasoning, reasoning, events);
@@ -237,9 +251,23 @@ impl Progress {
         events.extend(self.beside().map(Event::Block));
         // Before what it led to, wherever it came.
         events.extend(self.details.carried().map(|with| Event::Replace { blocks: 0..0, with }));
+        events.extend(self.shown().map(Event::Wants));
         events.push(Event::Stopped(stop));
         self.stopped = true;
         Ok(())
+    }
+
+    /// Returns how reasoning has to go back, if not in the field that most have.
+    fn shown(&self) -> Option<Trait> {
+        match self.reasoned_in {
+            ReasonedIn { old_name: true, .. } => None,
+            ReasonedIn { new_name: true, .. } => Some(Trait::ReasoningInReasoning),
+            // What is signed goes back whole.
+            ReasonedIn { details: true, .. } if self.details.carried().is_none() => {
+                Some(Trait::ReasoningInDetails)
+            }
+            ReasonedIn { .. } => None,
+        }
     }
 }
 

@@ -4,21 +4,24 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use trunkline_message_tree::{
     Content, Media, MediaSource, Message, Part, Role, ToolCall, ToolChoice, ToolResult,
 };
 
 use super::NAME;
-use super::dialect::{Dialect, DocumentPart, ForcedChoice, MaxTokensField, ReasoningField};
+use super::dialect::{
+    Dialect, DocumentPart, Echo, ForcedChoice, MaxTokensField, ReasoningField, ReasoningPlace,
+};
 use super::shapes::{
-    Body, Call, CallFunction, Carried, Choice, File, Function, KnownPart, Name, NamedSchema, Offer,
-    PartShape, ReasoningSwitch, ResponseFormat, StreamOptions, ThinkingSwitch, Tool, Url, WireMessage, Words,
+    Body, Call, CallFunction, Carried, Choice, ExtraContent, File, Function, Google, KnownPart, Name,
+    NamedSchema, Offer, PartShape, ReasoningSwitch, ResponseFormat, StreamOptions, ThinkingSwitch, Tool, Url,
+    WireMessage, Words,
 };
 use crate::beside::Members;
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::{
-    Cache, Effort, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, beside, shape,
+    Cache, Effort, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, beside, shape, traits,
 };
 
 // At most four breakpoints reach Anthropic; one is kept for the instructions.
@@ -37,6 +40,8 @@ pub(super) fn request(
     }
     shape::check_tools(request, NAME, |name| takes_name(dialect, name))?;
     request.check_features(NAME, |feature| super::support(dialect, feature))?;
+    let dialect = &*dialect.with(&request.traits);
+    let request = &*traits::fitted(request);
     if dialect.stop_limit.is_some_and(|limit| request.stop.len() > limit) {
         return Err(EncodeError::Unsupported { wire: NAME, what: "so many stop sequences" });
     }
@@ -247,12 +252,13 @@ fn push_message<'a>(
         role,
         content,
         reasoning_content: None,
+        reasoning: None,
         reasoning_details: None,
         tool_calls: Vec::new(),
         tool_call_id: None,
     };
     match message.role {
-        Role::System => wire.push((plain("system", user_content(message, node, dialect)?), beside)),
+        Role::System => wire.push((plain(dialect.instructions, user_content(message, node, dialect)?), beside)),
         Role::User => wire.push((plain("user", user_content(message, node, dialect)?), beside)),
         Role::Assistant => wire.push((assistant(message, node, dialect)?, beside)),
         Role::Tool => {
@@ -348,11 +354,11 @@ fn assistant<'a>(
             Content::Text { .. } => {}
             own if beside::read(own, NAME).is_some() => raw |= !is_plain(own),
             Content::Opaque { wire, json } if wire == NAME => match carried_reasoning(json) {
-                Some(of) if dialect.echo_reasoning_details => details = Some(of),
+                Some(of) if dialect.echo_reasoning_details => details = Some(Cow::Borrowed(of)),
                 Some(_) => {}
                 None => raw = true,
             },
-            Content::Thinking { text, .. } if dialect.echo_reasoning => match &mut reasoning {
+            Content::Thinking { text, .. } if dialect.echo_reasoning != Echo::None => match &mut reasoning {
                 Some(earlier) => earlier.to_mut().push_str(text),
                 None => reasoning = Some(Cow::Borrowed(text)),
             },
@@ -370,16 +376,34 @@ fn assistant<'a>(
     // `""` and not `null` beside calls: several servers refuse null, none refuses the empty string (read 2026-11).
     let content =
         if raw { Words::Parts(content_parts(message, node, dialect)?) } else { Words::Text(texts(message)) };
+    // DeepSeek refuses a call whose reasoning is not echoed, and takes an empty one for a model that had none.
+    let wanted = dialect.echo_reasoning == Echo::BesideCalls && !tool_calls.is_empty();
+    let reasoning = reasoning.or(wanted.then_some(Cow::Borrowed("")));
+    let (mut reasoning_content, mut beside) = (None, None);
+    match (dialect.reasoning_in, reasoning) {
+        (ReasoningPlace::Content, reasoning) => reasoning_content = reasoning,
+        // The details say the same, and are signed.
+        (ReasoningPlace::Reasoning | ReasoningPlace::Details, _) if details.is_some() => {}
+        (ReasoningPlace::Reasoning, reasoning) => beside = reasoning,
+        (ReasoningPlace::Details, reasoning) => {
+            details = reasoning.map(|text| one_detail(&text)).transpose()?.map(Cow::Owned);
+        }
+    }
     Ok(WireMessage {
         role: "assistant",
         content,
-        // DeepSeek refuses a call whose reasoning is not echoed, and takes an empty one for a model that had none.
-        reasoning_content: reasoning
-            .or((dialect.echo_reasoning && !tool_calls.is_empty()).then_some(Cow::Borrowed(""))),
+        reasoning_content,
+        reasoning: beside,
         reasoning_details: details,
         tool_calls,
         tool_call_id: None,
     })
+}
+
+/// Returns reasoning as the list in which it came; what else stood there was not signed.
+fn one_detail(text: &str) -> Result<Box<RawValue>, EncodeError> {
+    let details = serde_json::json!([{ "type": "reasoning.text", "text": text }]);
+    to_raw_value(&details).map_err(|fault| EncodeError::Json { reason: fault.to_string() })
 }
 
 fn carried_reasoning(json: &str) -> Option<&RawValue> {
@@ -395,8 +419,11 @@ fn wire_call<'a>(call: &'a ToolCall, node: Place, dialect: &Dialect) -> Result<C
     // What Groq's models write for no arguments goes back as it is (recorded, 2026).
     let null = call.arguments.trim() == "null";
     let arguments = if null { "null" } else { shape::arguments(call, node)?.get() };
+    let signature = call.signature.as_deref().filter(|one| dialect.call_signatures && !one.is_empty());
+    let extra_content = signature
+        .map(|signature| ExtraContent { google: Google { thought_signature: Cow::Borrowed(signature) } });
     let function = CallFunction { name: &call.name, arguments };
-    Ok(Call { id: &call.id, kind: "function", function, beside: Members::new() })
+    Ok(Call { id: &call.id, kind: "function", function, extra_content, beside: Members::new() })
 }
 
 /// The wire has no word for failure: the text must say it. Text alone travels as a string, which is all that most take.
@@ -405,12 +432,23 @@ fn result_content<'a>(
     node: Place,
     dialect: &Dialect,
 ) -> Result<Words<'a>, EncodeError> {
+    if dialect.results_as_parts {
+        return result_parts(result, node, dialect).map(Words::Parts);
+    }
     if let [Part::Text { text }] = result.content.as_slice() {
         return Ok(Words::Text(Cow::Borrowed(text)));
     }
     if result.content.iter().all(|part| matches!(part, Part::Text { .. })) {
         return Ok(Words::Text(Cow::Owned(result.text())));
     }
+    result_parts(result, node, dialect).map(Words::Parts)
+}
+
+fn result_parts<'a>(
+    result: &'a ToolResult,
+    node: Place,
+    dialect: &Dialect,
+) -> Result<Vec<PartShape<'a>>, EncodeError> {
     let mut parts = Vec::with_capacity(result.content.len());
     for part in &result.content {
         let block = match part {
@@ -432,7 +470,7 @@ fn result_content<'a>(
         };
         return Err(EncodeError::UnsupportedBlock { wire: NAME, block, node });
     }
-    Ok(Words::Parts(parts))
+    Ok(parts)
 }
 
 fn unsupported(content: &Content, node: Place) -> EncodeError {

@@ -150,7 +150,9 @@ pub(super) struct WireMessage<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reasoning_content: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) reasoning_details: Option<&'a RawValue>,
+    pub(super) reasoning: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reasoning_details: Option<Cow<'a, RawValue>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tool_calls: Vec<Call<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -231,6 +233,8 @@ pub(super) struct Call<'a> {
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
     pub(super) function: CallFunction<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) extra_content: Option<ExtraContent<'a>>,
     #[serde(flatten)]
     pub(super) beside: Members<'a>,
 }
@@ -301,6 +305,8 @@ pub(super) struct Delta<'a> {
     pub(super) content: Said<'a>,
     /// Under either name; some servers send the same words under both.
     pub(super) reasoning: Text<'a>,
+    /// Whether it stood under `reasoning_content`.
+    pub(super) by_old_name: bool,
     pub(super) reasoning_details: Option<&'a RawValue>,
     pub(super) refusal: Option<Box<Text<'a>>>,
     pub(super) tool_calls: Vec<CallPiece<'a>>,
@@ -325,6 +331,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
                         DeltaField::Content => delta.content = fields.next_value()?,
                         DeltaField::ReasoningContent | DeltaField::Reasoning => {
                             let words: Text<'de> = fields.next_value()?;
+                            delta.by_old_name |= field == DeltaField::ReasoningContent && !words.is_empty();
                             if delta.reasoning.is_empty() {
                                 delta.reasoning = words;
                             }
@@ -351,7 +358,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(PartialEq, Deserialize)]
 #[serde(field_identifier, rename_all = "snake_case")]
 enum DeltaField {
     Content,
@@ -374,6 +381,19 @@ pub(super) struct CallPiece<'a> {
     pub(super) function: Option<FunctionPiece<'a>>,
     #[serde(borrow)]
     pub(super) extra_content: Option<&'a RawValue>,
+}
+
+/// What Google's models add to a call, also behind gateways: `{"google":{"thought_signature":"…"}}`.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ExtraContent<'a> {
+    #[serde(borrow)]
+    pub(super) google: Google<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Google<'a> {
+    #[serde(borrow)]
+    pub(super) thought_signature: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]

@@ -18,7 +18,7 @@ use super::shapes::{
 use crate::beside::Members;
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::{
-    Cache, Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, assemble, beside, shape,
+    Cache, Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, Trait, assemble, beside, shape, traits,
 };
 
 // "string too long. Expected a string with maximum length 64", quoted by users of several services in 2026.
@@ -34,6 +34,7 @@ pub(super) fn request(
 ) -> Result<HttpRequest, EncodeError> {
     shape::check_tools(request, NAME, is_name)?;
     request.check_features(NAME, super::support)?;
+    let request = &*traits::fitted(request);
     let (_, rest) = shape::split_system(&request.messages);
     // Instructions that say nothing are not sent, unless there is nothing else to send.
     let goes_on = goes_on(request);
@@ -95,7 +96,8 @@ pub(super) fn request(
         metadata: Some(&request.metadata).filter(|labels| !labels.is_empty()),
         service_tier: request.service_tier.as_deref(),
         store: Some(false),
-        include: Some(["reasoning.encrypted_content"]).filter(|_| encrypted_reasoning),
+        include: Some(["reasoning.encrypted_content"])
+            .filter(|_| encrypted_reasoning && !request.traits.has(Trait::NoEncryptedReasoning)),
         stream: request.stream.then_some(true),
     };
     let elements = memo.elements(Inserts::none());

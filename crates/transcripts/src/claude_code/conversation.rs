@@ -166,10 +166,7 @@ fn add(message: &mut Message, piece: &Piece) {
         message.author = piece.author;
     }
     if message.origin.is_none() {
-        let origin = |model: &std::sync::Arc<str>| Origin {
-            provider: WIRE.to_owned(),
-            model: model.as_ref().to_owned(),
-        };
+        let origin = |model: &std::sync::Arc<str>| Origin::new(WIRE, model.as_ref());
         message.origin = piece.model.as_ref().map(origin);
     }
     if piece.stop.is_some() {
