@@ -77,15 +77,29 @@ fn each_wire_refuses_what_its_service_does() {
     let mut told = String::new();
     for name in names {
         let shown = if name.len() > 60 { format!("{} letters", name.len()) } else { format!("{name:?}") };
-        told.push_str(&format!("{shown}: {}\n", refusals(name).join(", ")));
+        let refused = refusals(name).join(", ");
+        let by = if refused.is_empty() { "nobody" } else { &refused };
+        told.push_str(&format!("{shown}: {by}\n"));
     }
-    expect![[r#""#]].assert_eq(&told);
+    expect![[r#"
+        "read_file-2": nobody
+        "functions.list_files": Anthropic, Chat: OpenAI, Chat: OpenRouter, Chat: DeepSeek, Chat: Mistral, Responses, Bedrock
+        "list files": Anthropic, Chat: OpenAI, Chat: OpenRouter, Chat: DeepSeek, Chat: Mistral, Responses, Gemini, Bedrock
+        "lire_là": Anthropic, Chat: OpenAI, Chat: OpenRouter, Chat: DeepSeek, Chat: Mistral, Responses, Gemini, Bedrock
+        "1st": Gemini
+        "": Anthropic, Chat, Chat: OpenAI, Chat: OpenRouter, Chat: DeepSeek, Chat: Mistral, Chat: llama.cpp, Responses, Gemini, Ollama, Bedrock
+        64 letters: nobody
+        65 letters: Chat: OpenAI, Chat: OpenRouter, Chat: DeepSeek, Chat: Mistral, Gemini, Bedrock
+        129 letters: Anthropic, Chat: OpenAI, Chat: OpenRouter, Chat: DeepSeek, Chat: Mistral, Responses, Gemini, Bedrock
+    "#]].assert_eq(&told);
 }
 
 #[test]
 fn a_refusal_says_where_and_what_to_do() {
     let anthropic = trunkline_providers::Anthropic::new();
     let error = |request: &Request| anthropic.encode(request).expect_err("it is refused").to_string();
-    expect![[r#""#]].assert_eq(&error(&called("a b")));
-    expect![[r#""#]].assert_eq(&error(&offered("a b")));
+    expect![[r#"message 1: the wire refuses "a b" as the name of a called tool"#]]
+        .assert_eq(&error(&called("a b")));
+    expect![[r#"the wire refuses "a b" as the name of a tool on offer; give the tool another name"#]]
+        .assert_eq(&error(&offered("a b")));
 }

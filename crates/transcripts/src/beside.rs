@@ -64,6 +64,12 @@ pub(crate) fn of_message(format: Format, node: NodeId, fields: &Fields<'_>) -> V
     let reasoning = REASONING.iter().find(|name| role == "assistant" && reasons(name));
     let read = ["role", "content", "tool_calls", "tool_call_id"].into_iter().chain(reasoning.copied());
     found.all(&FieldHolder::Message, fields, &read.collect::<Vec<_>>());
+    // Where nothing else is said, a refusal is read as what is said.
+    let says = |raw: &RawValue| !matches!(raw.get(), "\"\"" | "[]");
+    if !fields.get("content").is_some_and(says) {
+        let refusals = found.fields.iter_mut().filter(|field| field.name == "refusal");
+        refusals.for_each(|field| field.says_something = false);
+    }
     for part in fields.items("content").unwrap_or_default().into_iter().filter_map(Fields::of) {
         let kind = part.text("type").unwrap_or_default();
         // Other parts are carried as a whole.

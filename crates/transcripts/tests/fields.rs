@@ -61,7 +61,7 @@ fn every_field_is_told_of_where_it_stands() {
         n0 message: role developer
         n1 message: name
         n1 part text: cache_control
-        n2 message: refusal
+        n2 message: refusal (nothing)
         n2 message: audio (nothing)
         n2 message: reasoning_details
         n3 message: annotations (nothing)

@@ -18,7 +18,8 @@ use crate::claude::{claude_version, fitting};
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::request::DEFAULT_MAX_OUTPUT_TOKENS;
 use crate::{
-    Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, Trait, assemble, beside, shape, traits,
+    Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, Trait, assemble, beside, shape,
+    traits,
 };
 
 const LEAST_BUDGET: u32 = 1024;

@@ -17,7 +17,9 @@ use super::shapes::{
 };
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::percent;
-use crate::{Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, assemble, beside, shape, traits};
+use crate::{
+    Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, assemble, beside, shape, traits,
+};
 
 // As on Anthropic's own wire; Amazon's documents say the same of all models (read 2026-11).
 const BREAKPOINT_LIMIT: usize = 4;

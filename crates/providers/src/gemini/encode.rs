@@ -16,7 +16,9 @@ use super::NAME;
 use super::shapes::{self, Answer, BesideText};
 use crate::beside::Members;
 use crate::history::{Inserts, Out, Round, WriteRound};
-use crate::{Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, assemble, beside, shape, traits};
+use crate::{
+    Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, assemble, beside, shape, traits,
+};
 
 // "The set of character sequences (up to 5)" (Google's reference, read 2026-11).
 const STOP_LIMIT: usize = 5;

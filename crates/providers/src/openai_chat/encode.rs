@@ -21,7 +21,8 @@ use super::shapes::{
 use crate::beside::Members;
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::{
-    Cache, Effort, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, beside, shape, traits,
+    Cache, Effort, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, beside,
+    shape, traits,
 };
 
 // At most four breakpoints reach Anthropic; one is kept for the instructions.
@@ -258,7 +259,9 @@ fn push_message<'a>(
         tool_call_id: None,
     };
     match message.role {
-        Role::System => wire.push((plain(dialect.instructions, user_content(message, node, dialect)?), beside)),
+        Role::System => {
+            wire.push((plain(dialect.instructions, user_content(message, node, dialect)?), beside))
+        }
         Role::User => wire.push((plain("user", user_content(message, node, dialect)?), beside)),
         Role::Assistant => wire.push((assistant(message, node, dialect)?, beside)),
         Role::Tool => {

@@ -18,7 +18,8 @@ use super::shapes::{
 use crate::beside::Members;
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::{
-    Cache, Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, Trait, assemble, beside, shape, traits,
+    Cache, Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, Trait, assemble, beside, shape,
+    traits,
 };
 
 // "string too long. Expected a string with maximum length 64", quoted by users of several services in 2026.
