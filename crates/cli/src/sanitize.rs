@@ -6,16 +6,16 @@ use std::fs;
 use std::io::{IsTerminal, Read};
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::json;
+use serde_json::{Value, json};
 use trunkline_message_tree::Origin;
 use trunkline_sanitize::{Account, RequestFacts, Thinking, WireRules};
 use trunkline_transcripts::{Format, Heading, Loss, Transcript, export, read, read_as};
 
 use crate::args::{self, End, GivenFormat, ListFormat, Sanitize};
+use crate::beside;
 use crate::fault::{Exit, Fault};
 use crate::findings::{account_json, damaged, fault_note, loss_note, repair_note, repairs_json};
-use crate::history::{History, Mended, facts, rules_for_files};
+use crate::history::{History, Mended, facts, is_own, rules_for_files};
 use crate::paint::{self, YELLOW, paint, tell};
 use crate::second_look::{self, problems_left};
 use crate::text::{one_line, safe};
@@ -50,20 +50,26 @@ pub(crate) fn run(args: &Sanitize) -> Result<Exit, Fault> {
     let transcript = both.unwrap_or(transcript);
     let conversation = transcript.conversation(0).ok_or_else(|| Fault::new("stdin holds no messages"))?;
 
-    let facts = all_facts(args, &bytes, transcript.format, &rules)?;
-    let mended =
-        History::new(&conversation.messages, transcript.format, &rules, &facts, End::Request).mended();
+    let mut facts = all_facts(args, &bytes, transcript.format, &rules)?;
+    // Another format has none of them.
+    let keeps_format = format == transcript.format;
+    if keeps_format && is_own(format, &rules) {
+        facts.fields.extend(beside::fields(&transcript));
+    }
+    let history = History::new(&conversation.messages, transcript.format, &rules, &facts, End::Request);
+    let mended = if keeps_format { history.mended() } else { history.mended_as_sent() };
 
     // What is no Unicode was replaced on reading, and must not go on.
     let is_whole = damaged(&transcript.faults) == 0;
-    let is_untouched = mended.repairs.is_empty() && is_whole && format == transcript.format;
+    let is_untouched = mended.repairs.is_empty() && is_whole && keeps_format;
     // Fields of a body mean other things to another API: what both can say is kept, and the rest is named.
     let fields = transcript.fields_for(format);
     let (bytes, losses) = if is_untouched {
         (bytes, Vec::new())
-    } else if format == transcript.format {
-        let written =
-            transcript.write(0, &mended.messages, "").map_err(|error| Fault::new(error.to_string()))?;
+    } else if keeps_format {
+        let left_out = beside::left_out(&transcript, &mended.repairs);
+        let written = transcript.write_without(0, &mended.messages, "", &left_out);
+        let written = written.map_err(|error| Fault::new(error.to_string()))?;
         (written.bytes, written.losses)
     } else {
         let written = export(&mended.messages, format, &Heading::default());
@@ -153,13 +159,26 @@ fn all_facts(
 struct Body {
     thinking: Option<Kind>,
     tool_choice: Option<Choice>,
-    tools: Option<Vec<IgnoredAny>>,
+    tools: Option<Vec<Tool>>,
 }
 
 #[derive(Deserialize)]
 struct Kind {
     #[serde(rename = "type")]
     kind: String,
+}
+
+/// A tool on offer, of either API.
+#[derive(Deserialize)]
+struct Tool {
+    name: Option<Value>,
+    function: Option<Box<Tool>>,
+}
+
+impl Tool {
+    fn name(&self) -> Option<&str> {
+        self.name.as_ref().and_then(Value::as_str).or_else(|| self.function.as_ref()?.name())
+    }
 }
 
 #[derive(Deserialize)]
@@ -183,7 +202,10 @@ fn said_by_body(bytes: &[u8], mut facts: RequestFacts) -> RequestFacts {
     };
     // Anthropic says `any` and `tool`, OpenAI `required` and `function` (both references read 2026-11).
     facts.choice_forced |= matches!(choice, "any" | "tool" | "required" | "function");
-    facts.tools_offered = body.tools.map(|tools| !tools.is_empty()).or(facts.tools_offered);
+    if let Some(tools) = body.tools {
+        facts.tools_offered = Some(!tools.is_empty());
+        facts.tools.extend(tools.iter().filter_map(Tool::name).map(str::to_owned));
+    }
     facts
 }
 

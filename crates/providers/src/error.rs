@@ -82,6 +82,20 @@ pub enum EncodeError {
         /// The message with the call.
         node: Place,
     },
+    /// The name of a called tool has characters or a length that the wire refuses.
+    #[error("{node}: the wire refuses {name:?} as the name of a called tool")]
+    CalledName {
+        /// The name, as the model wrote it.
+        name: String,
+        /// The message with the call.
+        node: Place,
+    },
+    /// The name of an offered tool has characters or a length that the wire refuses.
+    #[error("the wire refuses {name:?} as the name of a tool on offer; give the tool another name")]
+    OfferedName {
+        /// The tool's name.
+        name: String,
+    },
     /// The arguments of a call are not a JSON object.
     #[error("{node}: the arguments of call {call} are not a JSON object")]
     ArgumentsNotObject {

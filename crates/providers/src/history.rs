@@ -75,6 +75,11 @@ pub(crate) trait WriteRound {
     /// Returns after what this wire looks for results.
     fn pairing(&self) -> After;
 
+    /// Whether the wire takes the name of a called tool.
+    fn takes_name(&self, name: &str) -> bool {
+        !name.is_empty()
+    }
+
     /// Writes the elements of one round, whose roles and pairs are already checked.
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError>;
 }
@@ -212,6 +217,11 @@ impl Memo {
             shape::check_round(round, writer.pairing())?;
             // Where each round answers its own calls, nothing is late, and the rest need not be looked at again.
             self.late |= writer.pairing() == After::Anywhere && !shape::is_paired(round);
+            for (node, message) in round.places() {
+                if let Some(call) = message.calls().find(|call| !writer.takes_name(&call.name)) {
+                    return Err(EncodeError::CalledName { name: call.name.clone(), node });
+                }
+            }
             let written = Written { carried, ..Written::default() };
             let mut out = Out { bytes: &mut bytes, begun, written };
             writer.write(round, &mut out)?;

@@ -33,6 +33,7 @@ mod http;
 mod learn;
 mod memo;
 mod odd_input;
+mod names;
 mod ollama_decode;
 mod ollama_encode;
 mod openai_chat;

@@ -74,6 +74,11 @@ impl<'a> Fields<'a> {
         said.filter(|name| seen.insert(*name)).collect()
     }
 
+    /// Returns the fields, `null` or not, in order.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(name, raw)| (name.as_ref(), *raw))
+    }
+
     /// Returns the field's text, if it is a string.
     pub(crate) fn text(&self, name: &str) -> Option<Cow<'a, str>> {
         self.get(name).and_then(text)

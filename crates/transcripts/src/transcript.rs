@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use trunkline_message_tree::{Message, NodeId, Timestamp};
 
+use crate::beside::{self, MessageField};
 use crate::convert::{self, OtherFields};
 use crate::json::Fields;
 use crate::mend::mend;
@@ -267,6 +268,19 @@ impl Transcript {
         names.filter(|name| !own(name)).map(str::to_owned).collect()
     }
 
+    /// Returns the fields of a list's messages that the vocabulary has no word for, in order; sessions have none.
+    ///
+    /// They stay with their message. A service that does not know them may refuse them; [`Transcript::write_without`] leaves
+    /// them out.
+    pub fn message_fields(&self) -> Vec<MessageField> {
+        let File::List { list, .. } = &self.file else { return Vec::new() };
+        let elements = list.messages.iter().zip(&list.sources).filter_map(|(message, source)| {
+            let fields = Fields::parse(list.layout.element(&self.text, source)?).ok()?;
+            Some(beside::of_message(self.format, message.node?, &fields))
+        });
+        elements.flatten().collect()
+    }
+
     /// Returns the fields of a request body beside its messages and instructions in the words of another list format, and the
     /// names of those that it has no place for.
     pub fn fields_for(&self, format: Format) -> OtherFields {
@@ -308,12 +322,29 @@ impl Transcript {
         messages: &[Message],
         new_id: &str,
     ) -> Result<Written, WriteError> {
+        self.write_without(conversation, messages, new_id, &[])
+    }
+
+    /// Does the same as [`Transcript::write`] and leaves out fields of messages, which [`Transcript::message_fields`] told of.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::NoSuchConversation`] if `conversation` is out of range.
+    pub fn write_without(
+        &self,
+        conversation: usize,
+        messages: &[Message],
+        new_id: &str,
+        left_out: &[MessageField],
+    ) -> Result<Written, WriteError> {
         let missing = || WriteError::NoSuchConversation { asked: conversation, held: self.listed().len() };
         let (read, sources) = self.read(conversation).ok_or_else(missing)?;
         let read = Read { text: &self.text, messages: &read.messages, sources: &sources };
         let mut losses = Vec::new();
         let text = match &self.file {
-            File::List { list, .. } => list::write(read, &list.layout, self.format, messages, &mut losses),
+            File::List { list, .. } => {
+                list::write(read, &list.layout, self.format, messages, left_out, &mut losses)
+            }
             File::Session(file) => {
                 let heading = Heading { id: new_id.to_owned(), ..Heading::default() };
                 let records = file.ranges();

@@ -34,7 +34,7 @@ const SET: &str = "toolset_name";
 /// Writes the request, or says what is not legal in it.
 pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest, EncodeError> {
     let (system, rest) = shape::split_system(&request.messages);
-    shape::check_tools(request, NAME)?;
+    shape::check_tools(request, NAME, is_name)?;
     request.check_features(NAME, super::support)?;
     let request = &*traits::fitted(request);
     // A model whose version is not known gets what was asked for.
@@ -253,6 +253,10 @@ impl WriteRound for Messages {
         shape::After::MessageAndInstructions
     }
 
+    fn takes_name(&self, name: &str) -> bool {
+        is_name(name)
+    }
+
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
         let mut after_results = false;
         let mut mark = None;
@@ -322,6 +326,12 @@ impl WriteRound for Messages {
         }
         Ok(())
     }
+}
+
+/// Whether the wire takes the name of a tool.
+fn is_name(name: &str) -> bool {
+    // `^[a-zA-Z0-9_-]{1,128}$` (its error text, read 2026-11).
+    shape::is_word(name, 128)
 }
 
 fn is_user_side(message: &Message) -> bool {

@@ -39,7 +39,7 @@ pub(super) fn request(
     if request.messages.is_empty() {
         return Err(EncodeError::NoMessages);
     }
-    shape::check_tools(request, NAME)?;
+    shape::check_tools(request, NAME, |name| takes_name(dialect, name))?;
     request.check_features(NAME, |feature| super::support(dialect, feature))?;
     let dialect = &*dialect.with(&request.traits);
     let request = &*traits::fitted(request);
@@ -206,6 +206,10 @@ impl WriteRound for Messages<'_> {
         shape::After::Message
     }
 
+    fn takes_name(&self, name: &str) -> bool {
+        takes_name(self.dialect, name)
+    }
+
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
         let mut messages = Vec::with_capacity(round.messages.len());
         for (node, message) in round.places() {
@@ -225,6 +229,11 @@ impl WriteRound for Messages<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the server takes the name of a tool.
+fn takes_name(dialect: &Dialect, name: &str) -> bool {
+    if dialect.strict_names { shape::is_word(name, 64) } else { !name.is_empty() }
 }
 
 fn push_message<'a>(

@@ -33,7 +33,7 @@ pub(super) fn request(
     encrypted_reasoning: bool,
     memo: &mut Memo,
 ) -> Result<HttpRequest, EncodeError> {
-    shape::check_tools(request, NAME)?;
+    shape::check_tools(request, NAME, is_name)?;
     request.check_features(NAME, super::support)?;
     let request = &*traits::fitted(request);
     let (_, rest) = shape::split_system(&request.messages);
@@ -143,6 +143,10 @@ impl WriteRound for Items {
         if self.goes_on { shape::After::Kept } else { shape::After::Anywhere }
     }
 
+    fn takes_name(&self, name: &str) -> bool {
+        is_name(name)
+    }
+
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
         let mut input = Input::default();
         for (node, message) in round.places() {
@@ -154,6 +158,12 @@ impl WriteRound for Items {
         input.settle()?;
         input.items.iter().try_for_each(|item| out.element(item))
     }
+}
+
+/// Whether the wire takes the name of a tool.
+fn is_name(name: &str) -> bool {
+    // The pattern is in its error text; its specification gives a name 64, or 128 (read 2026-11).
+    shape::is_word(name, 128)
 }
 
 /// The items of one round.
