@@ -36,6 +36,7 @@ pub(crate) async fn run(args: &Compact, place: &Place) -> Result<Exit, Fault> {
     let agent = builder
         .with_revert()
         .with_compaction(Compaction::new(policy))
+        .retries(setup::retries(&args.model))
         .max_output_tokens(args.model.max_output_tokens)
         .build()?;
     let name = store::short_name(store.as_ref(), &info.id).await;

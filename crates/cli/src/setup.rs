@@ -5,16 +5,17 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 use trunkline_providers::{ErrorKind, Provider, ProviderError, Reply, Request};
 use trunkline_runtime::revert::{CompactPolicy, Prompts};
-use trunkline_runtime::{Agent, AgentBuilder, Approval, Compaction, Limits, Reverts};
+use trunkline_runtime::{Agent, AgentBuilder, Approval, Compaction, Limits, Retries, Reverts};
 use trunkline_session_store::SessionInfo;
 use trunkline_tools::{CodingTools, GitWorkspace, workspace_for};
 
-use crate::args::{LeftPrompts, OnStall, Policy, Terms};
+use crate::args::{LeftPrompts, Model, OnStall, Policy, Terms};
 use crate::bound;
 use crate::fault::Fault;
 use crate::policy;
@@ -144,6 +145,15 @@ pub(crate) fn agent(
     let status = tools.sandbox_status();
     builder = builder.tools(tools.into_tools()).workspace(Arc::from(workspace_for(path)));
     Ok((builder, Some(status)))
+}
+
+/// Says how often the model is asked again.
+pub(crate) fn retries(model: &Model) -> Retries {
+    let mut retries = Retries::default();
+    retries.times = model.retries.unwrap_or(retries.times);
+    retries.time = model.retry_for.map_or(retries.time, Duration::from_millis);
+    retries.waits = model.replay.is_none();
+    retries
 }
 
 /// Returns an agent that can do everything but ask a model.

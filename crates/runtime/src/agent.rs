@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::catalogue::Catalogue;
 use crate::layers::{resolve, revert};
 use crate::turn::Setup;
-use crate::{AgentError, Event, RuntimeError, Session, Tool, choices};
+use crate::{AgentError, Event, Retries, RuntimeError, Session, Tool, choices};
 
 /// A model with tools. Cheap to clone; many sessions can share one.
 #[derive(Clone)]
@@ -28,6 +28,7 @@ pub(crate) struct Settings {
     pub(crate) temperature: Option<f32>,
     pub(crate) thinking: Thinking,
     pub(crate) limits: Limits,
+    pub(crate) retries: Retries,
     pub(crate) observer: Option<Observer>,
     pub(crate) clock: Clock,
     #[cfg(feature = "resolve-queue")]
@@ -144,9 +145,11 @@ impl Agent {
 
 impl AgentBuilder {
     pub(crate) fn new(provider: Arc<dyn Provider>) -> Self {
+        let asks = provider.origin().clone();
         let settings = Settings {
             provider,
             setup: Setup {
+                asks,
                 catalogue: Catalogue::default(),
                 revert: revert::Setting::default(),
                 compaction: revert::CompactSetting::default(),
@@ -159,6 +162,7 @@ impl AgentBuilder {
             temperature: None,
             thinking: Thinking::Unsaid,
             limits: Limits::default(),
+            retries: Retries::default(),
             observer: None,
             clock: Arc::new(now),
             #[cfg(feature = "resolve-queue")]
@@ -349,6 +353,17 @@ impl AgentBuilder {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.settings.limits = limits;
+        self
+    }
+
+    /// Says how often and how patiently the model is asked again where that may help; see [`Retries`] for what happens
+    /// unless told.
+    ///
+    /// Attempts that the provider itself repeats count as well. One that leaves it all to the agent, as an `HttpProvider`
+    /// with `RetryPolicy::never()`, has its waits recorded and survives a kill in the middle of one.
+    #[must_use]
+    pub fn retries(mut self, retries: Retries) -> Self {
+        self.settings.retries = retries;
         self
     }
 

@@ -5,15 +5,17 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use trunkline_message_tree::{Message, NodeId, StopReason, Usage};
-use trunkline_providers::{ErrorKind, Fold, Provider, Request};
+use trunkline_providers::{ErrorKind, ProviderError, Request};
 use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compaction_now};
 
+use crate::asking_beside::ask_beside;
 use crate::layers::revert;
 use crate::session::entries;
-use crate::{Cancel, Event, RuntimeError, Session, prompt};
+use crate::{Attempt, Cancel, Event, RuntimeError, Session, prompt};
 
 /// When prompts are compacted, and who writes the summaries.
 #[derive(Clone)]
@@ -233,7 +235,30 @@ impl Session {
         let settings = self.settings();
         match settings.setup.compaction.as_ref().and_then(|compaction| compaction.compactor.as_ref()) {
             Some(compactor) => compactor.summarize(ask).await.map_err(|reason| (reason, None)),
-            None => by_model(settings.provider.as_ref(), settings.max_output_tokens, ask).await,
+            None => self.summarize_by_model(ask).await,
+        }
+    }
+
+    /// Asks the model for a summary, with no tools and nothing of the conversation beside the quotation.
+    async fn summarize_by_model(&self, ask: Vec<Message>) -> Result<CompactionSummary, NoSummary> {
+        let settings = self.settings();
+        let provider = settings.provider.as_ref();
+        let (messages, _) = prompt::legal(ask, provider, false);
+        let mut request = Request::new(provider.origin().model.clone(), messages);
+        request.max_output_tokens = Some(settings.max_output_tokens);
+        let tell = |failed: u32, fault: &ProviderError, wait: Duration| {
+            let attempt = Attempt::beside(self.state.tree.head(), failed, provider.origin().clone(), fault);
+            settings.tell(&Event::AttemptFailed { attempt, wait: Some(wait) });
+        };
+        let answered = ask_beside(provider, request, settings.retries, tell).await;
+        let (message, usage) = answered.map_err(|(fault, usage)| (fault.to_string(), usage))?;
+        match message.stop {
+            // Half a summary would stand for the whole of what it leaves out.
+            Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::Cut | StopReason::Pause) => {
+                Err(("the summary was cut off".to_owned(), usage))
+            }
+            Some(StopReason::Refusal) => Err(("the model refused to write the summary".to_owned(), usage)),
+            _ => Ok(CompactionSummary { text: message.text(), usage }),
         }
     }
 
@@ -249,36 +274,5 @@ impl Session {
             self.settings().tell(&Event::DecayDelayed { notes, messages });
         }
         Ok(())
-    }
-}
-
-/// Asks a model for a summary, with no tools and nothing of the conversation beside the quotation.
-async fn by_model(
-    provider: &dyn Provider,
-    max_output_tokens: u32,
-    ask: Vec<Message>,
-) -> Result<CompactionSummary, NoSummary> {
-    let (messages, _) = prompt::legal(ask, provider, false);
-    let mut request = Request::new(provider.origin().model.clone(), messages);
-    request.max_output_tokens = Some(max_output_tokens);
-    let mut fold = Fold::new(provider.origin().clone());
-    let mut reply = provider.send(request).await.map_err(|fault| (fault.to_string(), None))?;
-    loop {
-        match reply.next().await {
-            Ok(Some(event)) => fold.push(&event),
-            Ok(None) => break,
-            Err(fault) => return Err((fault.to_string(), fold.usage())),
-        }
-    }
-    let message = fold.finish();
-    match message.stop {
-        // Half a summary would stand for the whole of what it leaves out.
-        Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::Cut | StopReason::Pause) => {
-            Err(("the summary was cut off".to_owned(), message.usage))
-        }
-        Some(StopReason::Refusal) => {
-            Err(("the model refused to write the summary".to_owned(), message.usage))
-        }
-        _ => Ok(CompactionSummary { text: message.text(), usage: message.usage }),
     }
 }

@@ -9,7 +9,7 @@ use trunkline_session_store::{Batch, Claim, InboxId, Lease, Record, SessionId, S
 use crate::agent::{Agent, Settings};
 use crate::layers::{decision, resolve, revert};
 use crate::state::State;
-use crate::{Cancel, Event, RuntimeError, journal, letters};
+use crate::{Cancel, Event, RuntimeError, attempts, journal, letters};
 
 /// A session that is open for writing. Nobody else can write it before this is dropped, or they take it over: then
 /// this one can write nothing more, and says so with [`RuntimeError::TakenOver`].
@@ -434,7 +434,8 @@ impl Session {
             }
             Record::Entry(Entry::Move(head_move)) => Some(Event::HeadMoved(head_move.clone())),
             Record::Note(note) => {
-                revert::event(note).or_else(|| resolve::event(note)).or_else(|| decision::event(note))
+                let event = revert::event(note).or_else(|| resolve::event(note));
+                event.or_else(|| decision::event(note)).or_else(|| attempts::event(note))
             }
             Record::Blob(_) => None,
         };

@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod claude_code;
+mod convert;
 mod fault;
 mod format;
 mod json;
@@ -14,6 +15,7 @@ mod source;
 mod time;
 mod transcript;
 
+pub use convert::OtherFields;
 pub use fault::{Fault, FaultKind};
 pub use format::{Format, ParseFormatError};
 pub use sniff::{sniff, sniff_only};

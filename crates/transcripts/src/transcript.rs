@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use trunkline_message_tree::{Message, NodeId, Timestamp};
 
+use crate::convert::{self, OtherFields};
 use crate::json::Fields;
 use crate::mend::mend;
 use crate::sniff::Unseen;
@@ -275,6 +276,17 @@ impl Transcript {
         let own =
             |name: &&str| *name == "messages" || (*name == "system" && self.format == Format::Anthropic);
         names.filter(|name| !own(name)).map(str::to_owned).collect()
+    }
+
+    /// Returns the fields of a request body beside its messages and instructions in the words of another list format, and the
+    /// names of those that it has no place for.
+    pub fn fields_for(&self, format: Format) -> OtherFields {
+        let names = self.other_fields();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        match Fields::parse(self.text.trim_start_matches('\u{feff}').trim()) {
+            Ok(body) if format != self.format => convert::convert(&body, &names, format),
+            _ => OtherFields::default(),
+        }
     }
 
     /// Counts the records of a session file that [`Transcript::write`] leaves out for one conversation, lines that are no

@@ -5,10 +5,11 @@
 
 use std::borrow::Cow;
 
+use super::NAME;
 use super::shapes::CallPiece;
 use crate::event::CALL_LIMIT;
 use crate::sse::EVENT_LIMIT;
-use crate::{DecodeError, Event, text};
+use crate::{DecodeError, Event, beside, text};
 
 #[derive(Default)]
 pub(super) struct Calls {
@@ -61,6 +62,10 @@ impl Calls {
             call.number = Some(index);
             self.announced += 1;
             events.push(Event::CallStarted { index, id: call.id.clone(), name: name.into_owned() });
+            if let Some(extra) = piece.extra_content.filter(|extra| extra.get() != "null") {
+                let members = beside::Members::from([("extra_content".into(), extra)]);
+                events.extend(beside::block(NAME, beside::Of::Call, members).map(Event::Block));
+            }
             if !call.early.is_empty() {
                 events.push(Event::ArgumentsDelta { index, text: std::mem::take(&mut call.early) });
             }

@@ -47,6 +47,12 @@ pub struct Dialect {
     pub metadata: bool,
     /// Whether `service_tier` is understood.
     pub service_tier: bool,
+    /// Which fields of a message, besides its role, words, calls and reasoning, are sent as they came; the others stay with
+    /// us. Many services refuse a message with a field that they do not know.
+    pub message_fields: &'static [&'static str],
+    /// Which fields of a call, besides its id, name and arguments, go back as they came. In `extra_content` gateways to Gemini
+    /// keep the signature that they want to see again (recorded, 2026).
+    pub call_fields: &'static [&'static str],
 }
 
 /// The field that limits the output.
@@ -119,6 +125,8 @@ impl Default for Dialect {
             user: Some("user"),
             metadata: false,
             service_tier: false,
+            message_fields: &["name"],
+            call_fields: &["extra_content"],
         }
     }
 }
@@ -145,7 +153,13 @@ impl Dialect {
         } else if at("mistral.ai") {
             Dialect::mistral()
         } else if at("groq.com") {
-            Dialect { top_k: false, service_tier: true, documents: DocumentPart::None, ..Dialect::default() }
+            Dialect {
+                top_k: false,
+                service_tier: true,
+                documents: DocumentPart::None,
+                call_fields: &[],
+                ..Dialect::default()
+            }
         } else {
             Dialect::default()
         }
@@ -166,6 +180,9 @@ impl Dialect {
             user: Some("safety_identifier"),
             metadata: true,
             service_tier: true,
+            // Of its own sound only the id goes back (OpenAI's specification, read 2026-11).
+            message_fields: &["name", "audio"],
+            call_fields: &[],
             ..Dialect::default()
         }
     }
@@ -176,6 +193,8 @@ impl Dialect {
             reasoning: ReasoningField::Budget,
             echo_reasoning_details: true,
             cache_breakpoints: true,
+            // What it read in a file comes as an annotation, and spares it from reading it again (its documents, read 2026-11).
+            message_fields: &["name", "annotations"],
             ..Dialect::default()
         }
     }
@@ -193,6 +212,9 @@ impl Dialect {
             top_k: false,
             seed: None,
             user: None,
+            // The beginning of an answer that it is to go on from (its documents, read 2026-11).
+            message_fields: &["name", "prefix"],
+            call_fields: &[],
             ..Dialect::default()
         }
     }
@@ -205,12 +227,19 @@ impl Dialect {
             documents: DocumentPart::Url,
             seed: Some("random_seed"),
             user: None,
+            message_fields: &["prefix"],
+            call_fields: &[],
             ..Dialect::default()
         }
     }
 
     /// Returns what the llama.cpp server speaks. It lives at no host of its own, so it must be named.
     pub fn llama_cpp() -> Self {
-        Dialect { images_in_results: true, forced_choice: ForcedChoice::Required, ..Dialect::default() }
+        Dialect {
+            images_in_results: true,
+            forced_choice: ForcedChoice::Required,
+            call_fields: &[],
+            ..Dialect::default()
+        }
     }
 }
