@@ -2,6 +2,7 @@
 //!
 //! Reads only, and sends nothing. Files are read by several threads and told of in order, each as soon as it is known.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -41,7 +42,8 @@ pub(crate) fn run(args: &Audit) -> Result<Exit, Fault> {
         |file| judge(file, args),
         |file, judged| {
             match judged {
-                Judged::Foreign => tally.skipped += 1,
+                Judged::Foreign(None) => tally.skipped += 1,
+                Judged::Foreign(Some(agent)) => *tally.agents.entry(agent).or_default() += 1,
                 Judged::Unreadable(why) => {
                     progress.clear();
                     tally.unreadable(&file.path, &why, args)?;
@@ -103,14 +105,14 @@ struct Verdict {
 }
 
 enum Judged {
-    Foreign,
+    Foreign(Option<&'static str>),
     Unreadable(String),
     Read(Vec<Session>),
 }
 
 fn judge(file: &Candidate, args: &Audit) -> Judged {
     match file.take() {
-        Taken::Foreign => Judged::Foreign,
+        Taken::Foreign(agent) => Judged::Foreign(agent),
         Taken::Unreadable(why) => Judged::Unreadable(why),
         Taken::Read(transcript) => {
             let faults: Arc<[Flaw]> = Arc::from(transcript.faults.as_slice());
@@ -305,6 +307,8 @@ struct Tally {
     damaged: usize,
     wires: usize,
     skipped: usize,
+    /// How many sessions of agents that are known by name and not read.
+    agents: BTreeMap<&'static str, usize>,
     unreadable: usize,
     /// The first that is broken or damaged, and the wire that says so.
     first: Option<(String, String)>,
@@ -351,6 +355,9 @@ impl Tally {
         };
         if self.damaged > 0 {
             summary.push_str(&paint(YELLOW, &format!("; {} damaged", self.damaged)));
+        }
+        for (agent, sessions) in &self.agents {
+            summary.push_str(&format!("; {} of {agent}, not read", count(*sessions, "session")));
         }
         if self.skipped > 0 {
             summary.push_str(&format!("; {} skipped", count(self.skipped, "other file")));

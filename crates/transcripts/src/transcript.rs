@@ -10,6 +10,7 @@ use crate::beside::{self, MessageField};
 use crate::convert::{self, OtherFields};
 use crate::json::Fields;
 use crate::mend::mend;
+use crate::sniff::Unseen;
 use crate::source::{Read, Source};
 use crate::{Fault, Format, claude_code, list, sniff};
 
@@ -141,6 +142,12 @@ pub enum ReadError {
         /// What was seen instead, in words.
         seen: String,
     },
+    /// The bytes are a session of an agent that is known by name and not read.
+    #[error("a session of {agent}, which is not read; known are claude-code, anthropic and openai-chat")]
+    OtherAgent {
+        /// The agent.
+        agent: &'static str,
+    },
     /// The bytes are not in the format that was asked for.
     #[error("not {format}: {seen}")]
     Not {
@@ -169,14 +176,18 @@ pub enum WriteError {
 ///
 /// # Errors
 ///
-/// [`ReadError::Unknown`] if the format is not known, [`ReadError::Not`] if the file begins like one and is none.
+/// [`ReadError::Unknown`] if the format is not known, [`ReadError::OtherAgent`] if its agent is, [`ReadError::Not`] if the file
+/// begins like one and is none.
 pub fn read(bytes: &[u8]) -> Result<Transcript, ReadError> {
     if let Some(seen) = sniff::other(bytes) {
         return Err(ReadError::Unknown { seen });
     }
     let mut faults = Vec::new();
     let text = mend(bytes, &mut faults);
-    let seen = sniff::recognise(&text).map_err(|seen| ReadError::Unknown { seen })?;
+    let seen = sniff::recognise(&text).map_err(|unseen| match unseen {
+        Unseen::Agent(agent) => ReadError::OtherAgent { agent },
+        Unseen::Words(seen) => ReadError::Unknown { seen },
+    })?;
     of_text(text, seen.format, Some(seen.is_only), faults)
 }
 
