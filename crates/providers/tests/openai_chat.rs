@@ -457,7 +457,8 @@ fn signed_reasoning_of_a_router_goes_back_as_one_list_whose_pieces_are_joined() 
     let answer = fold("openrouter", &events).finish();
     let mut request = request("user: hi");
     request.messages.extend([answer.into(), Message::tool_result("c1", "ok", false).into()]);
-    for (dialect, goes_back) in [(Dialect::openrouter(), true), (Dialect::default(), false)] {
+    let dialects = [(Dialect::openrouter(), true), (Dialect::default(), true), (Dialect::openai(), false)];
+    for (dialect, goes_back) in dialects {
         let body: Value =
             serde_json::from_str(&body(&OpenAiChat::new(dialect), &request)).expect("it is JSON");
         let expected = json!([

@@ -322,6 +322,7 @@ impl Dialect {
             service_tier: true,
             strict_names: true,
             documents: DocumentPart::None,
+            call_fields: &[],
             ..Dialect::default()
         }
     }
