@@ -79,7 +79,7 @@ fn session() -> String {
     let mut last = Value::Null;
     let mut write = |id: String, parent: &Value, kind: &str, more: Value| {
         let mut record = json!({
-            "parentUuid": parent, "isSidechain": false, "userType": "external", "cwd": "/home/someone/project",
+            "parentUuid": parent, "isSidechain": false, "userType": "external", "cwd": "/project/app",
             "sessionId": "0b8f3f0e-6a0c-4a57-9d0a-1c6b1f6f7e55", "version": "2.1.332", "gitBranch": "main", "type": kind,
             "uuid": id, "timestamp": "2026-02-01T10:00:00.000Z",
         });
@@ -106,12 +106,12 @@ fn session() -> String {
         };
         let call = |name: &str| {
             json!({ "type": "tool_use", "id": format!("toolu_{turn}_{name}"), "name": "Edit",
-                "input": { "file_path": "/home/someone/project/src/main.rs", "old_string": words, "new_string": words } })
+                "input": { "file_path": "/project/app/src/main.rs", "old_string": words, "new_string": words } })
         };
         let result = |name: &str| {
             json!({ "message": { "role": "user", "content": [{
                 "type": "tool_result", "tool_use_id": format!("toolu_{turn}_{name}"), "content": words }] },
-                "toolUseResult": { "filePath": "/home/someone/project/src/main.rs", "originalFile": words.repeat(3) } })
+                "toolUseResult": { "filePath": "/project/app/src/main.rs", "originalFile": words.repeat(3) } })
         };
         let thought =
             json!({ "type": "thinking", "thinking": words, "signature": "c2lnbmF0dXJl".repeat(20) });
