@@ -41,7 +41,7 @@ fn a_commit_of_a_command_is_one_in_its_folder() {
         ("GIT_INDEX_FILE", format!("{of_other}/index")),
         ("GIT_WORK_TREE", other.root.display().to_string()),
         ("GIT_OBJECT_DIRECTORY", format!("{of_other}/objects")),
-        ("GIT_COMMON_DIR", of_other.clone()),
+        ("GIT_COMMON_DIR", of_other),
         ("GIT_PREFIX", "sub/".to_owned()),
         ("GIT_NAMESPACE", "other".to_owned()),
         ("GIT_CONFIG_PARAMETERS", format!("'core.worktree'='{}'", other.root.display())),
