@@ -55,7 +55,7 @@ pub fn decode(
     }
     match whole.1 {
         Ok(()) => {
-            let origin = Origin { provider: wire.name().to_owned(), model: request.model.clone() };
+            let origin = Origin::new(wire.name(), request.model.clone());
             let mut fold = Fold::new(origin);
             whole.0.iter().for_each(|event| fold.push(event));
             Outcome::Message { message: fold.finish(), streamed: !is_json(body) }

@@ -13,7 +13,7 @@ use trunkline_providers::{
 use trunkline_sanitize::{RequestFacts, WireRules, sanitize, violations};
 
 fn origin() -> Origin {
-    Origin { provider: "p".to_owned(), model: "m".to_owned() }
+    Origin::new("p", "m")
 }
 
 fn word() -> impl Strategy<Value = String> {
@@ -111,11 +111,7 @@ fn message() -> impl Strategy<Value = Message> {
         5 => Just((Role::Assistant, Author::Model)),
         5 => Just((Role::Tool, Author::Tool)),
     ];
-    let origin = prop_oneof![
-        Just(None),
-        Just(Some(origin())),
-        Just(Some(Origin { provider: "other".to_owned(), model: "m".to_owned() }))
-    ];
+    let origin = prop_oneof![Just(None), Just(Some(origin())), Just(Some(Origin::new("other", "m")))];
     (role, prop::collection::vec(block(), 0..4), origin).prop_map(|((role, author), content, origin)| {
         let mut message = Message::new(role, author, content);
         message.origin = origin.filter(|_| role == Role::Assistant);

@@ -395,7 +395,7 @@ impl World {
 }
 
 pub(crate) fn origin() -> Origin {
-    Origin { provider: "p".to_owned(), model: "m".to_owned() }
+    Origin::new("p", "m")
 }
 
 pub(crate) fn categories(index: u8) -> Category {

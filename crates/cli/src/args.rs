@@ -312,14 +312,27 @@ pub(crate) struct Model {
     /// Where the API is, for example http://localhost:11434/v1
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
+    /// Whose way of speaking to use, and whose rules for what may be sent, whatever the address says
+    #[arg(long, value_name = "NAME", value_parser = crate::asked::dialects())]
+    pub(crate) dialect: Option<String>,
+    /// Add a field to the body of each request, with a value in JSON or else as text, such as top_k=40; several may be given
+    #[arg(long, value_name = "KEY=VALUE", value_parser = crate::asked::field)]
+    pub(crate) set: Vec<(String, serde_json::Value)>,
     /// The most that the model may write in one reply, in tokens
     #[arg(long, value_name = "N", default_value_t = MAX_OUTPUT_TOKENS)]
     pub(crate) max_output_tokens: u32,
+    /// Ask again at most N times when the connection breaks or the service is busy; 0 for never [default: 8]
+    #[arg(long, value_name = "N")]
+    pub(crate) retries: Option<u32>,
+    /// The most time that this may take for one request, such as 30s or 20m; a service that asks for more is given up on
+    /// [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = limits::of_wait)]
+    pub(crate) retry_for: Option<u64>,
     /// Also write what the service answers to this file, without keys; what is in it stays
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Let such a file answer in place of the service: no key, no network
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["provider", "model", "base_url", "record"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["provider", "model", "base_url", "dialect", "record"])]
     pub(crate) replay: Option<PathBuf>,
 }
 

@@ -30,13 +30,13 @@ pub(crate) async fn run(args: &Compact, place: &Place) -> Result<Exit, Fault> {
         paint::print(&told)?;
         return Ok(Exit::Done);
     }
-    let last = tree.trunk().messages().rev().find_map(|message| message.origin.clone());
-    let asked = model::open(&args.model, last.as_ref(), |name| std::env::var(name).ok())?;
+    let before = model::before(store.as_ref(), &reading).await?;
+    let asked = model::open(&args.model, &before, |name| std::env::var(name).ok())?;
     let (builder, _) = setup::agent(asked.provider, &Folder::for_moves(&reading)?)?;
-    let agent = builder
+    let agent = setup::with_model(builder, &args.model, asked.url)
         .with_revert()
         .with_compaction(Compaction::new(policy))
-        .max_output_tokens(args.model.max_output_tokens)
+        .retries(setup::retries(&args.model))
         .build()?;
     let name = store::short_name(store.as_ref(), &info.id).await;
     let mut session = match letters::enter(&agent, &store, &info, Claim::IfFree).await? {

@@ -136,7 +136,7 @@ pub(crate) fn rules_for_files(name: &str) -> Option<WireRules> {
 pub(crate) fn facts(format: Format, rules: &WireRules) -> RequestFacts {
     let mut facts = RequestFacts::default();
     if !is_own(format, rules) {
-        facts.origin = Some(Origin { provider: rules.wire.to_string(), model: ANY_MODEL.to_owned() });
+        facts.origin = Some(Origin::new(rules.wire.to_string(), ANY_MODEL));
     }
     facts
 }

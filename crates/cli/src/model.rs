@@ -7,12 +7,17 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use trunkline_message_tree::Origin;
-use trunkline_providers::{BaseUrl, CassetteFile, HttpProvider, Provider, Record, Secret, SigV4};
+use trunkline_providers::{
+    BaseUrl, CassetteFile, HttpProvider, Provider, Record, RetryPolicy, Secret, SigV4,
+};
+use trunkline_runtime::{Asked as Server, distrust};
+use trunkline_session_store::SessionStore;
 
 use crate::args::{Api, Model};
 use crate::asked::{api_of, is_at, name_of, service_at, wire_of};
 use crate::cassette::{self, Tape};
 use crate::fault::Fault;
+use crate::reading::Reading;
 
 const ANTHROPIC: &str = "https://api.anthropic.com";
 const OPENAI: &str = "https://api.openai.com/v1";
@@ -45,27 +50,78 @@ pub(crate) struct Asked {
     pub(crate) words: String,
     /// What is recorded or played.
     pub(crate) tape: Tape,
+    /// Where, if that was named by its address; without user and password.
+    pub(crate) url: Option<String>,
 }
 
-/// Finds a model to ask, or a recording of one. `last` is who wrote the session's last reply.
+/// What a session tells of whom it has asked.
+#[derive(Default)]
+pub(crate) struct Before {
+    /// Who wrote its last reply.
+    pub(crate) last: Option<Origin>,
+    /// The server that it asked last, if that was named by its address.
+    pub(crate) server: Option<Server>,
+}
+
+/// Returns what a session tells; of one that was brought here from elsewhere, no server: nothing may go where a file says.
+pub(crate) async fn before(store: &dyn SessionStore, reading: &Reading) -> Result<Before, Fault> {
+    let last = reading.tree().trunk().messages().rev().find_map(|message| message.origin.clone());
+    let letters = store.inbox(&reading.info.id).await?;
+    let foreign = letters.iter().any(|letter| letter.kind == distrust(letter.at).kind);
+    Ok(Before { last, server: reading.asked().cloned().filter(|_| !foreign) })
+}
+
+/// Finds a model to ask, or a recording of one.
 pub(crate) fn open(
     typed: &Model,
-    last: Option<&Origin>,
+    before: &Before,
     env: impl Fn(&str) -> Option<String>,
 ) -> Result<Asked, Fault> {
+    let last = before.last.as_ref();
     if let Some(path) = &typed.replay {
         let player = cassette::play(path, last)?;
         let words = player.words();
-        return Ok(Asked { provider: Box::new(player.clone()), words, tape: Tape::Plays(player) });
+        return Ok(Asked { provider: Box::new(player.clone()), words, tape: Tape::Plays(player), url: None });
     }
+    let known;
+    let typed = match again(typed, before, &env) {
+        Some(again) => {
+            known = again;
+            &known
+        }
+        None => typed,
+    };
     let choice = choose(typed, last, env)?;
     let words = choice.words();
+    let url = typed.base_url.is_some().then(|| choice.base.without_user());
     let Some(path) = &typed.record else {
-        return Ok(Asked { provider: choice.provider(None)?, words, tape: Tape::None });
+        return Ok(Asked { provider: choice.provider(None)?, words, tape: Tape::None, url });
     };
     let file = cassette::record(path)?;
     let record: Arc<dyn Record> = Arc::<CassetteFile>::clone(&file);
-    Ok(Asked { provider: choice.provider(Some(record))?, words, tape: Tape::Records(file, path.clone()) })
+    let tape = Tape::Records(file, path.clone());
+    Ok(Asked { provider: choice.provider(Some(record))?, words, tape, url })
+}
+
+/// Returns what would have to be typed to ask the server again that a session has asked; `None` if somebody says otherwise.
+fn again(typed: &Model, before: &Before, env: impl Fn(&str) -> Option<String>) -> Option<Model> {
+    let server = before.server.as_ref()?;
+    let named = typed.provider.is_some() || typed.base_url.is_some() || typed.dialect.is_some();
+    if named || env("TRUNKLINE_PROVIDER").is_some_and(|name| !name.trim().is_empty()) {
+        return None;
+    }
+    let mut again = typed.clone();
+    let url = server.url.clone()?;
+    let api = api_of(&server.provider)?;
+    let host = url.parse().map(|base: BaseUrl| base.host().to_owned()).unwrap_or_default();
+    // Otherwise the name was chosen for its dialect.
+    let by_host = name_of(api, &host, &server.model) == server.provider;
+    again.dialect = (!by_host).then(|| server.provider.clone());
+    (again.base_url, again.provider) = (Some(url), Some(api));
+    if again.model.is_none() && env("TRUNKLINE_MODEL").is_none_or(|name| name.trim().is_empty()) {
+        again.model = Some(server.model.clone());
+    }
+    Some(again)
 }
 
 /// Whom to ask, settled.
@@ -101,6 +157,21 @@ fn choose(
         (None, None) => None,
     };
     let last_api = last.and_then(|origin| api_of(&origin.provider));
+    let named_api = match (&typed.dialect, named_api) {
+        (Some(dialect), named) => {
+            let api = api_of(dialect);
+            if let (Some(named), Some(api), true) = (named, api, typed.provider.is_some())
+                && named != api
+            {
+                return Err(Fault::usage(format!(
+                    "the dialect {dialect} is not one of the API that --provider names"
+                ))
+                .hint("leave --provider away: the dialect names its API"));
+            }
+            api
+        }
+        (None, named) => named,
+    };
     let api = match (named_api, &typed.base_url) {
         (Some(api), _) => api,
         (None, Some(url)) => api_at(&base_url(url)?),
@@ -124,18 +195,34 @@ fn choose(
                 .hint("add --model MODEL, or set TRUNKLINE_MODEL"));
         }
     };
-    let provider = name_of(api, base.host(), &model).to_owned();
+    let provider = match &typed.dialect {
+        Some(dialect) => dialect.clone(),
+        None => name_of(api, base.host(), &model).to_owned(),
+    };
     // What was said to a server of one's own must not go to a service because a flag was forgotten.
-    let own_server =
-        last.is_some_and(|last| last.provider != provider && last.provider == name_of(api, "", &model));
-    if own_server && typed.provider.is_none() && typed.base_url.is_none() {
+    let own_server = last.is_some_and(|last| match &last.address {
+        Some(address) => {
+            let to_everybodys = is_everybodys(&base.digest(), &provider);
+            *address != base.digest() && to_everybodys && !is_everybodys(address, &last.provider)
+        }
+        None => last.provider != provider && last.provider == name_of(api, "", &model),
+    });
+    if own_server && typed.provider.is_none() && typed.base_url.is_none() && typed.dialect.is_none() {
         let host = base.host();
         return Err(Fault::usage(format!(
             "a server whose address is not kept has answered so far; this would go to {host}"
         ))
         .hint("name that server with --base-url, or say --provider if you mean this one"));
     }
-    Ok(Choice { base, proof, asked: Origin { provider, model } })
+    let asked = Origin::new(provider, model).at(base.digest());
+    Ok(Choice { base, proof, asked })
+}
+
+/// Whether an address is one that needs not be named, and not a server of somebody's own.
+fn is_everybodys(address: &str, provider: &str) -> bool {
+    let known = [ANTHROPIC, OPENAI, OPENROUTER, GEMINI];
+    let digests = known.iter().filter_map(|url| Some(url.parse::<BaseUrl>().ok()?.digest()));
+    digests.into_iter().any(|known| known == address) || provider.starts_with("bedrock")
 }
 
 impl Choice {
@@ -147,7 +234,9 @@ impl Choice {
             Proof::Key(key) => (Some(key), None),
             Proof::Signed(signer) => (None, Some(signer)),
         };
-        let mut provider = HttpProvider::new(wire, self.base, key.as_ref(), self.asked)?;
+        let provider = HttpProvider::new(wire, self.base, key.as_ref(), self.asked)?;
+        // The run asks again, and records it: one budget for all attempts, also across kills.
+        let mut provider = provider.with_retry(RetryPolicy::never());
         if let Some(signer) = signer {
             provider = provider.with_signer(signer);
         }

@@ -3,7 +3,7 @@
 //! One line for everything that has an end, and the model's words as they come. The observer runs on the driver's own
 //! time and two of its calls never overlap, but it may be called from any thread.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ use trunkline_message_tree::{Author, Message, MessageTree, MoveKind, NodeId, Rol
 use trunkline_providers::Event as Streamed;
 use trunkline_runtime::decision_objects::{Decision, Verdict as Final};
 use trunkline_runtime::resolve_queue::{Event as Proposed, Notice};
-use trunkline_runtime::{Event, revert};
+use trunkline_runtime::sanitize::{Repair, RepairKind};
+use trunkline_runtime::{Attempt, Cause, Event, revert};
 
 use crate::bound;
 use crate::changes;
@@ -55,9 +56,15 @@ struct Told {
     thinking: bool,
     /// Whether the last reply was streamed to its end.
     answered: bool,
+    /// How many attempts to ask the model came to nothing.
+    failed_attempts: u32,
+    /// Whether it was just said how long the model is waited for.
+    told_wait: bool,
     /// Tool and arguments of the calls that were seen.
     calls: Calls,
     usage: Usage,
+    /// The results that were told not to fit.
+    cuts: HashSet<String>,
 }
 
 impl Progress {
@@ -104,6 +111,11 @@ impl Progress {
         self.told().usage
     }
 
+    /// Returns how many attempts to ask the model came to nothing since the start.
+    pub(crate) fn failed_attempts(&self) -> u32 {
+        self.told().failed_attempts
+    }
+
     /// Returns whether the usage says what somebody pays.
     pub(crate) fn has_cost(&self) -> bool {
         let told = self.told();
@@ -141,6 +153,14 @@ impl Progress {
         match event {
             Event::Stream(streamed) => self.stream(streamed),
             Event::Message { node, message, .. } => self.message(*node, message),
+            Event::AttemptFailed { attempt, wait } => self.attempt(attempt, *wait),
+            Event::AwaitingModel { wait } => {
+                // Of an attempt in this process it was said right before.
+                if !std::mem::take(&mut self.told().told_wait) {
+                    let told = format!("… the model is asked again in {}", duration(*wait));
+                    self.line(&paint(YELLOW, &told));
+                }
+            }
             Event::CallStarted { tool, arguments, .. } if tool == "run_command" => {
                 self.line(&format!("{} {}", paint(DIM, "…"), shown_call(tool, arguments)));
             }
@@ -173,6 +193,14 @@ impl Progress {
             Event::StepBack(revert::ProposalEvent::Made(open)) => {
                 self.line(&paint(YELLOW, &proposed::shown(open)))
             }
+            Event::Learned { wants, refused: true } => {
+                self.line(&paint(DIM, &format!("· the service wants {wants}; it is asked so from now on")));
+            }
+            Event::Unlearned { wants } => {
+                let told = format!("· it did not help to send {wants}; that is not believed any more");
+                self.line(&paint(DIM, &told));
+            }
+            Event::Asking { repairs, .. } => self.cuts(repairs),
             Event::Compacted(made) => {
                 let (from, to) = (made.plan.from, made.plan.to);
                 let count = made.plan.covered;
@@ -225,6 +253,20 @@ impl Progress {
         }
     }
 
+    /// Tells of results that do not fit the window, each once.
+    fn cuts(&self, repairs: &[Repair]) {
+        for repair in repairs {
+            let RepairKind::ResultCut { call_id, bytes } = &repair.kind else { continue };
+            let place = repair.at.node.map_or_else(|| call_id.clone(), |node| node.to_string());
+            if self.told().cuts.insert(place.clone()) {
+                let told = format!(
+                    "✂ the result {place} does not fit the window: its middle is left out ({bytes} bytes)"
+                );
+                self.line(&paint(YELLOW, &one_line(&told, 200)));
+            }
+        }
+    }
+
     fn stream(&self, streamed: &Streamed) {
         match streamed {
             Streamed::TextDelta(words) => {
@@ -262,6 +304,33 @@ impl Progress {
             }
             _ => {}
         }
+    }
+
+    fn attempt(&self, attempt: &Attempt, wait: Option<Duration>) {
+        self.end_line();
+        {
+            let mut told = self.told();
+            // The words above are void; the answer comes anew.
+            told.answered = false;
+            told.failed_attempts = told.failed_attempts.saturating_add(1);
+            told.told_wait = wait.is_some_and(|wait| !wait.is_zero());
+        }
+        let (words, number) = (one_line(&attempt.words, 200), attempt.attempt);
+        let kept = attempt.node.map(|node| format!("; what came is kept as {node}")).unwrap_or_default();
+        let told = match (attempt.cause, wait) {
+            (Cause::Nothing, Some(_)) => {
+                format!(
+                    "the model's answer brought nothing ({words}){kept}; it is told so and asked once more"
+                )
+            }
+            (_, Some(wait)) => {
+                format!("attempt {number} failed ({words}){kept}; the next one in {}", duration(wait))
+            }
+            // What is told as an error says it.
+            (_, None) if number == 1 && attempt.node.is_none() => return,
+            (_, None) => format!("attempt {number} failed{kept}; it is the last one"),
+        };
+        self.line(&paint(YELLOW, &format!("↻ {told}")));
     }
 
     fn message(&self, node: NodeId, message: &Message) {
@@ -492,7 +561,7 @@ pub(crate) fn cost(usage: Usage) -> String {
     )
 }
 
-fn duration(time: Duration) -> String {
+pub(crate) fn duration(time: Duration) -> String {
     if time < Duration::from_secs(1) {
         format!("{} ms", time.as_millis())
     } else {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use trunkline_message_tree::{MessageTree, Names, NodeId, ToolCall};
 use trunkline_runtime::decision_objects::{Decision, GitOid, RunId, Verdict};
 use trunkline_runtime::resolve_queue::{Change, Entry, Event, ProposalId, Queue, Rules};
-use trunkline_runtime::{View, revert};
+use trunkline_runtime::{Asked, View, revert};
 use trunkline_session_store::{Log, SessionInfo, SessionStore};
 
 use crate::fault::Fault;
@@ -42,6 +42,11 @@ impl Reading {
     /// What people call nodes and branches.
     pub(crate) fn names(&self) -> &Names {
         self.view.names()
+    }
+
+    /// The server that was asked last, if that was named by its address.
+    pub(crate) fn asked(&self) -> Option<&Asked> {
+        self.view.asked()
     }
 
     /// What was carried into the trunk from other branches, oldest first.

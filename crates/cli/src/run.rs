@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use trunkline_message_tree::{Author, MessageTree};
-use trunkline_providers::{ErrorKind, Provider, ProviderError};
+use trunkline_providers::{ErrorKind, ProviderError};
 use trunkline_runtime::decision_objects::{Decision, Verdict};
 use trunkline_runtime::letters::Request;
 use trunkline_runtime::resolve_queue::{ActorKind, ProposalId};
@@ -28,11 +28,11 @@ use crate::progress::{Progress, cost};
 use crate::reading::{Reading, outcome, short_commit};
 use crate::setup::{self, Folder};
 use crate::store;
-use crate::{decide, demo, interrupt, model, text, tree_view};
+use crate::{decide, demo, interrupt, limits, model, text, tree_view};
 
 /// `trunkline run`.
 pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
-    let asked = model::open(&args.model, None, variable)?;
+    let asked = model::open(&args.model, &model::Before::default(), variable)?;
     let prompt = match args.prompt.as_str() {
         "-" => read_stdin()?,
         typed => typed.to_owned(),
@@ -47,8 +47,8 @@ pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
         None => setup::instructions(&args.terms),
     };
     let terms = &args.terms;
-    let drive = Drive::new(place, &args.model, terms, policy_of(terms)).beside(asked.tape);
-    let agent = drive.agent(asked.provider, &folder, Some(instructions), &asked.words)?;
+    let drive = Drive::new(place, &args.model, terms, policy_of(terms)).beside(asked.tape.clone());
+    let agent = drive.agent(asked, &folder, Some(instructions))?;
     let store = place.open().await?;
     let title = text::one_line(&prompt, 80);
     let session = agent.start(Arc::clone(&store), &title, folder.as_str()).await?;
@@ -91,20 +91,20 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
         Some(part) => {
             terms = Terms { json: terms.json, quiet: terms.quiet, ..part.terms };
             prompt = prompt.or(part.prompt.map(str::to_owned));
-            Asked { provider: part.provider, words: part.words.to_owned(), tape: Tape::None }
+            Asked { provider: part.provider, words: part.words.to_owned(), tape: Tape::None, url: None }
         }
         None => {
-            let last = reading.tree().trunk().messages().rev().find_map(|message| message.origin.clone());
-            model::open(&args.model, last.as_ref(), variable)?
+            let before = model::before(store.as_ref(), &reading).await?;
+            model::open(&args.model, &before, variable)?
         }
     };
     let name = store::short_name(store.as_ref(), &info.id).await;
     let again = place.command(&format!("resume {name} -C DIR"));
     let folder = Folder::of(&info, args.cwd.as_deref(), Some(&again))?;
-    let drive = Drive::new(place, &args.model, &terms, policy_of(&terms)).beside(asked.tape);
+    let drive = Drive::new(place, &args.model, &terms, policy_of(&terms)).beside(asked.tape.clone());
     let drive = if draws && !terms.json { drive.drawing() } else { drive };
     drive.progress.begin_with(&going_on(&reading, &name));
-    let agent = drive.agent(asked.provider, &folder, None, &asked.words)?;
+    let agent = drive.agent(asked, &folder, None)?;
     let claim = if args.take_over { Claim::TakeOver } else { Claim::IfFree };
     match letters::enter(&agent, &store, &info, claim).await? {
         Entrance::Mine(session) => drive.go(*session, store.as_ref(), prompt.as_deref()).await,
@@ -154,14 +154,14 @@ impl<'a> Drive<'a> {
 
     pub(crate) fn agent(
         &self,
-        provider: Box<dyn Provider>,
+        asked: Asked,
         folder: &Folder,
         instructions: Option<String>,
-        words: &str,
     ) -> Result<Agent, Fault> {
-        let (builder, sandbox) = setup::agent(provider, folder)?;
+        let (builder, sandbox) = setup::agent(asked.provider, folder)?;
+        let builder = setup::with_model(builder, self.model, asked.url);
         let mut builder = setup::with_terms(builder, folder, self.terms, &self.policy)?
-            .max_output_tokens(self.model.max_output_tokens)
+            .retries(setup::retries(self.model))
             .on_event(self.progress.observer());
         if let Some(instructions) = instructions {
             builder = builder.system(instructions);
@@ -173,7 +173,7 @@ impl<'a> Drive<'a> {
             let _ = self.folder.set(folder.to_owned());
         }
         if !self.terms.quiet {
-            self.progress.begin_with(&paint(DIM, &format!("asking {}\n", text::one_line(words, 100))));
+            self.progress.begin_with(&paint(DIM, &format!("asking {}\n", text::one_line(&asked.words, 100))));
             if let Some(status) = sandbox {
                 let about = setup::about_commands(&status);
                 self.progress.begin_with(&paint(DIM, &format!("{}\n", text::safe(&about))));
@@ -202,8 +202,14 @@ impl<'a> Drive<'a> {
         watching.abort();
         self.progress.end_line();
         let name = store::short_name(store, session.id()).await;
+        let changed = match &stop {
+            Err(
+                RuntimeError::Provider(_) | RuntimeError::NothingCame { .. } | RuntimeError::NotAskedAgain(_),
+            ) => session.changed_files().await.unwrap_or_default(),
+            _ => Vec::new(),
+        };
         if self.terms.json {
-            paint::print_json(&self.as_json(&session, &stop))?;
+            paint::print_json(&self.as_json(&session, &stop, &changed))?;
         }
         let (trouble, account) = self.tape.told();
         if let Some(trouble) = trouble {
@@ -222,9 +228,12 @@ impl<'a> Drive<'a> {
             let next = self.place.command(&format!("resume {name}{}{}", self.again(), flag(tape)));
             let too_long = matches!(&fault, RuntimeError::Provider(fault) if fault.kind() == Some(ErrorKind::ContextTooLong));
             let is_torn = matches!(fault, RuntimeError::Store(StoreError::Torn { .. }));
-            let fault = Fault::from(fault);
+            let mut fault = Fault::from(fault);
+            if !changed.is_empty() {
+                fault = fault.line(format!("changed until then, kept and in no commit: {}", named(&changed)));
+            }
             if too_long {
-                let compact = self.place.command(&format!("compact {name}"));
+                let compact = self.place.command(&format!("compact {name}{}", model_flags(self.model)));
                 return fault.hint(format!("the session is kept; sum up what is older: {compact}, then: {next}"));
             }
             // Then the next command needs the store in one piece first, and that is said already.
@@ -430,23 +439,16 @@ impl<'a> Drive<'a> {
         if let Some(tokens) = self.terms.max_tokens {
             flags.push_str(&format!(" --max-tokens {tokens}"));
         }
-        // The demo has no flags of this kind and leaves 0 here.
-        if self.model.max_output_tokens != MAX_OUTPUT_TOKENS {
-            flags.push_str(&format!(" --max-output-tokens {}", self.model.max_output_tokens));
-        }
-        if let Some(api) = self.model.provider.and_then(|api| api.to_possible_value()) {
-            flags.push_str(&format!(" --provider {}", api.get_name()));
-        }
-        let named = [("--base-url", &self.model.base_url), ("--model", &self.model.model)];
-        for (flag, value) in named {
-            if let Some(value) = value {
-                flags.push_str(&format!(" {flag} {}", place::quoted(&text::one_line(value, 200))));
-            }
-        }
+        flags.push_str(&model_flags(self.model));
         flags
     }
 
-    pub(crate) fn as_json(&self, session: &Session, stop: &Result<Stop, RuntimeError>) -> Value {
+    pub(crate) fn as_json(
+        &self,
+        session: &Session,
+        stop: &Result<Stop, RuntimeError>,
+        changed: &[String],
+    ) -> Value {
         let (word, verdict, waiting, error) = match stop {
             Ok(Stop::Decided(decision)) => {
                 ("decided", serde_json::from_str(&decision.print()).unwrap_or(Value::Null), Vec::new(), None)
@@ -467,9 +469,50 @@ impl<'a> Drive<'a> {
             "answer": session.answer(),
             "head": session.tree().head(),
             "usage": self.progress.usage(),
+            "failed_attempts": self.progress.failed_attempts(),
+            "changed": changed,
             "error": error,
         })
     }
+}
+
+/// Names some files.
+fn named(files: &[String]) -> String {
+    const NAMED: usize = 5;
+    let named: Vec<String> = files.iter().take(NAMED).map(|file| text::one_line(file, 60)).collect();
+    match files.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// Returns the flags that a next command needs to ask the same model at the same place in the same way.
+fn model_flags(model: &Model) -> String {
+    let mut flags = String::new();
+    // The demo has no flags of this kind and leaves 0 here.
+    if model.max_output_tokens != MAX_OUTPUT_TOKENS {
+        flags.push_str(&format!(" --max-output-tokens {}", model.max_output_tokens));
+    }
+    if let Some(times) = model.retries {
+        flags.push_str(&format!(" --retries {times}"));
+    }
+    if let Some(time) = model.retry_for {
+        flags.push_str(&format!(" --retry-for {}", limits::wait(time)));
+    }
+    if let Some(api) = model.provider.and_then(|api| api.to_possible_value()) {
+        flags.push_str(&format!(" --provider {}", api.get_name()));
+    }
+    let named = [("--base-url", &model.base_url), ("--model", &model.model), ("--dialect", &model.dialect)];
+    for (flag, value) in named {
+        if let Some(value) = value {
+            flags.push_str(&format!(" {flag} {}", place::quoted(&text::one_line(value, 200))));
+        }
+    }
+    for (name, value) in &model.set {
+        let field = format!("{name}={value}");
+        flags.push_str(&format!(" --set {}", place::quoted(&text::one_line(&field, 500))));
+    }
+    flags
 }
 
 /// Says what is taken up, and where.

@@ -431,7 +431,11 @@ impl<'a, I> Checked<'a, I> {
 
     fn check(&mut self) -> Result<(), RuntimeError> {
         let info = SessionInfo::new(&self.header, &Tally::new(&self.header.id, self.header.created_at));
-        let of_layer = |(_, record): &(u64, Record)| matches!(record, Record::Note(note) if TRUSTED.contains(&note.layer.as_str()));
+        let of_layer = |(_, record): &(u64, Record)| {
+            matches!(record, Record::Note(note) if TRUSTED.contains(&note.layer.as_str())
+                // What a service wants, and where one was.
+                || (note.layer == "runtime" && ["service", "window", "asked"].contains(&note.kind.as_str())))
+        };
         self.trusting.store(self.records.iter().any(of_layer), Ordering::Relaxed);
         let view = View::of(&Log::new(info, std::mem::take(&mut self.records)))?;
         self.waiting = view.proposals().unsettled().map(|entry| entry.id.to_string()).collect();

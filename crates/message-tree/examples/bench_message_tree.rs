@@ -341,7 +341,7 @@ impl Source {
 
 fn written(content: Vec<Content>, stop: StopReason) -> Message {
     let mut message = Message::new(Role::Assistant, Author::Model, content);
-    message.origin = Some(Origin { provider: "anthropic".to_owned(), model: "claude-opus-4-5".to_owned() });
+    message.origin = Some(Origin::new("anthropic", "claude-opus-4-5"));
     message.stop = Some(stop);
     message.usage = Some(Usage { input_tokens: 40_000, output_tokens: 300, ..Usage::default() });
     message

@@ -39,13 +39,54 @@ pub enum Author {
     Harness,
 }
 
-/// Which provider and model wrote a message. Signatures are valid only there.
+/// Which provider and model wrote a message, and where. Signatures are valid only there.
+///
+/// ```
+/// use trunkline_message_tree::Origin;
+///
+/// let here = Origin::new("openai-chat", "m").at("5d5b09f6dcb2d53a");
+/// let there = Origin::new("openai-chat", "m").at("93a23971a914e5ea");
+/// assert!(!here.agrees_with(&there));
+/// // Of what was written before addresses were kept, nobody knows where it came from.
+/// let once = Origin::new("openai-chat", "m");
+/// assert!(once.agrees_with(&here) && !once.is_from(&here));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Origin {
     /// The provider, such as `anthropic`.
     pub provider: String,
     /// The model as it was asked for.
     pub model: String,
+    /// A digest of the address that was asked, so that two services that speak alike can be told apart; `None` if nobody
+    /// knows. It is compared and never read: whoever asks over a network makes it, the address itself is not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+}
+
+impl Origin {
+    /// Returns an origin of which no address is known.
+    pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
+        Origin { provider: provider.into(), model: model.into(), address: None }
+    }
+
+    /// Returns it with the digest of an address.
+    #[must_use]
+    pub fn at(mut self, address: impl Into<String>) -> Self {
+        self.address = Some(address.into());
+        self
+    }
+
+    /// Returns whether provider and model are the same, and the addresses are not known to differ.
+    pub fn agrees_with(&self, other: &Origin) -> bool {
+        let apart = matches!((&self.address, &other.address), (Some(here), Some(there)) if here != there);
+        self.provider == other.provider && self.model == other.model && !apart
+    }
+
+    /// Returns whether provider, model and address are the same, and the address is known.
+    pub fn is_from(&self, other: &Origin) -> bool {
+        self.address.is_some() && self == other
+    }
 }
 
 /// Tokens of one request, as the provider counted them.

@@ -29,7 +29,7 @@
 //! | `+ call ID NAME ARGS` `+ result ID: …` | likewise |
 //! | `+ image TYPE base64 DATA` `+ document TYPE url URL` | likewise |
 //! | `+ server-call ID JSON` `+ server-result ID JSON` `+ opaque WIRE JSON` | likewise |
-//! | `+ origin PROVIDER MODEL` `+ stop REASON` `+ author WHO` | an attribute of the message above |
+//! | `+ origin PROVIDER MODEL [ADDRESS]` `+ stop REASON` `+ author WHO` | an attribute of the message above |
 //! | `++ text: …` `++ image …` `++ signature SIG` | a further part of the result, the signature of the call above |
 //! | `n3 …` | in a tree: the message continues the head |
 //! | `n3 < n1 …` `n3 * n1 …` | the head first moves to n1; or the message is only filed under n1 |

@@ -65,7 +65,14 @@ fn message() -> impl Strategy<Value = Message> {
     let role = prop_oneof![Just(Role::System), Just(Role::User), Just(Role::Assistant), Just(Role::Tool)];
     let author =
         prop_oneof![Just(Author::Person), Just(Author::Model), Just(Author::Tool), Just(Author::Harness)];
-    let origin = prop::option::of((text(), text()).prop_map(|(provider, model)| Origin { provider, model }));
+    let origin = (text(), text(), prop::option::of(text())).prop_map(|(provider, model, address)| {
+        let origin = Origin::new(provider, model);
+        match address {
+            Some(address) => origin.at(address),
+            None => origin,
+        }
+    });
+    let origin = prop::option::of(origin);
     let stop = prop::option::of(prop_oneof![
         Just(StopReason::EndTurn),
         Just(StopReason::Cancelled),

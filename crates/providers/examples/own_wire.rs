@@ -186,7 +186,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{}", conformance::wire(&Lines, &samples));
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let provider = InProcess { origin: Origin { provider: "lines".into(), model: "tiny".into() } };
+    let provider = InProcess { origin: Origin::new("lines", "tiny") };
     let patience = Duration::from_secs(10);
     println!("{}", runtime.block_on(conformance::provider(&provider, &[request], patience)));
 
@@ -205,7 +205,7 @@ fn over_http(endpoint: &conformance::Endpoint) -> Result<trunkline_providers::Ht
     timeouts.next_bytes = endpoint.next_bytes;
     let mut retry = RetryPolicy::default();
     retry.base = endpoint.pause;
-    let origin = Origin { provider: "lines".into(), model: "tiny".into() };
+    let origin = Origin::new("lines", "tiny");
     let provider = HttpProvider::new(Box::new(Lines), endpoint.base.clone(), Some(&endpoint.key), origin)?;
     Ok(provider.with_retry(retry).with_timeouts(timeouts))
 }

@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     let mut decoder = chat.decoder(&request);
-    let mut fold = Fold::new(Origin { provider: "local".into(), model: "m".into() });
+    let mut fold = Fold::new(Origin::new("local", "m"));
     let mut events = Vec::new();
     for piece in ANSWER.as_bytes().chunks(100) {
         decoder.push(piece, &mut events)?;

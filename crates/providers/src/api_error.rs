@@ -70,7 +70,7 @@ pub(crate) fn of_response(status: u16, headers: &[(String, String)], body: &[u8]
     };
     // `retry-after` also comes with answers that are good, and then means nothing (recorded, 2026-11).
     let retry_after = retry::retry_after(headers).or(said.wait).filter(|_| status >= 300);
-    ProviderError::Api { status, kind, message, retry_after, retryable }
+    ProviderError::Api { status, kind, message, retry_after, retryable, wants: None }
 }
 
 /// Reads an error object inside a body that had begun well.

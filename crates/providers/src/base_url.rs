@@ -6,6 +6,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use sha2::{Digest as _, Sha256};
+
+/// What people paste behind the base of the wires whose endpoints have one address each.
+const ENDPOINTS: [&str; 4] = ["/chat/completions", "/responses", "/messages", "/api/chat"];
+
 /// The address that a wire's paths are joined to.
 ///
 /// ```
@@ -56,6 +61,50 @@ impl BaseUrl {
         }
     }
 
+    /// Returns the address without user and password, as it can be kept and named again.
+    pub fn without_user(&self) -> String {
+        let (scheme, rest) = self.text.split_at(self.scheme_len());
+        let authority = rest.find('/').unwrap_or(rest.len());
+        let host = rest.get(..authority).and_then(|authority| authority.rfind('@')).map_or(0, |at| at + 1);
+        format!("{scheme}{}", rest.get(host..).unwrap_or_default())
+    }
+
+    /// Returns a digest of the place, for [`Origin::address`](trunkline_message_tree::Origin::address).
+    ///
+    /// All that mean the same place have the same one. User and password are not in it.
+    ///
+    /// ```
+    /// use trunkline_providers::BaseUrl;
+    ///
+    /// let digest = |text: &str| text.parse().map(|base: BaseUrl| base.digest());
+    /// assert_eq!(digest("HTTPS://me:key@Example.com:443/v1/")?, digest("https://example.com")?);
+    /// assert_ne!(digest("https://example.com/team")?, digest("https://example.com")?);
+    /// # Ok::<(), trunkline_providers::BaseUrlError>(())
+    /// ```
+    pub fn digest(&self) -> String {
+        let digest = Sha256::digest(self.normal().as_bytes());
+        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The place in the form that its digest is made of.
+    fn normal(&self) -> String {
+        let scheme = self.text.get(..self.scheme_len()).unwrap_or_default().to_ascii_lowercase();
+        let authority = self.text.get(self.scheme_len()..self.origin_len()).unwrap_or_default();
+        let authority = authority.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
+        let implied = if scheme == "https://" { ":443" } else { ":80" };
+        let authority = authority.strip_suffix(implied).unwrap_or(&authority);
+        let mut path = self.path().trim_end_matches('/');
+        for endpoint in ENDPOINTS {
+            path = path.strip_suffix(endpoint).unwrap_or(path);
+        }
+        if let Some((before, last)) = path.rsplit_once('/')
+            && is_version(last)
+        {
+            path = before;
+        }
+        format!("{scheme}{authority}{}", path.trim_end_matches('/'))
+    }
+
     fn path(&self) -> &str {
         self.text.get(self.origin_len()..).unwrap_or_default()
     }
@@ -101,6 +150,11 @@ impl FromStr for BaseUrl {
     /// [`BaseUrlError`] for other schemes, without a host, and with a query or a fragment.
     fn from_str(text: &str) -> Result<Self, BaseUrlError> {
         let bare = text.trim().trim_end_matches('/');
+        // Schemes are read in any case, and kept in small letters.
+        let scheme = bare.get(..bare.find("://").map_or(0, |at| at + 3)).unwrap_or_default();
+        let lower =
+            format!("{}{}", scheme.to_ascii_lowercase(), bare.get(scheme.len()..).unwrap_or_default());
+        let bare = lower.as_str();
         let host = bare.strip_prefix("http://").or_else(|| bare.strip_prefix("https://"));
         let clean =
             !bare.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '?' | '#' | '\\'));

@@ -301,6 +301,8 @@ pub enum ProviderError {
         retry_after: Option<Duration>,
         /// Whether the same request may succeed later.
         retryable: bool,
+        /// What the service wants otherwise, if the refusal says so; then the request may be sent again with it.
+        wants: Option<crate::Trait>,
     },
     /// Something that is no API answered.
     #[error(
@@ -408,7 +410,25 @@ impl ProviderError {
     /// Rate limits, overload and failures of the server are retryable, all else is not.
     pub fn api(status: u16, kind: ErrorKind, message: &str) -> Self {
         let retryable = matches!(kind, ErrorKind::RateLimited | ErrorKind::Overloaded | ErrorKind::Server);
-        ProviderError::Api { status, kind, message: one_line(message, 500), retry_after: None, retryable }
+        let message = one_line(message, 500);
+        ProviderError::Api { status, kind, message, retry_after: None, retryable, wants: None }
+    }
+
+    /// Adds what the service wants otherwise, where it answered with an error.
+    #[must_use]
+    pub fn wanting(mut self, one: Option<crate::Trait>) -> Self {
+        if let ProviderError::Api { wants, .. } = &mut self {
+            *wants = one;
+        }
+        self
+    }
+
+    /// Returns what the service wants otherwise, if its refusal says so.
+    pub fn wants(&self) -> Option<crate::Trait> {
+        match self {
+            ProviderError::Api { wants, .. } => *wants,
+            _ => None,
+        }
     }
 
     /// Returns the kind, if the service answered with an error.

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use trunkline_message_tree::{Author, Content, Message, Origin, Role, StopReason, ToolCall, Usage};
 
+use crate::Trait;
+
 // The most calls of one answer. None has nearly as many; keeps a hostile endpoint from making each piece cost more than the
 // one before.
 pub(crate) const CALL_LIMIT: usize = 1024;
@@ -16,7 +18,7 @@ pub(crate) const CALL_LIMIT: usize = 1024;
 /// The order is the same on every wire; a reply that ends in an error may stop after any of them:
 ///
 /// ```text
-/// Retrying*  Started  ( block | Replace | Usage | Ping )*  Stopped
+/// Retrying*  Started  ( block | Replace | Usage | Wants | Ping )*  Stopped
 ///
 /// block = TextDelta+ BlockDone
 ///       | ThinkingDelta* Signature? BlockDone
@@ -99,6 +101,8 @@ pub enum Event {
     Usage(Usage),
     /// The model has stopped, and why.
     Stopped(StopReason),
+    /// The answer shows how the service wants something back that it gave.
+    Wants(Trait),
     /// A sign of life.
     Ping,
 }
@@ -109,7 +113,7 @@ pub enum Event {
 /// use trunkline_message_tree::{Origin, StopReason};
 /// use trunkline_providers::{Event, Fold};
 ///
-/// let origin = Origin { provider: "anthropic".into(), model: "m".into() };
+/// let origin = Origin::new("anthropic", "m");
 /// let mut fold = Fold::new(origin);
 /// fold.push(&Event::TextDelta("half a sen".into()));
 /// // What was streamed before a cancel is kept as what it is.
@@ -127,12 +131,21 @@ pub struct Fold {
     calls: Vec<usize>,
     usage: Option<Usage>,
     stop: Option<StopReason>,
+    wants: Vec<Trait>,
 }
 
 impl Fold {
     /// Returns a fold that has seen nothing. The origin is written on the message.
     pub fn new(origin: Origin) -> Self {
-        Fold { origin, content: Vec::new(), open: false, calls: Vec::new(), usage: None, stop: None }
+        Fold {
+            origin,
+            content: Vec::new(),
+            open: false,
+            calls: Vec::new(),
+            usage: None,
+            stop: None,
+            wants: Vec::new(),
+        }
     }
 
     /// Takes in the next event. Deltas of a call that never started are ignored; [`Event::Retrying`] begins anew.
@@ -184,6 +197,7 @@ impl Fold {
             Event::Replace { blocks, with } => self.replace(blocks, with),
             Event::Usage(usage) => self.usage = Some(*usage),
             Event::Stopped(stop) => self.stop = Some(stop.clone()),
+            Event::Wants(one) => self.wants.push(*one),
             Event::Retrying { .. } => *self = Fold::new(self.origin.clone()),
             Event::CallDone { .. } | Event::Started { .. } | Event::Ping => {}
         }
@@ -209,6 +223,11 @@ impl Fold {
         }
         self.stop = Some(reason);
         Some(self.finish())
+    }
+
+    /// Returns what the answer has shown of how the service wants something back.
+    pub fn wants(&self) -> &[Trait] {
+        &self.wants
     }
 
     /// Returns the last usage that was reported.

@@ -5,6 +5,7 @@ mod api_error;
 mod assemble;
 mod base_url;
 pub mod bedrock;
+mod beside;
 mod body;
 mod cassette;
 #[cfg(feature = "http")]
@@ -20,6 +21,7 @@ pub mod gemini;
 mod history;
 #[cfg(feature = "http")]
 mod http;
+mod learn;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
@@ -38,6 +40,7 @@ mod sign;
 mod sigv4;
 mod sse;
 mod text;
+mod traits;
 mod wire;
 
 pub use anthropic::Anthropic;
@@ -68,4 +71,5 @@ pub use sign::{Sign, SignError};
 #[cfg(feature = "sigv4")]
 pub use sigv4::SigV4;
 pub use sse::{SseEvent, SseParser};
+pub use traits::{Trait, Traits};
 pub use wire::{Decode, HttpRequest, Wire};

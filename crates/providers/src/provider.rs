@@ -5,7 +5,7 @@
 use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 
-use crate::{ErrorKind, Event, Feature, ProviderError, Request, Support, Wire, retry};
+use crate::{ErrorKind, Event, Feature, ProviderError, Request, Support, Traits, Wire, retry};
 
 /// Something that answers requests: a service, a local server, a script.
 #[async_trait]
@@ -77,6 +77,7 @@ pub(crate) fn is_answer(status: u16) -> bool {
 /// Reads a response that has no answer in it.
 pub(crate) fn refusal(
     wire: &dyn Wire,
+    sent: &Traits,
     status: u16,
     headers: &[(String, String)],
     body: &[u8],
@@ -88,6 +89,6 @@ pub(crate) fn refusal(
             let message = format!("it redirects to {to}: is that the right base URL?");
             ProviderError::api(status, ErrorKind::NotFound, &message)
         }
-        _ => wire.error(status, headers, body),
+        _ => wire.error(status, headers, body).wanting(wire.learn(sent, status, body)),
     }
 }

@@ -28,7 +28,7 @@ use crate::{
 /// use trunkline_providers::{Anthropic, Cassette, Replay};
 ///
 /// let cassette = Cassette::parse("{\"trunkline_cassette\":1}\n")?;
-/// let origin = Origin { provider: "anthropic".into(), model: "some-model".into() };
+/// let origin = Origin::new("anthropic", "some-model");
 /// let replay = Replay::new(cassette, Box::new(Anthropic::new()), origin);
 /// assert_eq!(replay.left(), 0);
 /// # Ok::<(), trunkline_providers::CassetteError>(())
@@ -162,7 +162,8 @@ impl Replay {
                 self.pause(ended, steps);
                 let body: Vec<u8> =
                     exchange.body.iter().flat_map(|chunk| chunk.bytes.iter().copied()).collect();
-                let refusal = provider::refusal(self.wire.as_ref(), status, &exchange.headers, &body);
+                let refusal =
+                    provider::refusal(self.wire.as_ref(), &request.traits, status, &exchange.headers, &body);
                 steps.push(Step::Fail(refusal));
             }
             None => {

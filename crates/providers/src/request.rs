@@ -9,7 +9,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use trunkline_message_tree::{Message, ToolChoice, ToolSpec};
 
-use crate::{EncodeError, Feature, Support, feature};
+use crate::claude::{claude_version, fitting};
+use crate::{EncodeError, Feature, Support, Traits, anthropic, bedrock, feature, traits};
 
 /// Sent where a limit is demanded and none is given.
 pub(crate) const DEFAULT_MAX_OUTPUT_TOKENS: u32 = 8192;
@@ -74,6 +75,10 @@ pub struct Request {
     pub service_tier: Option<String>,
     /// Whether the answer comes piece by piece. Decoders read both kinds, whatever was asked for.
     pub stream: bool,
+    /// What is known of what this one service wants otherwise than others of its wire.
+    ///
+    /// Where it says that a setting is not taken, the setting is left out.
+    pub traits: Traits,
     /// Fields of the provider that we have no word for; they win over fields of the same name.
     ///
     /// Where both are objects (`reasoning`, `text`, `generationConfig`, `options`, …) the members win one by one, unless
@@ -108,18 +113,21 @@ pub enum Effort {
     Medium,
     /// Long.
     High,
+    /// Longer, where a service has a step between long and as long as it can.
+    XHigh,
     /// As long as it can.
     Max,
 }
 
 impl Effort {
-    /// Returns the word that most services use; `max` is not known to all of them.
+    /// Returns the word that most services use; `xhigh` and `max` are not known to all of their models.
     pub fn word(self) -> &'static str {
         match self {
             Effort::Minimal => "minimal",
             Effort::Low => "low",
             Effort::Medium => "medium",
             Effort::High => "high",
+            Effort::XHigh => "xhigh",
             Effort::Max => "max",
         }
     }
@@ -133,7 +141,7 @@ impl Effort {
         }
     }
 
-    /// Returns the budget in tokens that comes nearest: 1024, 2048, 8192, 24576 or 32768.
+    /// Returns the budget in tokens that comes nearest: 1024, 2048, 8192, 24576, 28672 or 32768.
     ///
     /// 24576 is the largest that every Gemini 2.5 model takes (Google's documents, read 2026-11).
     pub fn budget(self) -> u32 {
@@ -142,6 +150,7 @@ impl Effort {
             Effort::Low => 2048,
             Effort::Medium => 8192,
             Effort::High => 24_576,
+            Effort::XHigh => 28_672,
             Effort::Max => 32_768,
         }
     }
@@ -193,6 +202,20 @@ impl Request {
         feature::check(self, wire, support)
     }
 
+    /// Returns what becomes of [`thinking`](Request::thinking) on a wire: services that know no budget are asked for an effort,
+    /// and the other way round. Rules for legal histories depend on it.
+    pub fn thinking_on(&self, wire: &str) -> Thinking {
+        let fitted = traits::fitted(self);
+        let version = claude_version(&self.model).filter(|_| self.model.contains("claude"));
+        match version {
+            Some(version) if matches!(wire, anthropic::NAME | bedrock::NAME) => {
+                let limit = fitted.max_output_tokens.unwrap_or(DEFAULT_MAX_OUTPUT_TOKENS);
+                fitting(fitted.thinking, version, limit)
+            }
+            _ => fitted.thinking,
+        }
+    }
+
     /// Whether any tool is on offer.
     pub(crate) fn offers_tools(&self) -> bool {
         !(self.tools.is_empty() && self.provider_tools.is_empty())
@@ -227,6 +250,7 @@ impl Request {
             metadata: BTreeMap::new(),
             service_tier: None,
             stream: true,
+            traits: Traits::default(),
             extra: Map::new(),
         }
     }

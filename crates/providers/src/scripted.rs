@@ -37,10 +37,16 @@ impl Scripted {
         script: impl Fn(&Request) -> Turn + Send + Sync + 'static,
     ) -> Self {
         Scripted {
-            origin: Origin { provider: provider.into(), model: model.into() },
+            origin: Origin::new(provider, model),
             wire: Box::new(Anthropic::new()),
             script: Box::new(script),
         }
+    }
+
+    /// Answers as if from an address, of which this is the digest.
+    pub fn at(mut self, address: impl Into<String>) -> Self {
+        self.origin = self.origin.at(address);
+        self
     }
 
     /// Speaks another wire: what is not legal there is refused.

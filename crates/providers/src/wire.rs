@@ -3,7 +3,10 @@
 //! A wire is a value without state. Everything that a reply needs to remember lives in its decoder, so one wire serves
 //! any number of requests at once.
 
-use crate::{Body, DecodeError, EncodeError, Event, Feature, Memo, ProviderError, Request, Secret, Support};
+use crate::{
+    Body, DecodeError, EncodeError, Event, Feature, Memo, ProviderError, Request, Secret, Support, Trait,
+    Traits, learn,
+};
 
 /// A provider's protocol as two pure functions.
 pub trait Wire: Send + Sync {
@@ -39,6 +42,14 @@ pub trait Wire: Send + Sync {
 
     /// Reads a response whose status is not a success. Never fails; what cannot be read is quoted.
     fn error(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError;
+
+    /// Reads in a refusal what the service wants otherwise than it was sent; `sent` is what the request took into account.
+    ///
+    /// Only the fields of an error are believed, and words only where they begin as the services' own do: what they quote
+    /// chooses nothing. Wires of other names than ours learn what all have in common.
+    fn learn(&self, sent: &Traits, status: u16, body: &[u8]) -> Option<Trait> {
+        learn::of_refusal(self.name(), sent, status, body)
+    }
 }
 
 /// Reads the body of one response, in pieces of any size.

@@ -58,3 +58,45 @@ fn what_is_no_address_is_refused() {
         assert_eq!(join(base, "/v1/messages"), expected);
     }
 }
+
+fn digest(base: &str) -> String {
+    base.parse::<BaseUrl>().expect("an address").digest()
+}
+
+#[test]
+fn all_that_mean_one_place_have_one_digest() {
+    let same = [
+        "https://api.example/proxy",
+        "https://api.example/proxy/",
+        "HTTPS://API.example/proxy/v1",
+        "https://api.example:443/proxy/v1/chat/completions",
+        "https://me:sk-secret@api.example/proxy/v1/responses",
+    ];
+    let digests: Vec<String> = same.map(digest).to_vec();
+    assert!(digests.iter().all(|digest| *digest == digests[0]), "{digests:?}");
+    assert_eq!(digests[0].len(), 16);
+}
+
+#[test]
+fn places_that_differ_have_two() {
+    let others = [
+        "https://api.example",
+        "http://api.example/proxy",
+        "https://api.example:8443/proxy",
+        "https://api.example/Proxy",
+        "https://gateway.example/v1/team-a/openai",
+        "https://gateway.example/v1/team-b/openai",
+        "http://[::1]:8080",
+        "http://[::2]:8080",
+    ];
+    let mut digests: Vec<String> = others.map(digest).to_vec();
+    digests.sort();
+    digests.dedup();
+    assert_eq!(digests.len(), others.len());
+}
+
+#[test]
+fn the_form_that_is_digested_does_not_change() {
+    // It stands in logs: sha256("https://api.example/proxy").
+    assert_eq!(digest("https://api.example/proxy/v1"), "b04d134a81296f8e");
+}

@@ -30,7 +30,7 @@ fn recorded(key: Option<&str>, happens: impl FnOnce(Recording)) -> Vec<Exchange>
 
 #[test]
 fn a_cassette_says_who_was_asked_if_its_recorder_did() {
-    let origin = Origin { provider: "anthropic".into(), model: "m".into() };
+    let origin = Origin::new("anthropic", "m");
     let mut cassette = Cassette::default();
     cassette.exchanges = recorded(None, |recording| drop(recording.of(&origin)));
     let line = cassette.print();

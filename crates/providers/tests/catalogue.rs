@@ -280,7 +280,11 @@ fn d9_deepseek_gets_reasoning_beside_each_call() {
         .collect();
     assert_eq!(echoed, [json!("hmm"), json!(""), Value::Null]);
 
+    // A service that nobody knows gets back what it gave, and OpenAI nothing.
     let elsewhere = encoded(&OpenAiChat::default(), &request);
+    let given = |body: &Value| body.to_string().matches("reasoning_content").count();
+    assert_eq!(given(&elsewhere), 1);
+    let elsewhere = encoded(&OpenAiChat::new(Dialect::openai()), &request);
     walk(&elsewhere, &mut |value| assert!(value.get("reasoning_content").is_none()));
 }
 

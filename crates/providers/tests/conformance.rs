@@ -105,7 +105,7 @@ fn a_cassette_keeps_the_promises_of_what_was_recorded() {
             let cassette = cassette(&*wire, &answer);
             let request = [answer.request];
             let (_, wire) = wires().into_iter().find(|(other, _)| *other == name).expect("it is there");
-            let origin = Origin { provider: "recorded".into(), model: "m".into() };
+            let origin = Origin::new("recorded", "m");
             let replay = Replay::new(cassette, wire, origin);
             let report = block_on(conformance::provider(&replay, &request, Duration::from_secs(10)));
             assert!(report.is_ok(), "{name}: {report}");
@@ -120,7 +120,7 @@ fn reasoning_that_a_router_describes_goes_back_to_it() {
     let report = conformance::wire(&router, &samples::openrouter());
     assert!(report.is_ok(), "{report}");
     // To others it is not sent; the kit finds what is lost on the way.
-    let report = conformance::wire(&OpenAiChat::default(), &samples::openrouter());
+    let report = conformance::wire(&OpenAiChat::new(Dialect::openai()), &samples::openrouter());
     assert_eq!(names(&report), "RoundTrip");
 }
 

@@ -11,6 +11,7 @@ mod bedrock_frames;
 mod bedrock_models;
 #[cfg(feature = "sigv4")]
 mod bedrock_sign;
+mod beside;
 mod cassette;
 mod catalogue;
 #[cfg(feature = "conformance")]
@@ -26,6 +27,7 @@ mod grammar;
 mod hostile;
 #[cfg(feature = "http")]
 mod http;
+mod learn;
 mod memo;
 mod ollama_decode;
 mod ollama_encode;

@@ -209,11 +209,11 @@ fn dialects_differ_in_fields() {
     }
     expect![[r#"
         localhost: {"max_tokens":8192,"model":"m","reasoning_effort":"medium","stream":true,"stream_options":{"include_usage":true},"tool_choice":{"function":{"name":"f"},"type":"function"}}
-          {"content":"","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"c1","type":"function"}]}
+          {"content":"","reasoning_content":"hmm","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"c1","type":"function"}]}
         api.openai.com: {"max_completion_tokens":8192,"model":"m","reasoning_effort":"medium","stream":true,"stream_options":{"include_usage":true},"tool_choice":{"function":{"name":"f"},"type":"function"}}
           {"content":"","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"c1","type":"function"}]}
         openrouter.ai: {"max_tokens":8192,"model":"m","reasoning":{"max_tokens":4096},"stream":true,"stream_options":{"include_usage":true},"tool_choice":{"function":{"name":"f"},"type":"function"}}
-          {"content":"","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"c1","type":"function"}]}
+          {"content":"","reasoning":"hmm","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"c1","type":"function"}]}
         api.deepseek.com: {"max_tokens":8192,"model":"m","reasoning_effort":"medium","stream":true,"stream_options":{"include_usage":true},"thinking":{"type":"enabled"}}
           {"content":"","reasoning_content":"hmm","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"c1","type":"function"}]}
         api.mistral.ai: {"max_tokens":8192,"model":"m","reasoning_effort":"medium","stream":true,"tool_choice":{"function":{"name":"f"},"type":"function"}}
@@ -395,6 +395,7 @@ fn a_whole_completion_is_read_like_a_stream() {
         Usage(Usage { input_tokens: 1, output_tokens: 2, cache_read_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0 })
         CallDone { index: 0 }
         CallDone { index: 1 }
+        Wants(ReasoningInReasoning)
         Stopped(ToolUse)
         --
         assistant:
@@ -442,6 +443,7 @@ fn signed_reasoning_of_a_router_goes_back_as_one_list_whose_pieces_are_joined() 
         ArgumentsDelta { index: 0, text: "{}" }
         CallDone { index: 0 }
         Replace { blocks: 0..0, with: Opaque { wire: "openai-chat", json: "{\"reasoning_details\":[{\"format\":\"anthropic-claude-v1\",\"index\":0,\"signature\":\"c2ln\",\"text\":\"I look\",\"type\":\"reasoning.text\"},{\"data\":\"x/y\",\"id\":\"rs_1\",\"index\":1,\"type\":\"reasoning.encrypted\"}],\"type\":\"reasoning\"}" } }
+        Wants(ReasoningInReasoning)
         Stopped(ToolUse)
         --
         assistant:
@@ -481,6 +483,7 @@ fn reasoning_that_stands_in_the_details_alone_is_shown_and_not_carried_without_a
             BlockDone
             TextDelta("so")
             BlockDone
+            Wants(ReasoningInDetails)
             Stopped(EndTurn)
             --
             assistant:

@@ -53,7 +53,7 @@ fn answered(status: u16, body: &'static str, ending: Ending) -> Happens {
 }
 
 fn replay(cassette: Cassette) -> Replay {
-    let origin = Origin { provider: "ollama".into(), model: "m".into() };
+    let origin = Origin::new("ollama", "m");
     Replay::new(cassette, Box::new(Ollama::new()), origin)
 }
 
@@ -87,7 +87,7 @@ fn another_conversation_is_told_so_at_the_request_that_differs() {
     assert_eq!(play(&one, ask("two")).1, Ok(()));
     let over = words(play(&one, ask("two")).1);
 
-    let origin = Origin { provider: "anthropic".into(), model: "m".into() };
+    let origin = Origin::new("anthropic", "m");
     let foreign = Replay::new(recorded(), Box::new(Anthropic::new()), origin.clone());
     let wire = words(play(&foreign, ask("one")).1);
     let wire_in_order =

@@ -20,7 +20,7 @@ pub(crate) fn decode<'a>(
 }
 
 pub(crate) fn fold(provider: &str, events: &[Event]) -> Fold {
-    let mut fold = Fold::new(Origin { provider: provider.into(), model: "m".into() });
+    let mut fold = Fold::new(Origin::new(provider, "m"));
     for event in events {
         fold.push(event);
     }

@@ -116,7 +116,7 @@ fn built(steps: &[Step]) -> MessageTree {
             Step::Asks { size, tokens, read, other_model } => {
                 let mut message = asks(&letters(*size), tokens.map(|tokens| usage(tokens, *read)));
                 let model = if *other_model { "small" } else { "large" };
-                message.origin = Some(Origin { provider: "p".to_owned(), model: model.to_owned() });
+                message.origin = Some(Origin::new("p", model));
                 append(&mut tree, message);
             }
             Step::Cover(from, to) => {
@@ -395,7 +395,7 @@ fn without_reports_four_bytes_are_a_token() {
 fn tokens_of_another_model_are_not_counted() {
     let mut tree = reported(3, 3_000);
     let mut message = asks("so", Some(usage(9_000, 0)));
-    message.origin = Some(Origin { provider: "p".to_owned(), model: "other".to_owned() });
+    message.origin = Some(Origin::new("p", "other"));
     append(&mut tree, message);
     let price = price(&tree, 3, 100, &rates(0, CacheGrain::RequestEnds));
     assert_eq!((price.kept + price.leaving, price.counted), (9_002, 9_000));

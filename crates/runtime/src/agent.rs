@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde_json::{Map, Value};
 use trunkline_message_tree::{Message, MessageTree, Timestamp};
 use trunkline_providers::{Provider, Thinking};
 use trunkline_session_store::{Claim, NewSession, SessionId, SessionStore};
@@ -11,7 +12,7 @@ use uuid::Uuid;
 use crate::catalogue::Catalogue;
 use crate::layers::{resolve, revert};
 use crate::turn::Setup;
-use crate::{AgentError, Event, RuntimeError, Session, Tool, choices};
+use crate::{AgentError, Event, Retries, RuntimeError, Session, Tool, choices};
 
 /// A model with tools. Cheap to clone; many sessions can share one.
 #[derive(Clone)]
@@ -27,7 +28,10 @@ pub(crate) struct Settings {
     pub(crate) max_output_tokens: u32,
     pub(crate) temperature: Option<f32>,
     pub(crate) thinking: Thinking,
+    pub(crate) extra: Map<String, Value>,
+    pub(crate) url: Option<String>,
     pub(crate) limits: Limits,
+    pub(crate) retries: Retries,
     pub(crate) observer: Option<Observer>,
     pub(crate) clock: Clock,
     #[cfg(feature = "resolve-queue")]
@@ -144,9 +148,11 @@ impl Agent {
 
 impl AgentBuilder {
     pub(crate) fn new(provider: Arc<dyn Provider>) -> Self {
+        let asks = provider.origin().clone();
         let settings = Settings {
             provider,
             setup: Setup {
+                asks,
                 catalogue: Catalogue::default(),
                 revert: revert::Setting::default(),
                 compaction: revert::CompactSetting::default(),
@@ -158,7 +164,10 @@ impl AgentBuilder {
             max_output_tokens: 8192,
             temperature: None,
             thinking: Thinking::Unsaid,
+            extra: Map::new(),
+            url: None,
             limits: Limits::default(),
+            retries: Retries::default(),
             observer: None,
             clock: Arc::new(now),
             #[cfg(feature = "resolve-queue")]
@@ -352,6 +361,17 @@ impl AgentBuilder {
         self
     }
 
+    /// Says how often and how patiently the model is asked again where that may help; see [`Retries`] for what happens
+    /// unless told.
+    ///
+    /// Attempts that the provider itself repeats count as well. One that leaves it all to the agent, as an `HttpProvider`
+    /// with `RetryPolicy::never()`, has its waits recorded and survives a kill in the middle of one.
+    #[must_use]
+    pub fn retries(mut self, retries: Retries) -> Self {
+        self.settings.retries = retries;
+        self
+    }
+
     /// Sets the most that the model may write in one reply. 8192 tokens unless told.
     #[must_use]
     pub fn max_output_tokens(mut self, tokens: u32) -> Self {
@@ -371,6 +391,22 @@ impl AgentBuilder {
     #[must_use]
     pub fn thinking(mut self, thinking: Thinking) -> Self {
         self.settings.thinking = thinking;
+        self
+    }
+
+    /// Adds fields to the body of every request, as the provider names them: what there is no word for here. See
+    /// [`Request::extra`](trunkline_providers::Request::extra).
+    #[must_use]
+    pub fn extra(mut self, fields: Map<String, Value>) -> Self {
+        self.settings.extra = fields;
+        self
+    }
+
+    /// Says at which address the provider was named, without user and password, so that the session remembers it: see
+    /// [`View::asked`](crate::View::asked). Unless told, nothing of it is kept but the digest in each message's origin.
+    #[must_use]
+    pub fn asked_at(mut self, url: impl Into<String>) -> Self {
+        self.settings.url = Some(url.into());
         self
     }
 

@@ -261,7 +261,10 @@ fn wire(provider: &dyn Provider, thinking: bool) -> Wire {
 /// Returns whether the model will think: it is asked to, or nothing is said and it did when it was last heard.
 fn thinks(asked: Thinking, state: &State, provider: &dyn Provider) -> bool {
     let mut replies = state.tree.trunk().messages().rev();
-    let mut last = || replies.find(|message| message.origin.as_ref() == Some(provider.origin()));
+    let ours = |message: &&Message| {
+        message.origin.as_ref().is_some_and(|origin| origin.agrees_with(provider.origin()))
+    };
+    let mut last = || replies.find(ours);
     match asked {
         Thinking::Off => false,
         Thinking::Unsaid => last()

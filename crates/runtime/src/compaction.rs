@@ -5,15 +5,17 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use trunkline_message_tree::{Message, NodeId, StopReason, Usage};
-use trunkline_providers::{ErrorKind, Fold, Provider, Request};
-use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compaction_now};
+use trunkline_providers::{ErrorKind, ProviderError, Request};
+use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compaction_now, prompt_tokens};
 
+use crate::asking_beside::ask_beside;
 use crate::layers::revert;
 use crate::session::entries;
-use crate::{Cancel, Event, RuntimeError, Session, prompt};
+use crate::{Attempt, Cancel, Event, RuntimeError, Session, prompt};
 
 /// When prompts are compacted, and who writes the summaries.
 #[derive(Clone)]
@@ -94,8 +96,13 @@ enum Made {
     Nothing(u64),
 }
 
-/// Why there is no summary, and what the provider counted for the attempt.
-type NoSummary = (String, Option<Usage>);
+/// Why there is no summary.
+enum Unwritten {
+    /// The service refused before it wrote a word.
+    Refused(ProviderError),
+    /// In words, and what the provider counted for the attempt.
+    Told(String, Option<Usage>),
+}
 
 fn spent(usage: Option<Usage>) -> u64 {
     usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens))
@@ -165,8 +172,10 @@ impl Session {
         cancel: &Cancel,
     ) -> Result<u64, RuntimeError> {
         let too_long = matches!(&fault, RuntimeError::Provider(fault) if fault.kind() == Some(ErrorKind::ContextTooLong));
-        let setting = &self.settings().setup.compaction;
-        let plan = revert::room(setting, &self.state.tree, &self.state.revert).filter(|_| too_long);
+        // Whoever named no window means the prompt as it is: that was too long.
+        let unset = || Some(Compaction::new(CompactPolicy::new(prompt_tokens(&self.state.tree).tokens)));
+        let setting = self.settings().setup.compaction.clone().or_else(unset);
+        let plan = revert::room(&setting, &self.state.tree, &self.state.revert).filter(|_| too_long);
         let Some(plan) = plan else { return Err(fault) };
         match self.make(plan, cancel).await? {
             Made::Covered(_, tokens) => Ok(tokens),
@@ -178,15 +187,30 @@ impl Session {
     async fn make(&mut self, plan: CompactPlan, cancel: &Cancel) -> Result<Made, RuntimeError> {
         self.settings().tell(&Event::Compacting(plan.clone()));
         let ask = plan.prompt(&self.state.tree);
-        let summarized = tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Ok(Made::Nothing(0)),
-            asked = self.asked_to_end() => {
-                asked.map_err(|by| self.lost(by))?;
-                cancel.cancel();
-                return Ok(Made::Nothing(0));
+        let summarized = loop {
+            let summarized = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Ok(Made::Nothing(0)),
+                asked = self.asked_to_end() => {
+                    asked.map_err(|by| self.lost(by))?;
+                    cancel.cancel();
+                    return Ok(Made::Nothing(0));
+                }
+                summarized = self.summarize(ask.clone()) => summarized,
+            };
+            match summarized {
+                Err(Unwritten::Refused(fault)) => {
+                    let fault = RuntimeError::from(fault);
+                    if !self.learn(&fault).await? {
+                        break Err((error_line(&fault), None));
+                    }
+                }
+                Err(Unwritten::Told(reason, usage)) => break Err((reason, usage)),
+                Ok(summary) => {
+                    self.on_trial.clear();
+                    break Ok(summary);
+                }
             }
-            summarized = self.summarize(ask) => summarized,
         };
         let usage = summarized.as_ref().map_or_else(|(_, usage)| *usage, |summary| summary.usage);
         let tokens = spent(usage);
@@ -229,11 +253,40 @@ impl Session {
         Ok(Made::Failed(reason, tokens))
     }
 
-    async fn summarize(&self, ask: Vec<Message>) -> Result<CompactionSummary, NoSummary> {
+    async fn summarize(&self, ask: Vec<Message>) -> Result<CompactionSummary, Unwritten> {
         let settings = self.settings();
         match settings.setup.compaction.as_ref().and_then(|compaction| compaction.compactor.as_ref()) {
-            Some(compactor) => compactor.summarize(ask).await.map_err(|reason| (reason, None)),
-            None => by_model(settings.provider.as_ref(), settings.max_output_tokens, ask).await,
+            Some(compactor) => compactor.summarize(ask).await.map_err(|reason| Unwritten::Told(reason, None)),
+            None => self.summarize_by_model(ask).await,
+        }
+    }
+
+    /// Asks the model for a summary, with no tools and nothing of the conversation beside the quotation.
+    async fn summarize_by_model(&self, ask: Vec<Message>) -> Result<CompactionSummary, Unwritten> {
+        let settings = self.settings();
+        let provider = settings.provider.as_ref();
+        let mut request = Request::new(provider.origin().model.clone(), Vec::<Message>::new());
+        request.max_output_tokens = Some(settings.max_output_tokens);
+        request.extra.clone_from(&settings.extra);
+        request.traits = self.state.wants.of(provider);
+        prompt::fill(&mut request, ask, None, provider);
+        let tell = |failed: u32, fault: &ProviderError, wait: Duration| {
+            let attempt = Attempt::beside(self.state.tree.head(), failed, provider.origin().clone(), fault);
+            settings.tell(&Event::AttemptFailed { attempt, wait: Some(wait) });
+        };
+        let (message, usage) = match ask_beside(provider, request, settings.retries, tell).await {
+            Ok(answered) => answered,
+            Err((fault, _)) if fault.wants().is_some() => return Err(Unwritten::Refused(fault)),
+            Err((fault, usage)) => return Err(Unwritten::Told(fault.to_string(), usage)),
+        };
+        let told = |reason: &str| Err(Unwritten::Told(reason.to_owned(), usage));
+        match message.stop {
+            // Half a summary would stand for the whole of what it leaves out.
+            Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::Cut | StopReason::Pause) => {
+                told("the summary was cut off")
+            }
+            Some(StopReason::Refusal) => told("the model refused to write the summary"),
+            _ => Ok(CompactionSummary { text: message.text(), usage }),
         }
     }
 
@@ -252,33 +305,7 @@ impl Session {
     }
 }
 
-/// Asks a model for a summary, with no tools and nothing of the conversation beside the quotation.
-async fn by_model(
-    provider: &dyn Provider,
-    max_output_tokens: u32,
-    ask: Vec<Message>,
-) -> Result<CompactionSummary, NoSummary> {
-    let (messages, _) = prompt::legal(ask, provider, false);
-    let mut request = Request::new(provider.origin().model.clone(), messages);
-    request.max_output_tokens = Some(max_output_tokens);
-    let mut fold = Fold::new(provider.origin().clone());
-    let mut reply = provider.send(request).await.map_err(|fault| (fault.to_string(), None))?;
-    loop {
-        match reply.next().await {
-            Ok(Some(event)) => fold.push(&event),
-            Ok(None) => break,
-            Err(fault) => return Err((fault.to_string(), fold.usage())),
-        }
-    }
-    let message = fold.finish();
-    match message.stop {
-        // Half a summary would stand for the whole of what it leaves out.
-        Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::Cut | StopReason::Pause) => {
-            Err(("the summary was cut off".to_owned(), message.usage))
-        }
-        Some(StopReason::Refusal) => {
-            Err(("the model refused to write the summary".to_owned(), message.usage))
-        }
-        _ => Ok(CompactionSummary { text: message.text(), usage: message.usage }),
-    }
+/// Says what a provider said, without the layers around it.
+fn error_line(fault: &RuntimeError) -> String {
+    std::error::Error::source(fault).map_or_else(|| fault.to_string(), ToString::to_string)
 }

@@ -31,8 +31,34 @@ pub enum Event {
         /// What had to be changed in the copy that is sent.
         repairs: Vec<Repair>,
     },
+    /// The service wants this otherwise than others of its wire, and is asked so from now on.
+    Learned {
+        /// What it wants.
+        wants: trunkline_providers::Trait,
+        /// Whether it refused a request for it, which is sent again; else an answer showed it.
+        refused: bool,
+    },
+    /// What was learned of the service did not help, and is not believed any more.
+    Unlearned {
+        /// What it was believed to want.
+        wants: trunkline_providers::Trait,
+    },
     /// Something arrived from the model. After `Retrying` the answer begins anew: what was shown of it is void.
     Stream(trunkline_providers::Event),
+    /// An attempt to ask the model came to nothing. Words and calls of it that were streamed are void: what had come is kept
+    /// beside the trunk.
+    AttemptFailed {
+        /// What was recorded of it; of what is asked beside the conversation, as for a summary, nothing is.
+        attempt: crate::Attempt,
+        /// How long is waited before the model is asked again; `None` if it is not by itself.
+        wait: Option<Duration>,
+    },
+    /// The model is waited for before it is asked again, as an attempt that was recorded says: one of this drive, or of a
+    /// process before it.
+    AwaitingModel {
+        /// How long.
+        wait: Duration,
+    },
     /// A call is about to run.
     CallStarted {
         /// Its place.

@@ -5,6 +5,10 @@ pub mod across;
 mod agent;
 #[cfg(feature = "resolve-queue")]
 mod applying;
+mod asking_again;
+#[cfg(feature = "revert")]
+mod asking_beside;
+mod attempts;
 #[cfg_attr(not(feature = "decision-objects"), path = "binding_absent.rs")]
 mod binding;
 #[cfg(feature = "decision-objects")]
@@ -53,6 +57,7 @@ mod recovering;
 mod resolving;
 #[cfg(feature = "decision-objects")]
 mod restoring;
+mod retries;
 #[cfg(feature = "revert")]
 mod reverts;
 #[cfg(feature = "decision-objects")]
@@ -72,10 +77,12 @@ mod turn;
 #[cfg(feature = "resolve-queue")]
 mod undoing;
 mod view;
+mod wants;
 #[cfg(feature = "decision-objects")]
 mod workspace;
 
 pub use agent::{Agent, AgentBuilder, Limits};
+pub use attempts::Attempt;
 #[cfg(feature = "decision-objects")]
 pub use bound::{Binding, BindingState, Bound, Prepared};
 pub use cancel::Cancel;
@@ -100,6 +107,7 @@ pub use pending::{PendingAction, PendingActionError};
 pub use permit::Permit;
 #[cfg(feature = "resolve-queue")]
 pub use proposals::{Decider, Said, distrust};
+pub use retries::{Cause, Retries};
 #[cfg(feature = "revert")]
 pub use reverts::{OnStall, Reverts};
 pub use session::{Limit, Session, Stop};
@@ -125,6 +133,7 @@ pub use trunkline_revert::{EffectClass, Effects};
 pub use trunkline_sanitize as sanitize;
 pub use trunkline_session_store as session_store;
 pub use view::View;
+pub use wants::Asked;
 #[cfg(feature = "decision-objects")]
 pub use workspace::{
     Base, ChangedFile, Changes, Comparison, Deciding, FileChange, FileStates, KeptFile, Left, OwnChanges,

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use trunkline_message_tree::{Message, ToolChoice, ToolSpec};
-use trunkline_providers::{Provider, Request};
-use trunkline_sanitize::{Repair, RequestFacts, WireRules, sanitize};
+use trunkline_providers::{Feature, Provider, Request, Support, Thinking, Trait, Traits};
+use trunkline_sanitize::{Reasoning, Repair, RequestFacts, WireRules, sanitize};
 
 use crate::agent::Settings;
 use crate::choices;
@@ -35,13 +35,16 @@ pub(crate) fn build(state: &State, settings: &Settings, provider: &dyn Provider,
     if let Some(only) = held.only {
         tools.retain(|tool| only.contains(&tool.name));
     }
-    let (messages, repairs) = legal(rendered, provider, !tools.is_empty());
-    let mut request = Request::new(provider.origin().model.clone(), messages);
+    let mut request = Request::new(provider.origin().model.clone(), Vec::<Message>::new());
     request.tools = tools;
     request.max_output_tokens = Some(settings.max_output_tokens);
     request.temperature = settings.temperature;
     request.thinking = settings.thinking;
     request.tool_choice = held.choice.unwrap_or_default();
+    request.extra.clone_from(&settings.extra);
+    request.traits = state.wants.of(provider);
+    let window = state.wants.window(provider, revert::window(&settings.setup));
+    let repairs = fill(&mut request, rendered, window, provider);
     Prompt { request, repairs }
 }
 
@@ -64,24 +67,67 @@ pub(crate) fn share(messages: &mut [Arc<Message>], sent: &[Arc<Message>]) {
     }
 }
 
-/// Makes a list legal for the provider's wire. `tools` tells whether any is offered beside it.
-pub(crate) fn legal(
+/// Puts a list into a request, made legal for the provider's wire and for everything else that is asked. `window` is how many
+/// tokens the model can read at once, if somebody said so. Returns what was repaired.
+///
+/// Where the list cannot be sent to a model that reasons, because the reasoning of a running loop is lost, it is asked not to.
+pub(crate) fn fill(
+    request: &mut Request,
     rendered: Vec<Message>,
+    window: Option<u64>,
     provider: &dyn Provider,
-    tools: bool,
-) -> (Vec<Message>, Vec<Repair>) {
+) -> Vec<Repair> {
     let mut facts = RequestFacts::default();
     facts.origin = Some(provider.origin().clone());
-    facts.tools_offered = Some(tools);
-    let sanitized = sanitize(rendered, &rules(provider), &facts);
-    (sanitized.messages.into_owned(), sanitized.repairs)
+    facts.tools_offered = Some(!request.tools.is_empty());
+    facts.thinking = thinking(request, provider.wire());
+    facts.choice_forced = matches!(request.tool_choice, ToolChoice::Any | ToolChoice::Named(_));
+    facts.context_window = window.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
+    let sanitized = sanitize(rendered, &rules(provider, &request.traits), &facts);
+    if sanitized.thinking_off {
+        request.thinking = match provider.support(Feature::ThinkingOff) {
+            Support::None => Thinking::Unsaid,
+            _ => Thinking::Off,
+        };
+    }
+    request.messages = sanitized.messages.into_owned().into_iter().map(Arc::new).collect();
+    sanitized.repairs
 }
 
-/// Returns the rules of the provider where it speaks a dialect of its own, otherwise those of the wire.
-fn rules(provider: &dyn Provider) -> WireRules {
+/// Returns whether the request asks the model to think, as far as rules depend on it.
+fn thinking(request: &Request, wire: &str) -> trunkline_sanitize::Thinking {
+    use trunkline_sanitize::Thinking as Asked;
+    let claude = matches!(wire, "anthropic" | "bedrock");
+    match request.thinking_on(wire) {
+        // A service that wants the reasoning of each call says by that that its model thinks unasked.
+        Thinking::Unsaid if request.traits.has(Trait::ReasoningBesideCalls) => Asked::Adaptive,
+        Thinking::Unsaid | Thinking::Off => Asked::Off,
+        Thinking::Effort(_) if claude => Asked::Adaptive,
+        _ => Asked::On,
+    }
+}
+
+/// Returns the rules of the provider where it speaks a dialect of its own, otherwise those of the wire; with what is known of
+/// the service.
+fn rules(provider: &dyn Provider, traits: &Traits) -> WireRules {
     let wire = provider.wire();
-    WireRules::named(&provider.origin().provider)
+    let mut rules = WireRules::named(&provider.origin().provider)
         .filter(|rules| rules.wire == wire)
         .or_else(|| WireRules::named(wire))
-        .unwrap_or_else(|| WireRules::open(wire.to_owned()))
+        .unwrap_or_else(|| WireRules::open(wire.to_owned()));
+    if traits.has(Trait::UnsignedReasoning) && rules.reasoning == Reasoning::Signed {
+        rules.reasoning = Reasoning::SignedOrReturned;
+    }
+    if traits.has(Trait::NoReasoningBack) {
+        rules.reasoning = Reasoning::Absent;
+    }
+    if traits.has(Trait::ReasoningBesideCalls) {
+        rules.reasoning_beside_calls = true;
+        rules.reasoning = match rules.reasoning {
+            Reasoning::Signed | Reasoning::SignedOrReturned => Reasoning::Own,
+            Reasoning::Returned | Reasoning::Absent => Reasoning::Plain,
+            reasoning => reasoning,
+        };
+    }
+    rules
 }

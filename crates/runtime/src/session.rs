@@ -9,7 +9,7 @@ use trunkline_session_store::{Batch, Claim, InboxId, Lease, Record, SessionId, S
 use crate::agent::{Agent, Settings};
 use crate::layers::{decision, resolve, revert};
 use crate::state::State;
-use crate::{Cancel, Event, RuntimeError, journal, letters};
+use crate::{Cancel, Event, RuntimeError, attempts, journal, letters, wants};
 
 /// A session that is open for writing. Nobody else can write it before this is dropped, or they take it over: then
 /// this one can write nothing more, and says so with [`RuntimeError::TakenOver`].
@@ -28,6 +28,10 @@ pub struct Session {
     behind: bool,
     /// The newest letter that was there when this became the writer, or when its latest drive ended.
     pub(crate) old: Option<InboxId>,
+    /// What was learned of the service since it last answered.
+    pub(crate) on_trial: Vec<trunkline_providers::Trait>,
+    /// How often results were cut shorter since then.
+    pub(crate) cuts: u8,
     /// What is being asked about branches that were left.
     pub(crate) summaries: revert::Summaries,
     /// The signal of the latest drive.
@@ -145,6 +149,8 @@ impl Session {
             summaries: revert::Summaries::new(&state.revert),
             state,
             sent: Vec::new(),
+            on_trial: Vec::new(),
+            cuts: 0,
             behind: false,
             old,
             cancel: Cancel::new(),
@@ -434,7 +440,9 @@ impl Session {
             }
             Record::Entry(Entry::Move(head_move)) => Some(Event::HeadMoved(head_move.clone())),
             Record::Note(note) => {
-                revert::event(note).or_else(|| resolve::event(note)).or_else(|| decision::event(note))
+                let event = revert::event(note).or_else(|| resolve::event(note));
+                let event = event.or_else(|| decision::event(note)).or_else(|| attempts::event(note));
+                event.or_else(|| wants::event(note))
             }
             Record::Blob(_) => None,
         };

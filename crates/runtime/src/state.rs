@@ -10,19 +10,22 @@ use trunkline_message_tree::{
 };
 use trunkline_session_store::{Log, Note, Position, Record};
 
+use crate::attempts::{ATTEMPT, Tries};
 use crate::journal::{self, CallFinished, CallStarted};
 use crate::layers::{decision, resolve, revert};
-use crate::{CallPlace, RuntimeError, moves};
+use crate::{CallPlace, RuntimeError, moves, wants};
 
 /// A session's state.
 pub(crate) struct State {
     pub(crate) tree: MessageTree,
     pub(crate) seq: u64,
     calls: HashMap<(NodeId, u32), CallStatus>,
+    pub(crate) tries: Tries,
     pub(crate) names: Names,
     pub(crate) revert: revert::Part,
     pub(crate) resolve: resolve::Part,
     pub(crate) decision: decision::Part,
+    pub(crate) wants: wants::Part,
 }
 
 /// What is recorded of a call.
@@ -67,10 +70,12 @@ impl State {
             tree: MessageTree::new(message.clone(), *at),
             seq: 1,
             calls: HashMap::new(),
+            tries: Tries::default(),
             names: Names::default(),
             revert: revert::Part::default(),
             resolve: resolve::Part::default(),
             decision: decision::Part::default(),
+            wants: wants::Part::default(),
         };
         for record in records {
             state.record(record)?;
@@ -84,6 +89,7 @@ impl State {
             Record::Entry(entry) => {
                 self.tree.record(entry.clone())?;
                 self.revert.entry(entry, self.tree.head());
+                self.tries.entry(entry);
             }
             Record::Note(note) => self.record_note(note)?,
             // No layer that we know keeps any; others' stay in the log, untouched.
@@ -112,6 +118,10 @@ impl State {
                 let CallFinished { result, ran, .. } = finished;
                 self.calls.insert(place, CallStatus::Finished { result, ran });
             }
+            (journal::LAYER, ATTEMPT) => self.tries.record(note),
+            (journal::LAYER, wants::SERVICE) => self.wants.record(note)?,
+            (journal::LAYER, wants::WINDOW) => self.wants.record_window(note)?,
+            (journal::LAYER, wants::ASKED) => self.wants.record_asked(note)?,
             (moves::LAYER, moves::NAME) => self.names.record(journal::read(note)?),
             (revert::LAYER, _) => {
                 self.revert.record(note)?;
@@ -121,6 +131,7 @@ impl State {
                 self.resolve.record(note, self.seq, self.tree.newest())?;
                 if note.kind == resolve::DISTRUSTED {
                     self.decision.distrust();
+                    self.wants.distrust();
                 }
             }
             (decision::LAYER, _) => self.decision.record(note, self.seq, self.tree.newest())?,

@@ -34,6 +34,15 @@ impl View {
         &self.state.names
     }
 
+    /// Returns who was asked last, if that is a server that was named by its address ([`AgentBuilder::asked_at`]).
+    ///
+    /// What came with an import is not told once a writer has opened the session; before that, ask the inbox.
+    ///
+    /// [`AgentBuilder::asked_at`]: crate::AgentBuilder::asked_at
+    pub fn asked(&self) -> Option<&crate::Asked> {
+        self.state.wants.asked()
+    }
+
     /// Returns every merge, oldest first, also those that were undone.
     #[cfg(feature = "revert")]
     pub fn merges(&self) -> &[trunkline_revert::MergeRecord] {

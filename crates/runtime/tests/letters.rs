@@ -130,7 +130,7 @@ impl Provider for FailsAtOnce {
 #[tokio::test]
 async fn a_cancel_of_a_turn_that_failed_does_not_end_the_next() {
     let store = Arc::new(MemoryStore::new());
-    let origin = Origin { provider: "none".to_owned(), model: "none".to_owned() };
+    let origin = Origin::new("none", "none");
     let agent = Agent::builder(FailsAtOnce { origin, store: Arc::clone(&store) }).build().unwrap();
     let mut session = agent.start(store.clone(), "a story", None).await.unwrap();
     for attempt in 1..=3 {

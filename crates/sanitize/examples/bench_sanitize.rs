@@ -127,7 +127,7 @@ fn conversation() -> Vec<Message> {
                 let (id, name) = (id.clone(), "read_file".to_owned());
                 Content::ToolCall(ToolCall { id, name, arguments: arguments.to_owned(), signature: None })
             }));
-            let origin = Some(Origin { provider: "anthropic".into(), model: "opus".into() });
+            let origin = Some(Origin::new("anthropic", "opus"));
             list.push(Message { origin, ..Message::new(Role::Assistant, Author::Model, content) });
             let text = "fn walk(messages: &[Message]) -> usize { messages.len() }\n".repeat(15);
             list.extend(ids.into_iter().map(|id| Message::tool_result(id, text.clone(), false)));

@@ -19,9 +19,9 @@ use trunkline_message_tree::{NodeId, Origin};
 #[serde(default)]
 #[non_exhaustive]
 pub struct RequestFacts {
-    /// The provider and model that the request goes to; reasoning of others is dropped.
+    /// The provider and model that the request goes to, and the digest of the address; reasoning of others is dropped.
     ///
-    /// `None` claims that all of the history comes from them.
+    /// `None` claims that all of the history comes from them. Where only one side knows the address, provider and model decide.
     pub origin: Option<Origin>,
     /// Whether the request asks the model to think.
     pub thinking: Thinking,
@@ -38,6 +38,9 @@ pub struct RequestFacts {
     pub foreign_reasoning: ForeignReasoning,
     /// What is known of calls that have no result. Calls that have one need no entry.
     pub calls: Vec<CallFact>,
+    /// The message with which the running tool loop begins, while a list is gone over.
+    #[serde(skip)]
+    pub(crate) loop_from: usize,
 }
 
 /// What becomes of reasoning that another provider or model wrote.

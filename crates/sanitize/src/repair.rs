@@ -253,6 +253,8 @@ pub enum ThinkingLoss {
     NoFollower,
     /// A block between two thoughts had to go, and what stands beside reasoning must not be changed.
     Parted,
+    /// Nobody signed it, and the tool loop that it was thought in is over. Nothing is lost: services leave it out themselves.
+    LoopOver,
 }
 
 /// Why a result cannot stay a result.
@@ -326,7 +328,9 @@ impl Repair {
     /// Otherwise the repair is harmless: what was said is still said, or was nothing.
     pub fn is_loss(&self) -> bool {
         match &self.kind {
-            RepairKind::ThinkingDropped { why, .. } => *why != ThinkingLoss::NotOnWire,
+            RepairKind::ThinkingDropped { why, .. } => {
+                !matches!(why, ThinkingLoss::NotOnWire | ThinkingLoss::LoopOver)
+            }
             RepairKind::ForeignDropped { .. } | RepairKind::BrokenDropped { .. } => true,
             RepairKind::MediaReplaced { .. } | RepairKind::ResultCut { .. } => true,
             _ => false,

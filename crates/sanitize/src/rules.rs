@@ -258,6 +258,10 @@ pub enum IdAlphabet {
 }
 
 /// What becomes of reasoning.
+///
+/// Reasoning that nobody signed, and that is known to come from the address that is asked, goes back while its tool loop
+/// runs only: from the user's last words on. Beyond that it is of no use to the model, unless the wire wants it
+/// [beside each call](WireRules::reasoning_beside_calls).
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -266,10 +270,16 @@ pub enum Reasoning {
     Any,
     /// It goes back if it is signed and the provider and model of this request wrote it.
     Signed,
+    /// As `Signed`. What came without a signature goes back to where it came from, while its tool loop runs, if it was not
+    /// cut off: some services that speak Anthropic's wire sign nothing.
+    SignedOrReturned,
     /// It goes back if the provider and model of this request wrote it, signed or not.
     Own,
     /// As `Own`, but only what is in the clear: the wire has no field for what is encrypted.
     Plain,
+    /// It goes back to where it came from, in the clear and while its tool loop runs: the address is known on both sides
+    /// ([`Origin::is_from`](trunkline_message_tree::Origin::is_from)). Elsewhere it is left out.
+    Returned,
     /// It has no place on this wire.
     Absent,
 }

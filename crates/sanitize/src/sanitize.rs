@@ -61,18 +61,35 @@ pub fn sanitize<'a>(
     let messages = messages.into();
     let end = Place::end(messages.len());
     let mut repairs = Vec::new();
+    // Where it is not known from where anything came, nothing depends on which loop runs.
+    let returns = facts.origin.as_ref().is_some_and(|origin| origin.address.is_some());
+    let mut facts = Cow::Borrowed(facts);
+    if returns {
+        facts.to_mut().loop_from = passes::live_loop::start(&messages);
+    }
 
     let forced = rules.forced_choice_stops_thinking && facts.choice_forced && facts.thinking == Thinking::On;
     let thinking = if forced { Thinking::Off } else { facts.thinking };
-    let messages = legal(messages, rules, facts, thinking, &mut repairs);
+    let mut messages = legal(messages, rules, &facts, thinking, &mut repairs);
     repairs.sort_by_key(|repair| repair.at.message);
+    // What was quoted or put in may have ended a loop, and messages that were joined have one origin and one end: what is left
+    // is looked at again as the wire will see it. Each round leaves less reasoning.
+    while returns && messages.iter().any(|message| message.content.iter().any(passes::is_thinking)) {
+        facts.to_mut().loop_from = passes::live_loop::start(&messages);
+        let mut last = Vec::new();
+        messages = legal(messages, rules, &facts, thinking, &mut last);
+        if last.is_empty() {
+            break;
+        }
+        repairs.extend(last.into_iter().map(|repair| Repair { at: end, ..repair }));
+    }
 
     let lost = passes::live_loop::has_lost_thinking(&messages, rules, thinking);
     let messages = match messages.last() {
         // Without thinking a last assistant message must not hold any.
         Some(last) if lost && last.role == Role::Assistant => {
             let mut last = Vec::new();
-            let messages = legal(messages, rules, facts, Thinking::Off, &mut last);
+            let messages = legal(messages, rules, &facts, Thinking::Off, &mut last);
             repairs.extend(last.into_iter().map(|repair| Repair { at: end, ..repair }));
             messages
         }

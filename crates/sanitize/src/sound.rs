@@ -264,11 +264,12 @@ impl<'a> Walk<'a> {
                 Content::Thinking { signature, .. } => {
                     thinks = true;
                     let signed = signature.as_ref().is_some_and(|signature| !signature.is_empty());
-                    self.may_think(message) && (signed || self.rules.reasoning != Reasoning::Signed)
+                    self.may_think(message, signed)
                 }
                 Content::RedactedThinking { .. } => {
                     thinks = true;
-                    self.may_think(message) && self.rules.reasoning != Reasoning::Plain
+                    let clear = matches!(self.rules.reasoning, Reasoning::Plain | Reasoning::Returned);
+                    self.may_think(message, true) && !clear
                 }
                 // Who answers whom here is for the whole list to see.
                 Content::ServerCall { .. } | Content::ServerResult { .. } => {
@@ -360,11 +361,17 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn may_think(&self, message: &Message) -> bool {
+    fn may_think(&self, message: &Message, signed: bool) -> bool {
+        let returns = || provenance::may_return(message, self.index, self.rules, self.facts);
         match self.rules.reasoning {
             Reasoning::Any => true,
             Reasoning::Absent => false,
-            Reasoning::Signed | Reasoning::Own | Reasoning::Plain => provenance::is_ours(message, self.facts),
+            Reasoning::Signed => signed && provenance::is_ours(message, self.facts),
+            Reasoning::SignedOrReturned => (signed && provenance::is_ours(message, self.facts)) || returns(),
+            Reasoning::Returned => returns(),
+            Reasoning::Own | Reasoning::Plain => {
+                (signed && provenance::is_ours(message, self.facts)) || returns()
+            }
         }
     }
 

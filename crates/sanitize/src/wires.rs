@@ -122,7 +122,13 @@ impl WireRules {
             media_in_results: false,
             // C12: "maximum length 40"; newer deployments say 64, the smaller one satisfies both.
             ids: IdRule { alphabet: IdAlphabet::Any, max_length: Some(40), exact_length: None },
-            reasoning: Reasoning::Absent,
+            // Services behind gateways refuse a call without the reasoning that they gave beside it (quoted by users, 2026);
+            // OpenAI gives none here.
+            reasoning: Reasoning::Returned,
+            // `reasoning_details`, with signatures inside.
+            reasoning_items: true,
+            // Google's models behind gateways.
+            call_signatures: CallSignatures::Own,
             server_tools: false,
             ..WireRules::open("openai-chat")
         }
@@ -154,6 +160,8 @@ impl WireRules {
             alternate: Alternate::Strict,
             tail: Tail::User,
             system: SystemPlace::One,
+            // Its reasoning has no field of a message of its own, and fields that it does not know are refused.
+            reasoning: Reasoning::Absent,
             // C13.
             ids: IdRule { alphabet: IdAlphabet::Alphanumeric, max_length: None, exact_length: Some(9) },
             ..WireRules::openai_chat()
@@ -179,6 +187,7 @@ impl WireRules {
             media: TakenMedia::Images,
             // Recorded: what its models write for no arguments goes back as it is.
             null_arguments: true,
+            reasoning: Reasoning::Absent,
             ..WireRules::openai_chat()
         }
     }
@@ -191,7 +200,6 @@ impl WireRules {
             media_addresses: MediaAddresses::Any,
             // Recorded: `reasoning_details` go back verbatim, to the same model.
             reasoning: Reasoning::Plain,
-            reasoning_items: true,
             ..WireRules::openai_chat()
         }
     }
@@ -302,9 +310,9 @@ impl WireRules {
     /// Returns the rules of Bedrock Converse for models that are not Claude.
     pub fn bedrock() -> Self {
         WireRules {
-            // B2, B4.
+            // B2. Lists that begin with the assistant are taken (recorded, 2026); B4 was quoted of older deployments.
             alternate: Alternate::Strict,
-            head: Head::User,
+            head: Head::Any,
             tail: Tail::User,
             system: SystemPlace::Leading,
             // A13.
@@ -315,8 +323,8 @@ impl WireRules {
             // C6 and C14. Converse knows no result that is a string.
             results_are_blocks: true,
             tool_blocks_need_tools: true,
-            // `The text field in the ContentBlock object at … is blank`.
-            blank_text: BlankText::Refused,
+            // `The text field in the ContentBlock object at … is blank`; beside a call it was taken (recorded, 2026).
+            blank_text: BlankText::BesideCall,
             // From the service's own model (botocore 1.44.5).
             ids: IdRule { alphabet: IdAlphabet::WordDotColon, max_length: Some(64), exact_length: None },
             reasoning: Reasoning::Own,

@@ -8,7 +8,7 @@ use crate::check::{check, check_legal, check_legal_with, check_with};
 
 fn facts(thinking: Thinking) -> RequestFacts {
     let mut facts = RequestFacts::default();
-    facts.origin = Some(Origin { provider: "anthropic".into(), model: "opus".into() });
+    facts.origin = Some(Origin::new("anthropic", "opus"));
     facts.thinking = thinking;
     facts
 }

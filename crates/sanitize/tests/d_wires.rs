@@ -8,7 +8,7 @@ use crate::check::{check, check_legal, check_legal_with, check_with};
 
 fn asked(provider: &str, model: &str, thinking: Thinking) -> RequestFacts {
     let mut facts = RequestFacts::default();
-    facts.origin = Some(Origin { provider: provider.into(), model: model.into() });
+    facts.origin = Some(Origin::new(provider, model));
     facts.thinking = thinking;
     facts
 }
@@ -264,7 +264,8 @@ fn d2_ones_own_thoughts_go_back_on_gemini_signed_or_not() {
 
 #[test]
 fn d8_signatures_are_nobodys_business_on_other_wires() {
-    check_legal_with(&WireRules::openai_chat(), &asked("openai", "gpt", Thinking::On), SIGNED);
+    check_legal_with(&WireRules::openai_responses(), &asked("openai", "gpt", Thinking::On), SIGNED);
+    check_legal_with(&WireRules::ollama(), &asked("openai", "gpt", Thinking::On), SIGNED);
 }
 
 const WITHOUT_REASONING: &str = "user: hi

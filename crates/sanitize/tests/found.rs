@@ -105,7 +105,7 @@ fn an_item_of_reasoning_is_reasoning_in_a_user_message_too() {
 #[test]
 fn reasoning_that_was_added_is_nobodys() {
     let mut facts = RequestFacts::default();
-    facts.origin = Some(Origin { provider: "p".into(), model: "m".into() });
+    facts.origin = Some(Origin::new("p", "m"));
     facts.thinking = Thinking::On;
     laws_hold(
         &WireRules::deepseek(),

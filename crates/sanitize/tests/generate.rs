@@ -11,13 +11,13 @@ use trunkline_message_tree::{
     ToolResult,
 };
 use trunkline_sanitize::{
-    CallFact, Fate, ForeignReasoning, RequestFacts, SIGNATURE_STUB, Thinking, WireRules,
+    CallFact, Fate, ForeignReasoning, Reasoning, RequestFacts, SIGNATURE_STUB, Thinking, WireRules,
 };
 
 /// A known rule set, often with a few rules of others.
 pub(crate) fn rules() -> impl Strategy<Value = WireRules> {
     let known = || select(WireRules::NAMES).prop_map(|name| WireRules::named(name).expect("a known name"));
-    let mixed = (known(), vec((0..23_u8, known()), 1..6)).prop_map(|(mut rules, others)| {
+    let mixed = (known(), vec((0..24_u8, known()), 1..6)).prop_map(|(mut rules, others)| {
         for (field, other) in others {
             borrow_rule(&mut rules, field, other);
         }
@@ -50,6 +50,7 @@ fn borrow_rule(rules: &mut WireRules, field: u8, other: WireRules) {
         19 => rules.thinking_may_end_turn = other.thinking_may_end_turn,
         20 => rules.media_addresses = other.media_addresses,
         21 => rules.media_types = other.media_types,
+        22 => rules.reasoning = Reasoning::SignedOrReturned,
         _ => rules.null_arguments = other.null_arguments,
     }
 }
@@ -205,13 +206,16 @@ fn words() -> impl Strategy<Value = String> {
 }
 
 fn origin() -> impl Strategy<Value = Option<Origin>> {
-    let origin =
-        |provider: &str, model: &str| Some(Origin { provider: provider.into(), model: model.into() });
-    select(vec![None, None, origin("p", "m"), origin("p", "m"), origin("p", "n"), origin("q", "m")])
+    let origin = |provider: &str, model: &str| Some(Origin::new(provider, model));
+    let at = |address: &str| Some(Origin::new("p", "m").at(address));
+    let known = vec![None, None, origin("p", "m"), origin("p", "m"), origin("p", "n"), origin("q", "m")];
+    select(known.into_iter().chain([at("here"), at("here"), at("there")]).collect::<Vec<_>>())
 }
 
 fn stop() -> impl Strategy<Value = Option<StopReason>> {
-    select(vec![None, None, None, Some(StopReason::Pause), Some(StopReason::MaxTokens)])
+    let ended = [Some(StopReason::ToolUse), Some(StopReason::EndTurn)];
+    let other = [None, None, None, Some(StopReason::Pause), Some(StopReason::MaxTokens)];
+    select(other.into_iter().chain(ended).collect::<Vec<_>>())
 }
 
 fn text() -> impl Strategy<Value = Content> {

@@ -20,6 +20,7 @@ mod generate;
 mod known_calls;
 mod laws;
 mod legal;
+mod returned;
 mod rule_sets;
 mod switch;
 mod texts;

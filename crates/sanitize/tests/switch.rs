@@ -92,7 +92,7 @@ fn parse(text: &str) -> Vec<Message> {
 /// The facts of a request to somebody who has written nothing of the list.
 fn elsewhere() -> RequestFacts {
     let mut facts = RequestFacts::default();
-    facts.origin = Some(Origin { provider: "new".into(), model: "one".into() });
+    facts.origin = Some(Origin::new("new", "one"));
     facts
 }
 
@@ -218,7 +218,7 @@ fn what_was_sealed_goes_back_whole_to_who_sealed_it() {
     for (text, wire, provider, model) in cases {
         let (list, rules) = (parse(text), WireRules::named(wire).expect("a known name"));
         let mut facts = elsewhere();
-        facts.origin = Some(Origin { provider: provider.into(), model: model.into() });
+        facts.origin = Some(Origin::new(provider, model));
         let sanitized = switched(&list, &rules, &facts);
         assert_eq!(sanitized.repairs, [], "{wire} wants its own back");
         assert_eq!(sanitized.messages, list);

@@ -63,7 +63,7 @@ const REFUSED: &[(&str, Known, &str)] = &[
 /// Of somebody who did not write the answer.
 const ELSEWHERE: Known = || {
     let mut facts = RequestFacts::default();
-    facts.origin = Some(Origin { provider: "openai".into(), model: "gpt-b".into() });
+    facts.origin = Some(Origin::new("openai", "gpt-b"));
     facts
 };
 

@@ -50,7 +50,7 @@ fn rich() -> Vec<Record> {
         Content::Opaque { wire: text("anthropic"), json: text("{\"type\":\"new\"}") },
         Content::ToolCall(call),
     ];
-    reply.origin = Some(Origin { provider: text("anthropic"), model: text("m") });
+    reply.origin = Some(Origin::new(text("anthropic"), text("m")));
     reply.stop = Some(StopReason::MaxTokens);
     reply.usage = Some(Usage { input_tokens: u64::MAX, output_tokens: 1, ..Usage::default() });
     let content = vec![Part::text("a picture"), Part::Image(picture(base64()))];

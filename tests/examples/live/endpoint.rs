@@ -77,7 +77,7 @@ impl Endpoint {
 
     /// Returns a provider with connections of its own.
     pub(crate) fn provider(&self) -> Result<Steered, ProviderError> {
-        let origin = Origin { provider: self.provider.to_owned(), model: MODEL.to_owned() };
+        let origin = Origin::new(self.provider, MODEL);
         let base = self.relay.base_url();
         Ok(Steered {
             inner: HttpProvider::new((self.wire)(), base, self.key.as_ref(), origin)?,

@@ -27,7 +27,7 @@ fn accepted_histories_can_go_on_at_every_other_service() {
                     continue;
                 }
                 let mut facts = history.facts.clone();
-                facts.origin = Some(Origin { provider: (*name).to_owned(), model: "another".to_owned() });
+                facts.origin = Some(Origin::new(*name, "another"));
                 let sanitized = sanitize(messages.as_slice(), &rules, &facts);
                 *switched.entry(*name).or_insert(0) += usize::from(history.has_results());
                 if let Err(answer) = services::answer(name, &sanitized.messages, &sanitized.facts(&facts)) {
@@ -47,7 +47,7 @@ fn accepted_histories_can_go_on_at_every_other_service() {
 fn moved(message: &Message, provider: &str) -> Message {
     let mut message = message.clone();
     if message.role == Role::Assistant {
-        message.origin = Some(Origin { provider: provider.to_owned(), model: "recorded".to_owned() });
+        message.origin = Some(Origin::new(provider, "recorded"));
     }
     let mark = |text: &mut String| text.insert_str(0, FOREIGN);
     for block in &mut message.content {

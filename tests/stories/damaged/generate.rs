@@ -51,7 +51,7 @@ pub(super) fn case(wire: &'static str) -> impl Strategy<Value = Case> {
 
 /// Returns the provider and model that all requests go to.
 pub(super) fn origin() -> Origin {
-    Origin { provider: "ours".to_owned(), model: "m".to_owned() }
+    Origin::new("ours", "m")
 }
 
 fn facts() -> impl Strategy<Value = RequestFacts> {
@@ -213,7 +213,7 @@ impl Turn {
         }
         let mut message = Message::new(Role::Assistant, Author::Model, content);
         let provider = if self.foreign { "theirs" } else { "ours" };
-        message.origin = Some(Origin { provider: provider.to_owned(), ..origin() });
+        message.origin = Some(Origin::new(provider, "m"));
         messages.push(message);
         let mut results: Vec<Message> = self
             .calls

@@ -256,8 +256,12 @@ fn parse_block(message: &mut Message, line: &str) -> Result<(), String> {
         }
         "origin" => {
             let (provider, rest) = word(rest)?;
-            let model = last_word(rest)?;
-            message.origin = Some(Origin { provider, model });
+            let (model, rest) = word(rest)?;
+            let origin = Origin::new(provider, model);
+            message.origin = Some(match rest.trim().is_empty() {
+                true => origin,
+                false => origin.at(last_word(rest)?),
+            });
             return Ok(());
         }
         "stop" => {

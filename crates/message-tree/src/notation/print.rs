@@ -71,7 +71,9 @@ fn push_message(out: &mut String, prefix: &str, message: &Message) {
         push_line(out, &format!("+ author {}", author_word(message.author)));
     }
     if let Some(origin) = &message.origin {
-        push_line(out, &format!("+ origin {} {}", word(&origin.provider), word(&origin.model)));
+        let address =
+            origin.address.as_deref().map(|address| format!(" {}", word(address))).unwrap_or_default();
+        push_line(out, &format!("+ origin {} {}{address}", word(&origin.provider), word(&origin.model)));
     }
     if let Some(stop) = &message.stop {
         push_line(out, &format!("+ stop {}", stop_word(stop)));

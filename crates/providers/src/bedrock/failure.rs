@@ -24,7 +24,7 @@ pub(super) fn of_response(status: u16, headers: &[(String, String)], body: &[u8]
         None => api_error::of_response(status, headers, body),
     };
     match error {
-        ProviderError::Api { status, kind, message, retry_after, retryable } => {
+        ProviderError::Api { status, kind, message, retry_after, retryable, wants } => {
             let named = kind_of(name, original, &message);
             let kind = named.unwrap_or(match status {
                 424 => ErrorKind::Other,
@@ -34,7 +34,7 @@ pub(super) fn of_response(status: u16, headers: &[(String, String)], body: &[u8]
                 Some(kind) => may_pass(kind),
                 None => retryable && kind != ErrorKind::ContextTooLong,
             };
-            ProviderError::Api { status, kind, message, retry_after, retryable }
+            ProviderError::Api { status, kind, message, retry_after, retryable, wants }
         }
         other => other,
     }

@@ -21,7 +21,7 @@ pub(super) fn check(report: &mut Report, at: &str, events: &[Event], complete: b
 
 /// Folds events; who wrote them does not matter here.
 pub(super) fn fold(events: &[Event]) -> Message {
-    let mut fold = Fold::new(Origin { provider: "kit".to_owned(), model: "kit".to_owned() });
+    let mut fold = Fold::new(Origin::new("kit", "kit"));
     events.iter().for_each(|event| fold.push(event));
     fold.finish()
 }
@@ -93,7 +93,7 @@ fn order(events: &[Event], complete: bool) -> Result<(), String> {
                 stopped = true;
                 open == Open::Nothing && calls.iter().all(|done| *done)
             }
-            Event::Usage(_) | Event::Ping => true,
+            Event::Usage(_) | Event::Wants(_) | Event::Ping => true,
         };
         if !fits {
             return Err(format!("{} cannot be event {at} of {}", show(event), events.len()));
@@ -158,7 +158,7 @@ fn blocks(events: &[Event]) -> Vec<Content> {
             Event::TextDelta(_) | Event::ThinkingDelta(_) | Event::Signature(_) => true,
             // The others end a block or stand beside it.
             Event::ArgumentsDelta { .. } | Event::CallSignature { .. } | Event::CallDone { .. } => open,
-            Event::Usage(_) | Event::Ping => open,
+            Event::Usage(_) | Event::Wants(_) | Event::Ping => open,
             _ => false,
         };
     }

@@ -124,7 +124,7 @@ pub(super) fn round_trip(wire: &dyn Wire, answer: &Answer, read: &Read, report: 
 /// Returns the request that follows an answer: its calls are answered, or the person goes on.
 pub(super) fn next_request(wire: &dyn Wire, answer: &Answer, read: &Read) -> Request {
     let model = answer.request.model.clone();
-    let mut fold = Fold::new(Origin { provider: wire.name().to_owned(), model });
+    let mut fold = Fold::new(Origin::new(wire.name(), model));
     read.events.iter().for_each(|event| fold.push(event));
     let message = fold.finish();
     let mut request = answer.request.clone();

@@ -60,7 +60,8 @@ struct Shared {
 impl HttpProvider {
     /// Returns a provider that speaks `wire` at `base`; local servers need no key.
     ///
-    /// `origin` is written on every message: the provider's name, and the model that requests are for by default.
+    /// `origin` is written on every message: the provider's name, and the model that requests are for by default. It is given
+    /// the digest of `base` unless it has an address.
     ///
     /// # Errors
     ///
@@ -83,6 +84,10 @@ impl HttpProvider {
         let timeouts = Timeouts::default();
         let client =
             Client::new(timeouts.connect, base.is_secure()).map_err(|reason| not_sent(&base, &reason))?;
+        let origin = match origin.address {
+            Some(_) => origin,
+            None => origin.at(base.digest()),
+        };
         let secrets = key.cloned().into_iter().chain(base.password().map(Secret::new)).collect();
         let shared = Shared {
             client: Arc::new(client),

@@ -20,7 +20,7 @@ use super::timeouts::{Clock, Expired};
 use super::{Shared, Timeouts, not_sent, secrets_in};
 use crate::error::Waiting;
 use crate::{
-    Decode, Ending, Event, HttpRequest, ProviderError, Reply, Request, RetryPolicy, Secret, provider,
+    Decode, Ending, Event, HttpRequest, ProviderError, Reply, Request, RetryPolicy, Secret, Traits, provider,
 };
 
 // What is read of a refusal; the message made of it is far shorter.
@@ -168,6 +168,7 @@ impl HttpReply {
             self.url.clone(),
             self.timeouts.next_bytes,
             self.tape.clone(),
+            self.asked.traits.clone(),
         );
         self.state = State::Sending(Box::pin(attempt));
     }
@@ -248,6 +249,7 @@ async fn open(
     url: String,
     patience: Duration,
     tape: Tape,
+    sent: Traits,
 ) -> Result<Opened, ProviderError> {
     let unsent = |reason: String| {
         let error = not_sent(&shared.base, &reason);
@@ -280,7 +282,7 @@ async fn open(
         return Ok(Opened { first: first.map_err(|_| ProviderError::Cut)?, answer });
     }
     let body = refusal(&mut answer, patience, &tape).await;
-    let error = provider::refusal(shared.wire.as_ref(), answer.status, &answer.headers, &body);
+    let error = provider::refusal(shared.wire.as_ref(), &sent, answer.status, &answer.headers, &body);
     // Services that sign also quote: the token of temporary credentials, for one.
     let signed: Vec<Secret> = signature.iter().flat_map(|(name, value)| secrets_in(name, value)).collect();
     Err(error.without(&signed))

@@ -13,7 +13,9 @@ use trunkline_message_tree::{
 use super::shapes::{Body, Call, CallFunction, Function, Options, Rest, Think, Tool};
 use super::{NAME, known_id};
 use crate::history::{Inserts, Out, Round, WriteRound};
-use crate::{Effort, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, shape};
+use crate::{
+    Effort, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, shape, traits,
+};
 
 // Members of a message that come from blocks of ours. Pictures are not among them: those of an answer come back raw.
 const OURS: [&str; 6] = ["role", "content", "thinking", "tool_calls", "tool_name", "tool_call_id"];
@@ -23,6 +25,7 @@ pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest,
     let Some(last) = request.messages.last() else { return Err(EncodeError::NoMessages) };
     shape::check_tools(request, NAME)?;
     request.check_features(NAME, super::support)?;
+    let request = &*traits::fitted(request);
     let (_, rest) = shape::split_system(&request.messages);
     // Instructions that say nothing are not sent, unless there is nothing else to send.
     memo.update(&request.messages, 0, &Messages { keep_silent: rest.is_empty() })?;

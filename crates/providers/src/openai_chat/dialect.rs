@@ -1,6 +1,11 @@
 //! How servers of one wire differ.
 //!
-//! The default suits a server that nobody has heard of: it sends what the oldest of them understand.
+//! The default suits a server that nobody has heard of: it sends what the oldest of them understand, and gives back what
+//! came from there. What one server wants otherwise is known from its [`Traits`].
+
+use std::borrow::Cow;
+
+use crate::{Trait, Traits};
 
 /// How a server of Chat Completions differs from the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,11 +17,21 @@ pub struct Dialect {
     pub reasoning: ReasoningField,
     /// Whether `stream_options` is understood; without it no usage comes with a stream from some servers.
     pub stream_options: bool,
-    /// Whether the model's reasoning goes back to it as `reasoning_content`. Elsewhere it is left out.
-    pub echo_reasoning: bool,
+    /// Which of the model's reasoning goes back to it. Whose that is, [`Traits`] and rules for legal histories say; what
+    /// stands in the request and does not go back is left out.
+    pub echo_reasoning: Echo,
+    /// In which field it does.
+    pub reasoning_in: ReasoningPlace,
     /// Whether `reasoning_details` go back as they came; signatures and encrypted reasoning are inside (OpenRouter's
     /// documents, read 2026-11). Elsewhere they are left out.
     pub echo_reasoning_details: bool,
+    /// Whether signatures of calls go back as they came, in `extra_content`: Google's models refuse a call without, also
+    /// behind gateways (Google's documents, and quoted by users of several agents, 2026).
+    pub call_signatures: bool,
+    /// The role of instructions: `system`, unless a service wants another.
+    pub instructions: &'static str,
+    /// Whether the words of a result are always a list of parts, and never a string.
+    pub results_as_parts: bool,
     /// Whether a user message may hold pictures.
     pub images: bool,
     /// How a document is put into a user message.
@@ -47,6 +62,12 @@ pub struct Dialect {
     pub metadata: bool,
     /// Whether `service_tier` is understood.
     pub service_tier: bool,
+    /// Which fields of a message, besides its role, words, calls and reasoning, are sent as they came; the others stay with
+    /// us. Many services refuse a message with a field that they do not know.
+    pub message_fields: &'static [&'static str],
+    /// Which fields of a call, besides its id, name and arguments, go back as they came. In `extra_content` gateways to Gemini
+    /// keep the signature that they want to see again (recorded, 2026).
+    pub call_fields: &'static [&'static str],
 }
 
 /// The field that limits the output.
@@ -57,6 +78,30 @@ pub enum MaxTokensField {
     MaxTokens,
     /// `max_completion_tokens`: OpenAI, its old models included.
     MaxCompletionTokens,
+}
+
+/// Which of the model's reasoning goes back to it.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Echo {
+    /// None.
+    None,
+    /// What stands in the request.
+    Given,
+    /// The same, and beside each call that has none an empty one.
+    BesideCalls,
+}
+
+/// The field of a message in which reasoning goes back.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReasoningPlace {
+    /// `reasoning_content`, as most have it.
+    Content,
+    /// `reasoning`, as newer vLLM, OpenRouter, Groq and Cerebras have it.
+    Reasoning,
+    /// `reasoning_details`, in a list with one text.
+    Details,
 }
 
 /// How reasoning is asked for.
@@ -102,8 +147,12 @@ impl Default for Dialect {
             max_tokens: MaxTokensField::MaxTokens,
             reasoning: ReasoningField::Effort,
             stream_options: true,
-            echo_reasoning: false,
-            echo_reasoning_details: false,
+            echo_reasoning: Echo::Given,
+            reasoning_in: ReasoningPlace::Content,
+            echo_reasoning_details: true,
+            call_signatures: true,
+            instructions: "system",
+            results_as_parts: false,
             images: true,
             documents: DocumentPart::File,
             document_urls: true,
@@ -119,6 +168,8 @@ impl Default for Dialect {
             user: Some("user"),
             metadata: false,
             service_tier: false,
+            message_fields: &["name"],
+            call_fields: &["extra_content"],
         }
     }
 }
@@ -130,7 +181,7 @@ impl Dialect {
     /// use trunkline_providers::Dialect;
     ///
     /// assert_eq!(Dialect::for_host("localhost"), Dialect::default());
-    /// assert!(Dialect::for_host("api.deepseek.com").echo_reasoning);
+    /// assert_ne!(Dialect::for_host("api.deepseek.com"), Dialect::default());
     /// ```
     pub fn for_host(host: &str) -> Self {
         let at = |domain: &str| {
@@ -145,15 +196,44 @@ impl Dialect {
         } else if at("mistral.ai") {
             Dialect::mistral()
         } else if at("groq.com") {
-            Dialect { top_k: false, service_tier: true, documents: DocumentPart::None, ..Dialect::default() }
+            Dialect::groq()
         } else {
             Dialect::default()
         }
     }
 
+    /// Returns the dialect as the service behind it wants it, as far as that is known.
+    pub(super) fn with(&self, traits: &Traits) -> Cow<'_, Dialect> {
+        let mut fitted = Cow::Borrowed(self);
+        for one in traits.iter() {
+            match one {
+                Trait::MaxTokens => fitted.to_mut().max_tokens = MaxTokensField::MaxTokens,
+                Trait::MaxCompletionTokens => {
+                    fitted.to_mut().max_tokens = MaxTokensField::MaxCompletionTokens;
+                }
+                Trait::NoStreamOptions => fitted.to_mut().stream_options = false,
+                Trait::InstructionsOfDeveloper => fitted.to_mut().instructions = "developer",
+                Trait::InstructionsOfUser => fitted.to_mut().instructions = "user",
+                Trait::ResultsAsParts => fitted.to_mut().results_as_parts = true,
+                Trait::ReasoningBesideCalls => fitted.to_mut().echo_reasoning = Echo::BesideCalls,
+                Trait::NoReasoningBack => {
+                    let fitted = fitted.to_mut();
+                    (fitted.echo_reasoning, fitted.echo_reasoning_details) = (Echo::None, false);
+                }
+                Trait::ReasoningInReasoning => fitted.to_mut().reasoning_in = ReasoningPlace::Reasoning,
+                Trait::ReasoningInDetails => fitted.to_mut().reasoning_in = ReasoningPlace::Details,
+                _ => {}
+            }
+        }
+        fitted
+    }
+
     /// Returns what OpenAI itself speaks.
     pub fn openai() -> Self {
         Dialect {
+            echo_reasoning: Echo::None,
+            echo_reasoning_details: false,
+            call_signatures: false,
             max_tokens: MaxTokensField::MaxCompletionTokens,
             document_urls: false,
             // "Up to 4 sequences" (OpenAI's specification, read 2026-11).
@@ -166,6 +246,9 @@ impl Dialect {
             user: Some("safety_identifier"),
             metadata: true,
             service_tier: true,
+            // Of its own sound only the id goes back (OpenAI's specification, read 2026-11).
+            message_fields: &["name", "audio"],
+            call_fields: &[],
             ..Dialect::default()
         }
     }
@@ -174,8 +257,10 @@ impl Dialect {
     pub fn openrouter() -> Self {
         Dialect {
             reasoning: ReasoningField::Budget,
-            echo_reasoning_details: true,
+            reasoning_in: ReasoningPlace::Reasoning,
             cache_breakpoints: true,
+            // What it read in a file comes as an annotation, and spares it from reading it again (its documents, read 2026-11).
+            message_fields: &["name", "annotations"],
             ..Dialect::default()
         }
     }
@@ -184,7 +269,9 @@ impl Dialect {
     pub fn deepseek() -> Self {
         Dialect {
             reasoning: ReasoningField::Switch,
-            echo_reasoning: true,
+            echo_reasoning: Echo::BesideCalls,
+            echo_reasoning_details: false,
+            call_signatures: false,
             // "unknown variant `image_url`, expected `text`" (recorded, 2026).
             images: false,
             documents: DocumentPart::None,
@@ -193,6 +280,9 @@ impl Dialect {
             top_k: false,
             seed: None,
             user: None,
+            // The beginning of an answer that it is to go on from (its documents, read 2026-11).
+            message_fields: &["name", "prefix"],
+            call_fields: &[],
             ..Dialect::default()
         }
     }
@@ -200,17 +290,40 @@ impl Dialect {
     /// Returns what Mistral speaks; it refuses fields that it does not know, and sends usage unasked.
     pub fn mistral() -> Self {
         Dialect {
+            echo_reasoning: Echo::None,
+            echo_reasoning_details: false,
+            call_signatures: false,
             stream_options: false,
             top_k: false,
             documents: DocumentPart::Url,
             seed: Some("random_seed"),
             user: None,
+            message_fields: &["prefix"],
+            call_fields: &[],
+            ..Dialect::default()
+        }
+    }
+
+    /// Returns what Groq speaks.
+    pub fn groq() -> Self {
+        Dialect {
+            echo_reasoning: Echo::None,
+            echo_reasoning_details: false,
+            call_signatures: false,
+            top_k: false,
+            service_tier: true,
+            documents: DocumentPart::None,
             ..Dialect::default()
         }
     }
 
     /// Returns what the llama.cpp server speaks. It lives at no host of its own, so it must be named.
     pub fn llama_cpp() -> Self {
-        Dialect { images_in_results: true, forced_choice: ForcedChoice::Required, ..Dialect::default() }
+        Dialect {
+            images_in_results: true,
+            forced_choice: ForcedChoice::Required,
+            call_fields: &[],
+            ..Dialect::default()
+        }
     }
 }

@@ -10,7 +10,9 @@ mod dialect;
 mod encode;
 mod shapes;
 
-pub use dialect::{Dialect, DocumentPart, ForcedChoice, MaxTokensField, ReasoningField};
+pub use dialect::{
+    Dialect, DocumentPart, Echo, ForcedChoice, MaxTokensField, ReasoningField, ReasoningPlace,
+};
 
 use crate::{
     Decode, EncodeError, Feature, HttpRequest, Memo, ProviderError, Request, Secret, Support, Wire, api_error,

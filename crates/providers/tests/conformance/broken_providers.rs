@@ -61,7 +61,7 @@ fn provider(fault: Fault) -> Broken {
         let turn = Turn::say(format!("you said: {last}")).call("c1", "f", &json!({"a": 1}));
         if fault == Fault::Hangs { turn.hang() } else { turn }
     });
-    let nobody = Origin { provider: String::new(), model: String::new() };
+    let nobody = Origin::new("", "");
     Broken { fault, script, nobody, busy: Arc::default(), queue: Arc::default() }
 }
 

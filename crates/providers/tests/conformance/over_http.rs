@@ -15,7 +15,7 @@ use super::{block_on, broken, broken_providers, broken_wires, samples, samples_f
 use crate::every_wire::wires;
 
 fn origin() -> Origin {
-    Origin { provider: "test".into(), model: "m".into() }
+    Origin::new("test", "m")
 }
 
 fn timeouts(endpoint: &Endpoint) -> Timeouts {

@@ -135,7 +135,7 @@ fn read_request_bytes(stream: &mut TcpStream) -> Vec<u8> {
 }
 
 fn origin() -> Origin {
-    Origin { provider: "test".into(), model: "m".into() }
+    Origin::new("test", "m")
 }
 
 /// A provider with a key that retries at once and waits half a second.

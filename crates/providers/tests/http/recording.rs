@@ -53,7 +53,7 @@ fn check(connections: Vec<Vec<Act>>, retry: RetryPolicy, expected: Expect) {
     let wire = OpenAiChat::default();
     let digest = Exchange::digest_of(&wire.encode(&hi()).expect("legal"));
     assert!(exchanges.iter().all(|exchange| exchange.digest == digest));
-    assert!(exchanges.iter().all(|exchange| exchange.origin == Some(origin())));
+    assert!(exchanges.iter().all(|exchange| exchange.origin == Some(origin().at(base.digest()))));
     let mut cassette = Cassette::default();
     cassette.exchanges = exchanges;
     let text = cassette.print();

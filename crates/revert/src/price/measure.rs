@@ -69,7 +69,12 @@ impl Measure {
         let messages = || tree.trunk().messages().rev();
         let model = messages().find(|message| message.role == Role::Assistant);
         let same = |message: &Message| {
-            message.role == Role::Assistant && model.is_some_and(|model| model.origin == message.origin)
+            let origins = model.map(|model| (&model.origin, &message.origin));
+            message.role == Role::Assistant
+                && origins.is_some_and(|origins| match origins {
+                    (Some(model), Some(wrote)) => wrote.agrees_with(model),
+                    (model, wrote) => model == wrote,
+                })
         };
 
         let (mut sizes, mut points, mut request_ends) = (Vec::new(), Vec::new(), Vec::new());

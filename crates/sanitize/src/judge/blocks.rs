@@ -9,8 +9,8 @@ use trunkline_message_tree::{Content, Media, MediaSource, Message, Part, Role, T
 
 use super::Case;
 use crate::{
-    BlankText, BlockKind, CallSignatures, MediaAddresses, MediaTypes, Place, ResultPlace, TakenMedia,
-    ViolationKind,
+    BlankText, BlockKind, CallSignatures, MediaAddresses, MediaTypes, Place, ResultPlace, SystemPlace,
+    TakenMedia, ViolationKind,
 };
 
 /// Judges each message by itself.
@@ -28,7 +28,10 @@ pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
         let silent = leads && message.text().trim().is_empty();
         for (block, content) in message.content.iter().enumerate() {
             let at = at.block(block);
-            if let Some(block) = case.misplaced(message.role, content) {
+            // Late instructions may bring a wire's own blocks along, such as tools that are added.
+            let brings = message.role == Role::System && !leads && case.rules.system == SystemPlace::Anywhere;
+            let stays = |block: &BlockKind| !(brings && *block == BlockKind::Opaque);
+            if let Some(block) = case.misplaced(message.role, content).filter(stays) {
                 case.find(at, ViolationKind::Misplaced { block });
                 continue;
             }

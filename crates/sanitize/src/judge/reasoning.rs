@@ -1,7 +1,7 @@
 //! Judges reasoning and signatures: who made them, and what must stand beside them.
 
 use serde_json::Value;
-use trunkline_message_tree::{Content, Message, Role};
+use trunkline_message_tree::{Content, Message, Role, StopReason};
 
 use super::Case;
 use super::layout::Turn;
@@ -9,8 +9,9 @@ use crate::{CallSignatures, Place, Reasoning, SIGNATURE_STUB, Thinking, Violatio
 
 /// Judges each message by itself, then each turn.
 pub(super) fn judge(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
+    let running = running_from(messages);
     for (index, message) in messages.iter().enumerate().filter(|(_, m)| m.role == Role::Assistant) {
-        case.provenance(Place::message(index, message), message);
+        case.provenance(Place::message(index, message), message, index >= running);
     }
     for turn in turns.iter().filter(|turn| turn.role == Role::Assistant) {
         case.companions(turn);
@@ -32,7 +33,12 @@ pub(super) fn judge(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>
 
 impl Case<'_> {
     pub(super) fn is_ours(&self, message: &Message) -> bool {
-        self.facts.origin.is_none() || self.facts.origin == message.origin
+        let Some(reads) = &self.facts.origin else { return true };
+        message.origin.as_ref().is_some_and(|wrote| {
+            let address =
+                wrote.address.is_none() || reads.address.is_none() || wrote.address == reads.address;
+            (&wrote.provider, &wrote.model) == (&reads.provider, &reads.model) && address
+        })
     }
 
     /// Whether an opaque block is an item of reasoning.
@@ -42,8 +48,27 @@ impl Case<'_> {
             && serde_json::from_str(json).is_ok_and(|item: Value| item["type"] == "reasoning")
     }
 
-    fn provenance(&mut self, at: Place, message: &Message) {
+    /// Whether the message is known to come from the address that is asked.
+    fn is_of_this_address(&self, message: &Message) -> bool {
+        match (&self.facts.origin, &message.origin) {
+            (Some(reads), Some(wrote)) => reads.address.is_some() && reads == wrote,
+            _ => false,
+        }
+    }
+
+    fn provenance(&mut self, at: Place, message: &Message, runs: bool) {
         let ours = self.is_ours(message);
+        let here = self.is_of_this_address(message);
+        let signs = |content: &Content| match content {
+            Content::Thinking { signature, .. } => signature.as_deref().is_some_and(|one| !one.is_empty()),
+            Content::RedactedThinking { .. } => true,
+            _ => false,
+        };
+        let loose = !message.content.iter().any(signs);
+        let no_loop = self.rules.tool_blocks_need_tools && self.facts.tools_offered == Some(false);
+        // What nobody signed is of use in the loop that it was thought in, unless the wire wants more.
+        let timely = self.rules.reasoning_beside_calls || (runs && !no_loop);
+        let whole = matches!(message.stop, Some(StopReason::EndTurn | StopReason::ToolUse));
         for (block, content) in message.content.iter().enumerate() {
             let (reasons, signed) = match content {
                 Content::Thinking { signature, .. } => {
@@ -55,9 +80,14 @@ impl Case<'_> {
             let taken = match self.rules.reasoning {
                 Reasoning::Any => true,
                 Reasoning::Signed => signed && ours,
-                Reasoning::Own => ours,
+                Reasoning::SignedOrReturned => ours && (signed || (here && timely && whole)),
+                Reasoning::Own => ours && !(loose && here && !timely),
                 // What is encrypted has no field there.
-                Reasoning::Plain => ours && !matches!(content, Content::RedactedThinking { .. }),
+                Reasoning::Plain => {
+                    ours && !(loose && here && !timely)
+                        && !matches!(content, Content::RedactedThinking { .. })
+                }
+                Reasoning::Returned => here && timely && !matches!(content, Content::RedactedThinking { .. }),
                 Reasoning::Absent => false,
             };
             let foreign_item = match content {
@@ -113,6 +143,28 @@ impl Case<'_> {
             self.find(at, ViolationKind::ReasoningWithoutFollower);
         }
     }
+}
+
+/// Returns the message from which on the tool loop goes that is not over yet; the number of messages if all are over.
+fn running_from(messages: &[Message]) -> usize {
+    let speaks =
+        |message: &Message| message.role == Role::User && message.results().count() < message.content.len();
+    let mut from_end = messages.iter().rev().filter(|message| message.role != Role::System);
+    let over = match from_end.next() {
+        Some(last) if last.role == Role::Assistant => last.calls().count() == 0,
+        Some(last) => speaks(last),
+        None => true,
+    };
+    if over {
+        return messages.len();
+    }
+    messages
+        .iter()
+        .enumerate()
+        .filter(|(_, message)| speaks(message))
+        .map(|(at, _)| at + 1)
+        .max()
+        .unwrap_or(0)
 }
 
 fn is_thinking(block: &Content) -> bool {

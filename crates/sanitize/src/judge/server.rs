@@ -63,8 +63,12 @@ fn speaks_words(message: &Message) -> bool {
 impl Case<'_> {
     fn takes_server_block(&self, message: &Message, json: &str) -> bool {
         let provider = |origin: &Option<Origin>| origin.as_ref().map(|origin| origin.provider.clone());
-        let (wrote, reads) = (provider(&message.origin), provider(&self.facts.origin));
-        let ours = wrote.is_none() || reads.is_none() || wrote == reads;
+        let address = |origin: &Option<Origin>| origin.as_ref().and_then(|origin| origin.address.clone());
+        let same = |wrote: Option<String>, reads: Option<String>| {
+            wrote.is_none() || reads.is_none() || wrote == reads
+        };
+        let ours = same(provider(&message.origin), provider(&self.facts.origin))
+            && same(address(&message.origin), address(&self.facts.origin));
         let object = super::blocks::is_json_object(json);
         self.rules.server_tools && ours && object
     }

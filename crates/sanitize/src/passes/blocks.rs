@@ -7,7 +7,10 @@ use std::collections::HashSet;
 
 use trunkline_message_tree::{Content, Media, Message, Part, Role};
 
-use super::provenance::{is_native, is_ours, is_reasoning_item, is_signed_part, may_sign, summary_of};
+use super::provenance::{
+    is_from_here, is_native, is_ours, is_reasoning_item, is_signed_part, is_unsigned, may_return, may_sign,
+    summary_of,
+};
 use super::server_pairs::ServerBlock;
 use super::{Item, is_blank, is_blank_part, raw_words};
 use crate::json;
@@ -137,19 +140,34 @@ fn drop_thinking(
         _ => false,
     };
     let encrypted = |block: &Content| matches!(block, Content::RedactedThinking { .. });
+    let returns = may_return(message, at.message, rules, facts);
+    let closed = is_unsigned(message) && !returns && is_from_here(message, facts);
+    let mixed = message.content.iter().any(unsigned);
     let why = match rules.reasoning {
         Reasoning::Absent => ThinkingLoss::NotOnWire,
+        Reasoning::Returned if !is_from_here(message, facts) => ThinkingLoss::NotOnWire,
         _ if !assistant => ThinkingLoss::Misplaced,
         Reasoning::Any => return,
         _ if !ours => ThinkingLoss::Foreign,
-        Reasoning::Signed if message.content.iter().any(unsigned) => ThinkingLoss::Unsigned,
-        Reasoning::Signed if parted => ThinkingLoss::Parted,
+        Reasoning::Signed if mixed => ThinkingLoss::Unsigned,
+        Reasoning::SignedOrReturned if mixed && closed => ThinkingLoss::LoopOver,
+        Reasoning::SignedOrReturned if mixed && !returns => ThinkingLoss::Unsigned,
+        Reasoning::Signed | Reasoning::SignedOrReturned if parted => ThinkingLoss::Parted,
+        Reasoning::Returned | Reasoning::Own | Reasoning::Plain if closed => ThinkingLoss::LoopOver,
         // What is encrypted has no field there, and nothing covers the rest.
-        Reasoning::Plain if message.content.iter().any(encrypted) => ThinkingLoss::NotOnWire,
-        Reasoning::Signed | Reasoning::Own | Reasoning::Plain => return,
+        Reasoning::Plain | Reasoning::Returned if message.content.iter().any(encrypted) => {
+            ThinkingLoss::NotOnWire
+        }
+        Reasoning::Returned if !returns => ThinkingLoss::LoopOver,
+        _ => return,
     };
-    let stays =
-        |block: &Content| ours && assistant && rules.reasoning == Reasoning::Plain && !encrypted(block);
+    let stays = |block: &Content| {
+        why == ThinkingLoss::NotOnWire && ours && assistant && {
+            let kept =
+                rules.reasoning == Reasoning::Plain || (rules.reasoning == Reasoning::Returned && returns);
+            kept && !encrypted(block)
+        }
+    };
     let (mut quoted, mut dropped) = (0, 0);
     message.content.retain_mut(|block| {
         if !is_thinking(block) || stays(block) {

@@ -1,9 +1,29 @@
-//! Reads whether a tool loop that is still running has kept its reasoning.
+//! Reads where a tool loop that is still running begins, and whether it has kept its reasoning.
 
 use trunkline_message_tree::{Content, Message, Role, StopReason};
 
 use super::blocks::is_thinking;
 use crate::{Thinking, WireRules};
+
+/// Returns the message from which on the running loop goes; the end of the list if none runs.
+///
+/// A loop runs if calls or their results come last. It begins behind the last words of the user's side.
+pub(crate) fn start(messages: &[Message]) -> usize {
+    let last = messages.iter().rfind(|message| message.role != Role::System);
+    let runs = last.is_some_and(|last| match last.role {
+        Role::Assistant => last.calls().next().is_some(),
+        _ => !has_words(last),
+    });
+    match runs {
+        true => messages.iter().rposition(has_words).map_or(0, |last| last + 1),
+        false => messages.len(),
+    }
+}
+
+/// Whether a message of the user's side is more than results.
+fn has_words(message: &Message) -> bool {
+    message.role == Role::User && message.content.iter().any(|block| block.as_result().is_none())
+}
 
 /// Returns whether the loop at the end of a legal list would be refused while thinking is on.
 ///

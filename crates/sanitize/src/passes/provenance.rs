@@ -2,19 +2,58 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use trunkline_message_tree::{Message, Origin, Role};
+use trunkline_message_tree::{Content, Message, Origin, Role, StopReason};
 
-use crate::{CallSignatures, RequestFacts, WireRules};
+use crate::{CallSignatures, Reasoning, RequestFacts, WireRules};
 
 /// Whether the provider and model of this request wrote the message; so it is if nothing else is claimed.
 pub(crate) fn is_ours(message: &Message, facts: &RequestFacts) -> bool {
-    facts.origin.is_none() || facts.origin == message.origin
+    match (&facts.origin, &message.origin) {
+        (None, _) => true,
+        (Some(reads), Some(wrote)) => wrote.agrees_with(reads),
+        (Some(_), None) => false,
+    }
+}
+
+/// Whether it is known that the message came from the very address that is asked.
+pub(crate) fn is_from_here(message: &Message, facts: &RequestFacts) -> bool {
+    let reads = facts.origin.as_ref();
+    reads.is_some_and(|reads| message.origin.as_ref().is_some_and(|wrote| wrote.is_from(reads)))
+}
+
+/// Whether reasoning of this message may go back that nobody signed. `index` is the place of the message.
+pub(crate) fn may_return(message: &Message, index: usize, rules: &WireRules, facts: &RequestFacts) -> bool {
+    let from_here = is_from_here(message, facts);
+    // Where calls become words, there is no loop.
+    let flattened = rules.tool_blocks_need_tools && facts.tools_offered == Some(false);
+    let runs = rules.reasoning_beside_calls || (index >= facts.loop_from && !flattened);
+    match rules.reasoning {
+        Reasoning::Any => true,
+        Reasoning::Absent | Reasoning::Signed => false,
+        Reasoning::SignedOrReturned => {
+            from_here && runs && matches!(message.stop, Some(StopReason::EndTurn | StopReason::ToolUse))
+        }
+        Reasoning::Returned => from_here && runs,
+        Reasoning::Own | Reasoning::Plain => is_ours(message, facts) && (runs || !from_here),
+    }
+}
+
+/// Whether nothing of the reasoning in a message is signed or encrypted.
+pub(crate) fn is_unsigned(message: &Message) -> bool {
+    message.content.iter().all(|block| match block {
+        Content::Thinking { signature, .. } => signature.as_ref().is_none_or(String::is_empty),
+        Content::RedactedThinking { .. } => false,
+        _ => true,
+    })
 }
 
 /// Whether a provider's own block may go back to the provider of this request.
 pub(crate) fn is_native(origin: Option<&Origin>, facts: &RequestFacts) -> bool {
     match (origin, &facts.origin) {
-        (Some(wrote), Some(reads)) => wrote.provider == reads.provider,
+        (Some(wrote), Some(reads)) => {
+            let apart = wrote.address.is_some() && reads.address.is_some() && wrote.address != reads.address;
+            wrote.provider == reads.provider && !apart
+        }
         _ => true,
     }
 }

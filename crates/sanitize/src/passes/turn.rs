@@ -9,6 +9,7 @@ use trunkline_message_tree::{Content, Message, NodeId, Origin, Role};
 
 use super::Item;
 use super::call_ids::{CallIds, Given};
+use super::provenance::is_native;
 use crate::json;
 use crate::sound::FEW_CALLS;
 use crate::{Alternate, Place, Repair, RepairKind, RequestFacts, ResultPlace, WireRules};
@@ -70,8 +71,9 @@ fn calls(item: &Item) -> bool {
 
 fn join(earlier: &mut Message, later: Message, facts: &RequestFacts) {
     let closeness = |origin: &Option<Origin>| match (origin, &facts.origin) {
-        (Some(wrote), Some(reads)) if wrote == reads => 3,
-        (Some(wrote), Some(reads)) if wrote.provider == reads.provider => 2,
+        (Some(wrote), Some(reads)) if wrote.is_from(reads) => 4,
+        (Some(wrote), Some(reads)) if wrote.agrees_with(reads) => 3,
+        (Some(_), Some(_)) if is_native(origin.as_ref(), facts) => 2,
         (None, _) | (_, None) => 1,
         _ => 0,
     };
