@@ -51,8 +51,6 @@ pub struct WireReport {
     pub not_taken_back: BTreeMap<String, Vec<String>>,
     /// Requests that could not be read into our words.
     pub not_read: BTreeMap<String, Vec<String>>,
-    /// Requests that go on from what the service keeps.
-    pub kept_by_service: Vec<String>,
     /// Accepted requests that our encoder refuses, and whether that is meant.
     pub not_encoded: BTreeMap<(bool, String), Vec<String>>,
     /// Fields that our model has no word for and that were carried as they are.
@@ -172,10 +170,6 @@ impl fmt::Display for WireReport {
             "  requests: {compared} written and compared: {identical} are the same, {equal} mean the same, {} differ",
             compared - identical - equal
         )?;
-        if !self.kept_by_service.is_empty() {
-            let places = &self.kept_by_service;
-            writeln!(f, "  not written: they go on from what the service keeps: {}", listed(places))?;
-        }
         for ((meant, why), places) in &self.not_encoded {
             let word = if *meant { "not written" } else { "FAILED to encode" };
             writeln!(f, "  {word}: {why}: {}", listed(places))?;

@@ -1,12 +1,12 @@
 //! Messages requests of Anthropic.
 
 use serde_json::Value;
-use trunkline_message_tree::{Content, MediaSource, Role, StopReason, ToolChoice};
+use trunkline_message_tree::{Content, MediaSource, Part, Role, StopReason, ToolChoice};
 use trunkline_providers::{Cache, OutputSchema, Request, Thinking as Asked};
 use trunkline_sanitize::Thinking;
 
 use super::fields::{Fields, effort, tool};
-use super::history::{self, History, Read, Reading, each, is_filled, text_of};
+use super::history::{self, Beside, History, Read, Reading, each, is_filled, text_of};
 
 const WIRE: &str = "anthropic";
 
@@ -30,6 +30,13 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
             Some("assistant") => history.push(Role::Assistant, content),
             Some("user") => push_user(&mut history, content),
             _ => return Err(format!("a message of role {}", message["role"])),
+        }
+        // Instructions in the middle may say for how long, and with what effort, they are meant.
+        if message["role"] == "system"
+            && let Some(last) = history.messages.last_mut()
+        {
+            let more = history::others(message, &["role", "content"]);
+            last.content.extend(history::beside(WIRE, Beside::Message, more));
         }
     }
     mark_pause(&mut history);
@@ -134,8 +141,38 @@ fn push_user(history: &mut History, content: Vec<Content>) {
 fn blocks(content: &Value) -> Read<Vec<Content>> {
     match content.as_str() {
         Some(text) => Ok(vec![Content::text(text)]),
-        None => each(content).map(block).collect(),
+        None => {
+            let mut blocks = Vec::new();
+            for one in each(content) {
+                blocks.push(block(one)?);
+                blocks.extend(beside(one));
+            }
+            Ok(blocks)
+        }
     }
+}
+
+/// What stands in a block beside the words or the call.
+fn beside(block: &Value) -> Option<Content> {
+    let known = ["type", "text", "cache_control", "id", "name", "input"];
+    let of = match block["type"].as_str()? {
+        "text" => Beside::Text,
+        "tool_use" => Beside::Call,
+        _ => return None,
+    };
+    history::beside(WIRE, of, history::others(block, &known))
+}
+
+/// The parts of a result; a text with more than words is carried whole.
+fn parts(content: &Value) -> Read<Vec<Part>> {
+    if content.is_string() {
+        return Ok(blocks(content)?.into_iter().map(history::part).collect());
+    }
+    let part = |one: &Value| match beside(one) {
+        Some(_) => Ok(history::part(history::opaque(WIRE, one))),
+        None => block(one).map(history::part),
+    };
+    each(content).map(part).collect()
 }
 
 fn block(block: &Value) -> Read<Content> {
@@ -150,7 +187,7 @@ fn block(block: &Value) -> Read<Content> {
         "tool_use" => history::call(text_of(&block["id"])?, &block["name"], &block["input"], None)?,
         "tool_result" => Content::ToolResult(trunkline_message_tree::ToolResult {
             call_id: text_of(&block["tool_use_id"])?,
-            content: blocks(&block["content"])?.into_iter().map(history::part).collect(),
+            content: parts(&block["content"])?,
             is_error: block["is_error"].as_bool().unwrap_or_default(),
         }),
         "image" | "document" => media(block, kind)?,

@@ -6,7 +6,7 @@ use trunkline_providers::{Cache, OutputSchema, Thinking as Asked};
 use trunkline_sanitize::Thinking;
 
 use super::fields::{Fields, tool};
-use super::history::{self, History, Read, Reading, each, is_filled, text_of};
+use super::history::{self, Beside, History, Read, Reading, each, is_filled, text_of};
 
 const WIRE: &str = "bedrock";
 
@@ -30,6 +30,7 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
         let content = blocks(&message["content"])?;
         match message["role"].as_str() {
             Some("assistant") => history.push(Role::Assistant, content),
+            Some("system") => history.push(Role::System, content),
             Some("user") => {
                 let (results, rest): (Vec<_>, Vec<_>) =
                     content.into_iter().partition(|block| block.as_result().is_some());
@@ -112,14 +113,44 @@ fn settings(body: &Value, history: History) -> Reading {
 
 fn blocks(content: &Value) -> Read<Vec<Content>> {
     // A cache point is a mark of the encoder, no content.
-    each(content).filter(|block| block["cachePoint"].is_null()).map(block).collect()
+    let mut blocks = Vec::new();
+    for one in each(content).filter(|block| block["cachePoint"].is_null()) {
+        match cited(one) {
+            Some(cited) => blocks.extend(cited),
+            None => blocks.push(block(one)?),
+        }
+    }
+    Ok(blocks)
+}
+
+/// Words with the places that they were taken from.
+fn cited(block: &Value) -> Option<Vec<Content>> {
+    let cited = &block["citationsContent"];
+    let pieces = cited["content"].as_array()?;
+    let words: Option<String> = pieces.iter().map(|piece| piece["text"].as_str()).collect();
+    let known: &[&str] = if pieces.len() > 1 { &[] } else { &["content"] };
+    let mut members = history::others(cited, known);
+    if !cited["citations"].is_null() {
+        members.insert("citations".to_owned(), cited["citations"].clone());
+    }
+    let beside = history::beside(WIRE, Beside::Text, members);
+    Some([Content::text(words?)].into_iter().chain(beside).collect())
+}
+
+/// Returns the bytes of a picture or a document that says no more than our words do.
+fn bare<'a>(media: &'a Value, known: &[&str]) -> Option<&'a str> {
+    media["source"]["bytes"].as_str().filter(|_| history::others(media, known).is_empty())
 }
 
 fn block(block: &Value) -> Read<Content> {
     let (call, result) = (&block["toolUse"], &block["toolResult"]);
     let reasoning = &block["reasoningContent"];
+    // What the service runs itself is carried whole.
+    let served = call["type"] == "server_tool_use" || !result["type"].is_null();
     Ok(if let Some(text) = block["text"].as_str() {
         Content::text(text)
+    } else if served {
+        history::opaque(WIRE, block)
     } else if !call.is_null() {
         history::call(text_of(&call["toolUseId"])?, &call["name"], &call["input"], None)?
     } else if !result.is_null() {
@@ -134,10 +165,10 @@ fn block(block: &Value) -> Read<Content> {
         Content::Thinking { text: text.to_owned(), signature }
     } else if let Some(data) = reasoning["redactedContent"].as_str() {
         Content::RedactedThinking { data: data.to_owned() }
-    } else if let Some(data) = block["image"]["source"]["bytes"].as_str() {
+    } else if let Some(data) = bare(&block["image"], &["format", "source"]) {
         let format = block["image"]["format"].as_str().unwrap_or("*");
         history::media(&format!("image/{format}"), MediaSource::Base64(data.to_owned()))
-    } else if let Some(data) = block["document"]["source"]["bytes"].as_str() {
+    } else if let Some(data) = bare(&block["document"], &["format", "name", "source"]) {
         let media_type = match block["document"]["format"].as_str().unwrap_or_default() {
             "pdf" => "application/pdf",
             "csv" => "text/csv",

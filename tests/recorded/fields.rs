@@ -120,7 +120,7 @@ impl Fields {
 
 /// Reads an effort; services have more words than we.
 pub(super) fn effort(value: &Value) -> Option<Effort> {
-    [Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::Max]
+    [Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::XHigh, Effort::Max]
         .into_iter()
         .find(|effort| value.as_str() == Some(effort.word()))
 }

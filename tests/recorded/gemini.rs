@@ -9,12 +9,13 @@ use trunkline_providers::{OutputSchema, Request, Thinking as Asked};
 use trunkline_sanitize::Thinking;
 
 use super::fields::{Fields, effort, tool};
-use super::history::{self, History, Read, Reading, each, is_filled, text_of};
+use super::history::{self, Beside, History, Read, Reading, each, is_filled, text_of};
 
 const WIRE: &str = "gemini";
 
 /// Reads a request.
 pub(super) fn read(body: &Value) -> Read<Reading> {
+    let body = &camel(body);
     let config = field(&body["generationConfig"], "thinkingConfig", "thinking_config");
     let thinking = match config["thinkingBudget"].as_i64() {
         Some(0) => Thinking::Off,
@@ -35,7 +36,7 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
     for content in each(&body["contents"]) {
         match content["role"].as_str() {
             Some("model") => push_model(&mut history, content)?,
-            Some("user") | None => push_user(&mut history, content)?,
+            Some("user" | "function") | None => push_user(&mut history, content)?,
             _ => return Err(format!("a turn of role {}", content["role"])),
         }
     }
@@ -138,16 +139,20 @@ fn push_model(history: &mut History, content: &Value) -> Read<()> {
     let mut blocks = Vec::new();
     for part in each(&content["parts"]) {
         let call = field(part, "functionCall", "function_call");
-        blocks.push(match call {
-            Value::Null => block(part)?,
-            call => {
-                let id = call["id"].as_str().map_or_else(|| history.next_id(&blocks), str::to_owned);
-                let signature = field(part, "thoughtSignature", "thought_signature").as_str();
-                history::call(id, &call["name"], &call["args"], signature)?
-            }
-        });
+        if call.is_null() {
+            blocks.push(block(part)?);
+            continue;
+        }
+        let id = call["id"].as_str().map_or_else(|| history.next_id(&blocks), str::to_owned);
+        let signature = field(part, "thoughtSignature", "thought_signature").as_str();
+        blocks.push(history::call(id, &call["name"], &call["args"], signature)?);
+        let more = history::others(part, &["functionCall", "thoughtSignature"]);
+        blocks.extend(history::beside(WIRE, Beside::Call, more));
     }
-    history.push(Role::Assistant, blocks);
+    // A turn without parts says nothing.
+    if !blocks.is_empty() {
+        history.push(Role::Assistant, blocks);
+    }
     Ok(())
 }
 
@@ -190,7 +195,13 @@ fn block(part: &Value) -> Read<Content> {
         "fileData",
         "file_data",
     ];
-    if Fields::of(part).rest().keys().any(|name| !known.contains(&name.as_str())) {
+    // So it is where two of them stand together.
+    let contents = ["text", "inlineData", "fileData"].iter().filter(|name| !part[**name].is_null()).count();
+    let thinks = part["thought"] == true && !part["text"].is_string();
+    let named = !history::others(inline, &["mimeType", "data"]).is_empty()
+        || !history::others(file, &["mimeType", "fileUri"]).is_empty();
+    let more = Fields::of(part).rest().keys().any(|name| !known.contains(&name.as_str()));
+    if more || contents > 1 || thinks || named {
         return Ok(history::opaque(WIRE, part));
     }
     Ok(if let Some(text) = part["text"].as_str() {
@@ -224,6 +235,41 @@ pub fn lower_types(schema: &Value) -> Value {
             Value::Object(fields.iter().map(lower).collect())
         }
         Value::Array(list) => list.iter().map(lower_types).collect(),
+        other => other.clone(),
+    }
+}
+
+/// What the service, or a tool, or a model says is not ours to rename.
+const OF_OTHERS: [&str; 8] = [
+    "args",
+    "labels",
+    "parameters",
+    "parametersJsonSchema",
+    "parameters_json_schema",
+    "response",
+    "responseJsonSchema",
+    "responseSchema",
+];
+
+/// Returns a request with the names of its fields in camel case; the service takes snake case too.
+pub fn camel(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| {
+                let mut words = name.split('_');
+                let mut camel = words.next().unwrap_or_default().to_owned();
+                for word in words {
+                    let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
+                    camel.push_str(&first.to_uppercase());
+                    camel.push_str(rest);
+                }
+                let of_others = OF_OTHERS.contains(&name.as_str()) || OF_OTHERS.contains(&camel.as_str());
+                let value = if of_others { value.clone() } else { self::camel(value) };
+                (camel, value)
+            });
+            Value::Object(fields.collect())
+        }
+        Value::Array(list) => list.iter().map(camel).collect(),
         other => other.clone(),
     }
 }

@@ -1,6 +1,6 @@
 //! What the readers of all wires make of a request.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use trunkline_message_tree::{
     Author, Content, Media, MediaSource, Message, Part, Role, ToolCall, ToolResult,
 };
@@ -149,6 +149,38 @@ pub(crate) fn media_at(url: &str, media_type: &str) -> Content {
 /// Returns a block that only its own wire understands.
 pub(crate) fn opaque(wire: &str, block: &Value) -> Content {
     Content::Opaque { wire: wire.to_owned(), json: block.to_string() }
+}
+
+/// What a block of members stands beside.
+#[derive(Clone, Copy)]
+pub(crate) enum Beside {
+    /// The words before it.
+    Text,
+    /// The call before it.
+    Call,
+    /// Its message.
+    Message,
+}
+
+/// Returns the block in which our decoders keep what a service said beside words, a call or a message; none if that is nothing.
+pub(crate) fn beside(wire: &str, of: Beside, members: Map<String, Value>) -> Option<Content> {
+    let name = match of {
+        Beside::Text => "besideText",
+        Beside::Call => "besideCall",
+        Beside::Message => "besideMessage",
+    };
+    (!members.is_empty()).then(|| opaque(wire, &serde_json::json!({ name: members })))
+}
+
+/// Returns the members of an object that have none of these names and say something.
+pub(crate) fn others(object: &Value, known: &[&str]) -> Map<String, Value> {
+    let says = |value: &Value| match value {
+        Value::Array(list) => !list.is_empty(),
+        other => !other.is_null(),
+    };
+    let members = object.as_object().into_iter().flatten();
+    let members = members.filter(|(name, value)| !known.contains(&name.as_str()) && says(value));
+    members.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// Returns a block as the part of a result.

@@ -16,7 +16,7 @@ mod protocol;
 mod wires;
 
 pub use exchange::{Exchange, Recordings, read_folder, read_text};
-pub use gemini::lower_types;
+pub use gemini::{camel, lower_types};
 pub use history::{History, Read, Reading};
 pub use protocol::Protocol;
 pub use wires::{asked_in_path, read, wire};

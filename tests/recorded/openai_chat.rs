@@ -1,15 +1,18 @@
 //! Chat Completions requests of OpenAI and of those who follow it.
 
 use serde_json::Value;
-use trunkline_message_tree::{Content, Role, ToolCall, ToolChoice};
+use trunkline_message_tree::{Content, Part, Role, ToolCall, ToolChoice};
 use trunkline_providers::openai_chat::ReasoningField;
 use trunkline_providers::{Cache, Dialect, OutputSchema, Thinking as Asked};
 use trunkline_sanitize::Thinking;
 
 use super::fields::{Fields, effort, tool};
-use super::history::{self, History, Read, Reading, each, is_filled, text_of};
+use super::history::{self, Beside, History, Read, Reading, each, is_filled, text_of};
 
 const WIRE: &str = "openai-chat";
+// What the reader takes of a message.
+const MESSAGE: [&str; 6] =
+    ["role", "content", "tool_calls", "reasoning", "reasoning_content", "reasoning_details"];
 
 /// Reads a request.
 pub(super) fn read(body: &Value, dialect: &Dialect) -> Read<Reading> {
@@ -28,13 +31,28 @@ pub(super) fn read(body: &Value, dialect: &Dialect) -> Read<Reading> {
     let facts = history::facts(thinking, forced, Some(is_filled(&body["tools"])));
     let mut history = History { facts, ..History::default() };
     for message in each(&body["messages"]) {
-        let content = words(&message["content"])?;
-        match message["role"].as_str() {
+        let mut content = words(&message["content"])?;
+        let role = message["role"].as_str();
+        if role != Some("tool") {
+            let more = history::others(message, &MESSAGE);
+            content.extend(history::beside(WIRE, Beside::Message, more));
+        }
+        match role {
             Some("system" | "developer") => history.push(Role::System, content),
             Some("user") => history.push(Role::User, content),
-            Some("assistant") => history.push(Role::Assistant, assistant(message, content)?),
+            Some("assistant") => {
+                let mut said = assistant(message, content)?;
+                // Content that is null beside nothing else are no words at all.
+                if said.is_empty() {
+                    said.push(Content::text(""));
+                }
+                history.push(Role::Assistant, said);
+            }
             Some("tool") => {
-                let parts = content.into_iter().map(history::part).collect();
+                let parts = match message["content"].as_array() {
+                    None => content.into_iter().map(history::part).collect(),
+                    Some(list) => list.iter().map(result_part).collect::<Read<_>>()?,
+                };
                 history.push_result(&text_of(&message["tool_call_id"])?, parts, false);
             }
             _ => return Err(format!("a message of role {}", message["role"])),
@@ -129,9 +147,19 @@ fn think(fields: &mut Fields, dialect: &Dialect) -> Asked {
             if fields.read("thinking", is("disabled")).is_some() {
                 return Asked::Off;
             }
-            let Some(effort) = fields.read("reasoning_effort", effort) else { return Asked::Unsaid };
-            let _ours = fields.read("thinking", is("enabled"));
-            Asked::Effort(effort)
+            // Our word says both that it reasons and how hard; who says one of the two says it in the service's own words.
+            let both = fields.has("thinking") && fields.has("reasoning_effort");
+            let enabled = both && fields.read("thinking", is("enabled")).is_some();
+            if !enabled {
+                return Asked::Unsaid;
+            }
+            match fields.read("reasoning_effort", effort) {
+                Some(effort) => Asked::Effort(effort),
+                None => {
+                    fields.put("thinking", serde_json::json!({"type": "enabled"}));
+                    Asked::Unsaid
+                }
+            }
         }
         ReasoningField::Budget => {
             let mut reasoning = Fields::of(&fields.take("reasoning").unwrap_or_default());
@@ -175,6 +203,8 @@ fn assistant(message: &Value, words: Vec<Content>) -> Read<Vec<Content>> {
         };
         let name = text_of(&function["name"])?;
         content.push(Content::ToolCall(ToolCall { id, name, arguments, signature: None }));
+        let more = history::others(call, &["id", "type", "index", "function"]);
+        content.extend(history::beside(WIRE, Beside::Call, more));
     }
     Ok(content)
 }
@@ -182,8 +212,27 @@ fn assistant(message: &Value, words: Vec<Content>) -> Read<Vec<Content>> {
 fn words(content: &Value) -> Read<Vec<Content>> {
     match content.as_str() {
         Some(text) => Ok(vec![Content::text(text)]),
-        None => each(content).map(part).collect(),
+        None => {
+            let mut blocks = Vec::new();
+            for one in each(content) {
+                let block = part(one)?;
+                let words = matches!(block, Content::Text { .. });
+                blocks.push(block);
+                let more = history::others(one, &["type", "text", "cache_control"]);
+                blocks.extend(history::beside(WIRE, Beside::Text, more).filter(|_| words));
+            }
+            Ok(blocks)
+        }
     }
+}
+
+/// A part of a result; a text with more than words is carried whole.
+fn result_part(one: &Value) -> Read<Part> {
+    let more = !history::others(one, &["type", "text", "cache_control"]).is_empty();
+    Ok(history::part(match part(one)? {
+        Content::Text { .. } if more => history::opaque(WIRE, one),
+        block => block,
+    }))
 }
 
 fn part(part: &Value) -> Read<Content> {

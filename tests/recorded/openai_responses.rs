@@ -4,12 +4,12 @@
 //! belongs to.
 
 use serde_json::Value;
-use trunkline_message_tree::{Content, Role, ToolCall, ToolChoice};
+use trunkline_message_tree::{Content, Part, Role, ToolCall, ToolChoice};
 use trunkline_providers::{Cache, OutputSchema, Thinking as Asked};
 use trunkline_sanitize::Thinking;
 
 use super::fields::{Fields, effort, tool};
-use super::history::{self, History, Read, Reading, each, is_filled, text_of};
+use super::history::{self, Beside, History, Read, Reading, each, is_filled, text_of};
 
 const WIRE: &str = "openai-responses";
 
@@ -31,7 +31,7 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
         let kind = item["type"].as_str().unwrap_or("message");
         let said = match (kind, item["role"].as_str()) {
             ("message", Some("assistant")) => assistant(item)?,
-            ("function_call", _) => vec![call(item)?],
+            ("function_call", _) => call(item)?,
             _ if is_of_the_model(kind) => vec![history::opaque(WIRE, item)],
             _ => Vec::new(),
         };
@@ -50,7 +50,7 @@ pub(super) fn read(body: &Value) -> Read<Reading> {
             // An assistant message without a word.
             ("message", Some("assistant")) => {}
             ("function_call_output", _) => {
-                let parts = words(&item["output"])?.into_iter().map(history::part).collect();
+                let parts = output(&item["output"])?;
                 history.push_result(&text_of(&item["call_id"])?, parts, false);
             }
             ("message", _) => return Err(format!("a message of role {}", item["role"])),
@@ -144,26 +144,78 @@ fn settings(body: &Value, history: History) -> Reading {
     reading
 }
 
-fn call(item: &Value) -> Read<Content> {
+fn call(item: &Value) -> Read<Vec<Content>> {
     let (id, name) = (text_of(&item["call_id"])?, text_of(&item["name"])?);
-    Ok(Content::ToolCall(ToolCall { id, name, arguments: text_of(&item["arguments"])?, signature: None }))
+    let arguments = text_of(&item["arguments"])?;
+    let known = ["type", "id", "status", "call_id", "name", "arguments"];
+    let beside = history::beside(WIRE, Beside::Call, history::others(item, &known));
+    let call = Content::ToolCall(ToolCall { id, name, arguments, signature: None });
+    Ok([call].into_iter().chain(beside).collect())
 }
 
 /// An assistant message in words; with parts of another kind it is carried whole.
 fn assistant(item: &Value) -> Read<Vec<Content>> {
     let plain = |part: &Value| matches!(part["type"].as_str(), Some("output_text" | "input_text" | "text"));
-    if each(&item["content"]).all(plain) {
-        words(&item["content"])
-    } else {
-        Ok(vec![history::opaque(WIRE, item)])
+    if !each(&item["content"]).all(plain) {
+        return Ok(vec![history::opaque(WIRE, item)]);
     }
+    let of_message = history::others(item, &["type", "id", "status", "role", "content"]);
+    let mut blocks = Vec::new();
+    for block in words(&item["content"])? {
+        let members = match &block {
+            Content::Text { .. } => None,
+            beside => Some(beside.clone()),
+        };
+        match members {
+            None => {
+                blocks.push(block);
+                blocks.extend(history::beside(WIRE, Beside::Text, of_message.clone()));
+            }
+            // What belongs to the part and what belongs to the message stand together.
+            Some(Content::Opaque { json, .. }) => {
+                let mut both: Value = serde_json::from_str(&json).unwrap_or_default();
+                if let Some(members) = both["besideText"].as_object_mut() {
+                    members.extend(of_message.clone());
+                }
+                if !of_message.is_empty() {
+                    blocks.pop();
+                }
+                blocks.push(history::opaque(WIRE, &both));
+            }
+            Some(other) => blocks.push(other),
+        }
+    }
+    Ok(blocks)
 }
 
 fn words(content: &Value) -> Read<Vec<Content>> {
     match content.as_str() {
         Some(text) => Ok(vec![Content::text(text)]),
-        None => each(content).map(part).collect(),
+        None => {
+            let mut blocks = Vec::new();
+            for one in each(content) {
+                let block = part(one)?;
+                let words = matches!(block, Content::Text { .. });
+                blocks.push(block);
+                let beside = history::beside(WIRE, Beside::Text, history::others(one, &["type", "text"]));
+                blocks.extend(beside.filter(|_| words));
+            }
+            Ok(blocks)
+        }
     }
+}
+
+/// The parts of an output; a text with more than words is carried whole.
+fn output(content: &Value) -> Read<Vec<Part>> {
+    if content.is_string() {
+        return Ok(words(content)?.into_iter().map(history::part).collect());
+    }
+    let more = |one: &Value| !history::others(one, &["type", "text"]).is_empty();
+    let one = |one: &Value| match part(one)? {
+        Content::Text { .. } if more(one) => Ok(history::part(history::opaque(WIRE, one))),
+        block => Ok(history::part(block)),
+    };
+    each(content).map(one).collect()
 }
 
 /// A file with a name, or a picture in some detail, is carried as it is.

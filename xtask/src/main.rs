@@ -13,6 +13,7 @@ mod alone;
 mod api;
 mod bench;
 mod cargo;
+mod cases;
 mod ci;
 mod corpora;
 mod docs;
@@ -53,6 +54,7 @@ cargo xtask COMMAND        the one task runner of the workspace
   bench [CRATE]            release runs of examples/bench_*.rs; a line that says SHORT fails
   corpora [PATH]           every wire over recorded exchanges: answers under random splits, requests written again and
                            compared; without PATH the folder of TRUNKLINE_CORPORA; --splits N for more of them
+  cases PATH               each case of a folder against the built command (or TRUNKLINE): holds, or fails and why
   fuzz CRATE --minutes N   the laws of a crate against new cases until the time is over or one breaks
   power-loss               the power cut under SQLite at every moment, and the store's answer to it; --seed N for other
                            lives, --minutes N for more of them
@@ -129,6 +131,7 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
             };
             report.step("corpora", || corpora::run(&workspace, folder, rest));
         }
+        ["cases", folder] => report.step("cases", || cases::run(&workspace, folder)),
         ["fuzz", name, "--minutes", time] | ["fuzz", "--minutes", time, name] => {
             let time = fuzz::minutes(time)?;
             let one = workspace.named(name)?;

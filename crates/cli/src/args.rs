@@ -321,6 +321,13 @@ pub(crate) struct Model {
     /// The most that the model may write in one reply, in tokens
     #[arg(long, value_name = "N", default_value_t = MAX_OUTPUT_TOKENS)]
     pub(crate) max_output_tokens: u32,
+    /// Ask again at most N times when the connection breaks or the service is busy; 0 for never [default: 8]
+    #[arg(long, value_name = "N")]
+    pub(crate) retries: Option<u32>,
+    /// The most time that this may take for one request, such as 30s or 20m; a service that asks for more is given up on
+    /// [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = limits::of_wait)]
+    pub(crate) retry_for: Option<u64>,
     /// Also write what the service answers to this file, without keys; what is in it stays
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,

@@ -4,17 +4,17 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use trunkline_sanitize::{Account, Repair, Violation, WireRules};
-use trunkline_transcripts::{Conversation, Fault as Flaw, FaultKind, Format, Kind, Transcript};
+use trunkline_sanitize::{Account, Violation, WireRules};
+use trunkline_transcripts::{Conversation, Fault as Flaw, FaultKind, Format, Kind};
 
 use crate::args::{ALL_WIRES, Audit};
 use crate::fault::{Exit, Fault};
 use crate::findings::{
-    account_json, damaged, fault_note, faults_json, halves, orphans, problems, violation_lines,
-    violations_json,
+    damaged, fault_note, faults_json, halves, orphans, problems, repeated, violation_lines, violations_json,
 };
 use crate::history::{History, end_of, facts, own_wire, rules_for_files};
 use crate::in_order::in_order;
@@ -82,15 +82,18 @@ struct Session {
     model: Option<String>,
     format: Format,
     messages: usize,
-    faults: Vec<Flaw>,
+    /// What is wrong with its file; many conversations may be of one.
+    faults: Arc<[Flaw]>,
     verdicts: Vec<Verdict>,
 }
 
-/// What one wire says to it.
+/// What one wire says to it. Where nobody will see more than how many problems there are, no more is kept: a file may
+/// hold thousands of conversations that have them in common.
 struct Verdict {
     wire: String,
+    problems: String,
     violations: Vec<Violation>,
-    repairs: Vec<Repair>,
+    account: Option<Account>,
     is_broken: bool,
 }
 
@@ -105,35 +108,52 @@ fn judge(file: &Candidate, args: &Audit) -> Judged {
         Taken::Foreign => Judged::Foreign,
         Taken::Unreadable(why) => Judged::Unreadable(why),
         Taken::Read(transcript) => {
-            let conversations = transcript.conversations.iter();
-            let meant = conversations.filter(|conversation| args.all || conversation.kind == Kind::Main);
-            Judged::Read(meant.map(|conversation| session(conversation, &transcript, args)).collect())
+            let faults: Arc<[Flaw]> = Arc::from(transcript.faults.as_slice());
+            let listed = transcript.listed().iter().enumerate();
+            let meant = listed.filter(|(_, listed)| args.all || listed.kind == Kind::Main);
+            let conversations = meant.filter_map(|(index, _)| transcript.conversation(index));
+            Judged::Read(
+                conversations.map(|one| session(one, transcript.format, Arc::clone(&faults), args)).collect(),
+            )
         }
     }
 }
 
-fn session(conversation: &Conversation, transcript: &Transcript, args: &Audit) -> Session {
-    let format = transcript.format;
-    let faults = &transcript.faults;
+fn session(conversation: Conversation, format: Format, faults: Arc<[Flaw]>, args: &Audit) -> Session {
     let end = args.end.unwrap_or_else(|| end_of(format));
+    let halves = halves(&faults).len();
     let verdict = |rules: WireRules| {
         let facts = facts(format, &rules);
         let history = History::new(&conversation.messages, format, &rules, &facts, end);
-        let violations = history.violations();
-        let repairs = if violations.is_empty() { Vec::new() } else { history.mended().repairs };
-        let is_broken = !violations.is_empty() || !halves(faults).is_empty();
-        Verdict { wire: rules.name.to_string(), violations, repairs, is_broken }
+        let mut violations = history.violations();
+        let is_shown = args.json || args.verbose;
+        let account = is_shown.then(|| match violations.as_slice() {
+            [] => Account::default(),
+            _ => Account::of(&history.mended().repairs),
+        });
+        let problems = problems(&violations, halves);
+        let is_broken = !violations.is_empty() || halves > 0;
+        violations.truncate(if is_shown { usize::MAX } else { 0 });
+        violations.shrink_to_fit();
+        Verdict { wire: rules.name.to_string(), problems, violations, account, is_broken }
     };
     Session {
-        id: conversation.id.clone(),
-        kind: conversation.kind.clone(),
-        title: conversation.title.clone(),
-        cwd: conversation.cwd.clone(),
-        model: conversation.model.clone(),
-        format,
-        messages: conversation.messages.len(),
-        faults: faults.clone(),
         verdicts: wires(args, format).into_iter().map(verdict).collect(),
+        messages: conversation.messages.len(),
+        id: conversation.id,
+        kind: conversation.kind,
+        title: conversation.title,
+        cwd: conversation.cwd,
+        model: conversation.model,
+        format,
+        faults,
+    }
+}
+
+impl Session {
+    /// Counts the lines that cost text, and those that their own client does not read.
+    fn damaged(&self) -> usize {
+        damaged(&self.faults)
     }
 }
 
@@ -161,8 +181,10 @@ fn widest(named: &[String]) -> usize {
 /// Prints a session: a line for each wire.
 fn shown(path: &Path, session: &Session, args: &Audit) -> String {
     let mut lines = String::new();
-    let is_told =
-        |fault: &&Flaw| fault.kind.is_damage() || matches!(fault.kind, FaultKind::MissingParent { .. });
+    let is_told = |fault: &&Flaw| {
+        fault.kind.is_damage()
+            || matches!(fault.kind, FaultKind::MissingParent { .. } | FaultKind::RepeatedId { .. })
+    };
     let mut damage = session.faults.iter().filter(is_told);
     for verdict in session.verdicts.iter().filter(|verdict| !args.broken || verdict.is_broken) {
         if args.json {
@@ -174,8 +196,7 @@ fn shown(path: &Path, session: &Session, args: &Audit) -> String {
             for violation in &verdict.violations {
                 lines.push_str(&violation_lines(violation, "    "));
             }
-            if verdict.is_broken {
-                let account = Account::of(&verdict.repairs);
+            if let Some(account) = verdict.account.as_ref().filter(|_| verdict.is_broken) {
                 lines.push_str(&format!("    {}\n", paint(DIM, &format!("a repair would take {account}"))));
             }
             // They are the file's, not the wire's.
@@ -188,15 +209,17 @@ fn shown(path: &Path, session: &Session, args: &Audit) -> String {
 }
 
 fn line(path: &Path, session: &Session, verdict: &Verdict, width: usize) -> String {
-    let (mark, state) = match verdict.is_broken {
-        true => (paint(RED, "✗"), paint(RED, &problems(&verdict.violations, halves(&session.faults).len()))),
-        false => (paint(GREEN, "✓"), paint(GREEN, "ok")),
+    // What lost text is not called good, also where a service would take what is left.
+    let (mark, state) = match (verdict.is_broken, session.damaged()) {
+        (true, _) => (paint(RED, "✗"), paint(RED, &verdict.problems)),
+        (false, 0) => (paint(GREEN, "✓"), paint(GREEN, "ok")),
+        (false, _) => (paint(YELLOW, "!"), paint(YELLOW, "damaged")),
     };
     let who = match &session.kind {
         Kind::Main => String::new(),
         other => format!(" {} {}", word(other), one_line(&session.id, 40)),
     };
-    let damaged = match damaged(&session.faults) {
+    let damaged = match session.damaged() {
         0 => String::new(),
         lines => paint(YELLOW, &format!(" · {}", count(lines, "damaged line"))),
     };
@@ -204,10 +227,14 @@ fn line(path: &Path, session: &Session, verdict: &Verdict, width: usize) -> Stri
         0 => String::new(),
         parents => paint(YELLOW, &format!(" · {}", count(parents, "missing parent"))),
     };
+    let repeated = match repeated(&session.faults) {
+        0 => String::new(),
+        ids => paint(YELLOW, &format!(" · {}", count(ids, "repeated id"))),
+    };
     let title = session.title.as_deref().map(|title| one_line(title, 50)).filter(|title| !title.is_empty());
     let title = title.map(|title| paint(DIM, &format!("  “{title}”"))).unwrap_or_default();
     format!(
-        "{mark} {:<width$} {:>14}  {}{who}  {state}{damaged}{orphans}{title}\n",
+        "{mark} {:<width$} {:>14}  {}{who}  {state}{damaged}{orphans}{repeated}{title}\n",
         verdict.wire,
         count(session.messages, "message"),
         paint(BOLD, &one_line(&path.display().to_string(), usize::MAX)),
@@ -227,8 +254,9 @@ fn as_json(path: &Path, session: &Session, verdict: &Verdict) -> serde_json::Val
         "wire": verdict.wire,
         "messages": session.messages,
         "broken": verdict.is_broken,
+        "damaged": session.damaged() > 0,
         "violations": violations_json(&verdict.violations, &halves(&session.faults)),
-        "repairs": account_json(&verdict.repairs),
+        "repairs": verdict.account,
         "faults": faults_json(&session.faults),
     })
 }
@@ -247,10 +275,12 @@ fn word(kind: &Kind) -> &'static str {
 struct Tally {
     sessions: usize,
     broken: usize,
+    /// Those that no wire refuses and that lost text.
+    damaged: usize,
     wires: usize,
     skipped: usize,
     unreadable: usize,
-    /// The first that is broken, and the wire that says so.
+    /// The first that is broken or damaged, and the wire that says so.
     first: Option<(String, String)>,
 }
 
@@ -258,9 +288,11 @@ impl Tally {
     fn count(&mut self, path: &Path, session: &Session) {
         self.sessions += 1;
         self.wires = self.wires.max(session.verdicts.len());
-        let mut broken = session.verdicts.iter().filter(|verdict| verdict.is_broken);
-        if let Some(verdict) = broken.next() {
-            self.broken += 1;
+        let broken = session.verdicts.iter().find(|verdict| verdict.is_broken);
+        let damaged = session.verdicts.first().filter(|_| broken.is_none() && session.damaged() > 0);
+        self.broken += usize::from(broken.is_some());
+        self.damaged += usize::from(damaged.is_some());
+        if let Some(verdict) = broken.or(damaged) {
             // Only what can be typed as it is shown is worth showing; a branch is not repaired by the path alone.
             let typed = path.to_str().filter(|path| safe(path) == *path && !path.contains(['\n', '\t']));
             if let (None, Some(path), Kind::Main) = (&self.first, typed, &session.kind) {
@@ -291,6 +323,9 @@ impl Tally {
             0 => "no session and no message list found".to_owned(),
             sessions => format!("{} judged{wires}: {refused}", count(sessions, "conversation")),
         };
+        if self.damaged > 0 {
+            summary.push_str(&paint(YELLOW, &format!("; {} damaged", self.damaged)));
+        }
         if self.skipped > 0 {
             summary.push_str(&format!("; {} skipped", count(self.skipped, "other file")));
         }
@@ -312,7 +347,7 @@ impl Tally {
     }
 
     fn exit(&self) -> Exit {
-        match (self.broken, self.unreadable) {
+        match (self.broken + self.damaged, self.unreadable) {
             (0, 0) => Exit::Done,
             (0, _) => Exit::Failure,
             _ => Exit::Broken,

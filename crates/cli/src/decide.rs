@@ -129,7 +129,7 @@ pub(crate) async fn finish_rollback(
     if terms.json && args.prompt.is_none() {
         let exit = exit_of(&ended);
         let drive = Drive::new(place, &args.model, terms, policy_of(terms));
-        paint::print_json(&drive.as_json(&session, &Ok(Stop::Decided(Box::new(ended)))))?;
+        paint::print_json(&drive.as_json(&session, &Ok(Stop::Decided(Box::new(ended))), &[]))?;
         return Ok(Some(exit));
     }
     Ok(Some(exit_of(&ended)))

@@ -148,6 +148,8 @@ impl From<RuntimeError> for Fault {
             // The layer in between would say less than its cause.
             RuntimeError::Store(error) => error.into(),
             RuntimeError::Provider(error) => error.into(),
+            RuntimeError::NothingCame { .. } => Fault::of(&error)
+                .hint("the model was told so and asked once more; say something with -p, or ask another one with --model"),
             RuntimeError::Workspace(error) => Fault::new(error.to_string()),
             other => Fault::of(&other),
         }

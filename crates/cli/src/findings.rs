@@ -106,14 +106,25 @@ pub(crate) fn orphans(faults: &[Fault]) -> usize {
     faults.iter().filter(|fault| matches!(fault.kind, FaultKind::MissingParent { .. })).count()
 }
 
-/// Says what of a file as a file a new one does not have: lines that are no messages, and gaps; `None` if it is sound.
+/// Counts the records that have the id of another one.
+pub(crate) fn repeated(faults: &[Fault]) -> usize {
+    faults.iter().filter(|fault| matches!(fault.kind, FaultKind::RepeatedId { .. })).count()
+}
+
+/// Says what of a file as a file a new one does not have: lines that are no messages, gaps, and ids that are taken twice;
+/// `None` if it is sound.
 pub(crate) fn disorder(faults: &[Fault]) -> Option<String> {
     let is_half = |fault: &&Fault| matches!(fault.kind, FaultKind::LoneSurrogates { .. });
     let is_damage = |fault: &&Fault| fault.kind.is_damage() && !is_half(fault);
+    let is_shared = |fault: &&Fault| matches!(fault.kind, FaultKind::SharedLine { .. });
     let is_orphan = |fault: &&Fault| matches!(fault.kind, FaultKind::MissingParent { .. });
+    let is_repeated = |fault: &&Fault| matches!(fault.kind, FaultKind::RepeatedId { .. });
+    let damage = faults.iter().filter(|fault| is_damage(fault) && !is_shared(fault));
     let told = [
-        at_lines(faults.iter().filter(is_damage), "damaged line", "left out or replaced"),
+        at_lines(damage, "damaged line", "left out or replaced"),
+        at_lines(faults.iter().filter(is_shared), "shared line", "taken apart"),
         at_lines(faults.iter().filter(is_orphan), "missing parent", "bridged"),
+        at_lines(faults.iter().filter(is_repeated), "repeated id", "told apart"),
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();
     (!told.is_empty()).then(|| told.join(", "))

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use trunkline_message_tree::{
     Author, Content, Entry, HeadMove, Message, MoveKind, Naming, NodeId, Role, ToolResult,
 };
+use trunkline_runtime::Attempt;
 use trunkline_runtime::decision_objects::Decision;
 use trunkline_runtime::resolve_queue::Event;
 use trunkline_session_store::{
@@ -203,6 +204,13 @@ fn shown_note(note: &Note) -> Option<String> {
                 None => format!("· nothing is called {name} any more"),
             };
             Some(paint(DIM, &told))
+        }
+        ("runtime", "attempt") => {
+            let attempt: Attempt = serde_json::from_str(&note.body).ok()?;
+            let then = if attempt.until.is_some() { "another one follows" } else { "it is the last one" };
+            let told =
+                format!("↻ attempt {} failed ({}); {then}", attempt.attempt, one_line(&attempt.words, 200));
+            Some(paint(YELLOW, &told))
         }
         ("runtime", "letter_refused") => Some(paint(YELLOW, "✉ a note had no effect")),
         _ => None,

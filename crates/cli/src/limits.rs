@@ -38,6 +38,22 @@ pub(crate) fn of_rule(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Reads for how long something is tried again, such as `20m`.
+pub(crate) fn of_wait(text: &str) -> Result<u64, String> {
+    let short = [("min", 60_000), ("m", 60_000), ("s", 1_000)];
+    let time = scaled(text, &[&short[..], &TIMES].concat());
+    time.ok_or_else(|| "write it like 30s, 20m or 2h".to_owned())
+}
+
+/// Prints such a time as it is typed.
+pub(crate) fn wait(milliseconds: u64) -> String {
+    match milliseconds {
+        whole if whole % 60_000 == 0 => format!("{}m", whole / 60_000),
+        whole if whole % 1_000 == 0 => format!("{}s", whole / 1_000),
+        part => format!("{}.{}s", part / 1_000, part % 1_000 / 100),
+    }
+}
+
 /// Reads a size such as `2GB`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     scaled(text, &SIZES).ok_or_else(|| "write it like 500MB, 2GB or 2GiB".to_owned())

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use anstyle::Style;
-use trunkline_message_tree::{Link, NameKind, Node, NodeId};
+use trunkline_message_tree::{Link, NameKind, Node, NodeId, Role};
 
 use crate::paint::{CYAN, DIM, MAGENTA, YELLOW, paint};
 use crate::reading::Reading;
@@ -83,6 +83,10 @@ impl Links {
         let under = node.parent().unwrap_or(NodeId::ROOT);
         match node.link() {
             Link::Next => {}
+            Link::Filed if node.message().role == Role::Assistant => {
+                let told = format!("brought to no end, the model was asked again at {under}");
+                lines.push((YELLOW, told));
+            }
             Link::Filed => lines.push((YELLOW, format!("came late, filed under {under}"))),
             Link::Merge { .. } => lines.extend(self.merges(id).map(|merges| (MAGENTA, merges))),
             Link::Cover { from } => {

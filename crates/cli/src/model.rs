@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use trunkline_message_tree::Origin;
-use trunkline_providers::{BaseUrl, CassetteFile, HttpProvider, Provider, Record, Secret, SigV4};
+use trunkline_providers::{
+    BaseUrl, CassetteFile, HttpProvider, Provider, Record, RetryPolicy, Secret, SigV4,
+};
 use trunkline_runtime::{Asked as Server, distrust};
 use trunkline_session_store::SessionStore;
 
@@ -232,7 +234,9 @@ impl Choice {
             Proof::Key(key) => (Some(key), None),
             Proof::Signed(signer) => (None, Some(signer)),
         };
-        let mut provider = HttpProvider::new(wire, self.base, key.as_ref(), self.asked)?;
+        let provider = HttpProvider::new(wire, self.base, key.as_ref(), self.asked)?;
+        // The run asks again, and records it: one budget for all attempts, also across kills.
+        let mut provider = provider.with_retry(RetryPolicy::never());
         if let Some(signer) = signer {
             provider = provider.with_signer(signer);
         }

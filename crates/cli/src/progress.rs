@@ -14,7 +14,7 @@ use trunkline_providers::Event as Streamed;
 use trunkline_runtime::decision_objects::{Decision, Verdict as Final};
 use trunkline_runtime::resolve_queue::{Event as Proposed, Notice};
 use trunkline_runtime::sanitize::{Repair, RepairKind};
-use trunkline_runtime::{Event, revert};
+use trunkline_runtime::{Attempt, Cause, Event, revert};
 
 use crate::bound;
 use crate::changes;
@@ -56,6 +56,10 @@ struct Told {
     thinking: bool,
     /// Whether the last reply was streamed to its end.
     answered: bool,
+    /// How many attempts to ask the model came to nothing.
+    failed_attempts: u32,
+    /// Whether it was just said how long the model is waited for.
+    told_wait: bool,
     /// Tool and arguments of the calls that were seen.
     calls: Calls,
     usage: Usage,
@@ -107,6 +111,11 @@ impl Progress {
         self.told().usage
     }
 
+    /// Returns how many attempts to ask the model came to nothing since the start.
+    pub(crate) fn failed_attempts(&self) -> u32 {
+        self.told().failed_attempts
+    }
+
     /// Returns whether the usage says what somebody pays.
     pub(crate) fn has_cost(&self) -> bool {
         let told = self.told();
@@ -144,6 +153,14 @@ impl Progress {
         match event {
             Event::Stream(streamed) => self.stream(streamed),
             Event::Message { node, message, .. } => self.message(*node, message),
+            Event::AttemptFailed { attempt, wait } => self.attempt(attempt, *wait),
+            Event::AwaitingModel { wait } => {
+                // Of an attempt in this process it was said right before.
+                if !std::mem::take(&mut self.told().told_wait) {
+                    let told = format!("… the model is asked again in {}", duration(*wait));
+                    self.line(&paint(YELLOW, &told));
+                }
+            }
             Event::CallStarted { tool, arguments, .. } if tool == "run_command" => {
                 self.line(&format!("{} {}", paint(DIM, "…"), shown_call(tool, arguments)));
             }
@@ -287,6 +304,33 @@ impl Progress {
             }
             _ => {}
         }
+    }
+
+    fn attempt(&self, attempt: &Attempt, wait: Option<Duration>) {
+        self.end_line();
+        {
+            let mut told = self.told();
+            // The words above are void; the answer comes anew.
+            told.answered = false;
+            told.failed_attempts = told.failed_attempts.saturating_add(1);
+            told.told_wait = wait.is_some_and(|wait| !wait.is_zero());
+        }
+        let (words, number) = (one_line(&attempt.words, 200), attempt.attempt);
+        let kept = attempt.node.map(|node| format!("; what came is kept as {node}")).unwrap_or_default();
+        let told = match (attempt.cause, wait) {
+            (Cause::Nothing, Some(_)) => {
+                format!(
+                    "the model's answer brought nothing ({words}){kept}; it is told so and asked once more"
+                )
+            }
+            (_, Some(wait)) => {
+                format!("attempt {number} failed ({words}){kept}; the next one in {}", duration(wait))
+            }
+            // What is told as an error says it.
+            (_, None) if number == 1 && attempt.node.is_none() => return,
+            (_, None) => format!("attempt {number} failed{kept}; it is the last one"),
+        };
+        self.line(&paint(YELLOW, &format!("↻ {told}")));
     }
 
     fn message(&self, node: NodeId, message: &Message) {
@@ -517,7 +561,7 @@ pub(crate) fn cost(usage: Usage) -> String {
     )
 }
 
-fn duration(time: Duration) -> String {
+pub(crate) fn duration(time: Duration) -> String {
     if time < Duration::from_secs(1) {
         format!("{} ms", time.as_millis())
     } else {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use trunkline_sanitize::{Account, RequestFacts, WireRules};
-use trunkline_transcripts::{Conversation, Format, Transcript, Written, read, sniff_only};
+use trunkline_transcripts::{Conversation, Format, Listed, Transcript, Written, read};
 use uuid::Uuid;
 
 use crate::args::{End, Repair};
@@ -26,11 +26,11 @@ use crate::text::{count, one_line, safe};
 
 /// Shows what would be done to a file, or does it to a new one.
 pub(crate) fn run(args: &Repair) -> Result<Exit, Fault> {
-    let bytes = fs::read(&args.file)
-        .map_err(|error| Fault::new(format!("cannot read {}: {error}", args.file.display())))?;
-    let transcript =
-        read(&bytes).map_err(|error| Fault::new(format!("cannot read {}: {error}", args.file.display())))?;
-    let case = Case::new(args, &bytes, &transcript)?;
+    let cannot = |error: String| Fault::new(format!("cannot read {}: {error}", args.file.display()));
+    let bytes = fs::read(&args.file).map_err(|error| cannot(error.to_string()))?;
+    let transcript = read(&bytes).map_err(|error| cannot(error.to_string()))?;
+    drop(bytes);
+    let case = Case::new(args, &transcript)?;
     let history =
         History::new(&case.conversation.messages, transcript.format, &case.rules, &case.facts, case.end);
     let mended = history.mended();
@@ -64,16 +64,14 @@ struct Case<'a> {
     args: &'a Repair,
     transcript: &'a Transcript,
     index: usize,
-    conversation: &'a Conversation,
-    /// Whether the file can be of no other format.
-    is_of_one_format: bool,
+    conversation: Conversation,
     rules: WireRules,
     facts: RequestFacts,
     end: End,
 }
 
 impl<'a> Case<'a> {
-    fn new(args: &'a Repair, bytes: &[u8], transcript: &'a Transcript) -> Result<Self, Fault> {
+    fn new(args: &'a Repair, transcript: &'a Transcript) -> Result<Self, Fault> {
         let (index, conversation) = meant(args, transcript)?;
         let wire = args.wire.as_deref().unwrap_or_else(|| own_wire(transcript.format));
         let rules = rules_for_files(wire).ok_or_else(|| {
@@ -81,8 +79,7 @@ impl<'a> Case<'a> {
         })?;
         let facts = facts(transcript.format, &rules);
         let end = args.end.unwrap_or_else(|| end_of(transcript.format));
-        let is_of_one_format = sniff_only(bytes).is_some();
-        Ok(Case { args, transcript, index, conversation, is_of_one_format, rules, facts, end })
+        Ok(Case { args, transcript, index, conversation, rules, facts, end })
     }
 
     fn head(&self, mended: &Mended) -> Value {
@@ -121,7 +118,7 @@ impl<'a> Case<'a> {
     /// Says that a list of another family stays what it is, and what writes the wire's; nothing of one that fits.
     fn shape(&self) -> String {
         let (format, rules) = (self.transcript.format, &self.rules);
-        if format == Format::ClaudeCode || !self.is_of_one_format || is_own(format, rules) {
+        if format == Format::ClaudeCode || !self.transcript.is_of_one_format() || is_own(format, rules) {
             return String::new();
         }
         let mut told = format!("the file keeps its own shape, {format}");
@@ -241,36 +238,43 @@ fn judged_again(case: &Case<'_>, path: &Path) -> Result<Vec<String>, Fault> {
 }
 
 /// Returns the conversation that is meant, and its place in the file.
-fn meant<'a>(args: &Repair, transcript: &'a Transcript) -> Result<(usize, &'a Conversation), Fault> {
-    let mut all = transcript.conversations.iter().enumerate();
-    let Some(named) = args.session.as_deref() else {
-        let fault = || Fault::new(format!("{} holds no conversation", args.file.display()));
-        return all.next().ok_or_else(fault);
+fn meant(args: &Repair, transcript: &Transcript) -> Result<(usize, Conversation), Fault> {
+    let missing = || Fault::new(format!("{} holds no conversation", args.file.display()));
+    let at = match args.session.as_deref() {
+        Some(named) => place_of(named, transcript)?,
+        None => 0,
     };
-    let begins = |with: &str| -> Vec<(usize, &Conversation)> {
-        let all = transcript.conversations.iter().enumerate();
-        all.filter(|(_, conversation)| !with.is_empty() && conversation.id.starts_with(with)).collect()
+    transcript.conversation(at).map(|conversation| (at, conversation)).ok_or_else(missing)
+}
+
+/// Returns the place of the conversation that is named by its id or number.
+fn place_of(named: &str, transcript: &Transcript) -> Result<usize, Fault> {
+    let listed = transcript.listed();
+    let begins = |with: &str| -> Vec<(usize, &Listed)> {
+        let all = listed.iter().enumerate();
+        all.filter(|(_, listed)| !with.is_empty() && listed.id.starts_with(with)).collect()
     };
     let found = begins(named);
-    let exact: Vec<_> = found.iter().filter(|(_, conversation)| conversation.id == named).copied().collect();
-    if let ([one], _) | (_, [one]) = (found.as_slice(), exact.as_slice()) {
-        return Ok(*one);
+    let exact: Vec<_> = found.iter().filter(|(_, listed)| listed.id == named).copied().collect();
+    if let ([(at, _)], _) | (_, [(at, _)]) = (found.as_slice(), exact.as_slice()) {
+        return Ok(*at);
     }
     // Ids are not always of one conversation: a branch has that of its session.
     let place = |number: &str| number.parse::<usize>().ok()?.checked_sub(1);
+    let of_all = |number: &str| place(number).filter(|place| *place < listed.len());
     let numbered = match named.split_once('#') {
-        Some(("", number)) => place(number).and_then(|place| all.nth(place)),
-        Some((id, number)) => place(number).and_then(|place| begins(id).get(place).copied()),
-        None if found.is_empty() => place(named).and_then(|place| all.nth(place)),
+        Some(("", number)) => of_all(number),
+        Some((id, number)) => place(number).and_then(|place| begins(id).get(place).map(|(at, _)| *at)),
+        None if found.is_empty() => of_all(named),
         None => None,
     };
-    if let Some(one) = numbered {
-        return Ok(one);
+    if let Some(at) = numbered {
+        return Ok(at);
     }
     let what = if found.is_empty() { "no conversation has" } else { "several conversations have" };
     let fault = Fault::usage(format!("{what} an id that begins with {:?}", one_line(named, 60)));
-    let listed = transcript.conversations.iter().enumerate().take(20);
-    Err(listed.fold(fault, |fault, (place, conversation)| {
+    let shown = transcript.conversations().enumerate().take(20);
+    Err(shown.fold(fault, |fault, (place, conversation)| {
         let length = count(conversation.messages.len(), "message");
         fault.line(format!("#{}  {}  {length}", place + 1, one_line(&conversation.id, 60)))
     }))

@@ -28,7 +28,7 @@ use crate::progress::{Progress, cost};
 use crate::reading::{Reading, outcome, short_commit};
 use crate::setup::{self, Folder};
 use crate::store;
-use crate::{decide, demo, interrupt, model, text, tree_view};
+use crate::{decide, demo, interrupt, limits, model, text, tree_view};
 
 /// `trunkline run`.
 pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
@@ -201,8 +201,14 @@ impl<'a> Drive<'a> {
         watching.abort();
         self.progress.end_line();
         let name = store::short_name(store, session.id()).await;
+        let changed = match &stop {
+            Err(
+                RuntimeError::Provider(_) | RuntimeError::NothingCame { .. } | RuntimeError::NotAskedAgain(_),
+            ) => session.changed_files().await.unwrap_or_default(),
+            _ => Vec::new(),
+        };
         if self.terms.json {
-            paint::print_json(&self.as_json(&session, &stop))?;
+            paint::print_json(&self.as_json(&session, &stop, &changed))?;
         }
         let (trouble, account) = self.tape.told();
         if let Some(trouble) = trouble {
@@ -220,7 +226,10 @@ impl<'a> Drive<'a> {
             let tape = if ended { None } else { self.tape.flag() };
             let next = self.place.command(&format!("resume {name}{}{}", self.again(), flag(tape)));
             let too_long = matches!(&fault, RuntimeError::Provider(fault) if fault.kind() == Some(ErrorKind::ContextTooLong));
-            let fault = Fault::from(fault);
+            let mut fault = Fault::from(fault);
+            if !changed.is_empty() {
+                fault = fault.line(format!("changed until then, kept and in no commit: {}", named(&changed)));
+            }
             if too_long {
                 let compact = self.place.command(&format!("compact {name}{}", model_flags(self.model)));
                 return fault.hint(format!("the session is kept; sum up what is older: {compact}, then: {next}"));
@@ -428,7 +437,12 @@ impl<'a> Drive<'a> {
         flags
     }
 
-    pub(crate) fn as_json(&self, session: &Session, stop: &Result<Stop, RuntimeError>) -> Value {
+    pub(crate) fn as_json(
+        &self,
+        session: &Session,
+        stop: &Result<Stop, RuntimeError>,
+        changed: &[String],
+    ) -> Value {
         let (word, verdict, waiting, error) = match stop {
             Ok(Stop::Decided(decision)) => {
                 ("decided", serde_json::from_str(&decision.print()).unwrap_or(Value::Null), Vec::new(), None)
@@ -449,6 +463,8 @@ impl<'a> Drive<'a> {
             "answer": session.answer(),
             "head": session.tree().head(),
             "usage": self.progress.usage(),
+            "failed_attempts": self.progress.failed_attempts(),
+            "changed": changed,
             "error": error,
         })
     }
@@ -460,6 +476,12 @@ fn model_flags(model: &Model) -> String {
     // The demo has no flags of this kind and leaves 0 here.
     if model.max_output_tokens != MAX_OUTPUT_TOKENS {
         flags.push_str(&format!(" --max-output-tokens {}", model.max_output_tokens));
+    }
+    if let Some(times) = model.retries {
+        flags.push_str(&format!(" --retries {times}"));
+    }
+    if let Some(time) = model.retry_for {
+        flags.push_str(&format!(" --retry-for {}", limits::wait(time)));
     }
     if let Some(api) = model.provider.and_then(|api| api.to_possible_value()) {
         flags.push_str(&format!(" --provider {}", api.get_name()));
@@ -475,6 +497,16 @@ fn model_flags(model: &Model) -> String {
         flags.push_str(&format!(" --set {}", place::quoted(&text::one_line(&field, 500))));
     }
     flags
+}
+
+/// Names some files.
+fn named(files: &[String]) -> String {
+    const NAMED: usize = 5;
+    let named: Vec<String> = files.iter().take(NAMED).map(|file| text::one_line(file, 60)).collect();
+    match files.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
 }
 
 /// Says what is taken up, and where.

@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 use trunkline_message_tree::Origin;
 use trunkline_sanitize::{Account, RequestFacts, Thinking, WireRules};
-use trunkline_transcripts::{Format, Heading, Loss, Transcript, export, read, read_as, sniff_only};
+use trunkline_transcripts::{Format, Heading, Loss, Transcript, export, read, read_as};
 
 use crate::args::{self, End, ListFormat, Sanitize};
 use crate::fault::{Exit, Fault};
@@ -19,6 +19,9 @@ use crate::history::{History, Mended, facts, rules_for_files};
 use crate::paint::{self, YELLOW, paint, tell};
 use crate::second_look::{self, problems_left};
 use crate::text::{one_line, safe};
+
+/// The byte-order mark of UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Reads a list from stdin and writes a legal one to stdout.
 pub(crate) fn run(args: &Sanitize) -> Result<Exit, Fault> {
@@ -29,14 +32,17 @@ pub(crate) fn run(args: &Sanitize) -> Result<Exit, Fault> {
     let mut bytes = Vec::new();
     let read_all = std::io::stdin().lock().read_to_end(&mut bytes);
     read_all.map_err(|error| Fault::new(format!("cannot read stdin: {error}")))?;
+    // The mark that an editor puts in front is no part of the list: no service takes it, and no parser.
+    while bytes.starts_with(MARK) {
+        bytes.drain(..MARK.len());
+    }
     let transcript = read(&bytes).map_err(|error| Fault::new(format!("cannot read stdin: {error}")))?;
     let rules = rules_for_files(&args.wire).ok_or_else(|| {
         Fault::usage(format!("no wire is called {:?}", args.wire)).hint(WireRules::NAMES.join(", "))
     })?;
     let format = format_of(args, &rules, transcript.format);
     let transcript = of_both(&bytes, format, &transcript).unwrap_or(transcript);
-    let conversation =
-        transcript.conversations.first().ok_or_else(|| Fault::new("stdin holds no messages"))?;
+    let conversation = transcript.conversation(0).ok_or_else(|| Fault::new("stdin holds no messages"))?;
 
     let facts = all_facts(args, &bytes, transcript.format, &rules)?;
     let mended =
@@ -101,7 +107,8 @@ fn all_facts(
         Some(path) => {
             let cannot = |error: String| Fault::usage(format!("cannot use {}: {error}", path.display()));
             let text = fs::read(path).map_err(|error| cannot(error.to_string()))?;
-            serde_json::from_slice(&text).map_err(|error| cannot(error.to_string()))?
+            let text = text.strip_prefix(MARK).unwrap_or(&text);
+            serde_json::from_slice(text).map_err(|error| cannot(error.to_string()))?
         }
         None => said_by_body(bytes, facts(format, rules)),
     };
@@ -165,12 +172,12 @@ fn said_by_body(bytes: &[u8], mut facts: RequestFacts) -> RequestFacts {
 
 /// Reads the list as another format, if it says the same there: a list of plain words is of both.
 fn of_both(bytes: &[u8], format: Format, read: &Transcript) -> Option<Transcript> {
-    if format == read.format || sniff_only(bytes).is_some() {
+    if format == read.format || read.is_of_one_format() {
         return None;
     }
     let other = read_as(bytes, format).ok()?;
     let said = |transcript: &Transcript| {
-        let messages = transcript.conversations.first().map(|conversation| conversation.messages.clone());
+        let messages = transcript.conversation(0).map(|conversation| conversation.messages);
         let said = messages.into_iter().flatten().map(|message| (message.role, message.content));
         said.collect::<Vec<_>>()
     };

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use trunkline_transcripts::{Transcript, read, sniff};
+use trunkline_transcripts::{ReadError, Transcript, read};
 
 /// What the walk of the named paths found.
 #[derive(Default)]
@@ -55,11 +55,9 @@ impl Candidate {
             Ok(bytes) => bytes,
             Err(error) => return Taken::Unreadable(error.to_string()),
         };
-        if !self.named && sniff(&bytes).is_none() {
-            return Taken::Foreign;
-        }
         match read(&bytes) {
             Ok(transcript) => Taken::Read(Box::new(transcript)),
+            Err(ReadError::Unknown { .. }) if !self.named => Taken::Foreign,
             Err(error) => Taken::Unreadable(error.to_string()),
         }
     }

@@ -27,8 +27,8 @@ pub(crate) fn problems_left(
 ) -> Result<Vec<String>, ReadError> {
     let again = read_as(bytes, format)?;
     // A new session holds the repaired conversation as its main one; a list has no other.
-    let messages = again.conversations.first().map(|conversation| conversation.messages.as_slice());
-    let violations = History::new(messages.unwrap_or_default(), format, rules, facts, end).violations();
+    let messages = again.conversation(0).map(|conversation| conversation.messages).unwrap_or_default();
+    let violations = History::new(&messages, format, rules, facts, end).violations();
     let mut left: Vec<String> =
         violations.iter().map(|violation| one_line(&violation.to_string(), 300)).collect();
     if damaged(&again.faults) > damaged(before) || !halves(&again.faults).is_empty() {

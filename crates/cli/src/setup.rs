@@ -5,12 +5,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 use trunkline_providers::{ErrorKind, Provider, ProviderError, Reply, Request};
 use trunkline_runtime::revert::{CompactPolicy, Prompts};
-use trunkline_runtime::{Agent, AgentBuilder, Approval, Compaction, Limits, Reverts};
+use trunkline_runtime::{Agent, AgentBuilder, Approval, Compaction, Limits, Retries, Reverts};
 use trunkline_session_store::SessionInfo;
 use trunkline_tools::{CodingTools, GitWorkspace, workspace_for};
 
@@ -149,11 +150,20 @@ pub(crate) fn agent(
 /// Says how much the model may write, what else stands in each request, and where it is asked.
 pub(crate) fn with_model(builder: AgentBuilder, model: &Model, url: Option<String>) -> AgentBuilder {
     let fields = model.set.iter().cloned().collect();
-    let builder = builder.max_output_tokens(model.max_output_tokens).extra(fields);
+    let builder = builder.max_output_tokens(model.max_output_tokens).retries(retries(model)).extra(fields);
     match url {
         Some(url) => builder.asked_at(url),
         None => builder,
     }
+}
+
+/// Says how often the model is asked again.
+pub(crate) fn retries(model: &Model) -> Retries {
+    let mut retries = Retries::default();
+    retries.times = model.retries.unwrap_or(retries.times);
+    retries.time = model.retry_for.map_or(retries.time, Duration::from_millis);
+    retries.waits = model.replay.is_none();
+    retries
 }
 
 /// Returns an agent that can do everything but ask a model.

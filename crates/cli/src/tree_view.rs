@@ -187,7 +187,9 @@ impl<'a> Drawing<'a> {
         let labels = self.labels(id);
         let mut tail = Vec::new();
         if *node.link() == Link::Filed {
-            tail.push((YELLOW, "  came late".to_owned()));
+            // What a model wrote and was only filed was asked for again.
+            let is_reply = node.message().role == Role::Assistant;
+            tail.push((YELLOW, if is_reply { "  asked again" } else { "  came late" }.to_owned()));
         }
         let is_plain = labels.is_empty() && tail.is_empty();
         if fits_in_row(&labels, self.width) {

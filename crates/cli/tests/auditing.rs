@@ -167,11 +167,46 @@ fn half_a_character_is_a_problem_although_no_wire_has_a_rule_for_it() {
 }
 
 #[test]
-fn lines_that_are_no_json_are_told_and_not_counted_as_problems() {
+fn what_lost_text_is_not_called_good_although_nothing_would_be_refused() {
     let scene = scene_with(&[("a.jsonl", &format!("{}{{\"type\":\"us", sound_session()))]);
     let said = scene.run(&["audit", "a.jsonl", "-v"]);
-    assert_eq!(said.exit, Some(0));
-    assert!(said.out.contains("ok · 1 damaged line\n    line 6: not JSON"), "{}", said.out);
+    assert_eq!(said.exit, Some(3));
+    assert!(said.out.contains("damaged · 1 damaged line\n    line 6: not JSON"), "{}", said.out);
+    assert!(
+        said.out.ends_with("1 conversation judged: nothing would be refused; 1 damaged\n"),
+        "{}",
+        said.out
+    );
+    assert!(said.err.contains("repair a.jsonl --for anthropic"), "{}", said.err);
+    let told = scene.run(&["audit", "a.jsonl", "--json"]).out;
+    assert!(told.contains("\"broken\":false") && told.contains("\"damaged\":true"), "{told}");
+}
+
+#[test]
+fn records_that_share_a_line_are_all_judged_and_the_line_is_told() {
+    let log = sound_session();
+    let glued = log.replacen("}\n{", "}{", 1);
+    assert_ne!(log, glued);
+    let scene = scene_with(&[("a.jsonl", &glued), ("b.jsonl", &log)]);
+    let said = scene.run(&["audit", "a.jsonl", "b.jsonl"]);
+    let messages = |line: &str| line.split_whitespace().nth(2).map(str::to_owned);
+    let lines: Vec<&str> = said.out.lines().collect();
+    assert_eq!(messages(lines[0]), messages(lines[1]), "{}", said.out);
+    assert!(lines[0].contains("damaged · 1 damaged line") && lines[1].ends_with("ok"), "{}", said.out);
+}
+
+#[test]
+fn an_id_that_is_taken_twice_is_told() {
+    let log = sound_session();
+    let hook = |parent: &str| {
+        format!("{{\"type\":\"hook\",\"uuid\":\"X\",\"parentUuid\":\"{parent}\",\"sessionId\":\"s\"}}\n")
+    };
+    let scene = scene_with(&[("a.jsonl", &format!("{log}{}{}", hook("a"), hook("b")))]);
+    let said = scene.run(&["audit", "a.jsonl", "-v"]);
+    assert!(said.out.contains(" · 1 repeated id"), "{}", said.out);
+    assert!(said.out.contains("has the id of another one above it"), "{}", said.out);
+    let said = scene.run(&["repair", "a.jsonl"]);
+    assert!(said.out.contains("1 repeated id told apart (line "), "{}", said.out);
 }
 
 #[test]

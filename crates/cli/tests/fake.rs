@@ -21,6 +21,8 @@ pub(crate) enum Answer {
     Html,
     /// A refusal: its status and what it says.
     Refusal(u16, &'static str),
+    /// A service that is busy and says for how many seconds.
+    Busy(u32),
 }
 
 /// An endpoint that answers each request with the next answer, and keeps what it was sent.
@@ -76,12 +78,18 @@ fn serve(mut stream: &TcpStream, answer: &Answer, kept: &Mutex<Vec<String>>) {
     reader.read_exact(&mut body).expect("the body comes whole");
     request.push_str(&String::from_utf8_lossy(&body));
     kept.lock().expect("nobody panics with it").push(request);
+    let wait = match answer {
+        Answer::Busy(seconds) => format!("retry-after: {seconds}\r\n"),
+        _ => String::new(),
+    };
     let (status, kind, body) = match answer {
         Answer::Events(body) | Answer::Silence(body) => (200, "text/event-stream", body.as_str()),
         Answer::Html => (200, "text/html", "<!DOCTYPE html><html><body>Welcome to nginx!</body></html>"),
         Answer::Refusal(status, body) => (*status, "application/json", *body),
+        Answer::Busy(_) => (503, "application/json", r#"{"error":{"message":"busy"}}"#),
     };
-    let head = format!("HTTP/1.1 {status} So\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n{body}");
+    let head =
+        format!("HTTP/1.1 {status} So\r\ncontent-type: {kind}\r\n{wait}connection: close\r\n\r\n{body}");
     let _ = stream.write_all(head.as_bytes());
     if matches!(answer, Answer::Silence(_)) {
         // Until the other side has gone.
@@ -97,6 +105,16 @@ pub(crate) fn says(words: &str) -> Answer {
 /// The beginning of an OpenAI answer, and nothing more.
 pub(crate) fn begins(words: &str) -> Answer {
     Answer::Silence(chunk(&json!({ "content": words }), &Value::Null))
+}
+
+/// The beginning of an OpenAI answer, and then the end of the connection.
+pub(crate) fn cuts(words: &str) -> Answer {
+    Answer::Events(chunk(&json!({ "content": words }), &Value::Null))
+}
+
+/// An OpenAI answer that comes to its end without words and without a call.
+pub(crate) fn ends(delta: &Value, finish: &str) -> Answer {
+    Answer::Events(chunks(std::slice::from_ref(delta), finish))
 }
 
 /// An OpenAI answer with one call; the arguments go out as they are.

@@ -30,6 +30,7 @@ mod notes;
 mod others;
 mod piping;
 mod removing;
+mod retrying;
 mod ruling;
 mod running;
 mod screens;

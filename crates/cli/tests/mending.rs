@@ -290,12 +290,12 @@ fn a_damaged_line_or_a_missing_parent_alone_is_repaired() {
         1,
     );
     assert!(bridged.contains("gone"));
-    for (log, told) in [
-        (torn, "in the file: 1 damaged line left out or replaced (line 6)\n"),
-        (bridged, "in the file: 1 missing parent bridged (line 5)\n"),
+    for (log, told, exit) in [
+        (torn, "in the file: 1 damaged line left out or replaced (line 6)\n", 3),
+        (bridged, "in the file: 1 missing parent bridged (line 5)\n", 0),
     ] {
         let scene = scene_with("a.jsonl", &log);
-        assert_eq!(scene.run(&["audit", "a.jsonl"]).exit, Some(0), "nothing would be refused");
+        assert_eq!(scene.run(&["audit", "a.jsonl"]).exit, Some(exit), "nothing would be refused");
         let preview = scene.run(&["repair", "a.jsonl"]);
         let account = format!("0 repairs for anthropic, in 4 messages of claude-code\n{told}");
         assert_eq!((preview.exit, preview.out), (Some(3), account));

@@ -199,3 +199,22 @@ fn a_reader_that_goes_away_is_no_error() {
     let said = scene.said(child.wait_with_output().expect("it ends"));
     assert_eq!((said.exit, said.err.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn the_mark_of_an_editor_is_passed_over_and_not_passed_on() {
+    let mark = "\u{feff}";
+    let said = pipe(&["--wire", "anthropic"], format!("{mark}{SOUND_LIST}").as_bytes());
+    assert_eq!((said.exit, said.out.as_str(), said.err.as_str()), (Some(0), SOUND_LIST, ""));
+    for (wire, list) in [("anthropic", BROKEN_LIST), ("openai-chat", BROKEN_CHAT)] {
+        let plain = pipe(&["--wire", wire], list.as_bytes());
+        let marked = pipe(&["--wire", wire], format!("{mark}{list}").as_bytes());
+        assert_eq!((marked.exit, marked.out, marked.err), (plain.exit, plain.out, plain.err), "{wire}");
+    }
+    // A body behind a mark still says what it is.
+    let body = format!(
+        "{mark}{{\"thinking\":{{\"type\":\"enabled\",\"budget_tokens\":1024}},\"messages\":{SOUND_LIST}}}"
+    );
+    let plain = pipe(&["--wire", "anthropic"], body.trim_start_matches(mark).as_bytes());
+    let marked = pipe(&["--wire", "anthropic"], body.as_bytes());
+    assert_eq!((marked.out, marked.err), (plain.out, plain.err));
+}

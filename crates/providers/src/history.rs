@@ -4,7 +4,6 @@
 //! pairs or checks lies within one round, so each is encoded apart from the others and, while its messages are the same,
 //! never again. Messages are known again by their address: a message that was changed is another one.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -28,8 +27,6 @@ pub struct Memo {
     key: String,
     messages: Vec<Arc<Message>>,
     blocks: Vec<Block>,
-    // Ids of all calls, for wires on which they must be unique.
-    calls: HashSet<String>,
 }
 
 /// Rounds whose bytes lie in one piece.
@@ -75,11 +72,6 @@ pub(crate) trait WriteRound {
 
     /// Returns after what this wire looks for results.
     fn pairing(&self) -> After;
-
-    /// Whether the id of a call must be unique in the whole conversation.
-    fn unique_calls(&self) -> bool {
-        false
-    }
 
     /// Writes the elements of one round, whose roles and pairs are already checked.
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError>;
@@ -203,11 +195,6 @@ impl Memo {
         let starts = |index: usize| starts_round(messages, index, lead);
         let shared = self.shared_with(messages);
         let known = self.keep(shared, |end| end == messages.len() || starts(end)).max(from);
-        for message in self.messages.get(known..).unwrap_or_default() {
-            message.calls().for_each(|call| {
-                self.calls.remove(&call.id);
-            });
-        }
         self.messages.truncate(known);
         self.messages.extend(messages.get(self.messages.len()..).unwrap_or_default().iter().cloned());
 
@@ -221,15 +208,6 @@ impl Memo {
             let round =
                 Round { messages: messages.get(at..end).unwrap_or_default(), first: at, leads: at < lead };
             shape::check_round(round, writer.pairing())?;
-            if writer.unique_calls() {
-                for (node, message) in round.places() {
-                    for call in message.calls() {
-                        if !self.calls.insert(call.id.clone()) {
-                            return Err(EncodeError::DuplicateCall { call: call.id.clone(), node });
-                        }
-                    }
-                }
-            }
             let written = Written { carried, ..Written::default() };
             let mut out = Out { bytes: &mut bytes, begun, written };
             writer.write(round, &mut out)?;
@@ -240,6 +218,9 @@ impl Memo {
             written.messages = end;
             rounds.push(written);
             at = end;
+        }
+        if writer.pairing() == After::Anywhere {
+            shape::check_late_pairing(messages)?;
         }
         if !rounds.is_empty() {
             self.blocks.push(Block { bytes: bytes.into(), rounds });

@@ -5,6 +5,7 @@ mod api_error;
 mod assemble;
 mod base_url;
 pub mod bedrock;
+mod beside;
 mod body;
 mod cassette;
 #[cfg(feature = "http")]

@@ -113,18 +113,21 @@ pub enum Effort {
     Medium,
     /// Long.
     High,
+    /// Longer, where a service has a step between long and as long as it can.
+    XHigh,
     /// As long as it can.
     Max,
 }
 
 impl Effort {
-    /// Returns the word that most services use; `max` is not known to all of them.
+    /// Returns the word that most services use; `xhigh` and `max` are not known to all of their models.
     pub fn word(self) -> &'static str {
         match self {
             Effort::Minimal => "minimal",
             Effort::Low => "low",
             Effort::Medium => "medium",
             Effort::High => "high",
+            Effort::XHigh => "xhigh",
             Effort::Max => "max",
         }
     }
@@ -138,7 +141,7 @@ impl Effort {
         }
     }
 
-    /// Returns the budget in tokens that comes nearest: 1024, 2048, 8192, 24576 or 32768.
+    /// Returns the budget in tokens that comes nearest: 1024, 2048, 8192, 24576, 28672 or 32768.
     ///
     /// 24576 is the largest that every Gemini 2.5 model takes (Google's documents, read 2026-11).
     pub fn budget(self) -> u32 {
@@ -147,6 +150,7 @@ impl Effort {
             Effort::Low => 2048,
             Effort::Medium => 8192,
             Effort::High => 24_576,
+            Effort::XHigh => 28_672,
             Effort::Max => 32_768,
         }
     }

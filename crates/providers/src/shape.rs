@@ -3,13 +3,14 @@
 //! Written apart from the crate that repairs histories, on purpose: two opinions that must agree. Pairing goes by
 //! place, never by a set of all ids, because ids come again in long sessions.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trunkline_message_tree::{Content, Message, Role, ToolCall, ToolChoice};
 
 use crate::history::Round;
-use crate::{Effort, EncodeError, Place, Request};
+use crate::{EncodeError, Place, Request};
 
 /// Splits the leading system messages off.
 pub(crate) fn split_system(messages: &[Arc<Message>]) -> (&[Arc<Message>], &[Arc<Message>]) {
@@ -25,7 +26,43 @@ pub(crate) fn is_silent(message: &Message) -> bool {
 /// Checks the roles and the pairs of one round.
 pub(crate) fn check_round(round: Round<'_>, after: After) -> Result<(), EncodeError> {
     round.places().try_for_each(|(node, message)| check_roles(message, node, round.leads))?;
-    check_pairing(round, after)
+    match after {
+        After::Message | After::MessageAndInstructions | After::Turn => check_pairing(round, after),
+        After::Anywhere | After::Kept => Ok(()),
+    }
+}
+
+/// Checks that each call of a whole conversation is answered once, however late; an id may come again after that.
+pub(crate) fn check_late_pairing(messages: &[Arc<Message>]) -> Result<(), EncodeError> {
+    // Each call with whether it was answered; of those with the same id the newest.
+    let mut calls: HashMap<&str, (Place, bool)> = HashMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        let node = Place::of(index, message);
+        let mut other_block = false;
+        for content in &message.content {
+            let Content::ToolResult(result) = content else {
+                other_block = true;
+                continue;
+            };
+            let call = result.call_id.clone();
+            match calls.get_mut(result.call_id.as_str()) {
+                _ if other_block => return Err(EncodeError::ResultsNotFirst { node }),
+                None => return Err(EncodeError::OrphanResult { call, node }),
+                Some((_, true)) => return Err(EncodeError::DuplicateResult { call, node }),
+                Some((_, answered)) => *answered = true,
+            }
+        }
+        for call in message.calls() {
+            if matches!(calls.insert(&call.id, (node, false)), Some((_, false))) {
+                return Err(EncodeError::DuplicateCall { call: call.id.clone(), node });
+            }
+        }
+    }
+    let open = calls.into_iter().filter(|(_, (_, answered))| !answered);
+    match open.min_by_key(|(_, (node, _))| node.index) {
+        Some((call, (node, _))) => Err(EncodeError::UnansweredCall { call: call.to_owned(), node }),
+        None => Ok(()),
+    }
 }
 
 /// Checks that each block is in a message of a role that can have it.
@@ -43,7 +80,8 @@ fn check_roles(message: &Message, node: Place, leads: bool) -> Result<(), Encode
             | Content::ToolCall(_)
             | Content::ServerCall { .. }
             | Content::ServerResult { .. } => message.role == Role::Assistant,
-            Content::Opaque { .. } => matches!(message.role, Role::Assistant | Role::User),
+            // Late instructions may bring tools along or take them away; wires that do not know such blocks say so.
+            Content::Opaque { .. } => message.role != Role::Tool,
         };
         if !fits {
             return Err(EncodeError::Misplaced { block: name_of(content), node });
@@ -57,8 +95,14 @@ fn check_roles(message: &Message, node: Place, leads: bool) -> Result<(), Encode
 pub(crate) enum After {
     /// Each message that calls.
     Message,
+    /// The same, and instructions in between part nobody's turn.
+    MessageAndInstructions,
     /// All that the assistant says in a row.
     Turn,
+    /// Anything: a result may come late, as long as it comes.
+    Anywhere,
+    /// What the service itself keeps of the conversation: nobody else can see what is answered.
+    Kept,
 }
 
 /// Checks that each call is answered once, directly after its message or turn, and that nothing else is answered.
@@ -82,6 +126,10 @@ fn check_pairing(round: Round<'_>, after: After) -> Result<(), EncodeError> {
                 }
                 _ => other_block = true,
             }
+        }
+        let instructs = message.role == Role::System && due.iter().any(|(_, answered)| !answered);
+        if instructs && after == After::MessageAndInstructions {
+            continue;
         }
         // A user message is the last one that can hold results; tool messages come in runs.
         if other_block || message.role == Role::User {
@@ -180,14 +228,6 @@ pub(crate) fn demand(choice: &ToolChoice) -> String {
         ToolChoice::Named(name) => format!("Answer with a call of the tool {name}, not in words."),
     };
     serde_json::Value::String(words).to_string()
-}
-
-/// Returns OpenAI's word for an effort; above `high` it has `xhigh` (its specification, read 2026-11).
-pub(crate) fn openai_effort(effort: Effort) -> &'static str {
-    match effort {
-        Effort::Max => "xhigh",
-        other => other.word(),
-    }
 }
 
 /// Returns a name for a document: services tell by its end what it is.

@@ -191,19 +191,22 @@ fn tools_that_the_service_runs_are_carried() {
 }
 
 #[test]
-fn citations_are_not_kept_and_the_words_are() {
+fn citations_are_kept_beside_their_words() {
     check(
         r#"contentBlockDelta {"contentBlockIndex":0,"delta":{"text":"cited"}}
            contentBlockDelta {"contentBlockIndex":0,"delta":{"citation":{"title":"t"}}}
+           contentBlockDelta {"contentBlockIndex":0,"delta":{"citation":{"title":"u"}}}
            contentBlockStop {"contentBlockIndex":0}
            messageStop {"stopReason":"end_turn"}"#,
         expect![[r#"
             Started { model: "m", id: None }
             TextDelta("cited")
             BlockDone
+            Block(Opaque { wire: "bedrock", json: "{\"besideText\":{\"citations\":[{\"title\":\"t\"},{\"title\":\"u\"}]}}" })
             Stopped(EndTurn)
             --
             assistant: cited
+            + opaque bedrock {"besideText":{"citations":[{"title":"t"},{"title":"u"}]}}
             + origin bedrock m
             + stop end_turn
         "#]],
@@ -214,9 +217,11 @@ fn citations_are_not_kept_and_the_words_are() {
             Started { model: "m", id: None }
             TextDelta("cited")
             BlockDone
+            Block(Opaque { wire: "bedrock", json: "{\"besideText\":{\"citations\":[{\"title\":\"t\"}],\"content\":[{\"text\":\"ci\"},{\"text\":\"ted\"}]}}" })
             Stopped(EndTurn)
             --
             assistant: cited
+            + opaque bedrock {"besideText":{"citations":[{"title":"t"}],"content":[{"text":"ci"},{"text":"ted"}]}}
             + origin bedrock m
             + stop end_turn
         "#]],

@@ -125,7 +125,7 @@ fn results_hold_blocks() {
         user [{"toolResult":{"content":[{"json":{"a":1}}],"status":"error","toolUseId":"c1"}}]
         refused: message 2: a raw block is not one of the bedrock wire
         refused: message 2: a text block is blank
-        refused: message 2: a text block is blank"#]].assert_eq(&all.join("\n"));
+        user [{"toolResult":{"content":[{"text":" \n"}],"toolUseId":"c1"}}]"#]].assert_eq(&all.join("\n"));
 }
 
 #[test]
@@ -222,15 +222,12 @@ fn what_the_service_would_refuse_is_refused_here() {
     without_tools.tools.clear();
     let mut all = messages(&without_tools);
     for conversation in [
-        "assistant: hi\nuser: hello",
         "user: hi\nassistant: hello",
         "user: hi\nassistant:\n+ call c/1 f {}\nresult c/1: x",
         "user: hi\nassistant:\n+ call c1 f {}\nuser: well?",
         "user: hi\nassistant:\n+ call c1 f {\"a\nresult c1: x",
-        "user: hi\nassistant: hello\nsystem: be brief\nuser: go on",
         "user:  ",
         "system: be brief",
-        "user: hi\nassistant:\n+ call c1 f\nresult c1: x\nassistant:\n+ call c1 f\nresult c1: x",
         "user: hi\nassistant:\n+ server-call s1 {}\n+ text: so\nuser: go on",
     ] {
         all.push_str(&messages(&asked(CLAUDE, conversation)));
@@ -239,24 +236,40 @@ fn what_the_service_would_refuse_is_refused_here() {
     all.push_str(&messages(&asked(NOVA, &long)));
     expect![[r#"
         refused: message 1: the bedrock wire has no place for a call without tools on offer here
-        refused: message 0: the conversation does not begin with a user message
         refused: message 1: the conversation ends with an assistant message, there is nothing to answer
         refused: message 1: the wire refuses "c/1" as the id of a call
         refused: message 1: call c1 has no result directly after it
         refused: message 1: the arguments of call c1 are not a JSON object
-        refused: message 2: a system message does not lead the conversation
         refused: message 0: the message is empty
         refused: the request has no message besides instructions
-        refused: message 3: the id of call c1 is already taken
         refused: message 1: the bedrock wire has no place for a call of the provider's own tool here
         refused: message 1: the wire refuses "ccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc" as the id of a call
     "#]].assert_eq(&all);
 }
 
 #[test]
-fn ids_may_come_again_where_the_model_is_not_claude() {
+fn ids_may_come_again_in_a_later_turn() {
     let again = "user: hi\nassistant:\n+ call c1 f\nresult c1: x\nassistant:\n+ call c1 f\nresult c1: x";
-    assert!(Bedrock::new().encode(&asked(NOVA, again)).is_ok());
+    for model in [NOVA, CLAUDE] {
+        assert!(Bedrock::new().encode(&asked(model, again)).is_ok(), "{model}");
+    }
+}
+
+#[test]
+fn a_list_may_begin_with_the_model_and_hold_blank_blocks_and_late_instructions() {
+    let all = messages(&asked(
+        CLAUDE,
+        "assistant: hello\nuser: \\s\nassistant: \\n\n+ call c1 f {}\nresult c1: \\s\nsystem: be brief\nuser: go on",
+    ));
+    expect![[r#"
+        assistant [{"text":"hello"}]
+        user [{"text":" "}]
+        assistant [{"text":"\n"},{"toolUse":{"input":{},"name":"f","toolUseId":"c1"}}]
+        user [{"toolResult":{"content":[{"text":" "}],"toolUseId":"c1"}}]
+        system [{"text":"be brief"}]
+        user [{"text":"go on"}]
+    "#]]
+    .assert_eq(&all);
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn pictures_and_documents_travel_in_turns_and_in_results() {
 }
 
 #[test]
-fn reasoning_goes_back_only_where_it_is_signed() {
+fn reasoning_goes_back_whether_or_not_it_is_signed() {
     check_turns(
         "user: hi
          assistant:
@@ -156,8 +156,9 @@ fn reasoning_goes_back_only_where_it_is_signed() {
          user: well?",
         expect![[r#"
             {"parts":[{"text":"hi"}],"role":"user"}
-            {"parts":[{"text":"signed","thought":true,"thoughtSignature":"c2ln"},{"text":"hello"}],"role":"model"}
+            {"parts":[{"text":"hmm","thought":true},{"text":"signed","thought":true,"thoughtSignature":"c2ln"},{"text":"hello"}],"role":"model"}
             {"parts":[{"text":"go on"}],"role":"user"}
+            {"parts":[{"text":"only this","thought":true}],"role":"model"}
             {"parts":[{"text":"well?"}],"role":"user"}
         "#]],
     );
@@ -198,10 +199,9 @@ fn what_the_service_refuses_is_refused_here() {
     let mut text = String::new();
     for conversation in [
         "system: be brief",
-        "assistant: hello\nuser: hi",
+        "assistant:\n+ call c1 f {}\nresult c1: 1",
         "user: hi\nassistant: hello",
         "user: hi\nsystem: later",
-        "user: hi\n+ text: \\s",
         "user: hi\nassistant:\n+ call c1 f {}\nuser: and?",
         "user: hi\nassistant:\n+ call c1 f []\nresult c1: 1",
         "user: hi\nassistant:\n+ redacted: ZZ\nuser: and?",
@@ -217,7 +217,6 @@ fn what_the_service_refuses_is_refused_here() {
         refused: message 0: the conversation does not begin with a user message
         refused: message 1: the conversation ends with an assistant message, there is nothing to answer
         refused: message 1: a system message does not lead the conversation
-        refused: message 0: a text block is blank
         refused: message 1: call c1 has no result directly after it
         refused: message 1: the arguments of call c1 are not a JSON object
         refused: message 1: the gemini wire has no place for encrypted reasoning here

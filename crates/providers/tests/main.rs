@@ -11,6 +11,7 @@ mod bedrock_frames;
 mod bedrock_models;
 #[cfg(feature = "sigv4")]
 mod bedrock_sign;
+mod beside;
 mod cassette;
 mod catalogue;
 #[cfg(feature = "conformance")]

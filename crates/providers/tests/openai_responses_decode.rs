@@ -411,7 +411,9 @@ fn a_stream_without_its_end_is_cut() {
 
 #[test]
 fn an_answer_in_the_background_is_not_here() {
+    // Its id is told: by it the answer can be fetched.
     expect![[r#"
+        Started { model: "m", id: Some("resp_A") }
         --
         assistant:
         + origin openai-responses m

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BadPattern, Fit};
+use crate::{BadPattern, Fit, global_options};
 
 /// The longest command that is taken apart.
 const LONGEST_COMMAND: usize = 65_536;
@@ -79,37 +79,46 @@ impl CommandPattern {
     }
 
     /// Whether a rule that allows may go by it.
+    ///
+    /// Between the program and its next word, options that are known to change nothing are passed over, such as the
+    /// `--no-pager` of `git --no-pager log`; all others are not. An exact pattern allows its words alone.
     pub fn allows(&self, command: &str) -> bool {
-        plain_words(command).is_some_and(|words| match self.exact {
-            true => words == self.words,
-            false => words.starts_with(&self.words),
-        })
+        let Some(words) = plain_words(command) else { return false };
+        if self.exact {
+            return words == self.words;
+        }
+        if words.starts_with(&self.words) {
+            return true;
+        }
+        let ([program, words @ ..], [wanted, acts @ ..]) = (words.as_slice(), self.words.as_slice()) else {
+            return false;
+        };
+        program == wanted && words[global_options::harmless(program, words)..].starts_with(acts)
     }
 
     /// Whether a rule that forbids or asks has to go by it.
     ///
-    /// Whatever the shell would make of a command is either seen here or doubted. What is not seen is that the same can be
-    /// said in other words: `rm -r -f` is not `rm -rf`, and a script runs whatever is in it.
+    /// Whatever the shell would make of a command is either seen here or doubted, and so is what stands behind options that
+    /// come before the word which says what to do: `git -C . push` is `git push`. What is not seen is that the same can be
+    /// said in other words: `rm --recursive` is not `rm -r`, and a script runs whatever is in it.
     pub fn catches(&self, command: &str) -> Fit {
         if command.len() > LONGEST_COMMAND {
             return Fit::Perhaps;
         }
         let wanted: Vec<String> = self.words.iter().map(|word| word.to_lowercase()).collect();
-        let lower = command.to_lowercase();
         let ends = [';', '|', '&', '<', '>', '\n', '\r'];
         // Between quotes these end nothing.
-        let pieces = match plain_words(&lower) {
-            Some(_) => vec![lower.as_str()],
-            None => lower.split(ends).filter(|piece| !piece.trim().is_empty()).collect(),
+        let pieces = match plain_words(command) {
+            Some(_) => vec![command],
+            None => command.split(ends).filter(|piece| !piece.trim().is_empty()).collect(),
         };
         let mut fit = Fit::No;
         for piece in pieces {
             if let Some(words) = plain_words(piece) {
-                let words: Vec<&str> = words.iter().map(String::as_str).collect();
-                fit = fit.max(match begins(&words, &wanted) {
-                    true if !self.exact || words.len() == wanted.len() => Fit::Yes,
-                    true => Fit::No,
-                    false => within(&words, &wanted),
+                let said = Said::new(words);
+                fit = fit.max(match said.fit(0, &wanted, self.exact) {
+                    Fit::No => said.within(&wanted),
+                    fit => fit,
                 });
                 continue;
             }
@@ -118,12 +127,48 @@ impl CommandPattern {
             for group in piece.split(['(', ')', '{', '}', '`']) {
                 let signs =
                     |sign: char| sign.is_whitespace() || sign.is_control() || "$'\"\\!".contains(sign);
-                let words: Vec<&str> = group.split(signs).filter(|word| !word.is_empty()).collect();
-                fit = fit.max(if begins(&words, &wanted) { Fit::Yes } else { Fit::No });
+                let words = group.split(signs).filter(|word| !word.is_empty()).map(str::to_owned);
+                fit = fit.max(Said::new(words.collect()).fit(0, &wanted, false));
             }
         }
         fit
     }
+}
+
+/// Splits a line of commands into those that it is made of, if all that a POSIX shell does with it is run programs with
+/// plain words: one after another, if the one before succeeded or failed, or with the output of the one before.
+///
+/// `None` for a single command, and for whatever is more than that.
+pub(crate) fn parts(command: &str) -> Option<Vec<&str>> {
+    if command.len() > LONGEST_COMMAND {
+        return None;
+    }
+    let mut parts = Vec::new();
+    let (mut start, mut quote) = (0, None);
+    let mut signs = command.char_indices().peekable();
+    while let Some((at, sign)) = signs.next() {
+        match (quote, sign) {
+            (Some(open), sign) if sign == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => quote = Some(sign),
+            (None, ';' | '\n' | '|' | '&') => {
+                parts.push(&command[start..at]);
+                let double = signs.next_if(|(_, next)| *next == sign && "|&".contains(sign)).is_some();
+                // What runs in the background, or gets both outputs, is more than one after another.
+                if sign == '&' && !double {
+                    return None;
+                }
+                start = at + if double { 2 } else { 1 };
+            }
+            _ => {}
+        }
+    }
+    // A last line end ends nothing.
+    if parts.is_empty() || !command[start..].trim_matches(' ').is_empty() || !command[..start].ends_with('\n')
+    {
+        parts.push(&command[start..]);
+    }
+    (parts.len() > 1 && parts.iter().all(|part| plain_words(part).is_some())).then_some(parts)
 }
 
 /// Splits a command as a POSIX shell would, if all that it does is run one program with these words.
@@ -170,29 +215,85 @@ const RESERVED: &[&str] = &[
     "for", "function", "if", "in", "select", "source", "then", "time", "trap", "until", "while",
 ];
 
-/// Whether a command begins with these words; a program may be named by its path.
-fn begins(words: &[&str], wanted: &[String]) -> bool {
-    let same = |place: usize, (word, wanted): (&&str, &String)| {
-        let name = if place == 0 { word.rsplit('/').next().unwrap_or(word) } else { word };
-        word == wanted || name == wanted
-    };
-    words.len() >= wanted.len() && words.iter().zip(wanted).enumerate().all(|(place, pair)| same(place, pair))
+/// The words of a command, also in small letters.
+struct Said {
+    words: Vec<String>,
+    lower: Vec<String>,
 }
 
-/// Whether the words stand somewhere in a command, as those that another program would run, or inside one of its words,
-/// which another shell could read as a command.
-fn within(words: &[&str], wanted: &[String]) -> Fit {
-    let among = |words: &[&str]| {
-        (0..words.len()).any(|from| words.get(from..).is_some_and(|rest| begins(rest, wanted)))
-    };
-    let inside = |word: &&str| {
-        let bare: String = word.chars().filter(|sign| !"'\"\\".contains(*sign)).collect();
-        let splits = |sign: char| !(sign.is_alphanumeric() || "_-./:=@%+,".contains(sign));
-        among(&bare.split(splits).filter(|piece| !piece.is_empty()).collect::<Vec<_>>())
-    };
-    match among(words) || words.iter().any(inside) {
-        true => Fit::Perhaps,
-        false => Fit::No,
+impl Said {
+    fn new(words: Vec<String>) -> Self {
+        let lower = words.iter().map(|word| word.to_lowercase()).collect();
+        Said { words, lower }
+    }
+
+    /// Whether the words from a place on say what is wanted; a program may be named by its path.
+    fn fit(&self, from: usize, wanted: &[String], exact: bool) -> Fit {
+        let (Some(said), Some((program, acts))) = (self.lower.get(from), wanted.split_first()) else {
+            return Fit::No;
+        };
+        let name = said.rsplit('/').next().unwrap_or(said);
+        if said != program && name != program {
+            // As git's own folder has it: `git-push`.
+            let joined = acts.first().is_some_and(|act| name == format!("{program}-{act}"));
+            return if joined { Fit::Perhaps } else { Fit::No };
+        }
+        let (words, lower) = (&self.words[from + 1..], &self.lower[from + 1..]);
+        let same = |from: usize| {
+            lower
+                .get(from..)
+                .is_some_and(|words| words.starts_with(acts) && (!exact || words.len() == acts.len()))
+        };
+        if same(0) {
+            return Fit::Yes;
+        }
+        if acts.is_empty() {
+            return Fit::No;
+        }
+        let doubted = |from: usize| {
+            let words = lower.get(from..).unwrap_or_default();
+            let of_options = |words: &[String]| words.iter().filter(|word| word.starts_with('-')).count();
+            // With more words than options could take it is another command than the exact one.
+            let options = of_options(words);
+            let acts_alone = acts.len() - of_options(acts);
+            let as_long = !exact || words.len() - options <= acts_alone + options;
+            match as_long && global_options::among_options(name, words, acts) {
+                true => Fit::Perhaps,
+                false => Fit::No,
+            }
+        };
+        match global_options::before(name, words) {
+            global_options::Before::Options(count) if count > 0 && same(count) => Fit::Yes,
+            // A rule may be about such an option itself.
+            global_options::Before::Options(count) => doubted(count).max(match acts.first() {
+                Some(act) if act.starts_with(['-', '+']) => doubted(0),
+                _ => Fit::No,
+            }),
+            global_options::Before::Renaming => Fit::Perhaps,
+            global_options::Before::Unknown => doubted(0),
+        }
+    }
+
+    /// Whether the words stand somewhere in a command, as those that another program would run, or inside one of its words,
+    /// which another shell could read as a command.
+    fn within(&self, wanted: &[String]) -> Fit {
+        let among = |said: &Said, first: usize| {
+            (first..said.words.len()).any(|from| said.fit(from, wanted, false) != Fit::No)
+        };
+        let inside = |word: &String| {
+            let bare: String = word.chars().filter(|sign| !"'\"\\".contains(*sign)).collect();
+            let splits = |sign: char| !(sign.is_alphanumeric() || "_-./:@%+,=".contains(sign));
+            // What is given to an option may be a command as well: `--exec=git push`.
+            let any = |splits: &dyn Fn(char) -> bool| {
+                let pieces = bare.split(splits).filter(|piece| !piece.is_empty());
+                among(&Said::new(pieces.map(str::to_owned).collect()), 0)
+            };
+            any(&splits) || (bare.contains('=') && any(&|sign| sign == '=' || splits(sign)))
+        };
+        match among(self, 1) || self.words.iter().any(inside) {
+            true => Fit::Perhaps,
+            false => Fit::No,
+        }
     }
 }
 

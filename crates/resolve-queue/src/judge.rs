@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::command_pattern::parts;
 use crate::path_pattern::fits;
 use crate::{Actor, ActorKind, Effect, Rule, RuleId, RuleTarget, RuleVerdict, Rules, Ruling, Scope, Verdict};
 
@@ -128,14 +129,21 @@ struct Voice<'a> {
 impl Rules {
     /// Says what may be done with something that is wanted.
     ///
-    /// Of several paths each is judged, and the strictest answer counts for all. Costs a step per rule and path.
+    /// Of several paths each is judged, and the strictest answer counts for all; so it is with a line of commands that are
+    /// plain words each, such as `cargo fmt && cargo test`. Costs a step per rule and path, or command.
     pub fn judge(&self, wanted: &Wanted<'_>, at: u64) -> Judgement {
         match wanted.on {
             On::Paths([first, rest @ ..]) => {
                 let one = |path: &str| self.judge_one(wanted, Some(path), None, at);
                 rest.iter().fold(one(first), |all, path| all.and(one(path)))
             }
-            On::Command(command) => self.judge_one(wanted, None, Some(command), at),
+            On::Command(command) => {
+                let one = |command: &str| self.judge_one(wanted, None, Some(command), at);
+                match parts(command).as_deref() {
+                    Some([first, rest @ ..]) => rest.iter().fold(one(first), |all, part| all.and(one(part))),
+                    _ => one(command),
+                }
+            }
             On::Other | On::Paths([]) => self.judge_one(wanted, None, None, at),
         }
     }

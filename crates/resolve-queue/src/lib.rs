@@ -10,6 +10,7 @@ mod error;
 mod event;
 mod fingerprint;
 mod gate;
+mod global_options;
 mod id;
 mod judge;
 mod path_pattern;

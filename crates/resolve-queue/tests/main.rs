@@ -14,6 +14,7 @@ mod laws;
 mod leases;
 mod moves;
 mod offering;
+mod other_words;
 mod parts;
 mod patterns;
 mod recovering;

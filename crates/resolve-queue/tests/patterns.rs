@@ -279,7 +279,7 @@ fn what_is_forbidden_is_seen_through_the_usual_disguises_and_asked_about_in_othe
         Perhaps "X=1 rm -rf x"
         Perhaps "git commit -m 'rm -rf it'"
         Perhaps "echo rm -rf"
-        No      "rm -r -f x"
+        Perhaps "rm -r -f x"
         No      "rm x"
         No      "rmdir -rf"
         Perhaps "r\\m -rf x"

@@ -4,9 +4,9 @@
 //! the tree, the notes and the clock, so a process that takes a session up finds the same break as the one that died.
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Entry, Message, MessageTree, NodeId, Role};
+use trunkline_message_tree::{Entry, Message, MessageTree, NodeId};
 
-use crate::render::placed;
+use crate::render::{is_reply, placed};
 use crate::{Clock, Note, RenderPolicy, Rendered, render_at};
 
 /// A moment at which a provider's cache was lost from some place of the trunk on.
@@ -65,8 +65,7 @@ pub fn cache_break(
     policy: &RenderPolicy,
     breaks: &[Break],
 ) -> Option<Break> {
-    let is_reply = |node: &trunkline_message_tree::Node| node.message().role == Role::Assistant;
-    let (reply, found) = tree.nodes().rev().find(|(_, node)| is_reply(node) && !node.link().is_filed())?;
+    let (reply, found) = tree.nodes().rev().find(|(_, node)| is_reply(node))?;
     let now_turn = crate::turn(tree);
     let then_turn =
         tree.nodes().take_while(|(id, _)| *id < reply).filter(|(_, node)| is_reply(node)).count() as u32;

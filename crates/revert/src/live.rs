@@ -12,7 +12,7 @@ use std::sync::Arc;
 use trunkline_message_tree::{Covered, Message, MessageTree, Node, NodeId, Role, ToolCall};
 
 use self::standing::{Changes, Standing};
-use crate::render::shown_cover;
+use crate::render::{is_reply, shown_cover};
 use crate::{Break, Clock, Note, RenderPolicy, mark};
 
 /// What [`render_at`](crate::render_at) and [`mark`] give for one session, kept up to date.
@@ -148,7 +148,7 @@ impl LiveContext {
     /// Takes in the nodes that came, for the turn clock and for what they stand for.
     fn read_nodes(&mut self, tree: &MessageTree) {
         let came = (self.nodes..tree.len()).filter_map(|index| tree.node(NodeId::new(index as u32)).ok());
-        let replies = came.filter(|node| node.message().role == Role::Assistant);
+        let replies = came.filter(|node| is_reply(node));
         self.replies.extend(replies.filter_map(|node| node.message().node));
         self.nodes = tree.len();
     }

@@ -6,12 +6,13 @@
 
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{
-    Content, MediaSource, Message, MessageTree, NodeId, Part, Role, ToolCall, ToolResult,
+    Content, MediaSource, Message, MessageTree, NodeId, Part, ToolCall, ToolResult,
 };
 
 use crate::mark::PRUNED_LABEL;
 use crate::observation::MAX_NAME_CHARS;
 use crate::one_line::one_line;
+use crate::render::is_reply;
 
 /// What is said of a result that is left out. Nothing that asks for the call once more: it may be one that cannot be taken
 /// back.
@@ -48,7 +49,7 @@ impl PrunePolicy {
     /// Returns the first node whose result stays whatever its size; `None` if all do. Only the clock decides.
     pub(crate) fn cut(&self, tree: &MessageTree, now_turn: u32) -> Option<NodeId> {
         let pruned_turns = self.pruned_turns(now_turn)?;
-        let mut replies = tree.nodes().filter(|(_, node)| node.message().role == Role::Assistant);
+        let mut replies = tree.nodes().filter(|(_, node)| is_reply(node));
         replies.nth(pruned_turns).map(|(id, _)| id)
     }
 

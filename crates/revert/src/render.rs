@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Message, MessageTree, MoveId, Role, ToolCall, TrunkItem};
+use trunkline_message_tree::{Message, MessageTree, MoveId, Node, Role, ToolCall, TrunkItem};
 
 use crate::boundary::group_end;
 use crate::mark::disarm_message;
@@ -108,12 +108,18 @@ pub enum NoteState {
     NotInForce,
 }
 
-/// Returns the session's turn clock: how many messages models have written in this tree, on any branch.
+/// Returns the session's turn clock: how many messages models have written in this tree, on any branch. What was only filed,
+/// as an answer that was cut and asked for again, is none.
 ///
 /// It never goes back: not with a revert, not with a new prompt, not with a restart. Costs one step per node; whoever
 /// appends messages can count along.
 pub fn turn(tree: &MessageTree) -> u32 {
-    tree.nodes().filter(|(_, node)| node.message().role == Role::Assistant).count() as u32
+    tree.nodes().filter(|(_, node)| is_reply(node)).count() as u32
+}
+
+/// Whether a node is one that the turn clock counts.
+pub(crate) fn is_reply(node: &Node) -> bool {
+    node.message().role == Role::Assistant && !node.is_filed()
 }
 
 /// Returns for each note whether it is shown at this turn. Give the notes in the order in which they were made.

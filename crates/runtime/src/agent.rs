@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::catalogue::Catalogue;
 use crate::layers::{resolve, revert};
 use crate::turn::Setup;
-use crate::{AgentError, Event, RuntimeError, Session, Tool, choices};
+use crate::{AgentError, Event, Retries, RuntimeError, Session, Tool, choices};
 
 /// A model with tools. Cheap to clone; many sessions can share one.
 #[derive(Clone)]
@@ -31,6 +31,7 @@ pub(crate) struct Settings {
     pub(crate) extra: Map<String, Value>,
     pub(crate) url: Option<String>,
     pub(crate) limits: Limits,
+    pub(crate) retries: Retries,
     pub(crate) observer: Option<Observer>,
     pub(crate) clock: Clock,
     #[cfg(feature = "resolve-queue")]
@@ -147,9 +148,11 @@ impl Agent {
 
 impl AgentBuilder {
     pub(crate) fn new(provider: Arc<dyn Provider>) -> Self {
+        let asks = provider.origin().clone();
         let settings = Settings {
             provider,
             setup: Setup {
+                asks,
                 catalogue: Catalogue::default(),
                 revert: revert::Setting::default(),
                 compaction: revert::CompactSetting::default(),
@@ -164,6 +167,7 @@ impl AgentBuilder {
             extra: Map::new(),
             url: None,
             limits: Limits::default(),
+            retries: Retries::default(),
             observer: None,
             clock: Arc::new(now),
             #[cfg(feature = "resolve-queue")]
@@ -354,6 +358,17 @@ impl AgentBuilder {
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.settings.limits = limits;
+        self
+    }
+
+    /// Says how often and how patiently the model is asked again where that may help; see [`Retries`] for what happens
+    /// unless told.
+    ///
+    /// Attempts that the provider itself repeats count as well. One that leaves it all to the agent, as an `HttpProvider`
+    /// with `RetryPolicy::never()`, has its waits recorded and survives a kill in the middle of one.
+    #[must_use]
+    pub fn retries(mut self, retries: Retries) -> Self {
+        self.settings.retries = retries;
         self
     }
 

@@ -136,6 +136,16 @@ impl Session {
         self.close_for(&how, None).await
     }
 
+    /// Returns which files the open run has changed until now, by path; empty if that is nothing, or no run is open.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Workspace`] if that cannot be computed.
+    pub async fn changed_files(&self) -> Result<Vec<String>, RuntimeError> {
+        let changes = self.find_changes().await?.changes;
+        Ok(changes.into_iter().flat_map(|changes| changes.files).map(|file| file.path).collect())
+    }
+
     /// Returns the open run, if there is one.
     pub fn open_run(&self) -> Option<RunId> {
         self.state.decision.run.as_ref().map(|run| run.record.id())

@@ -5,15 +5,17 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use trunkline_message_tree::{Message, NodeId, StopReason, Usage};
-use trunkline_providers::{ErrorKind, Fold, Provider, ProviderError, Request};
+use trunkline_providers::{ErrorKind, ProviderError, Request};
 use trunkline_revert::{CompactPlan, CompactPolicy, estimate_tokens, plan_compaction_now, prompt_tokens};
 
+use crate::asking_beside::ask_beside;
 use crate::layers::revert;
 use crate::session::entries;
-use crate::{Cancel, Event, RuntimeError, Session, prompt};
+use crate::{Attempt, Cancel, Event, RuntimeError, Session, prompt};
 
 /// When prompts are compacted, and who writes the summaries.
 #[derive(Clone)]
@@ -255,14 +257,36 @@ impl Session {
         let settings = self.settings();
         match settings.setup.compaction.as_ref().and_then(|compaction| compaction.compactor.as_ref()) {
             Some(compactor) => compactor.summarize(ask).await.map_err(|reason| Unwritten::Told(reason, None)),
-            None => {
-                let provider = settings.provider.as_ref();
-                let mut request = Request::new(provider.origin().model.clone(), Vec::<Message>::new());
-                request.max_output_tokens = Some(settings.max_output_tokens);
-                request.extra.clone_from(&settings.extra);
-                request.traits = self.state.wants.of(provider);
-                by_model(provider, request, ask).await
+            None => self.summarize_by_model(ask).await,
+        }
+    }
+
+    /// Asks the model for a summary, with no tools and nothing of the conversation beside the quotation.
+    async fn summarize_by_model(&self, ask: Vec<Message>) -> Result<CompactionSummary, Unwritten> {
+        let settings = self.settings();
+        let provider = settings.provider.as_ref();
+        let mut request = Request::new(provider.origin().model.clone(), Vec::<Message>::new());
+        request.max_output_tokens = Some(settings.max_output_tokens);
+        request.extra.clone_from(&settings.extra);
+        request.traits = self.state.wants.of(provider);
+        prompt::fill(&mut request, ask, None, provider);
+        let tell = |failed: u32, fault: &ProviderError, wait: Duration| {
+            let attempt = Attempt::beside(self.state.tree.head(), failed, provider.origin().clone(), fault);
+            settings.tell(&Event::AttemptFailed { attempt, wait: Some(wait) });
+        };
+        let answered = ask_beside(provider, request, settings.retries, tell).await;
+        let (message, usage) = answered.map_err(|(fault, usage)| match fault.wants() {
+            Some(_) => Unwritten::Refused(fault),
+            None => Unwritten::Told(fault.to_string(), usage),
+        })?;
+        let told = |reason: &str| Err(Unwritten::Told(reason.to_owned(), usage));
+        match message.stop {
+            // Half a summary would stand for the whole of what it leaves out.
+            Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::Cut | StopReason::Pause) => {
+                told("the summary was cut off")
             }
+            Some(StopReason::Refusal) => told("the model refused to write the summary"),
+            _ => Ok(CompactionSummary { text: message.text(), usage }),
         }
     }
 
@@ -278,35 +302,6 @@ impl Session {
             self.settings().tell(&Event::DecayDelayed { notes, messages });
         }
         Ok(())
-    }
-}
-
-/// Asks a model for a summary, with no tools and nothing of the conversation beside the quotation.
-async fn by_model(
-    provider: &dyn Provider,
-    mut request: Request,
-    ask: Vec<Message>,
-) -> Result<CompactionSummary, Unwritten> {
-    prompt::fill(&mut request, ask, None, provider);
-    let mut fold = Fold::new(provider.origin().clone());
-    let mut reply = provider.send(request).await.map_err(Unwritten::Refused)?;
-    loop {
-        match reply.next().await {
-            Ok(Some(event)) => fold.push(&event),
-            Ok(None) => break,
-            Err(fault) if fault.wants().is_some() => return Err(Unwritten::Refused(fault)),
-            Err(fault) => return Err(Unwritten::Told(fault.to_string(), fold.usage())),
-        }
-    }
-    let message = fold.finish();
-    let told = |reason: &str| Err(Unwritten::Told(reason.to_owned(), message.usage));
-    match message.stop {
-        // Half a summary would stand for the whole of what it leaves out.
-        Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::Cut | StopReason::Pause) => {
-            told("the summary was cut off")
-        }
-        Some(StopReason::Refusal) => told("the model refused to write the summary"),
-        _ => Ok(CompactionSummary { text: message.text(), usage: message.usage }),
     }
 }
 

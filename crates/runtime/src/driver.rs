@@ -3,14 +3,15 @@
 //! All waiting happens here and in the files beside it. Whatever is decided here rather than in [`turn`](crate::turn)
 //! is decided by the world: a reply, a result, a clock, a letter.
 
-use std::time::Instant;
-
+use tokio::time::Instant;
 use trunkline_message_tree::{
     Author, Content, Draft, Message, NodeId, Part, Role, StopReason, Timestamp, ToolCall, ToolResult,
 };
 use trunkline_providers::{Fold, ProviderError, Request};
 use trunkline_session_store::Record;
 
+use crate::asking_again::{Asked, InVain, Waiting};
+use crate::attempts::brought_nothing;
 use crate::journal::{self, CallFinished};
 use crate::layers::{resolve, revert};
 use crate::session::entries;
@@ -26,6 +27,8 @@ struct Spent {
     tokens: u64,
     /// How often in a row the model was asked to go on.
     nudged: usize,
+    /// The wait before the model is asked again.
+    waiting: Option<Waiting>,
     since: Instant,
 }
 
@@ -50,7 +53,7 @@ impl Session {
     }
 
     async fn go_on(&mut self, cancel: &Cancel) -> Result<Stop, RuntimeError> {
-        let mut spent = Spent { turns: 0, tokens: 0, nudged: 0, since: Instant::now() };
+        let mut spent = Spent { turns: 0, tokens: 0, nudged: 0, waiting: None, since: Instant::now() };
         loop {
             if spent.since.elapsed() >= self.settings().limits.time {
                 return Ok(Stop::Limit(Limit::Time));
@@ -69,7 +72,8 @@ impl Session {
             self.tend_proposals().await?;
             self.bind_decided().await?;
             let at = self.settings().now();
-            match turn::next(&self.state, &self.settings().setup, cancel.is_cancelled(), spent.nudged, at) {
+            let (setup, waited) = (&self.settings().setup, Waiting::waited(spent.waiting.as_ref()));
+            match turn::next(&self.state, setup, cancel.is_cancelled(), spent.nudged, waited, at) {
                 Step::Answer(answers) => self.answer_calls(answers).await?,
                 Step::Run(calls) => self.run_calls(calls, cancel).await?,
                 Step::Settle => {
@@ -81,14 +85,20 @@ impl Session {
                     self.say(&text).await?;
                 }
                 Step::OpenRun => self.begin_run().await?,
+                Step::Wait(until) => {
+                    let end = spent.since.checked_add(self.settings().limits.time);
+                    self.wait_to_ask(until, &mut spent.waiting, end, seen, cancel).await?;
+                }
                 Step::Request => {
-                    if let Some(limit) = self.limit(&spent) {
+                    // What is asked again is the same turn.
+                    let first = spent.turns == 0 || self.state.tries.is_first();
+                    if let Some(limit) = self.limit(&spent).filter(|limit| first || *limit != Limit::Turns) {
                         return Ok(Stop::Limit(limit));
                     }
-                    spent.turns += 1;
+                    spent.turns += u32::from(first);
                     let tokens = match self.ask(spent.turns, cancel).await {
                         Err(fault) if self.learn(&fault).await? => {
-                            spent.turns -= 1;
+                            spent.turns = spent.turns.saturating_sub(u32::from(first));
                             0
                         }
                         Err(fault) => match self.make_room(fault, cancel).await {
@@ -171,6 +181,7 @@ impl Session {
         let messages = prompt.request.messages.len();
         self.settings().tell(&Event::Asking { turn, messages, repairs: prompt.repairs });
         let mut fold = Fold::new(provider.origin().clone());
+        let (began, mut within) = (Instant::now(), 0);
         let cancelled = tokio::select! {
             biased;
             () = cancel.cancelled() => Ok(true),
@@ -180,7 +191,7 @@ impl Session {
                 cancel.cancel();
                 Ok(true)
             }
-            received = self.receive(prompt.request, &mut fold) => received.map(|()| false),
+            received = self.receive(prompt.request, &mut fold, &mut within) => received.map(|()| false),
         };
         if matches!(cancelled, Ok(false)) {
             self.on_trial.clear();
@@ -195,6 +206,14 @@ impl Session {
         };
         let mut tokens = 0;
         let (mut heard, told) = self.heard(message.as_ref(), stopped, || self.settings().now());
+        let nothing = message.as_ref().filter(|_| !stopped && fault.is_none());
+        let nothing = nothing.and_then(|message| brought_nothing(message, self.state.tries.told_nothing()));
+        if let Some(why) = fault.map(InVain::Failed).or(nothing.map(InVain::Nothing)) {
+            let asked = Asked { took: began.elapsed(), within };
+            let again = self.asked_in_vain(message, why, &asked, heard).await;
+            told.iter().for_each(|event| self.settings().tell(event));
+            return again;
+        }
         if let Some(message) = message {
             tokens = message.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));
             let at = self.settings().now();
@@ -210,15 +229,19 @@ impl Session {
         }
         self.commit(heard, None).await?;
         told.iter().for_each(|event| self.settings().tell(event));
-        match fault {
-            Some(fault) => Err(fault.into()),
-            None => Ok(tokens),
-        }
+        Ok(tokens)
     }
 
-    async fn receive(&self, request: Request, fold: &mut Fold) -> Result<(), ProviderError> {
+    /// Takes an answer in as it comes. `within` counts the attempts that the provider itself made in vain.
+    async fn receive(
+        &self,
+        request: Request,
+        fold: &mut Fold,
+        within: &mut u32,
+    ) -> Result<(), ProviderError> {
         let mut reply = self.settings().provider.send(request).await?;
         while let Some(event) = reply.next().await? {
+            *within += u32::from(matches!(event, trunkline_providers::Event::Retrying { .. }));
             fold.push(&event);
             self.settings().tell(&Event::Stream(event));
         }

@@ -67,6 +67,18 @@ pub enum RuntimeError {
     /// The model could not be asked, or its answer not read.
     #[error("the model could not be asked")]
     Provider(#[from] ProviderError),
+    /// The answer broke off after the service had run tools of its own for it, which it would run again.
+    #[error(
+        "the answer broke off after the service had run tools of its own; it is not asked for again by itself, as they \
+         would run again"
+    )]
+    NotAskedAgain(#[source] ProviderError),
+    /// The model's answer came to its end and brought nothing, also when it was told so and asked again.
+    #[error("the model has answered without words and without a call: {words}")]
+    NothingCame {
+        /// What came instead, with the service's words if it gave any.
+        words: String,
+    },
     /// The log does not make a tree.
     #[error("the log of this session does not fit together")]
     Tree(#[from] TreeError),

@@ -45,6 +45,20 @@ pub enum Event {
     },
     /// Something arrived from the model. After `Retrying` the answer begins anew: what was shown of it is void.
     Stream(trunkline_providers::Event),
+    /// An attempt to ask the model came to nothing. Words and calls of it that were streamed are void: what had come is kept
+    /// beside the trunk.
+    AttemptFailed {
+        /// What was recorded of it; of what is asked beside the conversation, as for a summary, nothing is.
+        attempt: crate::Attempt,
+        /// How long is waited before the model is asked again; `None` if it is not by itself.
+        wait: Option<Duration>,
+    },
+    /// The model is waited for before it is asked again, as an attempt that was recorded says: one of this drive, or of a
+    /// process before it.
+    AwaitingModel {
+        /// How long.
+        wait: Duration,
+    },
     /// A call is about to run.
     CallStarted {
         /// Its place.

@@ -281,7 +281,6 @@ fn ends_turn(letter: &Letter, run: Option<&str>) -> bool {
 /// Waits until there is a letter after `seen`, or, as [`Session::asked_to_end`], until the session is taken over.
 ///
 /// A letter that was seen and has to wait must not disturb whoever is asked meanwhile.
-#[cfg(feature = "resolve-queue")]
 pub(crate) async fn arrived(
     store: &dyn SessionStore,
     session: &SessionId,

@@ -5,6 +5,10 @@ pub mod across;
 mod agent;
 #[cfg(feature = "resolve-queue")]
 mod applying;
+mod asking_again;
+#[cfg(feature = "revert")]
+mod asking_beside;
+mod attempts;
 #[cfg_attr(not(feature = "decision-objects"), path = "binding_absent.rs")]
 mod binding;
 #[cfg(feature = "decision-objects")]
@@ -53,6 +57,7 @@ mod recovering;
 mod resolving;
 #[cfg(feature = "decision-objects")]
 mod restoring;
+mod retries;
 #[cfg(feature = "revert")]
 mod reverts;
 #[cfg(feature = "decision-objects")]
@@ -77,6 +82,7 @@ mod wants;
 mod workspace;
 
 pub use agent::{Agent, AgentBuilder, Limits};
+pub use attempts::Attempt;
 #[cfg(feature = "decision-objects")]
 pub use bound::{Binding, BindingState, Bound, Prepared};
 pub use cancel::Cancel;
@@ -101,6 +107,7 @@ pub use pending::{PendingAction, PendingActionError};
 pub use permit::Permit;
 #[cfg(feature = "resolve-queue")]
 pub use proposals::{Decider, Said, distrust};
+pub use retries::{Cause, Retries};
 #[cfg(feature = "revert")]
 pub use reverts::{OnStall, Reverts};
 pub use session::{Limit, Session, Stop};

@@ -9,7 +9,7 @@ use trunkline_session_store::{Batch, Claim, InboxId, Lease, Record, SessionId, S
 use crate::agent::{Agent, Settings};
 use crate::layers::{decision, resolve, revert};
 use crate::state::State;
-use crate::{Cancel, Event, RuntimeError, journal, letters, wants};
+use crate::{Cancel, Event, RuntimeError, attempts, journal, letters, wants};
 
 /// A session that is open for writing. Nobody else can write it before this is dropped, or they take it over: then
 /// this one can write nothing more, and says so with [`RuntimeError::TakenOver`].
@@ -440,8 +440,9 @@ impl Session {
             }
             Record::Entry(Entry::Move(head_move)) => Some(Event::HeadMoved(head_move.clone())),
             Record::Note(note) => {
-                let told = revert::event(note).or_else(|| resolve::event(note));
-                told.or_else(|| decision::event(note)).or_else(|| wants::event(note))
+                let event = revert::event(note).or_else(|| resolve::event(note));
+                let event = event.or_else(|| decision::event(note)).or_else(|| attempts::event(note));
+                event.or_else(|| wants::event(note))
             }
             Record::Blob(_) => None,
         };

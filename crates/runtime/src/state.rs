@@ -10,6 +10,7 @@ use trunkline_message_tree::{
 };
 use trunkline_session_store::{Log, Note, Position, Record};
 
+use crate::attempts::{ATTEMPT, Tries};
 use crate::journal::{self, CallFinished, CallStarted};
 use crate::layers::{decision, resolve, revert};
 use crate::{CallPlace, RuntimeError, moves, wants};
@@ -19,6 +20,7 @@ pub(crate) struct State {
     pub(crate) tree: MessageTree,
     pub(crate) seq: u64,
     calls: HashMap<(NodeId, u32), CallStatus>,
+    pub(crate) tries: Tries,
     pub(crate) names: Names,
     pub(crate) revert: revert::Part,
     pub(crate) resolve: resolve::Part,
@@ -68,6 +70,7 @@ impl State {
             tree: MessageTree::new(message.clone(), *at),
             seq: 1,
             calls: HashMap::new(),
+            tries: Tries::default(),
             names: Names::default(),
             revert: revert::Part::default(),
             resolve: resolve::Part::default(),
@@ -86,6 +89,7 @@ impl State {
             Record::Entry(entry) => {
                 self.tree.record(entry.clone())?;
                 self.revert.entry(entry, self.tree.head());
+                self.tries.entry(entry);
             }
             Record::Note(note) => self.record_note(note)?,
             // No layer that we know keeps any; others' stay in the log, untouched.
@@ -117,6 +121,7 @@ impl State {
             (journal::LAYER, wants::SERVICE) => self.wants.record(note)?,
             (journal::LAYER, wants::WINDOW) => self.wants.record_window(note)?,
             (journal::LAYER, wants::ASKED) => self.wants.record_asked(note)?,
+            (journal::LAYER, ATTEMPT) => self.tries.record(note),
             (moves::LAYER, moves::NAME) => self.names.record(journal::read(note)?),
             (revert::LAYER, _) => {
                 self.revert.record(note)?;

@@ -4,8 +4,9 @@
 //! log, so there is no separate path for recovery.
 
 use serde_json::{Map, Value};
-use trunkline_message_tree::{CallOutcome, NodeId, Role, StopReason, Timestamp, ToolCall};
+use trunkline_message_tree::{CallOutcome, NodeId, Origin, Role, StopReason, Timestamp, ToolCall};
 
+use crate::attempts::brought_nothing;
 use crate::catalogue::{Catalogue, TRUNCATED};
 use crate::layers::{resolve, revert};
 use crate::state::{CallStatus, OpenTurn, State};
@@ -20,10 +21,14 @@ pub(crate) const OUTCOME_UNKNOWN: &str = "outcome unknown: this call had begun w
      it may have done all, some or nothing of its work. Look before you repeat it.";
 const CUT_OFF: &str =
     "cut off: the program ended while this ran, and the turn was cancelled before it was run again";
+const GO_ON_EMPTY: &str =
+    "Your reply above had no words and no tool call in it. Call a tool, or say in words how it stands.";
 const GO_ON_CUT: &str = "Your reply above was cut off before it was complete. Go on from there.";
 
 /// What an agent is set up to do; the part of it that the machine looks at.
 pub(crate) struct Setup {
+    /// Who is asked.
+    pub(crate) asks: Origin,
     pub(crate) catalogue: Catalogue,
     pub(crate) revert: revert::Setting,
     pub(crate) compaction: revert::CompactSetting,
@@ -57,6 +62,8 @@ pub(crate) enum Step {
     Compact(revert::CompactPlan),
     /// The model is asked.
     Request,
+    /// The model is asked again, and not before this.
+    Wait(Timestamp),
     /// The run is over and gets its verdict.
     Conclude,
     /// There is nothing to do.
@@ -73,8 +80,16 @@ pub(crate) struct Runnable {
 }
 
 /// Returns what happens next; with `cancelled` nothing new is begun and the open turn is closed. `nudged` tells how often
-/// in a row this drive has asked the model to go on, `at` when this is asked: rules and proposals have an end.
-pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize, at: Timestamp) -> Step {
+/// in a row this drive has asked the model to go on, `waited` which wait it has waited out, `at` when this is asked: rules
+/// and proposals have an end.
+pub(crate) fn next(
+    state: &State,
+    setup: &Setup,
+    cancelled: bool,
+    nudged: usize,
+    waited: Option<Timestamp>,
+    at: Timestamp,
+) -> Step {
     if let Some(turn) = state.open_turn() {
         return next_in_turn(state, setup, &turn, cancelled, at);
     }
@@ -88,10 +103,7 @@ pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize,
     if head.role != Role::Assistant {
         return match (state.tree.head(), state.decision.is_open()) {
             (NodeId::ROOT, _) => Step::Rest,
-            (_, true) => match revert::compaction_due(&setup.compaction, &state.tree, &state.revert) {
-                Some(plan) => Step::Compact(plan),
-                None => Step::Request,
-            },
+            (_, true) => ask(state, setup, waited, at),
             (head, false) if state.decision.rests(head) => Step::Rest,
             (_, false) => Step::OpenRun,
         };
@@ -115,17 +127,26 @@ pub(crate) fn next(state: &State, setup: &Setup, cancelled: bool, nudged: usize,
                 Step::Rest
             }
         }
+        // Earlier versions put such an answer on the trunk; that it is the last one is no end of a run.
+        _ if brought_nothing(head, true).is_some() && nudged < NUDGES => Step::Nudge(GO_ON_EMPTY.to_owned()),
         _ => match choices::left(setup, &state.resolve, at) {
             choices::Left::Nothing => Step::Conclude,
-            choices::Left::Model => {
-                match revert::compaction_due(&setup.compaction, &state.tree, &state.revert) {
-                    Some(plan) => Step::Compact(plan),
-                    None => Step::Request,
-                }
-            }
+            choices::Left::Model => ask(state, setup, waited, at),
             // The model was told and went away all the same: a person has to look.
             choices::Left::Person(waiting) => Step::Ask(waiting),
         },
+    }
+}
+
+/// The model is asked, as soon as it may be; for a summary as well, which the same service writes.
+fn ask(state: &State, setup: &Setup, waited: Option<Timestamp>, at: Timestamp) -> Step {
+    let until = state.tries.until(&setup.asks);
+    if let Some(until) = until.filter(|until| *until > at && waited != Some(*until)) {
+        return Step::Wait(until);
+    }
+    match revert::compaction_due(&setup.compaction, &state.tree, &state.revert) {
+        Some(plan) => Step::Compact(plan),
+        None => Step::Request,
     }
 }
 

@@ -138,7 +138,7 @@ async fn live(
                 // Only a model that keeps running into its own limit goes on for so long.
                 prop_assert_eq!(limit, trunkline_runtime::Limit::Output);
             }
-            Ok(_) | Err(RuntimeError::Provider(ProviderError::Cut)) => {}
+            Ok(_) | Err(RuntimeError::Provider(ProviderError::Cut) | RuntimeError::NothingCame { .. }) => {}
             Err(fault) => prop_assert!(left < usize::MAX, "{}", fault),
         }
     }
@@ -151,7 +151,7 @@ async fn live(
                 rested = true;
                 break;
             }
-            Ok(_) | Err(RuntimeError::Provider(ProviderError::Cut)) => {}
+            Ok(_) | Err(RuntimeError::Provider(ProviderError::Cut) | RuntimeError::NothingCame { .. }) => {}
             Err(fault) => return Err(fail(&fault)),
         }
     }
@@ -191,7 +191,7 @@ proptest! {
         thinking in prop::bool::weighted(0.2),
         deaths in prop::collection::vec(0_usize..20, 0..4),
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().expect("a runtime");
         runtime.block_on(live(acts, policy, wire, thinking, deaths))?;
     }
 }

@@ -234,6 +234,7 @@ fn explained(fault: &RuntimeError, left: usize) -> Result<(), TestCaseError> {
     match fault {
         RuntimeError::Store(_) | RuntimeError::TakenOver { .. } if left < usize::MAX => Ok(()),
         RuntimeError::Provider(ProviderError::Cut)
+        | RuntimeError::NothingCame { .. }
         | RuntimeError::Refused { .. }
         | RuntimeError::Proposal(_) => Ok(()),
         other => Err(TestCaseError::fail(format!("{other}: {other:?}"))),
@@ -251,7 +252,7 @@ proptest! {
         approval in prop_oneof![Just(Approval::Person), Just(Approval::Model), Just(Approval::Always)],
         chat in any::<bool>(),
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().expect("a runtime");
         runtime.block_on(live(replies, acts, deaths, approval, chat))?;
     }
 }

@@ -11,6 +11,8 @@ mod applying;
 #[cfg(feature = "default")]
 mod approvals;
 #[cfg(feature = "default")]
+mod asking_again;
+#[cfg(feature = "default")]
 mod binding;
 #[cfg(feature = "default")]
 mod binding_by_hand;
@@ -64,6 +66,8 @@ mod many;
 mod moves;
 #[cfg(feature = "default")]
 mod notes_ledger;
+#[cfg(feature = "default")]
+mod nothing_came;
 mod opt_in;
 #[cfg(feature = "default")]
 mod prices;
@@ -77,6 +81,8 @@ mod recovering;
 mod replies;
 #[cfg(feature = "default")]
 mod resolving;
+#[cfg(feature = "default")]
+mod retries;
 #[cfg(feature = "default")]
 mod reverts;
 #[cfg(feature = "default")]

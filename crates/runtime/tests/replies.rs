@@ -57,63 +57,6 @@ async fn a_reply_that_ran_into_its_limit_is_asked_to_go_on_three_times_a_drive()
     assert_eq!(stop_line(&story.resume().await), "decided other: answered");
 }
 
-#[tokio::test]
-async fn what_was_streamed_before_the_connection_broke_is_kept_and_taken_up() {
-    let broken = Turn::say("half a sen").fail(ProviderError::Cut);
-    let mut story = check(
-        vec![broken, Turn::say("tence, and the rest")],
-        expect![[r#"
-            n0 system: You work on files.
-            n1 user: do it
-            n2 assistant: half a sen
-            + stop cut
-            -- error: the model could not be asked
-        "#]],
-    )
-    .await;
-    let stop = story.resume().await;
-    expect![[r#"
-        n0 system: You work on files.
-        n1 user: do it
-        n2 assistant: half a sen
-        + stop cut
-        n3 harness: Your reply above was cut off before it was complete. Go on from there.
-        n4 assistant: tence, and the rest
-        -- decided other: answered
-    "#]]
-    .assert_eq(&format!("{}-- {}\n", story.tree(), stop_line(&stop)));
-}
-
-#[tokio::test]
-async fn a_call_in_a_reply_that_was_cut_off_never_runs() {
-    let broken = Turn::new().call_raw("c1", "shell", r#"{"path":"rm -rf"}"#).fail(ProviderError::Cut);
-    let mut story = check(
-        vec![broken, Turn::say("sorry")],
-        expect![[r#"
-            n0 system: You work on files.
-            n1 user: do it
-            n2 assistant:
-            + call c1 shell {"path":"rm -rf"}
-            + stop cut
-            -- error: the model could not be asked
-        "#]],
-    )
-    .await;
-    story.resume().await.unwrap();
-    assert!(story.world.effects().is_empty());
-    expect![[r#"
-        n0 system: You work on files.
-        n1 user: do it
-        n2 assistant:
-        + call c1 shell {"path":"rm -rf"}
-        + stop cut
-        n3 result c1!: not run: the reply was cut off while it was being written
-        + author harness
-        n4 assistant: sorry
-    "#]]
-    .assert_eq(&story.tree());
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_cancel_keeps_the_words_that_came_and_leaves_the_run_open() {
     let world = World::default();

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use trunkline_runtime::message_tree::{
     Content, Media, MediaSource, Message, NodeId, Part, Role, Timestamp, ToolSpec,
 };
-use trunkline_runtime::providers::{ProviderError, Scripted, Turn};
+use trunkline_runtime::providers::{ErrorKind, ProviderError, Scripted, Turn};
 use trunkline_runtime::session_store::{Batch, Position, Record, SessionStore};
 use trunkline_runtime::{Access, Agent, Approval, Cancel, Event, Tool, ToolContext, ToolOutput};
 
@@ -164,13 +164,17 @@ async fn s31_a_note_on_what_was_left_is_never_words_of_the_model_and_no_list_beg
     }
 }
 
+fn refused() -> ProviderError {
+    ProviderError::api(401, ErrorKind::Auth, "invalid x-api-key")
+}
+
 #[tokio::test]
 async fn s32_words_after_words_are_two_nodes_and_one_message_where_the_wire_wants_one() {
     // The service itself joins neighbours; a strict one, found by the provider's name, refuses them.
     for (provider, expected) in [("anthropic", vec!["user", "user"]), ("anthropic-strict", vec!["user"])] {
         let world = World::default();
         let requests = Arc::clone(&world.requests);
-        let script = replies(vec![Turn::new().fail(ProviderError::Cut), Turn::say("both then")]);
+        let script = replies(vec![Turn::new().fail(refused()), Turn::say("both then")]);
         let agent = Agent::builder(Scripted::new(provider, "script", move |request| {
             requests.lock().unwrap().push(request.clone());
             script(request)

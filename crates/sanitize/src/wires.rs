@@ -310,9 +310,9 @@ impl WireRules {
     /// Returns the rules of Bedrock Converse for models that are not Claude.
     pub fn bedrock() -> Self {
         WireRules {
-            // B2, B4.
+            // B2. Lists that begin with the assistant are taken (recorded, 2026); B4 was quoted of older deployments.
             alternate: Alternate::Strict,
-            head: Head::User,
+            head: Head::Any,
             tail: Tail::User,
             system: SystemPlace::Leading,
             // A13.
@@ -323,8 +323,8 @@ impl WireRules {
             // C6 and C14. Converse knows no result that is a string.
             results_are_blocks: true,
             tool_blocks_need_tools: true,
-            // `The text field in the ContentBlock object at … is blank`.
-            blank_text: BlankText::Refused,
+            // `The text field in the ContentBlock object at … is blank`; beside a call it was taken (recorded, 2026).
+            blank_text: BlankText::BesideCall,
             // From the service's own model (botocore 1.44.5).
             ids: IdRule { alphabet: IdAlphabet::WordDotColon, max_length: Some(64), exact_length: None },
             reasoning: Reasoning::Own,

@@ -58,3 +58,49 @@ fn arguments_in_every_writing_of_an_object() {
     check_legal(&WireRules::anthropic(), input);
     check_legal(&WireRules::openai_chat(), input);
 }
+
+#[test]
+fn tools_that_come_with_late_instructions() {
+    let input = r#"user: hi
+         assistant:
+         + call c1 load {}
+         result c1: loaded
+         system: more tools
+         + opaque anthropic {"type":"tool_addition","tool":{"type":"tool_reference","name":"f"}}
+         user: go on"#;
+    check_legal(&WireRules::anthropic_mid_system(), input);
+}
+
+#[test]
+fn a_list_of_bedrock_that_begins_with_the_assistant_and_has_a_blank_block_beside_a_call() {
+    let input = "assistant: hello
+         user: hi
+         assistant: \\n
+         + call c1 f {}
+         result c1: 42
+         assistant: done
+         user: thanks";
+    check_legal(&WireRules::bedrock_claude(), input);
+    check_legal(&WireRules::bedrock(), input);
+}
+
+#[test]
+fn what_stands_beside_words_and_calls() {
+    check_legal(
+        &WireRules::openai_responses(),
+        r#"user: hi
+         assistant: see
+         + opaque openai-responses {"besideText":{"phase":"commentary"}}
+         + call c1 f {}
+         + opaque openai-responses {"besideCall":{"namespace":"crm"}}
+         result c1: 42
+         user: go on"#,
+    );
+    check_legal(
+        &WireRules::bedrock_claude(),
+        r#"user: hi
+         assistant: see
+         + opaque bedrock {"besideText":{"citations":[]}}
+         user: go on"#,
+    );
+}

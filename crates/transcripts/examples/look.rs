@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => SESSION.trim_start().as_bytes().to_vec(),
     };
     let transcript = read(&bytes)?;
-    for conversation in &transcript.conversations {
+    for conversation in transcript.conversations() {
         let kind = match &conversation.kind {
             Kind::Main => "goes on",
             Kind::Covered => "covered by a summary",

@@ -23,8 +23,25 @@ pub enum FaultKind {
         /// What the parser said.
         reason: String,
     },
+    /// The line is not JSON; whole records in it were read and the rest was left out.
+    TornLine {
+        /// How many records were read.
+        count: usize,
+        /// What the parser said.
+        reason: String,
+    },
+    /// A line holds several records, as after a line end that was lost. All were read; the client itself reads none.
+    SharedLine {
+        /// How many.
+        count: usize,
+    },
     /// Bytes that are not UTF-8 were replaced by U+FFFD.
     NotUtf8,
+    /// Control characters, such as the NULs that a power cut leaves, were replaced; JSON cannot hold them.
+    ControlCharacters {
+        /// How many.
+        count: usize,
+    },
     /// Halves of surrogate pairs, which no provider takes, were replaced by U+FFFD.
     LoneSurrogates {
         /// How many.
@@ -42,20 +59,21 @@ pub enum FaultKind {
         /// What is the matter with it.
         reason: String,
     },
-    /// A record whose id was there before; the first was taken.
+    /// A record has the id of another one above it, and says something else. What names the id is taken to mean the
+    /// nearest record above.
     RepeatedId {
         /// The id.
+        id: String,
+    },
+    /// A record stands a second time in the file; it was taken once.
+    RepeatedRecord {
+        /// Its id.
         id: String,
     },
     /// A record whose parent is not in the file; it was read as continuing the one above it.
     MissingParent {
         /// The parent's id.
         id: String,
-    },
-    /// There are more branches than are read.
-    BranchesLeftOut {
-        /// How many were left out.
-        count: usize,
     },
 }
 
@@ -64,24 +82,31 @@ impl FaultKind {
     pub const fn row(&self) -> &'static str {
         match self {
             FaultKind::NotJson { .. } => "not-json",
+            FaultKind::TornLine { .. } => "torn-line",
+            FaultKind::SharedLine { .. } => "shared-line",
             FaultKind::NotUtf8 => "not-utf8",
+            FaultKind::ControlCharacters { .. } => "control-characters",
             FaultKind::LoneSurrogates { .. } => "lone-surrogates",
             FaultKind::UnknownRecord { .. } => "unknown-record",
             FaultKind::NotAMessage { .. } => "not-a-message",
             FaultKind::RepeatedId { .. } => "repeated-id",
+            FaultKind::RepeatedRecord { .. } => "repeated-record",
             FaultKind::MissingParent { .. } => "missing-parent",
-            FaultKind::BranchesLeftOut { .. } => "branches-left-out",
         }
     }
 
-    /// Tells whether text was damaged: something was left out or replaced that may have been part of the conversation.
+    /// Tells whether text was damaged: something was left out or replaced that may have been part of a conversation, or
+    /// stands where its own client does not read it.
     ///
     /// The others are drift between versions and the usual disorder of these files.
     pub const fn is_damage(&self) -> bool {
         matches!(
             self,
             FaultKind::NotJson { .. }
+                | FaultKind::TornLine { .. }
+                | FaultKind::SharedLine { .. }
                 | FaultKind::NotUtf8
+                | FaultKind::ControlCharacters { .. }
                 | FaultKind::LoneSurrogates { .. }
                 | FaultKind::NotAMessage { .. }
         )
@@ -92,6 +117,15 @@ impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FaultKind::NotJson { reason } => write!(f, "not JSON, left out: {reason}"),
+            FaultKind::TornLine { count, reason } => {
+                write!(f, "not JSON but in part: records read {count}, the rest left out: {reason}")
+            }
+            FaultKind::SharedLine { count } => {
+                write!(f, "{count} records on one line; all were read, the client would read none of them")
+            }
+            FaultKind::ControlCharacters { count } => {
+                write!(f, "control characters, which JSON cannot hold, replaced: {count}")
+            }
             FaultKind::NotUtf8 => f.write_str("not UTF-8; the bytes were replaced by U+FFFD"),
             FaultKind::LoneSurrogates { count } => {
                 write!(f, "halves of surrogate pairs replaced by U+FFFD: {count}")
@@ -100,9 +134,13 @@ impl fmt::Display for FaultKind {
                 write!(f, "records of unknown type {name:?}: {count}")
             }
             FaultKind::NotAMessage { reason } => write!(f, "not a message, left out: {reason}"),
-            FaultKind::RepeatedId { id } => write!(f, "record {id:?} repeats an id; the first was taken"),
+            FaultKind::RepeatedId { id } => {
+                write!(f, "record {id:?} has the id of another one above it; each is read where it stands")
+            }
+            FaultKind::RepeatedRecord { id } => {
+                write!(f, "record {id:?} stands here a second time; it was taken once")
+            }
             FaultKind::MissingParent { id } => write!(f, "parent {id:?} is not in this file"),
-            FaultKind::BranchesLeftOut { count } => write!(f, "{count} branches too many, left out"),
         }
     }
 }

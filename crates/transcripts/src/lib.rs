@@ -2,21 +2,24 @@
 
 mod anthropic;
 mod claude_code;
+mod convert;
 mod fault;
 mod format;
 mod json;
 mod list;
 mod mend;
 mod openai_chat;
+mod salvage;
 mod sniff;
 mod source;
 mod time;
 mod transcript;
 
+pub use convert::OtherFields;
 pub use fault::{Fault, FaultKind};
 pub use format::{Format, ParseFormatError};
 pub use sniff::{sniff, sniff_only};
 pub use transcript::{
-    Conversation, Heading, Kind, LeftOut, Loss, ReadError, Transcript, WriteError, Written,
+    Conversation, Heading, Kind, LeftOut, Listed, Loss, ReadError, Transcript, WriteError, Written,
 };
 pub use transcript::{export, read, read_as};

@@ -9,6 +9,8 @@ use serde_json::value::RawValue;
 use trunkline_message_tree::{Author, Message, Role};
 
 use crate::json::{self, Fields};
+use crate::salvage::{BLANK, salvage};
+use crate::sniff::is_message;
 use crate::source::{self, Losses, Piece, Read, Source};
 use crate::{Fault, FaultKind, Format, Loss, anthropic, openai_chat};
 
@@ -30,7 +32,7 @@ pub(crate) struct Layout {
 }
 
 /// A list as it was read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct List {
     pub(crate) layout: Layout,
     pub(crate) messages: Vec<Message>,
@@ -40,13 +42,11 @@ pub(crate) struct List {
 
 /// Reads a list, or says what is there instead.
 pub(crate) fn read(text: &str, format: Format, faults: &mut Vec<Fault>) -> Result<List, String> {
-    // A byte order mark is not JSON, and not our business.
-    let json_text = text.trim_start_matches('\u{feff}');
-    let found = match serde_json::from_str::<&RawValue>(json_text) {
+    let found = match serde_json::from_str::<&RawValue>(text) {
         Ok(raw) => within(raw)?,
-        Err(fault) => lines(json_text, faults).ok_or_else(|| fault.to_string())?,
+        Err(fault) => lines(text, faults).ok_or_else(|| fault.to_string())?,
     };
-    let mut list = List { layout: layout(text, json_text, &found), ..List::default() };
+    let mut list = List { layout: layout(text, &found), ..List::default() };
     let Found { elements, body, .. } = found;
     if let Some(body) = &body {
         list.model = body.text("model").map(|model| model.into_owned());
@@ -133,39 +133,57 @@ fn within(raw: &RawValue) -> Result<Found<'_>, String> {
 
 /// Finds the elements of a text that holds one a line; none of them is enough to say that it is no such text.
 fn lines<'a>(text: &'a str, faults: &mut Vec<Fault>) -> Option<Found<'a>> {
+    // In a whole list that was torn messages do not stand for themselves; one of them a line would be another thing.
+    let is_one_a_line = !text.trim_start().starts_with('[') && !text.contains("\"messages\"");
     let mut bad = Vec::new();
     let mut elements = Vec::new();
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        match serde_json::from_str::<&RawValue>(line) {
-            Ok(raw) if Fields::of(raw).is_some() => elements.push(raw),
-            Ok(_) => bad.push((index + 1, "not an object".to_owned())),
-            Err(fault) => bad.push((index + 1, json::reason(&fault))),
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim_matches(BLANK);
+        if line.is_empty() {
+            continue;
         }
+        let kind = match serde_json::from_str::<&RawValue>(line) {
+            Ok(raw) if Fields::of(raw).is_some() => {
+                elements.push(raw);
+                continue;
+            }
+            Ok(_) => FaultKind::NotJson { reason: "not an object".to_owned() },
+            Err(fault) if !is_one_a_line => FaultKind::NotJson { reason: json::reason(&fault) },
+            Err(fault) => {
+                let salvaged = salvage(line, &fault, is_message);
+                let raws = salvaged.records.iter().map(|(raw, _)| serde_json::from_str::<&RawValue>(raw));
+                elements.extend(raws.flatten());
+                salvaged.fault
+            }
+        };
+        bad.push(Fault { line: index + 1, kind });
     }
     if elements.is_empty() {
         return None;
     }
     let left_out = !bad.is_empty();
-    faults.extend(bad.into_iter().map(|(line, reason)| Fault { line, kind: FaultKind::NotJson { reason } }));
+    faults.extend(bad);
     Some(Found { elements, body: None, one_a_line: true, left_out })
 }
 
-fn layout(text: &str, json_text: &str, found: &Found<'_>) -> Layout {
+fn layout(text: &str, found: &Found<'_>) -> Layout {
     let Found { elements, body, one_a_line, left_out } = found;
     let (body, one_a_line, left_out) = (body.as_ref(), *one_a_line, *left_out);
     let elements: Vec<_> = elements.iter().map(|raw| json::range_in(text, raw.get())).collect();
     let list = match (elements.first(), elements.last()) {
+        // What was left out may stand before the first and after the last, on their lines too.
+        (Some(_), Some(_)) if one_a_line && left_out => 0..text.trim_end().len(),
         (Some(first), Some(last)) => first.start..last.end,
         _ => {
-            let array =
-                body.and_then(|body| body.get("messages")).map_or(json_text.trim_start(), RawValue::get);
+            let array = body.and_then(|body| body.get("messages")).map_or(text.trim_start(), RawValue::get);
             let inside = json::range_in(text, array).start + 1;
             inside..inside
         }
     };
     let between = elements.first().zip(elements.get(1)).and_then(|(one, two)| text.get(one.end..two.start));
     let plain = |gap: &&str| gap.chars().all(|sign| sign == ',' || sign.is_whitespace());
-    let gap = between.filter(plain).unwrap_or(if one_a_line { "\n" } else { "," }).to_owned();
+    let parts = |gap: &&str| plain(gap) && (!one_a_line || gap.contains('\n'));
+    let gap = between.filter(parts).unwrap_or(if one_a_line { "\n" } else { "," }).to_owned();
     Layout { elements, list, gap, in_body: body.is_some(), left_out, ..Layout::default() }
 }
 
@@ -246,7 +264,7 @@ pub(crate) fn write(
         return text;
     }
     let system = system(leading, &read, losses);
-    let body = Fields::parse(text.trim_start_matches('\u{feff}').trim());
+    let body = Fields::parse(text.trim());
     body.map(|body| body.rewrite(&[("system", system)])).unwrap_or(text)
 }
 

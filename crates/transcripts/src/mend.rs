@@ -1,25 +1,87 @@
 //! Makes bytes parsable that somebody cut carelessly.
 //!
 //! A client that shortens text by UTF-16 units leaves half of an emoji behind. The half is legal in a JavaScript
-//! string and in the file, and nowhere else: parsers refuse it, and so do the providers.
+//! string and in the file, and nowhere else: parsers refuse it, and so do the providers. A disk that lost its power
+//! leaves NULs where bytes should be. Nothing here adds or takes away a line end, so that lines keep their numbers.
 
 use std::borrow::Cow;
 
 use crate::{Fault, FaultKind};
 
-/// Returns the bytes as text that holds no half of a surrogate pair, and reports each line that was mended.
-pub(crate) fn mend(bytes: &[u8], faults: &mut Vec<Fault>) -> String {
-    let text = match String::from_utf8_lossy(bytes) {
-        Cow::Borrowed(text) => text.to_owned(),
-        Cow::Owned(text) => {
+/// Returns the bytes as text that holds no half of a surrogate pair and no character that JSON cannot hold, without
+/// the mark that an editor put in front, and reports each line that was mended. Sound text is not copied.
+pub(crate) fn mend<'a>(bytes: &'a [u8], faults: &mut Vec<Fault>) -> Cow<'a, str> {
+    let bytes = without_mark(bytes);
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => {
             for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
                 if std::str::from_utf8(line).is_err() {
                     faults.push(Fault { line: index + 1, kind: FaultKind::NotUtf8 });
                 }
             }
-            text
+            Cow::Owned(String::from_utf8_lossy(bytes).into_owned())
         }
     };
+    let text = if has_controls(text.as_bytes()) { Cow::Owned(without_controls(&text, faults)) } else { text };
+    // The search for the first letters is quick, and most files have none of them.
+    if text.contains("\\ud") || text.contains("\\uD") { without_halves(text, faults) } else { text }
+}
+
+/// Returns the bytes without the byte-order marks that they begin with.
+fn without_mark(mut bytes: &[u8]) -> &[u8] {
+    while let Some(rest) = bytes.strip_prefix("\u{feff}".as_bytes()) {
+        bytes = rest;
+    }
+    bytes
+}
+
+/// Tells whether a byte is a control character that no JSON may hold raw; white space may stand between its parts.
+fn is_control(byte: u8) -> bool {
+    byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r')
+}
+
+fn has_controls(bytes: &[u8]) -> bool {
+    // Without a way out inside of a chunk, which is what lets it be looked at many bytes at a time.
+    bytes.chunks(4096).any(|chunk| chunk.iter().fold(false, |found, byte| found | is_control(*byte)))
+}
+
+/// Replaces control characters: each run of them inside of a string by one U+FFFD, and elsewhere by a blank.
+fn without_controls(text: &str, faults: &mut Vec<Fault>) -> String {
+    let mut mended = String::with_capacity(text.len());
+    for (index, line) in text.split('\n').enumerate() {
+        if index > 0 {
+            mended.push('\n');
+        }
+        if !line.bytes().any(is_control) {
+            mended.push_str(line);
+            continue;
+        }
+        let (mut count, mut inside, mut escaped, mut run) = (0, false, false, false);
+        for sign in line.chars() {
+            if u8::try_from(sign).is_ok_and(is_control) {
+                count += 1;
+                if !run {
+                    mended.push(if inside { '\u{fffd}' } else { ' ' });
+                }
+                (run, escaped) = (true, false);
+                continue;
+            }
+            run = false;
+            mended.push(sign);
+            match sign {
+                _ if escaped => escaped = false,
+                '\\' => escaped = inside,
+                '"' => inside = !inside,
+                _ => {}
+            }
+        }
+        faults.push(Fault { line: index + 1, kind: FaultKind::ControlCharacters { count } });
+    }
+    mended
+}
+
+fn without_halves<'a>(text: Cow<'a, str>, faults: &mut Vec<Fault>) -> Cow<'a, str> {
     let halves = lone_halves(text.as_bytes());
     if halves.is_empty() {
         return text;
@@ -41,7 +103,7 @@ pub(crate) fn mend(bytes: &[u8], faults: &mut Vec<Fault>) -> String {
         }
     }
     mended.push_str(text.get(done..).unwrap_or_default());
-    mended
+    Cow::Owned(mended)
 }
 
 /// Returns where `\uD83D` and the like stand without their other half.

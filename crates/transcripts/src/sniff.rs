@@ -5,8 +5,13 @@
 use serde_json::value::RawValue;
 
 use crate::Format;
+use crate::claude_code::is_whole_record;
 use crate::json::{self, Fields};
 use crate::mend::mend;
+use crate::salvage::{BLANK, salvage};
+
+const GEMINI: &str = "a request of Gemini, whose turns are made of parts";
+const RESPONSES: &str = "a request of OpenAI Responses, whose input is made of items";
 
 /// How many lines are looked at. A session may begin with many records that other agents could have written too.
 const LINES: usize = 1_000;
@@ -20,15 +25,19 @@ const LINES: usize = 1_000;
 /// assert_eq!(sniff(list), Some(Format::Anthropic));
 /// // Where nothing but words is said the wires do not differ.
 /// assert_eq!(sniff(br#"[{"role": "user", "content": "hi"}]"#), Some(Format::OpenAiChat));
+/// // Marks for a cache are part of several dialects of the other wire.
+/// let marked = br#"{"stream_options": {}, "messages": [{"role": "user", "content": [
+///     {"type": "text", "text": "hi", "cache_control": {"type": "ephemeral"}}]}]}"#;
+/// assert_eq!(sniff(marked), Some(Format::OpenAiChat));
 /// assert_eq!(sniff(b"hello"), None);
 /// ```
 pub fn sniff(bytes: &[u8]) -> Option<Format> {
-    recognise(bytes).ok()
+    look(bytes).ok().map(|seen| seen.format)
 }
 
-/// Returns the format of a file that no other format has, or `None` for a list of words that is of every wire.
+/// Returns the format of a file that no other format has, or `None` for a list that is as much of one wire as of the other.
 ///
-/// Instructions inside of the list, and fields such as `tool_calls` even if they are empty, are of OpenAI Chat alone.
+/// Instructions that lead the list, and fields such as `tool_calls` even if they are empty, are of OpenAI Chat alone.
 ///
 /// ```
 /// use trunkline_transcripts::{Format, sniff_only};
@@ -42,10 +51,10 @@ pub fn sniff_only(bytes: &[u8]) -> Option<Format> {
 }
 
 /// What a file looks like.
-struct Seen {
-    format: Format,
+pub(crate) struct Seen {
+    pub(crate) format: Format,
     /// Whether no other format has what stands in it.
-    is_only: bool,
+    pub(crate) is_only: bool,
 }
 
 impl From<Format> for Seen {
@@ -54,20 +63,24 @@ impl From<Format> for Seen {
     }
 }
 
-/// Returns the format, or what was seen instead, in words.
-pub(crate) fn recognise(bytes: &[u8]) -> Result<Format, String> {
-    look(bytes).map(|seen| seen.format)
+fn look(bytes: &[u8]) -> Result<Seen, String> {
+    match other(bytes) {
+        Some(seen) => Err(seen),
+        None => recognise(&mend(bytes, &mut Vec::new())),
+    }
 }
 
-fn look(bytes: &[u8]) -> Result<Seen, String> {
+/// Says what a file is that holds no text.
+pub(crate) fn other(bytes: &[u8]) -> Option<String> {
     if bytes.starts_with(b"SQLite format 3\0") {
-        return Err("a SQLite database".to_owned());
+        return Some("a SQLite database".to_owned());
     }
-    if bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        return Err("zstd; decompress it first".to_owned());
-    }
-    let text = mend(bytes, &mut Vec::new());
-    let text = text.trim_start_matches('\u{feff}').trim();
+    bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]).then(|| "zstd; decompress it first".to_owned())
+}
+
+/// Returns the format of a text that was mended, or what was seen instead, in words.
+pub(crate) fn recognise(text: &str) -> Result<Seen, String> {
+    let text = text.trim();
     if text.is_empty() {
         return Err("nothing".to_owned());
     }
@@ -80,7 +93,7 @@ fn look(bytes: &[u8]) -> Result<Seen, String> {
 /// Recognises one JSON value.
 fn document(raw: &RawValue) -> Result<Seen, String> {
     if let Some(items) = json::items(raw) {
-        return list(&items, None).ok_or_else(|| "an array that is no list of messages".to_owned());
+        return list(&items, None).unwrap_or_else(|| Err("an array that is no list of messages".to_owned()));
     }
     let Some(fields) = Fields::of(raw) else {
         return Err("JSON that is neither an object nor an array".to_owned());
@@ -90,10 +103,16 @@ fn document(raw: &RawValue) -> Result<Seen, String> {
     }
     if let Some(items) = fields.items("messages") {
         return list(&items, Some(&fields))
-            .ok_or_else(|| "an object whose `messages` are none that we know".to_owned());
+            .unwrap_or_else(|| Err("an object whose `messages` are none that we know".to_owned()));
     }
     if is_message(&fields) {
-        return list(&[raw], None).ok_or_else(|| "one object".to_owned());
+        return list(&[raw], None).unwrap_or_else(|| Err("one object".to_owned()));
+    }
+    if fields.items("contents").is_some() {
+        return Err(GEMINI.to_owned());
+    }
+    if fields.has("input") && (fields.has("model") || fields.has("instructions")) {
+        return Err(RESPONSES.to_owned());
     }
     Err("an object without `messages`".to_owned())
 }
@@ -102,26 +121,42 @@ fn document(raw: &RawValue) -> Result<Seen, String> {
 fn lines(text: &str) -> Result<Seen, String> {
     let mut perhaps = None;
     let mut objects = Vec::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()).take(LINES) {
-        let Ok(raw) = serde_json::from_str::<&RawValue>(line) else { continue };
-        let Some(fields) = Fields::of(raw) else { continue };
-        objects.push(raw);
-        match session(&fields) {
-            Some(Some(format)) => return Ok(format.into()),
-            Some(None) => return Err(other_agent()),
-            None => {}
-        }
-        // These hold no message; they begin files of this client.
-        if fields.has("leafUuid") && fields.has("summary")
-            || fields.has("snapshot") && fields.has("messageId")
-        {
-            perhaps = Some(Seen::from(Format::ClaudeCode));
+    let lines = text.lines().map(|line| line.trim_matches(BLANK)).filter(|line| !line.is_empty());
+    for line in lines.take(LINES) {
+        for raw in objects_on(line) {
+            let Some(fields) = Fields::of(raw) else { continue };
+            objects.push(raw);
+            match session(&fields) {
+                Some(Some(format)) => return Ok(format.into()),
+                Some(None) => return Err(other_agent()),
+                None => {}
+            }
+            // These hold no message; they begin files of this client.
+            if fields.has("leafUuid") && fields.has("summary")
+                || fields.has("snapshot") && fields.has("messageId")
+            {
+                perhaps = Some(Seen::from(Format::ClaudeCode));
+            }
         }
     }
-    perhaps.or_else(|| list(&objects, None)).ok_or_else(|| match objects.len() {
-        0 => "no JSON".to_owned(),
-        count => format!("{count} JSON lines of another kind"),
+    perhaps.map(Ok).or_else(|| list(&objects, None)).unwrap_or_else(|| {
+        Err(match objects.len() {
+            0 => "no JSON".to_owned(),
+            count => format!("{count} JSON lines of another kind"),
+        })
     })
+}
+
+/// Returns the object on a line, or those that can be read of a damaged one.
+fn objects_on(line: &str) -> Vec<&RawValue> {
+    match serde_json::from_str::<&RawValue>(line) {
+        Ok(raw) => vec![raw],
+        Err(fault) => {
+            let found = salvage(line, &fault, |fields| is_whole_record(fields) || is_message(fields));
+            let raws = found.records.iter().map(|(raw, _)| serde_json::from_str::<&RawValue>(raw));
+            raws.flatten().collect()
+        }
+    }
 }
 
 fn other_agent() -> String {
@@ -150,7 +185,8 @@ fn session(fields: &Fields<'_>) -> Option<Option<Format>> {
     (own && !fields.has("systemPayload")).then_some(Some(Format::ClaudeCode))
 }
 
-fn is_message(fields: &Fields<'_>) -> bool {
+/// Tells whether an object is a message of a list.
+pub(crate) fn is_message(fields: &Fields<'_>) -> bool {
     const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
     let role = fields.text("role");
     let plain = fields.text("type").is_none_or(|kind| kind == "message");
@@ -159,46 +195,82 @@ fn is_message(fields: &Fields<'_>) -> bool {
         && (fields.has("content") || fields.has("tool_calls") || fields.has("function_call"))
 }
 
-/// Tells the wires of message lists apart; `None` for a list of something else.
-fn list(items: &[&RawValue], body: Option<&Fields<'_>>) -> Option<Seen> {
+/// What speaks for each of the two formats of lists that are read, each trait once.
+#[derive(Copy, Clone, Default)]
+struct Traits {
+    anthropic: usize,
+    openai: usize,
+}
+
+impl Traits {
+    fn add(&mut self, format: Format) {
+        match format {
+            Format::Anthropic => self.anthropic += 1,
+            _ => self.openai += 1,
+        }
+    }
+}
+
+/// Tells the wires of message lists apart by all that is in them.
+///
+/// Nothing for a list of something else, and words for the request of a wire that is not read here: taken for a wire that it
+/// is not, it would lose what only its own has.
+fn list(items: &[&RawValue], body: Option<&Fields<'_>>) -> Option<Result<Seen, String>> {
+    if let Some(wire) = other_wire(items, body) {
+        return Some(Err(wire.to_owned()));
+    }
     let messages: Vec<_> = items.iter().filter_map(|item| Fields::of(item)).filter(is_message).collect();
     // Logs of other agents hold a message here and there; a list holds little else.
     let is_list = messages.len() * 2 >= items.len().max(1) || (items.is_empty() && body.is_some());
     if !is_list {
         return None;
     }
-    // A damaged list may hold both; what there is more of is what it was.
-    let told = messages.iter().filter_map(wire_of);
-    let (anthropic, openai): (Vec<_>, Vec<_>) = told.partition(|format| *format == Format::Anthropic);
-    if anthropic.len() + openai.len() > 0 {
-        let is_openai = openai.len() > anthropic.len();
-        return Some(if is_openai { Format::OpenAiChat.into() } else { Format::Anthropic.into() });
+    let mut traits = Traits::default();
+    messages.iter().filter_map(wire_of).for_each(|format| traits.add(format));
+    if let Some(body) = body {
+        traits_of_body(body, &mut traits);
     }
-    if body.is_some_and(|body| body.has("system") || body.has("anthropic_version")) {
-        return Some(Format::Anthropic.into());
+    let Traits { anthropic, openai } = traits;
+    if anthropic + openai > 0 {
+        // A damaged list may hold both; what there is more of is what it was. As much of both is of either.
+        let format = if openai > anthropic { Format::OpenAiChat } else { Format::Anthropic };
+        return Some(Ok(Seen { format, is_only: anthropic != openai }));
     }
     // Weaker than what a message holds: who mends a list by hand puts instructions into any.
-    if messages.iter().any(|message| message.text("role").as_deref() == Some("system")) {
-        return Some(Format::OpenAiChat.into());
+    let is_instructed = |message: &Fields<'_>| message.text("role").as_deref() == Some("system");
+    let leads = messages.first().is_some_and(is_instructed);
+    let is_marked = messages.iter().any(has_marks);
+    if leads || (!is_marked && messages.iter().any(is_instructed)) {
+        return Some(Ok(Format::OpenAiChat.into()));
     }
     let model = body.and_then(|body| body.text("model"));
-    let is_anthropic = model.is_some_and(|model| model.starts_with("claude"));
+    let is_anthropic = is_marked || model.is_some_and(|model| model.starts_with("claude"));
     let format = if is_anthropic { Format::Anthropic } else { Format::OpenAiChat };
-    Some(Seen { format, is_only: false })
+    Some(Ok(Seen { format, is_only: false }))
 }
 
 /// Returns the wire that one message can only be of.
 fn wire_of(fields: &Fields<'_>) -> Option<Format> {
+    const OPENAI: [&str; 9] = [
+        "tool_calls",
+        "tool_call_id",
+        "function_call",
+        "reasoning_content",
+        "reasoning",
+        "reasoning_details",
+        "refusal",
+        "annotations",
+        "audio",
+    ];
     let role = fields.text("role")?;
-    let openai_field = ["tool_calls", "tool_call_id", "function_call", "reasoning_content", "refusal"];
     let says = |name: &&str| fields.get(name).is_some_and(|raw| !is_empty(raw));
-    if matches!(role.as_ref(), "tool" | "developer" | "function") || openai_field.iter().any(says) {
+    if matches!(role.as_ref(), "tool" | "developer" | "function") || OPENAI.iter().any(says) {
         return Some(Format::OpenAiChat);
     }
     let blocks = fields.items("content").unwrap_or_default().into_iter().filter_map(Fields::of);
     let told = blocks.filter_map(|block| wire_of_block(&block)).next();
     // An empty field says less than a block, and more than plain words.
-    told.or_else(|| openai_field.iter().any(|name| fields.has(name)).then_some(Format::OpenAiChat))
+    told.or_else(|| OPENAI.iter().any(|name| fields.has(name)).then_some(Format::OpenAiChat))
 }
 
 fn is_empty(raw: &RawValue) -> bool {
@@ -207,12 +279,114 @@ fn is_empty(raw: &RawValue) -> bool {
 
 fn wire_of_block(block: &Fields<'_>) -> Option<Format> {
     match block.text("type")?.as_ref() {
-        "text" if block.has("cache_control") || block.has("citations") => Some(Format::Anthropic),
-        "image_url" | "input_audio" | "file" | "refusal" => Some(Format::OpenAiChat),
-        "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "image" | "document" => {
+        "image_url" | "video_url" | "document_url" | "input_audio" | "file" | "refusal" => {
+            Some(Format::OpenAiChat)
+        }
+        // Mistral's reasoning is a list of parts.
+        "thinking" if block.items("thinking").is_some() => Some(Format::OpenAiChat),
+        "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "image" | "document"
+        | "search_result" | "container_upload" | "compaction" | "tool_addition" | "tool_removal" => {
             Some(Format::Anthropic)
         }
         kind if kind.ends_with("_tool_result") || kind.ends_with("_tool_use") => Some(Format::Anthropic),
         _ => None,
+    }
+}
+
+/// Whether a text has what Anthropic has and gateways of the other wire pass on to it: breakpoints of the cache, citations.
+fn has_marks(message: &Fields<'_>) -> bool {
+    let blocks = message.items("content").unwrap_or_default().into_iter().filter_map(Fields::of);
+    blocks.into_iter().any(|block| block.has("cache_control") || block.has("citations"))
+}
+
+/// Counts the fields of a request that only one of the two has. Fields that both have, or a dialect of the other, say nothing.
+fn traits_of_body(body: &Fields<'_>, traits: &mut Traits) {
+    const ANTHROPIC: [&str; 8] = [
+        "system",
+        "anthropic_version",
+        "anthropic_beta",
+        "stop_sequences",
+        "output_config",
+        "context_management",
+        "mcp_servers",
+        "container",
+    ];
+    const OPENAI: [&str; 20] = [
+        "max_completion_tokens",
+        "stream_options",
+        "response_format",
+        "parallel_tool_calls",
+        "frequency_penalty",
+        "presence_penalty",
+        "logit_bias",
+        "logprobs",
+        "top_logprobs",
+        "n",
+        "seed",
+        "random_seed",
+        "stop",
+        "functions",
+        "function_call",
+        "reasoning_effort",
+        "reasoning",
+        "modalities",
+        "prompt_cache_key",
+        "user",
+    ];
+    traits.anthropic += ANTHROPIC.iter().filter(|name| body.get(name).is_some()).count();
+    traits.openai += OPENAI.iter().filter(|name| body.get(name).is_some()).count();
+    let tools = body.items("tools").unwrap_or_default().into_iter().filter_map(Fields::of);
+    let of_tool = |tool: Fields<'_>| match () {
+        () if tool.object("function").is_some() => Some(Format::OpenAiChat),
+        () if tool.has("input_schema") => Some(Format::Anthropic),
+        () => None,
+    };
+    tools.filter_map(of_tool).next().into_iter().for_each(|format| traits.add(format));
+    let choice = body.get("tool_choice").and_then(|choice| match Fields::of(choice) {
+        Some(choice) if choice.object("function").is_some() => Some(Format::OpenAiChat),
+        Some(choice) => {
+            let kind = choice.text("type");
+            matches!(kind.as_deref(), Some("auto" | "any" | "tool" | "none")).then_some(Format::Anthropic)
+        }
+        None => Some(Format::OpenAiChat),
+    });
+    choice.into_iter().for_each(|format| traits.add(format));
+}
+
+/// Returns what a request is whose wire is not read here, in words.
+fn other_wire(items: &[&RawValue], body: Option<&Fields<'_>>) -> Option<&'static str> {
+    const BEDROCK: &str = "a request of Bedrock Converse, whose blocks have names and no type";
+    const OLLAMA: &str =
+        "a request of Ollama's own chat, which keeps pictures, names and settings in fields of its own";
+    let has = |names: &[&str]| body.is_some_and(|body| names.iter().any(|name| body.get(name).is_some()));
+    if has(&["inferenceConfig", "toolConfig", "additionalModelRequestFields", "guardrailConfig"]) {
+        return Some(BEDROCK);
+    }
+    let (mut bedrock, mut ollama, mut responses, mut gemini, mut ours) = (0, 0, 0, 0, 0);
+    for message in items.iter().filter_map(|item| Fields::of(item)) {
+        ollama += usize::from(message.items("images").is_some() || message.text("tool_name").is_some());
+        let turn = matches!(message.text("role").as_deref(), Some("user" | "model" | "function"));
+        gemini += usize::from(turn && message.items("parts").is_some() && !message.has("content"));
+        let item = ["function_call", "function_call_output", "reasoning", "item_reference"];
+        responses += usize::from(message.text("type").is_some_and(|kind| item.contains(&kind.as_ref())));
+        for block in message.items("content").unwrap_or_default().into_iter().filter_map(Fields::of) {
+            let named =
+                ["text", "toolUse", "toolResult", "reasoningContent", "cachePoint", "citationsContent"];
+            let media = ["image", "document", "video", "audio"];
+            match block.text("type").as_deref() {
+                Some("input_text" | "output_text" | "input_image" | "input_file") => responses += 1,
+                Some(_) => ours += 1,
+                None if named.iter().chain(&media).any(|name| block.get(name).is_some()) => bedrock += 1,
+                None => {}
+            }
+        }
+    }
+    let most = bedrock.max(ollama).max(responses).max(gemini);
+    match () {
+        () if most <= ours && !(has(&["options", "keep_alive"]) && ollama > 0) => None,
+        () if bedrock == most => Some(BEDROCK),
+        () if responses == most => Some(RESPONSES),
+        () if gemini == most => Some(GEMINI),
+        () => Some(OLLAMA),
     }
 }

@@ -1,39 +1,49 @@
 //! A file as it was read, and the way back into a file.
 //!
-//! The bytes of every message stay beside it, so that what nobody touched is written as it was read.
+//! The text stays, and where each message stands in it, so that what nobody touched is written as it was read.
 
-use std::collections::HashSet;
-use std::ops::Range;
+use std::borrow::Cow;
 
 use trunkline_message_tree::{Message, NodeId, Timestamp};
 
+use crate::convert::{self, OtherFields};
 use crate::json::Fields;
 use crate::mend::mend;
 use crate::source::{Read, Source};
-use crate::{Fault, FaultKind, Format, claude_code, list, sniff};
+use crate::{Fault, Format, claude_code, list, sniff};
 
 /// A file as it was read.
+///
+/// What its conversations have in common is held once; the messages of one are made when it is asked for.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Transcript {
     /// The format of the file.
     pub format: Format,
-    /// What was said in it; the first is the main conversation.
-    pub conversations: Vec<Conversation>,
     /// What was wrong with the file or new in it, by line.
     pub faults: Vec<Fault>,
     /// What was read, mended where it could not be parsed.
     text: String,
-    /// For each conversation where its messages stand in the text; as many as the conversation had when it was read.
-    read: Vec<(Vec<Message>, Vec<Source>)>,
+    /// Whether no other format has what stands in the file, where that was asked.
+    is_only: Option<bool>,
     file: File,
 }
 
-/// What the way back needs to know of a file.
+/// What was found in a file.
 #[derive(Clone, Debug)]
 enum File {
-    Session { records: Vec<Range<usize>>, labels: Vec<Range<usize>> },
-    List(list::Layout),
+    Session(claude_code::File),
+    List { listed: Listed, list: list::List },
+}
+
+/// A conversation by its name, before its messages are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Listed {
+    /// The session's id, the sub-agent's id, or empty where the format has none.
+    pub id: String,
+    /// What it is in its file.
+    pub kind: Kind,
 }
 
 /// One conversation of a file.
@@ -71,7 +81,7 @@ pub enum Kind {
     },
     /// What a compaction put a summary in place of.
     Covered,
-    /// One that a person left by going back and typing something else.
+    /// One that a person left by going back and typing something else, or by asking once more for an answer.
     Branch,
 }
 
@@ -160,10 +170,13 @@ pub enum WriteError {
 ///
 /// [`ReadError::Unknown`] if the format is not known, [`ReadError::Not`] if the file begins like one and is none.
 pub fn read(bytes: &[u8]) -> Result<Transcript, ReadError> {
-    match sniff::recognise(bytes) {
-        Ok(format) => read_as(bytes, format),
-        Err(seen) => Err(ReadError::Unknown { seen }),
+    if let Some(seen) = sniff::other(bytes) {
+        return Err(ReadError::Unknown { seen });
     }
+    let mut faults = Vec::new();
+    let text = mend(bytes, &mut faults);
+    let seen = sniff::recognise(&text).map_err(|seen| ReadError::Unknown { seen })?;
+    of_text(text, seen.format, Some(seen.is_only), faults)
 }
 
 /// Reads a file of a format that the caller knows.
@@ -176,40 +189,77 @@ pub fn read(bytes: &[u8]) -> Result<Transcript, ReadError> {
 pub fn read_as(bytes: &[u8], format: Format) -> Result<Transcript, ReadError> {
     let mut faults = Vec::new();
     let text = mend(bytes, &mut faults);
+    of_text(text, format, None, faults)
+}
+
+fn of_text(
+    text: Cow<'_, str>,
+    format: Format,
+    is_only: Option<bool>,
+    mut faults: Vec<Fault>,
+) -> Result<Transcript, ReadError> {
     let not = |seen| ReadError::Not { format, seen };
-    let (found, file) = match format {
-        Format::ClaudeCode => {
-            let read = claude_code::read(&text, &mut faults).map_err(not)?;
-            (read.conversations, File::Session { records: read.records, labels: read.labels })
-        }
+    let file = match format {
+        Format::ClaudeCode => File::Session(claude_code::read(&text, &mut faults).map_err(not)?),
         Format::Anthropic | Format::OpenAiChat => {
-            let read = list::read(&text, format, &mut faults).map_err(not)?;
-            let conversation = Conversation {
-                id: String::new(),
-                kind: Kind::Main,
-                title: None,
-                cwd: None,
-                model: read.model,
-                started: None,
-                ended: None,
-                messages: read.messages,
-            };
-            (vec![(conversation, read.sources)], File::List(read.layout))
+            let list = list::read(&text, format, &mut faults).map_err(not)?;
+            File::List { listed: Listed { id: String::new(), kind: Kind::Main }, list }
         }
     };
     faults.sort_by_key(|fault| fault.line);
-    let (conversations, sources): (Vec<Conversation>, Vec<Vec<Source>>) = found.into_iter().unzip();
-    let messages = conversations.iter().map(|conversation| conversation.messages.clone());
-    let read = messages.zip(sources).collect();
-    Ok(Transcript { format, conversations, faults, text, read, file })
+    Ok(Transcript { format, faults, text: text.into_owned(), is_only, file })
 }
 
 impl Transcript {
+    /// Returns the names of the conversations; the first is the main one, and there is always one.
+    pub fn listed(&self) -> &[Listed] {
+        match &self.file {
+            File::Session(file) => &file.listed,
+            File::List { listed, .. } => std::slice::from_ref(listed),
+        }
+    }
+
+    /// Returns one conversation by its place among [`Transcript::listed`].
+    ///
+    /// Its messages are copied for the caller, so that whoever needs several has them one after the other: together they
+    /// can be far larger than the file.
+    pub fn conversation(&self, index: usize) -> Option<Conversation> {
+        self.read(index).map(|(conversation, _)| conversation)
+    }
+
+    /// Returns every conversation, each when its turn comes, the main one first.
+    pub fn conversations(&self) -> impl Iterator<Item = Conversation> {
+        (0..self.listed().len()).filter_map(|index| self.conversation(index))
+    }
+
+    fn read(&self, index: usize) -> Option<(Conversation, Vec<Source>)> {
+        match &self.file {
+            File::Session(file) => file.conversation(index),
+            File::List { list, .. } => (index == 0).then(|| {
+                let conversation = Conversation {
+                    id: String::new(),
+                    kind: Kind::Main,
+                    title: None,
+                    cwd: None,
+                    model: list.model.clone(),
+                    started: None,
+                    ended: None,
+                    messages: list.messages.clone(),
+                };
+                (conversation, list.sources.clone())
+            }),
+        }
+    }
+
+    /// Tells whether no other format has what stands in the file, as [`sniff_only`](crate::sniff_only) does.
+    pub fn is_of_one_format(&self) -> bool {
+        self.is_only.unwrap_or_else(|| sniff::recognise(&self.text).is_ok_and(|seen| seen.is_only))
+    }
+
     /// Returns the fields of a request body beside its messages and instructions, which only its own format keeps.
     pub fn other_fields(&self) -> Vec<String> {
-        let File::List(layout) = &self.file else { return Vec::new() };
-        let body =
-            layout.in_body.then(|| Fields::parse(self.text.trim_start_matches('\u{feff}').trim()).ok());
+        let File::List { list, .. } = &self.file else { return Vec::new() };
+        let body = list.layout.in_body.then(|| Fields::parse(self.text.trim()).ok());
         let body = body.flatten();
         let names = body.iter().flat_map(Fields::names);
         let own =
@@ -217,32 +267,24 @@ impl Transcript {
         names.filter(|name| !own(name)).map(str::to_owned).collect()
     }
 
+    /// Returns the fields of a request body beside its messages and instructions in the words of another list format, and the
+    /// names of those that it has no place for.
+    pub fn fields_for(&self, format: Format) -> OtherFields {
+        let names = self.other_fields();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        match Fields::parse(self.text.trim_start_matches('\u{feff}').trim()) {
+            Ok(body) if format != self.format => convert::convert(&body, &names, format),
+            _ => OtherFields::default(),
+        }
+    }
+
     /// Counts the records of a session file that [`Transcript::write`] leaves out for one conversation, lines that are no
     /// records apart; a list leaves out nothing but those.
     pub fn left_out(&self, conversation: usize) -> LeftOut {
-        let File::Session { labels, .. } = &self.file else { return LeftOut::default() };
-        let held = |index: usize| {
-            let sources = self.read.get(index).into_iter().flat_map(|(_, sources)| sources);
-            sources.flat_map(|source| &source.records).copied()
-        };
-        let mut seen: HashSet<usize> = held(conversation).collect();
-        let written = seen.len();
-        let mut left = LeftOut::default();
-        // What a branch has in common with what was covered stands before the compaction.
-        for covered in [true, false] {
-            for (index, other) in self.conversations.iter().enumerate() {
-                if (other.kind == Kind::Covered) == covered {
-                    let new = held(index).filter(|record| seen.insert(*record)).count();
-                    if covered { left.covered += new } else { left.elsewhere += new }
-                }
-            }
+        match &self.file {
+            File::Session(file) => file.left_out(conversation),
+            File::List { .. } => LeftOut::default(),
         }
-        let bad = self.faults.iter().filter(|fault| matches!(fault.kind, FaultKind::NotJson { .. })).count();
-        let lines =
-            self.text.split('\n').filter(|line| !line.trim_matches(['\r', ' ', '\t', '\u{feff}']).is_empty());
-        let told = written + left.covered + left.elsewhere + labels.len() + bad;
-        left.of_other_kinds = lines.count().saturating_sub(told);
-        left
     }
 
     /// Returns the file with `messages` in place of those of one conversation, in the same format.
@@ -263,16 +305,17 @@ impl Transcript {
         messages: &[Message],
         new_id: &str,
     ) -> Result<Written, WriteError> {
-        let held = self.read.len();
-        let missing = WriteError::NoSuchConversation { asked: conversation, held };
-        let (read, sources) = self.read.get(conversation).ok_or(missing)?;
-        let read = Read { text: &self.text, messages: read, sources };
+        let missing = || WriteError::NoSuchConversation { asked: conversation, held: self.listed().len() };
+        let (read, sources) = self.read(conversation).ok_or_else(missing)?;
+        let read = Read { text: &self.text, messages: &read.messages, sources: &sources };
         let mut losses = Vec::new();
         let text = match &self.file {
-            File::List(layout) => list::write(read, layout, self.format, messages, &mut losses),
-            File::Session { records, labels } => {
+            File::List { list, .. } => list::write(read, &list.layout, self.format, messages, &mut losses),
+            File::Session(file) => {
                 let heading = Heading { id: new_id.to_owned(), ..Heading::default() };
-                let session = claude_code::Session { read, records, labels, heading: &heading };
+                let records = file.ranges();
+                let session =
+                    claude_code::Session { read, records: &records, labels: &file.labels, heading: &heading };
                 claude_code::write(&session, messages, &mut losses)
             }
         };

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use crate::show::{session, shown, transcript};
+use crate::show::{main, session, shown, transcript};
 use trunkline_transcripts::Format;
 
 pub(crate) fn check(lines: &str, expected: Expect) {
@@ -302,7 +302,7 @@ fn a_listing_has_what_it_wants() {
         "#,
     );
     let transcript = transcript(&file, Format::ClaudeCode);
-    let main = &transcript.conversations[0];
+    let main = &main(&transcript);
     let at = |time: Option<trunkline_message_tree::Timestamp>| time.map(|at| at.0);
     assert_eq!(main.id, "s1");
     assert_eq!(main.title.as_deref(), Some("Greeting"));
@@ -321,7 +321,7 @@ fn usage_is_taken_once_and_counts_the_whole_prompt() {
     };
     let file = [line("a", "null", "one", 1, "null"), line("b", "\"a\"", "two", 9, "\"end_turn\"")].join("\n");
     let transcript = transcript(&file, Format::ClaudeCode);
-    let message = &transcript.conversations[0].messages[0];
+    let message = &main(&transcript).messages[0];
     let usage = message.usage.expect("the record says it");
     assert_eq!((usage.input_tokens, usage.output_tokens, usage.cache_read_tokens), (18, 9, 10));
     assert_eq!(message.stop, Some(trunkline_message_tree::StopReason::EndTurn));

@@ -8,6 +8,8 @@ use serde::Deserialize;
 use trunkline_message_tree::{Content, Message, Role};
 use trunkline_transcripts::{Format, Kind, Transcript, read, read_as, sniff};
 
+use crate::show::main;
+
 fn files(folder: &Path, kinds: &[&str], found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -52,7 +54,7 @@ fn sessions_of_other_people_are_read_and_written() {
             }
         };
         let took = begun.elapsed();
-        let main = &transcript.conversations[0].messages;
+        let main = &main(&transcript).messages;
         let damage = transcript.faults.iter().filter(|fault| fault.kind.is_damage()).count();
         eprintln!(
             "{}: {} {} messages, {} calls, {} unanswered, {} conversations, {damage} damaged, {} faults, {took:?}",
@@ -61,7 +63,7 @@ fn sessions_of_other_people_are_read_and_written() {
             main.len(),
             main.iter().map(|message| message.calls().count()).sum::<usize>(),
             unanswered(main),
-            transcript.conversations.len(),
+            transcript.listed().len(),
             transcript.faults.len(),
         );
         sessions += usize::from(transcript.format == Format::ClaudeCode);
@@ -74,19 +76,19 @@ fn sessions_of_other_people_are_read_and_written() {
 }
 
 fn round_trip(transcript: &Transcript, path: &Path) {
-    for (index, conversation) in transcript.conversations.iter().enumerate() {
+    for (index, conversation) in transcript.conversations().enumerate() {
         let written = transcript.write(index, &conversation.messages, "s-new").expect("it is there");
         assert_eq!(written.losses, [], "{}", path.display());
         if conversation.messages.is_empty() {
             continue;
         }
         let again = read_as(&written.bytes, transcript.format).expect("it was just written");
-        let read = &again.conversations[0].messages;
+        let read = &main(&again).messages;
         assert_eq!(read.len(), conversation.messages.len(), "{} {index}", path.display());
         for (one, two) in read.iter().zip(&conversation.messages) {
             assert_eq!(one, two, "{} {index}", path.display());
         }
-        assert_eq!(again.conversations.len(), 1, "{} {index}", path.display());
+        assert_eq!(again.listed().len(), 1, "{} {index}", path.display());
     }
 }
 
@@ -98,7 +100,7 @@ fn no_call_of_a_real_session_lost_its_result() {
     let mut calls = 0;
     for path in paths {
         let transcript = read(&fs::read(&path).expect("it was listed")).expect("a session");
-        for conversation in &transcript.conversations {
+        for conversation in transcript.conversations() {
             calls += conversation.messages.iter().map(|message| message.calls().count()).sum::<usize>();
             assert_eq!(unanswered(&conversation.messages), 0, "{} {:?}", path.display(), conversation.kind);
             assert!(
@@ -138,7 +140,7 @@ fn requests_that_were_sent_come_back_byte_for_byte() {
         for body in &bodies {
             let transcript = read_as(body.as_bytes(), format).expect(body);
             assert_eq!(transcript.faults, [], "{body}");
-            let read = &transcript.conversations[0].messages;
+            let read = &main(&transcript).messages;
             let written = transcript.write(0, read, "").expect("it is there");
             assert_eq!(String::from_utf8_lossy(&written.bytes), *body);
             let opaque = |block: &Content| matches!(block, Content::Opaque { wire, .. } if wire != folder);

@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use trunkline_message_tree::{Timestamp, notation};
 use trunkline_transcripts::{Format, Heading, export, read_as};
 
-use crate::show::text;
+use crate::show::{main, text};
 
 const TALK: &str = r#"
     system: be brief
@@ -39,7 +39,7 @@ fn check(format: Format, expected: Expect) {
     }
     out.push('\n');
     let again = read_as(&written.bytes, format).expect("of that format");
-    out.push_str(&text(&again.conversations[0].messages));
+    out.push_str(&text(&main(&again).messages));
     expected.assert_eq(&out);
 }
 
@@ -95,9 +95,9 @@ fn for_claude_code_instructions_have_none() {
         Format::ClaudeCode,
         expect![[r#"
             {"parentUuid":null,"isSidechain":false,"userType":"external","cwd":"/p","sessionId":"6f1c6a52-30a5-4dc0-9c0f-0d7a3a2f7b11","version":"2.1.42","gitBranch":"","type":"user","message":{"role":"user","content":[{"type":"text","text":"see"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}]},"uuid":"d8c28623-e1f8-8232-96f6-7dd1b383b065","timestamp":"2000-02-29T00:00:00.123Z"}
-            {"parentUuid":"d8c28623-e1f8-8232-96f6-7dd1b383b065","isSidechain":false,"userType":"external","cwd":"/p","sessionId":"6f1c6a52-30a5-4dc0-9c0f-0d7a3a2f7b11","version":"2.1.42","gitBranch":"","type":"assistant","message":{"id":"msg_9accf811cc198df094ec0be3c96244a7","type":"message","role":"assistant","model":"claude-x","content":[{"type":"thinking","thinking":"hm","signature":"SIG"},{"type":"text","text":"I look"},{"type":"tool_use","id":"c1","name":"Read","input":{"b": 1, "a": []}},{"type":"tool_use","id":"c2","name":"Read","input":{}}],"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}},"uuid":"f7bd4d2c-ece7-8c53-b7fb-b6c8a8946644","timestamp":"2000-02-29T00:00:00.123Z"}
-            {"parentUuid":"f7bd4d2c-ece7-8c53-b7fb-b6c8a8946644","isSidechain":false,"userType":"external","cwd":"/p","sessionId":"6f1c6a52-30a5-4dc0-9c0f-0d7a3a2f7b11","version":"2.1.42","gitBranch":"","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"one"},{"type":"tool_result","tool_use_id":"c2","content":[{"type":"text","text":"two"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}],"is_error":true},{"type":"text","text":"go on"}]},"uuid":"9accf811-cc19-8df0-94ec-0be3c96244a7","timestamp":"2000-02-29T00:00:00.123Z","isMeta":true}
-            {"parentUuid":"9accf811-cc19-8df0-94ec-0be3c96244a7","isSidechain":false,"userType":"external","cwd":"/p","sessionId":"6f1c6a52-30a5-4dc0-9c0f-0d7a3a2f7b11","version":"2.1.42","gitBranch":"","type":"assistant","message":{"id":"msg_54ada2480db58ab69b0b61ad87c687e1","type":"message","role":"assistant","model":"<synthetic>","content":[{"type":"text","text":"done"}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}},"uuid":"b9c7bf1a-d708-8811-b5f1-44dabe72fa86","timestamp":"2000-02-29T00:00:00.123Z"}
+            {"parentUuid":"d8c28623-e1f8-8232-96f6-7dd1b383b065","isSidechain":false,"userType":"external","cwd":"/p","sessionId":"6f1c6a52-30a5-4dc0-9c0f-0d7a3a2f7b11","version":"2.1.42","gitBranch":"","type":"assistant","message":{"id":"msg_9accf811cc198df094ec0be3c96244a7","type":"message","role":"assistant","model":"claude-x","content":[{"type":"thinking","thinking":"hm","signature":"SIG"},{"type":"text","text":"I look"},{"type":"tool_use","id":"c1","name":"Read","input":{"b": 1, "a": []}},{"type":"tool_use","id":"c2","name":"Read","input":{}}],"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}},"uuid":"f7bd4d2c-ece7-8c53-b7fb-b6c8a8946644","timestamp":"2000-02-29T00:00:00.124Z"}
+            {"parentUuid":"f7bd4d2c-ece7-8c53-b7fb-b6c8a8946644","isSidechain":false,"userType":"external","cwd":"/p","sessionId":"6f1c6a52-30a5-4dc0-9c0f-0d7a3a2f7b11","version":"2.1.42","gitBranch":"","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"one"},{"type":"tool_result","tool_use_id":"c2","content":[{"type":"text","text":"two"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}],"is_error":true},{"type":"text","text":"go on"}]},"uuid":"9accf811-cc19-8df0-94ec-0be3c96244a7","timestamp":"2000-02-29T00:00:00.125Z","isMeta":true}
+            {"parentUuid":"9accf811-cc19-8df0-94ec-0be3c96244a7","isSidechain":false,"userType":"external","cwd":"/p","sessionId":"6f1c6a52-30a5-4dc0-9c0f-0d7a3a2f7b11","version":"2.1.42","gitBranch":"","type":"assistant","message":{"id":"msg_54ada2480db58ab69b0b61ad87c687e1","type":"message","role":"assistant","model":"<synthetic>","content":[{"type":"text","text":"done"}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}},"uuid":"b9c7bf1a-d708-8811-b5f1-44dabe72fa86","timestamp":"2000-02-29T00:00:00.126Z"}
 
             -- 0 instructions: the client writes its own into every request
             user: see

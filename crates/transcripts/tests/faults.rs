@@ -85,12 +85,15 @@ fn records_that_should_be_messages_and_are_none_are_named() {
         "#,
         expect![[r#"
             user: hi
+            user: again the same id
+            == branch s1
+            user: hi
             user: bare words
             -- line 2: not a message, left out: it has no message
             -- line 3: not a message, left out: its message has no content
             -- line 4: not a message, left out: its content is neither a string nor blocks
             -- line 6: not JSON, left out: invalid type: integer `42`, expected an object at column 2
-            -- line 7: record "u3" repeats an id; the first was taken
+            -- line 7: record "u3" has the id of another one above it; each is read where it stands
         "#]],
     );
 }

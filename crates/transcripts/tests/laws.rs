@@ -7,6 +7,8 @@ use trunkline_message_tree::{
 };
 use trunkline_transcripts::{Format, Heading, export, read_as};
 
+use crate::show::main;
+
 fn words() -> impl Strategy<Value = String> {
     prop_oneof!["[a-z ]{1,8}", Just("\"\\\u{1f600}\n\u{0}".to_owned()), Just(" ".to_owned())]
 }
@@ -87,7 +89,7 @@ proptest! {
         let format = if openai { Format::OpenAiChat } else { Format::Anthropic };
         let written = export(&messages, format, &heading());
         let transcript = read_as(&written.bytes, format).expect("of that format");
-        let again = transcript.write(0, &transcript.conversations[0].messages, "").expect("it is there");
+        let again = transcript.write(0, &main(&transcript).messages, "").expect("it is there");
         prop_assert_eq!(again.bytes, written.bytes);
     }
 
@@ -96,25 +98,25 @@ proptest! {
         let format = if openai { Format::OpenAiChat } else { Format::Anthropic };
         let written = export(&messages, format, &heading());
         let transcript = read_as(&written.bytes, format).expect("of that format");
-        let mut changed = transcript.conversations[0].messages.clone();
+        let mut changed = main(&transcript).messages;
         let count = changed.len();
         changed.rotate_left(turn % count.max(1));
         let again = transcript.write(0, &changed, "").expect("it is there");
         let again = read_as(&again.bytes, format).expect("of that format");
         let said = |messages: &[Message]| messages.iter().map(|message| message.content.clone()).collect::<Vec<_>>();
-        prop_assert_eq!(said(&again.conversations[0].messages), said(&changed));
+        prop_assert_eq!(said(&main(&again).messages), said(&changed));
     }
 
     #[test]
     fn a_session_that_was_not_changed_reads_the_same(messages in messages()) {
         let written = export(&messages, Format::ClaudeCode, &heading());
         let transcript = read_as(&written.bytes, Format::ClaudeCode).expect("a session");
-        let read = &transcript.conversations[0].messages;
+        let read = &main(&transcript).messages;
         let again = transcript.write(0, read, "s2").expect("it is there");
         prop_assert_eq!(&again.losses, &[]);
         let again = read_as(&again.bytes, Format::ClaudeCode).expect("a session");
-        prop_assert_eq!(&again.conversations[0].messages, read);
-        prop_assert_eq!(again.conversations.len(), 1);
+        prop_assert_eq!(&main(&again).messages, read);
+        prop_assert_eq!(again.listed().len(), 1);
         prop_assert_eq!(&again.faults, &[]);
     }
 
@@ -124,6 +126,6 @@ proptest! {
         prop_assert_eq!(&written.losses, &[]);
         let transcript = read_as(&written.bytes, Format::ClaudeCode).expect("a session");
         let count = |messages: &[Message]| messages.iter().map(|message| message.content.len()).sum::<usize>();
-        prop_assert_eq!(count(&transcript.conversations[0].messages), count(&messages));
+        prop_assert_eq!(count(&main(&transcript).messages), count(&messages));
     }
 }

@@ -1,6 +1,7 @@
 //! Message lists of both wires as they are read.
 
 use expect_test::expect;
+use trunkline_transcripts::{Format, read};
 
 use crate::show::shown;
 
@@ -100,7 +101,7 @@ fn a_list_may_stand_one_message_a_line() {
 #[test]
 fn the_fields_around_a_list_are_named_unless_they_are_messages_or_null() {
     let check = |text: &str, expected: &[&str]| {
-        let transcript = trunkline_transcripts::read(text.as_bytes()).expect("a list");
+        let transcript = read(text.as_bytes()).expect("a list");
         assert_eq!(transcript.other_fields(), expected, "{text}");
         assert_eq!(transcript.left_out(0), Default::default(), "{text}");
     };
@@ -111,4 +112,43 @@ fn the_fields_around_a_list_are_named_unless_they_are_messages_or_null() {
         &["tools", "max_tokens"],
     );
     check(&format!(r#"{{"model":"gpt-x","messages":{list}}}"#), &["model"]);
+}
+
+#[test]
+fn fields_that_both_formats_have_are_kept_in_the_words_of_the_other() {
+    let fields = |text: &str, to: Format| {
+        let fields = read(text.as_bytes()).expect("a list").fields_for(to);
+        let kept: Vec<String> = fields.kept.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        (kept.join("\n"), fields.lost.join(" "))
+    };
+    let chat = r#"{"model":"m","max_completion_tokens":9,"stream":true,"stream_options":{"include_usage":true},"stop":"x",
+        "seed":1,"tool_choice":{"type":"function","function":{"name":"f"}},
+        "tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object"}}}],
+        "messages":[{"role":"user","content":"hi"}]}"#;
+    let (kept, lost) = fields(chat, Format::Anthropic);
+    expect![[r#"
+        model "m"
+        max_tokens 9
+        stream true
+        stop_sequences ["x"]
+        tool_choice {"type":"tool","name":"f"}
+        tools [{"name":"f","description":"d","input_schema":{"type":"object"}}]"#]]
+    .assert_eq(&kept);
+    assert_eq!(lost, "seed");
+    let anthropic = r#"{"model":"m","max_tokens":9,"system":"s","stop_sequences":["x"],"thinking":{"type":"enabled","budget_tokens":1},
+        "tool_choice":{"type":"any"},"tools":[{"name":"f","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}],
+        "messages":[{"role":"user","content":"hi"}]}"#;
+    let (kept, lost) = fields(anthropic, Format::OpenAiChat);
+    expect![[r#"
+        model "m"
+        max_tokens 9
+        stop ["x"]
+        tool_choice "required"
+        tools [{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}]"#]]
+    .assert_eq(&kept);
+    assert_eq!(lost, "thinking");
+    // A tool that the service runs itself is nobody else's, and a part of a list is not the list.
+    let served = r#"{"system":"s","tools":[{"type":"web_search_20250305","name":"web_search"}],"messages":[{"role":"user","content":"hi"}]}"#;
+    assert_eq!(fields(served, Format::OpenAiChat), (String::new(), "tools".to_owned()));
+    assert_eq!(fields(chat, Format::OpenAiChat), (String::new(), String::new()));
 }

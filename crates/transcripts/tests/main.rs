@@ -1,8 +1,11 @@
 //! The tests of trunkline-transcripts: one binary, a module per behaviour.
 
+mod beside;
 mod changes;
 mod claude_code;
 mod corpora;
+mod damage;
+mod ends;
 mod exports;
 mod faults;
 mod forks;
@@ -13,3 +16,4 @@ mod lists;
 mod resume;
 mod show;
 mod sniffing;
+mod times;

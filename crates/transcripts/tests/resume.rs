@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use trunkline_message_tree::{Content, Message};
 use trunkline_transcripts::{Format, Transcript, read_as};
 
-use crate::show::{session, text, transcript};
+use crate::show::{main, session, text, transcript};
 
 const ID: &str = "6f1c6a52-30a5-4dc0-9c0f-0d7a3a2f7b11";
 
@@ -17,7 +17,7 @@ fn rewritten(transcript: &Transcript, messages: &[Message]) -> String {
 /// Reads a session, changes its messages, and shows the lines of the new file without what all of them say.
 fn check(lines: &str, change: impl FnOnce(&mut Vec<Message>), expected: Expect) {
     let transcript = transcript(&session(lines), Format::ClaudeCode);
-    let mut messages = transcript.conversations[0].messages.clone();
+    let mut messages = main(&transcript).messages;
     change(&mut messages);
     let file = rewritten(&transcript, &messages);
     let shown = file
@@ -26,13 +26,9 @@ fn check(lines: &str, change: impl FnOnce(&mut Vec<Message>), expected: Expect) 
         .replace("\"version\":\"2.1.0\",", "");
     expected.assert_eq(&shown);
     let again = read_as(file.as_bytes(), Format::ClaudeCode).expect("a session");
-    assert_eq!(
-        text(&again.conversations[0].messages),
-        text(&as_read(&messages)),
-        "what is read is what was written"
-    );
-    assert_eq!(again.conversations.len(), 1, "the new file has no forks");
-    assert_eq!(again.conversations[0].id, ID);
+    assert_eq!(text(&main(&again).messages), text(&as_read(&messages)), "what is read is what was written");
+    assert_eq!(again.listed().len(), 1, "the new file has no forks");
+    assert_eq!(main(&again).id, ID);
 }
 
 /// Results are user messages to the client, and those that follow each other are one.
@@ -95,7 +91,7 @@ fn a_blank_block_and_a_missing_answer_are_mended_in_their_lines() {
             {"parentUuid":"u1","type":"assistant","requestId":"r-m1","message":{"id":"m1","role":"assistant","model":"claude-x","content":[{"type":"tool_use","id":"c1","name":"Read","input":{ }}]},"uuid":"a2","timestamp":"2026-02-01T10:03:00.000Z"}
             {"parentUuid":"a2","type":"assistant","requestId":"r-m1","message":{"id":"m1","role":"assistant","model":"claude-x","content":[{"type":"tool_use","id":"c2","name":"Read","input":{}}]},"uuid":"a3","timestamp":"2026-02-01T10:04:00.000Z"}
             {"parentUuid":"a3","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"one"}]},"uuid":"r1","timestamp":"2026-02-01T10:05:00.000Z","toolUseResult":{"big":1}}
-            {"parentUuid":"r1","isSidechain":false,"userType":"external","cwd":"/p","gitBranch":"","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":"interrupted","is_error":true}]},"uuid":"d8c28623-e1f8-8232-96f6-7dd1b383b065","timestamp":"2026-02-01T10:05:00.000Z"}
+            {"parentUuid":"r1","isSidechain":false,"userType":"external","cwd":"/p","gitBranch":"","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":"interrupted","is_error":true}]},"uuid":"d8c28623-e1f8-8232-96f6-7dd1b383b065","timestamp":"2026-02-01T10:05:00.001Z"}
             {"parentUuid":"d8c28623-e1f8-8232-96f6-7dd1b383b065","type":"assistant","requestId":"r-m2","message":{"id":"m2","role":"assistant","model":"claude-x","content":[{"type":"text","text":"done"}]},"uuid":"a4","timestamp":"2026-02-01T10:06:00.000Z"}
             {"type":"custom-title","customTitle":"t","sessionId":"6f1c6a52-30a5-4dc0-9c0f-0d7a3a2f7b11"}
             {"type":"summary","summary":"t","leafUuid":"a4"}
@@ -156,7 +152,7 @@ fn a_result_and_the_words_after_it_are_one_record() {
         u2 < a1 user "are you there?"
         "#;
     let transcript = transcript(&session(lines), Format::ClaudeCode);
-    let mut messages = transcript.conversations[0].messages.clone();
+    let mut messages = main(&transcript).messages;
     messages.insert(2, Message::tool_result("c1", "interrupted", true));
     let again = rewritten(&transcript, &messages);
     let again = read_as(again.as_bytes(), Format::ClaudeCode).expect("a session");
@@ -169,7 +165,7 @@ fn a_result_and_the_words_after_it_are_one_record() {
         + result c1!: interrupted
         + text: are you there?
     "#]]
-    .assert_eq(&text(&again.conversations[0].messages));
+    .assert_eq(&text(&main(&again).messages));
 }
 
 #[test]
@@ -187,8 +183,8 @@ fn a_message_that_is_split_becomes_two() {
             {"parentUuid":"u1","type":"assistant","requestId":"r-m1","message":{"id":"m1","role":"assistant","model":"claude-x","content":[{"type":"text","text":"\n\n"}]},"uuid":"a1","timestamp":"2026-02-01T10:02:00.000Z"}
             {"parentUuid":"a1","type":"assistant","requestId":"r-m1","message":{"id":"m1","role":"assistant","model":"claude-x","content":[{"type":"tool_use","id":"c1","name":"Read","input":{ }}]},"uuid":"a2","timestamp":"2026-02-01T10:03:00.000Z"}
             {"parentUuid":"a2","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"one"}]},"uuid":"r1","timestamp":"2026-02-01T10:05:00.000Z","toolUseResult":{"big":1}}
-            {"parentUuid":"r1","type":"assistant","requestId":"r-m1","message":{"id":"m1_0","role":"assistant","model":"claude-x","content":[{"type":"tool_use","id":"c2","name":"Read","input":{}}]},"uuid":"a3","timestamp":"2026-02-01T10:04:00.000Z"}
-            {"parentUuid":"a3","isSidechain":false,"userType":"external","cwd":"/p","gitBranch":"","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":"interrupted","is_error":true}]},"uuid":"f7bd4d2c-ece7-8c53-b7fb-b6c8a8946644","timestamp":"2026-02-01T10:04:00.000Z"}
+            {"parentUuid":"r1","type":"assistant","requestId":"r-m1","message":{"id":"m1_0","role":"assistant","model":"claude-x","content":[{"type":"tool_use","id":"c2","name":"Read","input":{}}]},"uuid":"a3","timestamp":"2026-02-01T10:05:00.001Z"}
+            {"parentUuid":"a3","isSidechain":false,"userType":"external","cwd":"/p","gitBranch":"","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":"interrupted","is_error":true}]},"uuid":"f7bd4d2c-ece7-8c53-b7fb-b6c8a8946644","timestamp":"2026-02-01T10:05:00.002Z"}
             {"parentUuid":"f7bd4d2c-ece7-8c53-b7fb-b6c8a8946644","type":"assistant","requestId":"r-m2","message":{"id":"m2","role":"assistant","model":"claude-x","content":[{"type":"text","text":"done"}]},"uuid":"a4","timestamp":"2026-02-01T10:06:00.000Z"}
             {"type":"custom-title","customTitle":"t","sessionId":"6f1c6a52-30a5-4dc0-9c0f-0d7a3a2f7b11"}
             {"type":"summary","summary":"t","leafUuid":"a4"}
@@ -206,9 +202,9 @@ fn a_sub_agents_conversation_can_be_resumed_as_a_session() {
         "#,
     );
     let transcript = transcript(&file, Format::ClaudeCode);
-    let side = &transcript.conversations[1].messages;
+    let side = &transcript.conversation(1).expect("the sub-agent").messages;
     let written = transcript.write(1, side, ID).expect("it is there");
     let again = read_as(&written.bytes, Format::ClaudeCode).expect("a session");
-    assert_eq!(again.conversations.len(), 1);
-    assert_eq!(&again.conversations[0].messages, side);
+    assert_eq!(again.listed().len(), 1);
+    assert_eq!(&main(&again).messages, side);
 }

@@ -3,12 +3,17 @@
 use std::fmt::Write;
 
 use trunkline_message_tree::{Message, notation};
-use trunkline_transcripts::{Format, Kind, Transcript, read, read_as};
+use trunkline_transcripts::{Conversation, Format, Kind, Transcript, read, read_as};
+
+/// Returns the main conversation.
+pub(crate) fn main(transcript: &Transcript) -> Conversation {
+    transcript.conversation(0).expect("there always is one")
+}
 
 /// Prints everything that was read: conversations, then faults.
 pub(crate) fn show(transcript: &Transcript) -> String {
     let mut out = String::new();
-    for (index, conversation) in transcript.conversations.iter().enumerate() {
+    for (index, conversation) in transcript.conversations().enumerate() {
         if index > 0 {
             let kind = match &conversation.kind {
                 Kind::Sidechain { call_id: Some(call) } => format!("sidechain of {call}"),

@@ -78,3 +78,75 @@ fn what_only_one_wire_has_is_of_that_wire_alone() {
         anthropic,
     );
 }
+
+#[test]
+fn a_body_is_judged_by_all_of_it() {
+    let (anthropic, openai) = (Some(Format::Anthropic), Some(Format::OpenAiChat));
+    let only =
+        |text: &str, expected: Option<Format>| assert_eq!(sniff_only(text.as_bytes()), expected, "{text}");
+    let marked = r#"[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]"#;
+    // Marks for a cache are part of several dialects of Chat.
+    for chat in [
+        format!(
+            r#"{{"messages":[{{"role":"system","content":{marked}}},{{"role":"user","content":"hi"}}]}}"#
+        ),
+        format!(r#"{{"max_completion_tokens":1,"messages":[{{"role":"user","content":{marked}}}]}}"#),
+        format!(r#"{{"stream_options":{{}},"messages":[{{"role":"user","content":{marked}}}]}}"#),
+        format!(r#"{{"tool_choice":"auto","messages":[{{"role":"user","content":{marked}}}]}}"#),
+        format!(
+            r#"{{"tools":[{{"type":"function","function":{{"name":"f"}}}}],"messages":[{{"role":"user","content":{marked}}}]}}"#
+        ),
+        format!(
+            r#"[{{"role":"user","content":{marked}}},{{"role":"tool","tool_call_id":"a","content":"x"}}]"#
+        ),
+        format!(
+            r#"[{{"role":"user","content":{marked}}},{{"role":"assistant","content":"x","reasoning":"y"}}]"#
+        ),
+    ] {
+        check(&chat, openai);
+        only(&chat, openai);
+    }
+    // And several fields of Chat are known to gateways of the other wire.
+    for list in [
+        format!(r#"{{"system":"s","messages":[{{"role":"user","content":{marked}}}]}}"#),
+        format!(r#"{{"stop_sequences":["x"],"messages":[{{"role":"user","content":{marked}}}]}}"#),
+        format!(r#"{{"tools":[{{"name":"f","input_schema":{{}}}}],"messages":[{{"role":"user","content":{marked}}}]}}"#),
+        r#"{"system":"s","stop_sequences":["x"],"user":"u","messages":[{"role":"user","content":"hi"}]}"#.to_owned(),
+        r#"[{"role":"user","content":"hi"},{"role":"system","content":[{"type":"tool_addition","tool":{}}]}]"#.to_owned(),
+    ] {
+        check(&list, anthropic);
+        only(&list, anthropic);
+    }
+    // Where that leaves two, it is of neither alone.
+    let either = format!(r#"[{{"role":"user","content":{marked}}}]"#);
+    check(&either, anthropic);
+    only(&either, None);
+    only(r#"{"system":"s","n":1,"messages":[{"role":"user","content":"hi"}]}"#, None);
+}
+
+#[test]
+fn requests_of_other_wires_are_taken_for_nothing_else_and_named() {
+    for (text, name) in [
+        (r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}"#, "Gemini"),
+        (r#"[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"text":"ho"}]}]"#, "Gemini"),
+        (r#"{"model":"m","input":"hi"}"#, "Responses"),
+        (r#"{"model":"m","input":[{"role":"user","content":"hi"}]}"#, "Responses"),
+        (r#"[{"role":"user","content":[{"type":"input_text","text":"hi"}]}]"#, "Responses"),
+        (
+            r#"[{"role":"user","content":"hi"},{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}]"#,
+            "Responses",
+        ),
+        (r#"{"messages":[{"role":"user","content":[{"text":"hi"}]}]}"#, "Bedrock"),
+        (r#"{"inferenceConfig":{},"messages":[{"role":"user","content":"hi"}]}"#, "Bedrock"),
+        (
+            r#"[{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]}]"#,
+            "Bedrock",
+        ),
+        (r#"{"messages":[{"role":"user","content":"look","images":["AAAA"]}]}"#, "Ollama"),
+        (r#"{"options":{"num_ctx":1},"messages":[{"role":"tool","tool_name":"f","content":"x"}]}"#, "Ollama"),
+    ] {
+        check(text, None);
+        let error = trunkline_transcripts::read(text.as_bytes()).expect_err("it is not read").to_string();
+        assert!(error.contains(name), "{text}: {error}");
+    }
+}

@@ -34,23 +34,18 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
-        about: About::Unsaid,
-        sentence: "where the words of an answer were taken from is not kept",
-        explain: |spot| {
-            Verdict::explained_if(spot.is(&["messages[].content[].citations"]) && spot.is_missing())
-        },
-    },
-    Rule {
-        about: About::Unsaid,
-        sentence: "who made a call, the model or a program of it, is not kept",
-        explain: |spot| Verdict::explained_if(spot.is(&["messages[].content[].caller"]) && spot.is_missing()),
-    },
-    Rule {
         about: About::Choice,
         sentence: "on Vertex AI the model stands in the path: who sends there takes it out of the body",
         explain: |spot| {
             let there = !spot.their_body["anthropic_version"].is_null() && spot.is_added();
             Verdict::explained_if(spot.is(&["model"]) && there)
+        },
+    },
+    Rule {
+        about: About::Form,
+        sentence: "instructions that say nothing are not sent",
+        explain: |spot| {
+            Verdict::explained_if(spot.is(&["system"]) && spot.is_missing() && *spot.theirs == "")
         },
     },
     Rule {

@@ -34,6 +34,14 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         about: About::Form,
+        sentence: "a call of type `tool_use` is one without a type",
+        explain: |spot| {
+            let place = spot.is(&["*.toolUse.type"]) && spot.is_missing();
+            Verdict::explained_if(place && *spot.theirs == "tool_use")
+        },
+    },
+    Rule {
+        about: About::Form,
         sentence: "the choice `auto` is the default beside tools",
         explain: |spot| {
             let auto = |value: &Value| value.is_null() || *value == json!({"auto": {}});

@@ -9,7 +9,7 @@ pub(super) const RULES: &[Rule] = &[
         about: About::Form,
         sentence: "the service reads the names of its fields in camel case and in snake case",
         explain: |spot| {
-            let camel = camel(spot.theirs);
+            let camel = crate::recorded::camel(spot.theirs);
             match spot.path.is_empty() && camel != *spot.theirs {
                 true => Verdict::Instead(camel, spot.ours.clone()),
                 false => Verdict::No,
@@ -39,6 +39,14 @@ pub(super) const RULES: &[Rule] = &[
         explain: |spot| {
             let place = spot.is(&["contents[].role"]) && spot.is_added();
             Verdict::explained_if(place && *spot.ours == "user")
+        },
+    },
+    Rule {
+        about: About::Form,
+        sentence: "results stand in a turn of the user, or of a role of their own",
+        explain: |spot| {
+            let words = *spot.theirs == "function" && *spot.ours == "user";
+            Verdict::explained_if(spot.is(&["contents[].role"]) && words)
         },
     },
     Rule {
@@ -110,40 +118,6 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// What the service, or a tool, or a model says is not ours to rename.
-const OF_OTHERS: [&str; 8] = [
-    "args",
-    "labels",
-    "parameters",
-    "parametersJsonSchema",
-    "parameters_json_schema",
-    "response",
-    "responseJsonSchema",
-    "responseSchema",
-];
-
-fn camel(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let fields = fields.iter().map(|(name, value)| {
-                let mut words = name.split('_');
-                let mut camel = words.next().unwrap_or_default().to_owned();
-                for word in words {
-                    let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
-                    camel.push_str(&first.to_uppercase());
-                    camel.push_str(rest);
-                }
-                let value =
-                    if OF_OTHERS.contains(&name.as_str()) { value.clone() } else { self::camel(value) };
-                (camel, value)
-            });
-            Value::Object(fields.collect())
-        }
-        Value::Array(list) => list.iter().map(camel).collect(),
-        other => other.clone(),
-    }
-}
-
 /// Returns the functions in one list and the provider's own tools in another.
 fn tools(groups: &Value) -> Value {
     let (mut functions, mut others) = (Vec::new(), Vec::new());
@@ -170,7 +144,8 @@ fn function(function: &Value) -> Value {
 
 fn joined(turns: &[Value]) -> Value {
     let mut joined: Vec<Value> = Vec::new();
-    for turn in turns {
+    // A turn without parts says nothing.
+    for turn in turns.iter().filter(|turn| turn["parts"].as_array().is_some_and(|parts| !parts.is_empty())) {
         let parts = |turn: &Value| turn["parts"].as_array().cloned().unwrap_or_default();
         let role = |turn: &Value| turn["role"].as_str().unwrap_or("user").to_owned();
         match joined.last_mut() {

@@ -59,8 +59,11 @@ const SHARED: &[Rule] = &[
         sentence: "arguments in a string are the same if their JSON is; none at all are an empty object",
         explain: |spot| {
             let read = |value: &Value| match value.as_str().map(str::trim) {
-                Some("") | None => Some(json!({})),
+                Some("") => Some(json!({})),
                 Some(text) => serde_json::from_str(text).ok(),
+                // A few clients send the object itself.
+                None if value.is_object() => Some(value.clone()),
+                None => Some(json!({})),
             };
             let (theirs, ours): (Option<Value>, Option<Value>) = (read(spot.theirs), read(spot.ours));
             Verdict::explained_if(spot.is(&["*.arguments"]) && theirs.is_some() && theirs == ours)

@@ -52,10 +52,11 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         about: About::Form,
-        sentence: "a call stands where its `index` says, and a call or tool without a type is a function",
+        sentence: "a call stands where its `index` says, and a call, a tool or a choice without a type is a function",
         explain: |spot| {
             let index = spot.is(&["messages[].tool_calls[].index"]) && spot.is_missing();
-            let kind = spot.is(&["*.tool_calls[].type", "tools[].type"]) && spot.is_added();
+            let kind =
+                spot.is(&["*.tool_calls[].type", "tools[].type", "tool_choice.type"]) && spot.is_added();
             Verdict::explained_if(index || kind && *spot.ours == "function")
         },
     },
@@ -113,26 +114,27 @@ pub(super) const RULES: &[Rule] = &[
         },
     },
     Rule {
-        about: About::Unsaid,
-        sentence: "the beginning of an answer that the model must go on from has no word of ours: it goes as a message",
+        about: About::Choice,
+        sentence: "the beginning of an answer that the model must go on from is sent where the service is known to go on from it",
         explain: |spot| {
             Verdict::explained_if(spot.is(&["messages[].prefix", "messages[].partial"]) && spot.is_missing())
         },
     },
     Rule {
-        about: About::Unsaid,
-        sentence: "what an answer had beside its words, reasoning and calls is not kept: citations, sound, what a \
-                   service's own tools did, and signatures of calls by compatible endpoints",
+        about: About::Choice,
+        sentence: "what an answer had beside its words, reasoning and calls goes back where the service's requests have a \
+                   field for it, and nowhere else: citations, sound, what its own tools did",
         explain: |spot| {
             let places = ["annotations", "audio", "citations", "executed_tools", "function_call", "refusal"];
-            let call = spot.is(&["messages[].tool_calls[].extra_content"]);
+            let call =
+                spot.is(&["messages[].tool_calls[].extra_content"]) && !spot.service.contains("google");
             let beside = places.iter().any(|name| spot.path == format!("messages[].{name}"));
             Verdict::explained_if((call || beside) && spot.is_missing())
         },
     },
     Rule {
-        about: About::Unsaid,
-        sentence: "names of people in a conversation have no word of ours",
+        about: About::Choice,
+        sentence: "names of people in a conversation are left out for services whose messages have no such field",
         explain: |spot| Verdict::explained_if(spot.is(&["messages[].name"]) && spot.is_missing()),
     },
     Rule {

@@ -39,7 +39,12 @@ pub(super) const RULES: &[Rule] = &[
             {
                 let parts = |item: &Value| match &item["content"] {
                     Value::Array(parts) if item["role"] == "assistant" && parts.len() > 1 => {
-                        parts.iter().map(|part| json!({"role": "assistant", "content": [part]})).collect()
+                        let one = |part: &Value| {
+                            let mut item = item.clone();
+                            item["content"] = json!([part]);
+                            item
+                        };
+                        parts.iter().map(one).collect()
                     }
                     _ => vec![item.clone()],
                 };
@@ -72,24 +77,6 @@ pub(super) const RULES: &[Rule] = &[
         explain: |spot| {
             let words = *spot.theirs == "developer" && *spot.ours == "system";
             Verdict::explained_if(spot.is(&["input[].role"]) && words)
-        },
-    },
-    Rule {
-        about: About::Unsaid,
-        sentence: "whether words of the model were meant as its last ones is not kept",
-        explain: |spot| Verdict::explained_if(spot.is(&["input[].phase"]) && spot.is_missing()),
-    },
-    Rule {
-        about: About::Unsaid,
-        sentence: "the namespace of a tool that was called is not kept",
-        explain: |spot| Verdict::explained_if(spot.is(&["input[].namespace"]) && spot.is_missing()),
-    },
-    Rule {
-        about: About::Unsaid,
-        sentence: "where the words of an answer were taken from, and how likely they were, is not kept",
-        explain: |spot| {
-            let places = ["input[].content[].annotations", "input[].content[].logprobs"];
-            Verdict::explained_if(spot.is(&places) && spot.is_missing())
         },
     },
     Rule {

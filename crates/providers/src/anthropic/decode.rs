@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use trunkline_message_tree::{Content, StopReason, Usage};
 
 use super::NAME;
-use super::shapes::{BlockStart, Delta, StreamEvent, UsageShape, WholeMessage};
+use super::shapes::{BlockStart, Caller, Delta, StreamEvent, UsageShape, WholeMessage};
 use crate::event::CALL_LIMIT;
 use crate::framing::{Frame, Framing};
 use crate::sse::EVENT_LIMIT;
-use crate::{Decode, DecodeError, Event, Trait, api_error};
+use crate::{Decode, DecodeError, Event, Trait, api_error, beside};
 
 // No answer has nearly as many at once; keeps a hostile endpoint from making each event cost more than the one before.
 const OPEN_LIMIT: usize = 256;
@@ -65,10 +65,10 @@ enum Words {
 
 /// A block that has started and not stopped.
 enum Open {
-    /// Text or reasoning.
-    Words,
-    /// A call; `input` is what its start held, unless deltas replace it.
-    Call { index: usize, input: Option<String> },
+    /// Text or reasoning; `cited` are the places that the words were taken from, as JSON.
+    Words { cited: Vec<String> },
+    /// A call; `input` is what its start held, unless deltas replace it. `beside` is what else its start said.
+    Call { index: usize, input: Option<String>, beside: Option<Content> },
     /// A block that is carried; `input` collects the pieces of a server tool's arguments.
     Raw { json: String, edited: Option<Map<String, Value>>, input: String },
     /// A block that is already given out.
@@ -178,13 +178,14 @@ impl Progress {
         }
         let open = match start.kind.0.as_ref() {
             "text" => {
+                let cited = citations(start.citations);
                 self.say(number, Words::Text, start.text.some().map(Event::TextDelta), events);
-                Open::Words
+                Open::Words { cited }
             }
             "thinking" => {
                 self.say(number, Words::Reasoning, start.thinking.some().map(Event::ThinkingDelta), events);
                 self.say(number, Words::Reasoning, start.signature.some().map(Event::Signature), events);
-                Open::Words
+                Open::Words { cited: Vec::new() }
             }
             "redacted_thinking" => {
                 let data = start.data.0.into_owned();
@@ -192,13 +193,14 @@ impl Progress {
                 Open::Done
             }
             "tool_use" => {
+                let beside = beside_call(&start);
                 let (index, id) = (self.calls.len(), start.id.0.into_owned());
                 if self.calls.len() >= CALL_LIMIT {
                     return Err(DecodeError::malformed("more calls than an answer has", &id));
                 }
                 self.calls.push((number, id.clone()));
                 events.push(Event::CallStarted { index, id, name: start.name.0.into_owned() });
-                Open::Call { index, input: start.input.map(|input| input.get().to_owned()) }
+                Open::Call { index, input: start.input.map(|input| input.get().to_owned()), beside }
             }
             _ => Open::Raw { json: json.to_owned(), edited: None, input: String::new() },
         };
@@ -230,7 +232,15 @@ impl Progress {
         let (_, open) =
             open.ok_or_else(|| DecodeError::malformed("a delta of a block that never began", data))?;
         match open {
-            Open::Words => {
+            Open::Words { cited } => {
+                if let Some(citation) = delta.more.as_ref().and_then(|more| more.citation) {
+                    self.held = self.held.saturating_add(citation.get().len());
+                    if self.held > EVENT_LIMIT {
+                        return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
+                    }
+                    cited.push(citation.get().to_owned());
+                    return Ok(());
+                }
                 let (words, event) = match delta.kind.0.as_ref() {
                     "text_delta" => (Words::Text, delta.words.some().map(Event::TextDelta)),
                     "thinking_delta" => (Words::Reasoning, delta.words.some().map(Event::ThinkingDelta)),
@@ -239,7 +249,7 @@ impl Progress {
                 };
                 self.say(number, words, event, events);
             }
-            Open::Call { index, input } => {
+            Open::Call { index, input, .. } => {
                 if let Some(text) = delta.words.some() {
                     *input = None;
                     events.push(Event::ArgumentsDelta { index: *index, text });
@@ -289,17 +299,20 @@ impl Progress {
     fn end_block(&mut self, number: u64, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let Some(at) = self.blocks.iter().rposition(|(at, _)| *at == number) else { return Ok(()) };
         match self.blocks.remove(at).1 {
-            Open::Words => {
+            Open::Words { cited } => {
                 if self.speaking.is_some_and(|(at, _)| at == number) {
                     self.close(events);
+                    events.extend(beside_text(&cited).map(Event::Block));
                 }
             }
-            Open::Call { index, input } => {
+            Open::Call { index, input, beside } => {
                 // `{}` at the start only means that deltas follow; no deltas then mean no arguments.
                 if let Some(text) = input.filter(|input| input != "{}") {
                     events.push(Event::ArgumentsDelta { index, text });
                 }
                 events.push(Event::CallDone { index });
+                // Behind another block it would be that one's.
+                events.extend(beside.filter(|_| index + 1 == self.calls.len()).map(Event::Block));
             }
             Open::Raw { json, edited, input } => {
                 self.close(events);
@@ -346,6 +359,29 @@ impl Progress {
             reasoning_tokens: counts.reasoning,
         }));
     }
+}
+
+fn citations(list: Option<&RawValue>) -> Vec<String> {
+    let list: Vec<&RawValue> =
+        list.and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default();
+    list.into_iter().map(|one| one.get().to_owned()).collect()
+}
+
+/// Returns the block that keeps where words were taken from.
+fn beside_text(cited: &[String]) -> Option<Content> {
+    let list = format!("[{}]", cited.join(","));
+    let list: &RawValue = serde_json::from_str(&list).ok().filter(|_| !cited.is_empty())?;
+    beside::block(NAME, beside::Of::Text, beside::Members::from([("citations".into(), list)]))
+}
+
+/// Returns the block that keeps who made a call, if it was not the model itself, and of which set its tool is.
+fn beside_call(start: &BlockStart<'_>) -> Option<Content> {
+    let itself = |caller: &&RawValue| {
+        serde_json::from_str::<Caller<'_>>(caller.get()).is_ok_and(|caller| caller.kind.0 != "direct")
+    };
+    let named = [("caller", start.caller.filter(itself)), ("toolset_name", start.toolset_name)];
+    let members = named.into_iter().filter_map(|(name, value)| Some((name.into(), value?)));
+    beside::block(NAME, beside::Of::Call, members.collect())
 }
 
 fn append(block: &mut Map<String, Value>, field: &str, more: Value) {

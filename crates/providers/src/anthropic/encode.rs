@@ -18,7 +18,8 @@ use crate::claude::{claude_version, fitting};
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::request::DEFAULT_MAX_OUTPUT_TOKENS;
 use crate::{
-    Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, Trait, assemble, shape, traits,
+    Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, Trait, assemble, beside, shape,
+    traits,
 };
 
 const LEAST_BUDGET: u32 = 1024;
@@ -27,6 +28,8 @@ const BREAKPOINT_LIMIT: usize = 4;
 // The newest user message, where the next request goes on, and the one before it, which is the newest again when this
 // one is taken back. The service looks back from each mark for what it knows (Anthropic's documents, read 2026-11).
 const NEWEST: usize = 2;
+// What a call and its result say of the set that their tool is a member of.
+const SET: &str = "toolset_name";
 
 /// Writes the request, or says what is not legal in it.
 pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest, EncodeError> {
@@ -247,31 +250,55 @@ impl WriteRound for Messages {
     }
 
     fn pairing(&self) -> shape::After {
-        shape::After::Message
-    }
-
-    fn unique_calls(&self) -> bool {
-        true
+        shape::After::MessageAndInstructions
     }
 
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
         let mut after_results = false;
         let mut mark = None;
+        let mut inner = false;
+        // The calls of tools that are members of a set, whose results have to name it too.
+        let mut sets: Vec<(&str, &RawValue)> = Vec::new();
         for (position, (node, message)) in round.places().enumerate() {
-            if after_results {
-                out.bytes().push(b',');
-            } else {
+            if !after_results {
                 let role = role(message.role);
                 out.begin().extend_from_slice(format!("{{\"role\":\"{role}\",\"content\":[").as_bytes());
                 out.no_tail();
                 mark = None;
+                inner = false;
             }
+            let mut beside_message = beside::Members::new();
             for (number, content) in message.content.iter().enumerate() {
-                if number > 0 {
+                match beside::read(content, NAME) {
+                    Some((beside::Of::Message, members)) => {
+                        beside_message = members;
+                        continue;
+                    }
+                    // It was put where it belongs, or what it belonged to is gone.
+                    Some(_) => continue,
+                    None => {}
+                }
+                if std::mem::replace(&mut inner, true) {
                     out.bytes().push(b',');
                 }
                 let block = block(content, message, node, self.unsigned)?;
                 shape::write(out.bytes(), &block)?;
+                let rest = message.content.get(number + 1..).unwrap_or_default();
+                let of = if content.as_call().is_some() { beside::Of::Call } else { beside::Of::Text };
+                let beside = match &block {
+                    Block::Known(Known::Text { .. }) => beside::of_next(rest, of, NAME),
+                    Block::Known(Known::ToolUse { id, .. }) => {
+                        let beside = beside::of_next(rest, of, NAME);
+                        sets.extend(beside.get(SET).map(|set| (*id, *set)));
+                        beside
+                    }
+                    Block::Known(Known::ToolResult { tool_use_id, .. }) => {
+                        let set = sets.iter().find(|(id, _)| id == tool_use_id);
+                        set.into_iter().map(|(_, set)| (SET.into(), *set)).collect()
+                    }
+                    Block::Known(_) | Block::Raw(_) => beside::Members::new(),
+                };
+                beside::splice(out.bytes(), &beside)?;
                 match &block {
                     Block::Known(known) if known.takes_mark() => mark = Some(out.bytes().len() - 1),
                     Block::Raw(raw) if is_marked(raw) => out.carries_mark(),
@@ -287,6 +314,7 @@ impl WriteRound for Messages {
             }
             if !joined {
                 out.bytes().extend_from_slice(b"]}");
+                beside::splice(out.bytes(), &beside_message)?;
             }
             after_results = joined;
         }

@@ -320,6 +320,19 @@ pub(super) struct BlockStart<'a> {
     pub(super) tool_use_id: Text<'a>,
     #[serde(borrow)]
     pub(super) input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) citations: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) caller: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) toolset_name: Option<&'a RawValue>,
+}
+
+/// Who made a call.
+#[derive(Deserialize)]
+pub(super) struct Caller<'a> {
+    #[serde(rename = "type", borrow, default)]
+    pub(super) kind: Text<'a>,
 }
 
 /// Only what was sent is there: later reports replace field by field.

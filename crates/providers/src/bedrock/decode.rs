@@ -14,7 +14,8 @@ use super::frames::{self, Frame, FrameParser, Last};
 use super::shapes::{BlockShape, Delta, ReasoningDelta, StartShape, StreamEvent, UsageShape, WholeAnswer};
 use super::{failure, shapes};
 use crate::framing::{self, Framing};
-use crate::{Decode, DecodeError, Event};
+use crate::sse::EVENT_LIMIT;
+use crate::{Decode, DecodeError, Event, beside};
 
 pub(super) struct Decoder {
     body: Body,
@@ -76,6 +77,9 @@ struct Progress {
     calls: BTreeMap<u64, usize>,
     /// Blocks that are carried and not complete.
     carried: BTreeMap<u64, Map<String, Value>>,
+    /// The places that the open words were taken from, as JSON, and how many bytes of them came.
+    cited: Vec<String>,
+    held: usize,
     called: usize,
     counted: bool,
     stop: Option<StopReason>,
@@ -201,6 +205,9 @@ impl Progress {
             self.text(index, text, events)?;
         } else if let Some(cited) = shape.cited() {
             self.text(index, cited, events)?;
+            self.stop_block(index, events)?;
+            let beside = beside::block(NAME, beside::Of::Text, shape.beside());
+            events.extend(beside.map(Event::Block));
         } else if let Some(reasoning) = shape.reasoning {
             let text = reasoning.text.unwrap_or_default();
             let delta =
@@ -274,6 +281,15 @@ impl Progress {
             return Ok(());
         }
         let delta: Delta<'_> = serde_json::from_str(json).map_err(malformed)?;
+        if let (Some(citation), Some((open, Words::Text))) = (delta.citation, &self.words)
+            && *open == index
+        {
+            self.held = self.held.saturating_add(citation.get().len());
+            if self.held > EVENT_LIMIT {
+                return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
+            }
+            self.cited.push(citation.get().to_owned());
+        }
         if let Some(text) = delta.text {
             self.text(index, text, events)?;
         }
@@ -359,7 +375,18 @@ impl Progress {
     fn stop_words(&mut self, events: &mut Vec<Event>) {
         match self.words.take() {
             None => {}
-            Some((_, Words::Text)) => events.push(Event::BlockDone),
+            Some((_, Words::Text)) => {
+                events.push(Event::BlockDone);
+                let list = format!("[{}]", std::mem::take(&mut self.cited).join(","));
+                let list = serde_json::from_str::<Vec<&RawValue>>(&list)
+                    .is_ok_and(|list| !list.is_empty())
+                    .then_some(list);
+                events.extend(list.and_then(|list| {
+                    let list: &RawValue = serde_json::from_str(&list).ok()?;
+                    let members = beside::Members::from([("citations".into(), list)]);
+                    beside::block(NAME, beside::Of::Text, members).map(Event::Block)
+                }));
+            }
             Some((_, Words::Reasoning { signature })) => {
                 events.extend((!signature.is_empty()).then_some(Event::Signature(signature)));
                 events.push(Event::BlockDone);

@@ -12,12 +12,14 @@ use trunkline_message_tree::{
 use super::NAME;
 use super::model::Model;
 use super::shapes::{
-    Block, Body, CacheHolder, CachePoint, Choice, Format, InferenceConfig, Known, MediaBlock, OutputConfig,
-    Reasoning, ServiceTier, Source, Tool, ToolConfig,
+    Block, Body, CacheHolder, CachePoint, Choice, CitedText, Format, InferenceConfig, Known, MediaBlock,
+    OutputConfig, Reasoning, ServiceTier, Source, Tool, ToolConfig,
 };
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::percent;
-use crate::{Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, assemble, shape, traits};
+use crate::{
+    Cache, EncodeError, Feature, HttpRequest, Memo, Place, Request, assemble, beside, shape, traits,
+};
 
 // As on Anthropic's own wire; Amazon's documents say the same of all models (read 2026-11).
 const BREAKPOINT_LIMIT: usize = 4;
@@ -38,7 +40,9 @@ pub(super) fn request(request: &Request, model: Model, memo: &mut Memo) -> Resul
     request.check_features(NAME, super::support)?;
     let request = &*traits::fitted(request);
     check_metadata(request)?;
-    check_first(rest, system.len())?;
+    if rest.is_empty() {
+        return Err(EncodeError::NoMessages);
+    }
     memo.update(
         &request.messages,
         system.len(),
@@ -182,16 +186,6 @@ fn check_metadata(request: &Request) -> Result<(), EncodeError> {
     }
 }
 
-fn check_first(rest: &[Arc<Message>], lead: usize) -> Result<(), EncodeError> {
-    match rest {
-        [] => Err(EncodeError::NoMessages),
-        [first, ..] if first.role == Role::Assistant => {
-            Err(EncodeError::FirstNotUser { node: Place::of(lead, first) })
-        }
-        _ => Ok(()),
-    }
-}
-
 fn check_last(rest: &[Arc<Message>], lead: usize) -> Result<(), EncodeError> {
     match rest {
         [.., last] if last.role == Role::Assistant && last.stop != Some(StopReason::Pause) => {
@@ -240,16 +234,11 @@ impl WriteRound for Messages {
         shape::After::Message
     }
 
-    fn unique_calls(&self) -> bool {
-        // As on Anthropic's own wire.
-        self.claude
-    }
-
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
         let places: Vec<(Place, &Message)> = round.places().collect();
-        for said in places.chunk_by(|(_, one), (_, next)| is_assistant(one) == is_assistant(next)) {
-            let assistant = said.iter().any(|(_, message)| is_assistant(message));
-            let role = if assistant { "assistant" } else { "user" };
+        for said in places.chunk_by(|(_, one), (_, next)| role(one) == role(next)) {
+            let role = said.first().map_or("user", |(_, message)| role(message));
+            let assistant = role == "assistant";
             out.begin().extend_from_slice(format!("{{\"role\":\"{role}\",\"content\":[").as_bytes());
             out.no_tail();
             let contents = || said.iter().flat_map(|(_, message)| &message.content);
@@ -257,10 +246,11 @@ impl WriteRound for Messages {
             let mut first = true;
             let mut mark = None;
             for (node, message) in said {
-                if message.role == Role::System {
-                    return Err(EncodeError::SystemNotFirst { node: *node });
-                }
                 for (number, content) in message.content.iter().enumerate() {
+                    // It was put where it belongs, or what it belonged to is gone.
+                    if beside::read(content, NAME).is_some() {
+                        continue;
+                    }
                     let mut begin = |out: &mut Out<'_>| {
                         if !std::mem::replace(&mut first, false) {
                             out.bytes().push(b',');
@@ -272,7 +262,11 @@ impl WriteRound for Messages {
                         shape::write(out.bytes(), &Known::Text(WORDS_BESIDE_DOCUMENTS))?;
                     }
                     begin(out);
-                    let block = self.block(content, *node, number)?;
+                    let rest = message.content.get(number + 1..).unwrap_or_default();
+                    let block = match content {
+                        Content::Text { text } => cited(text, beside::of_next(rest, beside::Of::Text, NAME)),
+                        _ => self.block(content, *node, number)?,
+                    };
                     shape::write(out.bytes(), &block)?;
                     match (&block, content) {
                         (Block::Raw(raw), _) if is_cache_point(raw.get()) => {
@@ -302,7 +296,7 @@ impl WriteRound for Messages {
 impl Messages {
     fn block<'a>(&self, content: &'a Content, node: Place, number: usize) -> Result<Block<'a>, EncodeError> {
         let known = match content {
-            Content::Text { text } => text_block(text, node)?,
+            Content::Text { text } => Known::Text(text),
             Content::Thinking { text, signature } => {
                 let signature = signature.as_deref().filter(|signature| !signature.is_empty());
                 if self.claude && signature.is_none() {
@@ -346,8 +340,26 @@ fn needs_tools(block: &'static str, node: Place) -> EncodeError {
     EncodeError::UnsupportedBlock { wire: NAME, block, node }
 }
 
-fn is_assistant(message: &Message) -> bool {
-    message.role == Role::Assistant
+/// Instructions may stand among the messages too (from the service's own model), where models take them.
+fn role(message: &Message) -> &'static str {
+    match message.role {
+        Role::Assistant => "assistant",
+        Role::User | Role::Tool => "user",
+        Role::System => "system",
+    }
+}
+
+/// Words with the places that they were taken from are a block of another kind. It keeps the pieces that they came in.
+fn cited<'a>(text: &'a str, mut beside: beside::Members<'a>) -> Block<'a> {
+    if beside.is_empty() {
+        return Block::Known(Known::Text(text));
+    }
+    let pieces = beside.remove("content").and_then(|pieces| {
+        let pieces: Vec<CitedText<'a>> = serde_json::from_str(pieces.get()).ok()?;
+        (pieces.iter().map(|piece| piece.text.as_ref()).collect::<String>() == text).then_some(pieces)
+    });
+    let content = pieces.unwrap_or_else(|| vec![CitedText { text: text.into() }]);
+    Block::Known(Known::CitationsContent { content, beside })
 }
 
 fn text_block(text: &str, node: Place) -> Result<Known<'_>, EncodeError> {
@@ -365,7 +377,7 @@ fn result_block(result: &ToolResult, node: Place, number: usize) -> Result<Known
     let mut content = Vec::with_capacity(result.content.len());
     for (part, place) in result.content.iter().zip(1..) {
         content.push(Block::Known(match part {
-            Part::Text { text } => text_block(text, node)?,
+            Part::Text { text } => Known::Text(text),
             Part::Image(media) => image(media, node)?,
             Part::Document(media) => document(media, node, number, place)?,
             Part::Opaque { wire, json } if wire == NAME => {

@@ -7,7 +7,6 @@ use serde_json::{Map, Value, json};
 
 use super::NAME;
 use crate::claude::{claude_version, fitting};
-use crate::shape::openai_effort;
 use crate::{Effort, EncodeError, Request, Thinking};
 
 /// A model, as far as it makes a difference.
@@ -124,7 +123,7 @@ impl Model {
             (Model::GptOss, Some(word)) => json!({ "reasoning_effort": word }),
             (Model::Gpt, None) => json!({ "reasoning": { "effort": "none" } }),
             (Model::Gpt | Model::Grok, Some(_)) => {
-                json!({ "reasoning": { "effort": effort.map(|effort| openai_effort(effort.max(Effort::Low))) } })
+                json!({ "reasoning": { "effort": effort.map(highest_known) } })
             }
             (_, None) => return Err(unsupported("reasoning off with this model")),
             (_, Some(_)) => return Err(unsupported("a choice of how much this model reasons")),
@@ -151,6 +150,14 @@ fn claude_thinking(version: (u32, u32), request: &Request) -> Result<Map<String,
             "output_config": { "effort": effort.max(Effort::Low).word() },
         }),
     })
+}
+
+/// Above `high` the models of others have one step here.
+fn highest_known(effort: Effort) -> &'static str {
+    match effort.max(Effort::Low) {
+        Effort::Max => Effort::XHigh.word(),
+        effort => effort.word(),
+    }
 }
 
 fn object(value: Value) -> Result<Map<String, Value>, EncodeError> {

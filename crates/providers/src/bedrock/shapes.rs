@@ -3,12 +3,15 @@
 //! Blocks are told apart by the name of their one member, not by a type. Whatever must come back unchanged is a
 //! `RawValue` here, so that its bytes are never touched.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use trunkline_message_tree::ToolSpec;
+
+use crate::beside::Members;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -146,6 +149,18 @@ pub(super) enum Known<'a> {
         status: Option<&'static str>,
     },
     CachePoint(CachePoint),
+    CitationsContent {
+        content: Vec<CitedText<'a>>,
+        #[serde(flatten)]
+        beside: Members<'a>,
+    },
+}
+
+/// A piece of words that were taken from somewhere.
+#[derive(Serialize, Deserialize)]
+pub(super) struct CitedText<'a> {
+    #[serde(borrow)]
+    pub(super) text: Cow<'a, str>,
 }
 
 #[derive(Serialize)]
@@ -242,6 +257,8 @@ pub(super) struct Delta<'a> {
     pub(super) call: Option<CallDelta<'a>>,
     #[serde(rename = "reasoningContent")]
     pub(super) reasoning: Option<ReasoningDelta>,
+    #[serde(borrow)]
+    pub(super) citation: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -288,8 +305,8 @@ pub(super) struct BlockShape<'a> {
     pub(super) call: Option<CallShape<'a>>,
     #[serde(rename = "reasoningContent")]
     pub(super) reasoning: Option<ReasoningShape>,
-    #[serde(rename = "citationsContent")]
-    cited: Option<CitedShape>,
+    #[serde(rename = "citationsContent", borrow)]
+    cited: Option<CitedShape<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -319,15 +336,11 @@ pub(super) struct ReasoningText {
 }
 
 #[derive(Deserialize)]
-struct CitedShape {
-    #[serde(default)]
-    content: Vec<CitedText>,
-}
-
-#[derive(Deserialize)]
-struct CitedText {
-    #[serde(default)]
-    text: String,
+struct CitedShape<'a> {
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    citations: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -361,12 +374,26 @@ impl CallShape<'_> {
     }
 }
 
+impl CitedShape<'_> {
+    fn pieces(&self) -> Vec<CitedText<'_>> {
+        self.content.and_then(|content| serde_json::from_str(content.get()).ok()).unwrap_or_default()
+    }
+}
+
 impl BlockShape<'_> {
     /// Returns the words of a text with citations, as streams give them.
     pub(super) fn cited(&self) -> Option<String> {
-        let cited = self.cited.as_ref()?;
-        let words: String = cited.content.iter().map(|part| part.text.as_str()).collect();
+        let pieces = self.cited.as_ref()?.pieces();
+        let words: String = pieces.iter().map(|part| part.text.as_ref()).collect();
         Some(words).filter(|words| !words.is_empty())
+    }
+
+    /// Returns the places that such words were taken from, and the words' pieces if they are several.
+    pub(super) fn beside(&self) -> Members<'_> {
+        let Some(cited) = &self.cited else { return Members::new() };
+        let pieces = cited.content.filter(|_| cited.pieces().len() > 1);
+        let members = [("citations", cited.citations), ("content", pieces)];
+        members.into_iter().filter_map(|(name, value)| Some((name.into(), value?))).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 //! A stream is a row of whole responses, each with the parts that are new; a response that came at once is a row of one.
 //! The end is a finish reason and then the end of the body: counts, signatures and even parts may come after the reason.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -11,10 +12,11 @@ use serde_json::value::RawValue;
 use trunkline_message_tree::{Content, Message, StopReason, Usage};
 
 use super::NAME;
-use super::shapes::{BesideText, CallOfPart, Candidate, Members, ResponseShape, UsageShape};
+use super::shapes::{BesideText, CallOfPart, Candidate, ResponseShape, UsageShape};
+use crate::beside::Members;
 use crate::event::CALL_LIMIT;
 use crate::framing::{Frame, Framing};
-use crate::{Decode, DecodeError, Event, Request, api_error};
+use crate::{Decode, DecodeError, Event, Request, api_error, beside};
 
 // What is taken of a response's id into the ids of its calls: longer ones are refused by other wires.
 const ID_LIMIT: usize = 28;
@@ -140,10 +142,28 @@ impl Answer {
         }
         let mut members: Members<'_> = parse(json)?;
         members.retain(|_, value| value.get() != "null");
-        if let Some(call) = members.get("functionCall") {
-            return self.call(&parse(call.get())?, signature(&members), events);
+        let renamed;
+        let mut json = json;
+        if members.keys().any(|name| name.contains('_')) {
+            members = members.into_iter().map(|(name, value)| (in_camel_case(name), value)).collect();
+            // What is carried is carried under the names that everybody else looks for.
+            renamed = serde_json::to_string(&members).map_err(|fault| DecodeError::malformed(fault, json))?;
+            json = renamed.as_str();
         }
         let thought = members.get("thought").is_some_and(|thought| thought.get() == "true");
+        if let Some(call) = members.remove("functionCall") {
+            // A part has one content by the service's definition; of one that has two neither is lost.
+            match members.remove("text").filter(|text| text.get().starts_with('"')) {
+                Some(text) if thought => self.thought(&parse::<String>(text.get())?, None, events),
+                Some(text) => self.text(parse(text.get())?, None, events),
+                None => {}
+            }
+            let signature = signature(&members);
+            members.remove("thoughtSignature");
+            self.call(&parse(call.get())?, signature, events)?;
+            events.extend(beside::block(NAME, beside::Of::Call, members).map(Event::Block));
+            return Ok(());
+        }
         match members.get("text").filter(|text| text.get().starts_with('"')) {
             Some(text) if thought => self.thought(&parse::<String>(text.get())?, signature(&members), events),
             Some(text) => {
@@ -327,6 +347,17 @@ fn stop_reason(reason: String, calls: bool) -> StopReason {
         | "IMAGE_RECITATION" => StopReason::Refusal,
         _ => StopReason::Other(reason),
     }
+}
+
+fn in_camel_case(name: Cow<'_, str>) -> Cow<'_, str> {
+    let mut words = name.split('_');
+    let mut camel = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let mut letters = word.chars();
+        camel.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        camel.push_str(letters.as_str());
+    }
+    if camel == name { name } else { Cow::Owned(camel) }
 }
 
 fn carried(json: String) -> Event {

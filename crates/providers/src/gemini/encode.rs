@@ -14,8 +14,11 @@ use trunkline_message_tree::{
 
 use super::NAME;
 use super::shapes::{self, Answer, BesideText};
+use crate::beside::Members;
 use crate::history::{Inserts, Out, Round, WriteRound};
-use crate::{Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, assemble, shape, traits};
+use crate::{
+    Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, assemble, beside, shape, traits,
+};
 
 // "The set of character sequences (up to 5)" (Google's reference, read 2026-11).
 const STOP_LIMIT: usize = 5;
@@ -145,7 +148,7 @@ fn thinking(request: &Request) -> Option<shapes::ThinkingConfig> {
             Effort::Minimal => "MINIMAL",
             Effort::Low => "LOW",
             Effort::Medium => "MEDIUM",
-            Effort::High | Effort::Max => "HIGH",
+            Effort::High | Effort::XHigh | Effort::Max => "HIGH",
         }),
         // What is thought is shown, as on other wires.
         include_thoughts: (!off).then_some(true),
@@ -171,7 +174,8 @@ fn check_settings(request: &Request) -> Result<(), EncodeError> {
 fn check_first(rest: &[Arc<Message>], lead: usize) -> Result<(), EncodeError> {
     match rest {
         [] => Err(EncodeError::NoMessages),
-        [first, ..] if first.role == Role::Assistant => {
+        // What the model says first is taken; what it calls must follow the user's words or results.
+        [first, ..] if first.role == Role::Assistant && first.calls().next().is_some() => {
             Err(EncodeError::FirstNotUser { node: Place::of(lead, first) })
         }
         _ => Ok(()),
@@ -220,6 +224,7 @@ impl WriteRound for Turns {
                             Content::ToolResult(result) => {
                                 results.push(self.result(result, &calls, node)?);
                             }
+                            own if beside::read(own, NAME).is_some() => {}
                             other => parts.push(user_part(other, node)?),
                         }
                     }
@@ -247,22 +252,22 @@ impl Turns {
         let mut blocks = message.content.iter().peekable();
         while let Some(content) = blocks.next() {
             match content {
+                // It was put where it belongs, or what it belonged to is gone.
+                own if beside::read(own, NAME).is_some() => {}
                 Content::Text { text } => {
                     let mut beside = Vec::new();
                     while let Some(next) = blocks.peek().and_then(|next| beside_text(next)) {
                         beside.push(next);
                         blocks.next();
                     }
-                    push_words(text, beside, node, parts)?;
+                    push_words(text, beside, parts);
                 }
-                // Without a signature it says nothing to the service.
                 Content::Thinking { text, signature } => {
-                    let signature = signature.as_deref().filter(|signature| !signature.is_empty());
-                    parts.extend(signature.map(|signature| shapes::Part::Thought {
-                        text,
-                        thought: true,
-                        thought_signature: signature,
-                    }));
+                    let thought_signature = signature.as_deref().filter(|signature| !signature.is_empty());
+                    // Neither words nor a proof: there is nothing to send.
+                    let says = thought_signature.is_some() || !text.is_empty();
+                    let part = shapes::Part::Thought { text, thought: true, thought_signature };
+                    parts.extend(says.then_some(part));
                 }
                 Content::ToolCall(call) => {
                     let signature = call.signature.as_deref().filter(|signature| !signature.is_empty());
@@ -273,6 +278,10 @@ impl Turns {
                             args: shape::arguments(call, node)?,
                         },
                         thought_signature: signature,
+                        beside: match blocks.peek().and_then(|next| beside::read(next, NAME)) {
+                            Some((beside::Of::Call, beside)) => beside,
+                            _ => Members::new(),
+                        },
                     });
                 }
                 other => parts.push(raw_part(other, node)?),
@@ -327,7 +336,6 @@ fn function(tool: &ToolSpec) -> shapes::Function<'_> {
 
 fn user_part(content: &Content, node: Place) -> Result<shapes::Part<'_>, EncodeError> {
     match content {
-        Content::Text { text } if text.trim().is_empty() => Err(EncodeError::BlankText { node }),
         Content::Text { text } => Ok(shapes::Part::Text { text }),
         Content::Image(media) | Content::Document(media) => Ok(media_part(media)),
         other => raw_part(other, node),
@@ -367,14 +375,10 @@ fn beside_text(content: &Content) -> Option<BesideText<'_>> {
 }
 
 /// Writes a text as the parts that it came in: signed ones apart, the words between them joined.
-fn push_words<'a>(
-    text: &'a str,
-    beside: Vec<BesideText<'a>>,
-    node: Place,
-    parts: &mut Vec<shapes::Part<'a>>,
-) -> Result<(), EncodeError> {
-    if beside.is_empty() && text.trim().is_empty() {
-        return Err(EncodeError::BlankText { node });
+fn push_words<'a>(text: &'a str, beside: Vec<BesideText<'a>>, parts: &mut Vec<shapes::Part<'a>>) {
+    if beside.is_empty() {
+        parts.push(shapes::Part::Text { text });
+        return;
     }
     let mut words = Vec::new();
     let mut from = 0;
@@ -383,7 +387,7 @@ fn push_words<'a>(
         let (Some(before), Some(within)) = (text.get(from..*start), text.get(*start..*end)) else {
             parts.extend((!text.trim().is_empty()).then_some(shapes::Part::Text { text }));
             parts.extend(beside.into_iter().map(|beside| signed("", beside)));
-            return Ok(());
+            return;
         };
         words.push((before, within));
         from = *end;
@@ -394,7 +398,6 @@ fn push_words<'a>(
     }
     let after = text.get(from..).unwrap_or_default();
     parts.extend((!after.is_empty()).then_some(shapes::Part::Text { text: after }));
-    Ok(())
 }
 
 fn signed<'a>(text: &'a str, beside: BesideText<'a>) -> shapes::Part<'a> {

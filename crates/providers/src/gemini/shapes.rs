@@ -1,7 +1,8 @@
 //! The JSON of Gemini: what we write and what we read.
 //!
 //! Parts are read as lists of members, because what stands beside the words of a part must go back with it. Fields of
-//! Google's own client (google-genai 3.4.0) and recorded exchanges, read 2026-11.
+//! Google's own client (google-genai 3.4.0) and recorded exchanges, read 2026-11. Gateways write the names in snake case too,
+//! as the service's own definition has them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,6 +10,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::beside::Members;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -125,13 +128,16 @@ pub(super) enum Part<'a> {
     Thought {
         text: &'a str,
         thought: bool,
-        thought_signature: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        thought_signature: Option<&'a str>,
     },
     #[serde(rename_all = "camelCase")]
     Call {
         function_call: Call<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         thought_signature: Option<&'a str>,
+        #[serde(flatten)]
+        beside: Members<'a>,
     },
     #[serde(rename_all = "camelCase")]
     Result {
@@ -196,9 +202,13 @@ pub(super) struct File<'a> {
 pub(super) struct ResponseShape<'a> {
     #[serde(borrow)]
     pub(super) candidates: Option<Vec<Candidate<'a>>>,
+    #[serde(alias = "prompt_feedback")]
     pub(super) prompt_feedback: Option<PromptFeedback>,
+    #[serde(alias = "usage_metadata")]
     pub(super) usage_metadata: Option<UsageShape>,
+    #[serde(alias = "model_version")]
     pub(super) model_version: Option<String>,
+    #[serde(alias = "response_id")]
     pub(super) response_id: Option<String>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
@@ -211,6 +221,7 @@ pub(super) struct Candidate<'a> {
     pub(super) index: Option<u64>,
     #[serde(borrow)]
     pub(super) content: Option<ContentShape<'a>>,
+    #[serde(alias = "finish_reason")]
     pub(super) finish_reason: Option<String>,
 }
 
@@ -223,6 +234,7 @@ pub(super) struct ContentShape<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PromptFeedback {
+    #[serde(alias = "block_reason")]
     pub(super) block_reason: Option<String>,
 }
 
@@ -230,15 +242,17 @@ pub(super) struct PromptFeedback {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UsageShape {
+    #[serde(alias = "prompt_token_count")]
     pub(super) prompt_token_count: Option<u64>,
+    #[serde(alias = "tool_use_prompt_token_count")]
     pub(super) tool_use_prompt_token_count: Option<u64>,
+    #[serde(alias = "cached_content_token_count")]
     pub(super) cached_content_token_count: Option<u64>,
+    #[serde(alias = "candidates_token_count")]
     pub(super) candidates_token_count: Option<u64>,
+    #[serde(alias = "thoughts_token_count")]
     pub(super) thoughts_token_count: Option<u64>,
 }
-
-/// The members of a part by their names, each as it was written.
-pub(super) type Members<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
 
 /// A call of a function.
 #[derive(Deserialize)]
@@ -248,8 +262,9 @@ pub(super) struct CallOfPart<'a> {
     pub(super) name: Option<String>,
     #[serde(borrow)]
     pub(super) args: Option<&'a RawValue>,
-    #[serde(borrow)]
+    #[serde(borrow, alias = "partial_args")]
     pub(super) partial_args: Option<&'a RawValue>,
+    #[serde(alias = "will_continue")]
     pub(super) will_continue: Option<bool>,
 }
 

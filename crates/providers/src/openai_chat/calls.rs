@@ -5,10 +5,11 @@
 
 use std::borrow::Cow;
 
-use super::shapes::{CallPiece, ExtraContent};
+use super::NAME;
+use super::shapes::CallPiece;
 use crate::event::CALL_LIMIT;
 use crate::sse::EVENT_LIMIT;
-use crate::{DecodeError, Event, text};
+use crate::{DecodeError, Event, beside, text};
 
 #[derive(Default)]
 pub(super) struct Calls {
@@ -23,8 +24,6 @@ struct Growing {
     number: Option<usize>,
     // Arguments that came before the name.
     early: String,
-    // What has to go back with the call, until it is given out.
-    signature: Option<String>,
 }
 
 impl Calls {
@@ -41,9 +40,6 @@ impl Calls {
         events: &mut Vec<Event>,
     ) -> Result<(), DecodeError> {
         let id = piece.id.0;
-        let extra =
-            piece.extra_content.and_then(|extra| serde_json::from_str::<ExtraContent<'_>>(extra.get()).ok());
-        let signature = extra.map(|extra| extra.google.thought_signature.into_owned());
         let (name, arguments) = match piece.function {
             Some(function) => (function.name.0, function.arguments),
             None => (Cow::Borrowed(""), None),
@@ -56,23 +52,20 @@ impl Calls {
                 if self.calls.len() >= CALL_LIMIT {
                     return Err(DecodeError::malformed("more calls than an answer has", &name));
                 }
-                self.calls.push(Growing {
-                    key: piece.index,
-                    id,
-                    number: None,
-                    early: String::new(),
-                    signature: None,
-                });
+                self.calls.push(Growing { key: piece.index, id, number: None, early: String::new() });
                 self.calls.len() - 1
             }
         };
         let Some(call) = self.calls.get_mut(index) else { return Ok(()) };
-        call.signature = signature.filter(|one| !one.is_empty()).or(call.signature.take());
         if call.number.is_none() && !name.is_empty() {
             let index = self.announced;
             call.number = Some(index);
             self.announced += 1;
             events.push(Event::CallStarted { index, id: call.id.clone(), name: name.into_owned() });
+            if let Some(extra) = piece.extra_content.filter(|extra| extra.get() != "null") {
+                let members = beside::Members::from([("extra_content".into(), extra)]);
+                events.extend(beside::block(NAME, beside::Of::Call, members).map(Event::Block));
+            }
             if !call.early.is_empty() {
                 events.push(Event::ArgumentsDelta { index, text: std::mem::take(&mut call.early) });
             }
@@ -89,7 +82,6 @@ impl Calls {
         if !text.is_empty() {
             events.push(Event::ArgumentsDelta { index, text: text.into_owned() });
         }
-        events.extend(call.signature.take().map(|signature| Event::CallSignature { index, signature }));
         Ok(())
     }
 

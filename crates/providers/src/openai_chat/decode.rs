@@ -5,13 +5,16 @@
 
 use std::borrow::Cow;
 
-use trunkline_message_tree::{StopReason, Usage};
+use serde_json::value::RawValue;
+use trunkline_message_tree::{Content, StopReason, Usage};
 
+use super::NAME;
 use super::calls::Calls;
 use super::details::Details;
 use super::shapes::{Chunk, ContentPart, Delta, FlatError, Groq, Said, UsageShape};
 use crate::framing::{Frame, Framing};
-use crate::{Decode, DecodeError, ErrorKind, Event, Trait, api_error, text};
+use crate::sse::EVENT_LIMIT;
+use crate::{Decode, DecodeError, ErrorKind, Event, Trait, api_error, beside, text};
 
 #[derive(Default)]
 pub(super) struct Decoder {
@@ -45,6 +48,9 @@ struct Progress {
     open: Option<Words>,
     details: Details,
     calls: Calls,
+    annotations: Vec<String>,
+    // How many bytes of them came.
+    annotated: usize,
     usage: Option<Usage>,
     stop: Option<StopReason>,
     // Whether the model declined in words of their own kind, and whether a whole message came.
@@ -153,6 +159,9 @@ impl Progress {
             Said::Words(words) => self.words(Words::Text, words, events),
             Said::Parts(parts) => self.parts(parts, events)?,
         }
+        if let Some(list) = delta.annotations {
+            self.annotate(list)?;
+        }
         if let Some(refusal) = delta.refusal {
             self.words(Words::Text, refusal.0, events);
             self.refused = true;
@@ -162,6 +171,27 @@ impl Progress {
             self.calls.push(piece, whole, events)?;
         }
         Ok(())
+    }
+
+    /// Keeps where words were taken from, and what a router read in a file.
+    fn annotate(&mut self, list: &RawValue) -> Result<(), DecodeError> {
+        let list: Vec<&RawValue> = serde_json::from_str(list.get()).unwrap_or_default();
+        for one in list {
+            self.annotated = self.annotated.saturating_add(one.get().len());
+            if self.annotated > EVENT_LIMIT {
+                return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
+            }
+            self.annotations.push(one.get().to_owned());
+        }
+        Ok(())
+    }
+
+    /// Returns the block that keeps them.
+    fn beside(&mut self) -> Option<Content> {
+        let annotations = std::mem::take(&mut self.annotations);
+        let list = format!("[{}]", annotations.join(","));
+        let list: &RawValue = serde_json::from_str(&list).ok().filter(|_| !annotations.is_empty())?;
+        beside::block(NAME, beside::Of::Message, beside::Members::from([("annotations".into(), list)]))
     }
 
     fn parts(&mut self, parts: Vec<ContentPart<'_>>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
@@ -218,6 +248,7 @@ impl Progress {
         };
         self.close(events);
         self.calls.finish(events)?;
+        events.extend(self.beside().map(Event::Block));
         // Before what it led to, wherever it came.
         events.extend(self.details.carried().map(|with| Event::Replace { blocks: 0..0, with }));
         events.extend(self.shown().map(Event::Wants));

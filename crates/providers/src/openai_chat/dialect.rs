@@ -25,9 +25,6 @@ pub struct Dialect {
     /// Whether `reasoning_details` go back as they came; signatures and encrypted reasoning are inside (OpenRouter's
     /// documents, read 2026-11). Elsewhere they are left out.
     pub echo_reasoning_details: bool,
-    /// Whether signatures of calls go back as they came, in `extra_content`: Google's models refuse a call without, also
-    /// behind gateways (Google's documents, and quoted by users of several agents, 2026).
-    pub call_signatures: bool,
     /// The role of instructions: `system`, unless a service wants another.
     pub instructions: &'static str,
     /// Whether the words of a result are always a list of parts, and never a string.
@@ -62,6 +59,12 @@ pub struct Dialect {
     pub metadata: bool,
     /// Whether `service_tier` is understood.
     pub service_tier: bool,
+    /// Which fields of a message, besides its role, words, calls and reasoning, are sent as they came; the others stay with
+    /// us. Many services refuse a message with a field that they do not know.
+    pub message_fields: &'static [&'static str],
+    /// Which fields of a call, besides its id, name and arguments, go back as they came. In `extra_content` gateways to Gemini
+    /// keep the signature that they want to see again (recorded, 2026).
+    pub call_fields: &'static [&'static str],
 }
 
 /// The field that limits the output.
@@ -144,7 +147,6 @@ impl Default for Dialect {
             echo_reasoning: Echo::Given,
             reasoning_in: ReasoningPlace::Content,
             echo_reasoning_details: true,
-            call_signatures: true,
             instructions: "system",
             results_as_parts: false,
             images: true,
@@ -162,6 +164,8 @@ impl Default for Dialect {
             user: Some("user"),
             metadata: false,
             service_tier: false,
+            message_fields: &["name"],
+            call_fields: &["extra_content"],
         }
     }
 }
@@ -225,7 +229,6 @@ impl Dialect {
         Dialect {
             echo_reasoning: Echo::None,
             echo_reasoning_details: false,
-            call_signatures: false,
             max_tokens: MaxTokensField::MaxCompletionTokens,
             document_urls: false,
             // "Up to 4 sequences" (OpenAI's specification, read 2026-11).
@@ -238,6 +241,9 @@ impl Dialect {
             user: Some("safety_identifier"),
             metadata: true,
             service_tier: true,
+            // Of its own sound only the id goes back (OpenAI's specification, read 2026-11).
+            message_fields: &["name", "audio"],
+            call_fields: &[],
             ..Dialect::default()
         }
     }
@@ -248,6 +254,8 @@ impl Dialect {
             reasoning: ReasoningField::Budget,
             reasoning_in: ReasoningPlace::Reasoning,
             cache_breakpoints: true,
+            // What it read in a file comes as an annotation, and spares it from reading it again (its documents, read 2026-11).
+            message_fields: &["name", "annotations"],
             ..Dialect::default()
         }
     }
@@ -258,7 +266,6 @@ impl Dialect {
             reasoning: ReasoningField::Switch,
             echo_reasoning: Echo::BesideCalls,
             echo_reasoning_details: false,
-            call_signatures: false,
             // "unknown variant `image_url`, expected `text`" (recorded, 2026).
             images: false,
             documents: DocumentPart::None,
@@ -267,6 +274,9 @@ impl Dialect {
             top_k: false,
             seed: None,
             user: None,
+            // The beginning of an answer that it is to go on from (its documents, read 2026-11).
+            message_fields: &["name", "prefix"],
+            call_fields: &[],
             ..Dialect::default()
         }
     }
@@ -276,12 +286,13 @@ impl Dialect {
         Dialect {
             echo_reasoning: Echo::None,
             echo_reasoning_details: false,
-            call_signatures: false,
             stream_options: false,
             top_k: false,
             documents: DocumentPart::Url,
             seed: Some("random_seed"),
             user: None,
+            message_fields: &["prefix"],
+            call_fields: &[],
             ..Dialect::default()
         }
     }
@@ -291,16 +302,21 @@ impl Dialect {
         Dialect {
             echo_reasoning: Echo::None,
             echo_reasoning_details: false,
-            call_signatures: false,
             top_k: false,
             service_tier: true,
             documents: DocumentPart::None,
+            call_fields: &[],
             ..Dialect::default()
         }
     }
 
     /// Returns what the llama.cpp server speaks. It lives at no host of its own, so it must be named.
     pub fn llama_cpp() -> Self {
-        Dialect { images_in_results: true, forced_choice: ForcedChoice::Required, ..Dialect::default() }
+        Dialect {
+            images_in_results: true,
+            forced_choice: ForcedChoice::Required,
+            call_fields: &[],
+            ..Dialect::default()
+        }
     }
 }

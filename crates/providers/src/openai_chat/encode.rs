@@ -14,13 +14,14 @@ use super::dialect::{
     Dialect, DocumentPart, Echo, ForcedChoice, MaxTokensField, ReasoningField, ReasoningPlace,
 };
 use super::shapes::{
-    Body, Call, CallFunction, Carried, Choice, ExtraContent, File, Function, Google, KnownPart, Name,
-    NamedSchema, Offer, PartShape, ReasoningSwitch, ResponseFormat, StreamOptions, ThinkingSwitch, Tool, Url,
-    WireMessage, Words,
+    Body, Call, CallFunction, Carried, Choice, File, Function, KnownPart, Name, NamedSchema, Offer,
+    PartShape, ReasoningSwitch, ResponseFormat, StreamOptions, ThinkingSwitch, Tool, Url, WireMessage, Words,
 };
+use crate::beside::Members;
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::{
-    Cache, Effort, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, shape, traits,
+    Cache, Effort, EncodeError, Feature, HttpRequest, Memo, Place, Request, Thinking, assemble, beside,
+    shape, traits,
 };
 
 // At most four breakpoints reach Anthropic; one is kept for the instructions.
@@ -158,7 +159,7 @@ fn effort(thinking: Thinking, dialect: &Dialect) -> Option<&'static str> {
         // "none" since OpenAI's GPT-5.1; older models cannot be asked (its specification, read 2026-11).
         (Thinking::Off, ReasoningField::Effort) => Some("none"),
         (Thinking::Budget(budget), _) => Some(Effort::of_budget(budget).word()),
-        (Thinking::Effort(effort), _) => Some(shape::openai_effort(effort)),
+        (Thinking::Effort(effort), _) => Some(effort.word()),
     }
 }
 
@@ -169,9 +170,7 @@ fn reasoning(thinking: Thinking, dialect: &Dialect) -> Option<ReasoningSwitch> {
         Thinking::Unsaid => None,
         Thinking::Off => Some(ReasoningSwitch { enabled: Some(false), ..switch }),
         Thinking::Budget(budget) => Some(ReasoningSwitch { max_tokens: Some(budget), ..switch }),
-        Thinking::Effort(effort) => {
-            Some(ReasoningSwitch { effort: Some(shape::openai_effort(effort)), ..switch })
-        }
+        Thinking::Effort(effort) => Some(ReasoningSwitch { effort: Some(effort.word()), ..switch }),
     }
 }
 
@@ -214,12 +213,13 @@ impl WriteRound for Messages<'_> {
             }
             push_message(message, node, self.dialect, &mut messages)?;
         }
-        for message in &messages {
+        for (message, beside) in &messages {
             let mark = message.takes_mark(self.dialect);
             out.element(message)?;
+            let end = out.bytes().len();
+            beside::splice(out.bytes(), beside)?;
             if let Some(from_end) = mark {
-                let at = out.bytes().len() - from_end;
-                out.mark_at(at);
+                out.mark_at(end - from_end);
             }
         }
         Ok(())
@@ -230,8 +230,15 @@ fn push_message<'a>(
     message: &'a Message,
     node: Place,
     dialect: &Dialect,
-    wire: &mut Vec<WireMessage<'a>>,
+    wire: &mut Vec<(WireMessage<'a>, Members<'a>)>,
 ) -> Result<(), EncodeError> {
+    let mut beside = Members::new();
+    for (of, members) in message.content.iter().filter_map(|content| beside::read(content, NAME)) {
+        if of == beside::Of::Message {
+            beside.extend(members);
+        }
+    }
+    beside.retain(|name, _| dialect.message_fields.contains(&name.as_ref()));
     let plain = |role, content| WireMessage {
         role,
         content,
@@ -242,15 +249,16 @@ fn push_message<'a>(
         tool_call_id: None,
     };
     match message.role {
-        Role::System => wire.push(plain(dialect.instructions, user_content(message, node, dialect)?)),
-        Role::User => wire.push(plain("user", user_content(message, node, dialect)?)),
-        Role::Assistant => wire.push(assistant(message, node, dialect)?),
+        Role::System => {
+            wire.push((plain(dialect.instructions, user_content(message, node, dialect)?), beside))
+        }
+        Role::User => wire.push((plain("user", user_content(message, node, dialect)?), beside)),
+        Role::Assistant => wire.push((assistant(message, node, dialect)?, beside)),
         Role::Tool => {
             for result in message.results() {
-                wire.push(WireMessage {
-                    tool_call_id: Some(&result.call_id),
-                    ..plain("tool", result_content(result, node, dialect)?)
-                });
+                let content = result_content(result, node, dialect)?;
+                let answer = WireMessage { tool_call_id: Some(&result.call_id), ..plain("tool", content) };
+                wire.push((answer, Members::new()));
             }
         }
     }
@@ -266,12 +274,16 @@ fn texts(message: &Message) -> Cow<'_, str> {
 
 fn user_content<'a>(message: &'a Message, node: Place, dialect: &Dialect) -> Result<Words<'a>, EncodeError> {
     // A breakpoint needs a part to stand on; a list of none is refused.
-    if (!dialect.cache_breakpoints || message.content.is_empty())
-        && message.content.iter().all(|content| matches!(content, Content::Text { .. }))
-    {
+    if (!dialect.cache_breakpoints || message.content.is_empty()) && message.content.iter().all(is_plain) {
         return Ok(Words::Text(texts(message)));
     }
     content_parts(message, node, dialect).map(Words::Parts)
+}
+
+/// Whether a block is words that say nothing but themselves, or nothing that stands in the content.
+fn is_plain(content: &Content) -> bool {
+    let beside = || beside::read(content, NAME).is_some_and(|(of, _)| of != beside::Of::Text);
+    matches!(content, Content::Text { .. }) || beside()
 }
 
 fn content_parts<'a>(
@@ -280,9 +292,16 @@ fn content_parts<'a>(
     dialect: &Dialect,
 ) -> Result<Vec<PartShape<'a>>, EncodeError> {
     let mut parts = Vec::with_capacity(message.content.len());
-    for content in &message.content {
+    for (number, content) in message.content.iter().enumerate() {
+        if beside::read(content, NAME).is_some() {
+            continue;
+        }
+        let rest = message.content.get(number + 1..).unwrap_or_default();
         parts.push(match content {
-            Content::Text { text } => PartShape::Known(KnownPart::Text { text }),
+            Content::Text { text } => PartShape::Known(KnownPart::Text {
+                text,
+                beside: beside::of_next(rest, beside::Of::Text, NAME),
+            }),
             Content::Image(media) if dialect.images => {
                 PartShape::Known(KnownPart::ImageUrl { image_url: Url { url: url(media) } })
             }
@@ -323,9 +342,10 @@ fn assistant<'a>(
     let mut tool_calls = Vec::new();
     let mut details = None;
     let mut raw = false;
-    for content in &message.content {
+    for (number, content) in message.content.iter().enumerate() {
         match content {
             Content::Text { .. } => {}
+            own if beside::read(own, NAME).is_some() => raw |= !is_plain(own),
             Content::Opaque { wire, json } if wire == NAME => match carried_reasoning(json) {
                 Some(of) if dialect.echo_reasoning_details => details = Some(Cow::Borrowed(of)),
                 Some(_) => {}
@@ -337,7 +357,12 @@ fn assistant<'a>(
             },
             // The wire has no place for it, and the model does not miss it.
             Content::Thinking { .. } => {}
-            Content::ToolCall(call) => tool_calls.push(wire_call(call, node, dialect)?),
+            Content::ToolCall(call) => {
+                let rest = message.content.get(number + 1..).unwrap_or_default();
+                let mut beside = beside::of_next(rest, beside::Of::Call, NAME);
+                beside.retain(|name, _| dialect.call_fields.contains(&name.as_ref()));
+                tool_calls.push(Call { beside, ..wire_call(call, node, dialect)? });
+            }
             other => return Err(unsupported(other, node)),
         }
     }
@@ -387,11 +412,8 @@ fn wire_call<'a>(call: &'a ToolCall, node: Place, dialect: &Dialect) -> Result<C
     // What Groq's models write for no arguments goes back as it is (recorded, 2026).
     let null = call.arguments.trim() == "null";
     let arguments = if null { "null" } else { shape::arguments(call, node)?.get() };
-    let signature = call.signature.as_deref().filter(|one| dialect.call_signatures && !one.is_empty());
-    let extra_content = signature
-        .map(|signature| ExtraContent { google: Google { thought_signature: Cow::Borrowed(signature) } });
     let function = CallFunction { name: &call.name, arguments };
-    Ok(Call { id: &call.id, kind: "function", function, extra_content })
+    Ok(Call { id: &call.id, kind: "function", function, beside: Members::new() })
 }
 
 /// The wire has no word for failure: the text must say it. Text alone travels as a string, which is all that most take.
@@ -421,7 +443,7 @@ fn result_parts<'a>(
     for part in &result.content {
         let block = match part {
             Part::Text { text } => {
-                parts.push(PartShape::Known(KnownPart::Text { text }));
+                parts.push(PartShape::Known(KnownPart::Text { text, beside: Members::new() }));
                 continue;
             }
             Part::Image(media) if dialect.images_in_results => {

@@ -12,6 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::Dialect;
+use crate::beside::Members;
 use crate::text::Text;
 
 /// The body without its messages.
@@ -171,7 +172,7 @@ impl WireMessage<'_> {
         match &self.content {
             Words::Parts(parts) if dialect.cache_breakpoints && matches!(self.role, "user" | "system") => {
                 match parts.last() {
-                    Some(PartShape::Known(KnownPart::Text { text })) if text.trim().is_empty() => None,
+                    Some(PartShape::Known(KnownPart::Text { text, .. })) if text.trim().is_empty() => None,
                     // `}]}`: the content is the last field of these roles.
                     Some(PartShape::Known(_)) => Some(3),
                     Some(PartShape::Raw(_)) | None => None,
@@ -199,10 +200,20 @@ pub(super) enum PartShape<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum KnownPart<'a> {
-    Text { text: &'a str },
-    ImageUrl { image_url: Url<'a> },
-    File { file: File<'a> },
-    DocumentUrl { document_url: Cow<'a, str> },
+    Text {
+        text: &'a str,
+        #[serde(flatten)]
+        beside: Members<'a>,
+    },
+    ImageUrl {
+        image_url: Url<'a>,
+    },
+    File {
+        file: File<'a>,
+    },
+    DocumentUrl {
+        document_url: Cow<'a, str>,
+    },
 }
 
 #[derive(Serialize)]
@@ -222,8 +233,8 @@ pub(super) struct Call<'a> {
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
     pub(super) function: CallFunction<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) extra_content: Option<ExtraContent<'a>>,
+    #[serde(flatten)]
+    pub(super) beside: Members<'a>,
 }
 
 #[derive(Serialize)]
@@ -297,6 +308,7 @@ pub(super) struct Delta<'a> {
     pub(super) reasoning_details: Option<&'a RawValue>,
     pub(super) refusal: Option<Box<Text<'a>>>,
     pub(super) tool_calls: Vec<CallPiece<'a>>,
+    pub(super) annotations: Option<&'a RawValue>,
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
@@ -330,6 +342,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
                         DeltaField::ToolCalls => {
                             delta.tool_calls = fields.next_value::<Option<_>>()?.unwrap_or_default();
                         }
+                        DeltaField::Annotations => delta.annotations = fields.next_value()?,
                         DeltaField::Other => {
                             let _: IgnoredAny = fields.next_value()?;
                         }
@@ -352,6 +365,7 @@ enum DeltaField {
     ReasoningDetails,
     Refusal,
     ToolCalls,
+    Annotations,
     #[serde(other)]
     Other,
 }
@@ -365,19 +379,6 @@ pub(super) struct CallPiece<'a> {
     pub(super) function: Option<FunctionPiece<'a>>,
     #[serde(borrow)]
     pub(super) extra_content: Option<&'a RawValue>,
-}
-
-/// What Google's models add to a call, also behind gateways: `{"google":{"thought_signature":"…"}}`.
-#[derive(Serialize, Deserialize)]
-pub(super) struct ExtraContent<'a> {
-    #[serde(borrow)]
-    pub(super) google: Google<'a>,
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct Google<'a> {
-    #[serde(borrow)]
-    pub(super) thought_signature: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]

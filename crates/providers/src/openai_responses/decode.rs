@@ -86,10 +86,14 @@ impl Progress {
     fn whole(&mut self, text: &str, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let response: ResponseShape<'_> = parse(text)?;
         match response.status.0.as_ref() {
+            // An answer that goes on in the background is read from elsewhere, by its id.
+            "in_progress" | "queued" => {
+                self.start(&response, events);
+                Err(DecodeError::Cut)
+            }
             _ if response.output.is_none() => Err(api_error::reported(text)),
             "failed" => Err(api_error::reported(text)),
-            // Answers that go on in the background are read from elsewhere.
-            "in_progress" | "queued" | "cancelled" => Err(DecodeError::Cut),
+            "cancelled" => Err(DecodeError::Cut),
             status => self.end(&response, status == "incomplete", events),
         }
     }

@@ -12,16 +12,20 @@ use trunkline_message_tree::{
 
 use super::NAME;
 use super::shapes::{
-    Body, Choice, Format, Item, Kind, KnownItem, KnownPart, Offer, PartShape, ReasoningSwitch, TextForm,
-    Tool, Words,
+    Body, Choice, Format, Item, Kind, KnownItem, KnownPart, Offer, OutputText, PartShape, ReasoningSwitch,
+    Said, TextForm, Tool, Words,
 };
+use crate::beside::Members;
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::{
-    Cache, Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, Trait, assemble, shape, traits,
+    Cache, Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, Trait, assemble, beside, shape,
+    traits,
 };
 
 // "string too long. Expected a string with maximum length 64", quoted by users of several services in 2026.
 const CALL_ID_LIMIT: usize = 64;
+// Fields of the caller's own that say where the service keeps the conversation until here.
+const KEPT: [&str; 2] = ["previous_response_id", "conversation"];
 
 /// Writes the request, or says what is not legal in it.
 pub(super) fn request(
@@ -34,8 +38,9 @@ pub(super) fn request(
     let request = &*traits::fitted(request);
     let (_, rest) = shape::split_system(&request.messages);
     // Instructions that say nothing are not sent, unless there is nothing else to send.
-    memo.update(&request.messages, 0, &Items { keep_silent: rest.is_empty() })?;
-    if memo.is_empty() {
+    let goes_on = goes_on(request);
+    memo.update(&request.messages, 0, &Items { keep_silent: rest.is_empty() && !goes_on, goes_on })?;
+    if memo.is_empty() && !goes_on {
         return Err(EncodeError::NoMessages);
     }
     let tools: Vec<Offer<'_>> = request
@@ -65,7 +70,7 @@ pub(super) fn request(
         // Since GPT-5.1; older models cannot be asked (OpenAI's specification, read 2026-11).
         Thinking::Off => Some("none"),
         Thinking::Budget(budget) => Some(Effort::of_budget(budget).word()),
-        Thinking::Effort(effort) => Some(shape::openai_effort(effort)),
+        Thinking::Effort(effort) => Some(effort.word()),
     };
     let text = request.output.as_ref().map(|output| TextForm {
         format: Format {
@@ -101,19 +106,34 @@ pub(super) fn request(
     Ok(HttpRequest::post_json("/v1/responses", body))
 }
 
+/// Whether the service keeps a part of the conversation, so that nobody else can see what is answered.
+fn goes_on(request: &Request) -> bool {
+    let refers = |content: &Content| match content {
+        Content::Opaque { wire, json } => {
+            wire == NAME && json.contains("\"item_reference\"") && kind_of(json) == "item_reference"
+        }
+        _ => false,
+    };
+    KEPT.iter().any(|name| request.extra.get(*name).is_some_and(|kept| !kept.is_null()))
+        || request.messages.iter().flat_map(|message| &message.content).any(refers)
+}
+
 /// Writes the conversation as a flat list of items.
 struct Items {
     // Whether instructions that say nothing are sent.
     keep_silent: bool,
+    // Whether the service keeps what came before.
+    goes_on: bool,
 }
 
 impl WriteRound for Items {
     fn key(&self) -> String {
-        format!("{NAME} {}", self.keep_silent)
+        format!("{NAME} {} {}", self.keep_silent, self.goes_on)
     }
 
     fn pairing(&self) -> shape::After {
-        shape::After::Turn
+        // The service asks for an output to each call and minds neither its place nor an id that comes again.
+        if self.goes_on { shape::After::Kept } else { shape::After::Anywhere }
     }
 
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
@@ -145,9 +165,16 @@ impl<'a> Input<'a> {
         self.settle()?;
         let role = if message.role == Role::System { "system" } else { "user" };
         let mut parts = Vec::new();
-        for content in &message.content {
+        for (number, content) in message.content.iter().enumerate() {
+            if beside::read(content, NAME).is_some() {
+                continue;
+            }
             parts.push(match content {
-                Content::Text { text } => PartShape::Known(KnownPart::InputText { text }),
+                Content::Text { text } => {
+                    let rest = message.content.get(number + 1..).unwrap_or_default();
+                    let beside = beside::of_next(rest, beside::Of::Text, NAME);
+                    PartShape::Known(KnownPart::InputText { text, beside })
+                }
                 Content::Image(media) => PartShape::Known(image(media)),
                 Content::Document(media) => PartShape::Known(document(media)),
                 Content::ToolResult(result) => {
@@ -176,12 +203,17 @@ impl<'a> Input<'a> {
     }
 
     fn push_assistant(&mut self, message: &'a Message, node: Place) -> Result<(), EncodeError> {
-        for content in &message.content {
+        for (number, content) in message.content.iter().enumerate() {
+            if beside::read(content, NAME).is_some() {
+                continue;
+            }
+            let rest = message.content.get(number + 1..).unwrap_or_default();
             let item = match content {
-                Content::Text { text } => {
-                    Item::Known(KnownItem::Message { role: "assistant", content: text })
+                Content::Text { text } => said(text, beside::of_next(rest, beside::Of::Text, NAME)),
+                Content::ToolCall(call) => {
+                    let beside = beside::of_next(rest, beside::Of::Call, NAME);
+                    Item::Known(function_call(call, beside, node)?)
                 }
-                Content::ToolCall(call) => Item::Known(function_call(call, node)?),
                 // The wire takes reasoning in items of its own only, and the model does not miss it.
                 Content::Thinking { .. } => continue,
                 Content::Opaque { wire, json } if wire == NAME => Item::Raw(shape::raw(json, NAME, node)?),
@@ -207,7 +239,9 @@ impl<'a> Input<'a> {
 fn words_item<'a>(role: &'static str, mut parts: Vec<PartShape<'a>>) -> Option<Item<'a>> {
     let content = match parts.pop() {
         None => return None,
-        Some(PartShape::Known(KnownPart::InputText { text })) if parts.is_empty() => {
+        Some(PartShape::Known(KnownPart::InputText { text, beside }))
+            if parts.is_empty() && beside.is_empty() =>
+        {
             Words::Text(Cow::Borrowed(text))
         }
         Some(last) => {
@@ -218,12 +252,26 @@ fn words_item<'a>(role: &'static str, mut parts: Vec<PartShape<'a>>) -> Option<I
     Some(Item::Message { role, content })
 }
 
-fn function_call(call: &ToolCall, node: Place) -> Result<KnownItem<'_>, EncodeError> {
+/// Words of the model; what belongs to their part, and not to the message, are citations and probabilities.
+fn said<'a>(text: &'a str, mut beside: Members<'a>) -> Item<'a> {
+    if beside.is_empty() {
+        return Item::Known(KnownItem::Message { role: "assistant", content: text });
+    }
+    let of_part = beside.extract_if(.., |name, _| matches!(name.as_ref(), "annotations" | "logprobs"));
+    let part = OutputText { kind: "output_text", text, beside: of_part.collect() };
+    Item::Said(Said { kind: "message", role: "assistant", content: [part], beside })
+}
+
+fn function_call<'a>(
+    call: &'a ToolCall,
+    beside: Members<'a>,
+    node: Place,
+) -> Result<KnownItem<'a>, EncodeError> {
     if call.id.is_empty() || call.id.chars().count() > CALL_ID_LIMIT {
         return Err(EncodeError::CallId { call: call.id.clone(), node });
     }
     let arguments = shape::arguments(call, node)?.get();
-    Ok(KnownItem::FunctionCall { call_id: &call.id, name: &call.name, arguments })
+    Ok(KnownItem::FunctionCall { call_id: &call.id, name: &call.name, arguments, beside })
 }
 
 /// The wire has no word for failure: the text must say it.
@@ -240,7 +288,7 @@ fn result_words(result: &ToolResult, node: Place) -> Result<Words<'_>, EncodeErr
 
 fn result_part(part: &Part, node: Place) -> Result<PartShape<'_>, EncodeError> {
     Ok(PartShape::Known(match part {
-        Part::Text { text } => KnownPart::InputText { text },
+        Part::Text { text } => KnownPart::InputText { text, beside: Members::new() },
         Part::Image(media) => image(media),
         Part::Document(media) => document(media),
         Part::Opaque { wire, json } if wire == NAME => {

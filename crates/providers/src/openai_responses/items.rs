@@ -14,10 +14,12 @@ use super::NAME;
 use super::shapes::{ArgumentsDone, Head, ItemEvent, ItemShape, PartOfItem};
 use crate::sse::EVENT_LIMIT;
 use crate::text::{self, Text};
-use crate::{DecodeError, Event};
+use crate::{DecodeError, Event, beside};
 
 // No answer has nearly as many; keeps a hostile endpoint from making each event cost more than the one before.
 const ITEM_LIMIT: usize = 4096;
+// The caller of a call that the model made itself, which goes without saying.
+const DIRECT: &str = "{\"type\":\"direct\"}";
 
 /// All items of one response, in the order in which they began.
 #[derive(Default)]
@@ -60,6 +62,8 @@ struct Call {
     sent: String,
     // The arguments as a whole, where they were said before the call's end; counts if no piece came and no end.
     whole: String,
+    // How many blocks there were when it began, itself included.
+    end: usize,
 }
 
 /// A paragraph of reasoning: of its summary, or of the reasoning itself where a model shows it.
@@ -157,7 +161,7 @@ impl Items {
             "function_call" => {
                 let whole = item.arguments.map(text::string).transpose()?.unwrap_or_default().into_owned();
                 hold(&mut self.held, whole.len())?;
-                let mut call = Call { index: None, id: String::new(), sent: String::new(), whole };
+                let mut call = Call { index: None, id: String::new(), sent: String::new(), whole, end: 0 };
                 self.name_call(self.items.len(), &mut call, &item, events);
                 State::Call(call)
             }
@@ -249,7 +253,7 @@ impl Items {
         match (item.kind.0.as_ref(), std::mem::replace(&mut began.state, State::Done)) {
             ("message", state @ State::Message(_)) => {
                 began.state = state;
-                self.complete_message(at, item.content, events)?;
+                self.complete_message(at, &item, events)?;
                 self.end(at, events)
             }
             ("reasoning", State::Reasoning(shown)) => {
@@ -298,10 +302,12 @@ impl Items {
     fn complete_message(
         &mut self,
         at: usize,
-        content: Option<&RawValue>,
+        item: &ItemShape<'_>,
         events: &mut Vec<Event>,
     ) -> Result<(), DecodeError> {
-        for (number, part) in (0_u64..).zip(parts(content)?) {
+        for (number, part) in (0_u64..).zip(parts(item.content)?) {
+            let beside =
+                [("annotations", part.annotations), ("logprobs", part.logprobs), ("phase", item.phase)];
             let whole = match part.kind.0.as_ref() {
                 "refusal" => {
                     self.refused = true;
@@ -318,6 +324,14 @@ impl Items {
             // Words that were shown cannot be taken back; only what is missing is added.
             if let Some(rest) = whole.0.strip_prefix(sent).map(str::to_owned) {
                 self.give_text(at, number, Cow::Owned(rest), events)?;
+            }
+            // Behind another block it would be that one's.
+            if self.open == Some((at, number))
+                && let Some(block) = beside::block(NAME, beside::Of::Text, said(beside))
+            {
+                self.close(events);
+                events.push(Event::Block(block));
+                self.take(at, self.blocks);
             }
         }
         Ok(())
@@ -354,6 +368,15 @@ impl Items {
             None => return Err(DecodeError::malformed("a call whose pieces are not its arguments", &whole)),
         }
         events.push(Event::CallDone { index });
+        let beside = said([("caller", item.caller), ("namespace", item.namespace)]);
+        // Behind another block it would be that one's.
+        if call.end == self.blocks
+            && let Some(block) = beside::block(NAME, beside::Of::Call, beside)
+        {
+            self.close(events);
+            events.push(Event::Block(block));
+            self.take(at, self.blocks);
+        }
         Ok(())
     }
 
@@ -365,6 +388,7 @@ impl Items {
         let index = self.calls;
         self.calls += 1;
         self.take(at, self.blocks);
+        call.end = self.blocks;
         // Results name the `call_id`. A server without one knows its calls by the item's own id.
         let id = [&item.call_id, &item.id].into_iter().find(|id| !id.is_empty());
         call.id = id.map_or_else(|| format!("call_{index}"), |id| id.0.to_string());
@@ -524,6 +548,19 @@ fn parts(list: Option<&RawValue>) -> Result<Vec<PartOfItem<'_>>, DecodeError> {
 
 fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, DecodeError> {
     serde_json::from_str(json).map_err(|fault| DecodeError::malformed(fault, json))
+}
+
+/// Returns what was said under these names, if it says anything.
+fn said<'a, const N: usize>(members: [(&'static str, Option<&'a RawValue>); N]) -> beside::Members<'a> {
+    let silent = |value: &RawValue| {
+        let value = value.get();
+        value == "null"
+            || value == "\"\""
+            || value == DIRECT
+            || serde_json::from_str::<[(); 0]>(value).is_ok()
+    };
+    let members = members.into_iter().filter_map(|(name, value)| Some((name.into(), value?)));
+    members.filter(|(_, value)| !silent(value)).collect()
 }
 
 fn same_json(one: &str, other: &str) -> bool {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::beside::Members;
 use crate::text::Text;
 
 /// The body without its input.
@@ -104,9 +105,34 @@ pub(super) enum Choice<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Item<'a> {
-    Message { role: &'static str, content: Words<'a> },
+    Message {
+        role: &'static str,
+        content: Words<'a>,
+    },
+    /// Words of the model with what was said beside them.
+    Said(Said<'a>),
     Known(KnownItem<'a>),
     Raw(&'a RawValue),
+}
+
+/// Words of the model, and what belongs to the message and to its one part besides.
+#[derive(Serialize)]
+pub(super) struct Said<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) role: &'static str,
+    pub(super) content: [OutputText<'a>; 1],
+    #[serde(flatten)]
+    pub(super) beside: Members<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct OutputText<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) text: &'a str,
+    #[serde(flatten)]
+    pub(super) beside: Members<'a>,
 }
 
 #[derive(Serialize)]
@@ -122,6 +148,8 @@ pub(super) enum KnownItem<'a> {
         call_id: &'a str,
         name: &'a str,
         arguments: &'a str,
+        #[serde(flatten)]
+        beside: Members<'a>,
     },
     FunctionCallOutput {
         call_id: &'a str,
@@ -149,6 +177,8 @@ pub(super) enum PartShape<'a> {
 pub(super) enum KnownPart<'a> {
     InputText {
         text: &'a str,
+        #[serde(flatten)]
+        beside: Members<'a>,
     },
     InputImage {
         image_url: Cow<'a, str>,
@@ -251,6 +281,12 @@ pub(super) struct ItemShape<'a> {
     pub(super) content: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) summary: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) phase: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) namespace: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) caller: Option<&'a RawValue>,
 }
 
 /// A part of an item's content or summary.
@@ -262,6 +298,10 @@ pub(super) struct PartOfItem<'a> {
     pub(super) text: Text<'a>,
     #[serde(borrow, default)]
     pub(super) refusal: Text<'a>,
+    #[serde(borrow)]
+    pub(super) annotations: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) logprobs: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]

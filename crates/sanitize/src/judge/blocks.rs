@@ -9,8 +9,8 @@ use trunkline_message_tree::{Content, Media, MediaSource, Message, Part, Role, T
 
 use super::Case;
 use crate::{
-    BlankText, BlockKind, CallSignatures, MediaAddresses, MediaTypes, Place, ResultPlace, TakenMedia,
-    ViolationKind,
+    BlankText, BlockKind, CallSignatures, MediaAddresses, MediaTypes, Place, ResultPlace, SystemPlace,
+    TakenMedia, ViolationKind,
 };
 
 /// Judges each message by itself.
@@ -28,7 +28,10 @@ pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
         let silent = leads && message.text().trim().is_empty();
         for (block, content) in message.content.iter().enumerate() {
             let at = at.block(block);
-            if let Some(block) = case.misplaced(message.role, content) {
+            // Late instructions may bring a wire's own blocks along, such as tools that are added.
+            let brings = message.role == Role::System && !leads && case.rules.system == SystemPlace::Anywhere;
+            let stays = |block: &BlockKind| !(brings && *block == BlockKind::Opaque);
+            if let Some(block) = case.misplaced(message.role, content).filter(stays) {
                 case.find(at, ViolationKind::Misplaced { block });
                 continue;
             }
@@ -182,7 +185,8 @@ pub(super) fn is_json_object(json: &str) -> bool {
 /// Whether a part of Gemini carries a signature, itself or in what is kept of it beside its words.
 fn is_signed(json: &str) -> bool {
     let part: Value = serde_json::from_str(json).unwrap_or_default();
-    [&part, &part["part"]].iter().any(|part| !part["thoughtSignature"].is_null())
+    let beside_call = !part["besideCall"]["extra_content"].is_null();
+    beside_call || [&part, &part["part"]].iter().any(|part| !part["thoughtSignature"].is_null())
 }
 
 /// Whether Bedrock Converse has a word for that type.

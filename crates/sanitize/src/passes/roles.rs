@@ -6,6 +6,7 @@
 use trunkline_message_tree::{Author, Content, Role};
 
 use super::Item;
+use super::provenance::is_reasoning_item;
 use crate::{BlockKind, Repair, RepairKind, SystemPlace, WireRules};
 
 /// Moves misplaced blocks and turns late instructions into messages of the harness.
@@ -37,28 +38,34 @@ pub(crate) fn rehome(items: Vec<Item>, rules: &WireRules, repairs: &mut Vec<Repa
             repairs.push(Repair { at: item.at, kind: RepairKind::SystemToUser });
         }
         let role = item.message.role;
-        if item.message.content.iter().all(|block| home(block, role) == role) {
+        // Late instructions may bring a wire's own blocks along, such as tools that are added.
+        let brings = role == Role::System && !leading;
+        let home = |block: &Content| match block {
+            Content::Opaque { json, .. } if brings && !is_reasoning_item(json) => role,
+            _ => home(block, role),
+        };
+        if item.message.content.iter().all(|block| home(block) == role) {
             homes.push(item);
             continue;
         }
         for (block, content) in item.message.content.iter().enumerate() {
-            let to = home(content, role);
+            let to = home(content);
             if to != role {
                 let kind = RepairKind::Rehomed { block: kind(content), from: role, to };
                 repairs.push(Repair { at: item.place_of(block), kind });
             }
         }
         if role == Role::Assistant {
-            for content in take_if(&mut item.message.content, |block| home(block, role) == Role::Tool) {
+            for content in take_if(&mut item.message.content, |block| home(block) == Role::Tool) {
                 results.push(item.piece(Role::Tool, vec![content]));
             }
-            let pictures = take_if(&mut item.message.content, |block| home(block, role) == Role::User);
+            let pictures = take_if(&mut item.message.content, |block| home(block) == Role::User);
             if !pictures.is_empty() {
                 media.push(item.piece(Role::User, pictures));
             }
             homes.push(item);
         } else {
-            split(item, &mut homes);
+            split(item, brings, &mut homes);
         }
     }
     homes.append(&mut results);
@@ -90,9 +97,13 @@ fn home(block: &Content, role: Role) -> Role {
     }
 }
 
-/// Cuts a message of the user's side into messages of one role each.
-fn split(mut item: Item, homes: &mut Vec<Item>) {
+/// Cuts a message of the user's side into messages of one role each; `brings` tells that a wire's own blocks stay.
+fn split(mut item: Item, brings: bool, homes: &mut Vec<Item>) {
     let role = item.message.role;
+    let home = |block: &Content, role: Role| match block {
+        Content::Opaque { json, .. } if brings && !is_reasoning_item(json) => role,
+        _ => home(block, role),
+    };
     let mut blocks = std::mem::take(&mut item.message.content);
     let mut pieces: Vec<Item> = Vec::new();
     if role == Role::System {

@@ -4,89 +4,87 @@
 
 use std::collections::{HashMap, HashSet};
 
-use trunkline_message_tree::{Message, Usage};
+use trunkline_message_tree::{Author, Content, Message, Origin, Role, Usage};
 
-use super::links::Links;
 use super::record::{Body, Piece, Record};
-use crate::json;
+use super::tree::Tree;
+use crate::anthropic::WIRE;
 use crate::source::{self, Source};
 
-/// A way through the records, and what was taken along beside it.
+/// A way through the records, as messages.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     pub(super) messages: Vec<Message>,
     pub(super) sources: Vec<Source>,
-    /// Every record of the way, in order, and those that belong to its messages.
-    pub(super) records: Vec<usize>,
-    /// The compaction that the way begins at.
-    pub(super) boundary: Option<usize>,
+    /// Whether the last message answers calls and is open for what was said beside its results.
+    open: bool,
 }
 
 /// Follows the chain up from a record and reads what stands on it.
-pub(super) fn line(links: &Links<'_, '_>, leaf: usize) -> Line {
-    let mut way = links.up_from(leaf);
+pub(super) fn line(tree: &Tree, leaf: usize) -> Line {
+    let mut way: Vec<usize> = tree.up_from(leaf).collect();
     way.reverse();
-    let is_boundary =
-        |at: &&usize| matches!(links.records.get(**at), Some(Record { body: Body::Boundary { .. }, .. }));
-    let boundary = way.first().filter(is_boundary).copied();
-    if let Some(boundary) = boundary {
-        keep_segment(links, boundary, &mut way);
+    if let Some(boundary) = way.first().copied() {
+        keep_segment(tree, boundary, &mut way);
     }
-    let mut line = Line { boundary, ..Line::default() };
+    let mut line = Line::default();
     let on_way: HashSet<usize> = way.iter().copied().collect();
-    let before = message_before(links, &way);
+    let before = message_before(tree, &way);
     let mut done: HashSet<usize> = HashSet::new();
     let mut told: HashSet<usize> = HashSet::new();
     for at in &way {
-        let Some(piece) = links.records.get(*at).and_then(Record::piece) else { continue };
+        let Some(piece) = tree.records.get(*at).and_then(Record::piece) else { continue };
         if piece.unsent || done.contains(at) {
             continue;
         }
-        let Some(group) = links.group.get(*at).copied().flatten() else {
-            line.push(links, &[*at]);
+        let Some(group) = tree.group_of(*at) else {
+            if piece.queued && line.open {
+                line.extend(tree, *at);
+            } else {
+                line.push(tree, &[*at]);
+                line.open = piece.is_answer();
+            }
             continue;
         };
         if !told.insert(group) {
             continue;
         }
-        line.push(links, links.groups.get(group).map_or(&[], Vec::as_slice));
-        let answers = answers(links, group, &on_way, &before);
+        line.push(tree, tree.lines(group));
+        let answers = answers(tree, group, &on_way, &before);
         done.extend(&answers);
-        if !answers.is_empty() {
-            line.push(links, &answers);
+        line.open = !answers.is_empty();
+        if line.open {
+            line.push(tree, &answers);
         }
     }
-    line.records.extend(way);
     line
 }
 
 /// Puts what a compaction kept word for word back where the model sees it: after the anchor.
-fn keep_segment(links: &Links<'_, '_>, boundary: usize, way: &mut Vec<usize>) {
-    let Some(Record { body: Body::Boundary { kept: Some(kept), .. }, .. }) = links.records.get(boundary)
+fn keep_segment(tree: &Tree, boundary: usize, way: &mut Vec<usize>) {
+    let Some(Record { body: Body::Boundary { kept: Some(kept), .. }, .. }) = tree.records.get(boundary)
     else {
         return;
     };
-    let find = |uuid: &str| links.by_uuid.get(uuid).copied();
-    let (Some(head), Some(tail)) = (find(&kept.head), find(&kept.tail)) else { return };
-    let mut segment = links.up_from(tail);
-    let Some(length) = segment.iter().position(|at| *at == head) else { return };
+    let mut segment: Vec<usize> = tree.up_from(kept.tail).collect();
+    let Some(length) = segment.iter().position(|at| *at == kept.head) else { return };
     segment.truncate(length + 1);
     segment.reverse();
     let on_way: HashSet<&usize> = way.iter().collect();
     if segment.iter().any(|at| on_way.contains(at)) {
         return;
     }
-    let anchor = find(&kept.anchor).and_then(|anchor| way.iter().position(|at| *at == anchor)).unwrap_or(0);
+    let anchor = way.iter().position(|at| *at == kept.anchor).unwrap_or(0);
     way.splice(anchor + 1..anchor + 1, segment);
 }
 
 /// Returns for each record of the way the group that was the last before it, by position in the file.
-fn message_before(links: &Links<'_, '_>, way: &[usize]) -> HashMap<usize, usize> {
+fn message_before(tree: &Tree, way: &[usize]) -> HashMap<usize, usize> {
     let mut before = HashMap::with_capacity(way.len());
     let mut last = None;
     for at in way {
-        let unsent = links.records.get(*at).and_then(Record::piece).is_some_and(|piece| piece.unsent);
-        if let Some(group) = links.group.get(*at).copied().flatten().filter(|_| !unsent) {
+        let unsent = tree.records.get(*at).and_then(Record::piece).is_some_and(|piece| piece.unsent);
+        if let Some(group) = tree.group_of(*at).filter(|_| !unsent) {
             last = Some(group);
         } else if let Some(last) = last {
             before.insert(*at, last);
@@ -97,15 +95,10 @@ fn message_before(links: &Links<'_, '_>, way: &[usize]) -> HashMap<usize, usize>
 
 /// Returns the results that follow a message at once: those on the way before any other message of the model, and
 /// those beside the way whose calls are not answered on it.
-fn answers(
-    links: &Links<'_, '_>,
-    group: usize,
-    on_way: &HashSet<usize>,
-    before: &HashMap<usize, usize>,
-) -> Vec<usize> {
-    let all = links.answers.get(group).map_or(&[][..], Vec::as_slice);
+fn answers(tree: &Tree, group: usize, on_way: &HashSet<usize>, before: &HashMap<usize, usize>) -> Vec<usize> {
+    let all = tree.answers(group);
     let ids = |at: usize| {
-        let piece = links.records.get(at).and_then(Record::piece);
+        let piece = tree.records.get(at).and_then(Record::piece);
         piece
             .into_iter()
             .flat_map(|piece| &piece.content)
@@ -132,41 +125,49 @@ fn answers(
 
 impl Line {
     /// Adds one message that stands in several records.
-    fn push(&mut self, links: &Links<'_, '_>, records: &[usize]) {
-        let mut source = Source { exact: true, ..Source::default() };
-        let mut message: Option<Message> = None;
-        for at in records {
-            let Some(record) = links.records.get(*at) else { continue };
-            let Some(piece) = record.piece() else { continue };
-            source.records.push(*at);
-            source.exact &= piece.exact;
-            let piece_of = |raw: &&str| source::Piece { record: *at, range: json::range_in(links.text, raw) };
-            source.blocks.extend(piece.raws.iter().map(piece_of));
-            match &mut message {
-                None => message = Some(first(piece)),
-                Some(message) => add(message, piece),
-            }
-        }
-        let Some(mut message) = message else { return };
+    fn push(&mut self, tree: &Tree, records: &[usize]) {
+        let mut records = records.iter().copied();
+        let first = records.by_ref().find_map(|at| Some((at, tree.records.get(at)?.piece()?)));
+        let Some((at, piece)) = first else { return };
+        let mut message = Message::new(piece.role, piece.author, Vec::new());
         message.node = source::node(self.messages.len());
-        self.records.extend(records);
         self.messages.push(message);
-        self.sources.push(source);
+        self.sources.push(Source { exact: true, ..Source::default() });
+        self.extend(tree, at);
+        for at in records {
+            self.extend(tree, at);
+        }
+        if let (Some(message), Some(source)) = (self.messages.last_mut(), self.sources.last_mut())
+            && source.records.len() > 1
+            && message.role == Role::User
+        {
+            results_first(message, source);
+        }
+    }
+
+    /// Adds a record to the last message.
+    fn extend(&mut self, tree: &Tree, at: usize) {
+        let (Some(message), Some(source)) = (self.messages.last_mut(), self.sources.last_mut()) else {
+            return;
+        };
+        let Some(piece) = tree.records.get(at).and_then(Record::piece) else { return };
+        source.records.push(at);
+        source.exact &= piece.exact;
+        let places = piece.places.iter().cloned();
+        source.blocks.extend(places.map(|range| source::Piece { record: at, range }));
+        add(message, piece);
     }
 }
 
-fn first(piece: &Piece<'_>) -> Message {
-    let mut message = Message::new(piece.role, piece.author, piece.content.clone());
-    message.origin = piece.origin.clone();
-    message.stop = piece.stop.clone();
-    message.usage = piece.usage;
-    message
-}
-
-fn add(message: &mut Message, piece: &Piece<'_>) {
+fn add(message: &mut Message, piece: &Piece) {
     message.content.extend(piece.content.iter().cloned());
+    // Results are nobody's words; whoever speaks beside them is the author.
+    if message.author == Author::Tool || piece.author == Author::Person {
+        message.author = piece.author;
+    }
     if message.origin.is_none() {
-        message.origin = piece.origin.clone();
+        let origin = |model: &std::sync::Arc<str>| Origin::new(WIRE, model.as_ref());
+        message.origin = piece.model.as_ref().map(origin);
     }
     if piece.stop.is_some() {
         message.stop = piece.stop.clone();
@@ -178,4 +179,15 @@ fn add(message: &mut Message, piece: &Piece<'_>) {
             *most = usage;
         }
     }
+}
+
+/// Puts results before words that stand in another record, as the client sends them.
+fn results_first(message: &mut Message, source: &mut Source) {
+    let is_result = |block: &Content| block.as_result().is_some();
+    if message.content.is_sorted_by_key(|block| !is_result(block)) {
+        return;
+    }
+    let blocks = std::mem::take(&mut message.content).into_iter().zip(std::mem::take(&mut source.blocks));
+    let (results, words): (Vec<_>, Vec<_>) = blocks.partition(|(block, _)| is_result(block));
+    (message.content, source.blocks) = results.into_iter().chain(words).unzip();
 }

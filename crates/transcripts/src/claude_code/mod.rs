@@ -5,10 +5,12 @@
 //! resuming leave forks that nobody made.
 
 mod conversation;
+mod ends;
 mod links;
 mod read;
 mod record;
+mod tree;
 mod write;
 
-pub(crate) use read::read;
+pub(crate) use read::{File, is_whole_record, read};
 pub(crate) use write::{Session, write};

@@ -1,35 +1,45 @@
 //! A session file to its conversations.
 //!
 //! The one that goes on comes first. What a compaction covered, what a person went back from and what sub-agents said
-//! are conversations of their own, so that nothing in the file is out of reach.
+//! are conversations of their own, so that nothing in the file is out of reach. Of each only its last record is noted:
+//! thousands of them may have their beginning in common.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-use trunkline_message_tree::{Content, ToolCall};
+use trunkline_message_tree::{Author, Content, Message, Role};
 
-use super::conversation::{Line, line};
-use super::links::Links;
-use super::record::{Body, Chain, Record, record};
+use super::conversation::line;
+use super::ends::Ends;
+use super::links;
+use super::record::{Body, Chain, Piece, Record, Repeated, Ties, is_record, record};
+use super::tree::{Met, Tree};
 use crate::json::{self, Fields};
+use crate::salvage::{BLANK, salvage};
 use crate::source::Source;
-use crate::{Conversation, Fault, FaultKind, Kind};
+use crate::transcript::Listed;
+use crate::{Conversation, Fault, FaultKind, Kind, LeftOut};
 
 /// A session file as it was read.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct File {
-    pub(crate) conversations: Vec<(Conversation, Vec<Source>)>,
-    /// Where each record stands.
-    pub(crate) records: Vec<Range<usize>>,
+    pub(crate) listed: Vec<Listed>,
+    /// The last record of each conversation, as many as are listed; none has no end where nothing was said.
+    ends: Vec<Option<usize>>,
+    tree: Tree,
+    title: Option<String>,
     /// Records beside the chain that belong to the session as a whole, such as its title.
     pub(crate) labels: Vec<Range<usize>>,
+    /// How many records there are, of all kinds.
+    count: usize,
 }
 
-/// Types of records beside the chain (real sessions up to 2.1.207, read 2026-11). Others are reported, as news.
-const UNCHAINED: [&str; 16] = [
+/// Types of records beside the chain (real sessions up to 2.1.332, read 2026-11). Others are reported, as news.
+const UNCHAINED: [&str; 17] = [
     "summary",
     "file-history-snapshot",
+    "file-history-delta",
     "queue-operation",
     "last-prompt",
     "custom-title",
@@ -49,94 +59,186 @@ const UNCHAINED: [&str; 16] = [
 /// Types in the chain; further ones are passed through and reported.
 const CHAINED: [&str; 5] = ["user", "assistant", "system", "attachment", "progress"];
 
+/// Tells whether an object on a damaged line is a record of its own.
+pub(crate) fn is_whole_record(fields: &Fields<'_>) -> bool {
+    is_record(fields, &UNCHAINED)
+}
+
 /// Reads a session file, or says that there is none of its records in it.
 pub(crate) fn read(text: &str, faults: &mut Vec<Fault>) -> Result<File, String> {
-    let Lines { records, labels, about, agents, known } = lines(text, faults);
-    if !known {
+    let mut lines = lines(text, faults);
+    if !lines.known {
         return Err("there is no record of a session in it".to_owned());
     }
-    let links = Links::of(text, &records, faults);
-    let mut reading =
-        Reading { links: &links, about: &about, agents, found: Vec::new(), covered: HashSet::new() };
+    let tree = links::tree(std::mem::take(&mut lines.records), &lines.ties, faults);
+    let mut reading = Reading {
+        met: Met::none_of(&tree),
+        ends: Ends::of(&tree),
+        tree: &tree,
+        ties: &lines.ties,
+        agents: lines.agents,
+        found: Vec::new(),
+    };
     reading.main();
     reading.sidechains();
-    reading.branches(faults);
-    Ok(File {
-        conversations: reading.found,
-        records: records.iter().map(|record| json::range_in(text, record.raw)).collect(),
-        labels,
-    })
+    reading.branches();
+    let (listed, ends) = reading.found.into_iter().unzip();
+    let [by_person, by_model, summary] = lines.titles;
+    let title = by_person.or(by_model).or(summary);
+    Ok(File { listed, ends, tree, title, labels: lines.labels, count: lines.count })
+}
+
+impl File {
+    /// Makes the messages of a conversation, and tells where they stand.
+    pub(crate) fn conversation(&self, index: usize) -> Option<(Conversation, Vec<Source>)> {
+        let (Listed { id, kind }, end) = (self.listed.get(index)?.clone(), self.ends.get(index)?);
+        let line = end.map(|end| line(&self.tree, end)).unwrap_or_default();
+        let said = || {
+            let records = line.sources.iter().flat_map(|source| &source.records);
+            records.filter_map(|at| self.tree.records.get(*at))
+        };
+        let mut by_model = line.messages.iter().rev().filter_map(|message| message.origin.as_ref());
+        let conversation = Conversation {
+            id,
+            title: self.title.clone().filter(|_| kind == Kind::Main),
+            kind,
+            cwd: said().find_map(|record| record.cwd.as_deref()).map(str::to_owned),
+            model: by_model.next().map(|by| by.model.clone()),
+            started: said().filter_map(|record| record.at).min(),
+            ended: said().filter_map(|record| record.at).max(),
+            messages: line.messages,
+        };
+        Some((conversation, line.sources))
+    }
+
+    /// Returns where each record stands.
+    pub(crate) fn ranges(&self) -> Vec<Range<usize>> {
+        self.tree.records.iter().map(|record| record.range.clone()).collect()
+    }
+
+    /// Counts what is not in one conversation.
+    pub(crate) fn left_out(&self, conversation: usize) -> LeftOut {
+        let mut met = Met::none_of(&self.tree);
+        let mut left = LeftOut::default();
+        let written = self.conversation(conversation).map_or(0, |(_, sources)| {
+            let records = sources.iter().flat_map(|source| &source.records);
+            records.filter(|at| met.is_new(**at)).count()
+        });
+        // The written ones must not end the walks that pass them, so those have a list of their own.
+        let mut walked = Met::none_of(&self.tree);
+        for covered in [true, false] {
+            for (listed, end) in self.listed.iter().zip(&self.ends) {
+                if (listed.kind == Kind::Covered) != covered {
+                    continue;
+                }
+                let new = end.map(|end| walked.walk(&self.tree, end)).unwrap_or_default();
+                let told = new.into_iter().filter(|at| self.tree.is_message(*at) && met.is_new(*at)).count();
+                if covered { left.covered += told } else { left.elsewhere += told }
+            }
+        }
+        let told = written + left.covered + left.elsewhere + self.labels.len();
+        left.of_other_kinds = self.count.saturating_sub(told);
+        left
+    }
 }
 
 #[derive(Debug, Default)]
 struct Lines<'a> {
-    records: Vec<Record<'a>>,
+    records: Vec<Record>,
+    ties: Vec<Ties<'a>>,
     labels: Vec<Range<usize>>,
-    about: About,
-    /// Which call each sub-agent worked for.
-    agents: HashMap<String, String>,
-    known: bool,
-}
-
-/// What the file says about itself.
-#[derive(Debug, Default)]
-struct About {
     /// Titles, by how much they are worth: a person's own before a model's before a summary.
     titles: [Option<String>; 3],
+    /// Which call each sub-agent worked for.
+    agents: HashMap<String, String>,
+    /// The last record of each id.
+    ids: HashMap<Cow<'a, str>, usize>,
+    news: BTreeMap<String, (usize, usize)>,
+    repeated: Repeated,
+    count: usize,
+    known: bool,
 }
 
 fn lines<'a>(text: &'a str, faults: &mut Vec<Fault>) -> Lines<'a> {
     let mut all = Lines::default();
-    let mut uuids: HashSet<Cow<'a, str>> = HashSet::new();
-    let mut news: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for (index, raw) in text.split('\n').enumerate() {
-        let (line, raw) = (index + 1, raw.trim_matches(['\r', ' ', '\t', '\u{feff}']));
+        let (line, raw) = (index + 1, raw.trim_matches(BLANK));
         if raw.is_empty() {
             continue;
         }
-        let fields = match Fields::parse(raw) {
-            Ok(fields) => fields,
-            Err(fault) => {
-                faults.push(Fault { line, kind: FaultKind::NotJson { reason: json::reason(&fault) } });
-                continue;
-            }
-        };
-        let kind = fields.text("type").unwrap_or_default();
-        match record(line, raw, &fields) {
-            Err(kind) => faults.push(Fault { line, kind }),
-            Ok(Some(record)) => {
-                all.known = true;
-                if !CHAINED.contains(&kind.as_ref()) {
-                    news.entry(kind.into_owned()).or_insert((line, 0)).1 += 1;
-                }
-                all.agent_of(&record, &fields);
-                match &record.uuid {
-                    Some(uuid) if !uuids.insert(uuid.clone()) => {
-                        faults.push(Fault { line, kind: FaultKind::RepeatedId { id: uuid.to_string() } });
-                    }
-                    _ => all.records.push(record),
-                }
-            }
-            Ok(None) => {
-                if UNCHAINED.contains(&kind.as_ref()) {
-                    all.known = true;
-                    all.label(text, raw, &kind, &fields);
-                } else {
-                    news.entry(kind.into_owned()).or_insert((line, 0)).1 += 1;
+        match Fields::parse(raw) {
+            Ok(fields) => all.add(text, line, raw, &fields, faults),
+            Err(reason) => {
+                let salvaged = salvage(raw, &reason, is_whole_record);
+                faults.push(Fault { line, kind: salvaged.fault });
+                for (raw, fields) in salvaged.records {
+                    all.add(text, line, raw, &fields, faults);
                 }
             }
         }
     }
     let report = |(name, (line, count))| Fault { line, kind: FaultKind::UnknownRecord { name, count } };
-    faults.extend(news.into_iter().map(report));
+    faults.extend(std::mem::take(&mut all.news).into_iter().map(report));
     all
 }
 
 impl<'a> Lines<'a> {
+    fn add(
+        &mut self,
+        text: &'a str,
+        line: usize,
+        raw: &'a str,
+        fields: &Fields<'a>,
+        faults: &mut Vec<Fault>,
+    ) {
+        self.count += 1;
+        let kind = fields.text("type").unwrap_or_default();
+        match record(text, line, raw, fields, &mut self.repeated) {
+            Err(kind) => faults.push(Fault { line, kind }),
+            Ok(Some(linked)) => {
+                self.known = true;
+                if !CHAINED.contains(&kind.as_ref()) {
+                    self.news.entry(kind.into_owned()).or_insert((line, 0)).1 += 1;
+                }
+                self.agent_of(&linked, fields);
+                self.chain(linked, faults);
+            }
+            Ok(None) if UNCHAINED.contains(&kind.as_ref()) => {
+                self.known = true;
+                self.label(text, raw, &kind, fields);
+            }
+            Ok(None) => self.news.entry(kind.into_owned()).or_insert((line, 0)).1 += 1,
+        }
+    }
+
+    /// Takes a record, unless it stands above with the same words.
+    fn chain(&mut self, linked: (Ties<'a>, Record), faults: &mut Vec<Fault>) {
+        let (ties, record) = linked;
+        if let Some(uuid) = &ties.uuid
+            && let Some(earlier) = self.ids.insert(uuid.clone(), self.records.len())
+        {
+            let id = uuid.to_string();
+            let above = self.ties.get(earlier).zip(self.records.get(earlier));
+            let says = |(above, held): (&Ties<'_>, &Record)| {
+                above.parent == ties.parent
+                    && above.raws == ties.raws
+                    && std::mem::discriminant(&held.body) == std::mem::discriminant(&record.body)
+            };
+            if above.is_some_and(says) {
+                faults.push(Fault { line: ties.line, kind: FaultKind::RepeatedRecord { id } });
+                self.ids.insert(uuid.clone(), earlier);
+                return;
+            }
+            faults.push(Fault { line: ties.line, kind: FaultKind::RepeatedId { id } });
+        }
+        self.records.push(record);
+        self.ties.push(ties);
+    }
+
     /// Notes which call a sub-agent worked for; its result says so, and what it reported on the way.
-    fn agent_of(&mut self, record: &Record<'a>, fields: &Fields<'a>) {
+    fn agent_of(&mut self, (ties, record): &(Ties<'a>, Record), fields: &Fields<'a>) {
         if let Some(piece) = record.piece()
-            && let Some(agent) = &piece.agent
+            && let Some(agent) = &ties.agent
             && let Some(result) = piece.content.iter().find_map(Content::as_result)
         {
             self.agents.insert(agent.to_string(), result.call_id.clone());
@@ -157,7 +259,7 @@ impl<'a> Lines<'a> {
             _ => return,
         };
         self.labels.push(json::range_in(text, raw));
-        if let Some(slot) = self.about.titles.get_mut(worth)
+        if let Some(slot) = self.titles.get_mut(worth)
             && let Some(title) = fields.text(name)
         {
             *slot = Some(title.into_owned());
@@ -165,180 +267,169 @@ impl<'a> Lines<'a> {
     }
 }
 
-struct Reading<'l, 'r, 'a> {
-    links: &'l Links<'r, 'a>,
-    about: &'l About,
+struct Reading<'t, 'a> {
+    tree: &'t Tree,
+    ties: &'t [Ties<'a>],
+    ends: Ends,
     agents: HashMap<String, String>,
-    found: Vec<(Conversation, Vec<Source>)>,
+    found: Vec<(Listed, Option<usize>)>,
     /// Records that stand in a conversation that was found.
-    covered: HashSet<usize>,
+    met: Met,
 }
 
-impl<'a> Reading<'_, '_, 'a> {
-    /// Finds the conversation that goes on, and what its compactions covered, newest first.
-    fn main(&mut self) {
-        let says = |record: &Record<'_>| !matches!(record.body, Body::Passage);
-        let of_main = |record: &Record<'_>| record.chain == Chain::Main && says(record);
-        // The file of a sub-agent holds no other chain; there the last that spoke goes on.
-        let last = self.last(of_main).or_else(|| self.last(says));
-        let Some(leaf) = last else {
-            self.add(Line::default(), Kind::Main, String::new());
-            return;
-        };
-        let session = |at: usize| self.links.records.get(at).and_then(|record| record.session.as_deref());
-        let id = session(leaf).unwrap_or_default().to_owned();
-        let newest = line(self.links, leaf);
-        let mut boundary = newest.boundary;
-        self.add(newest, Kind::Main, id.clone());
-        let mut seen = HashSet::new();
-        while let Some(at) = boundary.filter(|at| seen.insert(*at)) {
-            let covers = match self.links.records.get(at).map(|record| &record.body) {
-                Some(Body::Boundary { covers, .. }) => covers.as_deref(),
-                _ => None,
-            };
-            let named = covers.and_then(|uuid| self.links.by_uuid.get(uuid).copied());
-            let above = || self.links.records.get(..at)?.iter().rposition(of_main);
-            let Some(leaf) = named.or_else(above) else { break };
-            let older = line(self.links, leaf);
-            boundary = older.boundary;
-            if older.records.iter().any(|record| !self.covered.contains(record)) {
-                self.add(older, Kind::Covered, id.clone());
-            }
-        }
+impl<'a> Reading<'_, 'a> {
+    fn chain(&self, at: usize) -> Option<&Chain<'a>> {
+        self.ties.get(at).map(|tie| &tie.chain)
     }
 
-    fn last(&self, is: impl Fn(&Record<'_>) -> bool) -> Option<usize> {
-        self.links.records.iter().rposition(is)
+    fn is_main(&self, at: usize) -> bool {
+        self.chain(at) == Some(&Chain::Main)
+    }
+
+    fn session(&self, at: usize) -> String {
+        self.ties.get(at).and_then(|tie| tie.session.as_deref()).unwrap_or_default().to_owned()
+    }
+
+    fn piece_of(&self, at: usize) -> Option<&Piece> {
+        self.tree.records.get(at).and_then(Record::piece)
+    }
+
+    /// Finds the conversation that goes on, and what its compactions covered, newest first.
+    fn main(&mut self) {
+        let all = 0..self.tree.records.len();
+        // The file of a sub-agent holds no other chain; there the last that spoke goes on.
+        let end = self.ends.last(all.clone().filter(|at| self.is_main(*at))).or_else(|| self.ends.last(all));
+        let Some(end) = end else {
+            self.found.push((Listed { id: String::new(), kind: Kind::Main }, None));
+            return;
+        };
+        let id = self.session(end);
+        self.add(end, Kind::Main, id.clone());
+        let mut boundary = self.ends.top(end);
+        let mut seen = HashSet::new();
+        while let Some(at) = boundary.filter(|at| self.tree.is_boundary(*at) && seen.insert(*at)) {
+            let named = match self.tree.records.get(at).map(|record| &record.body) {
+                Some(Body::Boundary { covers, .. }) => *covers,
+                _ => None,
+            };
+            let above = || (0..at).rev().find(|at| self.is_main(*at) && self.piece_of(*at).is_some());
+            let Some(end) = named.or_else(above) else { break };
+            boundary = self.ends.top(end);
+            self.add(end, Kind::Covered, id.clone());
+        }
     }
 
     /// Finds what sub-agents said, in the order in which they began.
     fn sidechains(&mut self) {
-        let mut roots: Vec<Option<usize>> = Vec::with_capacity(self.links.records.len());
-        let mut ends: BTreeMap<usize, usize> = BTreeMap::new();
+        let order = self.tree.in_order();
+        let mut roots: Vec<Option<usize>> = vec![None; order.len()];
+        let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut first_of: HashMap<&Chain<'_>, usize> = HashMap::new();
         let mut main: HashSet<usize> = HashSet::new();
-        let mut first_of: HashMap<&Chain<'a>, usize> = HashMap::new();
-        for (index, record) in self.links.records.iter().enumerate() {
-            let parent = self.links.parent.get(index).copied().flatten();
+        for index in order {
+            let parent = self.tree.parent.get(index).copied().flatten();
             let above = parent.and_then(|parent| roots.get(parent).copied().flatten());
-            let root = match &record.chain {
-                Chain::Main => None,
+            let root = match self.ties.get(index).map(|tie| &tie.chain) {
+                None | Some(Chain::Main) => None,
                 // Without an id of the agent, what hangs together is one.
-                Chain::Side(None) => Some(above.unwrap_or(index)),
-                chain @ Chain::Side(Some(_)) => Some(*first_of.entry(chain).or_insert(index)),
+                Some(Chain::Side(None)) => Some(above.unwrap_or(index)),
+                Some(chain @ Chain::Side(Some(_))) => Some(*first_of.entry(chain).or_insert(index)),
             };
-            roots.push(root);
-            if let Some(root) = root.filter(|_| record.piece().is_some()) {
-                ends.insert(root, index);
-                if self.covered.contains(&index) {
+            if let Some(slot) = roots.get_mut(index) {
+                *slot = root;
+            }
+            if let Some(root) = root.filter(|_| self.piece_of(index).is_some()) {
+                members.entry(root).or_default().push(index);
+                if self.met.has(index) {
                     main.insert(root);
                 }
             }
         }
-        for leaf in ends.into_iter().filter(|(root, _)| !main.contains(root)).map(|(_, leaf)| leaf) {
-            let agent = match self.links.records.get(leaf).map(|record| &record.chain) {
+        let mut prompts = None;
+        for (root, members) in members {
+            let Some(end) = self.ends.last(members.into_iter()).filter(|_| !main.contains(&root)) else {
+                continue;
+            };
+            let agent = match self.chain(end) {
                 Some(Chain::Side(Some(agent))) => agent.to_string(),
                 _ => String::new(),
             };
-            let line = line(self.links, leaf);
-            let call_id = self.agents.get(&agent).cloned().or_else(|| self.call_that_says(&line));
-            self.add(line, Kind::Sidechain { call_id }, agent);
+            let call_id = self.agents.get(&agent).cloned().or_else(|| {
+                let prompts = prompts.get_or_insert_with(|| self.prompts());
+                prompts.get(self.said_first(end)?.as_str()).cloned()
+            });
+            self.add(end, Kind::Sidechain { call_id }, agent);
         }
     }
 
-    /// Finds the call whose prompt is what a sub-agent was told; older files say nothing else about it.
-    fn call_that_says(&self, line: &Line) -> Option<String> {
-        let told = line.messages.first()?.text();
-        let (main, _) = self.found.first()?;
-        let mut calls = main.messages.iter().flat_map(|message| message.calls());
-        let says = |call: &&ToolCall| {
-            Fields::parse(&call.arguments)
-                .ok()
-                .and_then(|input| input.text("prompt"))
-                .is_some_and(|prompt| prompt == told)
-        };
-        calls.find(says).map(|call| call.id.clone())
-    }
-
-    /// Finds what a person went back from: words typed that no conversation holds yet. Forks of other origin, such as
-    /// calls side by side, hooks, replays and resuming, hold no such words.
-    fn branches(&mut self, faults: &mut Vec<Fault>) {
-        // Every branch repeats what it has in common with others; a file made to harm could make that very much.
-        const MOST: usize = 256;
-        const MOST_RECORDS: usize = 1_000_000;
-        let records = self.links.records;
-        let typed = |record: &Record<'_>| {
-            record.chain == Chain::Main && record.piece().is_some_and(|piece| piece.is_typed())
-        };
-        let prompts: Vec<usize> =
-            (0..records.len()).filter(|at| records.get(*at).is_some_and(typed)).collect();
-        // What was replayed has the time and the words of what it replays.
-        let key = |at: usize| {
-            let record = records.get(at)?;
-            Some((record.at, record.piece()?.raws.as_slice()))
-        };
-        let mut seen: HashSet<_> =
-            prompts.iter().filter(|at| self.covered.contains(at)).map(|at| key(*at)).collect();
-        let (mut found, mut repeated, mut left_out) = (0, 0, 0);
-        for at in prompts.into_iter().rev() {
-            if self.covered.contains(&at) || !seen.insert(key(at)) {
-                continue;
-            }
-            if found == MOST || repeated > MOST_RECORDS {
-                left_out += 1;
-                continue;
-            }
-            let line = line(self.links, self.last_under(at));
-            seen.extend(line.records.iter().map(|at| key(*at)));
-            found += 1;
-            repeated += line.records.len();
-            let id =
-                records.get(at).and_then(|record| record.session.as_deref()).unwrap_or_default().to_owned();
-            self.add(line, Kind::Branch, id);
-        }
-        if left_out > 0 {
-            faults.push(Fault { line: 0, kind: FaultKind::BranchesLeftOut { count: left_out } });
-        }
-    }
-
-    /// Returns the last record that says something and goes on from this one.
-    fn last_under(&self, top: usize) -> usize {
-        let mut under: HashSet<usize> = HashSet::from([top]);
-        let mut last = top;
-        for at in top + 1..self.links.records.len() {
-            let parent = self.links.parent.get(at).copied().flatten();
-            if parent.is_some_and(|parent| under.contains(&parent)) {
-                under.insert(at);
-                if self.links.records.get(at).is_some_and(|record| record.piece().is_some()) {
-                    last = at;
+    /// Returns the calls of the main conversation by the prompt that each hands on, the first of each; older files say
+    /// nothing else about whom a sub-agent worked for.
+    fn prompts(&self) -> HashMap<String, String> {
+        let mut prompts = HashMap::new();
+        let main = self.found.first().and_then(|(_, end)| *end);
+        for message in main.map(|end| line(self.tree, end).messages).unwrap_or_default() {
+            for call in message.calls() {
+                let input = Fields::parse(&call.arguments).ok();
+                if let Some(prompt) = input.as_ref().and_then(|input| input.text("prompt")) {
+                    prompts.entry(prompt.into_owned()).or_insert_with(|| call.id.clone());
                 }
             }
         }
-        last
+        prompts
     }
 
-    fn add(&mut self, line: Line, kind: Kind, id: String) {
-        let said = || {
-            let records = line.sources.iter().flat_map(|source| &source.records);
-            records.filter_map(|at| self.links.records.get(*at))
+    /// Returns the words that a conversation begins with.
+    fn said_first(&self, end: usize) -> Option<String> {
+        let piece = self.piece_of(self.ends.first_said(end)?)?;
+        Some(Message::new(Role::User, Author::Harness, piece.content.clone()).text())
+    }
+
+    /// Finds what a person went back from: words typed that no conversation holds yet. Forks of other origin, such as
+    /// calls side by side, hooks, replays and resuming, hold no such words. After them comes what is left of a model's
+    /// words and of results, such as an answer that was asked for again.
+    fn branches(&mut self) {
+        let tree = self.tree;
+        let typed = |at: usize| self.is_main(at) && self.piece_of(at).is_some_and(|piece| piece.is_typed());
+        let left = |at: usize| self.is_main(at) && !typed(at) && tree.is_message(at) && self.is_by_model(at);
+        let all = 0..tree.records.len();
+        let (prompts, others): (Vec<usize>, Vec<usize>) =
+            all.filter(|at| typed(*at) || left(*at)).partition(|at| typed(*at));
+        if prompts.iter().chain(&others).all(|at| self.met.has(*at)) {
+            return;
+        }
+        let under = self.ends.under(tree, |at| self.is_main(at));
+        // What was replayed has the time and the words of what it replays; the words of a model are not said twice.
+        let ties = self.ties;
+        let key = |at: usize| {
+            let raws = ties.get(at)?.raws.as_slice();
+            let at = tree.records.get(at)?;
+            let typed = at.piece().is_some_and(|piece| piece.is_typed());
+            Some((at.at.filter(|_| typed), raws))
         };
-        let [by_person, by_model, summary] = &self.about.titles;
-        let title = by_person.as_ref().or(by_model.as_ref()).or(summary.as_ref());
-        let conversation = Conversation {
-            id,
-            title: title.filter(|_| kind == Kind::Main).cloned(),
-            kind,
-            cwd: said().find_map(|record| record.cwd.as_deref()).map(str::to_owned),
-            model: line
-                .messages
-                .iter()
-                .rev()
-                .find_map(|message| message.origin.as_ref())
-                .map(|by| by.model.clone()),
-            started: said().filter_map(|record| record.at).min(),
-            ended: said().filter_map(|record| record.at).max(),
-            messages: line.messages,
-        };
-        self.covered.extend(line.records);
-        self.found.push((conversation, line.sources));
+        let mut seen: HashSet<_> =
+            prompts.iter().chain(&others).copied().filter(|at| self.met.has(*at)).map(key).collect();
+        for at in prompts.into_iter().rev().chain(others.into_iter().rev()) {
+            if self.met.has(at) || !seen.insert(key(at)) {
+                continue;
+            }
+            let end = under.get(at).copied().flatten().unwrap_or(at);
+            let new = self.add(end, Kind::Branch, self.session(at));
+            seen.extend(new.into_iter().map(key));
+        }
+    }
+
+    /// Tells whether a record holds what a model wrote or a tool returned.
+    fn is_by_model(&self, at: usize) -> bool {
+        let piece = self.piece_of(at).filter(|piece| !piece.unsent);
+        piece.is_some_and(|piece| piece.model.is_some() || piece.author == Author::Tool)
+    }
+
+    /// Notes a conversation, and returns the records that are in no earlier one. A covered one without such is none.
+    fn add(&mut self, end: usize, kind: Kind, id: String) -> Vec<usize> {
+        let new = self.met.walk(self.tree, end);
+        if !new.is_empty() || kind != Kind::Covered {
+            self.found.push((Listed { id, kind }, Some(end)));
+        }
+        new
     }
 }

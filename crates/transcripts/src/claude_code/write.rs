@@ -1,12 +1,13 @@
 //! Messages to a new session file that the client can resume.
 //!
-//! Records that are still true are copied with the bytes they had; only their place in the chain and the session's id
-//! are written anew. The file is one line of records without forks, so that every reader finds the same messages.
+//! Records that are still true are copied with the bytes they had; only their place in the chain, the session's id and
+//! a time that is not later than the one before are written anew. The file is one line of records without forks, so that
+//! every reader finds the same messages; older clients take the latest by time for the end (2.1.42, tried 2026-11).
 
 use std::collections::HashSet;
 use std::ops::Range;
 
-use trunkline_message_tree::{Author, Message, NodeId, Role};
+use trunkline_message_tree::{Author, Message, NodeId, Role, Timestamp};
 
 use crate::anthropic;
 use crate::json::{Fields, object, quote};
@@ -38,6 +39,7 @@ pub(crate) fn write(session: &Session<'_>, messages: &[Message], losses: &mut Ve
         nodes: HashSet::new(),
         ids: HashSet::new(),
         id: None,
+        at: None,
         manner: Manner::of(session),
     };
     let mut index = 0;
@@ -86,6 +88,8 @@ struct Writer<'a> {
     ids: HashSet<String>,
     /// The provider's id of the message that is being written: as it was, and as it is now.
     id: Option<(String, String)>,
+    /// The time of the record that was written last.
+    at: Option<Timestamp>,
     manner: Manner,
 }
 
@@ -95,7 +99,7 @@ struct Manner {
     cwd: Option<String>,
     version: Option<String>,
     branch: Option<String>,
-    at: Option<String>,
+    at: Option<Timestamp>,
 }
 
 impl Manner {
@@ -118,7 +122,7 @@ impl Manner {
         keep(&mut self.cwd, "cwd");
         keep(&mut self.version, "version");
         keep(&mut self.branch, "gitBranch");
-        keep(&mut self.at, "timestamp");
+        self.at = fields.text("timestamp").and_then(|text| time::parse(&text)).or(self.at);
     }
 }
 
@@ -152,13 +156,9 @@ impl Writer<'_> {
             home = origin.and_then(|(_, source)| source.records.first().copied()).or(home);
             self.nodes.extend(message.node.map(NodeId::index));
         }
-        match (home, turn.last()) {
-            (Some(record), _) => self.copy(record, Some(&blocks)),
-            (None, Some(message)) => {
-                self.fresh(message, &mut Fresh::of(message, &self.session.heading.id), &blocks);
-            }
-            (None, None) => {}
-        }
+        let Some(message) = turn.last() else { return };
+        let fresh = &mut Fresh::of(message, &self.session.heading.id);
+        self.put(home, message, fresh, &blocks);
     }
 
     /// Writes a message that is not what was read: each block into the record that it came from, and what is new
@@ -194,14 +194,25 @@ impl Writer<'_> {
         }
         let mut fresh = Fresh::of(message, &self.session.heading.id);
         for run in runs {
-            match run.record {
-                Some(record) => {
-                    let kept = first && origin.is_some_and(|(_, source)| self.is_whole(source, record, &run));
-                    let blocks = (!kept).then_some(run.blocks.as_slice());
-                    self.copy(record, blocks);
-                }
-                None => self.fresh(message, &mut fresh, &run.blocks),
+            let whole = run.record.filter(|record| {
+                first && origin.is_some_and(|(_, source)| self.is_whole(source, *record, &run))
+            });
+            match whole {
+                Some(record) => self.copy(record, None),
+                None => self.put(run.record, message, &mut fresh, &run.blocks),
             }
+        }
+    }
+
+    /// Writes blocks into the record that they stood in, or into a new one: those beside the chain of messages, such as
+    /// what was typed while a turn ran, have no place for all that a message can hold.
+    fn put(&mut self, record: Option<usize>, message: &Message, fresh: &mut Fresh<'_>, blocks: &[String]) {
+        let text =
+            record.and_then(|record| self.session.read.text.get(self.session.records.get(record)?.clone()));
+        let fields = text.and_then(|text| Fields::parse(text).ok());
+        match record.filter(|_| fields.is_some_and(|fields| fields.object("message").is_some())) {
+            Some(record) => self.copy(record, Some(blocks)),
+            None => self.fresh(message, fresh, blocks),
         }
     }
 
@@ -221,6 +232,8 @@ impl Writer<'_> {
         let uuid =
             fields.text("uuid").map(|uuid| uuid.into_owned()).filter(|uuid| !self.uuids.contains(uuid));
         let uuid = uuid.unwrap_or_else(|| self.new_uuid());
+        let said = fields.text("timestamp").and_then(|text| time::parse(&text));
+        let at = self.later(said);
         let mut edits = vec![
             ("parentUuid", Some(self.parent())),
             ("sessionId", Some(quote(&self.session.heading.id))),
@@ -231,6 +244,9 @@ impl Writer<'_> {
             ("forkedFrom", None),
             ("supersedesUuids", None),
         ];
+        if said != Some(at) {
+            edits.push(("timestamp", Some(quote(&time::print(at)))));
+        }
         if let Some(message) = fields.object("message") {
             let id = message.text("id").filter(|_| fields.text("type").as_deref() == Some("assistant"));
             let new_id = id.and_then(|id| self.new_id_of(&id));
@@ -267,7 +283,7 @@ impl Writer<'_> {
         let heading = self.session.heading;
         let kind = wire_role(message.role);
         let manner = self.manner.clone();
-        let at = manner.at.unwrap_or_else(|| quote(&time::print(heading.started)));
+        let at = self.later(self.at.or(manner.at));
         let mut edits = vec![
             ("parentUuid", Some(self.parent())),
             ("isSidechain", Some("false".to_owned())),
@@ -279,7 +295,7 @@ impl Writer<'_> {
             ("type", Some(quote(kind))),
             ("message", Some(fresh.message(kind, blocks, self.serial))),
             ("uuid", Some(quote(&uuid))),
-            ("timestamp", Some(at)),
+            ("timestamp", Some(quote(&time::print(at)))),
         ];
         if message.role == Role::User && message.author == Author::Harness {
             edits.push(("isMeta", Some("true".to_owned())));
@@ -292,6 +308,14 @@ impl Writer<'_> {
         self.out.push('\n');
         self.uuids.insert(uuid.clone());
         self.last = Some(uuid);
+    }
+
+    /// Returns the time of the next record: what it says itself, if that is later than the one before.
+    fn later(&mut self, said: Option<Timestamp>) -> Timestamp {
+        let after = self.at.map(|at| Timestamp(at.0.saturating_add(1)));
+        let at = said.max(after).unwrap_or(self.manner.at.unwrap_or(self.session.heading.started));
+        self.at = Some(at);
+        at
     }
 
     fn parent(&self) -> String {

@@ -1,0 +1,152 @@
+//! Runs whose connection breaks, whose service is busy, and whose model says nothing: what is told, and how they end.
+
+use std::io::{BufRead, BufReader};
+use std::process::Child;
+
+use serde_json::{Value, json};
+
+use crate::binding::{git, make};
+use crate::fake::{Answer, Scene, anthropic_says, calls, cuts, ends, says};
+
+/// Starts a run and waits until it has told this on stderr.
+fn until_told(scene: &Scene, arguments: &[&str], words: &str) -> (Child, String) {
+    let mut child = scene.command(arguments).spawn().expect("it starts");
+    let mut told = String::new();
+    let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
+    while !told.contains(words) {
+        assert!(stderr.read_line(&mut told).expect("readable") > 0, "it ended: {told}");
+    }
+    (child, told)
+}
+
+#[test]
+fn an_answer_that_is_cut_is_asked_again_and_stdout_gets_its_words_once() {
+    let (scene, endpoint) = Scene::with(vec![cuts("The first half"), says("The whole answer.")]);
+    let said = scene.run(&["run", "go"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(0), "The whole answer.\n"), "{}", said.err);
+    let line = "↻ attempt 1 failed (the answer was cut off before its end); what came is kept as n2; the next one in ";
+    assert!(said.err.contains(line), "{}", said.err);
+    let body = |request: &String| request.split("\r\n\r\n").nth(1).map(str::to_owned);
+    let requests = endpoint.requests();
+    assert_eq!((requests.len(), body(&requests[0])), (2, body(&requests[1])), "the same request");
+    let tree = scene.ok(&["tree"]);
+    assert!(tree.contains("The first half  cut off  asked again"), "{tree}");
+    let shown = scene.ok(&["show", "--node", "n2"]);
+    assert!(shown.contains("the model was asked again at n1"), "{shown}");
+}
+
+#[test]
+fn json_tells_how_many_attempts_failed_and_what_cut_answers_cost() {
+    let (scene, _endpoint) = Scene::with(vec![cuts(&"word ".repeat(400)), says("Yes.")]);
+    let said = scene.run(&["run", "go", "--json"]);
+    let told: Value = serde_json::from_str(&said.out).expect("one JSON object");
+    assert_eq!((said.exit, &told["failed_attempts"], &told["answer"]), (Some(0), &json!(1), &json!("Yes.")));
+    assert!(told["usage"]["output_tokens"].as_u64() >= Some(505), "{told}");
+    assert!(told["verdict"]["cites"]["cost"]["output_tokens"].as_u64() >= Some(505), "{told}");
+    assert!(said.err.contains("↻ attempt 1 failed"), "{}", said.err);
+}
+
+#[test]
+fn a_run_that_is_killed_while_it_waits_waits_on_and_counts_on() {
+    let busy = Answer::Refusal(503, r#"{"error":{"message":"still busy"}}"#);
+    let (scene, endpoint) = Scene::with(vec![Answer::Busy(2), busy, says("At last.")]);
+    let (mut child, _) = until_told(&scene, &["run", "go"], "↻ attempt 1 failed");
+    child.kill().expect("it can be killed");
+    child.wait().expect("it ends");
+    let began = std::time::Instant::now();
+    let said = scene.run(&["resume"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(0), "At last.\n"), "{}", said.err);
+    assert!(said.err.contains("↻ attempt 2 failed (overloaded (status 503): still busy)"), "{}", said.err);
+    assert_eq!(endpoint.requests().len(), 3);
+    assert!(began.elapsed().as_millis() > 1_000, "the second wait alone is longer");
+}
+
+#[test]
+fn somebody_else_can_cancel_a_run_that_waits() {
+    let (scene, _endpoint) = Scene::with(vec![Answer::Busy(500), says("unheard")]);
+    let (mut child, _) = until_told(&scene, &["run", "go"], "the next one in ");
+    assert_eq!(scene.run(&["cancel"]).exit, Some(0));
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert!(scene.ok(&["tree"]).contains("the run is open"));
+}
+
+#[test]
+fn how_often_and_for_how_long_can_be_said_and_is_repeated_by_the_next_command() {
+    let (scene, endpoint) = Scene::with(vec![cuts("I"), says("unheard")]);
+    let said = scene.run(&["run", "go", "--retries", "0", "--retry-for", "90s"]);
+    assert_eq!((said.exit, said.out.as_str(), endpoint.requests().len()), (Some(1), "", 1), "{}", said.err);
+    assert!(said.err.contains("error: the answer was cut off before its end\n"), "{}", said.err);
+    assert!(said.err.contains("trunkline resume ID --retries 0 --retry-for 90s"), "{}", said.err);
+
+    let (scene, endpoint) = Scene::with(vec![Answer::Busy(60), says("unheard")]);
+    let said = scene.run(&["run", "go", "-q", "--retry-for", "30s"]);
+    assert_eq!((said.exit, endpoint.requests().len()), (Some(1), 1), "{}", said.err);
+    assert!(said.err.contains("(it asks to wait 60 s)"), "{}", said.err);
+    assert_eq!(scene.run(&["run", "go", "--retry-for", "soon"]).exit, Some(2));
+}
+
+#[test]
+fn an_answer_of_nothing_is_asked_again_once_and_then_an_error() {
+    let thought = json!({ "reasoning_content": "Now I call the tool." });
+    for delta in [json!({ "content": "" }), thought, json!({ "content": " \n" })] {
+        let (scene, endpoint) = Scene::with(vec![ends(&delta, "stop"), ends(&delta, "stop")]);
+        let said = scene.run(&["run", "go"]);
+        assert_eq!(
+            (said.exit, said.out.as_str(), endpoint.requests().len()),
+            (Some(1), "", 2),
+            "{}",
+            said.err
+        );
+        let error = "error: the model has answered without words and without a call: ";
+        assert!(said.err.contains(error) && !said.err.contains('◆'), "{}", said.err);
+        assert!(said.err.contains("; it is told so and asked once more"), "{}", said.err);
+        assert!(endpoint.requests()[1].contains("Your last reply had no words"), "the model is told");
+        assert!(scene.ok(&["tree"]).contains("the run is open"));
+
+        let (scene, _endpoint) = Scene::with(vec![ends(&delta, "stop"), ends(&delta, "stop")]);
+        let said = scene.run(&["run", "go", "--json"]);
+        let told: Value = serde_json::from_str(&said.out).expect("one JSON object");
+        assert_eq!((said.exit, &told["stop"], &told["verdict"]), (Some(1), &json!("error"), &Value::Null));
+        assert!(told["error"].as_str().is_some_and(|error| error.contains("without words")), "{told}");
+
+        let (scene, _endpoint) = Scene::with(vec![ends(&delta, "stop"), says("I am here.")]);
+        assert_eq!(scene.ok(&["run", "go", "-q"]), "I am here.\n");
+    }
+}
+
+#[test]
+fn what_was_changed_until_an_answer_of_nothing_is_told_and_not_committed() {
+    let write = calls("write_file", &json!({ "path": "a.txt", "content": "one\n" }).to_string());
+    let nothing = || ends(&json!({ "content": "" }), "stop");
+    let (scene, _endpoint) = Scene::with(vec![write, nothing(), nothing(), says("Done.")]);
+    make(&scene.work(), "init -q -b main");
+    let said = scene.run(&["run", "write it", "--yes", "--commit"]);
+    assert_eq!(said.exit, Some(1), "{}", said.err);
+    assert!(said.err.contains("changed until then, kept and in no commit: a.txt\n"), "{}", said.err);
+    assert_eq!(std::fs::read_to_string(scene.work().join("a.txt")).expect("there"), "one\n");
+    let commits = || git(&scene, "log --all --format=%H -- a.txt").lines().count();
+    assert_eq!(commits(), 1);
+    // Whoever goes on gets the commit that was wanted.
+    assert_eq!(scene.ok(&["resume", "-q", "--yes", "--commit"]), "Done.\n");
+    assert_eq!(commits(), 2);
+}
+
+#[test]
+fn a_passing_error_inside_a_good_response_is_asked_again_on_the_anthropic_wire_too() {
+    let error = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    let overloaded = Answer::Events(format!("event: error\ndata: {error}\n\n"));
+    let (scene, endpoint) = Scene::with_anthropic(vec![overloaded, anthropic_says("Hello.")]);
+    let said = scene.run(&["run", "hi"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(0), "Hello.\n"), "{}", said.err);
+    assert!(said.err.contains("↻ attempt 1 failed (overloaded (status 200): Overloaded)"), "{}", said.err);
+    assert_eq!(endpoint.requests().len(), 2);
+}
+
+#[test]
+fn a_wrong_key_is_tried_once() {
+    let refusal = Answer::Refusal(401, r#"{"error":{"message":"no such key"}}"#);
+    let (scene, endpoint) = Scene::with(vec![refusal, says("unheard")]);
+    let said = scene.run(&["run", "hi"]);
+    assert_eq!((said.exit, endpoint.requests().len()), (Some(1), 1), "{}", said.err);
+    assert!(!said.err.contains('↻'), "{}", said.err);
+}
