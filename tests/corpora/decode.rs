@@ -60,7 +60,7 @@ pub fn decode(
             whole.0.iter().for_each(|event| fold.push(event));
             Outcome::Message { message: fold.finish(), streamed: !is_json(body) }
         }
-        Err(DecodeError::Reported { kind, message }) => Outcome::Reported(format!("{kind}: {message}")),
+        Err(DecodeError::Reported { kind, message, .. }) => Outcome::Reported(format!("{kind}: {message}")),
         Err(DecodeError::Cut) if !has_end(protocol, body) => Outcome::RecordingCut,
         Err(DecodeError::Html) => Outcome::NotAnApi("a web page".to_owned()),
         // A page of text, as some gateways answer with.

@@ -70,7 +70,9 @@ fn one(exchange: &Exchange, protocol: Protocol, rules: &[Rule], splits: u32, rep
         }
     }
     answer(outcome, &*wire, &request, &place, report);
-    let Some(reading) = reading else { return };
+    if reading.is_none() {
+        return;
+    }
     if !request.provider_tools.is_empty() {
         report.extra.entry("tools of the provider".to_owned()).or_default().push(place.clone());
     }

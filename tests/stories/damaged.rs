@@ -24,7 +24,7 @@ proptest! {
 
     #[test]
     fn damaged_lists_become_legal_for_openai_chat_and_its_dialects(case in case("openai-chat")) {
-        check(&case, &["openai-chat", "openrouter", "groq", "deepseek"])?;
+        check(&case, &["openai-chat", "openrouter", "groq", "cerebras", "deepseek"])?;
         check(&case, &["mistral", "mistral-strict", "vllm", "llama-cpp", "strict-template"])?;
     }
 

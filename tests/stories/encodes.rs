@@ -38,6 +38,16 @@ fn id() -> impl Strategy<Value = String> {
     .prop_map(str::to_owned)
 }
 
+/// The tool that there is, and what a model may call instead.
+fn name() -> impl Strategy<Value = String> {
+    let long = "a_name_that_is_longer_than_what_any_provider_takes_for_a_tool_0123456789".repeat(2);
+    prop_oneof![
+        4 => Just("f".to_owned()),
+        1 => prop::sample::select(vec!["functions.f", "1f", "f f", "", "f:f"]).prop_map(str::to_owned),
+        1 => Just(long),
+    ]
+}
+
 fn media() -> impl Strategy<Value = Media> {
     let kinds =
         vec!["image/png", "image/png", "image/tiff", "application/pdf", "text/x-rust", "video/mp4", ""];
@@ -66,6 +76,9 @@ fn raw() -> impl Strategy<Value = (String, String)> {
         r#"{"type":"reasoning","reasoning_details":[{"type":"reasoning.encrypted","data":"x"}]}"#,
         r#"{"text":"signed","thoughtSignature":"c2ln"}"#,
         r#"{"textBytes":[0,3],"part":{"thoughtSignature":"c2ln"}}"#,
+        r#"{"besideText":{"citations":[{"type":"x"}]}}"#,
+        r#"{"besideCall":{"caller":{"type":"x"}}}"#,
+        r#"{"besideMessage":{"name":"x"}}"#,
     ]);
     (wire.prop_map(str::to_owned), json.prop_map(str::to_owned))
 }
@@ -74,8 +87,8 @@ fn block() -> impl Strategy<Value = Content> {
     let arguments =
         prop_oneof![Just("{}"), Just(r#"{"x": 1}"#), Just(""), Just(r#"{"x"#), Just("[]"), Just("null")];
     let signature = prop::option::of(Just("c2ln".to_owned()));
-    let call = (id(), arguments, signature).prop_map(|(id, arguments, signature)| {
-        let call = ToolCall { id, name: "f".to_owned(), arguments: arguments.to_owned(), signature };
+    let call = (id(), name(), arguments, signature).prop_map(|(id, name, arguments, signature)| {
+        let call = ToolCall { id, name, arguments: arguments.to_owned(), signature };
         Content::ToolCall(call)
     });
     let part = prop_oneof![
@@ -125,10 +138,12 @@ pub(crate) fn services() -> Vec<(&'static str, &'static str, Box<dyn Wire>)> {
     vec![
         ("anthropic", "m", Box::new(Anthropic::new())),
         ("anthropic-strict", "m", Box::new(Anthropic::new())),
+        ("anthropic-mid-system", "m", Box::new(Anthropic::new())),
         ("openai-chat", "m", chat(Dialect::default())),
         ("openai-chat", "m", chat(Dialect::openai())),
         ("deepseek", "m", chat(Dialect::deepseek())),
         ("mistral", "m", chat(Dialect::mistral())),
+        ("groq", "m", chat(Dialect::for_host("api.groq.com"))),
         ("openrouter", "m", chat(Dialect::openrouter())),
         ("llama-cpp", "m", chat(Dialect::llama_cpp())),
         ("openai-responses", "m", Box::new(OpenAiResponses::new())),
@@ -146,6 +161,7 @@ fn check(name: &str, model: &str, wire: &dyn Wire, messages: &[Message]) -> Resu
         let mut facts = RequestFacts::default();
         facts.origin = Some(origin());
         facts.tools_offered = Some(offered);
+        facts.tools.extend(offered.then(|| "f".to_owned()));
         let sanitized = sanitize(messages, &rules, &facts);
         let after = sanitized.facts(&facts);
         let printed = notation::print(&sanitized.messages);

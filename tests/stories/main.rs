@@ -5,6 +5,7 @@ mod corpora;
 mod damaged;
 mod encodes;
 mod format;
+mod kinds;
 mod readme;
 mod recordings;
 mod refusals;

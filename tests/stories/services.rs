@@ -34,6 +34,7 @@ pub(crate) fn answer(name: &str, messages: &[Message], facts: &RequestFacts) -> 
             openai_chat::check(&body, openai_chat::Taste { pictures_in_results: true, ..plain })
         }
         "openrouter" => chat("openrouter.ai", plain),
+        "cerebras" => chat("api.cerebras.ai", plain),
         "groq" => chat("api.groq.com", openai_chat::Taste { null_arguments: true, ..plain }),
         "deepseek" if thinks && facts.choice_forced => {
             Err("Thinking mode does not support this tool_choice".to_owned())

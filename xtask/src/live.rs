@@ -77,7 +77,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Tally, String> {
 }
 
 /// Runs the checks in the open and counts their lines by the first word.
-fn counted(checks: &mut Command) -> Result<Tally, String> {
+pub(crate) fn counted(checks: &mut Command) -> Result<Tally, String> {
     println!("$ {}", line_of(checks));
     let mut child = checks.stdout(Stdio::piped()).spawn().map_err(|error| cannot_start(checks, &error))?;
     let mut tally = Tally::default();

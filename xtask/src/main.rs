@@ -9,6 +9,7 @@
     reason = "a task runner speaks to people and does nothing else"
 )]
 
+mod agents;
 mod alone;
 mod api;
 mod bench;
@@ -58,6 +59,8 @@ cargo xtask COMMAND        the one task runner of the workspace
   fuzz CRATE --minutes N   the laws of a crate against new cases until the time is over or one breaks
   power-loss               the power cut under SQLite at every moment, and the store's answer to it; --seed N for other
                            lives, --minutes N for more of them
+  agents claude            the real client, from the npm registry, resumes what `trunkline repair` wrote; a scripted
+                           server plays the model
   live                     the agent loop against a small local model that is fetched from package registries
   postgres -- COMMAND      any command with the PostgreSQL that tests get
   new-crate NAME           a folder with the shape of the others, and what to do next
@@ -141,6 +144,8 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
             return Err("fuzz wants a crate and a time, as in `cargo xtask fuzz sanitize --minutes 5`".into());
         }
         ["power-loss", rest @ ..] => report.step("power-loss", || power_loss::run(&workspace, rest)),
+        ["agents", agent] => report.step("agents", || agents::run(&workspace, agent)),
+        ["agents"] => return Err("agents wants one, as in `cargo xtask agents claude`".into()),
         ["live"] => report.step("live", || live::run(&workspace)),
         ["postgres", "--", program, arguments @ ..] => return postgres.run(program, arguments),
         ["postgres", ..] => {

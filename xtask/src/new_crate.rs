@@ -5,7 +5,7 @@
 use std::fs;
 use std::process::ExitCode;
 
-use crate::tidy::NAMES_THAT_REFUSE_NOTHING;
+use crate::tidy::{LICENCES, NAMES_THAT_REFUSE_NOTHING};
 use crate::workspace::{PREFIX, Workspace};
 
 /// Writes the files of `crates/NAME` and says what to do next.
@@ -22,6 +22,11 @@ pub(crate) fn run(workspace: &Workspace, name: &str) -> Result<ExitCode, String>
             .and_then(|()| fs::write(&file, text))
             .map_err(|error| format!("cannot write crates/{name}/{path}: {error}"))?;
         println!("crates/{name}/{path}");
+    }
+    for licence in LICENCES {
+        std::os::unix::fs::symlink(format!("../../{licence}"), folder.join(licence))
+            .map_err(|error| format!("cannot link crates/{name}/{licence}: {error}"))?;
+        println!("crates/{name}/{licence}");
     }
     println!("{}", next_steps(name));
     Ok(ExitCode::SUCCESS)

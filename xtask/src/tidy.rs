@@ -8,6 +8,7 @@ mod sources;
 mod texts;
 mod unsafety;
 
+pub(crate) use crates::LICENCES;
 pub(crate) use sources::NAMES_THAT_REFUSE_NOTHING;
 
 use crate::manifest::Manifest;

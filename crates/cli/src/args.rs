@@ -13,13 +13,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use trunkline_providers::Bounds;
 use trunkline_session_store::Digest;
 
 use self::decide::AFTER_DECIDE;
 pub(crate) use self::decide::{Close, Decide, DecideAct, Rollback};
 use self::decisions::AFTER_DECISIONS;
 pub(crate) use self::decisions::Decisions;
-pub(crate) use self::foreign::{ALL_WIRES, Audit, End, ListFormat, Repair, Sanitize, Thinking};
+pub(crate) use self::foreign::{ALL_WIRES, Audit, End, GivenFormat, ListFormat, Repair, Sanitize, Thinking};
 use self::moves::{AFTER_MERGE, AFTER_NAME};
 pub(crate) use self::moves::{Go, Merge, Name, Reflog};
 use self::resolve::{AFTER_RESOLVE, AFTER_RULES};
@@ -72,7 +73,8 @@ Exit codes: 0 nothing to repair, or written · 3 there is, and nothing was writt
 const AFTER_SANITIZE: &str = "\
 A list that the wire takes comes out byte for byte as it went in, unless its format changes. Thinking, a forced tool choice
 and missing tools are read from a whole request body.
-Exit codes: 0 done, repaired or not · 1 cannot be read · 2 wrong usage
+Where the format changes, fields of a body that both formats have are kept; the others are named, and the exit code is 1.
+Exit codes: 0 done, repaired or not · 1 cannot be read, or a field had no place · 2 wrong usage
 
 Example:
   trunkline sanitize --wire mistral < messages.json > legal.json";
@@ -328,12 +330,23 @@ pub(crate) struct Model {
     /// [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = limits::of_wait)]
     pub(crate) retry_for: Option<u64>,
+    /// The most that is taken of one reply, whatever the service sends, in bytes [default: 8388608]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_answer: Option<u64>,
     /// Also write what the service answers to this file, without keys; what is in it stays
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Let such a file answer in place of the service: no key, no network
     #[arg(long, value_name = "FILE", conflicts_with_all = ["provider", "model", "base_url", "dialect", "record"])]
     pub(crate) replay: Option<PathBuf>,
+}
+
+impl Model {
+    /// Returns how much is taken of one reply.
+    pub(crate) fn bounds(&self) -> Bounds {
+        let words = self.max_answer.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        words.map_or_else(Bounds::default, Bounds::of_answer)
+    }
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
@@ -515,6 +528,9 @@ pub(crate) struct Doctor {
     /// Mend what can be mended; what is damaged is set aside and not thrown away
     #[arg(long, conflicts_with = "session")]
     pub(crate) fix: bool,
+    /// The database, if it was moved while it was open: what it left at the place of the store is brought to it first
+    #[arg(long, value_name = "FILE", requires = "fix")]
+    pub(crate) database: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

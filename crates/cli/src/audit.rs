@@ -2,21 +2,24 @@
 //!
 //! Reads only, and sends nothing. Files are read by several threads and told of in order, each as soon as it is known.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use trunkline_sanitize::{Account, Violation, WireRules};
+use trunkline_sanitize::{Account, FieldFact, Violation, WireRules};
 use trunkline_transcripts::{Conversation, Fault as Flaw, FaultKind, Format, Kind};
 
 use crate::args::{ALL_WIRES, Audit};
+use crate::beside;
 use crate::fault::{Exit, Fault};
 use crate::findings::{
-    damaged, fault_note, faults_json, halves, orphans, problems, repeated, violation_lines, violations_json,
+    damaged, fault_note, faults_json, halves, kinds, orphans, problems, repeated, violation_lines,
+    violations_json,
 };
-use crate::history::{History, end_of, facts, own_wire, rules_for_files};
+use crate::history::{History, end_of, facts, is_own, own_wire, rules_for_files};
 use crate::in_order::in_order;
 use crate::paint::{self, BOLD, DIM, GREEN, RED, YELLOW, paint, tell};
 use crate::place::{program, quoted};
@@ -39,7 +42,8 @@ pub(crate) fn run(args: &Audit) -> Result<Exit, Fault> {
         |file| judge(file, args),
         |file, judged| {
             match judged {
-                Judged::Foreign => tally.skipped += 1,
+                Judged::Foreign(None) => tally.skipped += 1,
+                Judged::Foreign(Some(agent)) => *tally.agents.entry(agent).or_default() += 1,
                 Judged::Unreadable(why) => {
                     progress.clear();
                     tally.unreadable(&file.path, &why, args)?;
@@ -93,49 +97,68 @@ struct Verdict {
     wire: String,
     problems: String,
     violations: Vec<Violation>,
+    /// What a conversion to this wire drops anyway, how many and in words; nothing is wrong with it where it came from.
+    conversions: Vec<Violation>,
+    left_behind: String,
     account: Option<Account>,
     is_broken: bool,
 }
 
 enum Judged {
-    Foreign,
+    Foreign(Option<&'static str>),
     Unreadable(String),
     Read(Vec<Session>),
 }
 
 fn judge(file: &Candidate, args: &Audit) -> Judged {
     match file.take() {
-        Taken::Foreign => Judged::Foreign,
+        Taken::Foreign(agent) => Judged::Foreign(agent),
         Taken::Unreadable(why) => Judged::Unreadable(why),
         Taken::Read(transcript) => {
             let faults: Arc<[Flaw]> = Arc::from(transcript.faults.as_slice());
             let listed = transcript.listed().iter().enumerate();
             let meant = listed.filter(|(_, listed)| args.all || listed.kind == Kind::Main);
             let conversations = meant.filter_map(|(index, _)| transcript.conversation(index));
-            Judged::Read(
-                conversations.map(|one| session(one, transcript.format, Arc::clone(&faults), args)).collect(),
-            )
+            let fields = beside::fields(&transcript);
+            let judged =
+                conversations.map(|one| session(one, &fields, transcript.format, Arc::clone(&faults), args));
+            Judged::Read(judged.collect())
         }
     }
 }
 
-fn session(conversation: Conversation, format: Format, faults: Arc<[Flaw]>, args: &Audit) -> Session {
+fn session(
+    conversation: Conversation,
+    fields: &[FieldFact],
+    format: Format,
+    faults: Arc<[Flaw]>,
+    args: &Audit,
+) -> Session {
     let end = args.end.unwrap_or_else(|| end_of(format));
     let halves = halves(&faults).len();
     let verdict = |rules: WireRules| {
-        let facts = facts(format, &rules);
+        let mut facts = facts(format, &rules);
+        if is_own(format, &rules) {
+            facts.fields = fields.to_vec();
+        }
         let history = History::new(&conversation.messages, format, &rules, &facts, end);
-        let mut violations = history.violations();
         let is_shown = args.json || args.verbose;
-        let account = is_shown.then(|| match violations.as_slice() {
+        let found = history.violations();
+        let account = is_shown.then(|| match found.as_slice() {
             [] => Account::default(),
             _ => Account::of(&history.mended().repairs),
         });
+        let (mut conversions, mut violations): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(Violation::is_conversion);
         let problems = problems(&violations, halves);
+        let left_behind = kinds(&conversions, 0);
         let is_broken = !violations.is_empty() || halves > 0;
-        violations.truncate(if is_shown { usize::MAX } else { 0 });
-        violations.shrink_to_fit();
-        Verdict { wire: rules.name.to_string(), problems, violations, account, is_broken }
+        for found in [&mut violations, &mut conversions] {
+            found.truncate(if is_shown { usize::MAX } else { 0 });
+            found.shrink_to_fit();
+        }
+        let wire = rules.name.to_string();
+        Verdict { wire, problems, violations, conversions, left_behind, account, is_broken }
     };
     Session {
         verdicts: wires(args, format).into_iter().map(verdict).collect(),
@@ -227,6 +250,10 @@ fn line(path: &Path, session: &Session, verdict: &Verdict, width: usize) -> Stri
         0 => String::new(),
         parents => paint(YELLOW, &format!(" · {}", count(parents, "missing parent"))),
     };
+    let left_behind = match verdict.left_behind.as_str() {
+        "" => String::new(),
+        told => paint(DIM, &format!(" · left behind on the way: {told}")),
+    };
     let repeated = match repeated(&session.faults) {
         0 => String::new(),
         ids => paint(YELLOW, &format!(" · {}", count(ids, "repeated id"))),
@@ -234,7 +261,7 @@ fn line(path: &Path, session: &Session, verdict: &Verdict, width: usize) -> Stri
     let title = session.title.as_deref().map(|title| one_line(title, 50)).filter(|title| !title.is_empty());
     let title = title.map(|title| paint(DIM, &format!("  “{title}”"))).unwrap_or_default();
     format!(
-        "{mark} {:<width$} {:>14}  {}{who}  {state}{damaged}{orphans}{repeated}{title}\n",
+        "{mark} {:<width$} {:>14}  {}{who}  {state}{left_behind}{damaged}{orphans}{repeated}{title}\n",
         verdict.wire,
         count(session.messages, "message"),
         paint(BOLD, &one_line(&path.display().to_string(), usize::MAX)),
@@ -256,6 +283,7 @@ fn as_json(path: &Path, session: &Session, verdict: &Verdict) -> serde_json::Val
         "broken": verdict.is_broken,
         "damaged": session.damaged() > 0,
         "violations": violations_json(&verdict.violations, &halves(&session.faults)),
+        "conversions": violations_json(&verdict.conversions, &[]),
         "repairs": verdict.account,
         "faults": faults_json(&session.faults),
     })
@@ -279,6 +307,8 @@ struct Tally {
     damaged: usize,
     wires: usize,
     skipped: usize,
+    /// How many sessions of agents that are known by name and not read.
+    agents: BTreeMap<&'static str, usize>,
     unreadable: usize,
     /// The first that is broken or damaged, and the wire that says so.
     first: Option<(String, String)>,
@@ -325,6 +355,9 @@ impl Tally {
         };
         if self.damaged > 0 {
             summary.push_str(&paint(YELLOW, &format!("; {} damaged", self.damaged)));
+        }
+        for (agent, sessions) in &self.agents {
+            summary.push_str(&format!("; {} of {agent}, not read", count(*sessions, "session")));
         }
         if self.skipped > 0 {
             summary.push_str(&format!("; {} skipped", count(self.skipped, "other file")));

@@ -12,12 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 use trunkline_providers::{
-    Cassette, CassetteFile, Exchange, Feature, Provider, ProviderError, Replay, Reply, Request, Support, Wire,
+    Bounds, Cassette, CassetteFile, Exchange, Feature, Provider, ProviderError, Replay, Reply, Request,
+    Support, Wire,
 };
 
 use crate::asked::wire_of;
 use crate::fault::Fault;
 use crate::paint::{DIM, YELLOW, paint};
+use crate::text::decoded;
 
 /// The tool whose results differ from run to run.
 const COMMAND: &str = "run_command";
@@ -44,10 +46,11 @@ pub(crate) fn record(path: &Path) -> Result<Arc<CassetteFile>, Fault> {
 }
 
 /// Opens a cassette to play. `last` is who wrote the session's last reply, who is preferred if the cassette has more than one.
-pub(crate) fn play(path: &Path, last: Option<&Origin>) -> Result<Player, Fault> {
+pub(crate) fn play(path: &Path, last: Option<&Origin>, bounds: Bounds) -> Result<Player, Fault> {
     let cannot =
         |reason: &dyn std::fmt::Display| Fault::usage(format!("cannot replay {}: {reason}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| cannot(&error))?;
+    let bytes = std::fs::read(path).map_err(|error| cannot(&error))?;
+    let text = decoded(bytes).map_err(|why| cannot(&why))?;
     let cassette = Cassette::parse(&text).map_err(|error| cannot(&error))?;
     if cassette.exchanges.is_empty() {
         return Err(cannot(&"nothing was recorded in it"));
@@ -62,7 +65,7 @@ pub(crate) fn play(path: &Path, last: Option<&Origin>) -> Result<Player, Fault> 
     })?;
     let exchanges = cassette.exchanges.into_iter().map(Some).collect();
     let left = Left { exchanges, next: 0, asked: 0, strayed: Vec::new() };
-    Ok(Player { path: path.to_owned(), origin, wire: wire.into(), left: Arc::new(Mutex::new(left)) })
+    Ok(Player { path: path.to_owned(), origin, wire: wire.into(), left: Arc::new(Mutex::new(left)), bounds })
 }
 
 impl Tape {
@@ -101,6 +104,7 @@ pub(crate) struct Player {
     /// Only writes requests, to know them again; each answer is read by a wire of its own.
     wire: Arc<dyn Wire>,
     left: Arc<Mutex<Left>>,
+    bounds: Bounds,
 }
 
 struct Left {
@@ -198,7 +202,8 @@ impl Provider for Player {
         let digest = Exchange::digest_of(&self.wire.encode(&request)?);
         let exchanges = self.take(&digest, may_differ(&request))?;
         let wire = wire_of(&self.origin).expect("it was known when the cassette was opened");
-        Replay::new(exchanges, wire, self.origin.clone()).in_order().send(request).await
+        let replay = Replay::new(exchanges, wire, self.origin.clone());
+        replay.in_order().with_bounds(self.bounds).send(request).await
     }
 }
 

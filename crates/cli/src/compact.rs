@@ -36,6 +36,7 @@ pub(crate) async fn run(args: &Compact, place: &Place) -> Result<Exit, Fault> {
     let agent = setup::with_model(builder, &args.model, asked.url)
         .with_revert()
         .with_compaction(Compaction::new(policy))
+        .retries(setup::retries(&args.model))
         .build()?;
     let name = store::short_name(store.as_ref(), &info.id).await;
     let mut session = match letters::enter(&agent, &store, &info, Claim::IfFree).await? {

@@ -3,7 +3,7 @@
 //! Digests decide it, so what is said here of a session is proven, not guessed.
 
 use serde_json::{Value, json};
-use trunkline_session_store::doctor::{Examination, Finding, Mended, Remedy, Severity, examine, mend};
+use trunkline_session_store::doctor::{Examination, Finding, Mended, Remedy, Severity, examine, join, mend};
 use trunkline_session_store::{Digest, Durability, Receipt, SessionInfo, SessionStore, StoreError, Verified};
 
 use crate::args::Doctor;
@@ -21,6 +21,13 @@ pub(crate) async fn run(args: &Doctor, place: &Place) -> Result<Exit, Fault> {
             Err(Fault::usage("--fix mends files; the database of a server is restored from a backup"))
         }
         (None, Kind::Server(_)) => all(args, place).await,
+        (None, Kind::File(path)) if args.database.is_some() => {
+            let database = args.database.as_deref().unwrap_or(path);
+            for moved in join(path, database).await? {
+                tell(&format!("brought to it: {}\n", safe(&moved.display().to_string())));
+            }
+            tell_mended(args, &mend(database).await?)
+        }
         (None, Kind::File(path)) if !place.exists() => {
             Err(Fault::usage(format!("there is no session store at {}", path.display())))
         }
@@ -95,6 +102,9 @@ fn tell_mended(args: &Doctor, mended: &Mended) -> Result<Exit, Fault> {
     let verdict = match (mended.remedy, mended.after.is_sound()) {
         (_, false) => "not everything could be mended",
         (Remedy::Nothing, true) => "nothing had to be mended",
+        (Remedy::InPlace, true) if lost => {
+            "made anew from the logs; what was changed beside them is taken as it is"
+        }
         (Remedy::InPlace, true) => "made anew from the logs; nothing was lost",
         (_, true) if lost && mended.saved.is_empty() => {
             "a new database has what proved to be as it was written, and nothing tells if there was more; the old one is set aside"

@@ -11,7 +11,7 @@ use trunkline_session_store::StoreError;
 use trunkline_tools::ToolsError;
 
 use crate::paint::{BOLD, CYAN, DIM, PLAIN, RED, command_line, page, paint, tell};
-use crate::text;
+use crate::{place, text};
 
 /// How the program ends.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -158,20 +158,50 @@ impl From<RuntimeError> for Fault {
 
 impl From<StoreError> for Fault {
     fn from(error: StoreError) -> Self {
-        let fault = Fault::of(&error);
+        let mut fault = Fault::of(&error);
+        if let StoreError::Corrupt { .. }
+        | StoreError::Torn { .. }
+        | StoreError::BrokenChain { .. }
+        | StoreError::BadRecord { .. }
+        | StoreError::Misfit { .. } = error
+        {
+            fault.exit = Exit::Broken;
+        }
         match error {
             StoreError::Newer { .. } => fault.hint("a newer trunkline can read it"),
             StoreError::NotAStore { .. } => fault.hint("name another file with --store; this one was not touched"),
             StoreError::Corrupt { .. } => fault.hint(
                 "nothing was changed; `trunkline doctor` tells what is damaged, and --store names another one to go on with",
             ),
+            StoreError::Torn { place, database, log, .. } => torn(fault, &place, database.as_deref(), log.as_deref()),
             StoreError::Full { .. } => fault.hint("make room and try again; everything that was acknowledged is kept"),
             StoreError::Locked { .. } => fault.hint("wait for it, or end it with `trunkline cancel`"),
-            StoreError::BrokenChain { .. } | StoreError::BadRecord { .. } => {
+            StoreError::BrokenChain { .. } | StoreError::BadRecord { .. } | StoreError::Misfit { .. } => {
                 fault.hint("`trunkline doctor` tells what is damaged, and what can be done")
             }
             StoreError::Busy { .. } => fault.hint("nothing was changed; another process kept it busy, or the server is away"),
             _ => fault,
+        }
+    }
+}
+
+/// Says how a database and its log come together again.
+fn torn(fault: Fault, place: &str, database: Option<&str>, log: Option<&str>) -> Fault {
+    let command =
+        |store: &str, rest: &str| format!("{} --store {} {rest}", place::program(), place::quoted(store));
+    match (database, log) {
+        (Some(database), Some(_)) => {
+            let join = format!("doctor --fix --database {}", place::quoted(database));
+            fault.command("bring both together there", command(place, &join)).hint(format!(
+                "or move the database back to {place}, if nothing is there, and go on as before"
+            ))
+        }
+        (None, Some(_)) => fault
+            .command("if it was moved", command(place, "doctor --fix --database FILE"))
+            .hint(format!("FILE is where the database is now; it can be moved back to {place} as well")),
+        (Some(database), None) => fault.command("look at it there", command(database, "doctor")),
+        (None, None) => {
+            fault.hint("nothing that was acknowledged was written elsewhere; a backup may have it")
         }
     }
 }
@@ -188,6 +218,12 @@ impl From<ProviderError> for Fault {
             }
             (ProviderError::NotRecorded { .. }, _) => fault
                 .hint("replay it with the prompt, the files and the flags of the recording, or record anew with --record"),
+            (ProviderError::Proxy { .. }, _) => fault.hint(
+                "is the proxy right? HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name it, and NO_PROXY the hosts that need none",
+            ),
+            (ProviderError::Decode(fault_of_answer), _) if fault_of_answer.is_bound() => {
+                fault.hint("a model may be caught in a loop; --max-answer BYTES takes more of one reply")
+            }
             (ProviderError::Transport { .. }, _) => {
                 fault.hint("is the server running, and --base-url right?")
             }

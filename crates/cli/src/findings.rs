@@ -25,6 +25,11 @@ const LONE_SURROGATE: &str = "lone_surrogate";
 ///
 /// `halves` is how many lines hold half of a surrogate pair, which no rule of a wire speaks of: such a request is no JSON.
 pub(crate) fn problems(violations: &[Violation], halves: usize) -> String {
+    format!("{}: {}", count(violations.len() + halves, "problem"), kinds(violations, halves))
+}
+
+/// Says how many of each kind there are: `call without result ×2, blank text`.
+pub(crate) fn kinds(violations: &[Violation], halves: usize) -> String {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for violation in violations {
         *kinds.entry(kind(violation)).or_default() += 1;
@@ -38,8 +43,7 @@ pub(crate) fn problems(violations: &[Violation], halves: usize) -> String {
         let words = words(&kind);
         if count == 1 { words } else { format!("{words} ×{count}") }
     });
-    let told: Vec<String> = told.collect();
-    format!("{}: {}", count(violations.len() + halves, "problem"), told.join(", "))
+    told.collect::<Vec<String>>().join(", ")
 }
 
 /// Prints one violation with what the provider says of it.
@@ -193,6 +197,9 @@ fn words(kind: &str) -> String {
         "orphan" => "result without call",
         "result_not_first" => "result after other content",
         "id_taken" => "call id used twice",
+        "name_refused" => "name of a tool not accepted",
+        "words_after_call" => "words between call and result",
+        "field_refused" => "field that the service does not know",
         "id_refused" => "call id not accepted",
         "arguments_not_object" => "arguments not an object",
         "misplaced" => "block in the wrong place",

@@ -1,10 +1,13 @@
 //! Lines made to fit a screen whose width is known.
 //!
-//! Counted are the columns that a terminal gives a character: two for the scripts of East Asia and for emoji, none for
-//! marks that stand on the one before and for escape sequences. Names, ids and paths stay whole, since people copy them, and so does
+//! Counted are the columns that a terminal gives a character, by the tables of the crate `unicode-width`: two for the scripts of
+//! East Asia and for emoji, none for marks that stand on the one before and for escape sequences. Names, ids and paths stay whole, since people copy them, and so does
 //! what stands in backticks: often a command.
 
 use std::borrow::Cow;
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
 
 /// How deep the rest of a broken line stands below its beginning.
 const INDENT: usize = 2;
@@ -71,7 +74,7 @@ fn broken(line: &str, width: usize, kind: Kind) -> String {
         }
         let is_full = word_width > width.saturating_sub(taken);
         // Within a word of a command the end of a line would be one more character of it.
-        if is_full && kind == Kind::Prose && word.chars().any(|character| column(character) == 2) {
+        if is_full && kind == Kind::Prose && pieces(word).any(|piece| columns(piece) == 2) {
             for character in pieces(word) {
                 let piece = columns(character);
                 if taken + piece > width {
@@ -119,13 +122,12 @@ fn words(line: &str, kind: Kind) -> Vec<&str> {
     words
 }
 
-/// The characters of a word, escape sequences whole.
+/// The characters of a word as somebody sees them, a family of emoji as one, and escape sequences whole.
 fn pieces(word: &str) -> impl Iterator<Item = &str> {
     let mut rest = word;
     std::iter::from_fn(move || {
-        let first = rest.chars().next()?;
         let length = match escape(rest) {
-            0 => first.len_utf8(),
+            0 => rest.graphemes(true).next()?.len(),
             length => length,
         };
         let (piece, after) = rest.split_at(length);
@@ -140,7 +142,7 @@ pub(crate) fn columns(line: &str) -> usize {
         [b'\x1b', ..] => 0,
         // As far as a tab can go.
         [b'\t'] => 8,
-        _ => piece.chars().map(column).sum(),
+        _ => piece.width(),
     };
     pieces(line).map(width).sum()
 }
@@ -150,47 +152,5 @@ fn escape(text: &str) -> usize {
     match text.strip_prefix("\x1b[").and_then(|rest| rest.find(|end: char| end.is_ascii_alphabetic())) {
         Some(end) => end + 3,
         None => 0,
-    }
-}
-
-/// How many columns a character takes (UAX #11 and the emoji of Unicode 16, read 2026-11). Where in doubt, more.
-fn column(character: char) -> usize {
-    match character {
-        '\u{0300}'..='\u{036f}'
-        | '\u{0483}'..='\u{0489}'
-        | '\u{0591}'..='\u{05bd}'
-        | '\u{064b}'..='\u{065f}'
-        | '\u{1ab0}'..='\u{1aff}'
-        | '\u{1dc0}'..='\u{1dff}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{20d0}'..='\u{20ff}'
-        | '\u{fe00}'..='\u{fe0f}'
-        | '\u{fe20}'..='\u{fe2f}'
-        | '\u{feff}'
-        | '\u{e0100}'..='\u{e01ef}' => 0,
-        '\u{1100}'..='\u{115f}'
-        | '\u{231a}'..='\u{231b}'
-        | '\u{23e9}'..='\u{23f3}'
-        | '\u{25fd}'..='\u{25fe}'
-        | '\u{2614}'..='\u{2615}'
-        | '\u{2648}'..='\u{2653}'
-        | '\u{26a1}'..='\u{26fd}'
-        | '\u{2705}'..='\u{270b}'
-        | '\u{274c}'..='\u{2757}'
-        | '\u{2795}'..='\u{2797}'
-        | '\u{27b0}'..='\u{27bf}'
-        | '\u{2b1b}'..='\u{2b1c}'
-        | '\u{2b50}'..='\u{2b55}'
-        | '\u{2e80}'..='\u{a4cf}'
-        | '\u{a960}'..='\u{a97f}'
-        | '\u{ac00}'..='\u{d7a3}'
-        | '\u{f900}'..='\u{faff}'
-        | '\u{fe30}'..='\u{fe6f}'
-        | '\u{ff00}'..='\u{ff60}'
-        | '\u{ffe0}'..='\u{ffe6}'
-        | '\u{16fe0}'..='\u{1b2ff}'
-        | '\u{1f000}'..='\u{1faff}'
-        | '\u{20000}'..='\u{3fffd}' => 2,
-        _ => 1,
     }
 }

@@ -7,7 +7,8 @@
 
 use trunkline_message_tree::{Author, Content, Message, Origin, Role};
 use trunkline_sanitize::{
-    CallSignatures, Repair, RequestFacts, ResultPlace, Violation, WireRules, sanitize, violations,
+    CallSignatures, Repair, RequestFacts, ResultPlace, TakenFields, TakenMedia, Violation, WireRules,
+    sanitize, violations,
 };
 use trunkline_transcripts::Format;
 
@@ -72,8 +73,15 @@ impl<'a> History<'a> {
         violations(&self.shaped, self.rules, self.facts)
     }
 
-    /// Returns the list as the wire takes it, and as the format writes it.
+    /// Returns the list as the wire takes it, and as the format that it was read from writes it.
     pub(crate) fn mended(&self) -> Mended {
+        let mended = self.mended_as_sent();
+        Mended { messages: self.folded(&mended.messages), ..mended }
+    }
+
+    /// Returns the list as the wire takes it, for another format: that knows nothing of what a client joins or an encoder splits
+    /// before it sends it.
+    pub(crate) fn mended_as_sent(&self) -> Mended {
         let sanitized = sanitize(self.shaped.as_slice(), self.rules, self.facts);
         let (mut messages, mut repairs) = (sanitized.messages.into_owned(), sanitized.repairs);
         if self.has_prompt {
@@ -81,7 +89,7 @@ impl<'a> History<'a> {
             let prompt = self.shaped.len() - 1;
             repairs.retain(|repair| repair.at.message != prompt);
         }
-        Mended { messages: self.folded(&messages), repairs, thinking_off: sanitized.thinking_off }
+        Mended { messages, repairs, thinking_off: sanitized.thinking_off }
     }
 
     /// Puts back what only stands differently on the wire, so that it is written as it was read.
@@ -127,6 +135,10 @@ pub(crate) fn own_wire(format: Format) -> &'static str {
 /// Returns the rules of a wire, as far as a file can meet them; `None` if no wire has the name.
 pub(crate) fn rules_for_files(name: &str) -> Option<WireRules> {
     let mut rules = WireRules::named(name)?;
+    if rules.fields == TakenFields::Mistral {
+        // It has a part for documents, but not the one that lists of this wire have.
+        rules.media = TakenMedia::Images;
+    }
     // No format has a place for what a provider signs on a call: whoever sends the request adds it.
     rules.call_signatures = CallSignatures::Ignored;
     Some(rules)

@@ -27,24 +27,30 @@ pub(crate) async fn run(args: &Listing, place: &Place) -> Result<Exit, Fault> {
         Some(store) => store.sessions().await?,
         None => Vec::new(),
     };
-    let listed = match &store {
+    let (listed, unread) = match &store {
         Some(store) => listed(args, store, &all).await?,
-        None => Vec::new(),
+        None => (Vec::new(), false),
     };
+    // What is shown is right, and there is more.
+    let exit = if unread { Exit::Broken } else { Exit::Done };
     if args.json {
         let listed: Vec<Value> = listed.iter().map(as_json).collect();
         paint::print_json(&json!({ "version": 1, "store": place.to_string(), "sessions": listed }))?;
-        return Ok(Exit::Done);
+        return Ok(exit);
     }
     if listed.is_empty() {
         tell(&nothing(args, &all, place));
-        return Ok(Exit::Done);
+    } else {
+        paint::print(&table(&listed, &all))?;
     }
-    paint::print(&table(&listed, &all))?;
-    Ok(Exit::Done)
+    if unread {
+        tell(&paint(DIM, &format!("  look at it  {}\n", place.command("doctor"))));
+    }
+    Ok(exit)
 }
 
-async fn listed(args: &Listing, store: &Store, all: &[SessionInfo]) -> Result<Vec<Listed>, Fault> {
+/// Returns the sessions that are meant, and whether one of them could not be read.
+async fn listed(args: &Listing, store: &Store, all: &[SessionInfo]) -> Result<(Vec<Listed>, bool), Fault> {
     let mut find = Find::words(args.words.iter().cloned());
     find.tags = args.tag.iter().cloned().collect();
     find.titles = args.titles;
@@ -53,13 +59,14 @@ async fn listed(args: &Listing, store: &Store, all: &[SessionInfo]) -> Result<Ve
         (false, archived) => Some(archived),
     };
     let standing = Standing::of(store.as_ref()).await?;
-    let mut listed = Vec::new();
+    let (mut listed, mut unread) = (Vec::new(), false);
     for info in all {
         let found = match find.look_into(store.as_ref(), info.clone()).await {
             Ok(Some(found)) => found,
             Ok(None) | Err(StoreError::UnknownSession { .. }) => continue,
             // What cannot be read does not hide the others.
             Err(error @ (StoreError::BadRecord { .. } | StoreError::Misfit { .. })) => {
+                unread = true;
                 tell(&format!(
                     "{} {}\n",
                     paint(YELLOW, "not searched to its end:"),
@@ -70,13 +77,16 @@ async fn listed(args: &Listing, store: &Store, all: &[SessionInfo]) -> Result<Ve
             Err(error) => return Err(error.into()),
         };
         match standing.state(store.as_ref(), info).await {
-            Ok(state) => listed.push(Listed { found, state }),
+            Ok(state) => {
+                unread |= state == UNREADABLE;
+                listed.push(Listed { found, state });
+            }
             // Somebody has deleted it meanwhile.
             Err(_) if store.info(&info.id).await.is_err_and(|error| is_gone(&error)) => {}
             Err(fault) => return Err(fault),
         }
     }
-    Ok(listed)
+    Ok((listed, unread))
 }
 
 fn is_gone(error: &StoreError) -> bool {

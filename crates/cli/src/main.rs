@@ -7,6 +7,7 @@ mod approve;
 mod args;
 mod asked;
 mod audit;
+mod beside;
 mod bound;
 mod cassette;
 mod changes;

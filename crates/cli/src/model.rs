@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use trunkline_message_tree::Origin;
 use trunkline_providers::{
-    BaseUrl, CassetteFile, HttpProvider, Provider, Record, RetryPolicy, Secret, SigV4,
+    BaseUrl, Bounds, CassetteFile, HttpProvider, Provider, Record, RetryPolicy, Secret, SigV4,
 };
 use trunkline_runtime::{Asked as Server, distrust};
 use trunkline_session_store::SessionStore;
@@ -79,7 +79,7 @@ pub(crate) fn open(
 ) -> Result<Asked, Fault> {
     let last = before.last.as_ref();
     if let Some(path) = &typed.replay {
-        let player = cassette::play(path, last)?;
+        let player = cassette::play(path, last, typed.bounds())?;
         let words = player.words();
         return Ok(Asked { provider: Box::new(player.clone()), words, tape: Tape::Plays(player), url: None });
     }
@@ -95,12 +95,12 @@ pub(crate) fn open(
     let words = choice.words();
     let url = typed.base_url.is_some().then(|| choice.base.without_user());
     let Some(path) = &typed.record else {
-        return Ok(Asked { provider: choice.provider(None)?, words, tape: Tape::None, url });
+        return Ok(Asked { provider: choice.provider(None, typed.bounds())?, words, tape: Tape::None, url });
     };
     let file = cassette::record(path)?;
     let record: Arc<dyn Record> = Arc::<CassetteFile>::clone(&file);
     let tape = Tape::Records(file, path.clone());
-    Ok(Asked { provider: choice.provider(Some(record))?, words, tape, url })
+    Ok(Asked { provider: choice.provider(Some(record), typed.bounds())?, words, tape, url })
 }
 
 /// Returns what would have to be typed to ask the server again that a session has asked; `None` if somebody says otherwise.
@@ -227,14 +227,14 @@ fn is_everybodys(address: &str, provider: &str) -> bool {
 
 impl Choice {
     /// Returns the provider; what is asked and answered is also told to `record`.
-    fn provider(self, record: Option<Arc<dyn Record>>) -> Result<Box<dyn Provider>, Fault> {
+    fn provider(self, record: Option<Arc<dyn Record>>, bounds: Bounds) -> Result<Box<dyn Provider>, Fault> {
         let wire = wire_of(&self.asked).expect("the name was made of an API");
         let (key, signer) = match self.proof {
             Proof::None => (None, None),
             Proof::Key(key) => (Some(key), None),
             Proof::Signed(signer) => (None, Some(signer)),
         };
-        let provider = HttpProvider::new(wire, self.base, key.as_ref(), self.asked)?;
+        let provider = HttpProvider::new(wire, self.base, key.as_ref(), self.asked)?.with_bounds(bounds);
         // The run asks again, and records it: one budget for all attempts, also across kills.
         let mut provider = provider.with_retry(RetryPolicy::never());
         if let Some(signer) = signer {

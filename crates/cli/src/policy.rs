@@ -15,7 +15,7 @@ use trunkline_runtime::resolve_queue::{
 use crate::fault::Fault;
 use crate::rules::sound;
 use crate::store::now;
-use crate::text::one_line;
+use crate::text::{decoded, one_line};
 
 /// The longest file that is read, in bytes. Every rule is asked about everything that is wanted.
 const LONGEST: u64 = 1 << 20;
@@ -62,16 +62,17 @@ pub(crate) fn read(path: &Path, folder: Option<&Path>) -> Result<Vec<Rule>, Faul
         Fault::usage(format!("cannot use {shown} as a policy: {}", one_line(&what, 300)))
             .hint("--policy takes person, model, always, or a file such as {\"rules\":[{\"verdict\":\"allow\",\"target\":{\"path\":\"docs/**\"}}]}; `trunkline help run`")
     };
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(|error| match meant(path) {
         Some(word) => Fault::usage(format!("there is no file {shown}; did you mean --policy {word}?")),
         None => cannot(error.to_string()),
     })?;
-    let read = file.take(LONGEST + 1).read_to_string(&mut text);
+    let read = file.take(LONGEST + 1).read_to_end(&mut bytes);
     read.map_err(|error| cannot(error.to_string()))?;
-    if text.len() as u64 > LONGEST {
+    if bytes.len() as u64 > LONGEST {
         return Err(cannot(format!("it has more than {LONGEST} bytes")));
     }
+    let text = decoded(bytes).map_err(cannot)?;
     parse(&text, &shown, folder).map_err(cannot)
 }
 

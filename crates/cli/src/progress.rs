@@ -154,12 +154,11 @@ impl Progress {
             Event::Stream(streamed) => self.stream(streamed),
             Event::Message { node, message, .. } => self.message(*node, message),
             Event::AttemptFailed { attempt, wait } => self.attempt(attempt, *wait),
+            // Of an attempt in this process it was said right before.
+            Event::AwaitingModel { .. } if std::mem::take(&mut self.told().told_wait) => {}
             Event::AwaitingModel { wait } => {
-                // Of an attempt in this process it was said right before.
-                if !std::mem::take(&mut self.told().told_wait) {
-                    let told = format!("… the model is asked again in {}", duration(*wait));
-                    self.line(&paint(YELLOW, &told));
-                }
+                let told = format!("… the model is asked again in {}", duration(*wait));
+                self.line(&paint(YELLOW, &told));
             }
             Event::CallStarted { tool, arguments, .. } if tool == "run_command" => {
                 self.line(&format!("{} {}", paint(DIM, "…"), shown_call(tool, arguments)));
@@ -279,7 +278,7 @@ impl Progress {
                 drop(told);
                 if !self.quiet {
                     let words = if begins { words.trim_start() } else { words.as_str() };
-                    tell(&format!("{}{}", if begins { "\n" } else { "" }, text::safe(words)));
+                    tell(&format!("{}{}", if begins { "\n" } else { "" }, text::safe_piece(words)));
                 }
             }
             Streamed::ThinkingDelta(_) => {
@@ -292,6 +291,15 @@ impl Progress {
                 self.told().thinking = true;
             }
             Streamed::BlockDone => self.end_line(),
+            Streamed::Unread { text, cause } => {
+                let told = format!(
+                    "· a part of the answer could not be read ({}): {}",
+                    one_line(cause, 120),
+                    one_line(text, 120)
+                );
+                self.end_line();
+                self.line(&paint(YELLOW, &told));
+            }
             Streamed::Retrying { attempt, wait, cause } => {
                 let told = format!(
                     "↻ attempt {attempt} failed ({}); the next one in {}",

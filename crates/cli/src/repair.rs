@@ -13,6 +13,7 @@ use trunkline_transcripts::{Conversation, Format, Listed, Transcript, Written, r
 use uuid::Uuid;
 
 use crate::args::{End, Repair};
+use crate::beside;
 use crate::fault::{Exit, Fault};
 use crate::findings::{
     account_json, disorder, fault_note, faults_json, halves, loss_note, repair_line, repairs_json,
@@ -77,7 +78,10 @@ impl<'a> Case<'a> {
         let rules = rules_for_files(wire).ok_or_else(|| {
             Fault::usage(format!("no wire is called {wire:?}")).hint(WireRules::NAMES.join(", "))
         })?;
-        let facts = facts(transcript.format, &rules);
+        let mut facts = facts(transcript.format, &rules);
+        if is_own(transcript.format, &rules) {
+            facts.fields = beside::fields(transcript);
+        }
         let end = args.end.unwrap_or_else(|| end_of(transcript.format));
         Ok(Case { args, transcript, index, conversation, rules, facts, end })
     }
@@ -177,10 +181,9 @@ fn apply(case: &Case<'_>, mended: &Mended, mut head: Value, told: &str) -> Resul
             .hint("a new session loses nothing"));
     }
     let id = Uuid::new_v4().to_string();
-    let Written { bytes, losses, .. } = case
-        .transcript
-        .write(case.index, &mended.messages, &id)
-        .map_err(|error| Fault::new(error.to_string()))?;
+    let left_out = beside::left_out(case.transcript, &mended.repairs);
+    let written = case.transcript.write_without(case.index, &mended.messages, &id, &left_out);
+    let Written { bytes, losses, .. } = written.map_err(|error| Fault::new(error.to_string()))?;
     let path = match &case.args.out {
         Some(path) => new_file::write(path, &bytes).map(|()| path.clone())?,
         None => new_file::write_beside(names(&case.args.file, case.transcript.format, &id), &bytes)?,

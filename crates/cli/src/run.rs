@@ -14,7 +14,7 @@ use trunkline_runtime::decision_objects::{Decision, Verdict};
 use trunkline_runtime::letters::Request;
 use trunkline_runtime::resolve_queue::{ActorKind, ProposalId};
 use trunkline_runtime::{Agent, Cancel, Limit, RuntimeError, Session, Stop};
-use trunkline_session_store::{Claim, SessionStore};
+use trunkline_session_store::{Claim, SessionStore, StoreError};
 
 use crate::approve::AtTerminal;
 use crate::args::{MAX_OUTPUT_TOKENS, Model, Policy, Resume, Run, Terms};
@@ -41,9 +41,14 @@ pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
         return Err(Fault::usage("the prompt is empty"));
     }
     let folder = Folder::named(&args.cwd)?;
+    if args.terms.commit {
+        folder.check_commit()?;
+    }
     let instructions = match &args.system {
-        Some(path) => std::fs::read_to_string(path)
-            .map_err(|error| Fault::usage(format!("cannot read {}: {error}", path.display())))?,
+        Some(path) => std::fs::read(path)
+            .map_err(|error| error.to_string())
+            .and_then(text::decoded)
+            .map_err(|why| Fault::usage(format!("cannot read {}: {why}", path.display())))?,
         None => setup::instructions(&args.terms),
     };
     let terms = &args.terms;
@@ -130,6 +135,8 @@ pub(crate) struct Drive<'a> {
     draws: bool,
     /// Where the agent works, for commands that are printed.
     folder: OnceLock<String>,
+    /// What somebody should know beforehand who reads no more than the result.
+    notes: OnceLock<Vec<String>>,
 }
 
 impl<'a> Drive<'a> {
@@ -138,8 +145,8 @@ impl<'a> Drive<'a> {
         let person = if never { None } else { AtTerminal::find().map(Arc::new) };
         let asks = matches!(policy, Policy::Person | Policy::Rules(_));
         let progress = Progress::of_run(terms.quiet, person.is_some() && asks);
-        let (tape, folder) = (Tape::None, OnceLock::new());
-        Drive { place, model, terms, policy, person, progress, tape, draws: false, folder }
+        let (tape, folder, notes) = (Tape::None, OnceLock::new(), OnceLock::new());
+        Drive { place, model, terms, policy, person, progress, tape, draws: false, folder, notes }
     }
 
     /// Tells of what is recorded or played when the drive has ended.
@@ -160,8 +167,9 @@ impl<'a> Drive<'a> {
     ) -> Result<Agent, Fault> {
         let (builder, sandbox) = setup::agent(asked.provider, folder)?;
         let builder = setup::with_model(builder, self.model, asked.url);
-        let mut builder =
-            setup::with_terms(builder, folder, self.terms, &self.policy)?.on_event(self.progress.observer());
+        let mut builder = setup::with_terms(builder, folder, self.terms, &self.policy)?
+            .retries(setup::retries(self.model))
+            .on_event(self.progress.observer());
         if let Some(instructions) = instructions {
             builder = builder.system(instructions);
         }
@@ -170,6 +178,14 @@ impl<'a> Drive<'a> {
         }
         if let Some(folder) = folder.as_str() {
             let _ = self.folder.set(folder.to_owned());
+        }
+        if self.terms.commit {
+            let notes = folder.before_commits();
+            if !self.terms.quiet {
+                let told = |note: &String| paint(YELLOW, &format!("note: {}\n", text::one_line(note, 300)));
+                notes.iter().for_each(|note| self.progress.begin_with(&told(note)));
+            }
+            let _ = self.notes.set(notes);
         }
         if !self.terms.quiet {
             self.progress.begin_with(&paint(DIM, &format!("asking {}\n", text::one_line(&asked.words, 100))));
@@ -226,6 +242,7 @@ impl<'a> Drive<'a> {
             let tape = if ended { None } else { self.tape.flag() };
             let next = self.place.command(&format!("resume {name}{}{}", self.again(), flag(tape)));
             let too_long = matches!(&fault, RuntimeError::Provider(fault) if fault.kind() == Some(ErrorKind::ContextTooLong));
+            let is_torn = matches!(fault, RuntimeError::Store(StoreError::Torn { .. }));
             let mut fault = Fault::from(fault);
             if !changed.is_empty() {
                 fault = fault.line(format!("changed until then, kept and in no commit: {}", named(&changed)));
@@ -233,6 +250,10 @@ impl<'a> Drive<'a> {
             if too_long {
                 let compact = self.place.command(&format!("compact {name}{}", model_flags(self.model)));
                 return fault.hint(format!("the session is kept; sum up what is older: {compact}, then: {next}"));
+            }
+            // Then the next command needs the store in one piece first, and that is said already.
+            if is_torn {
+                return fault;
             }
             // Where the store itself has gone, nothing of it is certain.
             if !self.place.exists() {
@@ -454,7 +475,7 @@ impl<'a> Drive<'a> {
             Ok(_) => ("idle", Value::Null, Vec::new(), None),
             Err(fault) => ("error", Value::Null, Vec::new(), Some(error_line(fault))),
         };
-        json!({
+        let mut told = json!({
             "version": 1,
             "session": session.id(),
             "stop": word,
@@ -466,7 +487,21 @@ impl<'a> Drive<'a> {
             "failed_attempts": self.progress.failed_attempts(),
             "changed": changed,
             "error": error,
-        })
+        });
+        if let Some(notes) = self.notes.get().filter(|notes| !notes.is_empty()) {
+            told["notes"] = json!(notes);
+        }
+        told
+    }
+}
+
+/// Names some files.
+fn named(files: &[String]) -> String {
+    const NAMED: usize = 5;
+    let named: Vec<String> = files.iter().take(NAMED).map(|file| text::one_line(file, 60)).collect();
+    match files.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
     }
 }
 
@@ -476,6 +511,9 @@ fn model_flags(model: &Model) -> String {
     // The demo has no flags of this kind and leaves 0 here.
     if model.max_output_tokens != MAX_OUTPUT_TOKENS {
         flags.push_str(&format!(" --max-output-tokens {}", model.max_output_tokens));
+    }
+    if let Some(bytes) = model.max_answer {
+        flags.push_str(&format!(" --max-answer {bytes}"));
     }
     if let Some(times) = model.retries {
         flags.push_str(&format!(" --retries {times}"));
@@ -497,16 +535,6 @@ fn model_flags(model: &Model) -> String {
         flags.push_str(&format!(" --set {}", place::quoted(&text::one_line(&field, 500))));
     }
     flags
-}
-
-/// Names some files.
-fn named(files: &[String]) -> String {
-    const NAMED: usize = 5;
-    let named: Vec<String> = files.iter().take(NAMED).map(|file| text::one_line(file, 60)).collect();
-    match files.len().saturating_sub(NAMED) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
-    }
 }
 
 /// Says what is taken up, and where.
@@ -567,8 +595,8 @@ fn variable(name: &str) -> Option<String> {
 }
 
 fn read_stdin() -> Result<String, Fault> {
-    let mut text = String::new();
-    let read = std::io::stdin().lock().read_to_string(&mut text);
-    read.map_err(|error| Fault::usage(format!("cannot read the prompt from stdin: {error}")))?;
-    Ok(text)
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().read_to_end(&mut bytes).map_err(|error| error.to_string());
+    read.and_then(|_| text::decoded(bytes))
+        .map_err(|why| Fault::usage(format!("cannot read the prompt from stdin: {why}")))
 }

@@ -6,16 +6,16 @@ use std::fs;
 use std::io::{IsTerminal, Read};
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::json;
+use serde_json::{Value, json};
 use trunkline_message_tree::Origin;
 use trunkline_sanitize::{Account, RequestFacts, Thinking, WireRules};
 use trunkline_transcripts::{Format, Heading, Loss, Transcript, export, read, read_as};
 
-use crate::args::{self, End, ListFormat, Sanitize};
+use crate::args::{self, End, GivenFormat, ListFormat, Sanitize};
+use crate::beside;
 use crate::fault::{Exit, Fault};
 use crate::findings::{account_json, damaged, fault_note, loss_note, repair_note, repairs_json};
-use crate::history::{History, Mended, facts, rules_for_files};
+use crate::history::{History, Mended, facts, is_own, rules_for_files};
 use crate::paint::{self, YELLOW, paint, tell};
 use crate::second_look::{self, problems_left};
 use crate::text::{one_line, safe};
@@ -36,32 +36,44 @@ pub(crate) fn run(args: &Sanitize) -> Result<Exit, Fault> {
     while bytes.starts_with(MARK) {
         bytes.drain(..MARK.len());
     }
-    let transcript = read(&bytes).map_err(|error| Fault::new(format!("cannot read stdin: {error}")))?;
+    let transcript = match args.from {
+        Some(from) => read_as(&bytes, given(from)),
+        None => read(&bytes),
+    };
+    let transcript = transcript.map_err(|error| Fault::new(format!("cannot read stdin: {error}")))?;
     let rules = rules_for_files(&args.wire).ok_or_else(|| {
         Fault::usage(format!("no wire is called {:?}", args.wire)).hint(WireRules::NAMES.join(", "))
     })?;
     let format = format_of(args, &rules, transcript.format);
-    let transcript = of_both(&bytes, format, &transcript).unwrap_or(transcript);
+    // What was said to be one is no list of both.
+    let both = of_both(&bytes, format, &transcript).filter(|_| args.from.is_none());
+    let transcript = both.unwrap_or(transcript);
     let conversation = transcript.conversation(0).ok_or_else(|| Fault::new("stdin holds no messages"))?;
 
-    let facts = all_facts(args, &bytes, transcript.format, &rules)?;
-    let mended =
-        History::new(&conversation.messages, transcript.format, &rules, &facts, End::Request).mended();
+    let mut facts = all_facts(args, &bytes, transcript.format, &rules)?;
+    // Another format has none of them.
+    let keeps_format = format == transcript.format;
+    if keeps_format && is_own(format, &rules) {
+        facts.fields.extend(beside::fields(&transcript));
+    }
+    let history = History::new(&conversation.messages, transcript.format, &rules, &facts, End::Request);
+    let mended = if keeps_format { history.mended() } else { history.mended_as_sent() };
 
     // What is no Unicode was replaced on reading, and must not go on.
     let is_whole = damaged(&transcript.faults) == 0;
-    let is_untouched = mended.repairs.is_empty() && is_whole && format == transcript.format;
-    // Fields of a body mean other things to another API, and a list that is written anew has none.
-    let fields = if format == transcript.format { Vec::new() } else { transcript.other_fields() };
+    let is_untouched = mended.repairs.is_empty() && is_whole && keeps_format;
+    // Fields of a body mean other things to another API: what both can say is kept, and the rest is named.
+    let fields = transcript.fields_for(format);
     let (bytes, losses) = if is_untouched {
         (bytes, Vec::new())
-    } else if format == transcript.format {
-        let written =
-            transcript.write(0, &mended.messages, "").map_err(|error| Fault::new(error.to_string()))?;
+    } else if keeps_format {
+        let left_out = beside::left_out(&transcript, &mended.repairs);
+        let written = transcript.write_without(0, &mended.messages, "", &left_out);
+        let written = written.map_err(|error| Fault::new(error.to_string()))?;
         (written.bytes, written.losses)
     } else {
         let written = export(&mended.messages, format, &Heading::default());
-        (written.bytes, written.losses)
+        (with_fields(written.bytes, &fields.kept), written.losses)
     };
     if !is_untouched {
         confirm(&bytes, format, &transcript, &rules, &facts, &mended)?;
@@ -71,9 +83,20 @@ pub(crate) fn run(args: &Sanitize) -> Result<Exit, Fault> {
         for fault in transcript.faults.iter().filter(|fault| fault.kind.is_damage() && !args.json) {
             tell(&format!("{}\n", paint(YELLOW, &fault_note(fault))));
         }
-        tell(&account(args, &rules, &mended, &losses, &fields));
+        tell(&account(args, &rules, &mended, &losses, &fields.lost));
     }
-    Ok(Exit::Done)
+    // What was asked besides the messages is asked no more: nobody should send that unseen.
+    Ok(if fields.lost.is_empty() { Exit::Done } else { Exit::Failure })
+}
+
+/// Puts fields before the messages of a body that was just written.
+fn with_fields(body: Vec<u8>, fields: &[(String, String)]) -> Vec<u8> {
+    let fields = fields.iter().map(|(name, value)| format!("{}:{value},", json!(name)));
+    let fields: String = fields.collect();
+    match body.strip_prefix(b"{") {
+        Some(rest) => [b"{", fields.as_bytes(), rest].concat(),
+        None => body,
+    }
 }
 
 /// Judges what is about to be written.
@@ -136,13 +159,26 @@ fn all_facts(
 struct Body {
     thinking: Option<Kind>,
     tool_choice: Option<Choice>,
-    tools: Option<Vec<IgnoredAny>>,
+    tools: Option<Vec<Tool>>,
 }
 
 #[derive(Deserialize)]
 struct Kind {
     #[serde(rename = "type")]
     kind: String,
+}
+
+/// A tool on offer, of either API.
+#[derive(Deserialize)]
+struct Tool {
+    name: Option<Value>,
+    function: Option<Box<Tool>>,
+}
+
+impl Tool {
+    fn name(&self) -> Option<&str> {
+        self.name.as_ref().and_then(Value::as_str).or_else(|| self.function.as_ref()?.name())
+    }
 }
 
 #[derive(Deserialize)]
@@ -166,7 +202,10 @@ fn said_by_body(bytes: &[u8], mut facts: RequestFacts) -> RequestFacts {
     };
     // Anthropic says `any` and `tool`, OpenAI `required` and `function` (both references read 2026-11).
     facts.choice_forced |= matches!(choice, "any" | "tool" | "required" | "function");
-    facts.tools_offered = body.tools.map(|tools| !tools.is_empty()).or(facts.tools_offered);
+    if let Some(tools) = body.tools {
+        facts.tools_offered = Some(!tools.is_empty());
+        facts.tools.extend(tools.iter().filter_map(Tool::name).map(str::to_owned));
+    }
     facts
 }
 
@@ -182,6 +221,14 @@ fn of_both(bytes: &[u8], format: Format, read: &Transcript) -> Option<Transcript
         said.collect::<Vec<_>>()
     };
     (other.faults == read.faults && said(&other) == said(read)).then_some(other)
+}
+
+fn given(from: GivenFormat) -> Format {
+    match from {
+        GivenFormat::Anthropic => Format::Anthropic,
+        GivenFormat::OpenaiChat => Format::OpenAiChat,
+        GivenFormat::ClaudeCode => Format::ClaudeCode,
+    }
 }
 
 fn format_of(args: &Sanitize, rules: &WireRules, input: Format) -> Format {

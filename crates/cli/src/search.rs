@@ -30,8 +30,8 @@ pub(crate) struct Candidate {
 /// What became of a file.
 pub(crate) enum Taken {
     Read(Box<Transcript>),
-    /// It was come across, and is of no format that is known.
-    Foreign,
+    /// It was come across, and is of no format that is known; of which agent, where that can be told.
+    Foreign(Option<&'static str>),
     Unreadable(String),
 }
 
@@ -57,7 +57,8 @@ impl Candidate {
         };
         match read(&bytes) {
             Ok(transcript) => Taken::Read(Box::new(transcript)),
-            Err(ReadError::Unknown { .. }) if !self.named => Taken::Foreign,
+            Err(ReadError::Unknown { .. }) if !self.named => Taken::Foreign(None),
+            Err(ReadError::OtherAgent { agent }) if !self.named => Taken::Foreign(Some(agent)),
             Err(error) => Taken::Unreadable(error.to_string()),
         }
     }

@@ -6,9 +6,10 @@ use trunkline_sanitize::{RequestFacts, WireRules};
 use trunkline_transcripts::{Fault as Flaw, Format, ReadError, read_as};
 
 use crate::args::End;
+use crate::beside;
 use crate::fault::Fault;
 use crate::findings::{damaged, fault_note, halves};
-use crate::history::History;
+use crate::history::{History, is_own};
 use crate::text::{count, one_line};
 
 /// How many problems are named where none should be.
@@ -26,9 +27,11 @@ pub(crate) fn problems_left(
     end: End,
 ) -> Result<Vec<String>, ReadError> {
     let again = read_as(bytes, format)?;
+    let mut facts = facts.clone();
+    facts.fields = if is_own(format, rules) { beside::fields(&again) } else { Vec::new() };
     // A new session holds the repaired conversation as its main one; a list has no other.
     let messages = again.conversation(0).map(|conversation| conversation.messages).unwrap_or_default();
-    let violations = History::new(&messages, format, rules, facts, end).violations();
+    let violations = History::new(&messages, format, rules, &facts, end).violations();
     let mut left: Vec<String> =
         violations.iter().map(|violation| one_line(&violation.to_string(), 300)).collect();
     if damaged(&again.faults) > damaged(before) || !halves(&again.faults).is_empty() {

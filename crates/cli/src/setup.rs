@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use trunkline_git_binding::Repository;
 use trunkline_message_tree::Origin;
 use trunkline_providers::{ErrorKind, Provider, ProviderError, Reply, Request};
 use trunkline_runtime::revert::{CompactPolicy, Prompts};
@@ -95,14 +96,35 @@ impl Folder {
 
     /// Refuses a folder where nothing can be committed, before anything is done.
     pub(crate) fn check_commit(&self) -> Result<(), Fault> {
-        let repository = self.path.as_deref().map(GitWorkspace::open);
-        match repository
-            .transpose()
-            .map_err(|why| Fault::usage(format!("nothing can be committed: {why}")))?
-        {
-            Some(Some(_)) => Ok(()),
-            _ => Err(Fault::usage("--commit needs a git repository, and this folder is in none")
-                .hint("`git init` makes one; without --commit the files come back all the same")),
+        let without = "without --commit the files are changed all the same";
+        let cannot = |why| Fault::usage(format!("nothing can be committed: {why}"));
+        let Some(path) = &self.path else {
+            return Err(Fault::usage("--commit needs the folder of a git repository").hint("name it with -C"));
+        };
+        match GitWorkspace::open(path).map_err(cannot)? {
+            Some(_) => Ok(()),
+            None => match Repository::open(path) {
+                Ok(Some(repository)) if repository.facts().bare => {
+                    Err(cannot_commit("it is a bare repository, which has no files to work on"))
+                        .map_err(|fault: Fault| fault.hint("work in a worktree of it (`git worktree add`)"))
+                }
+                Ok(Some(_)) => Err(cannot_commit("it is git's own folder; name the one with the files")),
+                _ => Err(Fault::usage("--commit needs a git repository, and this folder is in none")
+                    .hint(format!("`git init` makes one; {without}"))),
+            },
+        }
+    }
+
+    /// Says what somebody should know before a run whose changes are to be committed.
+    pub(crate) fn before_commits(&self) -> Vec<String> {
+        match self.path.as_deref().map(GitWorkspace::open) {
+            Some(Ok(Some(git))) => git.before_commits(),
+            Some(Err(why)) => vec![format!("nothing can be committed: {why}")],
+            Some(Ok(None)) => {
+                vec!["nothing can be committed: this folder is in no git repository".to_owned()]
+            }
+            // An imported session has no folder, and may have nothing to do with files.
+            None => Vec::new(),
         }
     }
 
@@ -115,6 +137,10 @@ impl Folder {
     pub(crate) fn as_str(&self) -> Option<&str> {
         self.path.as_deref().and_then(Path::to_str)
     }
+}
+
+fn cannot_commit(why: &str) -> Fault {
+    Fault::usage(format!("nothing can be committed in this folder: {why}"))
 }
 
 /// Says in a sentence what commands may write, from the status of the tools.
@@ -147,16 +173,6 @@ pub(crate) fn agent(
     Ok((builder, Some(status)))
 }
 
-/// Says how much the model may write, what else stands in each request, and where it is asked.
-pub(crate) fn with_model(builder: AgentBuilder, model: &Model, url: Option<String>) -> AgentBuilder {
-    let fields = model.set.iter().cloned().collect();
-    let builder = builder.max_output_tokens(model.max_output_tokens).retries(retries(model)).extra(fields);
-    match url {
-        Some(url) => builder.asked_at(url),
-        None => builder,
-    }
-}
-
 /// Says how often the model is asked again.
 pub(crate) fn retries(model: &Model) -> Retries {
     let mut retries = Retries::default();
@@ -164,6 +180,16 @@ pub(crate) fn retries(model: &Model) -> Retries {
     retries.time = model.retry_for.map_or(retries.time, Duration::from_millis);
     retries.waits = model.replay.is_none();
     retries
+}
+
+/// Says how much the model may write, what else stands in each request, and where it is asked.
+pub(crate) fn with_model(builder: AgentBuilder, model: &Model, url: Option<String>) -> AgentBuilder {
+    let fields = model.set.iter().cloned().collect();
+    let builder = builder.max_output_tokens(model.max_output_tokens).extra(fields);
+    match url {
+        Some(url) => builder.asked_at(url),
+        None => builder,
+    }
 }
 
 /// Returns an agent that can do everything but ask a model.

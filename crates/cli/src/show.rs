@@ -150,6 +150,8 @@ fn shown_block(reading: &Reading, id: NodeId, block: &Content, limit: usize) -> 
         }
         Content::ServerCall { .. } => paint(DIM, "  (a tool that the provider runs was asked for)\n"),
         Content::ServerResult { .. } => paint(DIM, "  (the answer of a tool that the provider runs)\n"),
+        // What the service said beside the words or the call before it: it says nothing by itself.
+        Content::Opaque { json, .. } if json.starts_with("{\"beside") => String::new(),
         Content::Opaque { wire, .. } => {
             paint(DIM, &format!("  (a block of the {} wire)\n", one_line(wire, 40)))
         }

@@ -1,42 +1,66 @@
 //! Foreign text made fit for a terminal.
 //!
 //! What models, tools and files say is hostile here: an escape sequence can overwrite the line above it, a direction
-//! mark can reorder it. Both are shown as signs instead of acted on, character by character, so that it also works on
-//! text that comes in pieces.
+//! mark can reorder it, and much is not drawn at all. All of it is shown instead of acted on.
 
 use std::borrow::Cow;
 
-/// Shows control and direction characters as signs; line ends and tabs stay.
+use trunkline_tools::replaced;
+
+/// Shows what nobody can see: controls as signs, everything else that is not drawn spelled out; line ends and tabs stay.
 pub(crate) fn safe(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_hidden) {
-        return Cow::Borrowed(text);
-    }
-    let shown = text.chars().filter(|character| *character != '\r').map(|character| match character {
-        '\n' | '\t' => character,
+    let shown = replaced(text, |character, shown| match character {
+        '\r' => {}
         // U+2400 and following are the pictures of the control characters.
-        '\0'..'\u{20}' => char::from_u32(0x2400 + u32::from(character)).unwrap_or('\u{fffd}'),
-        '\u{7f}' => '\u{2421}',
-        hidden if is_hidden(hidden) => '\u{fffd}',
-        plain => plain,
+        '\0'..'\u{20}' => shown.extend(char::from_u32(0x2400 + u32::from(character))),
+        '\u{7f}' => shown.push('\u{2421}'),
+        hidden => shown.extend(hidden.escape_unicode()),
     });
-    Cow::Owned(shown.collect())
+    // Only those before a line end are left.
+    if shown.contains('\r') { Cow::Owned(shown.replace('\r', "")) } else { shown }
 }
 
-/// Writes control and direction characters in JSON as escapes, which say the same; line ends and tabs stay.
-pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
-    if !json.contains(is_hidden) {
-        return Cow::Borrowed(json);
-    }
-    let mut escaped = String::with_capacity(json.len());
-    for character in json.chars() {
-        match is_hidden(character) {
-            // All of them have four digits at most.
-            true => escaped.push_str(&format!("\\u{:04x}", u32::from(character))),
-            false => escaped.push(character),
+/// Shows a piece of words that are still coming. What joins its first or its last character to that of another piece stays.
+pub(crate) fn safe_piece(piece: &str) -> Cow<'_, str> {
+    let joins = |character| matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}');
+    let inner = piece.strip_prefix(joins).unwrap_or(piece);
+    let inner = inner.strip_suffix(joins).unwrap_or(inner);
+    match inner.len() == piece.len() {
+        true => safe(piece),
+        false => {
+            let start = if piece.starts_with(joins) { piece.chars().next() } else { None };
+            let first = start.map_or(0, char::len_utf8);
+            let (before, after) = (&piece[..first], &piece[first + inner.len()..]);
+            Cow::Owned(format!("{before}{}{after}", safe(inner)))
         }
     }
-    Cow::Owned(escaped)
 }
+
+/// Writes what nobody can see in JSON as escapes, which say the same; line ends and tabs stay.
+pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
+    replaced(json, |character, escaped| {
+        let mut units = [0; 2];
+        for unit in character.encode_utf16(&mut units) {
+            escaped.push_str(&format!("\\u{unit:04x}"));
+        }
+    })
+}
+
+/// Takes what a person wrote into a file, or gave on stdin, for text. Editors may put a mark in front, which is no part of it.
+pub(crate) fn decoded(bytes: Vec<u8>) -> Result<String, String> {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err("it is UTF-16; save it as UTF-8".to_owned());
+    }
+    let mut text = String::from_utf8(bytes)
+        .map_err(|error| format!("it is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))?;
+    if text.starts_with(MARK) {
+        text.drain(..MARK.len_utf8());
+    }
+    Ok(text)
+}
+
+/// The mark that editors put in front of UTF-8, three bytes.
+pub(crate) const MARK: char = '\u{feff}';
 
 /// Makes one line of at most `limit` characters, white space folded.
 pub(crate) fn one_line(text: &str, limit: usize) -> String {
@@ -119,13 +143,4 @@ pub(crate) fn grouped(number: u64) -> String {
         grouped.push(digit);
     }
     grouped
-}
-
-fn is_hidden(character: char) -> bool {
-    let turns = matches!(
-        character,
-        // The bidirectional controls: marks, embeddings, overrides and isolates (UAX #9, revision 50, read 2026-11).
-        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-    );
-    turns || (character.is_control() && !matches!(character, '\n' | '\t'))
 }

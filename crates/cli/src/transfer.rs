@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use trunkline_runtime::{RuntimeError, View, distrust};
 use trunkline_session_store::{
-    ExportError, Header, Import, ImportError, Kept, Log, Record, Restoring, SessionInfo, SessionStore,
-    StoreError, Tally, export,
+    Export, ExportError, Header, Import, ImportError, Kept, Log, Record, Restoring, SessionInfo,
+    SessionStore, StoreError, Tally,
 };
 use uuid::Uuid;
 
@@ -37,15 +37,17 @@ pub(crate) async fn write(args: &args::Export, place: &Place) -> Result<Exit, Fa
         false => store::find_all(store.as_ref(), &args.sessions).await?,
     };
     let mut written = Written::new(args, sessions.len());
+    let export = Export::new(sessions.len() as u64);
     match &args.output {
-        Some(path) => write_file(store.as_ref(), &sessions, path, &mut written).await?,
-        None => write_stdout(store.as_ref(), &sessions, &mut written).await?,
+        Some(path) => write_file(store.as_ref(), &sessions, path, export, &mut written).await?,
+        None => write_stdout(store.as_ref(), &sessions, export, &mut written).await?,
     }
     if written.left_out == 0 {
         return Ok(Exit::Done);
     }
     if written.damaged {
         tell(&format!("  look at it  {}\n", place.command("doctor")));
+        return Ok(Exit::Broken);
     }
     Ok(Exit::Failure)
 }
@@ -54,6 +56,7 @@ async fn write_file(
     store: &dyn SessionStore,
     sessions: &[SessionInfo],
     path: &Path,
+    export: Export,
     written: &mut Written,
 ) -> Result<(), Fault> {
     let cannot = |error: std::io::Error| Fault::new(format!("cannot write {}: {error}", path.display()));
@@ -64,7 +67,7 @@ async fn write_file(
             .hint("name another file, or remove that one first"),
         _ => cannot(error),
     })?;
-    let done = append_all(store, sessions, &file, written).await;
+    let done = append_all(store, sessions, &file, export, written).await;
     let done = done.and_then(|()| file.sync_all().map_err(ExportError::Io));
     if done.is_err() || written.is_nothing() {
         // Ours alone, made a moment ago, and cut off or empty: nobody should take it for a session.
@@ -81,14 +84,15 @@ async fn append_all(
     store: &dyn SessionStore,
     sessions: &[SessionInfo],
     file: &File,
+    mut export: Export,
     written: &mut Written,
 ) -> Result<(), ExportError> {
     let mut out = Counted::new(file, Counter::new("written", None));
     for info in sessions {
-        let exported = append(store, info, file, &mut out).await;
+        let exported = append(store, info, file, &mut export, &mut out).await;
         written.take(info, exported)?;
     }
-    Ok(())
+    export.finish(&mut out).map_err(ExportError::Io)
 }
 
 /// Writes a session at the end of a file. One that cannot be read to its end leaves nothing there.
@@ -96,11 +100,12 @@ async fn append(
     store: &dyn SessionStore,
     info: &SessionInfo,
     mut file: &File,
+    export: &mut Export,
     out: &mut (impl Write + Send),
 ) -> Result<SessionInfo, ExportError> {
     let end = file.stream_position()?;
     let mut out = BufWriter::new(out);
-    let exported = export(store, &info.id, &mut out).await;
+    let exported = export.session(store, &info.id, &mut out).await;
     let exported = exported.and_then(|info| out.flush().map(|()| info).map_err(ExportError::Io));
     if exported.is_err() {
         // What is still in the buffer must not be written behind it.
@@ -114,13 +119,17 @@ async fn append(
 async fn write_stdout(
     store: &dyn SessionStore,
     sessions: &[SessionInfo],
+    mut export: Export,
     written: &mut Written,
 ) -> Result<(), Fault> {
     if let ([one], false, false) = (sessions, written.can_leave_out, std::io::stdout().is_terminal()) {
         // If it breaks off, so does this, and says so.
         let mut out = BufWriter::new(std::io::stdout());
-        let exported = export(store, &one.id, &mut out).await;
-        let exported = exported.and_then(|info| out.flush().map(|()| info).map_err(ExportError::Io));
+        let exported = export.session(store, &one.id, &mut out).await;
+        let exported = exported.and_then(|info| {
+            let closed = export.finish(&mut out).and_then(|()| out.flush());
+            closed.map(|()| info).map_err(ExportError::Io)
+        });
         return written.take(one, exported).map(drop).map_err(|error| unwritten(error, Fault::stdout));
     }
     let spooled = |error: std::io::Error| {
@@ -130,13 +139,16 @@ async fn write_stdout(
     };
     let spool = spool().map_err(spooled)?;
     for info in sessions {
-        let exported = append(store, info, &spool, &mut &spool).await;
+        let exported = append(store, info, &spool, &mut export, &mut &spool).await;
         if written.take(info, exported).map_err(|error| unwritten(error, spooled))? {
             show(&spool).map_err(Fault::stdout)?;
             spool.set_len(0).and_then(|()| (&spool).rewind()).map_err(spooled)?;
         }
     }
-    Ok(())
+    match written.is_nothing() {
+        true => Ok(()),
+        false => export.finish(&mut std::io::stdout().lock()).map_err(Fault::stdout),
+    }
 }
 
 /// Makes a file that has no name, so that it goes with this process, however that ends.
@@ -246,16 +258,12 @@ fn is_damage(error: &ExportError) -> bool {
                 | StoreError::Misfit { .. }
                 | StoreError::Corrupt { .. }
         ),
-        // A body that is no JSON has no line.
-        ExportError::Io(error) => error.kind() == ErrorKind::InvalidData,
         _ => false,
     }
 }
 
 fn unwritten(error: ExportError, cannot: impl FnOnce(std::io::Error) -> Fault) -> Fault {
     match error {
-        ExportError::Io(error) if error.kind() == ErrorKind::InvalidData => Fault::new(error.to_string())
-            .hint("`trunkline doctor` tells what is damaged, and what can be done"),
         ExportError::Io(error) => cannot(error),
         ExportError::Store(error) => error.into(),
         other => Fault::new(other.to_string()),

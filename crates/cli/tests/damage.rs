@@ -100,20 +100,30 @@ fn a_damaged_session_does_not_keep_the_others_from_being_exported() {
     change(&scene, "The end.\"", "The end.}");
     let file = scene.path("all.jsonl");
     let name = file.to_str().expect("plain");
+    let records = |text: &str| {
+        let records = text.lines().filter(|line| !line.starts_with("{\"trunkline\""));
+        records.map(str::to_owned).collect::<Vec<_>>()
+    };
     for arguments in [&["export", "--all"][..], &["export", &id(1), &id(2), &id(3)]] {
         let said = scene.run(&[arguments, &["-o", name]].concat());
-        assert_eq!(said.exit, Some(1), "{}", said.err);
-        assert!(said.err.contains("left out: session ID: the body of record 1502: "), "{}", said.err);
+        assert_eq!(said.exit, Some(3), "{}", said.err);
+        assert!(
+            said.err.contains("left out: session ID: record 1502 of session ID is damaged: "),
+            "{}",
+            said.err
+        );
         assert!(said.err.contains("4 records of 2 sessions written to TMP/all.jsonl"), "{}", said.err);
         assert!(said.err.contains("look at it  trunkline doctor"), "{}", said.err);
-        assert_eq!(std::fs::read_to_string(&file).expect("written"), others.concat());
+        let written = std::fs::read_to_string(&file).expect("written");
+        assert_eq!(records(&written), records(&others.concat()));
+        assert!(written.contains("\"of\":3") && written.contains("\"sessions\":2"), "{written}");
         std::fs::remove_file(&file).expect("it is there");
         let piped = scene.command(arguments).output().expect("it runs");
-        assert_eq!((piped.status.code(), String::from_utf8(piped.stdout)), (Some(1), Ok(others.concat())));
+        assert_eq!((piped.status.code(), String::from_utf8(piped.stdout)), (Some(3), Ok(written)));
     }
     let alone = scene.run(&["export", &id(2), "-o", name]);
-    assert_eq!(alone.exit, Some(1));
-    assert!(alone.err.starts_with("error: the body of record 1502: "), "{}", alone.err);
+    assert_eq!(alone.exit, Some(3));
+    assert!(alone.err.starts_with("error: record 1502 of session ID is damaged: "), "{}", alone.err);
     assert!(!file.exists(), "nobody should take it for a session");
 }
 
@@ -159,4 +169,78 @@ fn mending_says_what_is_lost_although_nothing_is_found_of_it() {
         "{}",
         fixed.out
     );
+}
+
+/// A letter in the name of a table, and a byte in the name of a column that is no text.
+#[test]
+fn a_damaged_schema_is_no_empty_store() {
+    for (name, byte) in
+        [("sqlite_sequence", b'y'), ("workspace", 0xda), ("workspace", b'x'), ("records", 0x80)]
+    {
+        let scene = scene();
+        let mut bytes = std::fs::read(scene.store()).expect("there");
+        let at =
+            bytes.windows(name.len()).position(|part| part == name.as_bytes()).expect("it is in the schema");
+        bytes[at + 3] = byte;
+        std::fs::write(scene.store(), &bytes).expect("written");
+        for command in [&["sessions"][..], &["export", "--all"], &["show"], &["doctor"], &["title", "x"]] {
+            let said = scene.run(command);
+            assert_eq!(said.exit, Some(3), "{name} {byte}: {command:?}: {}{}", said.out, said.err);
+            let all = said.out + &said.err;
+            assert!(all.contains("schema") && !all.contains("panicked"), "{name} {byte}: {command:?}: {all}");
+        }
+        let fixed = scene.run(&["doctor", "--fix"]);
+        assert_eq!(fixed.exit, Some(0), "{name} {byte}: {}", fixed.out);
+        assert!(scene.ok(&["doctor"]).starts_with("✓ 2 sessions with 5 records verified"));
+    }
+}
+
+/// What decides where a run works, and what is shown as the session's own, is what was written.
+#[test]
+fn a_folder_or_title_that_was_put_under_a_session_is_noticed() {
+    let scene = scene();
+    change(&scene, "umbrella", "raincoat");
+    for command in [&["sessions"][..], &["show", &id(1)], &["resume", &id(1)], &["doctor"]] {
+        let said = scene.run(command);
+        assert_eq!(said.exit, Some(3), "{command:?}: {}{}", said.out, said.err);
+        assert!((said.out + &said.err).contains("is not what was written"), "{command:?}");
+    }
+    let fixed = scene.run(&["doctor", "--fix"]);
+    assert_eq!(fixed.exit, Some(3), "nothing tells what it was: {}", fixed.out);
+    assert!(
+        fixed.out.contains("it is taken as it is: ") && fixed.out.contains("\"raincoat\""),
+        "{}",
+        fixed.out
+    );
+    assert!(scene.ok(&["sessions"]).contains("raincoat"));
+    assert!(scene.ok(&["doctor"]).starts_with("✓ 2 sessions"));
+}
+
+/// The store is moved away during a run: everything that is said can be done.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_store_that_is_moved_away_during_a_run_is_told_and_brought_together() {
+    let (scene, endpoint) = Scene::with(vec![crate::fake::begins("Thinking")]);
+    let child = scene.command(&["run", "think"]).spawn().expect("it starts");
+    scene.until("the run waits for its model", || endpoint.requests().len() == 1);
+    let moved = scene.path("moved.db");
+    std::fs::rename(scene.store(), &moved).expect("moved");
+    drop(endpoint);
+    let said = scene.said(child.wait_with_output().expect("it ends"));
+    assert_eq!(said.exit, Some(3), "{}", said.err);
+    assert!(said.err.contains("the database was moved to TMP/moved.db while it was open"), "{}", said.err);
+    assert!(
+        said.err.contains("records that are nowhere else is still TMP/store/sessions.db-wal"),
+        "{}",
+        said.err
+    );
+    assert!(!said.err.contains("the session is kept"), "{}", said.err);
+    let said = scene.run(&["resume"]);
+    assert_eq!(said.exit, Some(3), "{}", said.err);
+    assert!(said.err.contains("there is no database, but its write-ahead log"), "{}", said.err);
+    let moved = moved.to_str().expect("plain");
+    let fixed = scene.run(&["doctor", "--fix", "--database", moved]);
+    assert_eq!(fixed.exit, Some(0), "{}{}", fixed.out, fixed.err);
+    let listed = scene.run(&["--store", moved, "sessions"]);
+    assert!(listed.exit == Some(0) && listed.out.contains("think"), "{}{}", listed.out, listed.err);
 }

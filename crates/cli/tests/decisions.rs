@@ -83,7 +83,8 @@ impl History {
     fn of(scene: &Scene) -> Self {
         let exported = scene.command(&["export", "last"]).output().expect("it runs").stdout;
         let exported = String::from_utf8(exported).expect("UTF-8");
-        let lines: Vec<String> = exported.lines().skip(1).map(str::to_owned).collect();
+        let records = exported.lines().filter(|line| !line.starts_with("{\"trunkline\""));
+        let lines: Vec<String> = records.map(str::to_owned).collect();
         let mut events = Vec::new();
         for line in &lines {
             let record: Value = serde_json::from_str(line).expect("JSON");

@@ -9,11 +9,11 @@ use trunkline_sanitize::WireRules;
 use crate::fake::{Said, Scene};
 use crate::logs::{BROKEN_CHAT, BROKEN_LIST, LATE_RESULT, MIDDLE_SYSTEM, SOUND_LIST, broken_session};
 
-fn pipe(arguments: &[&str], input: &[u8]) -> Said {
+pub(crate) fn pipe(arguments: &[&str], input: &[u8]) -> Said {
     pipe_in(&Scene::new(), arguments, input)
 }
 
-fn pipe_in(scene: &Scene, arguments: &[&str], input: &[u8]) -> Said {
+pub(crate) fn pipe_in(scene: &Scene, arguments: &[&str], input: &[u8]) -> Said {
     let mut command = scene.command(&["sanitize"]);
     command.args(arguments).stdin(std::process::Stdio::piped());
     let mut child = command.spawn().expect("it starts");
@@ -33,7 +33,7 @@ fn a_legal_list_comes_out_byte_for_byte() {
     let said = pipe(&["--wire", "anthropic"], SOUND_LIST.as_bytes());
     assert_eq!((said.exit, said.out.as_str(), said.err.as_str()), (Some(0), SOUND_LIST, ""));
     let chat = "[ {\"role\":\"user\",\"content\":\"h\\u0069\",\"x\":1.0} ]";
-    for wire in ["openai-chat", "deepseek", "groq", "openrouter", "mistral", "ollama", "gemini-3"] {
+    for wire in ["openai-chat", "deepseek", "openrouter", "vllm", "ollama", "gemini-3"] {
         let said = pipe(&["--wire", wire], chat.as_bytes());
         assert_eq!((said.exit, said.out.as_str(), said.err.as_str()), (Some(0), chat, ""), "{wire}");
     }
@@ -90,8 +90,7 @@ fn a_list_is_written_in_the_format_of_its_wire() {
     let said = pipe(&["--wire", "openai-chat"], SOUND_LIST.as_bytes());
     let list: Value = serde_json::from_str(&said.out).expect("JSON");
     let list = if list.is_array() { list } else { list["messages"].clone() };
-    let left = "left out: model, max_tokens (fields of the other format)\n";
-    assert_eq!((said.exit, said.err.as_str()), (Some(0), left));
+    assert_eq!((said.exit, said.err.as_str()), (Some(0), ""));
     assert_eq!(list[1]["tool_calls"][0]["function"]["name"], json!("Bash"));
     assert_eq!((&list[2]["role"], &list[2]["content"]), (&json!("tool"), &json!("ok")));
     let kept = pipe(&["--wire", "openai-chat", "--format", "anthropic"], SOUND_LIST.as_bytes());
@@ -102,11 +101,20 @@ fn a_list_is_written_in_the_format_of_its_wire() {
 }
 
 #[test]
-fn fields_of_another_format_are_counted_as_lost() {
+fn fields_of_another_format_are_kept_or_told_and_the_exit_code_says_so() {
     let said = pipe(&["--wire", "openai-chat", "--json"], SOUND_LIST.as_bytes());
     let account: Value = serde_json::from_str(&said.err).expect("JSON");
-    let lost = json!(["body: no place for the field model", "body: no place for the field max_tokens"]);
-    assert_eq!(account["no_place"], lost);
+    assert_eq!((said.exit, &account["no_place"]), (Some(0), &json!([])));
+    let body: Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!((&body["model"], &body["max_tokens"]), (&json!("claude-sonnet-5-5"), &json!(100)));
+    let more = SOUND_LIST.replace("\"max_tokens\"", "\"top_k\": 3, \"max_tokens\"");
+    let said = pipe(&["--wire", "openai-chat"], more.as_bytes());
+    let left = "left out: top_k (fields of the other format)\n";
+    assert_eq!((said.exit, said.err.as_str()), (Some(1), left));
+    assert!(said.out.contains("\"messages\""), "{}", said.out);
+    let said = pipe(&["--wire", "openai-chat", "--json"], more.as_bytes());
+    let account: Value = serde_json::from_str(&said.err).expect("JSON");
+    assert_eq!(account["no_place"], json!(["body: no place for the field top_k"]));
     let kept = pipe(&["--wire", "anthropic", "--json"], SOUND_LIST.as_bytes());
     let account: Value = serde_json::from_str(&kept.err).expect("JSON");
     assert_eq!(account["no_place"], json!([]));
@@ -217,4 +225,67 @@ fn the_mark_of_an_editor_is_passed_over_and_not_passed_on() {
     let plain = pipe(&["--wire", "anthropic"], body.trim_start_matches(mark).as_bytes());
     let marked = pipe(&["--wire", "anthropic"], body.as_bytes());
     assert_eq!((marked.out, marked.err), (plain.out, plain.err));
+}
+
+#[test]
+fn a_body_with_marks_for_a_cache_comes_out_byte_for_byte() {
+    let marked = r#"[ {"type":"text","text":"Hello","cache_control":{"type":"ephemeral"}} ]"#;
+    let chat = [
+        format!(
+            r#"{{"model":"m","max_completion_tokens":64, "messages":[{{"role":"system","content":{marked}}},{{"role":"user","content":{marked}}}]}}"#
+        ),
+        format!(
+            r#"{{"model":"m","stream_options":{{}}, "messages":[{{"role":"user","content":{marked}}}]}}"#
+        ),
+        format!(r#"[{{"role":"user","content":{marked}}}]"#),
+    ];
+    for wire in ["openai-chat", "openrouter", "deepseek", "groq"] {
+        for body in &chat {
+            let said = pipe(&["--wire", wire], body.as_bytes());
+            assert_eq!(
+                (said.exit, said.out.as_str(), said.err.as_str()),
+                (Some(0), body.as_str(), ""),
+                "{wire}"
+            );
+        }
+    }
+    let anthropic = format!(
+        r#"{{"model":"m","max_tokens":9,"system":{marked},"messages":[{{"role":"user","content":{marked}}}]}}"#
+    );
+    for body in [anthropic, format!(r#"[{{"role":"user","content":{marked}}}]"#)] {
+        let said = pipe(&["--wire", "anthropic"], body.as_bytes());
+        assert_eq!((said.exit, said.out.as_str(), said.err.as_str()), (Some(0), body.as_str(), ""));
+    }
+}
+
+#[test]
+fn what_a_list_is_can_be_said() {
+    let either =
+        r#"[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}]"#;
+    let kept = pipe(&["--wire", "openai-chat", "--from", "openai-chat"], either.as_bytes());
+    assert_eq!((kept.exit, kept.out.as_str()), (Some(0), either));
+    let written = pipe(&["--wire", "openai-chat", "--from", "anthropic"], either.as_bytes());
+    assert_eq!((written.exit, written.err.as_str()), (Some(0), ""));
+    assert_eq!(written.out.trim(), r#"{"messages":[{"role":"user","content":"hi"}]}"#);
+    assert_eq!(pipe(&["--wire", "openai-chat", "--from", "claude-code"], either.as_bytes()).exit, Some(1));
+    assert_eq!(pipe(&["--wire", "openai-chat", "--from", "gemini"], either.as_bytes()).exit, Some(2));
+}
+
+#[test]
+fn a_request_of_a_wire_that_is_not_read_is_named_and_nothing_of_it_is_lost() {
+    for (body, name) in [
+        (r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}"#, "Gemini"),
+        (r#"{"model":"m","input":[{"role":"user","content":"hi"}]}"#, "Responses"),
+        (
+            r#"{"messages":[{"role":"user","content":[{"text":"hi"}]}],"inferenceConfig":{"maxTokens":1}}"#,
+            "Bedrock",
+        ),
+        (r#"{"messages":[{"role":"user","content":"hi","images":["AAAA"]}]}"#, "Ollama"),
+    ] {
+        for wire in ["anthropic", "openai-chat", "gemini-3", "bedrock", "ollama", "openai-responses"] {
+            let said = pipe(&["--wire", wire], body.as_bytes());
+            assert_eq!((said.exit, said.out.as_str()), (Some(1), ""), "{name} for {wire}");
+            assert!(said.err.contains(name), "{}", said.err);
+        }
+    }
 }

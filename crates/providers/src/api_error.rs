@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::error::one_line;
+use crate::error::{may_pass, one_line};
 use crate::{DecodeError, ErrorKind, ProviderError, framing, retry};
 
 const MESSAGE_LIMIT: usize = 500;
@@ -58,10 +58,7 @@ pub(crate) fn of_response(status: u16, headers: &[(String, String)], body: &[u8]
         // The model itself failed; only where it broke off while it wrote does AWS advise to try again (read 2026-11).
         _ if status == 424 => said.has(&["modelstreamerror"]),
         // 408 and 409: the official clients try again (read 2026-11).
-        _ => {
-            matches!(kind, ErrorKind::RateLimited | ErrorKind::Overloaded | ErrorKind::Server)
-                || matches!(status, 408 | 409)
-        }
+        _ => may_pass(kind) || matches!(status, 408 | 409),
     };
     let message = if said.message.is_empty() {
         "no reason given".to_owned()
@@ -69,24 +66,41 @@ pub(crate) fn of_response(status: u16, headers: &[(String, String)], body: &[u8]
         one_line(&said.message, MESSAGE_LIMIT)
     };
     // `retry-after` also comes with answers that are good, and then means nothing (recorded, 2026-11).
-    let retry_after = retry::retry_after(headers).or(said.wait).filter(|_| status >= 300);
+    let wait = || said.wait.or_else(|| said.wait_in_words(kind));
+    let retry_after = retry::retry_after(headers).or_else(wait).filter(|_| status >= 300);
     ProviderError::Api { status, kind, message, retry_after, retryable, wants: None }
-}
-
-/// Reads an error object inside a body that had begun well.
-pub(crate) fn in_stream(body: &Value) -> (ErrorKind, String) {
-    let said = Said::in_body(body);
-    let kind = said.kind(said.status.unwrap_or(200));
-    (kind, one_line(&said.message, MESSAGE_LIMIT))
 }
 
 /// Reads an error that came inside a body that had begun well; what is no JSON is quoted.
 pub(crate) fn reported(data: &str) -> DecodeError {
-    let (kind, message) = match serde_json::from_str::<Value>(data) {
-        Ok(body) => in_stream(&body),
-        Err(_) => (ErrorKind::Other, one_line(data, MESSAGE_LIMIT)),
+    in_body(data, ErrorKind::Other)
+}
+
+/// Reads what a service says of an answer that failed: without a kind, it is the service that did.
+pub(crate) fn failed(data: &str) -> DecodeError {
+    in_body(data, ErrorKind::Server)
+}
+
+fn in_body(data: &str, otherwise: ErrorKind) -> DecodeError {
+    let Ok(body) = serde_json::from_str::<Value>(data) else {
+        return DecodeError::reported(ErrorKind::Other, data);
     };
-    DecodeError::Reported { kind, message }
+    let said = Said::in_body(&body);
+    let kind = match said.kind(said.status.unwrap_or(200)) {
+        ErrorKind::Other => said.kind_in_words().unwrap_or(otherwise),
+        kind => kind,
+    };
+    // A wait that is asked for says that waiting helps. 408 and 409 as with a status of their own.
+    let passes = kind == ErrorKind::Other && (said.wait.is_some() || matches!(said.status, Some(408 | 409)));
+    DecodeError::Reported {
+        kind,
+        message: match one_line(&said.message, MESSAGE_LIMIT) {
+            message if message.is_empty() => "no reason given".to_owned(),
+            message => message,
+        },
+        retry_after: said.wait.or_else(|| said.wait_in_words(kind)),
+        retryable: may_pass(kind) || passes,
+    }
 }
 
 #[derive(Default)]
@@ -136,8 +150,37 @@ impl Said {
             let seconds: f64 = detail.get("retryDelay")?.as_str()?.strip_suffix('s')?.parse().ok()?;
             Duration::try_from_secs_f64(seconds).ok()
         });
+        let wait = wait.or_else(|| wait_in_metadata(error.get("metadata")?));
         let status = status.filter(|code| (400..600).contains(code));
         Said { words: words.to_lowercase(), message, status, wait }
+    }
+
+    /// Returns the kind by the message alone, for services that give nothing but words.
+    fn kind_in_words(&self) -> Option<ErrorKind> {
+        let message = self.message.to_lowercase();
+        let tells = |any: &[&str]| any.iter().any(|words| message.contains(words));
+        if tells(&["rate limit", "rate-limit", "too many requests"]) {
+            return Some(ErrorKind::RateLimited);
+        }
+        if tells(&["overloaded", "server busy", "temporarily unavailable", "try again later", "at capacity"])
+        {
+            return Some(ErrorKind::Overloaded);
+        }
+        // Ollama's words where the process with the model in it died.
+        let died =
+            ["runner has unexpectedly stopped", "runner process", "unexpected eof", "internal server error"];
+        tells(&died).then_some(ErrorKind::Server)
+    }
+
+    /// Returns the wait that is asked for in words, as in `Please try again in 1m2.5s` or `retry after 20 seconds`.
+    fn wait_in_words(&self, kind: ErrorKind) -> Option<Duration> {
+        if !matches!(kind, ErrorKind::RateLimited | ErrorKind::Overloaded) {
+            return None;
+        }
+        let message = self.message.to_lowercase();
+        let signs = ["try again in ", "retry in ", "try again after ", "retry after "];
+        let at = signs.iter().find_map(|sign| Some(message.find(sign)? + sign.len()))?;
+        spoken_duration(message.get(at..)?)
     }
 
     fn has(&self, any: &[&str]) -> bool {
@@ -241,6 +284,43 @@ impl Said {
             _ => ErrorKind::Other,
         }
     }
+}
+
+/// Returns the wait that a router passes on, from the headers of the service behind it or in a field of its own.
+fn wait_in_metadata(metadata: &Value) -> Option<Duration> {
+    let number = |value: &Value| match value {
+        Value::String(text) => text.trim().parse().ok(),
+        value => value.as_f64(),
+    };
+    let own = metadata.get("retry_after_seconds").or_else(|| metadata.get("retry_after"));
+    let headers = metadata.get("headers").and_then(Value::as_object);
+    let header = headers.into_iter().flatten().find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
+    let seconds: f64 = number(own.or(header.map(|(_, value)| value))?)?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// Reads a duration at the beginning of words: `20s`, `1m2.5s`, `500ms`, `20 seconds`.
+fn spoken_duration(words: &str) -> Option<Duration> {
+    let mut rest = words;
+    let mut seconds = None;
+    loop {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, tail) = rest.split_at(end);
+        let Ok(number) = number.trim_end_matches('.').parse::<f64>() else { break };
+        let tail = tail.strip_prefix(' ').unwrap_or(tail);
+        let end = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(end);
+        let unit = match unit {
+            "ms" | "milliseconds" => 0.001,
+            "s" | "sec" | "secs" | "second" | "seconds" => 1.0,
+            "m" | "min" | "mins" | "minute" | "minutes" => 60.0,
+            "h" | "hour" | "hours" => 3600.0,
+            _ => break,
+        };
+        seconds = Some(seconds.unwrap_or(0.0) + number * unit);
+        rest = tail;
+    }
+    Duration::try_from_secs_f64(seconds?).ok()
 }
 
 fn text_of(value: &Value) -> String {

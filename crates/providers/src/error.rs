@@ -82,6 +82,20 @@ pub enum EncodeError {
         /// The message with the call.
         node: Place,
     },
+    /// The name of a called tool has characters or a length that the wire refuses.
+    #[error("{node}: the wire refuses {name:?} as the name of a called tool")]
+    CalledName {
+        /// The name, as the model wrote it.
+        name: String,
+        /// The message with the call.
+        node: Place,
+    },
+    /// The name of an offered tool has characters or a length that the wire refuses.
+    #[error("the wire refuses {name:?} as the name of a tool on offer; give the tool another name")]
+    OfferedName {
+        /// The tool's name.
+        name: String,
+    },
     /// The arguments of a call are not a JSON object.
     #[error("{node}: the arguments of call {call} are not a JSON object")]
     ArgumentsNotObject {
@@ -214,18 +228,44 @@ pub enum DecodeError {
         kind: ErrorKind,
         /// The provider's words, on one line.
         message: String,
+        /// How long the provider wants us to wait.
+        retry_after: Option<Duration>,
+        /// Whether the same request may succeed later.
+        retryable: bool,
     },
     /// The body is an HTML page.
     #[error("an HTML page instead of an API response")]
     Html,
-    /// The body is not text.
+    /// The body is not text. The wires of this crate read what is no UTF-8 as U+FFFD.
     #[error("the answer is not UTF-8")]
     NotUtf8,
-    /// One event is larger than any honest one.
+    /// One event is larger than any honest one, or a body that is no stream: [`Bounds::event`](crate::Bounds::event).
     #[error("one event of the answer is larger than {limit} bytes")]
     TooLarge {
         /// The most that is read.
         limit: usize,
+    },
+    /// The answer goes on and on: [`Bounds::words`](crate::Bounds::words), [`Bounds::blocks`](crate::Bounds::blocks).
+    #[error("the answer is longer than {limit} bytes, the most that is taken of one")]
+    TooLong {
+        /// The most that is taken.
+        limit: usize,
+    },
+    /// The answer has more parts than any honest one.
+    #[error("the answer has more than {limit} {what}")]
+    TooMany {
+        /// Parts of which kind.
+        what: &'static str,
+        /// The most that are read.
+        limit: usize,
+    },
+    /// What came contradicts itself, so that a call of it must not run.
+    #[error("the answer cannot be read ({reason}): {excerpt}")]
+    Doubtful {
+        /// What contradicts what.
+        reason: String,
+        /// How the later one begins, on one line.
+        excerpt: String,
     },
     /// An event could not be understood.
     #[error("the answer cannot be read ({reason}): {excerpt}")]
@@ -238,6 +278,34 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
+    /// Returns a failure that the provider reported inside the body. Rate limits, overload and failures of the server may
+    /// pass, all else does not.
+    pub fn reported(kind: ErrorKind, message: &str) -> Self {
+        DecodeError::Reported {
+            kind,
+            message: one_line(message, 500),
+            retry_after: None,
+            retryable: may_pass(kind),
+        }
+    }
+
+    pub(crate) fn doubtful(reason: &str, excerpt: &str) -> Self {
+        DecodeError::Doubtful { reason: reason.to_owned(), excerpt: one_line(excerpt, 200) }
+    }
+
+    /// Returns whether the answer was too large: what came of it is good as far as it goes, and asking again brings the same.
+    pub fn is_bound(&self) -> bool {
+        match self {
+            DecodeError::TooLarge { .. } | DecodeError::TooLong { .. } | DecodeError::TooMany { .. } => true,
+            DecodeError::Cut
+            | DecodeError::Reported { .. }
+            | DecodeError::Html
+            | DecodeError::NotUtf8
+            | DecodeError::Doubtful { .. }
+            | DecodeError::Malformed { .. } => false,
+        }
+    }
+
     pub(crate) fn malformed(reason: impl fmt::Display, event: &str) -> Self {
         DecodeError::Malformed { reason: one_line(&reason.to_string(), 200), excerpt: one_line(event, 200) }
     }
@@ -322,6 +390,21 @@ pub enum ProviderError {
         /// What the transport says, on one line.
         message: String,
     },
+    /// The connection goes through a proxy that could not be reached, refused, or answered by itself.
+    #[error(
+        "cannot reach {endpoint} through the proxy {proxy}: {message} (hosts that NO_PROXY names are asked directly)"
+    )]
+    #[non_exhaustive]
+    Proxy {
+        /// Whom we wanted to reach.
+        endpoint: String,
+        /// The proxy, without user and password, and the variable that names it.
+        proxy: String,
+        /// The status that it answered with, if it did.
+        status: Option<u16>,
+        /// What happened, on one line.
+        message: String,
+    },
     /// Nothing came for too long.
     #[error("no {what} within {} s", .after.as_secs_f32())]
     Timeout {
@@ -358,9 +441,11 @@ impl ProviderError {
     pub(crate) fn without(mut self, keys: &[crate::Secret]) -> Self {
         let texts: Vec<&mut String> = match &mut self {
             ProviderError::Api { message, .. } => vec![message],
-            ProviderError::Transport { message, .. } => vec![message],
+            ProviderError::Transport { message, .. } | ProviderError::Proxy { message, .. } => vec![message],
             ProviderError::Decode(DecodeError::Reported { message, .. }) => vec![message],
-            ProviderError::Decode(DecodeError::Malformed { reason, excerpt }) => vec![reason, excerpt],
+            ProviderError::Decode(
+                DecodeError::Malformed { reason, excerpt } | DecodeError::Doubtful { reason, excerpt },
+            ) => vec![reason, excerpt],
             _ => Vec::new(),
         };
         for text in texts {
@@ -409,7 +494,7 @@ impl ProviderError {
     ///
     /// Rate limits, overload and failures of the server are retryable, all else is not.
     pub fn api(status: u16, kind: ErrorKind, message: &str) -> Self {
-        let retryable = matches!(kind, ErrorKind::RateLimited | ErrorKind::Overloaded | ErrorKind::Server);
+        let retryable = may_pass(kind);
         let message = one_line(message, 500);
         ProviderError::Api { status, kind, message, retry_after: None, retryable, wants: None }
     }
@@ -448,6 +533,8 @@ impl ProviderError {
             // A gateway's own page in front of a service that is down.
             ProviderError::Html { status, .. } => *status >= 500,
             ProviderError::Transport { .. } | ProviderError::Cut => true,
+            // One that wants to know who we are, or does not let us through, will the next time too.
+            ProviderError::Proxy { status, .. } => status.is_none_or(|status| status >= 500),
             ProviderError::Timeout { what, .. } => *what != Waiting::WholeAnswer,
             ProviderError::Decode(_)
             | ProviderError::Encode(_)
@@ -469,11 +556,18 @@ impl From<DecodeError> for ProviderError {
     fn from(error: DecodeError) -> Self {
         match error {
             DecodeError::Cut => ProviderError::Cut,
-            DecodeError::Reported { kind, message } => ProviderError::api(200, kind, &message),
+            DecodeError::Reported { kind, message, retry_after, retryable } => {
+                ProviderError::Api { status: 200, kind, message, retry_after, retryable, wants: None }
+            }
             DecodeError::Html => ProviderError::Html { endpoint: "the endpoint".to_owned(), status: 200 },
             other => ProviderError::Decode(other),
         }
     }
+}
+
+/// Whether a failure of this kind passes by itself.
+pub(crate) fn may_pass(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::RateLimited | ErrorKind::Overloaded | ErrorKind::Server)
 }
 
 struct RetryAfter(Option<Duration>);

@@ -18,24 +18,25 @@ pub(crate) const CALL_LIMIT: usize = 1024;
 /// The order is the same on every wire; a reply that ends in an error may stop after any of them:
 ///
 /// ```text
-/// Retrying*  Started  ( block | Replace | Usage | Wants | Ping )*  Stopped
+/// ( Retrying | Unread )*  Started  ( block | Replace | Usage | Wants | Ping | Unread | Remark )*  Stopped
 ///
 /// block = TextDelta+ BlockDone
 ///       | ThinkingDelta* Signature? BlockDone
-///       | CallStarted ArgumentsDelta* CallSignature? CallDone
+///       | CallStarted ( ArgumentsDelta | CallName )* CallSignature? CallDone
 ///                                                   (calls may overlap, told apart by their index)
 ///       | Block                                     (came whole)
 /// ```
 ///
-/// Empty deltas are never sent. Where the caller lets an answer that broke off be asked for again
-/// ([`RetryPolicy::restart`](crate::RetryPolicy::restart)), `Retrying` comes after any event but `Stopped`, and the order
+/// Empty deltas are never sent. `Retrying` comes as long as nothing was said, which is after any number of `Started`,
+/// `Usage`, `Ping`, `Unread` and `Remark`, see [`Event::says`]. Where the caller lets an answer that broke off be asked for
+/// again ([`RetryPolicy::restart`](crate::RetryPolicy::restart)), it comes after any event but `Stopped`. The order then
 /// begins anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
     /// An attempt failed; another one follows. Everything that came before in this reply is void.
     ///
-    /// Without leave to restart, nothing but other attempts did.
+    /// Without leave to restart, nothing of it [says](Event::says) anything.
     Retrying {
         /// The attempt that failed, from 1.
         attempt: u32,
@@ -75,6 +76,13 @@ pub enum Event {
         /// The piece, byte for byte.
         text: String,
     },
+    /// The name of a call, whole: it went on after its arguments had begun.
+    CallName {
+        /// The number of the call.
+        index: usize,
+        /// The tool.
+        name: String,
+    },
     /// The signature of a call itself, opaque.
     CallSignature {
         /// The number of the call.
@@ -99,12 +107,53 @@ pub enum Event {
     },
     /// What the request costs so far; replaces what was said before.
     Usage(Usage),
+    /// A part of the answer that could not be read; what came after it was.
+    ///
+    /// It belongs into a record and before a person, never into words that the model reads. A call that it may have been a
+    /// piece of makes the whole answer an error.
+    Unread {
+        /// How it begins, on one line.
+        text: String,
+        /// What is wrong with it, on one line.
+        cause: String,
+    },
+    /// What the service says of the end of its answer, in its own words, on one line.
+    Remark(String),
     /// The model has stopped, and why.
     Stopped(StopReason),
     /// The answer shows how the service wants something back that it gave.
     Wants(Trait),
     /// A sign of life.
     Ping,
+}
+
+impl Event {
+    /// Returns whether it is a part of what the model says: words, reasoning, a call, any block.
+    ///
+    /// Until such an event, nothing is lost if the request is sent again.
+    pub fn says(&self) -> bool {
+        match self {
+            Event::Started { .. }
+            | Event::Retrying { .. }
+            | Event::Usage(_)
+            | Event::Unread { .. }
+            | Event::Remark(_)
+            | Event::Wants(_)
+            | Event::Stopped(_)
+            | Event::Ping => false,
+            Event::TextDelta(_)
+            | Event::ThinkingDelta(_)
+            | Event::Signature(_)
+            | Event::BlockDone
+            | Event::CallStarted { .. }
+            | Event::ArgumentsDelta { .. }
+            | Event::CallName { .. }
+            | Event::CallSignature { .. }
+            | Event::CallDone { .. }
+            | Event::Block(_)
+            | Event::Replace { .. } => true,
+        }
+    }
 }
 
 /// Folds events to one assistant message.
@@ -132,6 +181,9 @@ pub struct Fold {
     usage: Option<Usage>,
     stop: Option<StopReason>,
     wants: Vec<Trait>,
+    remark: Option<String>,
+    // Text and cause.
+    unread: Vec<(String, String)>,
 }
 
 impl Fold {
@@ -145,6 +197,8 @@ impl Fold {
             usage: None,
             stop: None,
             wants: Vec::new(),
+            remark: None,
+            unread: Vec::new(),
         }
     }
 
@@ -185,6 +239,11 @@ impl Fold {
                     call.arguments.push_str(text);
                 }
             }
+            Event::CallName { index, name } => {
+                if let Some(call) = self.call(*index) {
+                    call.name.clone_from(name);
+                }
+            }
             Event::CallSignature { index, signature } => {
                 if let Some(call) = self.call(*index) {
                     call.signature = Some(signature.clone());
@@ -198,7 +257,9 @@ impl Fold {
             Event::Usage(usage) => self.usage = Some(*usage),
             Event::Stopped(stop) => self.stop = Some(stop.clone()),
             Event::Wants(one) => self.wants.push(*one),
+            Event::Remark(words) => self.remark = Some(words.clone()),
             Event::Retrying { .. } => *self = Fold::new(self.origin.clone()),
+            Event::Unread { text, cause } => self.unread.push((text.clone(), cause.clone())),
             Event::CallDone { .. } | Event::Started { .. } | Event::Ping => {}
         }
     }
@@ -233,6 +294,16 @@ impl Fold {
     /// Returns the last usage that was reported.
     pub fn usage(&self) -> Option<Usage> {
         self.usage
+    }
+
+    /// Returns the parts of the answer that could not be read: how each begins, and what is wrong with it.
+    pub fn unread(&self) -> &[(String, String)] {
+        &self.unread
+    }
+
+    /// Returns what the service said of the end of its answer, in its own words.
+    pub fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
     }
 
     fn replace(&mut self, blocks: &Range<usize>, with: &Content) {

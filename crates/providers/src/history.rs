@@ -27,6 +27,8 @@ pub struct Memo {
     key: String,
     messages: Vec<Arc<Message>>,
     blocks: Vec<Block>,
+    // Whether a round leaves calls open, or answers those of another, on a wire that lets it.
+    late: bool,
 }
 
 /// Rounds whose bytes lie in one piece.
@@ -72,6 +74,11 @@ pub(crate) trait WriteRound {
 
     /// Returns after what this wire looks for results.
     fn pairing(&self) -> After;
+
+    /// Whether the wire takes the name of a called tool.
+    fn takes_name(&self, name: &str) -> bool {
+        !name.is_empty()
+    }
 
     /// Writes the elements of one round, whose roles and pairs are already checked.
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError>;
@@ -208,6 +215,13 @@ impl Memo {
             let round =
                 Round { messages: messages.get(at..end).unwrap_or_default(), first: at, leads: at < lead };
             shape::check_round(round, writer.pairing())?;
+            // Where each round answers its own calls, nothing is late, and the rest need not be looked at again.
+            self.late |= writer.pairing() == After::Anywhere && !shape::is_paired(round);
+            for (node, message) in round.places() {
+                if let Some(call) = message.calls().find(|call| !writer.takes_name(&call.name)) {
+                    return Err(EncodeError::CalledName { name: call.name.clone(), node });
+                }
+            }
             let written = Written { carried, ..Written::default() };
             let mut out = Out { bytes: &mut bytes, begun, written };
             writer.write(round, &mut out)?;
@@ -219,7 +233,7 @@ impl Memo {
             rounds.push(written);
             at = end;
         }
-        if writer.pairing() == After::Anywhere {
+        if self.late {
             shape::check_late_pairing(messages)?;
         }
         if !rounds.is_empty() {

@@ -2,11 +2,13 @@
 
 pub mod anthropic;
 mod api_error;
+mod arguments;
 mod assemble;
 mod base_url;
 pub mod bedrock;
 mod beside;
 mod body;
+mod bounds;
 mod cassette;
 #[cfg(feature = "http")]
 mod cassette_file;
@@ -17,11 +19,13 @@ mod error;
 mod event;
 mod feature;
 mod framing;
+mod front;
 pub mod gemini;
 mod history;
 #[cfg(feature = "http")]
 mod http;
 mod learn;
+mod mend;
 pub mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
@@ -47,6 +51,7 @@ pub use anthropic::Anthropic;
 pub use base_url::{BaseUrl, BaseUrlError};
 pub use bedrock::Bedrock;
 pub use body::Body;
+pub use bounds::Bounds;
 pub use cassette::{Cassette, CassetteError, Chunk, Ending, Exchange};
 #[cfg(feature = "http")]
 pub use cassette_file::CassetteFile;

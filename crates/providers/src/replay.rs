@@ -13,7 +13,8 @@ use trunkline_message_tree::Origin;
 
 use crate::playback::{Playback, Step};
 use crate::{
-    Cassette, Ending, Exchange, Feature, Provider, ProviderError, Reply, Request, Support, Wire, provider,
+    Bounds, Cassette, Ending, Exchange, Feature, Provider, ProviderError, Reply, Request, Support, Wire,
+    provider,
 };
 
 /// A provider that answers with what was recorded.
@@ -40,6 +41,7 @@ pub struct Replay {
     in_order: bool,
     // Whether the recorded times are kept.
     paced: bool,
+    bounds: Bounds,
 }
 
 struct Tape {
@@ -54,7 +56,14 @@ impl Replay {
     pub fn new(cassette: Cassette, wire: Box<dyn Wire>, origin: Origin) -> Self {
         let left =
             cassette.exchanges.into_iter().zip(1..).map(|(exchange, number)| (number, exchange)).collect();
-        Replay { origin, wire, tape: Mutex::new(Tape { left, asked: 0 }), in_order: false, paced: false }
+        Replay {
+            origin,
+            wire,
+            tape: Mutex::new(Tape { left, asked: 0 }),
+            in_order: false,
+            paced: false,
+            bounds: Bounds::default(),
+        }
     }
 
     /// Plays one exchange after the other, whatever is asked.
@@ -69,6 +78,12 @@ impl Replay {
     #[cfg(feature = "http")]
     pub fn at_recorded_speed(mut self) -> Self {
         self.paced = true;
+        self
+    }
+
+    /// Takes so much of one answer and no more.
+    pub fn with_bounds(mut self, bounds: Bounds) -> Self {
+        self.bounds = bounds;
         self
     }
 
@@ -147,7 +162,7 @@ impl Replay {
         let ended = began.saturating_add(exchange.ended);
         match exchange.status {
             Some(status) if provider::is_answer(status) => {
-                steps.push(Step::Open(self.wire.decoder(request)));
+                steps.push(Step::Open(self.bounds.around(self.wire.decoder(request))));
                 for chunk in exchange.body {
                     self.pause(began.saturating_add(chunk.at), steps);
                     steps.push(Step::Bytes(chunk.bytes));

@@ -1,7 +1,7 @@
 //! When to try again, as arithmetic.
 //!
-//! The policy sees no clock and no dice: elapsed time and jitter come in, a wait comes out. Before the first byte of an
-//! answer nothing is lost by trying again; after it, everything that was said is said twice, so that needs leave.
+//! The policy sees no clock and no dice: elapsed time and jitter come in, a wait comes out. Before an answer
+//! says anything nothing is lost by trying again; after it, everything that was said is said twice, so that needs leave.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub struct RetryPolicy {
     pub max: Duration,
     /// The most time that all attempts and waits may take. A service that asks for a longer wait is given up on.
     pub budget: Duration,
-    /// Whether an answer that broke off after its first byte may be asked for again.
+    /// Whether an answer that broke off after its first word may be asked for again.
     ///
     /// What came of it is then void, and everybody who shows or stores words as they come must be able to take them
     /// back: see [`Event::Retrying`](crate::Event::Retrying).
@@ -47,7 +47,7 @@ impl RetryPolicy {
         RetryPolicy { max_attempts: 1, ..RetryPolicy::default() }
     }
 
-    /// Returns how long to wait before the next attempt after one that failed before the first byte of its answer, or
+    /// Returns how long to wait before the next attempt after one that failed before its answer said anything, or
     /// `None` to give up.
     ///
     /// `attempt` is the one that failed, from 1; `jitter` is between 0 and 1 and shortens our own wait by up to a
@@ -90,7 +90,7 @@ impl RetryPolicy {
         (elapsed.saturating_add(wait) <= self.budget).then_some(wait)
     }
 
-    /// The same after an attempt of whose answer some bytes had come: `None` unless [`RetryPolicy::restart`] is set.
+    /// The same after an attempt of whose answer something was said: `None` unless [`RetryPolicy::restart`] is set.
     pub fn restart(
         &self,
         attempt: u32,

@@ -32,6 +32,11 @@ pub(crate) fn check_round(round: Round<'_>, after: After) -> Result<(), EncodeEr
     }
 }
 
+/// Whether a round answers all of its calls, and nothing else.
+pub(crate) fn is_paired(round: Round<'_>) -> bool {
+    check_pairing(round, After::Turn).is_ok()
+}
+
 /// Checks that each call of a whole conversation is answered once, however late; an id may come again after that.
 pub(crate) fn check_late_pairing(messages: &[Arc<Message>]) -> Result<(), EncodeError> {
     // Each call with whether it was answered; of those with the same id the newest.
@@ -158,9 +163,22 @@ fn settle(due: &[(&str, bool)], caller: Option<Place>) -> Result<(), EncodeError
     }
 }
 
-/// Checks what is offered and what is demanded of it.
-pub(crate) fn check_tools(request: &Request, wire: &'static str) -> Result<(), EncodeError> {
+/// Whether a name has letters, digits, `_` and `-` only, and no more than so many of them.
+pub(crate) fn is_word(name: &str, most: usize) -> bool {
+    (1..=most).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// Checks what is offered and what is demanded of it. `takes_name` says which names of tools the wire takes.
+pub(crate) fn check_tools(
+    request: &Request,
+    wire: &'static str,
+    takes_name: impl Fn(&str) -> bool,
+) -> Result<(), EncodeError> {
     for tool in &request.tools {
+        if !takes_name(&tool.name) {
+            return Err(EncodeError::OfferedName { name: tool.name.clone() });
+        }
         // Anthropic refuses any other root; the rest would only fail later (read 2026-11).
         if tool.input_schema.get("type").and_then(serde_json::Value::as_str) != Some("object") {
             return Err(EncodeError::Schema { name: tool.name.clone() });

@@ -6,7 +6,8 @@
 
 use crate::DecodeError;
 
-// No honest event comes near it; whole answers of models are smaller. Bounds memory against a hostile endpoint.
+// No honest event comes near it; whole answers of models are smaller. Bounds memory against a hostile endpoint, where
+// nobody sets another bound: see `Bounds`.
 pub(crate) const EVENT_LIMIT: usize = 16 * 1024 * 1024;
 
 // More than nearly every event; what a larger one needed is given back.
@@ -37,8 +38,10 @@ pub struct SseEvent<'a> {
 /// assert_eq!(seen, ["gr\nüß"]);
 /// # Ok::<(), trunkline_providers::DecodeError>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SseParser {
+    // The most bytes of one event.
+    limit: usize,
     // The beginning of a line whose end has not come.
     partial: Vec<u8>,
     // Fields of the open event that came in earlier pieces.
@@ -57,10 +60,36 @@ struct Here<'a> {
     data: Option<&'a [u8]>,
 }
 
+/// An event whose fields may be no text.
+#[derive(Copy, Clone)]
+pub(crate) struct Bytes<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) data: &'a [u8],
+}
+
+impl Default for SseParser {
+    fn default() -> Self {
+        SseParser::with_limit(EVENT_LIMIT)
+    }
+}
+
 impl SseParser {
     /// Returns a parser at the beginning of a stream.
     pub fn new() -> Self {
         SseParser::default()
+    }
+
+    /// The same for events of at most so many bytes.
+    pub(crate) fn with_limit(limit: usize) -> Self {
+        SseParser {
+            limit,
+            partial: Vec::new(),
+            name: Vec::new(),
+            data: Vec::new(),
+            has_data: false,
+            after_cr: false,
+            begun: false,
+        }
     }
 
     /// Returns how many bytes of an event that has not ended are kept.
@@ -68,15 +97,27 @@ impl SseParser {
         self.partial.len() + self.name.len() + self.data.len()
     }
 
-    /// Takes in the next bytes and gives out each event that they complete.
+    /// Takes in the next bytes and gives out each event that they complete; what is no UTF-8 in it is U+FFFD.
     ///
     /// # Errors
     ///
-    /// [`DecodeError::TooLarge`] above 16 MiB for one event, [`DecodeError::NotUtf8`], and whatever `give` returns.
+    /// [`DecodeError::TooLarge`] above 16 MiB for one event, and whatever `give` returns.
     pub fn push(
         &mut self,
         bytes: &[u8],
         mut give: impl FnMut(SseEvent<'_>) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
+        self.push_bytes(bytes, |event| {
+            let (name, data) = (String::from_utf8_lossy(event.name), String::from_utf8_lossy(event.data));
+            give(SseEvent { name: &name, data: &data })
+        })
+    }
+
+    /// The same, and gives out the bytes as they came.
+    pub(crate) fn push_bytes(
+        &mut self,
+        bytes: &[u8],
+        mut give: impl FnMut(Bytes<'_>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
         let mut here = Here::default();
         let mut rest = bytes;
@@ -116,7 +157,7 @@ impl SseParser {
         &mut self,
         line: &'a [u8],
         here: &mut Here<'a>,
-        give: &mut impl FnMut(SseEvent<'_>) -> Result<(), DecodeError>,
+        give: &mut impl FnMut(Bytes<'_>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
         let held = here.name.map_or(0, <[u8]>::len) + here.data.map_or(0, <[u8]>::len);
         // The same sum as for a line whose end has not come: the outcome does not depend on where the bytes were cut.
@@ -143,7 +184,7 @@ impl SseParser {
     fn partial_line<'a>(
         &mut self,
         here: &mut Here<'a>,
-        give: &mut impl FnMut(SseEvent<'_>) -> Result<(), DecodeError>,
+        give: &mut impl FnMut(Bytes<'_>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
         // Everything before it came in earlier pieces, so that nothing of the event is only `here`.
         self.check(0)?;
@@ -190,8 +231,8 @@ impl SseParser {
     }
 
     fn check(&self, more: usize) -> Result<(), DecodeError> {
-        if self.buffered() + more > EVENT_LIMIT {
-            return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
+        if self.buffered() + more > self.limit {
+            return Err(DecodeError::TooLarge { limit: self.limit });
         }
         Ok(())
     }
@@ -199,13 +240,11 @@ impl SseParser {
     fn dispatch(
         &mut self,
         here: &mut Here<'_>,
-        give: &mut impl FnMut(SseEvent<'_>) -> Result<(), DecodeError>,
+        give: &mut impl FnMut(Bytes<'_>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
         let Here { name, data } = std::mem::take(here);
         if self.has_data || data.is_some() {
-            let name = str::from_utf8(name.unwrap_or(&self.name)).map_err(|_| DecodeError::NotUtf8)?;
-            let data = str::from_utf8(data.unwrap_or(&self.data)).map_err(|_| DecodeError::NotUtf8)?;
-            give(SseEvent { name, data })?;
+            give(Bytes { name: name.unwrap_or(&self.name), data: data.unwrap_or(&self.data) })?;
         }
         self.has_data = false;
         self.name.clear();

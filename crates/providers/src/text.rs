@@ -7,9 +7,14 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::DecodeError;
+use crate::error::one_line;
+
+// As long as what is shown of an error.
+const REMARK_LIMIT: usize = 500;
 
 /// A string; anything else that stands in its place has no words.
 #[derive(Default)]
@@ -78,6 +83,42 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 
         deserializer.deserialize_any(Reader)
     }
+}
+
+/// Reads a number, also where it is written as a string or with a point; anything else that stands in its place is none.
+pub(crate) fn number<'de, D: Deserializer<'de>, N: TryFrom<i128>>(
+    deserializer: D,
+) -> Result<Option<N>, D::Error> {
+    let raw: Option<&RawValue> = Deserialize::deserialize(deserializer)?;
+    let digits = raw.map_or("", RawValue::get).trim_matches('"');
+    let digits = digits.strip_suffix(".0").unwrap_or(digits);
+    Ok(digits.parse().ok().and_then(|number: i128| N::try_from(number).ok()))
+}
+
+/// Reads what is true or false; anything else that stands in its place is neither.
+pub(crate) fn truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    let raw: Option<&RawValue> = Deserialize::deserialize(deserializer)?;
+    Ok(raw.and_then(|raw| raw.get().trim_matches('"').parse().ok()))
+}
+
+/// Returns whether a field says something: not `null`, and nothing that is empty.
+pub(crate) fn says_something(raw: &RawValue) -> bool {
+    !matches!(raw.get(), "null" | "\"\"" | "{}" | "[]" | "false")
+}
+
+/// Returns what a service says beside the reason of an end: a string, or the strings of an object that are meant for people.
+pub(crate) fn remark(raw: Option<&RawValue>) -> Option<String> {
+    let said: Value = serde_json::from_str(raw?.get()).ok()?;
+    let words = match &said {
+        Value::String(words) => words.clone(),
+        Value::Object(fields) => {
+            let fields = ["category", "explanation", "message", "reason"].map(|name| fields.get(name));
+            let words: Vec<&str> = fields.into_iter().flatten().filter_map(Value::as_str).collect();
+            words.join(": ")
+        }
+        _ => String::new(),
+    };
+    Some(one_line(&words, REMARK_LIMIT)).filter(|words| !words.is_empty())
 }
 
 /// Reads a string that was kept raw; `null` is empty, and of anything else the bytes are taken as they came.

@@ -4,8 +4,8 @@
 //! any number of requests at once.
 
 use crate::{
-    Body, DecodeError, EncodeError, Event, Feature, Memo, ProviderError, Request, Secret, Support, Trait,
-    Traits, learn,
+    Body, Bounds, DecodeError, EncodeError, Event, Feature, Memo, ProviderError, Request, Secret, Support,
+    Trait, Traits, learn,
 };
 
 /// A provider's protocol as two pure functions.
@@ -69,6 +69,13 @@ pub trait Decode: Send {
     ///
     /// [`DecodeError::Cut`] if the message had not; anything else as in [`Decode::push`].
     fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError>;
+
+    /// Sets how much it may hold, of one event above all; said before the first byte.
+    ///
+    /// Who does not care is bounded all the same in what it gives out, see [`Bounds::around`].
+    fn bound(&mut self, bounds: &Bounds) {
+        let _ = bounds;
+    }
 }
 
 /// A request as plain data, for any HTTP client.

@@ -296,7 +296,7 @@ fn reasons_to_stop_are_named() {
     let named: Vec<String> = all.into_iter().map(|name| format!("{name}: {}\n", reason(name))).collect();
     expect![[r#"
         end_turn: + stop end_turn
-        tool_use: + stop tool_use
+        tool_use: + stop other "tool_use without a call"
         max_tokens: + stop max_tokens
         stop_sequence: + stop stop_sequence
         guardrail_intervened: + stop refusal

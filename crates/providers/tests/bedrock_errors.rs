@@ -48,14 +48,14 @@ fn exceptions_end_the_answer_with_their_kind() {
         text.push_str(&format!("{kind} after {}: {:?}\n", events.len(), outcome.expect_err("it failed")));
     }
     expect![[r#"
-        throttlingException after 2: Reported { kind: RateLimited, message: "no" }
-        serviceUnavailableException after 2: Reported { kind: Overloaded, message: "no" }
-        internalServerException after 2: Reported { kind: Server, message: "no" }
-        modelTimeoutException after 2: Reported { kind: Server, message: "no" }
-        modelStreamErrorException after 2: Reported { kind: Server, message: "no" }
-        validationException after 2: Reported { kind: InvalidRequest, message: "no" }
-        accessDeniedException after 2: Reported { kind: Auth, message: "no" }
-        newException after 2: Reported { kind: Other, message: "no" }
+        throttlingException after 2: Reported { kind: RateLimited, message: "no", retry_after: None, retryable: true }
+        serviceUnavailableException after 2: Reported { kind: Overloaded, message: "no", retry_after: None, retryable: true }
+        internalServerException after 2: Reported { kind: Server, message: "no", retry_after: None, retryable: true }
+        modelTimeoutException after 2: Reported { kind: Server, message: "no", retry_after: None, retryable: true }
+        modelStreamErrorException after 2: Reported { kind: Server, message: "no", retry_after: None, retryable: true }
+        validationException after 2: Reported { kind: InvalidRequest, message: "no", retry_after: None, retryable: false }
+        accessDeniedException after 2: Reported { kind: Auth, message: "no", retry_after: None, retryable: false }
+        newException after 2: Reported { kind: Other, message: "no", retry_after: None, retryable: false }
     "#]]
     .assert_eq(&text);
 }
@@ -139,22 +139,24 @@ fn events_that_make_no_sense_are_an_error() {
     check(
         r#"contentBlockDelta {"contentBlockIndex":0,"delta":{"toolUse":{"input":"{}"}}}"#,
         expect![[r#"
-        Started { model: "m", id: None }
-        --
-        assistant:
-        + origin bedrock m
-        -- the answer cannot be read (arguments of a call that never began): {}
-    "#]],
+            Started { model: "m", id: None }
+            Unread { text: "{}", cause: "arguments of a call that never began" }
+            --
+            assistant:
+            + origin bedrock m
+            -- the answer cannot be read (arguments of a call that never began): {}
+        "#]],
     );
     check(
         r#"contentBlockDelta {"contentBlockIndex":0"#,
         expect![[r#"
-        Started { model: "m", id: None }
-        --
-        assistant:
-        + origin bedrock m
-        -- the answer cannot be read (EOF while parsing an object at line 1 column 22): {"contentBlockIndex":0
-    "#]],
+            Started { model: "m", id: None }
+            Unread { text: "{\"contentBlockIndex\":0", cause: "EOF while parsing an object at line 1 column 22" }
+            --
+            assistant:
+            + origin bedrock m
+            -- the answer cannot be read (EOF while parsing an object at line 1 column 22): {"contentBlockIndex":0
+        "#]],
     );
 }
 

@@ -139,11 +139,11 @@ fn a_length_that_no_honest_frame_has_is_refused_before_anything_is_kept() {
     check(
         &prelude(0x01ff_ffff, 0),
         expect![[r#"
-        --
-        assistant:
-        + origin bedrock m
-        -- one event of the answer is larger than 25296912 bytes
-    "#]],
+            --
+            assistant:
+            + origin bedrock m
+            -- one event of the answer is larger than 16908304 bytes
+        "#]],
     );
     check(
         &prelude(15, 0),

@@ -233,7 +233,7 @@ fn two_contents_in_one_part_of_gemini_and_names_in_snake_case() {
 fn annotations_and_signatures_of_chat_go_back_where_the_service_has_a_field_for_them() {
     let answer = r#"{"id":"c","model":"m","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":"see",
         "annotations":[{"type":"file","file":{"hash":"h"}}],
-        "tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]}}]}"#;
+        "tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"vendor":{"key":"s"}}}]}}]}"#;
     let mut text = String::new();
     for (name, dialect) in [
         ("a service that nobody knows", Dialect::default()),
@@ -253,13 +253,13 @@ fn annotations_and_signatures_of_chat_go_back_where_the_service_has_a_field_for_
     expect![[r#"
         assistant: see
         + call a f {}
-        + opaque openai-chat {"besideCall":{"extra_content":{"google":{"thought_signature":"s"}}}}
+        + opaque openai-chat {"besideCall":{"extra_content":{"vendor":{"key":"s"}}}}
         + opaque openai-chat {"besideMessage":{"annotations":[{"type":"file","file":{"hash":"h"}}]}}
         + origin openai-chat m
         + stop tool_use
-        a service that nobody knows: {"content":"see","role":"assistant","tool_calls":[{"extra_content":{"google":{"thought_signature":"s"}},"function":{"arguments":"{}","name":"f"},"id":"a","type":"function"}]}
+        a service that nobody knows: {"content":"see","role":"assistant","tool_calls":[{"extra_content":{"vendor":{"key":"s"}},"function":{"arguments":"{}","name":"f"},"id":"a","type":"function"}]}
         openai: {"content":"see","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"a","type":"function"}]}
-        openrouter: {"annotations":[{"file":{"hash":"h"},"type":"file"}],"content":"see","role":"assistant","tool_calls":[{"extra_content":{"google":{"thought_signature":"s"}},"function":{"arguments":"{}","name":"f"},"id":"a","type":"function"}]}
+        openrouter: {"annotations":[{"file":{"hash":"h"},"type":"file"}],"content":"see","role":"assistant","tool_calls":[{"extra_content":{"vendor":{"key":"s"}},"function":{"arguments":"{}","name":"f"},"id":"a","type":"function"}]}
         mistral: {"content":"see","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"a","type":"function"}]}
         groq: {"content":"see","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"a","type":"function"}]}
         deepseek: {"content":"see","reasoning_content":"","role":"assistant","tool_calls":[{"function":{"arguments":"{}","name":"f"},"id":"a","type":"function"}]}

@@ -208,7 +208,7 @@ fn a_body_may_be_one_array() {
         ),
         (
             "[{\"error\":{\"code\":503,\"message\":\"The model is overloaded.\",\"status\":\"UNAVAILABLE\"}}]",
-            "Err(Reported { kind: Overloaded, message: \"The model is overloaded.\" })",
+            "Err(Reported { kind: Overloaded, message: \"The model is overloaded.\", retry_after: None, retryable: true })",
         ),
     ] {
         assert_eq!(format!("{:?}", decode(&Gemini::new(), [body.as_bytes()]).1), expected, "{body}");
@@ -239,7 +239,6 @@ fn a_stream_without_a_reason_is_cut() {
         r#"
         {"candidates":[{"content":{"parts":[{"text":"The"}]},"finishReason":"FINISH_REASON_UNSPECIFIED"}],"modelVersion":"m"}
         {"brand":"new"}
-        [DONE]
         "#,
         expect![[r#"
             Started { model: "m", id: None }
@@ -255,7 +254,10 @@ fn a_stream_without_a_reason_is_cut() {
 #[test]
 fn a_whole_body_that_is_no_answer_is_quoted() {
     for (body, expected) in [
-        (r#"{"detail":"not here"}"#, r#"Err(Reported { kind: Other, message: "not here" })"#),
+        (
+            r#"{"detail":"not here"}"#,
+            r#"Err(Reported { kind: Other, message: "not here", retry_after: None, retryable: false })"#,
+        ),
         (r#"{"candidates":[{"finishReason":"MAX_TOKENS"}]}"#, "Ok(())"),
         (r#"{"candidates":[{"content":{}}]}"#, "Err(Cut)"),
         (r#"{"candidates":[{"content":{"parts":[{"text":"cut"#, "Err(Cut)"),

@@ -21,6 +21,7 @@ pub(crate) fn check(events: &[Event], outcome: &Result<(), DecodeError>) -> Resu
     for (at, event) in events.iter().enumerate() {
         let fits = match event {
             Event::Started { .. } => !std::mem::replace(&mut started, true),
+            Event::Unread { .. } => !stopped,
             _ if !started || stopped => false,
             Event::TextDelta(text) => {
                 let fits = open != Open::Reasoning && !text.is_empty();
@@ -43,6 +44,7 @@ pub(crate) fn check(events: &[Event], outcome: &Result<(), DecodeError>) -> Resu
                 open == Open::Nothing && *index + 1 == calls.len()
             }
             Event::ArgumentsDelta { index, text } => calls.get(*index) == Some(&false) && !text.is_empty(),
+            Event::CallName { index, name } => calls.get(*index) == Some(&false) && !name.is_empty(),
             Event::CallSignature { index, .. } => calls.get(*index) == Some(&false),
             Event::CallDone { index } => {
                 calls.get_mut(*index).is_some_and(|done| !std::mem::replace(done, true))

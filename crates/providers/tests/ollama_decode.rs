@@ -190,17 +190,18 @@ fn what_is_no_answer_says_what_it_is() {
         2 events, the answer was cut off before its end
         2 events, the answer was cut off before its end
         0 events, the answer was cut off before its end
-        2 events, the answer cannot be read (a line ends inside its JSON object): {"model":"m","mess
-        2 events, the answer cannot be read (invalid length 0, expected struct MessageShape with 4 elements at line 1 column 25): {"model":"m","message":[]}
-        3 events, the answer cannot be read (a call without a name): 
+        4 events, the answer was cut off before its end
+        3 events, the answer was cut off before its end
+        4 events, the answer was cut off before its end
         0 events, an HTML page instead of an API response
-        0 events, the answer cannot be read (not a JSON object): 404 page not found
+        1 events, the answer cannot be read (not a JSON object): 404 page not found
         0 events, the answer cannot be read (the packed body is damaged, its header is none): gzip
-        0 events, the answer cannot be read (not a JSON object): data: {"choices":[]}
+        1 events, the answer cannot be read (not a JSON object): data: {"choices":[]}
         0 events, the provider failed while answering: Not Found
         0 events, the provider failed while answering: {"data":[],"object":"list"}
         0 events, the answer cannot be read (not a JSON object): [{"message":{"content":"hi"},"done":true}]
-    "#]].assert_eq(&all.concat());
+    "#]]
+    .assert_eq(&all.concat());
 }
 
 #[test]

@@ -249,10 +249,10 @@ fn a_call_is_put_together_from_its_pieces() {
             CallStarted { index: 0, id: "call_A", name: "read_file" }
             ArgumentsDelta { index: 0, text: "{\"path\":" }
             CallStarted { index: 1, id: "call_B", name: "list" }
-            ArgumentsDelta { index: 1, text: "{}" }
             ArgumentsDelta { index: 0, text: "\"a.rs\"}" }
             Usage(Usage { input_tokens: 90, output_tokens: 12, cache_read_tokens: 64, cache_write_tokens: 0, reasoning_tokens: 5 })
             CallDone { index: 0 }
+            ArgumentsDelta { index: 1, text: "{}" }
             CallDone { index: 1 }
             Stopped(ToolUse)
             --
@@ -323,11 +323,10 @@ fn content_may_be_a_list_of_parts() {
 }
 
 #[test]
-fn a_stream_without_a_reason_is_cut() {
+fn a_stream_without_a_reason_and_without_a_mark_is_cut() {
     check_decode(
         r#"
         {"id":"c1","model":"m","choices":[{"index":0,"delta":{"content":"half a sen"}}]}
-        [DONE]
         "#,
         expect![[r#"
             Started { model: "m", id: Some("c1") }

@@ -355,12 +355,14 @@ fn a_failure_inside_a_stream_is_reported() {
     ] {
         let stream = format!("data: {failure}\n\n");
         let (_, outcome) = decode(&OpenAiResponses::new(), [stream.as_bytes()]);
-        expect![[r#"Err(Reported { kind: RateLimited, message: "slow down" })"#]]
-            .assert_eq(&format!("{outcome:?}"));
+        expect![[
+            r#"Err(Reported { kind: RateLimited, message: "slow down", retry_after: None, retryable: true })"#
+        ]]
+        .assert_eq(&format!("{outcome:?}"));
     }
     let whole =
         r#"{"id":"r","status":"failed","output":[],"error":{"code":"server_error","message":"it broke"}}"#;
-    expect![[r#"Err(Reported { kind: Server, message: "it broke" })"#]]
+    expect![[r#"Err(Reported { kind: Server, message: "it broke", retry_after: None, retryable: true })"#]]
         .assert_eq(&format!("{:?}", decode(&OpenAiResponses::new(), [whole.as_bytes()]).1));
 }
 

@@ -90,9 +90,10 @@ fn what_no_blank_line_ends_is_not_given_out() {
 }
 
 #[test]
-fn bytes_that_are_not_text_are_an_error() {
+fn bytes_that_are_not_text_are_replaced() {
     let (events, outcome) = parse([&b"data: a\n\ndata: \xff\n\n"[..]]);
-    assert_eq!((events.len(), outcome), (1, Err(DecodeError::NotUtf8)));
+    assert_eq!(outcome, Ok(()));
+    assert!(events[1].1 == "\u{fffd}", "{events:?}");
 }
 
 #[test]

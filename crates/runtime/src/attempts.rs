@@ -175,6 +175,14 @@ pub(crate) fn brought_nothing(message: &Message, spoke: bool) -> Option<String> 
     })
 }
 
+/// Adds to a reason what the service itself said of the end.
+pub(crate) fn remarked(why: String, remark: Option<&str>) -> String {
+    match remark {
+        Some(words) if !why.contains(words) => format!("{why}; the service says: {}", cut(words)),
+        _ => why,
+    }
+}
+
 /// Whether a reason speaks of a call, as Gemini's `MALFORMED_FUNCTION_CALL` and Bedrock's `malformed_tool_use` do.
 fn names_a_call(reason: &str) -> bool {
     let reason = reason.to_ascii_lowercase();

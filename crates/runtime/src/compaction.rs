@@ -274,11 +274,11 @@ impl Session {
             let attempt = Attempt::beside(self.state.tree.head(), failed, provider.origin().clone(), fault);
             settings.tell(&Event::AttemptFailed { attempt, wait: Some(wait) });
         };
-        let answered = ask_beside(provider, request, settings.retries, tell).await;
-        let (message, usage) = answered.map_err(|(fault, usage)| match fault.wants() {
-            Some(_) => Unwritten::Refused(fault),
-            None => Unwritten::Told(fault.to_string(), usage),
-        })?;
+        let (message, usage) = match ask_beside(provider, request, settings.retries, tell).await {
+            Ok(answered) => answered,
+            Err((fault, _)) if fault.wants().is_some() => return Err(Unwritten::Refused(fault)),
+            Err((fault, usage)) => return Err(Unwritten::Told(fault.to_string(), usage)),
+        };
         let told = |reason: &str| Err(Unwritten::Told(reason.to_owned(), usage));
         match message.stop {
             // Half a summary would stand for the whole of what it leaves out.

@@ -11,7 +11,7 @@ use trunkline_providers::{Fold, ProviderError, Request};
 use trunkline_session_store::Record;
 
 use crate::asking_again::{Asked, InVain, Waiting};
-use crate::attempts::brought_nothing;
+use crate::attempts::{self, brought_nothing};
 use crate::journal::{self, CallFinished};
 use crate::layers::{resolve, revert};
 use crate::session::entries;
@@ -198,6 +198,8 @@ impl Session {
             self.cuts = 0;
         }
         let wants = self.state.wants.shown(provider.as_ref(), fold.wants(), self.settings().now());
+        let unread = journal::unread(fold.unread(), self.settings().now());
+        let remark = fold.remark().map(str::to_owned);
         let stopped = matches!(cancelled, Ok(true));
         let (message, fault) = match cancelled {
             Ok(false) => (Some(fold.finish()), None),
@@ -206,8 +208,16 @@ impl Session {
         };
         let mut tokens = 0;
         let (mut heard, told) = self.heard(message.as_ref(), stopped, || self.settings().now());
+        heard.extend(unread);
         let nothing = message.as_ref().filter(|_| !stopped && fault.is_none());
         let nothing = nothing.and_then(|message| brought_nothing(message, self.state.tries.told_nothing()));
+        let nothing = nothing.map(|why| attempts::remarked(why, remark.as_deref()));
+        if let Some(fault) = fault.as_ref().filter(|fault| message.is_none() && fault.wants().is_some()) {
+            // It is asked otherwise, which is not the same attempt once more.
+            let fault = fault.clone();
+            self.commit(heard, None).await?;
+            return Err(fault.into());
+        }
         if let Some(why) = fault.map(InVain::Failed).or(nothing.map(InVain::Nothing)) {
             let asked = Asked { took: began.elapsed(), within };
             let again = self.asked_in_vain(message, why, &asked, heard).await;

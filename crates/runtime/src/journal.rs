@@ -48,10 +48,23 @@ struct LetterTaken {
     kind: String,
 }
 
+/// Parts of an answer could not be read; the rest of it is the message of the same batch, if there is any.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct AnswerUnread {
+    parts: Vec<UnreadPart>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct UnreadPart {
+    text: String,
+    cause: String,
+}
+
 pub(crate) const CALL_STARTED: &str = "call_started";
 pub(crate) const CALL_FINISHED: &str = "call_finished";
 pub(crate) const LETTER_REFUSED: &str = "letter_refused";
 const LETTER_TAKEN: &str = "letter_taken";
+const ANSWER_UNREAD: &str = "answer_unread";
 
 /// Makes a record of a note.
 pub(crate) fn note(layer: &str, kind: &str, at: Timestamp, body: &impl Serialize) -> Record {
@@ -67,6 +80,13 @@ pub(crate) fn json(body: &impl Serialize) -> String {
 /// end tells what became of the letter.
 pub(crate) fn letter_taken(letter: InboxId, kind: &str, at: Timestamp) -> Record {
     note(LAYER, LETTER_TAKEN, at, &LetterTaken { letter: letter.0, kind: kind.to_owned() })
+}
+
+/// Returns the record of what could not be read of an answer: how each part begins, and what is wrong with it.
+pub(crate) fn unread(parts: &[(String, String)], at: Timestamp) -> Option<Record> {
+    let part = |(text, cause): &(String, String)| UnreadPart { text: text.clone(), cause: cause.clone() };
+    let parts: Vec<UnreadPart> = parts.iter().map(part).collect();
+    (!parts.is_empty()).then(|| note(LAYER, ANSWER_UNREAD, at, &AnswerUnread { parts }))
 }
 
 /// Reads a note's body.

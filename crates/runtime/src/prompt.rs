@@ -80,6 +80,7 @@ pub(crate) fn fill(
     let mut facts = RequestFacts::default();
     facts.origin = Some(provider.origin().clone());
     facts.tools_offered = Some(!request.tools.is_empty());
+    facts.tools = request.tools.iter().map(|tool| tool.name.clone()).collect();
     facts.thinking = thinking(request, provider.wire());
     facts.choice_forced = matches!(request.tool_choice, ToolChoice::Any | ToolChoice::Named(_));
     facts.context_window = window.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));

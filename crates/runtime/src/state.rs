@@ -118,10 +118,10 @@ impl State {
                 let CallFinished { result, ran, .. } = finished;
                 self.calls.insert(place, CallStatus::Finished { result, ran });
             }
+            (journal::LAYER, ATTEMPT) => self.tries.record(note),
             (journal::LAYER, wants::SERVICE) => self.wants.record(note)?,
             (journal::LAYER, wants::WINDOW) => self.wants.record_window(note)?,
             (journal::LAYER, wants::ASKED) => self.wants.record_asked(note)?,
-            (journal::LAYER, ATTEMPT) => self.tries.record(note),
             (moves::LAYER, moves::NAME) => self.names.record(journal::read(note)?),
             (revert::LAYER, _) => {
                 self.revert.record(note)?;

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use expect_test::expect;
 use serde_json::json;
-use trunkline_runtime::message_tree::{Message, StopReason};
+use trunkline_runtime::message_tree::{Author, Entry, Link, Message, Role, StopReason, Timestamp};
 use trunkline_runtime::providers::{
     Anthropic, Bedrock, Gemini, Ollama, OpenAiChat, OpenAiResponses, Scripted, Turn,
 };
-use trunkline_runtime::{Approval, RuntimeError, Stop};
+use trunkline_runtime::session_store::{Batch, Claim, Position, Record, SessionStore};
+use trunkline_runtime::{Approval, Cancel, RuntimeError, Stop};
 
 use crate::asking_again::timed;
 use crate::story::{Story, World, replies, stop_line};
@@ -109,10 +110,36 @@ async fn a_refusal_is_an_answer_of_its_own_and_not_asked_again() {
     }
 }
 
+/// As an earlier version wrote it, or a kill left it: the answer stands on the trunk and the run is open.
+#[tokio::test(start_paused = true)]
+async fn an_empty_answer_that_stands_on_the_trunk_is_no_end_of_a_run() {
+    let mut story = begin(vec![Turn::say("x").hang(), Turn::say("done")]).await;
+    assert!(tokio::time::timeout(Duration::from_secs(5), story.prompt("go")).await.is_err());
+    let Story { world, store, agent, session, .. } = story;
+    let id = session.id().clone();
+    let (head, next) = (session.tree().head(), session.tree().next_id().unwrap());
+    drop(session);
+    let lease = store.claim(&id, Claim::IfFree).await.unwrap();
+    let seq = store.load(&id).await.unwrap().records.len() as u64;
+    let mut message = Message::new(Role::Assistant, Author::Model, Vec::new());
+    message.node = Some(next);
+    let (parent, at) = (Some(head), Timestamp(9));
+    let node = Entry::Node { id: next, parent, at, link: Link::Next, message };
+    let batch = Batch::new(Position { seq, head }, vec![Record::Entry(node)]);
+    store.append(&lease, batch).await.unwrap();
+    drop(lease);
+    let mut session = agent.open(store, &id).await.unwrap();
+    assert_eq!(stop_line(&session.resume(&Cancel::new()).await), "decided other: answered");
+    assert_eq!(session.answer(), "done");
+    assert!(world.last_request().contains("Your reply above had no words"), "{}", world.last_request());
+}
+
+type On = fn(Scripted) -> Scripted;
+
 /// The scripted provider encodes each request on a real wire, so a list that one refuses fails here.
 #[tokio::test(start_paused = true)]
 async fn the_next_request_is_legal_on_every_wire() {
-    let wires: [(&str, fn(Scripted) -> Scripted); 6] = [
+    let wires: [(&str, On); 6] = [
         ("anthropic", |provider| provider.on(Anthropic::new())),
         ("chat", |provider| provider.on(OpenAiChat::default())),
         ("responses", |provider| provider.on(OpenAiResponses::default())),

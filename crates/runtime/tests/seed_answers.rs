@@ -67,9 +67,10 @@ async fn s37_an_error_in_mid_stream_loses_nothing_and_the_same_is_asked_again() 
     ];
     let mut story = begin(Approval::Always, turns).await;
     assert_eq!(stop_line(&story.prompt("do it").await), "decided other: answered");
-    let asked = story.world.requests.lock().unwrap();
-    assert!(asked.len() == 3 && asked.iter().all(|request| request.messages == asked[0].messages));
-    drop(asked);
+    {
+        let asked = story.world.requests.lock().unwrap();
+        assert!(asked.len() == 3 && asked.iter().all(|request| request.messages == asked[0].messages));
+    }
     let story = story.restart().await;
     expect![[r#"
         n0 system: You work on files.

@@ -6,6 +6,8 @@
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{NodeId, Origin};
 
+use crate::FieldFact;
+
 /// What is known of one request besides its messages. The default claims nothing.
 ///
 /// ```
@@ -29,6 +31,9 @@ pub struct RequestFacts {
     pub choice_forced: bool,
     /// Whether the request offers any tool; `None` claims nothing.
     pub tools_offered: Option<bool>,
+    /// The names of the tools that the request offers, as far as they are known; a name that is made for a call is none of
+    /// them.
+    pub tools: Vec<String>,
     /// How many tokens the model can read at once; `None` claims nothing.
     ///
     /// Tokens are not counted here. A result is cut if it has more than four bytes for each token of the window, since then
@@ -38,6 +43,11 @@ pub struct RequestFacts {
     pub foreign_reasoning: ForeignReasoning,
     /// What is known of calls that have no result. Calls that have one need no entry.
     pub calls: Vec<CallFact>,
+    /// Fields that the messages have in the file they were read from, and that the vocabulary has no word for.
+    ///
+    /// Those that the wire refuses are told of in [`RepairKind::FieldDropped`](crate::RepairKind::FieldDropped), and whoever
+    /// writes the messages leaves them out.
+    pub fields: Vec<FieldFact>,
     /// The message with which the running tool loop begins, while a list is gone over.
     #[serde(skip)]
     pub(crate) loop_from: usize,

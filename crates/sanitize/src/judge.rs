@@ -6,6 +6,7 @@
 
 mod blocks;
 mod ends;
+mod fields;
 mod layout;
 mod pairs;
 mod reasoning;
@@ -32,6 +33,7 @@ pub fn violations(messages: &[Message], rules: &WireRules, facts: &RequestFacts)
     let mut case = Case { rules, facts, found: Vec::new() };
     blocks::judge(&mut case, messages);
     server::judge(&mut case, messages);
+    fields::judge(&mut case, messages);
     pairs::judge(&mut case, &turns);
     reasoning::judge(&mut case, messages, &turns);
     ends::judge(&mut case, messages, &turns);

@@ -2,6 +2,7 @@
 
 mod account;
 mod facts;
+mod fields;
 mod json;
 mod judge;
 mod passes;
@@ -15,12 +16,13 @@ mod wires;
 
 pub use account::Account;
 pub use facts::{CallFact, Fate, ForeignReasoning, RequestFacts, Thinking};
+pub use fields::{FieldFact, FieldHolder, TakenFields};
 pub use judge::violations;
 pub use place::Place;
 pub use repair::{BlockKind, QuoteCause, Repair, RepairKind, ThinkingLoss, ThinkingOffCause};
 pub use rules::{
     Alternate, BlankText, CallSignatures, Head, IdAlphabet, IdRule, IdScope, MediaAddresses, MediaTypes,
-    Reasoning, ResultPlace, SystemPlace, Tail, TakenMedia, WireRules,
+    NameRule, Reasoning, ResultPlace, SystemPlace, Tail, TakenMedia, WireRules,
 };
 pub use sanitize::{BRIDGE_STUB, HEAD_STUB, SIGNATURE_STUB, Sanitized, TAIL_STUB, sanitize};
 pub use violation::{Violation, ViolationKind};

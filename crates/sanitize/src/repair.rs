@@ -8,7 +8,7 @@ mod lines;
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::Role;
 
-use crate::{Fate, Place};
+use crate::{Fate, FieldHolder, Place, fields};
 
 /// One change to a message list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +76,15 @@ pub enum RepairKind {
         /// The block.
         block: BlockKind,
     },
+    /// A field has to be left out that the service refuses because it does not know it. The messages are as they were.
+    FieldDropped {
+        /// What it stands in.
+        holder: FieldHolder,
+        /// Its name.
+        field: String,
+        /// Whether it said something.
+        says_something: bool,
+    },
     /// An empty text was left out.
     BlankDropped,
     /// Empty texts in a result were left out.
@@ -96,6 +105,16 @@ pub enum RepairKind {
         to: String,
         /// Whether the old id was taken; otherwise the wire refuses how it looks.
         taken: bool,
+    },
+    /// A call got another name in place of one that the wire refuses. It stands in this request only: what the model wrote
+    /// is what rules, approval and execution see.
+    NameReplaced {
+        /// The call.
+        call_id: String,
+        /// The name that the model wrote.
+        from: String,
+        /// The name that is sent: that of no offered tool, and of no other name that was replaced.
+        to: String,
     },
     /// Arguments that are not an object became `{}`. What was written stands in the call's result, unless it was an
     /// empty value.
@@ -147,6 +166,11 @@ pub enum RepairKind {
         call_id: String,
         /// Why it could not stay.
         why: QuoteCause,
+    },
+    /// Words and reasoning that stood behind calls were put before them.
+    CallsMovedBack {
+        /// How many calls the message has.
+        calls: usize,
     },
     /// Results were put in the order of their calls.
     Reordered {
@@ -292,10 +316,12 @@ impl RepairKind {
             RepairKind::SignatureAdded { .. } => "signature_added",
             RepairKind::ForeignDropped { .. } => "foreign_dropped",
             RepairKind::BrokenDropped { .. } => "broken_dropped",
+            RepairKind::FieldDropped { .. } => "field_dropped",
             RepairKind::BlankDropped => "blank_dropped",
             RepairKind::BlankPartsDropped { .. } => "blank_parts_dropped",
             RepairKind::ReplayDropped { .. } => "replay_dropped",
             RepairKind::Renamed { .. } => "renamed",
+            RepairKind::NameReplaced { .. } => "name_replaced",
             RepairKind::ArgumentsReplaced { .. } => "arguments_replaced",
             RepairKind::Answered { .. } => "answered",
             RepairKind::Moved { .. } => "moved",
@@ -304,6 +330,7 @@ impl RepairKind {
             RepairKind::DuplicateDropped { .. } => "duplicate_dropped",
             RepairKind::Quoted { .. } => "quoted",
             RepairKind::ResultDropped { .. } => "result_dropped",
+            RepairKind::CallsMovedBack { .. } => "calls_moved_back",
             RepairKind::Reordered { .. } => "reordered",
             RepairKind::ResultFilled { .. } => "result_filled",
             RepairKind::ResultCut { .. } => "result_cut",
@@ -333,6 +360,23 @@ impl Repair {
             }
             RepairKind::ForeignDropped { .. } | RepairKind::BrokenDropped { .. } => true,
             RepairKind::MediaReplaced { .. } | RepairKind::ResultCut { .. } => true,
+            RepairKind::FieldDropped { field, says_something, .. } => {
+                *says_something && fields::speaks_to_model(field)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether it is no more than what a change of provider, model or wire takes along.
+    ///
+    /// Such a repair heals nothing: where the list came from, it was whole.
+    pub fn is_conversion(&self) -> bool {
+        match &self.kind {
+            RepairKind::ThinkingDropped { why, .. } => {
+                matches!(why, ThinkingLoss::Foreign | ThinkingLoss::NotOnWire | ThinkingLoss::LoopOver)
+            }
+            RepairKind::ThinkingQuoted { .. } | RepairKind::SignatureDropped { .. } => true,
+            RepairKind::ForeignDropped { .. } | RepairKind::FieldDropped { .. } => true,
             _ => false,
         }
     }
@@ -357,9 +401,11 @@ impl Repair {
             RepairKind::BlankDropped | RepairKind::BlankPartsDropped { .. } => "C1",
             RepairKind::ReplayDropped { .. } | RepairKind::Renamed { taken: true, .. } => "A7",
             RepairKind::Renamed { taken: false, .. } => "C11",
+            RepairKind::NameReplaced { .. } => "C17",
+            RepairKind::FieldDropped { .. } => "C18",
             RepairKind::ArgumentsReplaced { .. } => "C10",
             RepairKind::Answered { .. } => "A1",
-            RepairKind::Moved { .. } => "A3",
+            RepairKind::Moved { .. } | RepairKind::CallsMovedBack { .. } => "A3",
             RepairKind::Split { .. } => "A10",
             RepairKind::Merged { .. } | RepairKind::DuplicateDropped { .. } => "A6",
             RepairKind::Quoted { why, .. } | RepairKind::ResultDropped { why, .. } => match why {

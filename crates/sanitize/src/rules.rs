@@ -9,6 +9,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Media, MediaSource};
 
+use crate::TakenFields;
+
 /// The rules of one wire.
 ///
 /// Rows such as A4 are those of the table on the crate page. All were read in 2026-11 unless a field says otherwise.
@@ -72,6 +74,18 @@ pub struct WireRules {
     pub ids_unique_in: IdScope,
     /// What a call id may look like. C11, C12, C13, and A18 for the empty one.
     pub ids: IdRule,
+    /// What the name of a called tool may look like. C17: a model calls tools that nobody has, under names of its own.
+    ///
+    /// A name under which the request [offers](crate::RequestFacts::tools) a tool is not asked about: who takes the offer
+    /// takes the call.
+    pub names: NameRule,
+    /// Whether a reference to a tool, in a result, must be to one that the request offers. C17: Anthropic.
+    ///
+    /// Asked where [tools](crate::RequestFacts::tools) are known, or none is offered.
+    pub references_need_tools: bool,
+    /// Whether words and reasoning may stand behind a call in one message. A3: some services behind Anthropic's wire then
+    /// miss the results, which must follow the calls.
+    pub words_after_calls: bool,
     /// What becomes of reasoning. D1, D2.
     pub reasoning: Reasoning,
     /// Whether reasoning may be the last block of the assistant's turn. Anthropic: ``The final block in an assistant message
@@ -95,6 +109,8 @@ pub struct WireRules {
     ///
     /// Adaptive thinking does not: Anthropic took both (recorded: claude-opus-4-6).
     pub forced_choice_stops_thinking: bool,
+    /// Which fields of a message, and which raw parts, the service takes besides what the vocabulary says. C18.
+    pub fields: TakenFields,
     /// Whether calls that the provider runs itself have a place on this wire. A24.
     pub server_tools: bool,
 }
@@ -242,7 +258,30 @@ pub struct IdRule {
     pub exact_length: Option<usize>,
 }
 
-/// Which characters a call id may hold.
+/// What the name of a called tool may look like. The empty name is refused everywhere.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::exhaustive_structs, reason = "a rule set of one's own writes it as a literal")]
+pub struct NameRule {
+    /// Which characters it may hold.
+    pub alphabet: IdAlphabet,
+    /// Whether it must begin with a letter or `_`. Gemini.
+    pub leads_with_letter: bool,
+    /// How many bytes it may have at most. Less than sixteen leaves too few names to tell tools apart.
+    pub max_length: Option<usize>,
+}
+
+impl NameRule {
+    /// Any name but the empty one.
+    pub const ANY: NameRule =
+        NameRule { alphabet: IdAlphabet::Any, leads_with_letter: false, max_length: None };
+
+    /// Returns the rule of letters, digits, `_` and `-`.
+    pub const fn word(max_length: usize) -> Self {
+        NameRule { alphabet: IdAlphabet::Word, leads_with_letter: false, max_length: Some(max_length) }
+    }
+}
+
+/// Which characters a call id, or the name of a tool, may hold.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -335,6 +374,11 @@ pub enum MediaAddresses {
 pub enum MediaTypes {
     /// Of any. What is not taken differs from model to model.
     Any,
+    /// What lies at an address is not asked about. Of bytes, pictures in PNG, JPEG, GIF and WebP. OpenAI: `You uploaded an
+    /// unsupported image. Please make sure your image has of one the following formats` (quoted by users).
+    Web,
+    /// As [`Web`](MediaTypes::Web), and of documents PDF and every kind of text. Anthropic, from its own client library.
+    Messages,
     /// Those that Bedrock Converse has a format for: PNG, JPEG, GIF and WebP; PDF, Word, Excel and every kind of text.
     Converse,
 }
@@ -344,7 +388,7 @@ impl MediaTypes {
     #[cold]
     fn hold_image(self, image: &Media) -> bool {
         let known = ["image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"];
-        self == MediaTypes::Any || known.contains(&essence(image).as_str())
+        self.asks_nothing(image) || known.contains(&essence(image).as_str())
     }
 
     #[cold]
@@ -358,8 +402,17 @@ impl MediaTypes {
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
             "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
         ];
+        let known = if self == MediaTypes::Messages { &known[..1] } else { &known[..] };
         let essence = || essence(document);
-        self == MediaTypes::Any || essence().starts_with("text/") || known.contains(&essence().as_str())
+        self == MediaTypes::Web
+            || self.asks_nothing(document)
+            || essence().starts_with("text/")
+            || known.contains(&essence().as_str())
+    }
+
+    fn asks_nothing(self, media: &Media) -> bool {
+        let by_bytes = matches!(media.source, MediaSource::Base64(_));
+        self == MediaTypes::Any || (self != MediaTypes::Converse && !by_bytes)
     }
 }
 

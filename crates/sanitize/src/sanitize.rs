@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use trunkline_message_tree::{Message, Role};
 
 use crate::passes::{self, server_pairs};
-use crate::{Place, Repair, RepairKind, RequestFacts, Thinking, ThinkingOffCause, WireRules, sound};
+use crate::{Place, Repair, RepairKind, RequestFacts, Thinking, ThinkingOffCause, WireRules, fields, sound};
 
 /// What a user message says that stands before a history which does not begin with one.
 pub const HEAD_STUB: &str = "(the conversation begins here)";
@@ -32,18 +32,23 @@ pub struct Sanitized<'a> {
     /// The messages; the very ones that were given if nothing had to be done.
     pub messages: Cow<'a, [Message]>,
     /// What was done, in the order of the list that was given. Empty if and only if nothing was.
+    ///
+    /// Two kinds tell whoever writes the request what to do, and leave the messages as they are:
+    /// [`ThinkingOff`](RepairKind::ThinkingOff) and [`FieldDropped`](RepairKind::FieldDropped).
     pub repairs: Vec<Repair>,
     /// Whether the request must be sent without thinking, although [`RequestFacts::thinking`] asks for it.
     pub thinking_off: bool,
 }
 
 impl Sanitized<'_> {
-    /// Returns the facts of the request that may now be sent: those given, without thinking if it must be off.
+    /// Returns the facts of the request that may now be sent: those given, without thinking if it must be off, and without the
+    /// fields that must go.
     pub fn facts(&self, given: &RequestFacts) -> RequestFacts {
         let mut facts = given.clone();
         if self.thinking_off {
             facts.thinking = Thinking::Off;
         }
+        facts.fields = fields::left(&facts.fields, &self.repairs);
         facts
     }
 }
@@ -61,6 +66,7 @@ pub fn sanitize<'a>(
     let messages = messages.into();
     let end = Place::end(messages.len());
     let mut repairs = Vec::new();
+    let refused_fields = fields::drop_unknown(&messages, rules, facts);
     // Where it is not known from where anything came, nothing depends on which loop runs.
     let returns = facts.origin.as_ref().is_some_and(|origin| origin.address.is_some());
     let mut facts = Cow::Borrowed(facts);
@@ -71,6 +77,7 @@ pub fn sanitize<'a>(
     let forced = rules.forced_choice_stops_thinking && facts.choice_forced && facts.thinking == Thinking::On;
     let thinking = if forced { Thinking::Off } else { facts.thinking };
     let mut messages = legal(messages, rules, &facts, thinking, &mut repairs);
+    repairs.extend(refused_fields);
     repairs.sort_by_key(|repair| repair.at.message);
     // What was quoted or put in may have ended a loop, and messages that were joined have one origin and one end: what is left
     // is looked at again as the wire will see it. Each round leaves less reasoning.

@@ -6,7 +6,9 @@
 
 use trunkline_message_tree::{Content, Message, Part, Role, StopReason, ToolCall, ToolResult};
 
-use crate::passes::{id_fits, is_blank, is_blank_part, is_server_block, is_thinking, provenance};
+use crate::passes::{
+    id_fits, is_blank, is_blank_part, is_server_block, is_thinking, name_fits, provenance, refers_to_nothing,
+};
 use crate::{
     Alternate, BlankText, CallSignatures, Head, IdScope, Reasoning, RequestFacts, ResultPlace, SystemPlace,
     Tail, Thinking, WireRules, facts, json,
@@ -216,6 +218,7 @@ impl<'a> Walk<'a> {
                 Content::Opaque { wire, json } => {
                     *wire == self.rules.wire
                         && json::is_carried_object(json)
+                        && self.rules.fields.takes_part(json)
                         && !(self.rules.reasoning_items && provenance::is_reasoning_item(json))
                         && self.is_unsigned_or_ours(message, json)
                 }
@@ -254,7 +257,13 @@ impl<'a> Walk<'a> {
         let beside_call = message.calls().next().is_some();
         let mut leads = self.rules.call_signatures == CallSignatures::Leading;
         let mut thinks = false;
+        let mut called = false;
         for block in &message.content {
+            let is_call = block.as_call().is_some();
+            if called && !is_call && !self.rules.words_after_calls {
+                return false;
+            }
+            called |= is_call;
             let sound = match block {
                 Content::Text { .. } => self.is_speech(block, beside_call),
                 Content::ToolCall(call) => {
@@ -279,6 +288,7 @@ impl<'a> Walk<'a> {
                 Content::Opaque { wire, json } => {
                     *wire == self.rules.wire
                         && json::is_carried_object(json)
+                        && self.rules.fields.takes_part(json)
                         && self.stands_well(message, json)
                         && self.is_unsigned_or_ours(message, json)
                 }
@@ -301,6 +311,7 @@ impl<'a> Walk<'a> {
             && new
             && self.open.len() <= FEW_CALLS
             && id_fits(&call.id, &self.rules.ids)
+            && name_fits(&call.name, self.rules, self.facts)
             && json::are_arguments(&call.arguments, self.rules.null_arguments)
     }
 
@@ -342,7 +353,12 @@ impl<'a> Walk<'a> {
             }
             Part::Image(image) => self.rules.takes_image(image) && self.rules.media_in_results,
             Part::Document(document) => self.rules.takes_document(document) && self.rules.media_in_results,
-            Part::Opaque { wire, json } => *wire == self.rules.wire && json::is_carried_object(json),
+            Part::Opaque { wire, json } => {
+                *wire == self.rules.wire
+                    && json::is_carried_object(json)
+                    && self.rules.fields.takes_part(json)
+                    && !refers_to_nothing(json, self.rules, self.facts)
+            }
         });
         fine && !passed_over
             && !facts::is_too_large(bytes, self.facts)

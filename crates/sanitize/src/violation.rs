@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::{BlockKind, Place};
+use crate::{BlockKind, FieldHolder, Place, ThinkingLoss};
 
 /// A place where a list breaks a rule of its wire.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,6 +54,18 @@ pub enum ViolationKind {
         /// The id.
         call_id: String,
     },
+    /// The wire refuses how the name of a called tool looks. C17.
+    NameRefused {
+        /// The call.
+        call_id: String,
+        /// The name.
+        name: String,
+    },
+    /// Words or reasoning stand behind a call of the same message. A3.
+    WordsAfterCall {
+        /// The call.
+        call_id: String,
+    },
     /// Arguments are not a JSON object. C9, C10.
     ArgumentsNotObject {
         /// The call.
@@ -74,6 +86,13 @@ pub enum ViolationKind {
     TailAssistant,
     /// The last assistant message ends in white space. B8.
     FinalWhiteSpace,
+    /// A field stands in a message for a service that refuses what it does not know. C18.
+    FieldRefused {
+        /// What it stands in.
+        holder: FieldHolder,
+        /// Its name.
+        field: String,
+    },
     /// A text is empty or white space. C1, C2.
     Blank,
     /// A message holds nothing. C3.
@@ -115,7 +134,10 @@ pub enum ViolationKind {
     /// Calls stand without reasoning beside them while thinking is on. D9.
     ReasoningMissing,
     /// Reasoning is not signed, is not by this model, or has no place on this wire. D2.
-    ForeignThinking,
+    ForeignThinking {
+        /// Which of these.
+        why: ThinkingLoss,
+    },
     /// A running tool loop does not begin with its reasoning while thinking is on. D3.
     LoopWithoutThinking,
     /// The last assistant message holds reasoning while thinking is off. D4.
@@ -127,6 +149,23 @@ pub enum ViolationKind {
         /// The block.
         block: BlockKind,
     },
+}
+
+impl Violation {
+    /// Returns whether it is no more than what a change of provider, model or wire leaves behind, such as the reasoning of
+    /// another model.
+    ///
+    /// Where the list came from nothing is wrong with it, and whoever converts it drops such things anyway. What is left when
+    /// these are taken away breaks the list.
+    pub fn is_conversion(&self) -> bool {
+        match &self.kind {
+            ViolationKind::ForeignThinking { why } => {
+                matches!(why, ThinkingLoss::Foreign | ThinkingLoss::NotOnWire | ThinkingLoss::LoopOver)
+            }
+            ViolationKind::ForeignSignature { .. } | ViolationKind::FieldRefused { .. } => true,
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for Violation {
@@ -141,6 +180,12 @@ impl fmt::Display for Violation {
             ViolationKind::SecondResult { call_id } => write!(f, "call {call_id:?} has several results"),
             ViolationKind::IdTaken { call_id } => write!(f, "call id {call_id:?} is used again"),
             ViolationKind::IdRefused { call_id } => write!(f, "call id {call_id:?} is not accepted"),
+            ViolationKind::NameRefused { call_id, name } => {
+                write!(f, "the name {name:?} of call {call_id:?} is not accepted")
+            }
+            ViolationKind::WordsAfterCall { call_id } => {
+                write!(f, "words stand between call {call_id:?} and its result")
+            }
             ViolationKind::ArgumentsNotObject { call_id } => {
                 write!(f, "arguments of call {call_id:?} are not an object")
             }
@@ -172,7 +217,10 @@ impl fmt::Display for Violation {
             ViolationKind::Blank => f.write_str("text is blank"),
             ViolationKind::Empty => f.write_str("message is empty"),
             ViolationKind::NoMessages => f.write_str("there is no message"),
-            ViolationKind::ForeignThinking => f.write_str("thinking may not go to this model"),
+            ViolationKind::ForeignThinking { .. } => f.write_str("thinking may not go to this model"),
+            ViolationKind::FieldRefused { holder, field } => {
+                write!(f, "the service does not know the field {field:?} of {holder}")
+            }
             ViolationKind::LoopWithoutThinking => {
                 f.write_str("the tool loop does not begin with its thinking")
             }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use crate::{
     Alternate, BlankText, CallSignatures, Head, IdAlphabet, IdRule, IdScope, MediaAddresses, MediaTypes,
-    Reasoning, ResultPlace, SystemPlace, Tail, TakenMedia, WireRules,
+    NameRule, Reasoning, ResultPlace, SystemPlace, Tail, TakenFields, TakenMedia, WireRules,
 };
 
 impl WireRules {
@@ -21,6 +21,7 @@ impl WireRules {
         "mistral",
         "mistral-strict",
         "groq",
+        "cerebras",
         "openrouter",
         "vllm",
         "llama-cpp",
@@ -52,6 +53,7 @@ impl WireRules {
             "mistral" => Self::mistral(),
             "mistral-strict" => Self::mistral_strict(),
             "groq" => Self::groq(),
+            "cerebras" => Self::cerebras(),
             "openrouter" => Self::openrouter(),
             "vllm" => Self::vllm(),
             "llama-cpp" => Self::llama_cpp(),
@@ -79,6 +81,12 @@ impl WireRules {
             ids_unique_in: IdScope::History,
             // C11: the pattern is in the error text. No limit of length is known.
             ids: IdRule { alphabet: IdAlphabet::Word, max_length: None, exact_length: None },
+            // `^[a-zA-Z0-9_-]{1,128}$`; older deployments say 64, of tools that are offered.
+            names: NameRule::word(128),
+            // `Tool reference '…' not found in available tools`.
+            references_need_tools: true,
+            media_types: MediaTypes::Messages,
+            fields: TakenFields::Messages,
             reasoning: Reasoning::Signed,
             thinking_may_end_turn: false,
             thinking_leads_tool_loop: true,
@@ -98,6 +106,9 @@ impl WireRules {
         WireRules {
             name: Cow::Borrowed("anthropic-strict"),
             alternate: Alternate::Strict,
+            // A validator of such a service wants results directly behind the calls, and refused every list with words in
+            // between.
+            words_after_calls: false,
             ..WireRules::anthropic()
         }
     }
@@ -119,9 +130,12 @@ impl WireRules {
             results: ResultPlace::ToolMessage,
             // A file is given by its bytes or by an id (OpenAI's specification, read 2026-11).
             media_addresses: MediaAddresses::Images,
+            media_types: MediaTypes::Web,
             media_in_results: false,
             // C12: "maximum length 40"; newer deployments say 64, the smaller one satisfies both.
             ids: IdRule { alphabet: IdAlphabet::Any, max_length: Some(40), exact_length: None },
+            // `^[a-zA-Z0-9_-]+$`, at most 64 (its specification). Mistral says the same.
+            names: NameRule::word(64),
             // Services behind gateways refuse a call without the reasoning that they gave beside it (quoted by users, 2026);
             // OpenAI gives none here.
             reasoning: Reasoning::Returned,
@@ -164,6 +178,7 @@ impl WireRules {
             reasoning: Reasoning::Absent,
             // C13.
             ids: IdRule { alphabet: IdAlphabet::Alphanumeric, max_length: None, exact_length: Some(9) },
+            fields: TakenFields::Mistral,
             ..WireRules::openai_chat()
         }
     }
@@ -187,6 +202,19 @@ impl WireRules {
             media: TakenMedia::Images,
             // Recorded: what its models write for no arguments goes back as it is.
             null_arguments: true,
+            fields: TakenFields::Groq,
+            reasoning: Reasoning::Absent,
+            ..WireRules::openai_chat()
+        }
+    }
+
+    /// Returns the rules of Cerebras' Chat Completions.
+    pub fn cerebras() -> Self {
+        WireRules {
+            name: Cow::Borrowed("cerebras"),
+            // Its client library knows no file of a message.
+            media: TakenMedia::Images,
+            fields: TakenFields::Cerebras,
             reasoning: Reasoning::Absent,
             ..WireRules::openai_chat()
         }
@@ -198,6 +226,7 @@ impl WireRules {
             name: Cow::Borrowed("openrouter"),
             // It fetches files for the models behind it (its documents, read 2026-11).
             media_addresses: MediaAddresses::Any,
+            media_types: MediaTypes::Any,
             // Recorded: `reasoning_details` go back verbatim, to the same model.
             reasoning: Reasoning::Plain,
             ..WireRules::openai_chat()
@@ -208,6 +237,7 @@ impl WireRules {
     pub fn vllm() -> Self {
         WireRules {
             name: Cow::Borrowed("vllm"),
+            media_types: MediaTypes::Any,
             // Recorded: unsigned `reasoning_content` in a running loop.
             reasoning: Reasoning::Plain,
             ..WireRules::openai_chat()
@@ -220,6 +250,7 @@ impl WireRules {
             name: Cow::Borrowed("llama-cpp"),
             // Recorded: a picture in a tool message. It has no field for files.
             media: TakenMedia::Images,
+            media_types: MediaTypes::Any,
             media_in_results: true,
             reasoning: Reasoning::Plain,
             ..WireRules::openai_chat()
@@ -246,8 +277,11 @@ impl WireRules {
     pub fn openai_responses() -> Self {
         WireRules {
             results: ResultPlace::AfterTurn,
+            media_types: MediaTypes::Web,
             // `call_id` is free; only the empty one is refused (A18). 64 is the limit in OpenAI's schema.
             ids: IdRule { alphabet: IdAlphabet::Any, max_length: Some(64), exact_length: None },
+            // The pattern of Chat Completions. Its specification gives an offered tool 64, or 128; longer ones nobody.
+            names: NameRule::word(128),
             reasoning: Reasoning::Absent,
             reasoning_items: true,
             // What the provider runs itself are items of the wire, carried as they are.
@@ -269,6 +303,13 @@ impl WireRules {
             // A19.
             results_in_call_order: true,
             media_in_results: false,
+            // "Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain underscores (_), dots (.), colons
+            // (:), or dashes (-), with a maximum length of 64."
+            names: NameRule {
+                alphabet: IdAlphabet::WordDotColon,
+                leads_with_letter: true,
+                max_length: Some(64),
+            },
             blank_text: BlankText::Refused,
             // A signed thought goes back as a part of its own; the encoder leaves out the others, which say nothing to
             // the service. Nothing is encrypted whole.
@@ -327,6 +368,7 @@ impl WireRules {
             blank_text: BlankText::BesideCall,
             // From the service's own model (botocore 1.44.5).
             ids: IdRule { alphabet: IdAlphabet::WordDotColon, max_length: Some(64), exact_length: None },
+            names: NameRule::word(64),
             reasoning: Reasoning::Own,
             // Nothing of the kind is in the service's model.
             server_tools: false,
@@ -352,8 +394,8 @@ impl WireRules {
 
     /// Returns rules that forbid nothing but what no wire takes, to describe a wire that is not known here.
     ///
-    /// What no wire takes: calls and results that do not pair up, arguments that are not an object (C9, C10), blocks in
-    /// a message of the wrong role (A9), messages without content (C3), a list without messages.
+    /// What no wire takes: calls and results that do not pair up, calls without a name, arguments that are not an object
+    /// (C9, C10), blocks in a message of the wrong role (A9), messages without content (C3), a list without messages.
     pub fn open(name: impl Into<Cow<'static, str>>) -> Self {
         let name = name.into();
         WireRules {
@@ -376,6 +418,9 @@ impl WireRules {
             blank_text: BlankText::Allowed,
             ids_unique_in: IdScope::Message,
             ids: IdRule { alphabet: IdAlphabet::Any, max_length: None, exact_length: None },
+            names: NameRule::ANY,
+            references_need_tools: false,
+            words_after_calls: true,
             reasoning: Reasoning::Any,
             thinking_may_end_turn: true,
             reasoning_items: false,
@@ -385,6 +430,7 @@ impl WireRules {
             final_thinking_needs_thinking: false,
             null_arguments: false,
             forced_choice_stops_thinking: false,
+            fields: TakenFields::Any,
             server_tools: true,
         }
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use expect_test::expect;
 use trunkline_message_tree::{NodeId, Role, notation};
 use trunkline_sanitize::{
-    Account, BlockKind, Fate, QuoteCause, Repair, RepairKind, RequestFacts, ThinkingLoss, ThinkingOffCause,
-    WireRules, sanitize, violations,
+    Account, BlockKind, Fate, FieldHolder, QuoteCause, Repair, RepairKind, RequestFacts, ThinkingLoss,
+    ThinkingOffCause, WireRules, sanitize, violations,
 };
 
 const DAMAGED: &str = "user: hi
@@ -162,10 +162,16 @@ fn one_of_each() -> Vec<RepairKind> {
         RepairKind::SignatureAdded { call_id: call_id() },
         RepairKind::ForeignDropped { block: BlockKind::Opaque },
         RepairKind::BrokenDropped { block: BlockKind::ServerResult },
+        RepairKind::FieldDropped {
+            holder: FieldHolder::Part("text".to_owned()),
+            field: "cache_control".to_owned(),
+            says_something: true,
+        },
         RepairKind::BlankDropped,
         RepairKind::BlankPartsDropped { call_id: call_id() },
         RepairKind::ReplayDropped { call_id: call_id() },
         RepairKind::Renamed { from: call_id(), to: "c1_2".to_owned(), taken: true },
+        RepairKind::NameReplaced { call_id: call_id(), from: "a b".to_owned(), to: "a_b_1".to_owned() },
         RepairKind::ArgumentsReplaced { call_id: call_id(), raw: "{\"a".to_owned() },
         RepairKind::Answered { call_id: call_id(), fate: Fate::NotStarted, said: "never".to_owned() },
         RepairKind::Moved { call_id: call_id() },
@@ -174,6 +180,7 @@ fn one_of_each() -> Vec<RepairKind> {
         RepairKind::DuplicateDropped { call_id: call_id() },
         RepairKind::Quoted { call_id: call_id(), why: QuoteCause::Late },
         RepairKind::ResultDropped { call_id: call_id(), why: QuoteCause::NoCall },
+        RepairKind::CallsMovedBack { calls: 2 },
         RepairKind::Reordered { results: 2 },
         RepairKind::ResultFilled { call_id: call_id() },
         RepairKind::ResultCut { call_id: call_id(), bytes: 7 },

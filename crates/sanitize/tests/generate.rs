@@ -17,7 +17,7 @@ use trunkline_sanitize::{
 /// A known rule set, often with a few rules of others.
 pub(crate) fn rules() -> impl Strategy<Value = WireRules> {
     let known = || select(WireRules::NAMES).prop_map(|name| WireRules::named(name).expect("a known name"));
-    let mixed = (known(), vec((0..24_u8, known()), 1..6)).prop_map(|(mut rules, others)| {
+    let mixed = (known(), vec((0..28_u8, known()), 1..6)).prop_map(|(mut rules, others)| {
         for (field, other) in others {
             borrow_rule(&mut rules, field, other);
         }
@@ -50,7 +50,11 @@ fn borrow_rule(rules: &mut WireRules, field: u8, other: WireRules) {
         19 => rules.thinking_may_end_turn = other.thinking_may_end_turn,
         20 => rules.media_addresses = other.media_addresses,
         21 => rules.media_types = other.media_types,
-        22 => rules.reasoning = Reasoning::SignedOrReturned,
+        22 => rules.names = other.names,
+        23 => rules.words_after_calls = other.words_after_calls,
+        24 => rules.fields = other.fields,
+        25 => rules.references_need_tools = other.references_need_tools,
+        26 => rules.reasoning = Reasoning::SignedOrReturned,
         _ => rules.null_arguments = other.null_arguments,
     }
 }
@@ -73,9 +77,16 @@ pub(crate) fn facts() -> impl Strategy<Value = RequestFacts> {
         select(vec![None, None, Some(true), Some(false)]),
         select(vec![None, None, Some(1), Some(300)]),
         select(vec![ForeignReasoning::Drop, ForeignReasoning::AsText]),
+        select(vec![vec![], vec!["read"], vec!["read", "fs.read", "fs_read"]]),
     );
     (origin(), thinking, prop::bool::weighted(0.1), vec(known, 0..3), request).prop_map(
-        |(origin, thinking, choice_forced, calls, (tools_offered, context_window, foreign_reasoning))| {
+        |(
+            origin,
+            thinking,
+            choice_forced,
+            calls,
+            (tools_offered, context_window, foreign_reasoning, tools),
+        )| {
             let mut facts = RequestFacts::default();
             facts.origin = origin;
             facts.thinking = thinking;
@@ -83,6 +94,7 @@ pub(crate) fn facts() -> impl Strategy<Value = RequestFacts> {
             facts.tools_offered = tools_offered;
             facts.context_window = context_window;
             facts.foreign_reasoning = foreign_reasoning;
+            facts.tools = tools.into_iter().map(str::to_owned).collect();
             facts.calls = calls;
             facts
         },
@@ -254,7 +266,12 @@ fn any_call() -> impl Strategy<Value = Content> {
         r#"{"a":{"$serde_json::private::RawValue":"x"}}"#,
         r#"{"a":"\ud800"}"#,
     ]);
-    let name = select(vec!["read", "read", "ls"]);
+    let long = "a_name_that_is_longer_than_what_any_provider_takes_for_a_tool_0123456789";
+    let names = [
+        "read", "read", "read", "read", "ls", "ls", "fs.read", "fs:read", "fs_read", "", "1st", "lire là",
+        long,
+    ];
+    let name = select(names.to_vec());
     let signature = select(vec![None, None, None, Some("sig"), Some(SIGNATURE_STUB), Some("")]);
     (id(), name, arguments, signature).prop_map(|(id, name, arguments, signature)| {
         let (name, arguments) = (name.to_owned(), arguments.to_owned());
@@ -267,7 +284,8 @@ fn result() -> impl Strategy<Value = Content> {
         12 => words().prop_map(Part::text),
         2 => media().prop_map(Part::Image),
         1 => media().prop_map(Part::Document),
-        1 => select(vec![("anthropic", "{\"type\":\"tool_reference\"}"), ("openai-chat", "{}"), ("gemini", "no JSON")])
+        1 => select(vec![("anthropic", "{\"type\":\"tool_reference\",\"tool_name\":\"read\"}"),
+            ("anthropic", "{\"type\":\"tool_reference\",\"tool_name\":\"gone\"}"), ("openai-chat", "{}"), ("gemini", "no JSON")])
             .prop_map(|(wire, json)| Part::Opaque { wire: wire.to_owned(), json: json.to_owned() }),
         // Larger than the smallest window, in characters of several bytes.
         1 => Just(Part::text("\u{20ac}uro ".repeat(300))),

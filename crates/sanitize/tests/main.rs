@@ -2,6 +2,7 @@
 //!
 //! Rows of the catalogue of known failures are tests named by their id, a file per family; the laws are properties.
 
+mod a_order;
 mod a_pairing;
 mod a_places;
 mod a_server_tools;
@@ -10,6 +11,7 @@ mod account;
 mod b_roles;
 mod b_wires;
 mod c_emptiness;
+mod c_names;
 mod c_wires;
 mod catalogue;
 mod check;

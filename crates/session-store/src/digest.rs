@@ -59,6 +59,34 @@ impl Digest {
     }
 }
 
+/// Makes the digest of many lines, each with its line feed.
+#[derive(Clone, Default)]
+pub(crate) struct Hasher(Sha256);
+
+impl Hasher {
+    /// Adds a line, which is given without its end.
+    pub(crate) fn line(&mut self, line: &str) {
+        self.0.update(line.as_bytes());
+        self.0.update(b"\n");
+    }
+
+    /// Adds bytes as they are.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Returns the digest of all of it.
+    pub(crate) fn digest(self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+}
+
+impl fmt::Debug for Hasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hasher")
+    }
+}
+
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";

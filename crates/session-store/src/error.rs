@@ -182,6 +182,20 @@ pub enum StoreError {
         /// What was found.
         reason: String,
     },
+    /// The database and its write-ahead log are not in one place: one of them was moved, removed or replaced while it was open.
+    ///
+    /// Nothing more is written. What was acknowledged last may stand in the log alone; `doctor::join` brings both together.
+    #[error("{place} is torn apart: {what}")]
+    Torn {
+        /// Where both should be.
+        place: String,
+        /// What is where.
+        what: String,
+        /// The file that is the database now, where that is known.
+        database: Option<String>,
+        /// The write-ahead log, if it was left behind.
+        log: Option<String>,
+    },
     /// There is no room left, on the disk or below the limit that was set.
     #[error("no room left to write {place}")]
     Full {

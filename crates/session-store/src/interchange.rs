@@ -1,97 +1,28 @@
-//! Sessions as lines of JSON, to be moved, kept and read by others.
+//! Sessions as lines of JSON, read again.
 //!
-//! Each session begins with a line that says what it is and how many records follow, so a file that was cut off is
-//! noticed even if it was cut between two lines. The form is described in `docs/format.md`.
+//! Each session begins with a line that says what it is and how many records follow, and the last line of an export how many
+//! sessions it has, so a file that was cut off is noticed wherever it was cut. The form is described in `docs/format.md`.
 
 use std::collections::BTreeSet;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use trunkline_message_tree::{Link, NodeId, Timestamp};
 
-use crate::reading::Pages;
-use crate::record::check_body;
+use crate::digest::Hasher;
 use crate::{
     Digest, Header, Kept, NoteKey, Restoring, SessionId, SessionInfo, SessionStore, Spine, StoreError,
 };
 
-/// The version of the form that [`export`] writes. [`Import`] reads it and all before it.
-pub const FORMAT_VERSION: u32 = 2;
+/// The version of the form that [`Export`](crate::Export) writes. [`Import`] reads it and all before it.
+pub const FORMAT_VERSION: u32 = 3;
+
+/// The version in which a session stands alone: no line closes it, and nothing says what its header was.
+pub(crate) const UNSEALED_VERSION: u32 = 2;
 
 /// A longer line is refused before it is all in memory. The largest that a provider or a tool gives is far below.
 const LINE_LIMIT: u64 = 256 * 1024 * 1024;
-
-/// Writes a session as lines of JSON: a header, then one record a line, page by page.
-///
-/// Letters in the inbox are not part of the log and are not written. To write several sessions, call it for each. The
-/// digests are those that are stored; whoever imports the lines computes them.
-///
-/// # Errors
-///
-/// [`ExportError::Store`] for what cannot be read; [`ExportError::Io`] for what `out` says.
-pub async fn export<S: SessionStore + ?Sized>(
-    store: &S,
-    session: &SessionId,
-    out: &mut (impl Write + Send),
-) -> Result<SessionInfo, ExportError> {
-    let info = store.info(session).await?;
-    write_header(&Header::of(&info), out)?;
-    let mut pages = Pages::new(0, info.records);
-    while let Some(kept) = pages.next(store, session).await? {
-        write_record(&kept, out)?;
-    }
-    Ok(info)
-}
-
-/// Writes the first line of a session.
-///
-/// # Errors
-///
-/// What `out` says.
-pub fn write_header(header: &Header, out: &mut impl Write) -> io::Result<()> {
-    write_line(out, &HeaderOut { trunkline: KIND, version: FORMAT_VERSION, session: header.into() })
-}
-
-/// Writes the line of a record.
-///
-/// # Errors
-///
-/// What `out` says; [`io::ErrorKind::InvalidData`] if its body is not JSON on one line, which no store gives.
-pub fn write_record(kept: &Kept, out: &mut impl Write) -> io::Result<()> {
-    let seq = kept.seq;
-    let body = check_body(&kept.body).map_err(|reason| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("the body of record {seq}: {reason}"))
-    })?;
-    let mut line = Line {
-        seq,
-        spine: &kept.spine,
-        message: None,
-        kind: None,
-        body: None,
-        base64: None,
-        digest: kept.digest,
-    };
-    match kept.spine {
-        Spine::Node { .. } => line.message = Some(body),
-        Spine::Move { .. } => line.kind = Some(body),
-        Spine::Note { .. } => line.body = Some(body),
-        Spine::Blob { .. } => line.base64 = Some(body),
-    }
-    write_line(out, &line)
-}
-
-/// Why a session could not be written as lines of JSON.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ExportError {
-    /// It could not be read from its store.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// It could not be written.
-    #[error("cannot write the export")]
-    Io(#[from] io::Error),
-}
 
 /// Reads all sessions from lines of JSON into a store, one after the other; returns them in the order of the file.
 ///
@@ -113,7 +44,7 @@ pub async fn import<S: SessionStore + ?Sized>(
     Ok(restored)
 }
 
-/// Reads what [`export`] wrote, line by line: [`next_session`](Import::next_session), then its [`rows`](Import::rows).
+/// Reads what [`Export`](crate::Export) wrote, line by line: [`next_session`](Import::next_session), then its [`rows`](Import::rows).
 ///
 /// Unknown fields are passed over, but for those inside of a message or a note, which is kept byte for byte. Unknown kinds
 /// of records and blocks are refused, and so is a file of a newer version, because what it says could be misread.
@@ -122,6 +53,18 @@ pub struct Import<R> {
     lines: Lines<R>,
     begun: bool,
     session: Option<Current>,
+    /// The export whose last line has not come yet.
+    open: Option<Open>,
+}
+
+/// An export of which something was read, and not its end.
+#[derive(Clone, Debug)]
+struct Open {
+    /// How many sessions it was to have when it was begun.
+    planned: u64,
+    sessions: u64,
+    records: u64,
+    lines: Hasher,
 }
 
 /// The session whose records come now.
@@ -140,18 +83,21 @@ impl<R: BufRead> Import<R> {
             lines: Lines { from, number: 0, line: Vec::new(), unread: false, fault: None },
             begun: false,
             session: None,
+            open: None,
         }
     }
 
     /// Reads up to the next session and returns its header, or nothing at the end of the file.
     ///
     /// What was not read of the session before is passed over. After an error the next call goes on behind it, so that
-    /// what stands behind a damaged session can still be had.
+    /// what stands behind a damaged session can still be had. Nothing is returned before the last line of the export was
+    /// found to say what was read.
     ///
     /// # Errors
     ///
     /// [`ImportError::NotOurs`] if nothing or something else stands there; [`ImportError::Newer`]; [`ImportError::Line`];
-    /// [`ImportError::Io`]; [`ImportError::CutOff`] if the session that is passed over ends early.
+    /// [`ImportError::Io`]; [`ImportError::CutOff`] if the session that is passed over ends early; at the end
+    /// [`ImportError::NotClosed`] and [`ImportError::NotWhole`].
     pub fn next_session(&mut self) -> Result<Option<Header>, ImportError> {
         while let Some(Current { records, left: left @ 1.., .. }) = self.session {
             if self.next_row()?.is_none() {
@@ -160,22 +106,53 @@ impl<R: BufRead> Import<R> {
             }
         }
         self.session = None;
-        let Some((line, text)) = self.lines.next()? else {
-            return if self.begun { Ok(None) } else { Err(ImportError::NotOurs { line: 1 }) };
-        };
-        let start: HeaderStart = serde_json::from_str(text).map_err(|_| ImportError::NotOurs { line })?;
-        if start.trunkline != KIND || start.version == 0 {
-            return Err(ImportError::NotOurs { line });
+        let not_closed = |open: Open| ImportError::NotClosed { found: open.sessions, expected: open.planned };
+        loop {
+            let Some((line, text)) = self.lines.next()? else {
+                return match (self.open.take(), self.begun) {
+                    (Some(open), _) => Err(not_closed(open)),
+                    (None, true) => Ok(None),
+                    (None, false) => Err(ImportError::NotOurs { line: 1 }),
+                };
+            };
+            // An editor has put a mark in front, also where several exports stand one after another.
+            let text = text.trim_start_matches('\u{feff}');
+            let start: Start = serde_json::from_str(text).map_err(|_| ImportError::NotOurs { line })?;
+            if ![KIND, END].contains(&start.trunkline.as_ref()) || start.version == 0 {
+                return Err(ImportError::NotOurs { line });
+            }
+            if start.version > FORMAT_VERSION {
+                return Err(ImportError::Newer { found: start.version, known: FORMAT_VERSION });
+            }
+            if start.trunkline == END {
+                let end: EndIn = read(line, text)?;
+                // An export without a session has nothing but its last line.
+                let open = self.open.take().unwrap_or_else(|| Open::new(0));
+                open.check(line, &end)?;
+                self.begun = true;
+                continue;
+            }
+            let is_sealed = start.version > UNSEALED_VERSION;
+            if let Some(open) = self.open.take_if(|_| !is_sealed) {
+                self.lines.unread = true;
+                return Err(not_closed(open));
+            }
+            let found: HeaderIn = read(line, text)?;
+            let (of, seal) = (found.of, found.seal);
+            let header = Header::from(found.session);
+            check_seal(line, is_sealed, of, seal, &header)?;
+            let unchained = (start.version == 1).then(|| Digest::genesis(&header.id));
+            link(line, header.digest, unchained)?;
+            if is_sealed {
+                let open = self.open.get_or_insert_with(|| Open::new(of.unwrap_or_default()));
+                open.sessions += 1;
+                open.records = open.records.saturating_add(header.records);
+                open.lines.line(text);
+            }
+            self.begun = true;
+            self.session = Some(Current { records: header.records, left: header.records, unchained });
+            return Ok(Some(header));
         }
-        if start.version > FORMAT_VERSION {
-            return Err(ImportError::Newer { found: start.version, known: FORMAT_VERSION });
-        }
-        let header = Header::from(read::<HeaderIn>(line, text)?.session);
-        let unchained = (start.version == 1).then(|| Digest::genesis(&header.id));
-        link(line, header.digest, unchained)?;
-        self.begun = true;
-        self.session = Some(Current { records: header.records, left: header.records, unchained });
-        Ok(Some(header))
     }
 
     /// Returns the records of the session whose header was read last.
@@ -203,7 +180,7 @@ impl<R: BufRead> Import<R> {
         let belongs = match (&row, session.left) {
             (Ok(kept), 0) => kept.seq.checked_sub(1) == Some(session.records),
             (Err(_), 0) => false,
-            (Err(_), _) => serde_json::from_str::<HeaderStart>(text).is_err(),
+            (Err(_), _) => serde_json::from_str::<Start>(text).is_err(),
             (Ok(_), _) => true,
         };
         if !belongs {
@@ -211,6 +188,9 @@ impl<R: BufRead> Import<R> {
             return Ok(None);
         }
         session.left = session.left.saturating_sub(1);
+        if let Some(open) = &mut self.open {
+            open.lines.line(text);
+        }
         if let (Ok(kept), Some(prev)) = (&row, &mut session.unchained) {
             *prev = kept.digest;
         }
@@ -284,6 +264,22 @@ pub enum ImportError {
         /// How many there should be.
         expected: u64,
     },
+    /// The last line of the export is missing: whatever stood behind this may be missing too.
+    #[error("the export was cut off: its last line is missing, and {found} of {expected} sessions are there")]
+    NotClosed {
+        /// How many sessions there are.
+        found: u64,
+        /// How many the export was to have.
+        expected: u64,
+    },
+    /// The last line of the export does not say what stands before it: something was changed, moved, put in or left out.
+    #[error("the export is not what was written: line {line} closes it, but {reason}")]
+    NotWhole {
+        /// The line, from 1.
+        line: u64,
+        /// What does not agree.
+        reason: String,
+    },
     /// The records do not make a session, or the store did not take them.
     #[error("the session cannot be taken in")]
     Store {
@@ -299,29 +295,80 @@ impl From<StoreError> for ImportError {
     }
 }
 
-const KIND: &str = "session";
+pub(crate) const KIND: &str = "session";
+pub(crate) const END: &str = "end";
 
-#[derive(Serialize)]
-struct HeaderOut<'a> {
-    trunkline: &'a str,
-    version: u32,
-    session: HeaderFields,
-}
-
-// Read before the session itself: a newer version may describe that in another way.
+// Read before the rest: a newer version may describe that in another way.
 #[derive(Deserialize)]
-struct HeaderStart {
-    trunkline: String,
+struct Start<'a> {
+    #[serde(borrow)]
+    trunkline: std::borrow::Cow<'a, str>,
     version: u32,
 }
 
 #[derive(Deserialize)]
 struct HeaderIn {
+    of: Option<u64>,
     session: HeaderFields,
+    seal: Option<Digest>,
+}
+
+#[derive(Deserialize)]
+struct EndIn {
+    sessions: u64,
+    records: u64,
+    digest: Digest,
+}
+
+impl Open {
+    fn new(planned: u64) -> Self {
+        Open { planned, sessions: 0, records: 0, lines: Hasher::default() }
+    }
+
+    /// Compares what was read with what the last line says.
+    fn check(self, line: u64, end: &EndIn) -> Result<(), ImportError> {
+        let Open { sessions, records, lines, .. } = self;
+        if (sessions, records) != (end.sessions, end.records) {
+            return Err(ImportError::NotWhole {
+                line,
+                reason: format!(
+                    "it says {} sessions with {} records, and before it stand {sessions} with {records}",
+                    end.sessions, end.records
+                ),
+            });
+        }
+        if lines.digest() != end.digest {
+            let reason = "the lines before it are not those that were written".to_owned();
+            return Err(ImportError::NotWhole { line, reason });
+        }
+        Ok(())
+    }
+}
+
+/// Checks that a header says of its session what was written.
+fn check_seal(
+    line: u64,
+    is_sealed: bool,
+    of: Option<u64>,
+    seal: Option<Digest>,
+    header: &Header,
+) -> Result<(), ImportError> {
+    let reason = match (is_sealed, of, seal) {
+        (true, Some(_), Some(seal)) if seal == header.seal() => return Ok(()),
+        (true, Some(_), Some(_)) => {
+            "what it says of the session is not what was written: its seal does not fit"
+        }
+        (true, None, _) => "missing field `of`",
+        (true, _, None) => "missing field `seal`",
+        (false, None, None) => return Ok(()),
+        // If it were passed over, whoever changes the version could change everything else too.
+        (false, ..) => "only version 3 has seals, and here is one",
+    };
+    Err(ImportError::Line { line, column: 1, reason: reason.to_owned() })
 }
 
 #[derive(Serialize, Deserialize)]
-struct HeaderFields {
+pub(crate) struct HeaderFields {
     id: SessionId,
     title: String,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -353,25 +400,9 @@ impl From<HeaderFields> for Header {
     }
 }
 
-#[derive(Serialize)]
-struct Line<'a> {
-    seq: u64,
-    #[serde(flatten)]
-    spine: &'a Spine,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    body: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    base64: Option<&'a RawValue>,
-    digest: Digest,
-}
-
 // Read before the rest, because it says what the rest is.
 #[derive(Deserialize)]
-struct Start {
+struct RecordStart {
     seq: u64,
     entry: String,
     digest: Option<Digest>,
@@ -425,7 +456,7 @@ struct BlobIn<'a> {
 }
 
 fn read_record(line: u64, text: &str, unchained: Option<Digest>) -> Result<Kept, ImportError> {
-    let Start { seq, entry, digest } = read(line, text)?;
+    let RecordStart { seq, entry, digest } = read(line, text)?;
     let (spine, body) = match entry.as_str() {
         "node" => {
             let NodeIn { id, parent, at, filed, merges, covers, message } = read(line, text)?;
@@ -485,11 +516,6 @@ fn read<'a, T: Deserialize<'a>>(line: u64, text: &'a str) -> Result<T, ImportErr
         let reason = reason.strip_suffix(&place).unwrap_or(&reason).to_owned();
         ImportError::Line { line, column: error.column(), reason }
     })
-}
-
-fn write_line(out: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, line)?;
-    out.write_all(b"\n")
 }
 
 /// Lines with their numbers, read into one buffer.

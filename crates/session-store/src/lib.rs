@@ -6,6 +6,7 @@ mod bell;
 mod cut;
 mod digest;
 mod error;
+mod exporting;
 mod find;
 mod inbox;
 mod interchange;
@@ -28,11 +29,10 @@ mod tally;
 pub use batch::{Batch, Durability, Receipt};
 pub use digest::{Digest, ParseDigestError};
 pub use error::StoreError;
+pub use exporting::{Export, ExportError, export, write_header, write_record};
 pub use find::{Find, Found, Hit, find};
 pub use inbox::{Activity, InboxId, Letter, LetterState, consumed};
-pub use interchange::{
-    ExportError, FORMAT_VERSION, Import, ImportError, Rows, export, import, write_header, write_record,
-};
+pub use interchange::{FORMAT_VERSION, Import, ImportError, Rows, import};
 pub use memory::MemoryStore;
 pub use notes::{FoundNote, NoteQuery};
 #[cfg(feature = "postgres")]

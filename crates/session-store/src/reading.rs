@@ -204,20 +204,8 @@ pub(crate) async fn verify<S: SessionStore + ?Sized>(
         tally.add_kept(session, &kept)?;
         digests.push(kept.digest);
     }
-    let claimed = Tally::of(&info);
-    if tally != claimed {
-        let reason = format!("the log ends with {}, the session says {}", told(&tally), told(&claimed));
-        return Err(StoreError::BadRecord { session: session.clone(), seq: tally.seq, reason });
-    }
+    tally.check(&info)?;
     Ok(Verified { records: tally.seq, digest: tally.digest, digests })
-}
-
-fn told(tally: &Tally) -> String {
-    let Tally { nodes, updated_at, bytes, digest, .. } = tally;
-    format!(
-        "{}, {nodes} nodes, {bytes} bytes, last update {updated_at} and digest {digest}",
-        tally.position()
-    )
 }
 
 /// Reads a range of a log page by page.

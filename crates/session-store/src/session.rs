@@ -227,6 +227,16 @@ impl Header {
         checked.map_err(|reason| StoreError::body(&self.id, "title", reason))
     }
 
+    /// Returns the digest of what a session says of itself and no record of it does: how it is called and listed, which
+    /// folder it works in, when it was made. It is stored beside it, so that a change of these is noticed like one of a
+    /// record.
+    pub fn seal(&self) -> Digest {
+        let Header { id, title, tags, archived, workspace, created_at, .. } = self;
+        let sealed =
+            Sealed { session: id, title, tags, archived: *archived, workspace, created_at: *created_at };
+        Digest::of(serde_json::to_string(&sealed).expect("words and numbers are JSON").as_bytes())
+    }
+
     /// Returns the header of a session as it is.
     pub fn of(info: &SessionInfo) -> Self {
         Header {
@@ -242,6 +252,17 @@ impl Header {
             digest: Some(info.digest),
         }
     }
+}
+
+/// What a seal is made of, in this order.
+#[derive(Serialize)]
+struct Sealed<'a> {
+    session: &'a SessionId,
+    title: &'a str,
+    tags: &'a BTreeSet<String>,
+    archived: bool,
+    workspace: &'a Option<String>,
+    created_at: Timestamp,
 }
 
 /// What is to change about how a session is called and listed. What is `None` stays.

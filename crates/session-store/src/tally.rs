@@ -66,7 +66,7 @@ impl Tally {
     pub fn add(&mut self, session: &SessionId, record: impl Borrow<Record>) -> Result<Kept, StoreError> {
         let record = record.borrow();
         let (spine, body) = Kept::parts(record);
-        self.check(session, &spine)?;
+        self.fits(session, &spine)?;
         if body.len() > BODY_LIMIT {
             return Err(StoreError::body(session, "record", TOO_LONG));
         }
@@ -91,7 +91,7 @@ impl Tally {
         if kept.seq != seq {
             return Err(bad(format!("record {} stands in its place", kept.seq)));
         }
-        self.check(session, &kept.spine)?;
+        self.fits(session, &kept.spine)?;
         if kept.body.len() > BODY_LIMIT {
             return Err(bad(TOO_LONG.to_owned()));
         }
@@ -115,6 +115,16 @@ impl Tally {
         }
         self.count(kept);
         Ok(())
+    }
+
+    /// Checks that a whole log has come to what its session says.
+    pub(crate) fn check(&self, info: &SessionInfo) -> Result<(), StoreError> {
+        let claimed = Tally::of(info);
+        if *self == claimed {
+            return Ok(());
+        }
+        let reason = format!("the log ends with {}, the session says {}", told(self), told(&claimed));
+        Err(StoreError::BadRecord { session: info.id.clone(), seq: self.seq, reason })
     }
 
     fn count(&mut self, kept: &Kept) {
@@ -144,7 +154,7 @@ impl Tally {
         })
     }
 
-    fn check(&self, session: &SessionId, spine: &Spine) -> Result<(), StoreError> {
+    fn fits(&self, session: &SessionId, spine: &Spine) -> Result<(), StoreError> {
         let fits = match spine {
             Spine::Node { id, parent, link, .. } => self.check_node(*id, *parent, link),
             _ if self.nodes == 0 => Err(TreeError::NoRoot),
@@ -189,6 +199,14 @@ impl Tally {
         let newest = u32::try_from(self.nodes.saturating_sub(1)).unwrap_or(u32::MAX);
         Err(TreeError::UnknownNode { node, newest: NodeId::new(newest) })
     }
+}
+
+fn told(tally: &Tally) -> String {
+    let Tally { nodes, updated_at, bytes, digest, .. } = tally;
+    format!(
+        "{}, {nodes} nodes, {bytes} bytes, last update {updated_at} and digest {digest}",
+        tally.position()
+    )
 }
 
 /// A longer body would not come back from the interchange form, whose lines are bounded.

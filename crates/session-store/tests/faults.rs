@@ -128,7 +128,7 @@ async fn p52_what_is_acknowledged_is_flushed_and_a_write_that_fails_is_told() {
     // Whoever cannot write says so to whoever asked, and not to a log that nobody reads.
     fs::remove_file(&path).unwrap();
     let refused = store.append(&lease, batch(2, 1, vec![note("\"more\"")])).await;
-    assert!(matches!(refused, Err(StoreError::Io { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(StoreError::Torn { .. })), "{refused:?}");
 }
 
 /// The log of the predecessor held the whole prompt of every turn, and so grew with the square of the conversation.

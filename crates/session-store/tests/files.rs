@@ -106,7 +106,7 @@ async fn nothing_is_acknowledged_into_a_file_that_was_removed_or_replaced() {
         }
         let at = Position { seq: 1, head: NodeId::ROOT };
         let refused = store.append(&lease, Batch::new(at, vec![node(1, 0, "lost")])).await.unwrap_err();
-        assert!(matches!(refused, StoreError::Io { .. }), "{refused:?}");
+        assert!(matches!(refused, StoreError::Torn { .. }), "{refused:?}");
         drop(lease);
         store.close().await;
         for name in ["sessions.db", "sessions.db-wal", "sessions.db-shm"] {
@@ -155,4 +155,123 @@ async fn a_node_that_names_others_comes_back_from_the_disk_as_it_was() {
     let log = store.load(&session(1)).await.unwrap();
     let read: Vec<Record> = log.records.into_iter().skip(1).map(|(_, record)| record).collect();
     assert_eq!(read, written);
+}
+
+/// Kept open under another name, with a note that stands in the log alone.
+#[cfg(unix)]
+async fn moved_away(folder: &std::path::Path, to: &std::path::Path) -> (std::path::PathBuf, StoreError) {
+    let path = folder.canonicalize().unwrap().join("sessions.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    store.create(new_session(1)).await.unwrap();
+    let lease = store.lease(&session(1)).await.unwrap();
+    append(&store, &lease, vec![node(1, 0, "kept")]).await.unwrap();
+    fs::rename(&path, to).unwrap();
+    let at = Position { seq: 2, head: NodeId::new(1) };
+    let refused = store.append(&lease, Batch::new(at, vec![node(2, 1, "not kept")])).await.unwrap_err();
+    drop(lease);
+    store.close().await;
+    (path, refused)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_database_that_is_moved_away_is_brought_together_with_its_log() {
+    use trunkline_session_store::doctor::{join, mend};
+
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().canonicalize().unwrap().join("elsewhere.db");
+    let (path, refused) = moved_away(folder.path(), &to).await;
+    let told = refused.to_string().replace(&format!("{}/", to.parent().unwrap().display()), "");
+    expect![[
+        "sessions.db is torn apart: the database was moved to elsewhere.db while it was open; its write-ahead log with 2 \
+         records that are nowhere else is still sessions.db-wal"
+    ]]
+    .assert_eq(&told);
+    // Nobody makes a new one where the log is, and nobody takes the moved one for all there is.
+    let error = SqliteStore::open(&path).await.unwrap_err();
+    assert!(matches!(&error, StoreError::Torn { database: None, log: Some(_), .. }), "{error:?}");
+    assert!(!path.exists());
+    join(&path, &to).await.unwrap();
+    let mended = mend(&to).await.unwrap();
+    assert!(mended.is_whole(), "{mended}");
+    let store = SqliteStore::open(&to).await.unwrap();
+    assert_eq!(store.verify(&session(1)).await.unwrap().records, 2);
+    store.close().await;
+    assert!(matches!(join(&path, &to).await, Err(StoreError::Torn { .. })), "there is nothing left to join");
+}
+
+/// Whoever has made another database meanwhile keeps it, and nobody joins its log with the moved one.
+#[cfg(unix)]
+#[tokio::test]
+async fn the_log_of_another_database_is_not_brought_to_the_moved_one() {
+    use trunkline_session_store::doctor::join;
+
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("elsewhere.db");
+    let (path, _) = moved_away(folder.path(), &to).await;
+    fs::write(&path, "something else").unwrap();
+    assert!(matches!(join(&path, &to).await, Err(StoreError::Torn { .. })));
+    fs::remove_file(&path).unwrap();
+    fs::write(format!("{}-wal", to.display()), "of its own").unwrap();
+    assert!(matches!(join(&path, &to).await, Err(StoreError::Torn { .. })));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_folder_that_is_renamed_takes_the_log_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+    let store = SqliteStore::open(old.join("sessions.db")).await.unwrap();
+    store.create(new_session(1)).await.unwrap();
+    let lease = store.lease(&session(1)).await.unwrap();
+    fs::rename(&old, &new).unwrap();
+    let at = Position { seq: 1, head: NodeId::ROOT };
+    let refused = store.append(&lease, Batch::new(at, vec![node(1, 0, "lost")])).await.unwrap_err();
+    let StoreError::Torn { database: Some(database), log: None, .. } = refused else { panic!("{refused:?}") };
+    drop(lease);
+    store.close().await;
+    let store = SqliteStore::open(&database).await.unwrap();
+    assert_eq!(store.sessions().await.unwrap().len(), 1);
+}
+
+/// Nothing more is acknowledged into a log that has no name, and what was is in the database.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_log_that_is_removed_takes_nothing_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sessions.db");
+    let store = SqliteStore::open(&path).await.unwrap();
+    store.create(new_session(1)).await.unwrap();
+    let lease = store.lease(&session(1)).await.unwrap();
+    append(&store, &lease, vec![node(1, 0, "kept")]).await.unwrap();
+    fs::remove_file(folder.path().join("sessions.db-wal")).unwrap();
+    let at = Position { seq: 2, head: NodeId::new(1) };
+    let refused = store.append(&lease, Batch::new(at, vec![node(2, 1, "refused")])).await.unwrap_err();
+    assert!(refused.to_string().ends_with("what it held was written into the database"), "{refused}");
+    drop(lease);
+    store.close().await;
+    let store = SqliteStore::open(&path).await.unwrap();
+    assert_eq!(store.opened().to_string(), "");
+    assert_eq!(store.verify(&session(1)).await.unwrap().records, 2);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_is_no_file_is_refused_before_anything_is_made_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    let _socket = std::os::unix::net::UnixListener::bind(place("socket")).unwrap();
+    fs::create_dir(place("folder")).unwrap();
+    for (name, to) in [("null", "/dev/null"), ("zero", "/dev/zero")] {
+        std::os::unix::fs::symlink(to, place(name)).unwrap();
+    }
+    let made = std::process::Command::new("mkfifo").arg(place("pipe")).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    for name in ["socket", "folder", "null", "zero", "pipe"] {
+        let error = SqliteStore::open(place(name)).await.unwrap_err();
+        assert!(matches!(error, StoreError::NotAStore { .. }), "{name}: {error}");
+        let error = trunkline_session_store::doctor::examine(place(name)).await.unwrap_err();
+        assert!(matches!(error, StoreError::NotAStore { .. }), "{name}: {error}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5, "nothing was made");
 }

@@ -11,7 +11,7 @@ use trunkline_session_store::{
 use crate::material::{batch, filed, head_move, loaded, new_session, node, note, root, session, show, words};
 
 /// A session with a record of every kind.
-async fn sample() -> MemoryStore {
+pub(crate) async fn sample() -> MemoryStore {
     let store = MemoryStore::new();
     store.create(NewSession { title: "rain".to_owned(), workspace: None, ..new_session(1) }).await.unwrap();
     store.amend(&session(1), Amend::tags(["wet", "late"])).await.unwrap();
@@ -30,14 +30,28 @@ async fn sample() -> MemoryStore {
     store
 }
 
-async fn exported(store: &MemoryStore) -> String {
+pub(crate) async fn exported(store: &MemoryStore) -> String {
     let mut bytes = Vec::new();
     export(store, &session(1), &mut bytes).await.unwrap();
     String::from_utf8(bytes).unwrap()
 }
 
+/// The same as version 2 had it: nothing closes it, and nothing says what its header was.
+pub(crate) fn unsealed(text: &str) -> String {
+    let header = |line: &str| {
+        let session = &line[line.find("\"session\":{").unwrap()..line.rfind(",\"seal\"").unwrap()];
+        format!("{{\"trunkline\":\"session\",\"version\":2,{session}}}")
+    };
+    let lines = text.lines().filter(|line| !line.starts_with("{\"trunkline\":\"end\""));
+    let lines = lines.map(|line| match line.starts_with("{\"trunkline\"") {
+        true => header(line),
+        false => line.to_owned(),
+    });
+    lines.map(|line| line + "\n").collect()
+}
+
 /// Imports text and shows the sessions or the refusal.
-async fn check(text: &str, expected: Expect) {
+pub(crate) async fn check(text: &str, expected: Expect) {
     let store = MemoryStore::new();
     let shown = match import(&store, text.as_bytes()).await {
         Ok(sessions) => {
@@ -99,7 +113,7 @@ async fn what_was_written_without_digests_is_chained_when_it_is_read() {
 
 #[tokio::test]
 async fn what_is_unknown_within_a_version_is_passed_over() {
-    let text = exported(&sample().await).await;
+    let text = unsealed(&exported(&sample().await).await);
     let text = text.replace("\"seq\":2,", "\"seq\":2,\"colour\":\"blue\",");
     let text = text.replace("\"title\"", "\"mood\":[],\"title\"");
     check(
@@ -143,15 +157,16 @@ async fn several_sessions_stand_one_after_the_other() {
     assert_eq!(loaded(&other, 2).await, loaded(&store, 2).await);
     // The first of them stays although the second is refused.
     let third = MemoryStore::new();
-    import(&third, &text.as_bytes()[..text.len() - 10]).await.unwrap_err();
+    let end = text.trim_end().rfind('\n').unwrap();
+    import(&third, &text.as_bytes()[..end - 10]).await.unwrap_err();
     assert_eq!(third.sessions().await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn a_newer_version_is_refused_even_if_its_session_looks_different() {
     check(
-        "{\"trunkline\":\"session\",\"version\":3,\"session\":[]}\n",
-        expect!["written in version 3 of the form, this program reads up to 2"],
+        "{\"trunkline\":\"session\",\"version\":4,\"session\":[]}\n",
+        expect!["written in version 4 of the form, this program reads up to 3"],
     )
     .await;
 }
@@ -250,15 +265,15 @@ async fn a_session_is_whole_whatever_stands_behind_it() {
 
 #[tokio::test]
 async fn a_record_more_than_promised_refuses_its_session() {
-    let (text, second) = library().await;
+    let text = unsealed(&exported(&sample().await).await);
     let more = r#"{"seq":8,"entry":"note","layer":"l","kind":"k","at":1,"body":1,"digest":"5880f7a50c4e4d2f3f14d402ef1f447719f4b1b959c852205b14c0d64cb6fa18"}"#;
-    let text = format!("{}{more}\n{}", &text[..second], &text[second..]);
+    let text = format!("{text}{more}\n{text}");
     check(&text, expect![[r#"the session cannot be taken in: record 8 of session 00000000-0000-7000-8000-000000000001 is damaged: the header promises 7 records"#]]).await;
 }
 
 #[tokio::test]
 async fn a_digest_in_a_file_of_a_version_without_digests_is_refused() {
-    let text = exported(&sample().await).await.replace("\"version\":2", "\"version\":1");
+    let text = unsealed(&exported(&sample().await).await).replace("\"version\":2", "\"version\":1");
     check(&text, expect!["line 1, column 1: version 1 has no digests, and here is one"]).await;
     let (header, rest) = text.split_once('\n').unwrap();
     let (header, _) = header.split_once(",\"digest\"").unwrap();
@@ -268,7 +283,7 @@ async fn a_digest_in_a_file_of_a_version_without_digests_is_refused() {
 
 #[tokio::test]
 async fn a_file_that_was_cut_inside_a_line_names_it() {
-    let text = exported(&sample().await).await;
+    let text = unsealed(&exported(&sample().await).await);
     check(&text[..text.len() - 10], expect!["line 8, column 234: EOF while parsing a string"]).await;
 }
 
@@ -294,7 +309,7 @@ async fn a_changed_body_breaks_the_chain_where_it_stands() {
 
 #[tokio::test]
 async fn a_changed_name_breaks_the_chain_at_the_first_record() {
-    let text = exported(&sample().await).await.replace("000000000001", "000000000002");
+    let text = unsealed(&exported(&sample().await).await).replace("000000000001", "000000000002");
     check(&text, expect!["the session cannot be taken in: the chain of session 00000000-0000-7000-8000-000000000002 breaks at record 1: its digest is 4df9529792059d23b2108e4fb6abeefa4fa025deb13c07b9339c271d9301b0e8, 08c3a452117518b25d1b297b0807e45ec780cac6a5e220b4d15ce3aacbe22fc2 would follow"]).await;
 }
 
@@ -444,7 +459,7 @@ proptest! {
             let store = log_of(title, at, steps).await;
             let text = exported(&store).await;
             let log = store.load(&session(1)).await.unwrap();
-            prop_assert_eq!(text.lines().count(), log.records.len() + 1);
+            prop_assert_eq!(text.lines().count(), log.records.len() + 2);
             let again = MemoryStore::new();
             import(&again, text.as_bytes()).await.unwrap();
             prop_assert_eq!(again.load(&session(1)).await.unwrap(), log.clone());

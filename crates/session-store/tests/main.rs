@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod closing;
 #[cfg(feature = "sqlite")]
 mod damage;
 #[cfg(feature = "sqlite")]
@@ -14,6 +15,8 @@ mod find;
 mod interchange;
 #[cfg(feature = "kit")]
 mod kit;
+#[cfg(feature = "sqlite")]
+mod laws;
 mod material;
 mod memory;
 #[cfg(feature = "sqlite")]

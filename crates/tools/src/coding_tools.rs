@@ -7,7 +7,7 @@ use std::sync::Arc;
 use trunkline_runtime::Tool;
 
 use crate::CommandPolicy;
-use crate::command::{RunCommand, Sandbox};
+use crate::command::{RunCommand, Sandbox, room};
 use crate::edit_file::EditFile;
 use crate::edit_files::EditFiles;
 use crate::list_files::ListFiles;
@@ -84,7 +84,12 @@ impl CodingTools {
             Box::new(Staging::<EditFile>::new(root())),
             Box::new(Staging::<EditFiles>::new(root())),
             Box::new(Staging::<WriteFile>::new(root())),
-            Box::new(RunCommand { root: root(), policy: self.policy.clone(), sandbox: self.sandbox.clone() }),
+            Box::new(RunCommand {
+                root: root(),
+                policy: self.policy.clone(),
+                sandbox: self.sandbox.clone(),
+                room: room(),
+            }),
         ]
     }
 }

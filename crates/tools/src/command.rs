@@ -4,9 +4,12 @@
 //! writes are limited; the README says what that leaves open.
 
 mod evidence;
+mod left_running;
+mod length;
 mod output;
 mod process;
 mod sandbox;
+mod surroundings;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,6 +21,7 @@ use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::ToolSpec;
 use trunkline_runtime::{EffectClass, Effects, Finding, Gate, Tool, ToolContext, ToolOutput};
 
+pub(crate) use self::length::room;
 use self::process::{Ended, How, Order};
 pub(crate) use self::sandbox::Sandbox;
 use crate::root::Root;
@@ -54,6 +58,8 @@ pub(crate) struct RunCommand {
     pub(crate) root: Arc<Root>,
     pub(crate) policy: CommandPolicy,
     pub(crate) sandbox: Sandbox,
+    /// How many bytes a command may have; found out once, so that it is refused where it is not asked about.
+    pub(crate) room: usize,
 }
 
 #[derive(Deserialize)]
@@ -69,7 +75,7 @@ impl Tool for RunCommand {
         call::spec(
             "run_command",
             "Runs a command with `sh -c` in the workspace and returns its exit code and output. It gets no input. What \
-             it leaves running in the background is stopped when it ends. It may have to be approved first, and it may \
+             it leaves running in the background is stopped when it ends, but for what has a session of its own. It may have to be approved first, and it may \
              be kept from writing outside the workspace and the temporary folder.",
             json!({
                 "command": {"type": "string", "minLength": 1, "description": "the command line"},
@@ -86,6 +92,10 @@ impl Tool for RunCommand {
     fn gate(&self, arguments: &Map<String, Value>) -> Option<Gate> {
         let text = |name| arguments.get(name).and_then(Value::as_str);
         let command = text("command").unwrap_or_default();
+        // What is refused in any case is no question.
+        if length::refusal(command, self.room).is_some() {
+            return None;
+        }
         let mut folder = self.root.path().display().to_string();
         if let Some(cwd) = text("cwd") {
             folder.push_str(&format!(" → {cwd}"));
@@ -136,8 +146,8 @@ impl Tool for RunCommand {
 
 impl RunCommand {
     fn order(&self, arguments: Arguments) -> Result<Order, String> {
-        if arguments.command.trim().is_empty() {
-            return Err("the command is empty".to_owned());
+        if let Some(why) = length::refusal(&arguments.command, self.room) {
+            return Err(why);
         }
         let folder = self.root.folder(arguments.cwd.as_deref().unwrap_or("."))?;
         Ok(Order {
@@ -146,6 +156,7 @@ impl RunCommand {
             timeout: self.timeout(arguments.timeout_seconds),
             output_limit: self.policy.output_limit,
             sandbox: self.sandbox.clone(),
+            room: self.room,
         })
     }
 
@@ -163,15 +174,14 @@ impl RunCommand {
             How::Cancelled => (format!("cancelled after {seconds}"), None),
             How::Stuck => (format!("killed after {seconds}, but it does not end"), None),
         };
-        let text = ended.output.text(self.policy.output_limit);
+        let (text, odd) = ended.output.text(self.policy.output_limit);
         let is_error = exit_code != Some(0);
         let mut told = format!("{headline}\n{text}");
         if !told.ends_with('\n') {
             told.push('\n');
         }
-        if ended.left_behind {
-            told.push_str("[what it left running in the background was stopped]\n");
-        }
+        told.extend(odd.told());
+        told.push_str(&ended.left.told());
         if is_error && self.sandbox.is_on() && text.contains("ermission denied") {
             told.push_str(&format!("[{}]\n", self.sandbox.describe()));
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
-use crate::shown;
+use crate::{line_ends, shown};
 
 /// The shortest diff of large unlike texts takes time that nobody has; after this a longer one will do.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -37,8 +37,10 @@ pub(crate) fn diff(path: &str, old: Option<&str>, new: Option<&str>, files: usiz
         Some(_) => format!("{side}/{path}"),
         None => "/dev/null".to_owned(),
     };
+    let text = lines.unified_diff().header(&header("a", old), &header("b", new)).to_string();
     Diff {
-        text: lines.unified_diff().header(&header("a", old), &header("b", new)).to_string(),
+        // A line whose end alone is another would look the same on both sides.
+        text: if line_ends::differ(old, new) { text.replace("\r\n", "\\r\n") } else { text },
         size: Size { added: count(ChangeTag::Insert), deleted: count(ChangeTag::Delete) },
     }
 }

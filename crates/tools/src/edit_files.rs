@@ -10,7 +10,7 @@ use crate::replacement::Replacement;
 use crate::root::{Inside, MAX_FILE_BYTES, PathError, Root};
 use crate::stage::{Draft, admit_size, stage};
 use crate::staging_tool::Editor;
-use crate::{call, shown};
+use crate::{call, line_ends, shown};
 
 const NAME: &str = "edit_files";
 /// More is not read by whoever approves it.
@@ -208,7 +208,7 @@ impl Work {
         let new = match act {
             Act::Write(content) => {
                 admit_size(content.len())?;
-                (*content).to_owned()
+                line_ends::following(self.old.as_deref(), content)
             }
             Act::Replace(replacement) => {
                 let missing = || PathError::Missing { path: path.to_owned() };

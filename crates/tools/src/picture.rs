@@ -3,7 +3,7 @@
 use trunkline_runtime::resolve_queue::Preview;
 
 use crate::diff::{Diff, Size, diff};
-use crate::shown;
+use crate::{line_ends, shown};
 
 /// A person must be able to see all of it; above this nobody reads it line by line.
 const PREVIEW_DIFF_BYTES: usize = 200_000;
@@ -35,7 +35,9 @@ pub(crate) fn picture(verb: &str, files: &[Pictured<'_>]) -> Picture {
     let drawn: Vec<(&Pictured<'_>, Diff)> =
         files.iter().map(|file| (file, diff(file.path, file.old, file.new, files.len()))).collect();
     let line = |file: &Pictured<'_>, size: Size| {
-        format!("{} {} ({size})", file.verb, shown::cut(&shown::name(file.path), NAME_CHARACTERS))
+        let ends =
+            line_ends::difference(file.old, file.new).map(|told| format!(", {told}")).unwrap_or_default();
+        format!("{} {} ({size}){ends}", file.verb, shown::cut(&shown::name(file.path), NAME_CHARACTERS))
     };
     let lines: Vec<String> = drawn.iter().map(|(file, diff)| line(file, diff.size)).collect();
     let label = match lines.as_slice() {

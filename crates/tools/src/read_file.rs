@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::ToolSpec;
 use trunkline_runtime::{Access, EffectClass, Effects, Tool, ToolContext, ToolOutput};
 
+use crate::line_ends::{Ends, MARK};
 use crate::root::{PathError, Root};
 use crate::{call, shown};
 
@@ -67,9 +68,14 @@ fn read(root: &Root, arguments: &Arguments) -> Result<String, String> {
 }
 
 fn page(text: &str, offset: usize, limit: usize) -> Result<String, String> {
+    let (text, marked) = match text.strip_prefix(MARK) {
+        Some(text) => (text, true),
+        None => (text, false),
+    };
     let lines = text.lines().count();
     if lines == 0 {
-        return Ok("[the file is empty]".to_owned());
+        let but = if marked { " but for a byte-order mark" } else { "" };
+        return Ok(format!("[the file is empty{but}]"));
     }
     if offset > lines {
         return Err(format!("offset {offset} is behind the end: the file has {lines} lines"));
@@ -87,8 +93,17 @@ fn page(text: &str, offset: usize, limit: usize) -> Result<String, String> {
     if next <= lines {
         page.push_str(&format!("[lines {offset} to {} of {lines}; go on with offset {next}]\n", next - 1));
     }
-    if text.contains("\r\n") {
-        page.push_str("[lines end with \\r\\n]\n");
+    match Ends::of(text) {
+        Ends::CrLf => page.push_str("[lines end with \\r\\n]\n"),
+        Ends::Mixed => page.push_str("[some lines end with \\r\\n]\n"),
+        Ends::None | Ends::Lf => {}
+    }
+    if marked {
+        page.push_str("[the file begins with a byte-order mark, which stays when it is edited]\n");
+    }
+    let zeros = text.matches('\0').count();
+    if zeros > 0 {
+        page.push_str(&format!("[{} in the file]\n", shown::count(zeros, "NUL byte")));
     }
     Ok(page)
 }

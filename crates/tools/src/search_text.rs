@@ -81,7 +81,7 @@ fn search(root: &Root, arguments: &Arguments, cancel: &Cancel) -> Result<String,
         }
         match root.read(file) {
             Ok(Some(read)) if is_text(&read.bytes) => {
-                hits.collect(&regex, file.as_str(), &String::from_utf8_lossy(&read.bytes));
+                hits.collect(&regex, file.as_str(), &read.bytes);
             }
             _ => hits.skipped += 1,
         }
@@ -98,13 +98,17 @@ struct Hits {
     lines: usize,
     full: bool,
     skipped: usize,
+    /// Bytes in the lines that are shown.
+    not_utf8: usize,
 }
 
 impl Hits {
-    fn collect(&mut self, regex: &Regex, path: &str, text: &str) {
+    fn collect(&mut self, regex: &Regex, path: &str, bytes: &[u8]) {
         let path = shown::name(path);
-        for (number, line) in (1_u64..).zip(text.lines()) {
-            if !regex.is_match(line) {
+        let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+        for (number, line) in (1_u64..).zip(lines(bytes)) {
+            let text = String::from_utf8_lossy(line);
+            if !regex.is_match(&text) {
                 continue;
             }
             if self.lines == MAX_LINES || self.text.len() > MAX_BYTES {
@@ -112,7 +116,8 @@ impl Hits {
                 return;
             }
             self.lines += 1;
-            self.text.push_str(&format!("{path}:{number}: {}\n", shown::cut(line, LINE_CHARACTERS)));
+            self.not_utf8 += shown::not_utf8(line);
+            self.text.push_str(&format!("{path}:{number}: {}\n", shown::cut(&text, LINE_CHARACTERS)));
         }
     }
 
@@ -124,6 +129,11 @@ impl Hits {
         if self.full {
             text.push_str("[more matches are not shown; narrow the pattern, `path` or `glob`]\n");
         }
+        match self.not_utf8 {
+            0 => {}
+            1 => text.push_str("[1 byte that is no UTF-8 is shown as U+FFFD]\n"),
+            bytes => text.push_str(&format!("[{bytes} bytes that are no UTF-8 are shown as U+FFFD]\n")),
+        }
         if self.skipped > 0 {
             text.push_str(&format!(
                 "[{} files were not searched: links, binary or too large]\n",
@@ -132,6 +142,15 @@ impl Hits {
         }
         text
     }
+}
+
+/// The lines of a file, without their ends.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    lines.map(|line| match line.strip_suffix(b"\n") {
+        Some(line) => line.strip_suffix(b"\r").unwrap_or(line),
+        None => line,
+    })
 }
 
 /// As git decides it: a zero byte near the start means binary.

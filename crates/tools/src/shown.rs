@@ -3,24 +3,16 @@
 //! What a person approves must be what they see. An escape sequence in a file name or a command can overwrite the
 //! line above it, and a direction mark can reorder it; both are spelled out here instead of acted on.
 
-/// Spells out control and direction characters, all but line ends and tabs.
+use crate::hidden;
+
+/// Spells out what nobody can see, all but line ends and tabs.
 pub(crate) fn safe(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    while let Some(character) = rest.next() {
-        match character {
-            '\n' | '\t' => shown.push(character),
-            '\r' if rest.peek() == Some(&'\n') => shown.push(character),
-            hidden if hidden.is_control() || turns_direction(hidden) => shown.extend(hidden.escape_unicode()),
-            plain => shown.push(plain),
-        }
-    }
-    shown
+    hidden::spelled(text).into_owned()
 }
 
 /// Spells out everything that could make two lines of one name.
 pub(crate) fn name(text: &str) -> String {
-    safe(text).replace('\n', "\\n").replace('\t', "\\t")
+    safe(text).replace('\r', "\\r").replace('\n', "\\n").replace('\t', "\\t")
 }
 
 /// Makes one safe line of at most `limit` characters.
@@ -61,7 +53,12 @@ pub(crate) fn cut_lines(text: &str, limit: usize) -> String {
     format!("{kept}[{} more lines]\n", rest.lines().count())
 }
 
-/// The Unicode bidirectional controls: marks, embeddings, overrides and isolates (UAX #9, revision 50).
-fn turns_direction(character: char) -> bool {
-    matches!(character, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Prints a count with its word: `1 byte`, `3 bytes`.
+pub(crate) fn count(number: usize, word: &str) -> String {
+    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
+}
+
+/// Counts the bytes that are no UTF-8.
+pub(crate) fn not_utf8(bytes: &[u8]) -> usize {
+    bytes.utf8_chunks().map(|chunk| chunk.invalid().len()).sum()
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use trunkline_runtime::resolve_queue::{Effect, Fingerprint};
 use trunkline_runtime::{Proposal, ToolOutput};
 
+use crate::line_ends::MARK;
 use crate::payload::{StagedFile, StagedFiles};
 use crate::picture::{Pictured, picture};
 use crate::root::Inside;
@@ -27,13 +28,19 @@ pub(crate) struct Draft {
 
 /// Stages what the drafts change, as one proposal, and says so.
 pub(crate) fn stage(tool: &str, drafts: Vec<Draft>) -> Result<ToolOutput, String> {
+    let follows =
+        |draft: &Draft| draft.old.as_ref().is_some_and(|old| old.starts_with(MARK) || old.contains("\r\n"));
+    let kept = drafts.iter().any(follows);
     let named: BTreeSet<String> = drafts.iter().map(|draft| shown::name(draft.inside.as_str())).collect();
     let changed: Vec<Draft> =
         drafts.into_iter().filter(|draft| draft.old.as_deref() != Some(draft.new.as_str())).collect();
     if changed.is_empty() {
         let named: Vec<String> = named.into_iter().collect();
         let verb = if named.len() == 1 { "already has" } else { "already have" };
-        return Ok(ToolOutput::text(format!("nothing staged: {} {verb} this content", named.join(", "))));
+        // Somebody may have meant to change just these.
+        let kept = if kept { "; line ends and byte-order marks stay as they are" } else { "" };
+        let named = named.join(", ");
+        return Ok(ToolOutput::text(format!("nothing staged: {named} {verb} this content{kept}")));
     }
     let pictured: Vec<Pictured<'_>> = changed
         .iter()

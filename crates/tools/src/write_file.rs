@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 use trunkline_runtime::message_tree::ToolSpec;
 use trunkline_runtime::{EffectClass, Effects, ToolOutput};
 
-use crate::call;
 use crate::root::Root;
 use crate::stage::{Draft, admit_size, stage};
 use crate::staging_tool::Editor;
+use crate::{call, line_ends};
 
 const NAME: &str = "write_file";
 
@@ -47,6 +47,7 @@ impl Editor for WriteFile {
         let old = root.read_text(&inside)?;
         let verb = if old.is_some() { "overwrite" } else { "create" };
         let folders = root.missing_folders(&inside);
-        stage(NAME, vec![Draft { inside, old, new: arguments.content, verb, folders }])
+        let new = line_ends::following(old.as_deref(), &arguments.content);
+        stage(NAME, vec![Draft { inside, old, new, verb, folders }])
     }
 }

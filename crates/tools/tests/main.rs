@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod applying;
+mod command_surroundings;
 mod containment;
 mod effects;
 mod evidence;
@@ -14,8 +15,10 @@ mod git_index_laws;
 mod git_sparse;
 mod git_surroundings;
 mod git_workspace;
+mod hidden;
 mod landlock;
 mod laws;
+mod line_ends;
 mod listing;
 mod own_and_ignored;
 mod own_changes;

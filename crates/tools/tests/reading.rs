@@ -10,7 +10,8 @@ fn check(content: &[u8], arguments: Value, said: Expect) {
     scene.write("a.txt", content);
     let mut arguments = arguments;
     arguments["path"] = json!("a.txt");
-    said.assert_eq(&framed(&scene.said("read_file", arguments)));
+    // A zero byte cannot stand in what is expected.
+    said.assert_eq(&framed(&scene.said("read_file", arguments)).replace('\0', "-"));
 }
 
 #[test]
@@ -122,4 +123,33 @@ fn a_huge_file_is_refused_before_it_is_read() {
 fn wrong_arguments_are_an_error_in_words() {
     let scene = Scene::new();
     assert_eq!(scene.said("read_file", json!({})), "error: wrong arguments: missing field `path`\n");
+}
+
+#[test]
+fn line_ends_of_both_kinds_marks_and_zero_bytes_are_told() {
+    check(
+        b"a\nb\r\nc\n",
+        json!({"limit": 1}),
+        expect![[r#"
+            |    1	a|
+            |[lines 1 to 1 of 3; go on with offset 2]|
+            |[some lines end with \r\n]|
+        "#]],
+    );
+    check(
+        "\u{feff}a\u{0}b\n".as_bytes(),
+        json!({}),
+        expect![[r#"
+            |    1	a-b|
+            |[the file begins with a byte-order mark, which stays when it is edited]|
+            |[1 NUL byte in the file]|
+        "#]],
+    );
+    check(
+        "\u{feff}".as_bytes(),
+        json!({}),
+        expect![[r#"
+            |[the file is empty but for a byte-order mark]|
+        "#]],
+    );
 }

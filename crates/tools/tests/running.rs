@@ -102,6 +102,41 @@ fn there_is_no_input_to_wait_for() {
 }
 
 #[test]
+fn a_command_that_is_longer_than_a_word_may_be_runs_as_any_other() {
+    let scene = Scene::new();
+    let lines = "x\n".repeat(100_000);
+    let command = format!("cat > big.txt <<'E'\n{lines}E\necho $# \"$0\" ä; exit 3");
+    let said = without_seconds(&scene.said("run_command", json!({"command": command})));
+    assert_eq!(said, "error: exit code 3 after N s\n0 sh ä\n\n");
+    assert_eq!(scene.read("big.txt").unwrap(), lines);
+    // Cut where a character of several bytes stands.
+    let letters = "ä€".repeat(60_000);
+    let said = scene.said("run_command", json!({"command": format!("printf %s {letters} > letters")}));
+    assert!(said.starts_with("exit code 0"), "{said}");
+    assert_eq!(scene.read("letters").unwrap(), letters);
+    let said = scene.said("run_command", json!({"command": format!("- {}", "x".repeat(200_000))}));
+    assert!(said.starts_with("error: exit code 127"), "{said}");
+}
+
+#[test]
+fn what_no_shell_could_be_given_is_refused_with_what_to_do_and_not_asked_about() {
+    let scene = Scene::new();
+    let tool = scene.tool("run_command");
+    for (command, says) in [
+        ("x".repeat(10_000_000), "the command has 10000000 bytes, and this system takes about "),
+        ("echo a\0b".to_owned(), "the command holds a NUL byte"),
+        (" \n".to_owned(), "the command is empty"),
+    ] {
+        let arguments = json!({ "command": command });
+        assert!(tool.gate(&object(arguments.clone())).is_none(), "{says}");
+        let said = scene.said("run_command", arguments);
+        assert!(said.starts_with(&format!("error: {says}")), "{said}");
+    }
+    let said = scene.said("run_command", json!({"command": "x".repeat(10_000_000)}));
+    assert!(said.contains("write_file"), "{said}");
+}
+
+#[test]
 fn an_empty_command_is_refused() {
     check(
         json!({"command": "  "}),
@@ -132,8 +167,27 @@ fn bytes_that_are_not_text_are_replaced() {
         expect![[r#"
         exit code 0 after N s
         a�bc
+        [1 byte that is no UTF-8 is shown as U+FFFD, 1 NUL byte left out]
     "#]],
     );
+    check(
+        json!({"command": r"printf 'gr\374\337e \342\202 x\n\0\0\007\010\033[1mbold\033[0m \357\277\275\n'"}),
+        expect![[r#"
+        exit code 0 after N s
+        gr��e � x
+        bold �
+        [4 bytes that are no UTF-8 are shown as U+FFFD, 2 NUL bytes and 2 other control characters left out]
+    "#]],
+    );
+}
+
+#[test]
+fn a_character_that_the_cut_goes_through_is_no_odd_byte() {
+    let mut policy = CommandPolicy::default();
+    policy.output_limit = 100;
+    let scene = Scene::with(policy);
+    let said = scene.said("run_command", json!({"command": "printf x; yes äöüß€ | head -n 4000"}));
+    assert!(said.contains("not shown") && !said.contains("UTF-8"), "{said}");
 }
 
 #[test]
@@ -192,8 +246,73 @@ fn a_child_left_in_the_background_neither_hangs_the_call_nor_outlives_it() {
     let started = Instant::now();
     let said = scene.said("run_command", json!({"command": "sleep 60 & echo $! > pid; echo started"}));
     assert!(started.elapsed() < WELL_BEFORE, "{:?}", started.elapsed());
-    assert!(said.ends_with("started\n[what it left running in the background was stopped]\n"), "{said}");
+    assert!(
+        said.ends_with("started\n[what it left running in the background was stopped: sleep]\n"),
+        "{said}"
+    );
     assert_gone(&scene.root().join("pid"));
+}
+
+/// Waits in a command until what it has started in the background sleeps.
+const ASLEEP: &str = "until [ \"$(cat /proc/$(cat pid)/comm)\" = sleep ]; do sleep 0.05; done 2> /dev/null";
+
+#[test]
+fn what_does_not_hold_the_output_is_stopped_and_told_too() {
+    let scene = Scene::new();
+    for command in [
+        "nohup sleep 60 > log 2>&1 & echo $! > pid",
+        // A shell with job control puts it into a group of its own.
+        "set -m; sleep 60 > log 2>&1 & echo $! > pid",
+        "set -m; sleep 60 & echo $! > pid",
+        "(sh -c 'echo $$ > pid; exec sleep 60' > log 2>&1 &)",
+    ] {
+        let said = scene.said("run_command", json!({"command": format!("{command}; {ASLEEP}")}));
+        let told = "[what it left running in the background was stopped: sleep]\n";
+        assert!(said.ends_with(told), "{command}: {said}");
+        assert_gone(&scene.root().join("pid"));
+        fs::remove_file(scene.root().join("pid")).unwrap();
+    }
+}
+
+#[test]
+fn what_has_a_session_of_its_own_goes_on_and_is_told() {
+    let scene = Scene::new();
+    for command in [
+        "setsid sleep 60 & echo $! > pid",
+        "setsid sleep 60 > log 2>&1 & echo $! > pid",
+        "setsid sh -c 'echo $$ > pid; exec sleep 60' > log 2>&1 &",
+    ] {
+        let said = scene.said("run_command", json!({"command": format!("{command}\n{ASLEEP}")}));
+        let pid = read_pid(&scene.root().join("pid"));
+        let told = format!("[still running, on its own: sleep (process {pid}); `kill` ends it]\n");
+        assert!(said.ends_with(&told), "{command}: {said}");
+        let killed = std::process::Command::new("kill").arg(&pid).status().unwrap();
+        assert!(killed.success(), "it was alive");
+        fs::remove_file(scene.root().join("pid")).unwrap();
+    }
+}
+
+#[test]
+fn what_goes_on_unseen_and_holds_the_output_is_told() {
+    let scene = Scene::new();
+    // Without the variable nobody knows where it comes from.
+    let command = "env -i PATH=\"$PATH\" setsid sh -c 'echo $$ > pid; exec sleep 60' &";
+    let said = scene.said("run_command", json!({"command": format!("{command}\n{ASLEEP}; echo done")}));
+    let pid = read_pid(&scene.root().join("pid"));
+    assert!(
+        said.ends_with("done\n[something that it started is still running and holds its output open]\n"),
+        "{said}"
+    );
+    assert!(std::process::Command::new("kill").arg(&pid).status().unwrap().success());
+}
+
+#[test]
+fn what_ends_by_itself_is_not_told() {
+    let scene = Scene::new();
+    for command in ["sleep 0.05 & wait; echo done", "true | echo done"] {
+        let said = scene.said("run_command", json!({"command": command}));
+        assert!(said.ends_with("done\n"), "{command}: {said}");
+    }
 }
 
 #[test]

@@ -85,3 +85,16 @@ fn a_cancelled_search_stops() {
     let output = scene.call_until("search_text", json!({"pattern": "x"}), &cancel);
     assert_eq!(scene.words(&output), "error: cancelled\n");
 }
+
+#[test]
+fn bytes_that_are_not_text_are_told_and_a_mark_begins_no_line() {
+    let scene = Scene::new();
+    scene.write("a.txt", b"gr\xfc\xdfe\r\nother \xff\n");
+    scene.write("b.txt", "\u{feff}gray\n");
+    expect![[r#"
+        a.txt:1: gr��e
+        b.txt:1: gray
+        [2 bytes that are no UTF-8 are shown as U+FFFD]
+    "#]]
+    .assert_eq(&scene.said("search_text", json!({"pattern": "^gr"})));
+}

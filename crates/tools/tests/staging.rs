@@ -253,12 +253,12 @@ fn a_binary_file_is_not_overwritten_unseen() {
 }
 
 #[test]
-fn line_ends_of_another_system_are_given_as_the_reason() {
+fn line_ends_of_both_kinds_are_given_as_the_reason() {
     let scene = Scene::new();
-    scene.write("a", "one\r\ntwo\r\n");
+    scene.write("a", "one\r\ntwo\r\nthree\n");
     assert_eq!(
         scene.said("edit_file", json!({"path": "a", "old_text": "one\ntwo", "new_text": "x"})),
-        "error: old_text is not in a; its lines end with \\r\\n; write them so in old_text and new_text\n"
+        "error: old_text is not in a; some of its lines end with \\r\\n and some with \\n; write each as it is in old_text\n"
     );
 }
 

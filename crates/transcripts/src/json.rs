@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The fields of one object, in order, each value unread.
@@ -38,6 +38,159 @@ impl<'de> Deserialize<'de> for Fields<'de> {
             }
         }
         deserializer.deserialize_map(AsFields)
+    }
+}
+
+/// A record with its message read in the same pass, as far as that can be: whoever asks for one level after the other reads
+/// what is nested most as many times.
+#[derive(Debug)]
+pub(crate) struct Envelope<'a> {
+    /// All fields but the message.
+    pub(crate) fields: Fields<'a>,
+    /// The last message, if there is one.
+    pub(crate) message: Option<Inner<'a>>,
+}
+
+/// What stands in the field of a message.
+#[derive(Debug)]
+pub(crate) enum Inner<'a> {
+    /// The fields of an object but its content, and what stands there, the last of each.
+    Object(Fields<'a>, Option<Inside<'a>>),
+    /// No object.
+    Other,
+}
+
+/// What stands in the field of a content.
+#[derive(Debug)]
+pub(crate) enum Inside<'a> {
+    /// A string without escapes.
+    Text(&'a str),
+    /// The elements of an array.
+    Items(Vec<&'a RawValue>),
+    /// Nothing.
+    Null,
+    /// Something else: it is not known where it stands.
+    Other,
+}
+
+impl<'de> Deserialize<'de> for Envelope<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AsEnvelope;
+        impl<'de> Visitor<'de> for AsEnvelope {
+            type Value = Envelope<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let (mut fields, mut message) = (Vec::new(), None);
+                while let Some(key) = map.next_key::<Words<'de>>()? {
+                    if key.0 == "message" {
+                        message = Some(map.next_value::<Inner<'de>>()?);
+                    } else {
+                        fields.push((key.0, map.next_value::<&'de RawValue>()?));
+                    }
+                }
+                Ok(Envelope { fields: Fields(fields), message })
+            }
+        }
+        deserializer.deserialize_map(AsEnvelope)
+    }
+}
+
+/// Visits what is no value of interest.
+macro_rules! others {
+    ($other:expr) => {
+        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+            Ok($other)
+        }
+        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+            Ok($other)
+        }
+        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+            Ok($other)
+        }
+        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+            Ok($other)
+        }
+        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+            Ok($other)
+        }
+    };
+}
+
+impl<'de> Deserialize<'de> for Inner<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AsInner;
+        impl<'de> Visitor<'de> for AsInner {
+            type Value = Inner<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a message")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let (mut fields, mut content) = (Vec::new(), None);
+                while let Some(key) = map.next_key::<Words<'de>>()? {
+                    if key.0 == "content" {
+                        content = Some(map.next_value::<Inside<'de>>()?);
+                    } else {
+                        fields.push((key.0, map.next_value::<&'de RawValue>()?));
+                    }
+                }
+                Ok(Inner::Object(Fields(fields), content))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+                while items.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Inner::Other)
+            }
+
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Inner::Other)
+            }
+
+            others!(Inner::Other);
+        }
+        deserializer.deserialize_any(AsInner)
+    }
+}
+
+impl<'de> Deserialize<'de> for Inside<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct AsInside;
+        impl<'de> Visitor<'de> for AsInside {
+            type Value = Inside<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a content")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Inside::Text(text))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+                let mut all = Vec::new();
+                while let Some(item) = items.next_element::<&'de RawValue>()? {
+                    all.push(item);
+                }
+                Ok(Inside::Items(all))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Inside::Other)
+            }
+
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Inside::Null)
+            }
+
+            others!(Inside::Other);
+        }
+        deserializer.deserialize_any(AsInside)
     }
 }
 
@@ -72,6 +225,11 @@ impl<'a> Fields<'a> {
         let mut seen = HashSet::new();
         let said = self.0.iter().filter(|(_, raw)| raw.get() != "null").map(|(name, _)| name.as_ref());
         said.filter(|name| seen.insert(*name)).collect()
+    }
+
+    /// Returns the fields, `null` or not, in order.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(name, raw)| (name.as_ref(), *raw))
     }
 
     /// Returns the field's text, if it is a string.

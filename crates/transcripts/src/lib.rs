@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod anthropic;
+mod beside;
 mod claude_code;
 mod convert;
 mod fault;
@@ -15,6 +16,7 @@ mod source;
 mod time;
 mod transcript;
 
+pub use beside::{FieldHolder, MessageField};
 pub use convert::OtherFields;
 pub use fault::{Fault, FaultKind};
 pub use format::{Format, ParseFormatError};

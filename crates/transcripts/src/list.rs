@@ -3,16 +3,17 @@
 //! The text around the messages is kept, and a change of the list is a change of that text: what is not a message
 //! stays as it was, to the white space.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use serde_json::value::RawValue;
-use trunkline_message_tree::{Author, Message, Role};
+use trunkline_message_tree::{Author, Message, NodeId, Role};
 
 use crate::json::{self, Fields};
 use crate::salvage::{BLANK, salvage};
 use crate::sniff::is_message;
 use crate::source::{self, Losses, Piece, Read, Source};
-use crate::{Fault, FaultKind, Format, Loss, anthropic, openai_chat};
+use crate::{Fault, FaultKind, Format, Loss, MessageField, anthropic, beside, openai_chat};
 
 /// Where the list stands in its text.
 #[derive(Clone, Debug, Default)]
@@ -243,16 +244,18 @@ pub(crate) fn write(
     layout: &Layout,
     format: Format,
     messages: &[Message],
+    left_out: &[MessageField],
     losses: &mut Vec<Loss>,
 ) -> String {
-    if !layout.left_out && read.messages == messages && read.sources.iter().all(|source| source.exact) {
+    let is_whole = !layout.left_out && left_out.is_empty();
+    if is_whole && read.messages == messages && read.sources.iter().all(|source| source.exact) {
         return read.text.to_owned();
     }
     // A list without a request around it has no field for instructions; there they stay where they are.
     let lifts = format == Format::Anthropic && layout.in_body;
     let lead = if lifts { lead_of(messages) } else { 0 };
     let (leading, rest) = messages.split_at(lead);
-    let place = Place { read, layout, lead };
+    let place = Place { read, layout, lead, left_out: by_node(left_out) };
     let elements = match format {
         Format::OpenAiChat => openai(&place, rest, losses),
         _ => anthropic_elements(&place, rest, losses),
@@ -279,14 +282,36 @@ struct Place<'a> {
     layout: &'a Layout,
     /// How many messages stand before the elements.
     lead: usize,
+    /// The fields that must go, by their message.
+    left_out: HashMap<NodeId, Vec<&'a MessageField>>,
 }
 
 impl<'a> Place<'a> {
     /// Returns the bytes of the elements that a message was read from.
     fn element(&self, source: &Source) -> Option<&'a str> {
-        let range = self.layout.elements.get(*source.records.first()?)?;
-        self.read.text.get(range.clone())
+        self.layout.element(self.read.text, source)
     }
+
+    /// Returns the fields that a message must be written without.
+    fn left_out(&self, message: &Message) -> &[&'a MessageField] {
+        message.node.and_then(|node| self.left_out.get(&node)).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+impl Layout {
+    /// Returns the bytes of the element that a message was read from.
+    pub(crate) fn element<'a>(&self, text: &'a str, source: &Source) -> Option<&'a str> {
+        let range = self.elements.get(*source.records.first()?)?;
+        text.get(range.clone())
+    }
+}
+
+fn by_node(left_out: &[MessageField]) -> HashMap<NodeId, Vec<&MessageField>> {
+    let mut by_node: HashMap<NodeId, Vec<&MessageField>> = HashMap::new();
+    for field in left_out {
+        by_node.entry(field.node).or_default().push(field);
+    }
+    by_node
 }
 
 fn losses_at<'a>(list: &'a mut Vec<Loss>, index: usize, message: &Message) -> Losses<'a> {
@@ -295,16 +320,20 @@ fn losses_at<'a>(list: &'a mut Vec<Loss>, index: usize, message: &Message) -> Lo
 
 fn openai(place: &Place<'_>, rest: &[Message], losses: &mut Vec<Loss>) -> Vec<String> {
     let mut elements = Vec::with_capacity(rest.len());
+    let mut names = CallNames::new(place.read.messages, rest);
     for (index, message) in rest.iter().enumerate() {
         let mut losses = losses_at(losses, index + place.lead, message);
-        if let Some(element) = place.read.untouched(message).and_then(|source| place.element(source)) {
-            elements.push(element.to_owned());
+        let left_out = place.left_out(message);
+        let untouched = place.read.untouched(message).filter(|_| left_out.is_empty());
+        if let Some(element) = untouched.and_then(|source| place.element(source)) {
+            elements.push(names.follow(message, element.to_owned()));
             continue;
         }
         let read = place.read.origin(message);
         let fields =
             read.and_then(|(_, source)| place.element(source)).and_then(|text| Fields::parse(text).ok());
         let mut reuse = place.read.reuse(message);
+        let before = elements.len();
         openai_chat::write(
             message,
             read.map(|(read, _)| read),
@@ -313,8 +342,52 @@ fn openai(place: &Place<'_>, rest: &[Message], losses: &mut Vec<Loss>) -> Vec<St
             &mut losses,
             &mut elements,
         );
+        for element in elements.iter_mut().skip(before) {
+            if !left_out.is_empty() {
+                *element = beside::without(element, left_out);
+            }
+            *element = names.follow(message, std::mem::take(element));
+        }
     }
     elements
+}
+
+/// The names of calls, for results that repeat them.
+struct CallNames<'a> {
+    /// Names that were read and that no call has any more.
+    gone: HashSet<&'a str>,
+    /// The name of each call by its id, so far.
+    called: HashMap<&'a str, &'a str>,
+}
+
+impl<'a> CallNames<'a> {
+    fn new(read: &'a [Message], written: &'a [Message]) -> Self {
+        let names = |messages: &'a [Message]| -> HashSet<&'a str> {
+            messages.iter().flat_map(Message::calls).map(|call| call.name.as_str()).collect()
+        };
+        let mut gone = names(read);
+        names(written).into_iter().for_each(|name| {
+            gone.remove(name);
+        });
+        CallNames { gone, called: HashMap::new() }
+    }
+
+    /// Returns a message of JSON whose result bears the name that its call has now.
+    fn follow(&mut self, message: &'a Message, element: String) -> String {
+        if self.gone.is_empty() {
+            return element;
+        }
+        self.called.extend(message.calls().map(|call| (call.id.as_str(), call.name.as_str())));
+        if message.role != Role::Tool {
+            return element;
+        }
+        let renamed = Fields::parse(&element).ok().and_then(|fields| {
+            let is_gone = self.gone.contains(fields.text("name")?.as_ref());
+            let name = self.called.get(fields.text("tool_call_id")?.as_ref()).filter(|_| is_gone)?;
+            Some(fields.rewrite(&[("name", Some(json::quote(name)))]))
+        });
+        renamed.unwrap_or(element)
+    }
 }
 
 /// One element to be, and what may still be joined with it.
@@ -341,6 +414,7 @@ fn anthropic_elements(place: &Place<'_>, rest: &[Message], losses: &mut Vec<Loss
             }
             continue;
         }
+        let left_out = place.left_out(message);
         let source = place.read.untouched(message);
         if let Some(text) = source.and_then(|source| place.element(source)) {
             // A result that was put in after others belongs to the same answer.
@@ -348,7 +422,7 @@ fn anthropic_elements(place: &Place<'_>, rest: &[Message], losses: &mut Vec<Loss
             let joins = more && user_side && message.content.iter().all(|block| block.as_result().is_some());
             let joinable =
                 joins.then(|| anthropic::blocks(message, &mut place.read.reuse(message), &mut losses));
-            elements.push(Open { text: text.to_owned(), joinable });
+            elements.push(Open { text: without(text.to_owned(), left_out), joinable });
             continue;
         }
         let blocks = anthropic::blocks(message, &mut place.read.reuse(message), &mut losses);
@@ -366,9 +440,16 @@ fn anthropic_elements(place: &Place<'_>, rest: &[Message], losses: &mut Vec<Loss
             }
             None => element(role, &blocks),
         };
-        elements.push(Open { text, joinable: (message.role == Role::Tool).then_some(blocks) });
+        elements.push(Open {
+            text: without(text, left_out),
+            joinable: (message.role == Role::Tool).then_some(blocks),
+        });
     }
     elements.into_iter().map(|open| open.text).collect()
+}
+
+fn without(text: String, left_out: &[&MessageField]) -> String {
+    if left_out.is_empty() { text } else { beside::without(&text, left_out) }
 }
 
 fn element(role: &str, blocks: &[String]) -> String {
@@ -400,12 +481,12 @@ pub(crate) fn export(messages: &[Message], format: Format, losses: &mut Vec<Loss
     let layout = Layout::default();
     let read = Read { text: "", messages: &[], sources: &[] };
     if format == Format::OpenAiChat {
-        let place = Place { read, layout: &layout, lead: 0 };
+        let place = Place { read, layout: &layout, lead: 0, left_out: HashMap::new() };
         return format!("{{\"messages\":[{}]}}", openai(&place, messages, losses).join(","));
     }
     let lead = lead_of(messages);
     let (leading, rest) = messages.split_at(lead);
-    let place = Place { read, layout: &layout, lead };
+    let place = Place { read, layout: &layout, lead, left_out: HashMap::new() };
     let system =
         system(leading, &read, losses).map(|system| format!("\"system\":{system},")).unwrap_or_default();
     let elements = anthropic_elements(&place, rest, losses).join(",");

@@ -25,7 +25,8 @@ pub(crate) fn mend<'a>(bytes: &'a [u8], faults: &mut Vec<Fault>) -> Cow<'a, str>
     };
     let text = if has_controls(text.as_bytes()) { Cow::Owned(without_controls(&text, faults)) } else { text };
     // The search for the first letters is quick, and most files have none of them.
-    if text.contains("\\ud") || text.contains("\\uD") { without_halves(text, faults) } else { text }
+    let has_units = |text: &str| text.contains("\\u") && (text.contains("\\ud") || text.contains("\\uD"));
+    if has_units(&text) { without_halves(text, faults) } else { text }
 }
 
 /// Returns the bytes without the byte-order marks that they begin with.

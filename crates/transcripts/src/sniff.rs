@@ -63,9 +63,21 @@ impl From<Format> for Seen {
     }
 }
 
-fn look(bytes: &[u8]) -> Result<Seen, String> {
+/// What a file is that cannot be read.
+pub(crate) enum Unseen {
+    /// A session of an agent that is known by name.
+    Agent(&'static str),
+    /// Something else, in words.
+    Words(String),
+}
+
+fn words(seen: &str) -> Unseen {
+    Unseen::Words(seen.to_owned())
+}
+
+fn look(bytes: &[u8]) -> Result<Seen, Unseen> {
     match other(bytes) {
-        Some(seen) => Err(seen),
+        Some(seen) => Err(Unseen::Words(seen)),
         None => recognise(&mend(bytes, &mut Vec::new())),
     }
 }
@@ -79,10 +91,10 @@ pub(crate) fn other(bytes: &[u8]) -> Option<String> {
 }
 
 /// Returns the format of a text that was mended, or what was seen instead, in words.
-pub(crate) fn recognise(text: &str) -> Result<Seen, String> {
+pub(crate) fn recognise(text: &str) -> Result<Seen, Unseen> {
     let text = text.trim();
     if text.is_empty() {
-        return Err("nothing".to_owned());
+        return Err(words("nothing"));
     }
     match serde_json::from_str::<&RawValue>(text) {
         Ok(raw) => document(raw),
@@ -91,40 +103,68 @@ pub(crate) fn recognise(text: &str) -> Result<Seen, String> {
 }
 
 /// Recognises one JSON value.
-fn document(raw: &RawValue) -> Result<Seen, String> {
+fn document(raw: &RawValue) -> Result<Seen, Unseen> {
     if let Some(items) = json::items(raw) {
-        return list(&items, None).unwrap_or_else(|| Err("an array that is no list of messages".to_owned()));
+        return list(&items, None)
+            .unwrap_or_else(|| Err("an array that is no list of messages".to_owned()))
+            .map_err(Unseen::Words);
     }
     let Some(fields) = Fields::of(raw) else {
-        return Err("JSON that is neither an object nor an array".to_owned());
+        return Err(words("JSON that is neither an object nor an array"));
     };
+    if let Some(agent) = agent_of(&fields) {
+        return Err(Unseen::Agent(agent));
+    }
     if let Some(format) = session(&fields) {
         return format.map(Seen::from).ok_or_else(other_agent);
     }
     if let Some(items) = fields.items("messages") {
         return list(&items, Some(&fields))
-            .unwrap_or_else(|| Err("an object whose `messages` are none that we know".to_owned()));
+            .unwrap_or_else(|| Err("an object whose `messages` are none that we know".to_owned()))
+            .map_err(Unseen::Words);
     }
     if is_message(&fields) {
-        return list(&[raw], None).unwrap_or_else(|| Err("one object".to_owned()));
+        return list(&[raw], None).unwrap_or_else(|| Err("one object".to_owned())).map_err(Unseen::Words);
     }
     if fields.items("contents").is_some() {
-        return Err(GEMINI.to_owned());
+        return Err(words(GEMINI));
     }
     if fields.has("input") && (fields.has("model") || fields.has("instructions")) {
-        return Err(RESPONSES.to_owned());
+        return Err(words(RESPONSES));
     }
-    Err("an object without `messages`".to_owned())
+    Err(words("an object without `messages`"))
+}
+
+/// Returns the agent that alone writes such an object: its whole file, or the line that begins one (their sources, read
+/// 2026-11).
+fn agent_of(fields: &Fields<'_>) -> Option<&'static str> {
+    let all = |names: &[&str]| names.iter().all(|name| fields.has(name));
+    match fields.text("type").as_deref() {
+        Some("session_meta") if all(&["payload"]) => return Some("Codex"),
+        Some("session") if all(&["id", "cwd"]) => return Some("pi"),
+        _ => {}
+    }
+    if all(&["sessionId", "projectHash"]) {
+        return Some("Gemini CLI");
+    }
+    let first = || fields.items("messages").and_then(|items| items.first().and_then(|one| Fields::of(one)));
+    if fields.object("info").is_some() && first().is_some_and(|one| one.has("info") && one.has("parts")) {
+        return Some("opencode");
+    }
+    all(&["mapping", "current_node"]).then_some("ChatGPT")
 }
 
 /// Recognises JSON lines by the first that tells.
-fn lines(text: &str) -> Result<Seen, String> {
+fn lines(text: &str) -> Result<Seen, Unseen> {
     let mut perhaps = None;
     let mut objects = Vec::new();
     let lines = text.lines().map(|line| line.trim_matches(BLANK)).filter(|line| !line.is_empty());
     for line in lines.take(LINES) {
         for raw in objects_on(line) {
             let Some(fields) = Fields::of(raw) else { continue };
+            if let Some(agent) = agent_of(&fields).filter(|_| objects.is_empty()) {
+                return Err(Unseen::Agent(agent));
+            }
             objects.push(raw);
             match session(&fields) {
                 Some(Some(format)) => return Ok(format.into()),
@@ -139,10 +179,11 @@ fn lines(text: &str) -> Result<Seen, String> {
             }
         }
     }
-    perhaps.map(Ok).or_else(|| list(&objects, None)).unwrap_or_else(|| {
+    let listed = || list(&objects, None).map(|seen| seen.map_err(Unseen::Words));
+    perhaps.map(Ok).or_else(listed).unwrap_or_else(|| {
         Err(match objects.len() {
-            0 => "no JSON".to_owned(),
-            count => format!("{count} JSON lines of another kind"),
+            0 => words("no JSON"),
+            count => Unseen::Words(format!("{count} JSON lines of another kind")),
         })
     })
 }
@@ -159,8 +200,8 @@ fn objects_on(line: &str) -> Vec<&RawValue> {
     }
 }
 
-fn other_agent() -> String {
-    "a session of another agent".to_owned()
+fn other_agent() -> Unseen {
+    words("a session of another agent")
 }
 
 /// Tells whether a line is a session's record, and whether of a session that we can read.

@@ -6,9 +6,11 @@ use std::borrow::Cow;
 
 use trunkline_message_tree::{Message, NodeId, Timestamp};
 
+use crate::beside::{self, MessageField};
 use crate::convert::{self, OtherFields};
 use crate::json::Fields;
 use crate::mend::mend;
+use crate::sniff::Unseen;
 use crate::source::{Read, Source};
 use crate::{Fault, Format, claude_code, list, sniff};
 
@@ -140,6 +142,12 @@ pub enum ReadError {
         /// What was seen instead, in words.
         seen: String,
     },
+    /// The bytes are a session of an agent that is known by name and not read.
+    #[error("a session of {agent}, which is not read; known are claude-code, anthropic and openai-chat")]
+    OtherAgent {
+        /// The agent.
+        agent: &'static str,
+    },
     /// The bytes are not in the format that was asked for.
     #[error("not {format}: {seen}")]
     Not {
@@ -168,14 +176,18 @@ pub enum WriteError {
 ///
 /// # Errors
 ///
-/// [`ReadError::Unknown`] if the format is not known, [`ReadError::Not`] if the file begins like one and is none.
+/// [`ReadError::Unknown`] if the format is not known, [`ReadError::OtherAgent`] if its agent is, [`ReadError::Not`] if the file
+/// begins like one and is none.
 pub fn read(bytes: &[u8]) -> Result<Transcript, ReadError> {
     if let Some(seen) = sniff::other(bytes) {
         return Err(ReadError::Unknown { seen });
     }
     let mut faults = Vec::new();
     let text = mend(bytes, &mut faults);
-    let seen = sniff::recognise(&text).map_err(|seen| ReadError::Unknown { seen })?;
+    let seen = sniff::recognise(&text).map_err(|unseen| match unseen {
+        Unseen::Agent(agent) => ReadError::OtherAgent { agent },
+        Unseen::Words(seen) => ReadError::Unknown { seen },
+    })?;
     of_text(text, seen.format, Some(seen.is_only), faults)
 }
 
@@ -267,14 +279,30 @@ impl Transcript {
         names.filter(|name| !own(name)).map(str::to_owned).collect()
     }
 
+    /// Returns the fields of a list's messages that the vocabulary has no word for, in order; sessions have none.
+    ///
+    /// They stay with their message. A service that does not know them may refuse them; [`Transcript::write_without`] leaves
+    /// them out.
+    pub fn message_fields(&self) -> Vec<MessageField> {
+        let File::List { list, .. } = &self.file else { return Vec::new() };
+        let elements = list.messages.iter().zip(&list.sources).filter_map(|(message, source)| {
+            let fields = Fields::parse(list.layout.element(&self.text, source)?).ok()?;
+            Some(beside::of_message(self.format, message.node?, &fields))
+        });
+        elements.flatten().collect()
+    }
+
     /// Returns the fields of a request body beside its messages and instructions in the words of another list format, and the
     /// names of those that it has no place for.
     pub fn fields_for(&self, format: Format) -> OtherFields {
         let names = self.other_fields();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        match Fields::parse(self.text.trim_start_matches('\u{feff}').trim()) {
-            Ok(body) if format != self.format => convert::convert(&body, &names, format),
-            _ => OtherFields::default(),
+        if names.is_empty() || format == self.format {
+            return OtherFields::default();
+        }
+        match Fields::parse(self.text.trim()) {
+            Ok(body) => convert::convert(&body, &names, format),
+            Err(_) => OtherFields::default(),
         }
     }
 
@@ -305,12 +333,29 @@ impl Transcript {
         messages: &[Message],
         new_id: &str,
     ) -> Result<Written, WriteError> {
+        self.write_without(conversation, messages, new_id, &[])
+    }
+
+    /// Does the same as [`Transcript::write`] and leaves out fields of messages, which [`Transcript::message_fields`] told of.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError::NoSuchConversation`] if `conversation` is out of range.
+    pub fn write_without(
+        &self,
+        conversation: usize,
+        messages: &[Message],
+        new_id: &str,
+        left_out: &[MessageField],
+    ) -> Result<Written, WriteError> {
         let missing = || WriteError::NoSuchConversation { asked: conversation, held: self.listed().len() };
         let (read, sources) = self.read(conversation).ok_or_else(missing)?;
         let read = Read { text: &self.text, messages: &read.messages, sources: &sources };
         let mut losses = Vec::new();
         let text = match &self.file {
-            File::List { list, .. } => list::write(read, &list.layout, self.format, messages, &mut losses),
+            File::List { list, .. } => {
+                list::write(read, &list.layout, self.format, messages, left_out, &mut losses)
+            }
             File::Session(file) => {
                 let heading = Heading { id: new_id.to_owned(), ..Heading::default() };
                 let records = file.ranges();

@@ -120,7 +120,7 @@ fn what_is_not_known_is_said() {
     expect!["not a format that is known: nothing; known are claude-code, anthropic and openai-chat"]
         .assert_eq(&seen(b""));
     expect!["not a format that is known: an object without `messages`; known are claude-code, anthropic and openai-chat"].assert_eq(&seen(br#"{"mapping":{}}"#));
-    expect!["not a format that is known: an object without `messages`; known are claude-code, anthropic and openai-chat"].assert_eq(&seen(br#"{"type":"session_meta","payload":{}}"#));
+    expect!["a session of Codex, which is not read; known are claude-code, anthropic and openai-chat"].assert_eq(&seen(br#"{"type":"session_meta","payload":{}}"#));
     let not = |bytes: &[u8], format| read_as(bytes, format).map(|_| ()).expect_err("not that").to_string();
     expect!["not openai-chat: EOF while parsing a string at line 1 column 29"]
         .assert_eq(&not(br#"[{"role":"user","content":"hi"#, Format::OpenAiChat));

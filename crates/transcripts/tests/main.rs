@@ -8,6 +8,7 @@ mod damage;
 mod ends;
 mod exports;
 mod faults;
+mod fields;
 mod forks;
 mod front_page;
 mod hostile;

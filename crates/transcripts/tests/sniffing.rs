@@ -1,4 +1,4 @@
-use trunkline_transcripts::{Format, sniff, sniff_only};
+use trunkline_transcripts::{Format, read, sniff, sniff_only};
 
 fn check(text: &str, expected: Option<Format>) {
     assert_eq!(sniff(text.as_bytes()), expected, "{text}");
@@ -146,7 +146,38 @@ fn requests_of_other_wires_are_taken_for_nothing_else_and_named() {
         (r#"{"options":{"num_ctx":1},"messages":[{"role":"tool","tool_name":"f","content":"x"}]}"#, "Ollama"),
     ] {
         check(text, None);
-        let error = trunkline_transcripts::read(text.as_bytes()).expect_err("it is not read").to_string();
+        let error = read(text.as_bytes()).expect_err("it is not read").to_string();
         assert!(error.contains(name), "{text}: {error}");
+    }
+}
+
+#[test]
+fn agents_that_are_known_by_name_are_named() {
+    for (file, agent) in [
+        (
+            r#"{"timestamp":"2026-02-23T12:40:23.000Z","type":"session_meta","payload":{"id":"x","cwd":"/p"}}"#,
+            "Codex",
+        ),
+        (
+            r#"{"type":"session","version":3,"id":"x","timestamp":"2026-02-23T12:40:23.000Z","cwd":"/p"}"#,
+            "pi",
+        ),
+        (
+            r#"{"sessionId":"s","projectHash":"h","messages":[{"id":"1","type":"user","content":"hi"}]}"#,
+            "Gemini CLI",
+        ),
+        (
+            r#"{"info":{"id":"ses_1"},"messages":[{"info":{"id":"msg_1","role":"user"},"parts":[]}]}"#,
+            "opencode",
+        ),
+        (r#"{"title":"t","mapping":{},"current_node":"x"}"#, "ChatGPT"),
+    ] {
+        let told = format!(
+            "a session of {agent}, which is not read; known are claude-code, anthropic and openai-chat"
+        );
+        for file in [file.to_owned(), format!("\u{feff}{file}\r\n{{\"type\":\"more\"}}\r\n")] {
+            let error = read(file.as_bytes()).map(|_| ()).expect_err("not ours").to_string();
+            assert_eq!(error, told, "{file}");
+        }
     }
 }

@@ -11,6 +11,9 @@ use crate::workspace::{Crate, Workspace};
 const INHERITED: &[&str] =
     &["edition", "rust-version", "license", "repository", "authors", "categories", "keywords"];
 
+/// What the licence asks to go along, and cargo packs only from the crate's own folder.
+pub(crate) const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
+
 /// Checks the files and the manifest of one crate.
 pub(super) fn check(workspace: &Workspace, one: &Crate, files: &[String]) -> Result<Vec<Complaint>, String> {
     let folder = format!("crates/{}", one.name);
@@ -29,6 +32,12 @@ pub(super) fn check(workspace: &Workspace, one: &Crate, files: &[String]) -> Res
         complaints.push(Complaint::file(
             &format!("{folder}/src/lib.rs"),
             "let the README be the head: `#![doc = include_str!(\"../README.md\")]`",
+        ));
+    }
+    for name in LICENCES.iter().filter(|name| !files.contains(&format!("{folder}/{name}"))) {
+        complaints.push(Complaint::file(
+            &format!("{folder}/{name}"),
+            format!("is missing, and the package would go without it: `ln -s ../../{name} {folder}/{name}`"),
         ));
     }
     let version = one.manifest.text("package", "version").unwrap_or_default();

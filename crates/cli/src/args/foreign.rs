@@ -72,6 +72,9 @@ pub(crate) struct Sanitize {
     /// Whose rules the list has to meet
     #[arg(long, short, value_name = "WIRE", value_parser = wires())]
     pub(crate) wire: String,
+    /// What the input is [default: what all of it says, and where that leaves two, that of the wire]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) from: Option<GivenFormat>,
     /// The format to write [default: that of the wire, if it is one of these; else that of the input]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<ListFormat>,
@@ -101,6 +104,17 @@ pub(crate) enum ListFormat {
     Anthropic,
     /// OpenAI Chat Completions
     OpenaiChat,
+}
+
+/// What an input can be said to be.
+#[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GivenFormat {
+    /// A list of Anthropic Messages
+    Anthropic,
+    /// A list of OpenAI Chat Completions, in any dialect
+    OpenaiChat,
+    /// A session of Claude Code
+    ClaudeCode,
 }
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq, ValueEnum)]

@@ -71,7 +71,7 @@ pub(super) async fn all(
                 progress.clear();
                 let name = crate::store::short(&info.id, &known.sessions);
                 tell_page(&format!("{} {name}: {}\n", paint(YELLOW, "cannot be read:"), fault.as_line()));
-                exit = Exit::Failure;
+                exit = fault.exit();
                 continue;
             }
         };

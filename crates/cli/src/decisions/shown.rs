@@ -200,6 +200,7 @@ impl Page {
         let base = patch_set.base().map(|base| format!("  on {}", short_commit(&base)));
         let told = format!("{}{}", size(patch_set), paint(DIM, &base.unwrap_or_default()));
         self.part("changes", &told);
+        let diff = patch_set.diff().text().unwrap_or_default();
         for file in patch_set.files().iter().take(self.items) {
             let from = match &file.change {
                 trunkline_runtime::decision_objects::Change::Renamed { from } => {
@@ -208,7 +209,9 @@ impl Page {
                 _ => String::new(),
             };
             let lines = match (file.added_lines, file.deleted_lines) {
-                (None, None) => paint(DIM, "  not text"),
+                // Git says so of what is no text; of what it was not asked about nobody has counted lines.
+                (None, None) if is_binary(diff, file.path.as_str()) => paint(DIM, "  not text"),
+                (None, None) => paint(DIM, "  lines not counted"),
                 (added, deleted) => format!(
                     "  {} {}",
                     paint(GREEN, &format!("+{}", added.unwrap_or(0))),
@@ -336,4 +339,11 @@ impl Page {
 /// Returns as much of a digest as people compare.
 fn digits(digest: &Digest) -> String {
     digest.to_string().chars().take(DIGITS).collect()
+}
+
+/// Whether a diff says of a file that it is no text.
+fn is_binary(diff: &str, path: &str) -> bool {
+    diff.lines()
+        .filter_map(|line| line.strip_prefix("Binary files ")?.strip_suffix(" differ"))
+        .any(|names| names.ends_with(&format!(" b/{path}")) || names.starts_with(&format!("a/{path} ")))
 }

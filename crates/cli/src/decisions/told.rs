@@ -72,6 +72,10 @@ pub(super) fn changed_lines(patch_set: &PatchSet) -> (u64, u64) {
 /// Counts files and lines: `2 files +14 −3`.
 pub(super) fn size(patch_set: &PatchSet) -> String {
     let (added, deleted) = changed_lines(patch_set);
+    let counted = |file: &TouchedFile| file.added_lines.is_some() || file.deleted_lines.is_some();
+    if !patch_set.files().is_empty() && !patch_set.files().iter().any(counted) {
+        return count(patch_set.files().len(), "file");
+    }
     format!(
         "{} {} {}",
         count(patch_set.files().len(), "file"),

@@ -2,6 +2,8 @@
 //!
 //! A whole message is read as a stream that came at once: each block starts with all it has and stops.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -9,10 +11,12 @@ use trunkline_message_tree::{Content, StopReason, Usage};
 
 use super::NAME;
 use super::shapes::{BlockStart, Caller, Delta, StreamEvent, UsageShape, WholeMessage};
+use crate::arguments::Arguments;
 use crate::event::CALL_LIMIT;
-use crate::framing::{Frame, Framing};
+use crate::framing::{self, Frame, Framing};
+use crate::front::Inner;
 use crate::sse::EVENT_LIMIT;
-use crate::{Decode, DecodeError, Event, Trait, api_error, beside};
+use crate::{Bounds, Decode, DecodeError, Event, Trait, api_error, beside, text};
 
 // No answer has nearly as many at once; keeps a hostile endpoint from making each event cost more than the one before.
 const OPEN_LIMIT: usize = 256;
@@ -36,13 +40,31 @@ impl Decode for Decoder {
         }
         if message.stopped { Ok(()) } else { Err(DecodeError::Cut) }
     }
+
+    fn bound(&mut self, bounds: &Bounds) {
+        self.framing.set_limit(bounds.event);
+        self.message.limit = bounds.event;
+    }
+}
+
+impl Inner for Decoder {
+    fn mended(&self) -> bool {
+        self.framing.mended()
+    }
+
+    fn lost_call(&self) -> bool {
+        self.message.lost_call
+    }
 }
 
 /// How far the message has come.
-#[derive(Default)]
 struct Progress {
+    // The most bytes of a block that is carried.
+    limit: usize,
     started: bool,
     blocks: Vec<(u64, Open)>,
+    // Whether any came.
+    came: bool,
     // The block whose words are being given out, and what they are.
     speaking: Option<(u64, Words)>,
     // Each call with the number of its block.
@@ -51,10 +73,34 @@ struct Progress {
     held: usize,
     usage: Counts,
     stop: Option<StopReason>,
+    remark: Option<String>,
+    // Whether a piece of a call came whose beginning did not.
+    lost_call: bool,
     stopped: bool,
     // Whether reasoning came in words, and whether any of it was signed.
     thought: bool,
     signed: bool,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Progress {
+            limit: EVENT_LIMIT,
+            started: false,
+            blocks: Vec::new(),
+            came: false,
+            speaking: None,
+            calls: Vec::new(),
+            held: 0,
+            usage: Counts::default(),
+            stop: None,
+            remark: None,
+            lost_call: false,
+            stopped: false,
+            thought: false,
+            signed: false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -68,7 +114,7 @@ enum Open {
     /// Text or reasoning; `cited` are the places that the words were taken from, as JSON.
     Words { cited: Vec<String> },
     /// A call; `input` is what its start held, unless deltas replace it. `beside` is what else its start said.
-    Call { index: usize, input: Option<String>, beside: Option<Content> },
+    Call { index: usize, input: Option<String>, arguments: Arguments, beside: Option<Content> },
     /// A block that is carried; `input` collects the pieces of a server tool's arguments.
     Raw { json: String, edited: Option<Map<String, Value>>, input: String },
     /// A block that is already given out.
@@ -89,17 +135,22 @@ impl Progress {
         match frame {
             // What follows the end, such as a gateway's `[DONE]`, says nothing about the message.
             Frame::Event(_) if self.stopped => Ok(()),
-            Frame::Event(event) if event.data.is_empty() || event.data.trim() == "[DONE]" => Ok(()),
+            // A gateway's word that nothing is missing; some say it in any case, so no block must be open.
+            Frame::Event(event) if event.data.trim() == "[DONE]" && self.came && self.blocks.is_empty() => {
+                self.end(events);
+                Ok(())
+            }
+            Frame::Event(event) if matches!(event.data.trim(), "" | "[DONE]") => Ok(()),
             Frame::Event(event) if event.name == "error" => Err(api_error::reported(event.data)),
-            Frame::Event(event) => {
+            Frame::Event(event) => framing::each(event.data, events, |data, events| {
                 let before = events.len();
-                let outcome = self.event(event.data, events);
+                let outcome = self.event(data, events);
                 if events.len() > before && !self.started {
                     self.started = true;
                     events.insert(before, Event::Started { model: String::new(), id: None });
                 }
                 outcome
-            }
+            }),
             Frame::Whole(text) => self.whole(text, events),
         }
     }
@@ -128,16 +179,16 @@ impl Progress {
                 self.count(message.usage, events);
             }
             "message_delta" => {
-                if let Some(reason) = event.delta.and_then(|delta| delta.more?.stop_reason.some()) {
-                    self.stop = Some(stop_reason(reason));
-                }
+                let more = event.delta.and_then(|delta| delta.more).unwrap_or_default();
+                self.remark = text::remark(more.stop_details).or(self.remark.take());
+                self.stop = more.stop_reason.some().map(stop_reason).or(self.stop.take());
                 self.count(event.usage, events);
             }
-            "message_stop" => return self.end(events),
+            "message_stop" => self.end(events),
             "ping" if self.started => events.push(Event::Ping),
             "error" => return Err(api_error::reported(data)),
             // A gateway's own error, without a type at the top.
-            "" if event.error.is_some() => return Err(api_error::reported(data)),
+            "" if event.error.is_some_and(text::says_something) => return Err(api_error::reported(data)),
             _ => {}
         }
         Ok(())
@@ -155,8 +206,10 @@ impl Progress {
             self.end_block(index, events)?;
         }
         self.count(message.usage, events);
+        self.remark = text::remark(message.stop_details);
         self.stop = message.stop_reason.some().map(stop_reason);
-        self.end(events)
+        self.end(events);
+        Ok(())
     }
 
     fn start(&mut self, message: &WholeMessage<'_>, events: &mut Vec<Event>) {
@@ -174,7 +227,7 @@ impl Progress {
         }
         self.end_block(number, events)?;
         if self.blocks.len() >= OPEN_LIMIT {
-            return Err(DecodeError::malformed("more open blocks than an answer has", json));
+            return Err(DecodeError::TooMany { what: "open blocks", limit: OPEN_LIMIT });
         }
         let open = match start.kind.0.as_ref() {
             "text" => {
@@ -196,11 +249,12 @@ impl Progress {
                 let beside = beside_call(&start);
                 let (index, id) = (self.calls.len(), start.id.0.into_owned());
                 if self.calls.len() >= CALL_LIMIT {
-                    return Err(DecodeError::malformed("more calls than an answer has", &id));
+                    return Err(DecodeError::TooMany { what: "calls", limit: CALL_LIMIT });
                 }
                 self.calls.push((number, id.clone()));
                 events.push(Event::CallStarted { index, id, name: start.name.0.into_owned() });
-                Open::Call { index, input: start.input.map(|input| input.get().to_owned()), beside }
+                let input = start.input.map(text::string).transpose()?.map(Cow::into_owned);
+                Open::Call { index, input, arguments: Arguments::default(), beside }
             }
             _ => Open::Raw { json: json.to_owned(), edited: None, input: String::new() },
         };
@@ -228,6 +282,13 @@ impl Progress {
         data: &str,
         events: &mut Vec<Event>,
     ) -> Result<(), DecodeError> {
+        let words = matches!(delta.kind.0.as_ref(), "text_delta" | "thinking_delta" | "signature_delta");
+        let known = self.blocks.iter().any(|(at, _)| *at == number);
+        if !known && words && self.blocks.len() < OPEN_LIMIT {
+            // Its beginning was lost, and told nothing that the words themselves do not.
+            self.blocks.push((number, Open::Words { cited: Vec::new() }));
+        }
+        self.lost_call |= !known && delta.kind.0 == "input_json_delta";
         let open = self.blocks.iter_mut().rfind(|(at, _)| *at == number);
         let (_, open) =
             open.ok_or_else(|| DecodeError::malformed("a delta of a block that never began", data))?;
@@ -235,8 +296,8 @@ impl Progress {
             Open::Words { cited } => {
                 if let Some(citation) = delta.more.as_ref().and_then(|more| more.citation) {
                     self.held = self.held.saturating_add(citation.get().len());
-                    if self.held > EVENT_LIMIT {
-                        return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
+                    if self.held > self.limit {
+                        return Err(DecodeError::TooLarge { limit: self.limit });
                     }
                     cited.push(citation.get().to_owned());
                     return Ok(());
@@ -249,16 +310,17 @@ impl Progress {
                 };
                 self.say(number, words, event, events);
             }
-            Open::Call { index, input, .. } => {
-                if let Some(text) = delta.words.some() {
+            Open::Call { index, input, arguments, .. } => {
+                let new = arguments.more(&delta.words.0);
+                if !new.is_empty() {
                     *input = None;
-                    events.push(Event::ArgumentsDelta { index: *index, text });
+                    events.push(Event::ArgumentsDelta { index: *index, text: new.to_owned() });
                 }
             }
             Open::Raw { json, edited, input } => {
                 self.held = self.held.saturating_add(data.len());
-                if self.held > EVENT_LIMIT {
-                    return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
+                if self.held > self.limit {
+                    return Err(DecodeError::TooLarge { limit: self.limit });
                 }
                 if delta.kind.0 == "input_json_delta" {
                     input.push_str(&delta.words.0);
@@ -298,6 +360,7 @@ impl Progress {
 
     fn end_block(&mut self, number: u64, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let Some(at) = self.blocks.iter().rposition(|(at, _)| *at == number) else { return Ok(()) };
+        self.came = true;
         match self.blocks.remove(at).1 {
             Open::Words { cited } => {
                 if self.speaking.is_some_and(|(at, _)| at == number) {
@@ -305,9 +368,9 @@ impl Progress {
                     events.extend(beside_text(&cited).map(Event::Block));
                 }
             }
-            Open::Call { index, input, beside } => {
+            Open::Call { index, input, beside, .. } => {
                 // `{}` at the start only means that deltas follow; no deltas then mean no arguments.
-                if let Some(text) = input.filter(|input| input != "{}") {
+                if let Some(text) = input.filter(|input| !matches!(input.as_str(), "{}" | "")) {
                     events.push(Event::ArgumentsDelta { index, text });
                 }
                 events.push(Event::CallDone { index });
@@ -323,20 +386,29 @@ impl Progress {
         Ok(())
     }
 
-    fn end(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+    fn end(&mut self, events: &mut Vec<Event>) {
         while let Some(number) = self.blocks.first().map(|(number, _)| *number) {
-            self.end_block(number, events)?;
+            // A block that cannot be read is no reason to lose the others.
+            if let Err(fault) = self.end_block(number, events) {
+                events.push(framing::unread(fault));
+            }
         }
         self.close(events);
-        let default = if self.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
-        let stop = self.stop.take().unwrap_or(default);
+        let stop = match self.stop.take() {
+            Some(StopReason::ToolUse) if self.calls.is_empty() => {
+                StopReason::Other("tool_use without a call".to_owned())
+            }
+            Some(stop) => stop,
+            None if self.calls.is_empty() => StopReason::EndTurn,
+            None => StopReason::ToolUse,
+        };
         // What was cut off may have lost its signature on the way.
         if self.thought && !self.signed && matches!(stop, StopReason::EndTurn | StopReason::ToolUse) {
             events.push(Event::Wants(Trait::UnsignedReasoning));
         }
+        events.extend(self.remark.take().map(Event::Remark));
         events.push(Event::Stopped(stop));
         self.stopped = true;
-        Ok(())
     }
 
     fn count(&mut self, usage: Option<&RawValue>, events: &mut Vec<Event>) {

@@ -34,7 +34,7 @@ const SET: &str = "toolset_name";
 /// Writes the request, or says what is not legal in it.
 pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest, EncodeError> {
     let (system, rest) = shape::split_system(&request.messages);
-    shape::check_tools(request, NAME)?;
+    shape::check_tools(request, NAME, is_name)?;
     request.check_features(NAME, super::support)?;
     let request = &*traits::fitted(request);
     // A model whose version is not known gets what was asked for.
@@ -253,6 +253,10 @@ impl WriteRound for Messages {
         shape::After::MessageAndInstructions
     }
 
+    fn takes_name(&self, name: &str) -> bool {
+        is_name(name)
+    }
+
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
         let mut after_results = false;
         let mut mark = None;
@@ -309,7 +313,9 @@ impl WriteRound for Messages {
             let joined = message.role == Role::Tool && next.is_some_and(|next| is_user_side(next));
             if message.role != Role::Assistant && message.role != Role::System {
                 let end = out.bytes().len();
-                out.tail_at(end);
+                if inner {
+                    out.tail_at(end);
+                }
                 mark.filter(|_| !joined).into_iter().for_each(|at| out.mark_at(at));
             }
             if !joined {
@@ -320,6 +326,12 @@ impl WriteRound for Messages {
         }
         Ok(())
     }
+}
+
+/// Whether the wire takes the name of a tool.
+fn is_name(name: &str) -> bool {
+    // `^[a-zA-Z0-9_-]{1,128}$` (its error text, read 2026-11).
+    shape::is_word(name, 128)
 }
 
 fn is_user_side(message: &Message) -> bool {

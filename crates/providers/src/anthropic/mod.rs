@@ -7,6 +7,7 @@ mod decode;
 mod encode;
 mod shapes;
 
+use crate::front::Front;
 use crate::{
     Decode, EncodeError, Feature, HttpRequest, Memo, ProviderError, Request, Secret, Support, Wire, api_error,
 };
@@ -55,7 +56,7 @@ impl Wire for Anthropic {
     }
 
     fn decoder(&self, _request: &Request) -> Box<dyn Decode> {
-        Box::new(decode::Decoder::default())
+        Box::new(Front::new(decode::Decoder::default()))
     }
 
     fn error(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {

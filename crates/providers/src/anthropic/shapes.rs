@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::text::Text;
+use crate::text::{self, Text};
 
 /// The body without its messages.
 #[derive(Serialize)]
@@ -190,6 +190,7 @@ pub(super) struct Marked {
 pub(super) struct StreamEvent<'a> {
     #[serde(rename = "type", borrow, default)]
     pub(super) kind: Text<'a>,
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) index: Option<u64>,
     #[serde(borrow)]
     pub(super) delta: Option<Delta<'a>>,
@@ -215,6 +216,8 @@ pub(super) struct WholeMessage<'a> {
     #[serde(borrow, default)]
     pub(super) stop_reason: Text<'a>,
     #[serde(borrow)]
+    pub(super) stop_details: Option<&'a RawValue>,
+    #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
 }
 
@@ -231,6 +234,7 @@ pub(super) struct Delta<'a> {
 #[derive(Default)]
 pub(super) struct More<'a> {
     pub(super) stop_reason: Text<'a>,
+    pub(super) stop_details: Option<&'a RawValue>,
     // Of blocks that we only carry.
     pub(super) content: Option<&'a RawValue>,
     pub(super) citation: Option<&'a RawValue>,
@@ -265,6 +269,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
                         DeltaField::StopReason => {
                             delta.more.get_or_insert_default().stop_reason = fields.next_value()?;
                         }
+                        DeltaField::StopDetails => {
+                            delta.more.get_or_insert_default().stop_details = fields.next_value()?;
+                        }
                         DeltaField::Content => {
                             delta.more.get_or_insert_default().content = fields.next_value()?
                         }
@@ -293,6 +300,7 @@ enum DeltaField {
     Thinking,
     Signature,
     StopReason,
+    StopDetails,
     Content,
     Citation,
     #[serde(other)]

@@ -11,13 +11,20 @@ use trunkline_message_tree::{Content, StopReason, Usage};
 
 use super::NAME;
 use super::frames::{self, Frame, FrameParser, Last};
-use super::shapes::{BlockShape, Delta, ReasoningDelta, StartShape, StreamEvent, UsageShape, WholeAnswer};
+use super::shapes::{
+    BlockShape, CallStart, Delta, ReasoningDelta, StartShape, StreamEvent, UsageShape, WholeAnswer,
+};
 use super::{failure, shapes};
+use crate::arguments::Arguments;
+use crate::event::CALL_LIMIT;
 use crate::framing::{self, Framing};
+use crate::front::Inner;
 use crate::sse::EVENT_LIMIT;
-use crate::{Decode, DecodeError, Event, beside};
+use crate::{Bounds, Decode, DecodeError, Event, beside};
 
 pub(super) struct Decoder {
+    // The most bytes of one frame.
+    limit: usize,
     body: Body,
     message: Progress,
 }
@@ -33,7 +40,7 @@ impl Decoder {
     /// Returns a decoder; answers do not name the model, so it is the one that was asked.
     pub(super) fn new(model: &str) -> Self {
         let message = Progress { model: model.to_owned(), ..Progress::default() };
-        Decoder { body: Body::Unknown, message }
+        Decoder { limit: EVENT_LIMIT, body: Body::Unknown, message }
     }
 }
 
@@ -41,8 +48,12 @@ impl Decode for Decoder {
     fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError> {
         if let (Body::Unknown, Some(first)) = (&self.body, bytes.first()) {
             self.body = match frames::begins(*first) {
-                true => Body::Frames(FrameParser::default()),
-                false => Body::Other(Framing::default()),
+                true => Body::Frames(FrameParser::with_limit(self.limit)),
+                false => {
+                    let mut framing = Framing::default();
+                    framing.set_limit(self.limit);
+                    Body::Other(framing)
+                }
             };
         }
         let message = &mut self.message;
@@ -64,26 +75,66 @@ impl Decode for Decoder {
         }
         if message.stopped { Ok(()) } else { Err(DecodeError::Cut) }
     }
+
+    fn bound(&mut self, bounds: &Bounds) {
+        (self.limit, self.message.limit) = (bounds.event, bounds.event);
+    }
+}
+
+impl Inner for Decoder {
+    fn mended(&self) -> bool {
+        self.message.mended || matches!(&self.body, Body::Other(framing) if framing.mended())
+    }
+
+    fn lost_call(&self) -> bool {
+        self.message.lost_call
+    }
 }
 
 /// How far the message has come.
-#[derive(Default)]
 struct Progress {
+    // The most bytes of what is held until it is whole.
+    limit: usize,
+    held: usize,
+    mended: bool,
+    // Whether a piece of a call came whose beginning did not.
+    lost_call: bool,
     model: String,
     started: bool,
     /// Text or reasoning that is open; there is at most one.
     words: Option<(u64, Words)>,
     /// The number among all calls of each call that is open, by its block.
-    calls: BTreeMap<u64, usize>,
+    calls: BTreeMap<u64, (usize, Arguments)>,
+    /// The block and the id of each call that began.
+    began: Vec<(u64, String)>,
     /// Blocks that are carried and not complete.
     carried: BTreeMap<u64, Map<String, Value>>,
-    /// The places that the open words were taken from, as JSON, and how many bytes of them came.
+    /// The places that the open words were taken from, as JSON.
     cited: Vec<String>,
-    held: usize,
-    called: usize,
     counted: bool,
     stop: Option<StopReason>,
     stopped: bool,
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Progress {
+            limit: EVENT_LIMIT,
+            held: 0,
+            mended: false,
+            lost_call: false,
+            model: String::new(),
+            started: false,
+            words: None,
+            calls: BTreeMap::new(),
+            began: Vec::new(),
+            carried: BTreeMap::new(),
+            cited: Vec::new(),
+            counted: false,
+            stop: None,
+            stopped: false,
+        }
+    }
 }
 
 enum Words {
@@ -127,13 +178,18 @@ impl Progress {
         if !known.contains(&kind) {
             return Ok(());
         }
-        let text = str::from_utf8(payload).map_err(|_| DecodeError::NotUtf8)?;
+        let text = framing::readable(payload, &mut self.mended);
+        framing::each(&text, events, |text, events| self.known_event(kind, text, events))
+    }
+
+    fn known_event(&mut self, kind: &str, text: &str, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let event: StreamEvent<'_> =
             serde_json::from_str(text).map_err(|fault| DecodeError::malformed(fault, text))?;
+        let index = event.index.unwrap_or_default();
         self.start(events);
         match kind {
             "metadata" => {
-                self.count(event.usage.as_ref(), events);
+                self.count(event.usage, events);
                 if self.stop.is_some() {
                     self.end(events);
                 }
@@ -141,18 +197,17 @@ impl Progress {
             // Between the stop and the usage nothing of the message can come.
             _ if self.stop.is_some() => {}
             "contentBlockStart" => match event.start {
-                Some(start) => self.start_block(event.index, start, events)?,
+                Some(start) => self.start_block(index, start, events)?,
                 None => self.stop_words(events),
             },
             "contentBlockDelta" => match event.delta {
-                Some(delta) => self.delta(event.index, delta, events)?,
+                Some(delta) => self.delta(index, delta, events)?,
                 None => return Err(DecodeError::malformed("no delta", text)),
             },
-            "contentBlockStop" => self.stop_block(event.index, events)?,
+            "contentBlockStop" => self.stop_block(index, events)?,
             "messageStop" => {
-                self.stop_all(events)?;
-                let default = if self.called > 0 { StopReason::ToolUse } else { StopReason::EndTurn };
-                self.stop = Some(event.stop_reason.map_or(default, stop_reason));
+                self.stop_all(events);
+                self.stop = Some(self.stop_reason(event.stop_reason.some()));
                 if self.counted {
                     self.end(events);
                 }
@@ -185,9 +240,8 @@ impl Progress {
         for (index, block) in (0..).zip(message.content) {
             self.whole_block(index, block, events)?;
         }
-        self.count(answer.usage.as_ref(), events);
-        let default = if self.called > 0 { StopReason::ToolUse } else { StopReason::EndTurn };
-        self.stop = Some(answer.stop_reason.map_or(default, stop_reason));
+        self.count(answer.usage, events);
+        self.stop = Some(self.stop_reason(answer.stop_reason.some()));
         self.end(events);
         Ok(())
     }
@@ -214,8 +268,8 @@ impl Progress {
                 ReasoningDelta { text: text.text, signature: text.signature, redacted: reasoning.redacted };
             self.reasoning(index, delta, events)?;
         } else if let Some(call) = shape.call.filter(|call| !call.is_of_service()) {
-            self.begin(events)?;
-            self.start_call(index, call.id, call.name, events);
+            self.begin(events);
+            self.start_call(index, call.id, call.name, events)?;
             if let Some(input) = call.input {
                 self.arguments(index, shapes::piece(input), events)?;
             }
@@ -241,11 +295,19 @@ impl Progress {
         let json = start.get();
         let malformed = |fault| DecodeError::malformed(fault, json);
         let shape: StartShape = serde_json::from_str(json).map_err(malformed)?;
+        let call = shape.call.filter(|call| !call.is_of_service());
+        let again = |call: &CallStart| {
+            !call.id.is_empty() && self.began.iter().any(|(at, id)| *at == index && *id == call.id)
+        };
+        // A frame that came twice must not make two calls of one.
+        if call.as_ref().is_some_and(again) {
+            return Ok(());
+        }
         // A server that forgot to end the block before.
         self.stop_block(index, events)?;
-        self.begin(events)?;
-        match shape.call.filter(|call| !call.is_of_service()) {
-            Some(call) => self.start_call(index, call.id, call.name, events),
+        self.begin(events);
+        match call {
+            Some(call) => self.start_call(index, call.id, call.name, events)?,
             None => {
                 let block: Map<String, Value> = serde_json::from_str(json).map_err(malformed)?;
                 if block.keys().all(|kind| matches!(kind.as_str(), "text" | "reasoningContent")) {
@@ -258,23 +320,53 @@ impl Progress {
     }
 
     /// Makes room for a block: words end, and what is carried is complete, where a server forgot to say so.
-    fn begin(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+    fn begin(&mut self, events: &mut Vec<Event>) {
         self.stop_words(events);
         for (_, block) in std::mem::take(&mut self.carried) {
-            events.push(Event::Block(complete(block)?));
+            // A block that cannot be read is no reason to lose the others.
+            events.push(complete(block).map_or_else(framing::unread, Event::Block));
         }
+    }
+
+    fn start_call(
+        &mut self,
+        index: u64,
+        id: String,
+        name: String,
+        events: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let number = self.began.len();
+        if number >= CALL_LIMIT {
+            return Err(DecodeError::TooMany { what: "calls", limit: CALL_LIMIT });
+        }
+        self.began.push((index, id.clone()));
+        self.calls.insert(index, (number, Arguments::default()));
+        events.push(Event::CallStarted { index: number, id, name });
         Ok(())
     }
 
-    fn start_call(&mut self, index: u64, id: String, name: String, events: &mut Vec<Event>) {
-        self.calls.insert(index, self.called);
-        events.push(Event::CallStarted { index: self.called, id, name });
-        self.called += 1;
+    /// Counts what is held until it is whole.
+    fn hold(&mut self, more: usize) -> Result<(), DecodeError> {
+        self.held = self.held.saturating_add(more);
+        if self.held > self.limit { Err(DecodeError::TooLarge { limit: self.limit }) } else { Ok(()) }
+    }
+
+    fn stop_reason(&self, reason: Option<String>) -> StopReason {
+        let called = !self.began.is_empty();
+        match reason.map(stop_reason) {
+            Some(StopReason::ToolUse) if !called => StopReason::Other("tool_use without a call".to_owned()),
+            Some(stop) => stop,
+            None if called => StopReason::ToolUse,
+            None => StopReason::EndTurn,
+        }
     }
 
     fn delta(&mut self, index: u64, delta: &RawValue, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let json = delta.get();
         let malformed = |fault| DecodeError::malformed(fault, json);
+        if self.carried.contains_key(&index) {
+            self.hold(json.len())?;
+        }
         if let Some(block) = self.carried.get_mut(&index) {
             let more: Map<String, Value> = serde_json::from_str(json).map_err(malformed)?;
             more.into_iter().for_each(|(kind, more)| append(block, kind, more));
@@ -284,10 +376,7 @@ impl Progress {
         if let (Some(citation), Some((open, Words::Text))) = (delta.citation, &self.words)
             && *open == index
         {
-            self.held = self.held.saturating_add(citation.get().len());
-            if self.held > EVENT_LIMIT {
-                return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
-            }
+            self.hold(citation.get().len())?;
             self.cited.push(citation.get().to_owned());
         }
         if let Some(text) = delta.text {
@@ -307,7 +396,7 @@ impl Progress {
             return Ok(());
         }
         if !matches!(self.words, Some((open, Words::Text)) if open == index) {
-            self.begin(events)?;
+            self.begin(events);
             self.words = Some((index, Words::Text));
         }
         events.push(Event::TextDelta(text));
@@ -322,11 +411,12 @@ impl Progress {
     ) -> Result<(), DecodeError> {
         let text = delta.text.unwrap_or_default();
         let more = delta.signature.unwrap_or_default();
+        self.hold(more.len() + delta.redacted.as_ref().map_or(0, String::len))?;
         if !(text.is_empty() && more.is_empty()) {
             match &mut self.words {
                 Some((open, Words::Reasoning { signature })) if *open == index => signature.push_str(&more),
                 _ => {
-                    self.begin(events)?;
+                    self.begin(events);
                     self.words = Some((index, Words::Reasoning { signature: more }));
                 }
             }
@@ -339,7 +429,7 @@ impl Progress {
                     data.push_str(&more);
                 }
                 _ => {
-                    self.begin(events)?;
+                    self.begin(events);
                     self.words = Some((index, Words::Redacted { data: more }));
                 }
             }
@@ -348,13 +438,19 @@ impl Progress {
     }
 
     fn arguments(&mut self, index: u64, text: String, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        match self.calls.get(&index) {
+        match self.calls.get_mut(&index) {
             _ if text.is_empty() => Ok(()),
-            Some(call) => {
-                events.push(Event::ArgumentsDelta { index: *call, text });
+            Some((call, arguments)) => {
+                let new = arguments.more(&text);
+                if !new.is_empty() {
+                    events.push(Event::ArgumentsDelta { index: *call, text: new.to_owned() });
+                }
                 Ok(())
             }
-            None => Err(DecodeError::malformed("arguments of a call that never began", &text)),
+            None => {
+                self.lost_call = true;
+                Err(DecodeError::malformed("arguments of a call that never began", &text))
+            }
         }
     }
 
@@ -362,7 +458,7 @@ impl Progress {
         if self.words.as_ref().is_some_and(|(open, _)| *open == index) {
             self.stop_words(events);
         }
-        if let Some(call) = self.calls.remove(&index) {
+        if let Some((call, _)) = self.calls.remove(&index) {
             events.push(Event::CallDone { index: call });
         }
         if let Some(block) = self.carried.remove(&index) {
@@ -397,15 +493,16 @@ impl Progress {
         }
     }
 
-    fn stop_all(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        self.begin(events)?;
-        for (_, call) in std::mem::take(&mut self.calls) {
+    fn stop_all(&mut self, events: &mut Vec<Event>) {
+        self.begin(events);
+        for (_, (call, _)) in std::mem::take(&mut self.calls) {
             events.push(Event::CallDone { index: call });
         }
-        Ok(())
     }
 
-    fn count(&mut self, usage: Option<&UsageShape>, events: &mut Vec<Event>) {
+    fn count(&mut self, usage: Option<&RawValue>, events: &mut Vec<Event>) {
+        // Counts that make no sense are no reason to lose the answer.
+        let usage = usage.and_then(|usage| serde_json::from_str::<UsageShape>(usage.get()).ok());
         let Some(usage) = usage else { return };
         self.counted = true;
         let (read, written) = (usage.cache_read.unwrap_or(0), usage.cache_write.unwrap_or(0));

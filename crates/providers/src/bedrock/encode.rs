@@ -36,7 +36,7 @@ const WORDS_BESIDE_DOCUMENTS: &str = "See the attached document.";
 /// Writes the request, or says what is not legal in it.
 pub(super) fn request(request: &Request, model: Model, memo: &mut Memo) -> Result<HttpRequest, EncodeError> {
     let (system, rest) = shape::split_system(&request.messages);
-    shape::check_tools(request, NAME)?;
+    shape::check_tools(request, NAME, is_name)?;
     request.check_features(NAME, super::support)?;
     let request = &*traits::fitted(request);
     check_metadata(request)?;
@@ -234,11 +234,14 @@ impl WriteRound for Messages {
         shape::After::Message
     }
 
+    fn takes_name(&self, name: &str) -> bool {
+        is_name(name)
+    }
+
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
         let places: Vec<(Place, &Message)> = round.places().collect();
         for said in places.chunk_by(|(_, one), (_, next)| role(one) == role(next)) {
             let role = said.first().map_or("user", |(_, message)| role(message));
-            let assistant = role == "assistant";
             out.begin().extend_from_slice(format!("{{\"role\":\"{role}\",\"content\":[").as_bytes());
             out.no_tail();
             let contents = || said.iter().flat_map(|(_, message)| &message.content);
@@ -279,10 +282,11 @@ impl WriteRound for Messages {
                     }
                 }
             }
-            if !assistant {
+            if role == "user" {
                 mark.into_iter().for_each(|at| out.mark_at(at));
                 // Models other than Claude refuse words beside results.
-                if self.claude || !contents().any(|content| content.as_result().is_some()) {
+                let takes_words = self.claude || !contents().any(|content| content.as_result().is_some());
+                if takes_words && !first {
                     let end = out.bytes().len();
                     out.tail_at(end);
                 }
@@ -291,6 +295,12 @@ impl WriteRound for Messages {
         }
         Ok(())
     }
+}
+
+/// Whether the wire takes the name of a tool.
+fn is_name(name: &str) -> bool {
+    // From the service's own model (botocore 1.44.5).
+    shape::is_word(name, 64)
 }
 
 impl Messages {

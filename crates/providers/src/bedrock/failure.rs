@@ -2,10 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::error::one_line;
+use crate::error::may_pass;
 use crate::{DecodeError, ErrorKind, ProviderError, api_error, retry};
-
-const MESSAGE_LIMIT: usize = 500;
 
 /// Reads a response whose status is not a success.
 pub(super) fn of_response(status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {
@@ -54,7 +52,7 @@ pub(super) fn in_stream(name: &str, payload: &[u8], words: Option<&str>) -> Deco
     }
     let original = said.get("originalStatusCode").and_then(Value::as_u64);
     let kind = kind_of(plain_name(name), original, &message).unwrap_or(ErrorKind::Other);
-    DecodeError::Reported { kind, message: one_line(&message, MESSAGE_LIMIT) }
+    DecodeError::reported(kind, &message)
 }
 
 /// Takes the namespace in front of and the address behind a name off: both are sent.
@@ -109,8 +107,4 @@ fn too_long(message: &str) -> Option<ErrorKind> {
         "too many total text bytes",
     ];
     signs.iter().any(|sign| message.contains(sign)).then_some(ErrorKind::ContextTooLong)
-}
-
-fn may_pass(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::RateLimited | ErrorKind::Overloaded | ErrorKind::Server)
 }

@@ -10,7 +10,8 @@ const PRELUDE: usize = 12;
 // A frame without headers and payload: the prelude and the last checksum.
 const SMALLEST: usize = PRELUDE + 4;
 // 128 KiB of headers and 24 MiB of payload: botocore 1.44.5.
-const LIMIT: usize = (128 + 24 * 1024) * 1024 + SMALLEST;
+const HEADERS: usize = 128 * 1024;
+const LIMIT: usize = HEADERS + 24 * 1024 * 1024 + SMALLEST;
 
 /// One frame, as far as we look at it.
 #[derive(Default)]
@@ -30,13 +31,24 @@ pub(super) fn begins(byte: u8) -> bool {
 }
 
 /// Cuts frames out of bytes; holds at most one that is not complete.
-#[derive(Default)]
 pub(super) struct FrameParser {
+    // The most bytes of one frame.
+    limit: usize,
     held: Vec<u8>,
     done: bool,
 }
 
 impl FrameParser {
+    /// Returns a parser of frames of at most so many bytes, or of fewer: the service sends none that are larger than its own
+    /// limit.
+    pub(super) fn with_limit(limit: usize) -> Self {
+        FrameParser {
+            limit: limit.saturating_add(HEADERS + SMALLEST).min(LIMIT),
+            held: Vec::new(),
+            done: false,
+        }
+    }
+
     /// Takes in the next bytes and gives out the frames that they complete, until `give` says that it was the last.
     pub(super) fn push(
         &mut self,
@@ -46,19 +58,19 @@ impl FrameParser {
         while !self.done && !bytes.is_empty() {
             // A frame that came whole is read where it lies.
             if self.held.is_empty()
-                && let Some(total) = length(bytes)?
+                && let Some(total) = length(bytes, self.limit)?
                 && let Some((frame, rest)) = bytes.split_at_checked(total)
             {
                 bytes = rest;
                 self.done = give(&read(frame)?)? == Last::Yes;
                 continue;
             }
-            let wanted = length(&self.held)?.unwrap_or(PRELUDE);
+            let wanted = length(&self.held, self.limit)?.unwrap_or(PRELUDE);
             let taken = bytes.len().min(wanted.saturating_sub(self.held.len()));
             let (taken, rest) = bytes.split_at(taken);
             self.held.extend_from_slice(taken);
             bytes = rest;
-            if length(&self.held)? == Some(self.held.len()) {
+            if length(&self.held, self.limit)? == Some(self.held.len()) {
                 self.done = give(&read(&self.held)?)? == Last::Yes;
                 self.held.clear();
             }
@@ -75,7 +87,7 @@ pub(super) enum Last {
 }
 
 /// Returns the length of the frame that begins here, once its prelude is there and right.
-fn length(bytes: &[u8]) -> Result<Option<usize>, DecodeError> {
+fn length(bytes: &[u8], limit: usize) -> Result<Option<usize>, DecodeError> {
     let Some((prelude, _)) = bytes.split_at_checked(PRELUDE) else { return Ok(None) };
     let (lengths, sum) = prelude.split_at(PRELUDE - 4);
     // First, so that no length is believed that was damaged on the way.
@@ -84,8 +96,8 @@ fn length(bytes: &[u8]) -> Result<Option<usize>, DecodeError> {
     }
     let (total, headers) = lengths.split_at(4);
     let (total, headers) = (number(total) as usize, number(headers) as usize);
-    if total > LIMIT {
-        return Err(DecodeError::TooLarge { limit: LIMIT });
+    if total > limit {
+        return Err(DecodeError::TooLarge { limit });
     }
     if total < SMALLEST || headers > total - SMALLEST {
         return Err(malformed("the lengths of a frame contradict each other", prelude));

@@ -11,6 +11,7 @@ mod model;
 mod shapes;
 
 use self::model::Model;
+use crate::front::Front;
 use crate::{Decode, EncodeError, Feature, HttpRequest, Memo, ProviderError, Request, Secret, Support, Wire};
 
 /// The wire's name, as rules and raw blocks know it.
@@ -68,7 +69,7 @@ impl Wire for Bedrock {
     }
 
     fn decoder(&self, request: &Request) -> Box<dyn Decode> {
-        Box::new(decode::Decoder::new(&request.model))
+        Box::new(Front::new(decode::Decoder::new(&request.model)))
     }
 
     fn error(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+use crate::text::{self, Text};
 use serde_json::{Map, Value};
 use trunkline_message_tree::ToolSpec;
 
@@ -224,14 +226,16 @@ pub(super) struct CacheHolder {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StreamEvent<'a> {
-    #[serde(rename = "contentBlockIndex", default)]
-    pub(super) index: u64,
+    #[serde(rename = "contentBlockIndex", default, deserialize_with = "text::number")]
+    pub(super) index: Option<u64>,
     #[serde(borrow)]
     pub(super) start: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) delta: Option<&'a RawValue>,
-    pub(super) stop_reason: Option<String>,
-    pub(super) usage: Option<UsageShape>,
+    #[serde(borrow, default)]
+    pub(super) stop_reason: Text<'a>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -281,8 +285,10 @@ pub(super) struct ReasoningDelta {
 pub(super) struct WholeAnswer<'a> {
     #[serde(borrow)]
     pub(super) output: Option<Output<'a>>,
-    pub(super) stop_reason: Option<String>,
-    pub(super) usage: Option<UsageShape>,
+    #[serde(borrow, default)]
+    pub(super) stop_reason: Text<'a>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -345,13 +351,13 @@ struct CitedShape<'a> {
 
 #[derive(Deserialize)]
 pub(super) struct UsageShape {
-    #[serde(rename = "inputTokens")]
+    #[serde(rename = "inputTokens", default, deserialize_with = "text::number")]
     pub(super) input: Option<u64>,
-    #[serde(rename = "outputTokens")]
+    #[serde(rename = "outputTokens", default, deserialize_with = "text::number")]
     pub(super) output: Option<u64>,
-    #[serde(rename = "cacheReadInputTokens")]
+    #[serde(rename = "cacheReadInputTokens", default, deserialize_with = "text::number")]
     pub(super) cache_read: Option<u64>,
-    #[serde(rename = "cacheWriteInputTokens")]
+    #[serde(rename = "cacheWriteInputTokens", default, deserialize_with = "text::number")]
     pub(super) cache_write: Option<u64>,
 }
 

@@ -53,6 +53,7 @@ fn order(events: &[Event], complete: bool) -> Result<(), String> {
                 !stopped && *attempt == attempts
             }
             Event::Started { .. } => !std::mem::replace(&mut started, true),
+            Event::Unread { .. } => !stopped,
             _ if !started || stopped => false,
             Event::TextDelta(text) => {
                 let fits = matches!(open, Open::Nothing | Open::Text) && !text.is_empty();
@@ -75,6 +76,7 @@ fn order(events: &[Event], complete: bool) -> Result<(), String> {
                 open == Open::Nothing && *index + 1 == calls.len()
             }
             Event::ArgumentsDelta { index, text } => calls.get(*index) == Some(&false) && !text.is_empty(),
+            Event::CallName { index, name } => calls.get(*index) == Some(&false) && !name.is_empty(),
             Event::CallSignature { index, signature } => {
                 calls.get(*index) == Some(&false) && !signature.is_empty()
             }
@@ -94,6 +96,7 @@ fn order(events: &[Event], complete: bool) -> Result<(), String> {
                 open == Open::Nothing && calls.iter().all(|done| *done)
             }
             Event::Usage(_) | Event::Wants(_) | Event::Ping => true,
+            Event::Remark(words) => !words.is_empty(),
         };
         if !fits {
             return Err(format!("{} cannot be event {at} of {}", show(event), events.len()));
@@ -142,6 +145,12 @@ fn blocks(events: &[Event]) -> Vec<Content> {
                     call.arguments.push_str(text);
                 }
             }
+            Event::CallName { index, name } => {
+                let call = blocks.iter_mut().find(|(number, _)| *number == Some(*index));
+                if let Some((_, Content::ToolCall(call))) = call {
+                    call.name.clone_from(name);
+                }
+            }
             Event::CallSignature { index, signature } => {
                 let call = blocks.iter_mut().find(|(number, _)| *number == Some(*index));
                 if let Some((_, Content::ToolCall(call))) = call {
@@ -157,8 +166,9 @@ fn blocks(events: &[Event]) -> Vec<Content> {
         open = match event {
             Event::TextDelta(_) | Event::ThinkingDelta(_) | Event::Signature(_) => true,
             // The others end a block or stand beside it.
-            Event::ArgumentsDelta { .. } | Event::CallSignature { .. } | Event::CallDone { .. } => open,
-            Event::Usage(_) | Event::Wants(_) | Event::Ping => open,
+            Event::ArgumentsDelta { .. } | Event::CallName { .. } => open,
+            Event::CallSignature { .. } | Event::CallDone { .. } => open,
+            Event::Usage(_) | Event::Wants(_) | Event::Ping | Event::Unread { .. } | Event::Remark(_) => open,
             _ => false,
         };
     }

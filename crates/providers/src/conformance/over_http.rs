@@ -140,6 +140,15 @@ impl Run<'_> {
         said
     }
 
+    /// Says whether something was asked again of which a part had been said, or untold.
+    fn repeated(&self, heard: &Heard) -> Option<String> {
+        let asked = self.server.seen().len();
+        let retried = heard.events.iter().rposition(|event| matches!(event, Event::Retrying { .. }));
+        let void = heard.events.get(..retried.unwrap_or_default()).unwrap_or_default();
+        let fault = asked > 1 && (retried.is_none() || void.iter().any(Event::says));
+        fault.then(|| format!("asked {asked} times"))
+    }
+
     async fn cut_short(&mut self, said: &Said, chance: &mut Chance) {
         let length = self.answer.body.len();
         for number in 0..CUTS {
@@ -149,8 +158,7 @@ impl Run<'_> {
             let cut = playing(self.answer).in_pieces(chance.pieces(head, 400), Duration::from_millis(1));
             let at = self.named(&format!("cut after {place} of {length} bytes, ended by {end:?}"));
             let heard = self.ask(vec![cut.ending(end), playing(self.answer)], &at).await;
-            let asked = self.server.seen().len();
-            let repeated = (asked != 1).then(|| format!("{at}: asked {asked} times"));
+            let repeated = self.repeated(&heard).map(|fault| format!("{at}: {fault}"));
             self.report.check(Promise::NoRepeat, repeated);
             let fault = match &heard.outcome {
                 // What is missing may say nothing.
@@ -273,8 +281,8 @@ impl Run<'_> {
             _ => Some(format!("ends with {}", show(&heard.outcome))),
         };
         self.report.check(Promise::Silence, fault.map(|fault| format!("{at}: {fault}")));
-        let asked = self.server.seen().len();
-        self.report.check(Promise::NoRepeat, (asked != 1).then(|| format!("{at}: asked {asked} times")));
+        let repeated = self.repeated(&heard).map(|fault| format!("{at}: {fault}"));
+        self.report.check(Promise::NoRepeat, repeated);
 
         let at = "silence before the response, and then an answer";
         let heard = self.ask(vec![Play::mute(End::Silence), playing(self.answer)], at).await;

@@ -50,7 +50,7 @@ pub enum Promise {
     Apart,
     /// Each attempt is told, and none is made that cannot succeed.
     Attempts,
-    /// After the first byte of an answer nothing is asked again.
+    /// After the first word of an answer nothing is asked again.
     NoRepeat,
     /// Silence ends in a timeout that says what it waited for.
     Silence,
@@ -163,7 +163,7 @@ impl fmt::Display for Promise {
             Promise::Dropped => "a dropped reply leaves the provider usable",
             Promise::Apart => "two answers at once do not mix",
             Promise::Attempts => "attempts are told, and none is made in vain",
-            Promise::NoRepeat => "after the first byte nothing is asked again",
+            Promise::NoRepeat => "after the first word nothing is asked again",
             Promise::Silence => "silence ends in a timeout",
             Promise::Closed => "a dropped reply closes its connection",
         })

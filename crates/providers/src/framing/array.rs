@@ -1,11 +1,11 @@
 //! A stream that comes as one JSON array: each element is given out as soon as it is whole.
 
 use crate::DecodeError;
-use crate::sse::EVENT_LIMIT;
 
 /// Cuts an array into its elements.
-#[derive(Default)]
 pub(super) struct Elements {
+    // The most bytes of one element.
+    limit: usize,
     at: At,
     // The element that has begun.
     element: Vec<u8>,
@@ -14,10 +14,9 @@ pub(super) struct Elements {
     text: InText,
 }
 
-#[derive(Clone, Copy, Default, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 enum At {
     /// Before the array.
-    #[default]
     Start,
     /// Between two elements.
     Gap,
@@ -26,9 +25,8 @@ enum At {
     End,
 }
 
-#[derive(Clone, Copy, Default, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 enum InText {
-    #[default]
     No,
     Yes,
     /// Behind a backslash.
@@ -36,6 +34,10 @@ enum InText {
 }
 
 impl Elements {
+    pub(super) fn with_limit(limit: usize) -> Self {
+        Elements { limit, at: At::Start, element: Vec::new(), depth: 0, text: InText::No }
+    }
+
     /// Returns whether the array has ended.
     pub(super) fn is_over(&self) -> bool {
         self.at == At::End
@@ -44,7 +46,7 @@ impl Elements {
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
-        mut give: impl FnMut(&str) -> Result<(), DecodeError>,
+        mut give: impl FnMut(&[u8]) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
         // Where in `bytes` the part of the open element begins that is not kept yet.
         let mut begin = 0;
@@ -73,7 +75,7 @@ impl Elements {
                         let end = at + usize::from(!ends_before);
                         self.keep(bytes.get(begin..end).unwrap_or_default())?;
                         self.at = if ends_before && *byte == b']' { At::End } else { At::Gap };
-                        give(str::from_utf8(&self.element).map_err(|_| DecodeError::NotUtf8)?)?;
+                        give(&self.element)?;
                         self.element.clear();
                     }
                 }
@@ -87,8 +89,8 @@ impl Elements {
     }
 
     fn keep(&mut self, bytes: &[u8]) -> Result<(), DecodeError> {
-        if self.element.len() + bytes.len() > EVENT_LIMIT {
-            return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
+        if self.element.len() + bytes.len() > self.limit {
+            return Err(DecodeError::TooLarge { limit: self.limit });
         }
         self.element.extend_from_slice(bytes);
         Ok(())

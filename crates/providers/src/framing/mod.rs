@@ -7,13 +7,13 @@
 mod array;
 mod packed;
 
+use std::borrow::Cow;
+
 use self::array::Elements;
 pub(crate) use self::packed::{Unpack, unpacked};
-use crate::sse::{SseEvent, SseParser};
-use crate::{DecodeError, error};
+use crate::sse::{EVENT_LIMIT, SseEvent, SseParser};
+use crate::{DecodeError, Event, error, mend};
 
-// A whole answer; bounds memory against a hostile endpoint.
-const JSON_LIMIT: usize = 64 * 1024 * 1024;
 // As much of a body that is nothing we know as an error message can show.
 const HEAD_LIMIT: usize = 200;
 
@@ -25,18 +25,31 @@ pub(crate) enum Frame<'a> {
     Whole(&'a str),
 }
 
-/// Cuts a body into frames.
-#[derive(Default)]
+/// Cuts a body into frames. What is no text in them, or half a character, is marked: see [`mend`].
 pub(crate) struct Framing {
+    // The most bytes of one frame.
+    limit: usize,
     body: Body,
     head: Vec<u8>,
     seen: bool,
+    mended: bool,
     unpack: Unpack,
 }
 
-#[derive(Default)]
+impl Default for Framing {
+    fn default() -> Self {
+        Framing {
+            limit: EVENT_LIMIT,
+            body: Body::Unknown,
+            head: Vec::new(),
+            seen: false,
+            mended: false,
+            unpack: Unpack::default(),
+        }
+    }
+}
+
 enum Body {
-    #[default]
     Unknown,
     Events(SseParser),
     Json(Vec<u8>),
@@ -44,6 +57,21 @@ enum Body {
 }
 
 impl Framing {
+    /// Sets the most bytes of one frame; for a body that has not begun.
+    pub(crate) fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
+    /// Returns whether there were marks in what was given out.
+    pub(crate) fn mended(&self) -> bool {
+        self.mended
+    }
+
+    /// Returns whether the body said by its own form that nothing follows: as an array does with its bracket.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(&self.body, Body::Array(elements) if elements.is_over())
+    }
+
     /// Takes in the next bytes and gives out what they complete.
     pub(crate) fn push(
         &mut self,
@@ -73,23 +101,24 @@ impl Framing {
                 None => return Ok(()),
                 Some(b'<') => return Err(DecodeError::Html),
                 Some(b'{') => Body::Json(Vec::new()),
-                Some(b'[') => Body::Array(Elements::default()),
-                Some(_) => Body::Events(SseParser::new()),
+                Some(b'[') => Body::Array(Elements::with_limit(self.limit)),
+                Some(_) => Body::Events(SseParser::with_limit(self.limit)),
             };
         }
-        let seen = &mut self.seen;
+        let (seen, mended) = (&mut self.seen, &mut self.mended);
         match &mut self.body {
             Body::Unknown => Ok(()),
-            Body::Events(parser) => parser.push(bytes, |event| {
+            Body::Events(parser) => parser.push_bytes(bytes, |event| {
                 *seen = true;
-                give(Frame::Event(event))
+                let (name, data) = (readable(event.name, mended), readable(event.data, mended));
+                give(Frame::Event(SseEvent { name: &name, data: &data }))
             }),
-            Body::Array(elements) => {
-                elements.push(bytes, |data| give(Frame::Event(SseEvent { name: "", data })))
-            }
+            Body::Array(elements) => elements.push(bytes, |element| {
+                give(Frame::Event(SseEvent { name: "", data: &readable(element, mended) }))
+            }),
             Body::Json(whole) => {
-                if whole.len() + bytes.len() > JSON_LIMIT {
-                    return Err(DecodeError::TooLarge { limit: JSON_LIMIT });
+                if whole.len() + bytes.len() > self.limit {
+                    return Err(DecodeError::TooLarge { limit: self.limit });
                 }
                 whole.extend_from_slice(bytes);
                 Ok(())
@@ -104,18 +133,23 @@ impl Framing {
         &mut self,
         mut give: impl FnMut(Frame<'_>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
-        match std::mem::take(&mut self.body) {
+        match &mut self.body {
             Body::Json(whole) => {
-                let text = match str::from_utf8(&whole) {
-                    Ok(text) => text,
-                    // Cut inside of a character: cut, not malformed.
-                    Err(fault) if fault.error_len().is_none() => return Err(DecodeError::Cut),
-                    Err(_) => return Err(DecodeError::NotUtf8),
-                };
-                // A body that ends inside its object was cut, not malformed.
-                match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-                    Err(fault) if fault.is_eof() || is_at_end(&fault, text) => Err(DecodeError::Cut),
-                    _ => give(Frame::Whole(text)),
+                let whole = std::mem::take(whole);
+                let text = readable(&whole, &mut self.mended);
+                match syntax(&text) {
+                    Syntax::Good => match give(Frame::Whole(&text)) {
+                        // What a field says twice is found only by who reads the field, before anything else.
+                        Err(DecodeError::Malformed { reason, .. }) if reason.contains("duplicate field") => {
+                            give(Frame::Whole(mend::json(&text).as_deref().unwrap_or(&text)))
+                        }
+                        outcome => outcome,
+                    },
+                    Syntax::Cut => Err(DecodeError::Cut),
+                    Syntax::Odd => match mend::json(&text) {
+                        Some(mended) if matches!(syntax(&mended), Syntax::Cut) => Err(DecodeError::Cut),
+                        mended => give(Frame::Whole(mended.as_deref().unwrap_or(&text))),
+                    },
                 }
             }
             Body::Events(_) if !self.seen && !looks_like_events(&self.head) => Err(DecodeError::Malformed {
@@ -126,6 +160,65 @@ impl Framing {
             _ if self.unpack.is_cut() => Err(DecodeError::Cut),
             Body::Events(_) | Body::Array(_) | Body::Unknown => Ok(()),
         }
+    }
+}
+
+/// Reads one part of a body, an event or a line. One that cannot be read does not lose the answer: it becomes an
+/// [`Event::Unread`], and what `decode` made of it until then stands.
+pub(crate) fn each(
+    data: &str,
+    events: &mut Vec<Event>,
+    mut decode: impl FnMut(&str, &mut Vec<Event>) -> Result<(), DecodeError>,
+) -> Result<(), DecodeError> {
+    let before = events.len();
+    let (cause, mut text) = match decode(data, events) {
+        Err(DecodeError::Malformed { reason, excerpt }) => (reason, excerpt),
+        outcome => return outcome,
+    };
+    if events.len() == before
+        && let Some(mended) = mend::json(data)
+    {
+        match decode(&mended, events) {
+            // Told of what came, not of what we made of it.
+            Err(DecodeError::Malformed { .. }) => {}
+            outcome => return outcome,
+        }
+    }
+    if text.is_empty() {
+        text = error::one_line(data, HEAD_LIMIT);
+    }
+    events.push(Event::Unread { text, cause });
+    Ok(())
+}
+
+/// Returns the event that tells of a part that could not be read.
+pub(crate) fn unread(fault: DecodeError) -> Event {
+    match fault {
+        DecodeError::Malformed { reason, excerpt } => Event::Unread { text: excerpt, cause: reason },
+        other => Event::Unread { text: String::new(), cause: other.to_string() },
+    }
+}
+
+/// Returns a part of a body as text, with marks where it is none; `mended` says that there are some.
+pub(crate) fn readable<'a>(bytes: &'a [u8], mended: &mut bool) -> Cow<'a, str> {
+    let text = mend::text(bytes);
+    let marked = mend::halves(&text).map(Cow::Owned);
+    *mended |= marked.is_some() || matches!(text, Cow::Owned(_));
+    marked.unwrap_or(text)
+}
+
+enum Syntax {
+    Good,
+    /// It ends inside of its object.
+    Cut,
+    Odd,
+}
+
+fn syntax(text: &str) -> Syntax {
+    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+        Ok(_) => Syntax::Good,
+        Err(fault) if fault.is_eof() || is_at_end(&fault, text) => Syntax::Cut,
+        Err(_) => Syntax::Odd,
     }
 }
 

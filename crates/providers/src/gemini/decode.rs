@@ -15,8 +15,9 @@ use super::NAME;
 use super::shapes::{BesideText, CallOfPart, Candidate, ResponseShape, UsageShape};
 use crate::beside::Members;
 use crate::event::CALL_LIMIT;
-use crate::framing::{Frame, Framing};
-use crate::{Decode, DecodeError, Event, Request, api_error, beside};
+use crate::framing::{self, Frame, Framing};
+use crate::front::Inner;
+use crate::{Bounds, Decode, DecodeError, Event, Request, api_error, beside, text};
 
 // What is taken of a response's id into the ids of its calls: longer ones are refused by other wires.
 const ID_LIMIT: usize = 28;
@@ -36,13 +37,17 @@ impl Decoder {
             id: None,
             open: Open::Nothing,
             calls: HashSet::new(),
+            said_again: HashSet::new(),
             earlier_calls: None,
             usage: Usage::default(),
             candidates_tokens: 0,
             tool_use_tokens: 0,
             prompt_tokens: 0,
             finish: None,
+            remark: None,
+            lost_call: false,
             blocked: false,
+            over: false,
         };
         Decoder { framing: Framing::default(), answer }
     }
@@ -59,7 +64,22 @@ impl Decode for Decoder {
         if answer.finish.is_none() && !answer.blocked {
             self.framing.finish(|frame| answer.frame(&frame, events))?;
         }
+        answer.over |= self.framing.is_over();
         answer.end(events)
+    }
+
+    fn bound(&mut self, bounds: &Bounds) {
+        self.framing.set_limit(bounds.event);
+    }
+}
+
+impl Inner for Decoder {
+    fn mended(&self) -> bool {
+        self.framing.mended()
+    }
+
+    fn lost_call(&self) -> bool {
+        self.answer.lost_call
     }
 }
 
@@ -73,13 +93,19 @@ struct Answer {
     open: Open,
     // The ids of the calls of this answer, and, once they are asked for, those of the conversation.
     calls: HashSet<String>,
+    // Calls as they came, of those to which the service gave an id of its own.
+    said_again: HashSet<String>,
     earlier_calls: Option<HashSet<String>>,
     usage: Usage,
     prompt_tokens: u64,
     tool_use_tokens: u64,
     candidates_tokens: u64,
     finish: Option<String>,
+    remark: Option<String>,
+    lost_call: bool,
     blocked: bool,
+    // Whether the body said by its own form that nothing is missing.
+    over: bool,
 }
 
 /// The block that takes further words.
@@ -97,16 +123,27 @@ enum Open {
 impl Answer {
     fn frame(&mut self, frame: &Frame<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         match frame {
-            Frame::Event(event) if event.data.is_empty() || event.data.trim() == "[DONE]" => Ok(()),
+            Frame::Event(event) if event.data.trim() == "[DONE]" => {
+                self.over |= self.started;
+                Ok(())
+            }
+            Frame::Event(event) if event.data.is_empty() => Ok(()),
             Frame::Event(event) if event.name == "error" => Err(api_error::reported(event.data)),
-            Frame::Event(event) => self.response(event.data, false, events),
-            Frame::Whole(text) => self.response(text, true, events),
+            Frame::Event(event) => {
+                framing::each(event.data, events, |data, events| self.response(data, false, events))
+            }
+            Frame::Whole(text) => {
+                self.response(text, true, events)?;
+                // It has its own end, and something in it.
+                self.over = !self.calls.is_empty() || !matches!(self.open, Open::Nothing);
+                Ok(())
+            }
         }
     }
 
     fn response(&mut self, json: &str, whole: bool, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let response: ResponseShape<'_> = parse(json)?;
-        if response.error.is_some() {
+        if response.error.is_some_and(text::says_something) {
             return Err(api_error::reported(json));
         }
         let says_something = response.candidates.is_some() || response.prompt_feedback.is_some();
@@ -116,21 +153,36 @@ impl Answer {
         }
         if !self.started {
             self.started = true;
-            self.id = response.response_id.filter(|id| !id.is_empty());
-            let model = response.model_version.filter(|model| !model.is_empty());
-            let model = model.unwrap_or_else(|| self.asked.clone());
+            self.id = response.response_id.some();
+            let model = response.model_version.some().unwrap_or_else(|| self.asked.clone());
             events.push(Event::Started { model, id: self.id.clone() });
         }
         let ours = |candidate: &Candidate<'_>| candidate.index.unwrap_or_default() == 0;
         for candidate in response.candidates.into_iter().flatten().filter(ours) {
             let parts = candidate.content.and_then(|content| content.parts).unwrap_or_default();
-            parts.into_iter().try_for_each(|part| self.part(part.get(), events))?;
-            let reason = candidate.finish_reason.filter(|reason| reason != "FINISH_REASON_UNSPECIFIED");
+            for part in parts {
+                // A part that cannot be read is no reason to lose the others, and the reason to stop.
+                match self.part(part.get(), events) {
+                    Err(fault @ DecodeError::Malformed { .. }) => {
+                        self.lost_call |= part.get().contains("\"functionCall\"");
+                        events.push(framing::unread(fault));
+                    }
+                    outcome => outcome?,
+                }
+            }
+            let reason =
+                candidate.finish_reason.some().filter(|reason| reason != "FINISH_REASON_UNSPECIFIED");
             self.finish = reason.or(self.finish.take());
+            self.remark = text::remark(candidate.finish_message).or(self.remark.take());
         }
-        let blocked = response.prompt_feedback.and_then(|feedback| feedback.block_reason);
-        self.blocked |= blocked.is_some_and(|reason| reason != "BLOCKED_REASON_UNSPECIFIED");
-        if let Some(usage) = &response.usage_metadata {
+        if let Some(feedback) = response.prompt_feedback {
+            let reason = feedback.block_reason.some().filter(|reason| reason != "BLOCKED_REASON_UNSPECIFIED");
+            self.blocked |= reason.is_some();
+            self.remark = text::remark(feedback.block_reason_message).or(reason).or(self.remark.take());
+        }
+        // Counts that make no sense are no reason to lose the answer.
+        let usage = response.usage_metadata.and_then(|usage| parse::<UsageShape>(usage.get()).ok());
+        if let Some(usage) = &usage {
             self.count(usage, events);
         }
         Ok(())
@@ -245,17 +297,27 @@ impl Answer {
         if name.is_empty() {
             return Err(DecodeError::malformed("a call without a name", call.args.map_or("", RawValue::get)));
         }
+        if call.id.as_ref().is_some_and(|id| !id.is_empty()) {
+            let args = call.args.map_or("", RawValue::get);
+            let said = format!("{} {name} {args}", call.id.as_deref().unwrap_or_default());
+            // The same call in a later response, under the same id.
+            if !self.said_again.insert(said) {
+                return Ok(());
+            }
+        }
         self.close(events);
         let index = self.calls.len();
         let id = call.id.clone().filter(|id| !id.is_empty() && !self.calls.contains(id));
         let id = id.unwrap_or_else(|| self.free_id());
         if self.calls.len() >= CALL_LIMIT {
-            return Err(DecodeError::malformed("more calls than an answer has", &id));
+            return Err(DecodeError::TooMany { what: "calls", limit: CALL_LIMIT });
         }
         self.calls.insert(id.clone());
         events.push(Event::CallStarted { index, id, name });
-        if let Some(args) = call.args {
-            events.push(Event::ArgumentsDelta { index, text: args.get().to_owned() });
+        // Some that imitate the service send them as a string.
+        let text = call.args.map(text::string).transpose()?.unwrap_or_default();
+        if !text.is_empty() {
+            events.push(Event::ArgumentsDelta { index, text: text.into_owned() });
         }
         events.extend(signature.map(|signature| Event::CallSignature { index, signature }));
         events.push(Event::CallDone { index });
@@ -316,12 +378,23 @@ impl Answer {
     }
 
     fn end(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let calls = !self.calls.is_empty();
         let stop = match self.finish.take() {
-            Some(reason) => stop_reason(reason, !self.calls.is_empty()),
+            Some(reason) => stop_reason(reason, calls),
             None if self.blocked => StopReason::Refusal,
+            None if self.over && self.started && calls => StopReason::ToolUse,
+            None if self.over && self.started => StopReason::EndTurn,
             None => return Err(DecodeError::Cut),
         };
         self.close(events);
+        // Of an end like any other the service has nothing to say.
+        let remark =
+            self.remark.take().filter(|_| !matches!(stop, StopReason::EndTurn | StopReason::ToolUse));
+        let stop = match (stop, &remark) {
+            (StopReason::Other(reason), Some(words)) => StopReason::Other(format!("{reason}: {words}")),
+            (stop, _) => stop,
+        };
+        events.extend(remark.map(Event::Remark));
         events.push(Event::Stopped(stop));
         Ok(())
     }
@@ -330,6 +403,7 @@ impl Answer {
 /// The reason is `STOP` even for calls, and for stop sequences (recorded).
 fn stop_reason(reason: String, calls: bool) -> StopReason {
     match reason.as_str() {
+        "FUNCTION_CALL" if !calls => StopReason::Other("FUNCTION_CALL without a call".to_owned()),
         // A call of a tool that was not offered (recorded): like any other call of a tool that does not exist. The last
         // is what stand-ins for the service say.
         "STOP" | "UNEXPECTED_TOOL_CALL" | "FUNCTION_CALL" if calls => StopReason::ToolUse,

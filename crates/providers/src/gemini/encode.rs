@@ -36,7 +36,7 @@ pub(super) fn request(
     memo: &mut Memo,
 ) -> Result<HttpRequest, EncodeError> {
     let (system, rest) = shape::split_system(&request.messages);
-    shape::check_tools(request, NAME)?;
+    shape::check_tools(request, NAME, is_name)?;
     request.check_features(NAME, super::support)?;
     let request = &*traits::fitted(request);
     check_settings(request)?;
@@ -205,6 +205,10 @@ impl WriteRound for Turns {
         shape::After::Turn
     }
 
+    fn takes_name(&self, name: &str) -> bool {
+        is_name(name)
+    }
+
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
         let mut calls: Vec<&ToolCall> = Vec::new();
         let mut said = Vec::new();
@@ -240,6 +244,15 @@ impl WriteRound for Turns {
         }
         Ok(())
     }
+}
+
+/// Whether the wire takes the name of a tool: "Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain
+/// underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64." (its error text, read 2026-11).
+fn is_name(name: &str) -> bool {
+    let leads = |first: u8| first.is_ascii_alphabetic() || first == b'_';
+    name.len() <= 64
+        && name.bytes().next().is_some_and(leads)
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':' | b'-'))
 }
 
 impl Turns {

@@ -17,6 +17,7 @@ mod decode;
 mod encode;
 mod shapes;
 
+use crate::front::Front;
 use crate::{
     Decode, EncodeError, Feature, HttpRequest, Memo, ProviderError, Request, Secret, Support, Wire, api_error,
 };
@@ -84,7 +85,7 @@ impl Wire for Gemini {
     }
 
     fn decoder(&self, request: &Request) -> Box<dyn Decode> {
-        Box::new(decode::Decoder::new(request))
+        Box::new(Front::new(decode::Decoder::new(request)))
     }
 
     fn error(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {

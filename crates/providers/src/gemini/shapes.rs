@@ -12,6 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::beside::Members;
+use crate::text::{self, Text};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -202,14 +203,14 @@ pub(super) struct File<'a> {
 pub(super) struct ResponseShape<'a> {
     #[serde(borrow)]
     pub(super) candidates: Option<Vec<Candidate<'a>>>,
-    #[serde(alias = "prompt_feedback")]
-    pub(super) prompt_feedback: Option<PromptFeedback>,
-    #[serde(alias = "usage_metadata")]
-    pub(super) usage_metadata: Option<UsageShape>,
-    #[serde(alias = "model_version")]
-    pub(super) model_version: Option<String>,
-    #[serde(alias = "response_id")]
-    pub(super) response_id: Option<String>,
+    #[serde(borrow, alias = "prompt_feedback")]
+    pub(super) prompt_feedback: Option<PromptFeedback<'a>>,
+    #[serde(borrow, alias = "usage_metadata")]
+    pub(super) usage_metadata: Option<&'a RawValue>,
+    #[serde(borrow, default, alias = "model_version")]
+    pub(super) model_version: Text<'a>,
+    #[serde(borrow, default, alias = "response_id")]
+    pub(super) response_id: Text<'a>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
@@ -217,12 +218,14 @@ pub(super) struct ResponseShape<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Candidate<'a> {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) index: Option<u64>,
     #[serde(borrow)]
     pub(super) content: Option<ContentShape<'a>>,
-    #[serde(alias = "finish_reason")]
-    pub(super) finish_reason: Option<String>,
+    #[serde(borrow, default, alias = "finish_reason")]
+    pub(super) finish_reason: Text<'a>,
+    #[serde(borrow, alias = "finish_message")]
+    pub(super) finish_message: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -233,24 +236,26 @@ pub(super) struct ContentShape<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PromptFeedback {
-    #[serde(alias = "block_reason")]
-    pub(super) block_reason: Option<String>,
+pub(super) struct PromptFeedback<'a> {
+    #[serde(borrow, default, alias = "block_reason")]
+    pub(super) block_reason: Text<'a>,
+    #[serde(borrow, alias = "block_reason_message")]
+    pub(super) block_reason_message: Option<&'a RawValue>,
 }
 
 /// Only what was sent is there: later reports replace field by field.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct UsageShape {
-    #[serde(alias = "prompt_token_count")]
+    #[serde(default, alias = "prompt_token_count", deserialize_with = "text::number")]
     pub(super) prompt_token_count: Option<u64>,
-    #[serde(alias = "tool_use_prompt_token_count")]
+    #[serde(default, alias = "tool_use_prompt_token_count", deserialize_with = "text::number")]
     pub(super) tool_use_prompt_token_count: Option<u64>,
-    #[serde(alias = "cached_content_token_count")]
+    #[serde(default, alias = "cached_content_token_count", deserialize_with = "text::number")]
     pub(super) cached_content_token_count: Option<u64>,
-    #[serde(alias = "candidates_token_count")]
+    #[serde(default, alias = "candidates_token_count", deserialize_with = "text::number")]
     pub(super) candidates_token_count: Option<u64>,
-    #[serde(alias = "thoughts_token_count")]
+    #[serde(default, alias = "thoughts_token_count", deserialize_with = "text::number")]
     pub(super) thoughts_token_count: Option<u64>,
 }
 

@@ -32,14 +32,15 @@ pub(super) struct Answer {
 }
 
 impl Client {
-    /// Sets up TLS and proxies by the usual variables.
-    pub(super) fn new(connect: Duration, secure: bool) -> Result<Self, String> {
+    /// Sets up TLS, and proxies by the usual variables unless hosts are asked directly.
+    pub(super) fn new(connect: Duration, secure: bool, direct: bool) -> Result<Self, String> {
         let certificates = if secure { extra_certificates()? } else { Vec::new() };
         let builder = || {
-            reqwest::Client::builder()
+            let builder = reqwest::Client::builder()
                 .connect_timeout(connect)
                 .redirect(reqwest::redirect::Policy::none())
-                .user_agent(concat!("trunkline/", env!("CARGO_PKG_VERSION")))
+                .user_agent(concat!("trunkline/", env!("CARGO_PKG_VERSION")));
+            if direct { builder.no_proxy() } else { builder }
         };
         let mut built = builder().tls_certs_merge(certificates).build();
         if built.is_err() && !secure {

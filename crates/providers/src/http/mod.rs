@@ -6,24 +6,27 @@
 mod body;
 mod client;
 mod memos;
+mod proxy;
 mod reply;
 mod tape;
 mod timeouts;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 
 use crate::error::one_line;
 use crate::{
-    BaseUrl, EncodeError, HttpRequest, Provider, ProviderError, Record, Reply, Request, RetryPolicy, Secret,
-    Sign, Wire,
+    BaseUrl, Bounds, Decode, EncodeError, HttpRequest, Provider, ProviderError, Record, Reply, Request,
+    RetryPolicy, Secret, Sign, Wire,
 };
 use crate::{Feature, Support};
 use client::Client;
 use memos::Memos;
+use proxy::Proxy;
 use reply::HttpReply;
 
 pub use timeouts::Timeouts;
@@ -32,7 +35,9 @@ pub use timeouts::Timeouts;
 ///
 /// Redirects are not followed: the key would go where nobody meant it to go. Proxies are taken from `HTTPS_PROXY`,
 /// `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, certificates from the system and from `SSL_CERT_FILE`, all when the provider
-/// is made.
+/// is made. Servers on this machine (`localhost`, 127.0.0.0/8, `::1`) are asked directly whatever the variables say.
+///
+/// Of one answer no more is taken than [`Bounds`] say.
 ///
 /// What was encoded is kept for the four conversations that were used last; see [`Memo`](crate::Memo).
 pub struct HttpProvider {
@@ -47,6 +52,8 @@ struct Shared {
     client: Arc<Client>,
     wire: Arc<dyn Wire>,
     base: BaseUrl,
+    // Who stands between.
+    proxy: Option<Proxy>,
     // Win over those of the wire.
     headers: Vec<(String, String)>,
     signer: Option<Arc<dyn Sign>>,
@@ -55,6 +62,46 @@ struct Shared {
     secrets: Vec<Secret>,
     origin: Origin,
     memos: Arc<Memos>,
+    bounds: Bounds,
+}
+
+impl Shared {
+    /// Says that a connection could not be made, or broke before the answer.
+    fn unreached(&self, reason: &str) -> ProviderError {
+        match &self.proxy {
+            Some(proxy) => self.proxy_failed(proxy, None, reason),
+            None => not_sent(&self.base, reason),
+        }
+    }
+
+    fn proxy_failed(&self, proxy: &Proxy, status: Option<u16>, reason: &str) -> ProviderError {
+        ProviderError::Proxy {
+            endpoint: self.base.to_string(),
+            proxy: proxy.name.clone(),
+            status,
+            message: one_line(reason, 300),
+        }
+    }
+
+    /// Takes a page that a proxy made for one of the proxy.
+    fn behind_proxy(&self, error: ProviderError, status: u16) -> ProviderError {
+        let page = matches!(error, ProviderError::Html { .. });
+        match self.proxy.as_ref().filter(|proxy| proxy.reads && (page || status == 407)) {
+            Some(proxy) => {
+                let said = match error {
+                    ProviderError::Api { message, .. } => message,
+                    _ => "a web page".to_owned(),
+                };
+                let reason = format!("it, or what is behind it, answers with status {status}: {said}");
+                self.proxy_failed(proxy, Some(status), &reason)
+            }
+            None => error,
+        }
+    }
+
+    fn decoder(&self, request: &Request) -> Box<dyn Decode> {
+        self.bounds.around(self.wire.decoder(request))
+    }
 }
 
 impl HttpProvider {
@@ -82,8 +129,8 @@ impl HttpProvider {
             headers.push((name, value));
         }
         let timeouts = Timeouts::default();
-        let client =
-            Client::new(timeouts.connect, base.is_secure()).map_err(|reason| not_sent(&base, &reason))?;
+        let client = connect(timeouts.connect, &base).map_err(|reason| not_sent(&base, &reason))?;
+        let proxy = Proxy::of(base.is_secure(), base.host(), |name| std::env::var(name).ok());
         let origin = match origin.address {
             Some(_) => origin,
             None => origin.at(base.digest()),
@@ -93,12 +140,14 @@ impl HttpProvider {
             client: Arc::new(client),
             wire: wire.into(),
             base,
+            proxy,
             headers,
             signer: None,
             record: None,
             secrets,
             origin,
             memos: Arc::default(),
+            bounds: Bounds::default(),
         };
         Ok(HttpProvider { shared: Arc::new(shared), retry: RetryPolicy::default(), timeouts })
     }
@@ -112,13 +161,19 @@ impl HttpProvider {
     /// Waits as long as this says.
     pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
         if timeouts.connect != self.timeouts.connect {
-            let client = Client::new(timeouts.connect, self.shared.base.is_secure());
+            let client = connect(timeouts.connect, &self.shared.base);
             // It could be set up a moment ago, with the same certificates. If it cannot now, the old one still can.
             if let Ok(client) = client {
                 self.shared_mut().client = Arc::new(client);
             }
         }
         self.timeouts = timeouts;
+        self
+    }
+
+    /// Takes so much of one answer and no more. At a bound the connection is closed.
+    pub fn with_bounds(mut self, bounds: Bounds) -> Self {
+        self.shared_mut().bounds = bounds;
         self
     }
 
@@ -180,6 +235,7 @@ impl fmt::Debug for HttpProvider {
             .field("recorded", &self.shared.record.is_some())
             .field("retry", &self.retry)
             .field("timeouts", &self.timeouts)
+            .field("bounds", &self.shared.bounds)
             .finish_non_exhaustive()
     }
 }
@@ -212,6 +268,10 @@ impl Provider for HttpProvider {
             self.timeouts,
         )))
     }
+}
+
+fn connect(patience: Duration, base: &BaseUrl) -> Result<Client, String> {
+    Client::new(patience, base.is_secure(), proxy::is_this_machine(base.host()))
 }
 
 fn not_sent(base: &BaseUrl, message: &str) -> ProviderError {

@@ -18,7 +18,7 @@ use super::client::{Answer, Lost};
 use super::tape::Tape;
 use super::timeouts::{Clock, Expired};
 use super::{Shared, Timeouts, not_sent, secrets_in};
-use crate::error::Waiting;
+use crate::error::{Waiting, one_line};
 use crate::{
     Decode, Ending, Event, HttpRequest, ProviderError, Reply, Request, RetryPolicy, Secret, Traits, provider,
 };
@@ -40,8 +40,9 @@ pub(super) struct HttpReply {
     clock: Clock,
     // The attempt that runs or ran last, from 1.
     attempt: u32,
-    // Whether a byte of the answer came in this attempt.
-    streamed: bool,
+    // Whether the decoder took in anything, and whether anything that the caller got of this attempt says something.
+    begun: bool,
+    said: bool,
     state: State,
     tape: Tape,
     events: VecDeque<Event>,
@@ -138,7 +139,7 @@ impl HttpReply {
         timeouts: Timeouts,
     ) -> Self {
         HttpReply {
-            decoder: shared.wire.decoder(&asked),
+            decoder: shared.decoder(&asked),
             shared,
             asked,
             request: Arc::new(request),
@@ -147,7 +148,8 @@ impl HttpReply {
             timeouts,
             clock: Clock::start(timeouts.total),
             attempt: 0,
-            streamed: false,
+            begun: false,
+            said: false,
             state: State::Ready,
             tape: Tape::default(),
             events: VecDeque::new(),
@@ -156,10 +158,10 @@ impl HttpReply {
 
     fn begin(&mut self) {
         self.attempt += 1;
-        if self.streamed {
-            // What the last attempt said is void.
-            self.streamed = false;
-            self.decoder = self.shared.wire.decoder(&self.asked);
+        if self.begun {
+            // What came in the last attempt is void.
+            (self.begun, self.said) = (false, false);
+            self.decoder = self.shared.decoder(&self.asked);
         }
         self.tape = Tape::begin(&self.shared, &self.request);
         let attempt = open(
@@ -177,13 +179,14 @@ impl HttpReply {
     fn take_in(&mut self, answer: Answer, bytes: Option<Bytes>) {
         let mut events = Vec::new();
         let ended = bytes.is_none();
+        self.begun = true;
         let outcome = match bytes {
-            Some(bytes) => {
-                self.streamed = true;
-                self.decoder.push(&bytes, &mut events)
-            }
+            Some(bytes) => self.decoder.push(&bytes, &mut events),
             None => self.decoder.finish(&mut events),
         };
+        // Not by its bytes: a comment that keeps the connection alive says nothing, and neither does an error.
+        self.said |= events.iter().any(Event::says);
+        events.iter_mut().for_each(|event| self.hide_keys(event));
         let stopped = events.iter().any(|event| matches!(event, Event::Stopped(_)));
         self.events.extend(events);
         match outcome {
@@ -214,7 +217,7 @@ impl HttpReply {
     fn pause_or_fail(&mut self, error: ProviderError) {
         let error = self.at_endpoint(error);
         let elapsed = self.clock.elapsed();
-        let wait = match self.streamed {
+        let wait = match self.said {
             true => self.retry.restart(self.attempt, &error, jitter(), elapsed),
             false => self.retry.next(self.attempt, &error, jitter(), elapsed),
         };
@@ -229,6 +232,18 @@ impl HttpReply {
                 State::Failed(error)
             }
         };
+    }
+
+    /// Takes our keys out of the service's words that are shown to people.
+    fn hide_keys(&self, event: &mut Event) {
+        let texts = match event {
+            Event::Unread { text, cause } => vec![text, cause],
+            Event::Remark(words) => vec![words],
+            _ => return,
+        };
+        for text in texts {
+            self.shared.secrets.iter().for_each(|key| *text = key.hide_in(text));
+        }
     }
 
     /// Names the endpoint in errors of which only we know whom they are about, and takes our keys out of all of them.
@@ -262,9 +277,15 @@ async fn open(
         Lost::Connecting(after) => {
             let what = Waiting::Connection;
             tape.end(Ending::TimedOut { waiting: what, after });
-            ProviderError::Timeout { what, after }
+            match &shared.proxy {
+                Some(_) => shared.unreached(&format!("no {what} within {} s", after.as_secs_f32())),
+                None => ProviderError::Timeout { what, after },
+            }
         }
-        Lost::Broken(reason) => unsent(reason),
+        Lost::Broken(reason) => {
+            tape.end(Ending::Unreached { cause: one_line(&reason, 300) });
+            shared.unreached(&reason)
+        }
     };
     let signature = match &shared.signer {
         Some(signer) => signer.sign(&request, &url, now()).inspect_err(|error| {
@@ -283,6 +304,7 @@ async fn open(
     }
     let body = refusal(&mut answer, patience, &tape).await;
     let error = provider::refusal(shared.wire.as_ref(), &sent, answer.status, &answer.headers, &body);
+    let error = shared.behind_proxy(error, answer.status);
     // Services that sign also quote: the token of temporary credentials, for one.
     let signed: Vec<Secret> = signature.iter().flat_map(|(name, value)| secrets_in(name, value)).collect();
     Err(error.without(&signed))

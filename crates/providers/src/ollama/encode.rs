@@ -23,7 +23,7 @@ const OURS: [&str; 6] = ["role", "content", "thinking", "tool_calls", "tool_name
 /// Writes the request, or says what is not legal in it.
 pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest, EncodeError> {
     let Some(last) = request.messages.last() else { return Err(EncodeError::NoMessages) };
-    shape::check_tools(request, NAME)?;
+    shape::check_tools(request, NAME, |name| !name.is_empty())?;
     request.check_features(NAME, super::support)?;
     let request = &*traits::fitted(request);
     let (_, rest) = shape::split_system(&request.messages);

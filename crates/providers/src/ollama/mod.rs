@@ -9,6 +9,7 @@ mod encode;
 mod objects;
 mod shapes;
 
+use crate::front::Front;
 use crate::{
     Decode, EncodeError, Feature, HttpRequest, Memo, ProviderError, Request, Secret, Support, Wire, api_error,
 };
@@ -53,7 +54,7 @@ impl Wire for Ollama {
     }
 
     fn decoder(&self, _request: &Request) -> Box<dyn Decode> {
-        Box::new(decode::Decoder::default())
+        Box::new(Front::new(decode::Decoder::default()))
     }
 
     fn error(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {

@@ -2,12 +2,12 @@
 //!
 //! A stream has one object on each line; an answer that was asked for whole is one object, which servers and gateways
 //! also print over several lines. So it is the braces that are counted, and line breaks are white space, until the
-//! first object has shown that it lies on one line: from there on a line that ends too early is a broken one.
+//! first object has shown that it lies on one line: from there on a line that ends too early is a broken one. So is one
+//! that ends inside of a string. The next line is read again.
 
+use crate::sse::EVENT_LIMIT;
 use crate::{DecodeError, error};
 
-// No honest line comes near it; whole answers of models are smaller. Bounds memory against a hostile endpoint.
-const OBJECT_LIMIT: usize = 16 * 1024 * 1024;
 // As much of what is no JSON as an error message can show.
 const STRAY_LIMIT: usize = 200;
 
@@ -18,9 +18,17 @@ pub(super) enum Rest {
     Ignore,
 }
 
+/// What was found.
+pub(super) enum Found<'a> {
+    Object(&'a [u8]),
+    /// A line that is none, and what is wrong with it.
+    Stray(DecodeError),
+}
+
 /// Cuts bytes into objects.
-#[derive(Default)]
 pub(super) struct Objects {
+    // The most bytes of one object.
+    limit: usize,
     // The beginning of an object whose end has not come.
     partial: Vec<u8>,
     // How many braces and brackets are open.
@@ -37,12 +45,33 @@ pub(super) struct Objects {
     over: bool,
 }
 
+impl Default for Objects {
+    fn default() -> Self {
+        Objects {
+            limit: EVENT_LIMIT,
+            partial: Vec::new(),
+            depth: 0,
+            in_string: false,
+            escaped: false,
+            broken: false,
+            begun: false,
+            one_a_line: false,
+            stray: None,
+            over: false,
+        }
+    }
+}
+
 impl Objects {
+    pub(super) fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// Takes in the next bytes and gives out each object that they complete.
     pub(super) fn push(
         &mut self,
         bytes: &[u8],
-        mut give: impl FnMut(&str) -> Result<Rest, DecodeError>,
+        mut give: impl FnMut(Found<'_>) -> Result<Rest, DecodeError>,
     ) -> Result<(), DecodeError> {
         // Where the object in hand begins in these bytes.
         let mut start = 0;
@@ -51,10 +80,13 @@ impl Objects {
                 return Ok(());
             }
             if let Some(stray) = &mut self.stray {
-                if matches!(byte, b'\n' | b'\r') || stray.len() >= STRAY_LIMIT {
-                    return Err(not_json(stray));
+                if matches!(byte, b'\n' | b'\r') {
+                    let fault = not_json(stray);
+                    self.stray = None;
+                    give(Found::Stray(fault))?;
+                } else if stray.len() < STRAY_LIMIT {
+                    stray.push(*byte);
                 }
-                stray.push(*byte);
                 continue;
             }
             if self.depth == 0 {
@@ -76,22 +108,26 @@ impl Objects {
             }
             let tail = bytes.get(start..=at).unwrap_or_default();
             if self.depth > 0 {
-                return Err(self.broken_line(tail));
+                let fault = self.broken_line(tail);
+                (self.depth, self.in_string, self.escaped) = (0, false, false);
+                self.partial = Vec::new();
+                give(Found::Stray(fault))?;
+                continue;
             }
             let rest = if self.partial.is_empty() {
-                object(tail, &mut give)?
+                self.object(tail, &mut give)?
             } else {
                 let mut whole = std::mem::take(&mut self.partial);
                 whole.extend_from_slice(tail);
-                object(&whole, &mut give)?
+                self.object(&whole, &mut give)?
             };
             self.over = rest == Rest::Ignore;
             self.one_a_line |= !self.broken;
         }
         if self.depth > 0 && !self.over {
             self.partial.extend_from_slice(bytes.get(start..).unwrap_or_default());
-            if self.partial.len() > OBJECT_LIMIT {
-                return Err(DecodeError::TooLarge { limit: OBJECT_LIMIT });
+            if self.partial.len() > self.limit {
+                return Err(DecodeError::TooLarge { limit: self.limit });
             }
         }
         Ok(())
@@ -110,7 +146,7 @@ impl Objects {
     fn inside(&mut self, byte: u8) -> bool {
         if matches!(byte, b'\n' | b'\r') {
             self.broken = true;
-            return self.one_a_line;
+            return self.one_a_line || self.in_string;
         }
         match byte {
             _ if self.escaped => self.escaped = false,
@@ -124,21 +160,22 @@ impl Objects {
         self.depth == 0
     }
 
+    fn object(
+        &self,
+        bytes: &[u8],
+        give: &mut impl FnMut(Found<'_>) -> Result<Rest, DecodeError>,
+    ) -> Result<Rest, DecodeError> {
+        // The same for an object that came at once: the outcome does not depend on where the bytes were cut.
+        if bytes.len() > self.limit {
+            return Err(DecodeError::TooLarge { limit: self.limit });
+        }
+        give(Found::Object(bytes))
+    }
+
     fn broken_line(&self, tail: &[u8]) -> DecodeError {
         let line: Vec<u8> = self.partial.iter().chain(tail).take(4 * STRAY_LIMIT).copied().collect();
         DecodeError::malformed("a line ends inside its JSON object", &String::from_utf8_lossy(&line))
     }
-}
-
-fn object(
-    bytes: &[u8],
-    give: &mut impl FnMut(&str) -> Result<Rest, DecodeError>,
-) -> Result<Rest, DecodeError> {
-    // The same for an object that came at once: the outcome does not depend on where the bytes were cut.
-    if bytes.len() > OBJECT_LIMIT {
-        return Err(DecodeError::TooLarge { limit: OBJECT_LIMIT });
-    }
-    give(str::from_utf8(bytes).map_err(|_| DecodeError::NotUtf8)?)
 }
 
 fn not_json(stray: &[u8]) -> DecodeError {

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::text::{self, Text};
+
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
     pub(super) model: &'a str,
@@ -103,14 +105,17 @@ pub(super) struct CallFunction<'a> {
 /// One line of a stream, or a whole answer.
 #[derive(Deserialize)]
 pub(super) struct Line<'a> {
+    #[serde(borrow, default)]
+    pub(super) model: Text<'a>,
     #[serde(borrow)]
-    pub(super) model: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) message: Option<MessageShape<'a>>,
+    pub(super) message: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "text::truth")]
     pub(super) done: Option<bool>,
-    #[serde(borrow)]
-    pub(super) done_reason: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    pub(super) done_reason: Text<'a>,
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) prompt_eval_count: Option<u64>,
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) eval_count: Option<u64>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
@@ -118,27 +123,30 @@ pub(super) struct Line<'a> {
 
 #[derive(Deserialize)]
 pub(super) struct MessageShape<'a> {
+    #[serde(borrow, default)]
+    pub(super) content: Text<'a>,
+    #[serde(borrow, default)]
+    pub(super) thinking: Text<'a>,
     #[serde(borrow)]
-    pub(super) content: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) thinking: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub(super) tool_calls: Option<Vec<CallShape<'a>>>,
+    pub(super) tool_calls: Option<Vec<&'a RawValue>>,
     #[serde(borrow)]
     pub(super) images: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct CallShape<'a> {
-    pub(super) id: Option<String>,
+    #[serde(borrow, default)]
+    pub(super) id: Text<'a>,
     #[serde(borrow)]
     pub(super) function: Option<FunctionShape<'a>>,
 }
 
 #[derive(Default, Deserialize)]
 pub(super) struct FunctionShape<'a> {
-    #[serde(borrow)]
-    pub(super) name: Option<Cow<'a, str>>,
+    #[serde(default, deserialize_with = "text::number")]
+    pub(super) index: Option<i64>,
+    #[serde(borrow, default)]
+    pub(super) name: Text<'a>,
     #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,
 }

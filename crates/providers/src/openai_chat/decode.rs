@@ -1,7 +1,7 @@
 //! The body of a Chat Completions response to events.
 //!
 //! Reasons and usage come in any order near the end, so the stop is given out last of all: at `[DONE]`, or at the end
-//! of the body for servers that do not send it.
+//! of the body for servers that do not send it. Some servers say the whole message again in their last chunks.
 
 use std::borrow::Cow;
 
@@ -11,10 +11,11 @@ use trunkline_message_tree::{Content, StopReason, Usage};
 use super::NAME;
 use super::calls::Calls;
 use super::details::Details;
-use super::shapes::{Chunk, ContentPart, Delta, FlatError, Groq, Said, UsageShape};
-use crate::framing::{Frame, Framing};
+use super::shapes::{CallPiece, Chunk, ContentPart, Delta, FlatError, FunctionPiece, Groq, Said, UsageShape};
+use crate::framing::{self, Frame, Framing};
+use crate::front::Inner;
 use crate::sse::EVENT_LIMIT;
-use crate::{Decode, DecodeError, ErrorKind, Event, Trait, api_error, beside, text};
+use crate::{Bounds, Decode, DecodeError, ErrorKind, Event, Trait, api_error, beside, mend, text};
 
 #[derive(Default)]
 pub(super) struct Decoder {
@@ -36,8 +37,25 @@ impl Decode for Decoder {
         match message.stop {
             _ if message.stopped => Ok(()),
             Some(_) => message.end(events),
+            // The body said by its own form that nothing is missing.
+            None if message.started && self.framing.is_over() => message.end(events),
             None => Err(DecodeError::Cut),
         }
+    }
+
+    fn bound(&mut self, bounds: &Bounds) {
+        self.framing.set_limit(bounds.event);
+        self.message.details.set_limit(bounds.event);
+    }
+}
+
+impl Inner for Decoder {
+    fn mended(&self) -> bool {
+        self.framing.mended()
+    }
+
+    fn lost_call(&self) -> bool {
+        self.message.calls.lost()
     }
 }
 
@@ -46,6 +64,9 @@ impl Decode for Decoder {
 struct Progress {
     started: bool,
     open: Option<Words>,
+    // What was said so far: a message that says it again says nothing.
+    text: String,
+    reasoning: String,
     details: Details,
     calls: Calls,
     annotations: Vec<String>,
@@ -53,6 +74,9 @@ struct Progress {
     annotated: usize,
     usage: Option<Usage>,
     stop: Option<StopReason>,
+    // The reason as it was written, and the one of the service behind a router.
+    reason: String,
+    native: String,
     // Whether the model declined in words of their own kind, and whether a whole message came.
     refused: bool,
     whole: bool,
@@ -78,10 +102,17 @@ impl Progress {
     fn frame(&mut self, frame: &Frame<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         match frame {
             Frame::Event(_) if self.stopped => Ok(()),
-            Frame::Event(event) if event.data.trim() == "[DONE]" => self.end(events),
+            // The server's word that nothing is missing, whether or not it gave a reason.
+            Frame::Event(event) if event.data.trim() == "[DONE]" && self.started => self.end(events),
             Frame::Event(event) if event.name == "error" => Err(api_error::reported(event.data)),
-            Frame::Event(event) if event.data.is_empty() => Ok(()),
-            Frame::Event(event) => self.chunk(event.data, events),
+            Frame::Event(event) if matches!(event.data.trim(), "" | "[DONE]") => Ok(()),
+            Frame::Event(event) => {
+                framing::each(event.data, events, |data, events| self.chunk(data, events))?;
+                if let Some(Event::Unread { .. }) = events.last() {
+                    self.calls.doubt();
+                }
+                Ok(())
+            }
             Frame::Whole(text) => {
                 self.chunk(text, events)?;
                 if !self.started {
@@ -90,7 +121,7 @@ impl Progress {
                 if self.whole {
                     self.stop.get_or_insert(StopReason::EndTurn);
                 }
-                self.end(events)
+                if self.stop.is_some() { self.end(events) } else { Err(DecodeError::Cut) }
             }
         }
     }
@@ -98,7 +129,7 @@ impl Progress {
     fn chunk(&mut self, data: &str, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let chunk: Chunk<'_> =
             serde_json::from_str(data).map_err(|fault| DecodeError::malformed(fault, data))?;
-        if chunk.error.is_some() {
+        if chunk.error.is_some_and(text::says_something) {
             return Err(api_error::reported(data));
         }
         let Some(choices) = chunk.choices else {
@@ -106,30 +137,47 @@ impl Progress {
             let flat = serde_json::from_str::<FlatError<'_>>(data).is_ok_and(|flat| flat.is_error());
             return if flat { Err(api_error::reported(data)) } else { Ok(()) };
         };
+        // Only one answer was asked for.
+        let choices = choices.into_iter().filter(|choice| matches!(choice.index, None | Some(0)));
+        let mut read = Vec::with_capacity(1);
+        for choice in choices {
+            // Before anything is given out: what cannot be read is then nobody's half.
+            let message = choice.message.filter(|message| message.get().starts_with('{'));
+            let message = message.map(|message| {
+                serde_json::from_str(message.get())
+                    .map_err(|fault| DecodeError::malformed(fault, message.get()))
+            });
+            read.push((choice, message.transpose()?));
+        }
         if !self.started {
             self.started = true;
             events.push(Event::Started { model: chunk.model.0.into_owned(), id: chunk.id.some() });
         }
-        // Only one answer was asked for.
-        for choice in choices.into_iter().filter(|choice| matches!(choice.index, None | Some(0))) {
+        for (choice, message) in read {
             if let Some(delta) = choice.delta {
-                self.delta(delta, false, events)?;
+                self.delta(delta, events)?;
             }
-            if let Some(message) = choice.message {
-                let message = serde_json::from_str(message.get())
-                    .map_err(|fault| DecodeError::malformed(fault, message.get()))?;
+            if let Some(message) = message {
                 self.whole = true;
-                self.delta(message, true, events)?;
+                self.message(message, events)?;
+            }
+            if !choice.native_finish_reason.is_empty() {
+                self.native = choice.native_finish_reason.0.into_owned();
             }
             match choice.finish_reason.0.as_ref() {
                 "" => {}
                 "error" => {
-                    let message = "the provider broke the answer off".to_owned();
-                    return Err(DecodeError::Reported { kind: ErrorKind::Server, message });
+                    return Err(DecodeError::reported(
+                        ErrorKind::Server,
+                        "the provider broke the answer off",
+                    ));
                 }
                 // Some servers send a second reason; a plain stop does not take the first one back.
                 "stop" if self.stop.is_some() => {}
-                reason => self.stop = Some(stop_reason(reason)),
+                reason => {
+                    self.stop = Some(stop_reason(reason));
+                    self.reason = reason.to_owned();
+                }
             }
         }
         // Counts that make no sense are no reason to lose the answer.
@@ -143,7 +191,7 @@ impl Progress {
         Ok(())
     }
 
-    fn delta(&mut self, delta: Delta<'_>, whole: bool, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+    fn delta(&mut self, delta: Delta<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let details = delta.reasoning_details.map(|pieces| self.details.push(pieces)).transpose()?;
         self.reasoned_in.old_name |= delta.by_old_name;
         self.reasoned_in.new_name |= !delta.by_old_name && !delta.reasoning.is_empty();
@@ -168,9 +216,46 @@ impl Progress {
         }
         for piece in delta.tool_calls {
             self.close(events);
-            self.calls.push(piece, whole, events)?;
+            self.calls.push(piece, events)?;
         }
-        Ok(())
+        self.older_call(delta.function_call, events)
+    }
+
+    /// Takes in a whole message, as it comes instead of a stream, or behind one and then says all of it again.
+    fn message(&mut self, mut message: Delta<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let calls = std::mem::take(&mut message.tool_calls);
+        let older = message.function_call.take();
+        if self.text.is_empty() && self.reasoning.is_empty() {
+            self.delta(message, events)?;
+        } else {
+            let text = match message.content {
+                Said::Words(words) => words.into_owned(),
+                Said::Parts(parts) => {
+                    parts.into_iter().filter(|part| part.thinking.is_none()).map(|part| part.text.0).collect()
+                }
+            };
+            let reasoning = unsaid(&self.reasoning, &message.reasoning.0);
+            self.words(Words::Reasoning, reasoning.into(), events);
+            let refusal = message.refusal.map(|refusal| refusal.0).unwrap_or_default();
+            self.refused |= !refusal.is_empty();
+            let text = unsaid(&self.text, &format!("{text}{refusal}"));
+            self.words(Words::Text, text.into(), events);
+        }
+        if !calls.is_empty() {
+            self.close(events);
+            self.calls.push_whole(calls, events)?;
+        }
+        self.older_call(older, events)
+    }
+
+    fn older_call(
+        &mut self,
+        call: Option<Box<FunctionPiece<'_>>>,
+        events: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let Some(function) = call else { return Ok(()) };
+        self.close(events);
+        self.calls.push_older(CallPiece { function: Some(*function), ..CallPiece::default() }, events)
     }
 
     /// Keeps where words were taken from, and what a router read in a file.
@@ -219,7 +304,13 @@ impl Progress {
         }
         if self.open != Some(kind) {
             self.close(events);
+            // What follows them is not part of them.
+            self.calls.announce(events);
             self.open = Some(kind);
+        }
+        match kind {
+            Words::Text => self.text.push_str(&text),
+            Words::Reasoning => self.reasoning.push_str(&text),
         }
         let text = text.into_owned();
         events.push(match kind {
@@ -234,20 +325,20 @@ impl Progress {
 
     /// Takes the server's word that the answer is complete.
     fn end(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        let stop = match self.stop.take() {
-            Some(stop) => stop,
-            // A few servers never give a reason; that they counted the answer shows that they saw its end.
-            None if self.usage.is_some() => StopReason::EndTurn,
-            None => return Err(DecodeError::Cut),
-        };
-        // Some servers stop plainly after calls, above all after forced ones.
-        let stop = match stop {
+        self.close(events);
+        self.calls.finish(events);
+        let (calls, native) = (self.calls.count() > 0, self.native.to_ascii_lowercase());
+        // Some servers stop plainly after calls, above all after forced ones; some give no reason at all.
+        let stop = match self.stop.take().unwrap_or(StopReason::EndTurn) {
             StopReason::EndTurn if self.refused => StopReason::Refusal,
-            StopReason::EndTurn if self.calls.count() > 0 => StopReason::ToolUse,
+            StopReason::EndTurn if calls => StopReason::ToolUse,
+            // The call was none: a router says so only in the words of the service behind it.
+            StopReason::EndTurn if self.text.is_empty() && native.contains("call") => {
+                StopReason::Other(std::mem::take(&mut self.native))
+            }
+            StopReason::ToolUse if !calls => StopReason::Other(format!("{} without a call", self.reason)),
             stop => stop,
         };
-        self.close(events);
-        self.calls.finish(events)?;
         events.extend(self.beside().map(Event::Block));
         // Before what it led to, wherever it came.
         events.extend(self.details.carried().map(|with| Event::Replace { blocks: 0..0, with }));
@@ -271,6 +362,15 @@ impl Progress {
     }
 }
 
+/// Returns what a whole text says beyond what was said of it. Words that were shown cannot be taken back.
+fn unsaid(said: &str, whole: &str) -> String {
+    let (said, plain) = (mend::plain(said), mend::plain(whole));
+    match plain.strip_prefix(said.as_ref()) {
+        Some(_) if said.is_empty() => whole.to_owned(),
+        rest => rest.unwrap_or_default().to_owned(),
+    }
+}
+
 fn counted(usage: &UsageShape) -> Usage {
     let prompt = usage.prompt_tokens_details.as_ref();
     let cached = prompt.and_then(|details| details.cached_tokens).or(usage.prompt_cache_hit_tokens);
@@ -288,8 +388,8 @@ fn counted(usage: &UsageShape) -> Usage {
 fn stop_reason(reason: &str) -> StopReason {
     match reason {
         "stop" => StopReason::EndTurn,
-        "length" => StopReason::MaxTokens,
-        "tool_calls" | "function_call" => StopReason::ToolUse,
+        "length" | "max_tokens" => StopReason::MaxTokens,
+        "tool_calls" | "function_call" | "tool_use" => StopReason::ToolUse,
         "content_filter" => StopReason::Refusal,
         other => StopReason::Other(other.to_owned()),
     }

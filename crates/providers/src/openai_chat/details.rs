@@ -14,14 +14,25 @@ use crate::sse::EVENT_LIMIT;
 type Detail = Map<String, Value>;
 
 /// What came so far.
-#[derive(Default)]
 pub(super) struct Details {
+    // The most bytes of JSON that it all may be.
+    limit: usize,
     pieces: Vec<Detail>,
     // How many bytes of JSON that was.
     held: usize,
 }
 
+impl Default for Details {
+    fn default() -> Self {
+        Details { limit: EVENT_LIMIT, pieces: Vec::new(), held: 0 }
+    }
+}
+
 impl Details {
+    pub(super) fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// Takes in a list of pieces and returns the words in them. What is no such list is left alone.
     ///
     /// # Errors
@@ -29,8 +40,8 @@ impl Details {
     /// [`DecodeError::TooLarge`] if it all together is larger than the one event that would have to bring it back.
     pub(super) fn push(&mut self, pieces: &RawValue) -> Result<String, DecodeError> {
         self.held = self.held.saturating_add(pieces.get().len());
-        if self.held > EVENT_LIMIT {
-            return Err(DecodeError::TooLarge { limit: EVENT_LIMIT });
+        if self.held > self.limit {
+            return Err(DecodeError::TooLarge { limit: self.limit });
         }
         let pieces: Vec<Detail> = serde_json::from_str(pieces.get()).unwrap_or_default();
         let mut words = String::new();

@@ -41,6 +41,9 @@ pub struct Dialect {
     pub stop_limit: Option<usize>,
     /// The most characters of a call's id; `None` for no known limit.
     pub call_id_limit: Option<usize>,
+    /// Whether the name of a tool may only be of 1 to 64 letters, digits, `_` and `-` (OpenAI's specification and Mistral's
+    /// validator, read 2026-11). Servers of open models mostly do not look.
+    pub strict_names: bool,
     /// What of a forced tool choice is understood.
     pub forced_choice: ForcedChoice,
     /// Whether an answer can be held to a JSON schema.
@@ -155,6 +158,7 @@ impl Default for Dialect {
             images_in_results: false,
             stop_limit: None,
             call_id_limit: None,
+            strict_names: false,
             forced_choice: ForcedChoice::Full,
             output_schema: true,
             top_k: true,
@@ -235,6 +239,7 @@ impl Dialect {
             stop_limit: Some(4),
             // "Expected a string with maximum length 40" (quoted by users, 2026).
             call_id_limit: Some(40),
+            strict_names: true,
             top_k: false,
             cache_key: true,
             // `user` is on its way out (OpenAI's specification, read 2026-11).
@@ -252,6 +257,7 @@ impl Dialect {
     pub fn openrouter() -> Self {
         Dialect {
             reasoning: ReasoningField::Budget,
+            strict_names: true,
             reasoning_in: ReasoningPlace::Reasoning,
             cache_breakpoints: true,
             // What it read in a file comes as an annotation, and spares it from reading it again (its documents, read 2026-11).
@@ -264,6 +270,7 @@ impl Dialect {
     pub fn deepseek() -> Self {
         Dialect {
             reasoning: ReasoningField::Switch,
+            strict_names: true,
             echo_reasoning: Echo::BesideCalls,
             echo_reasoning_details: false,
             // "unknown variant `image_url`, expected `text`" (recorded, 2026).
@@ -287,6 +294,7 @@ impl Dialect {
             echo_reasoning: Echo::None,
             echo_reasoning_details: false,
             stream_options: false,
+            strict_names: true,
             top_k: false,
             documents: DocumentPart::Url,
             seed: Some("random_seed"),
@@ -304,6 +312,7 @@ impl Dialect {
             echo_reasoning_details: false,
             top_k: false,
             service_tier: true,
+            strict_names: true,
             documents: DocumentPart::None,
             call_fields: &[],
             ..Dialect::default()

@@ -38,7 +38,7 @@ pub(super) fn request(
     if request.messages.is_empty() {
         return Err(EncodeError::NoMessages);
     }
-    shape::check_tools(request, NAME)?;
+    shape::check_tools(request, NAME, |name| takes_name(dialect, name))?;
     request.check_features(NAME, |feature| super::support(dialect, feature))?;
     let dialect = &*dialect.with(&request.traits);
     let request = &*traits::fitted(request);
@@ -205,6 +205,10 @@ impl WriteRound for Messages<'_> {
         shape::After::Message
     }
 
+    fn takes_name(&self, name: &str) -> bool {
+        takes_name(self.dialect, name)
+    }
+
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
         let mut messages = Vec::with_capacity(round.messages.len());
         for (node, message) in round.places() {
@@ -224,6 +228,11 @@ impl WriteRound for Messages<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the server takes the name of a tool.
+fn takes_name(dialect: &Dialect, name: &str) -> bool {
+    if dialect.strict_names { shape::is_word(name, 64) } else { !name.is_empty() }
 }
 
 fn push_message<'a>(
@@ -412,8 +421,11 @@ fn wire_call<'a>(call: &'a ToolCall, node: Place, dialect: &Dialect) -> Result<C
     // What Groq's models write for no arguments goes back as it is (recorded, 2026).
     let null = call.arguments.trim() == "null";
     let arguments = if null { "null" } else { shape::arguments(call, node)?.get() };
+    let signature = call.signature.as_deref().filter(|one| dialect.call_signatures && !one.is_empty());
+    let extra_content = signature
+        .map(|signature| ExtraContent { google: Google { thought_signature: Cow::Borrowed(signature) } });
     let function = CallFunction { name: &call.name, arguments };
-    Ok(Call { id: &call.id, kind: "function", function, beside: Members::new() })
+    Ok(Call { id: &call.id, kind: "function", function, extra_content, beside: Members::new() })
 }
 
 /// The wire has no word for failure: the text must say it. Text alone travels as a string, which is all that most take.

@@ -14,6 +14,7 @@ pub use dialect::{
     Dialect, DocumentPart, Echo, ForcedChoice, MaxTokensField, ReasoningField, ReasoningPlace,
 };
 
+use crate::front::Front;
 use crate::{
     Decode, EncodeError, Feature, HttpRequest, Memo, ProviderError, Request, Secret, Support, Wire, api_error,
 };
@@ -58,7 +59,7 @@ impl Wire for OpenAiChat {
     }
 
     fn decoder(&self, _request: &Request) -> Box<dyn Decode> {
-        Box::new(decode::Decoder::default())
+        Box::new(Front::new(decode::Decoder::default()))
     }
 
     fn error(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {

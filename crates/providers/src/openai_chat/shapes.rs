@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::Dialect;
 use crate::beside::Members;
-use crate::text::Text;
+use crate::text::{self, Text};
 
 /// The body without its messages.
 #[derive(Serialize)]
@@ -233,6 +233,8 @@ pub(super) struct Call<'a> {
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
     pub(super) function: CallFunction<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) extra_content: Option<ExtraContent<'a>>,
     #[serde(flatten)]
     pub(super) beside: Members<'a>,
 }
@@ -287,6 +289,7 @@ pub(super) struct Groq {
 
 #[derive(Deserialize)]
 pub(super) struct ChoiceShape<'a> {
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) index: Option<i64>,
     #[serde(borrow)]
     pub(super) delta: Option<Delta<'a>>,
@@ -294,6 +297,9 @@ pub(super) struct ChoiceShape<'a> {
     pub(super) message: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(super) finish_reason: Text<'a>,
+    /// The word of the service behind a router.
+    #[serde(borrow, default)]
+    pub(super) native_finish_reason: Text<'a>,
 }
 
 /// What a message grows by, or all of it. Read by hand and kept small, because nearly every chunk has one and is moved
@@ -309,6 +315,8 @@ pub(super) struct Delta<'a> {
     pub(super) refusal: Option<Box<Text<'a>>>,
     pub(super) tool_calls: Vec<CallPiece<'a>>,
     pub(super) annotations: Option<&'a RawValue>,
+    /// A call in the form that came before `tool_calls`.
+    pub(super) function_call: Option<Box<FunctionPiece<'a>>>,
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
@@ -343,6 +351,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
                             delta.tool_calls = fields.next_value::<Option<_>>()?.unwrap_or_default();
                         }
                         DeltaField::Annotations => delta.annotations = fields.next_value()?,
+                        DeltaField::FunctionCall => {
+                            delta.function_call =
+                                fields.next_value::<Option<FunctionPiece<'de>>>()?.map(Box::new);
+                        }
                         DeltaField::Other => {
                             let _: IgnoredAny = fields.next_value()?;
                         }
@@ -366,12 +378,14 @@ enum DeltaField {
     Refusal,
     ToolCalls,
     Annotations,
+    FunctionCall,
     #[serde(other)]
     Other,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct CallPiece<'a> {
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) index: Option<i64>,
     #[serde(borrow, default)]
     pub(super) id: Text<'a>,
@@ -379,6 +393,26 @@ pub(super) struct CallPiece<'a> {
     pub(super) function: Option<FunctionPiece<'a>>,
     #[serde(borrow)]
     pub(super) extra_content: Option<&'a RawValue>,
+    /// Servers that leave the function's object out have its fields here.
+    #[serde(borrow, default)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
+}
+
+/// What Google's models add to a call, also behind gateways: `{"google":{"thought_signature":"…"}}`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExtraContent<'a> {
+    #[serde(borrow)]
+    pub(super) google: Google<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Google<'a> {
+    #[serde(borrow)]
+    pub(super) thought_signature: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]

@@ -6,9 +6,10 @@ use serde::Deserialize;
 use trunkline_message_tree::{StopReason, Usage};
 
 use super::items::Items;
-use super::shapes::{Head, ResponseEvent, ResponseShape, UsageShape};
-use crate::framing::{Frame, Framing};
-use crate::{Decode, DecodeError, Event, api_error};
+use super::shapes::{Head, IncompleteDetails, ResponseEvent, ResponseShape, UsageShape};
+use crate::framing::{self, Frame, Framing};
+use crate::front::Inner;
+use crate::{Bounds, Decode, DecodeError, Event, api_error, text};
 
 #[derive(Default)]
 pub(super) struct Decoder {
@@ -29,6 +30,21 @@ impl Decode for Decoder {
         }
         if message.stopped { Ok(()) } else { Err(DecodeError::Cut) }
     }
+
+    fn bound(&mut self, bounds: &Bounds) {
+        self.framing.set_limit(bounds.event);
+        self.message.items.set_limit(bounds.event);
+    }
+}
+
+impl Inner for Decoder {
+    fn mended(&self) -> bool {
+        self.framing.mended()
+    }
+
+    fn lost_call(&self) -> bool {
+        self.message.items.lost_call()
+    }
 }
 
 /// How far the message has come.
@@ -44,9 +60,14 @@ impl Progress {
         match frame {
             // What follows the end, such as a gateway's `[DONE]`, says nothing about the message.
             Frame::Event(_) if self.stopped => Ok(()),
-            Frame::Event(event) if event.data.is_empty() || event.data.trim() == "[DONE]" => Ok(()),
+            // A gateway's word that nothing is missing; some say it in any case, so no item must be open.
+            Frame::Event(event) if event.data.trim() == "[DONE]" && self.items.all_done() => {
+                self.end(&ResponseShape::default(), false, events);
+                Ok(())
+            }
+            Frame::Event(event) if matches!(event.data.trim(), "" | "[DONE]") => Ok(()),
             Frame::Event(event) if event.name == "error" => Err(api_error::reported(event.data)),
-            Frame::Event(event) => self.event(event.data, events),
+            Frame::Event(event) => framing::each(event.data, events, |data, events| self.event(data, events)),
             Frame::Whole(text) => self.whole(text, events),
         }
     }
@@ -55,22 +76,20 @@ impl Progress {
         let head: Head<'_> = parse(data)?;
         match head.kind.0.as_ref() {
             "response.created" | "response.queued" | "response.in_progress" => {
-                let response: ResponseEvent<'_> = parse(data)?;
-                self.start(&parse(response.response.get())?, events);
+                self.start(&response(data)?, events);
                 Ok(())
             }
             "response.completed" | "response.incomplete" => {
-                let response: ResponseEvent<'_> = parse(data)?;
-                let incomplete = head.kind.0 == "response.incomplete";
-                self.end(&parse(response.response.get())?, incomplete, events)
+                self.end(&response(data)?, head.kind.0 == "response.incomplete", events);
+                Ok(())
             }
             "response.failed" => {
-                let response: ResponseEvent<'_> = parse(data)?;
-                Err(api_error::reported(response.response.get()))
+                let event: ResponseEvent<'_> = parse(data)?;
+                Err(api_error::failed(event.response.map_or(data, |response| response.get())))
             }
             "error" => Err(api_error::reported(data)),
             // A gateway's own error, without a type at the top.
-            "" if head.error.is_some() => Err(api_error::reported(data)),
+            "" if head.error.is_some_and(text::says_something) => Err(api_error::reported(data)),
             _ => {
                 let before = events.len();
                 let outcome = self.items.event(head, data, events);
@@ -92,9 +111,12 @@ impl Progress {
                 Err(DecodeError::Cut)
             }
             _ if response.output.is_none() => Err(api_error::reported(text)),
-            "failed" => Err(api_error::reported(text)),
+            "failed" => Err(api_error::failed(text)),
             "cancelled" => Err(DecodeError::Cut),
-            status => self.end(&response, status == "incomplete", events),
+            status => {
+                self.end(&response, status == "incomplete", events);
+                Ok(())
+            }
         }
     }
 
@@ -106,19 +128,17 @@ impl Progress {
         }
     }
 
-    fn end(
-        &mut self,
-        response: &ResponseShape<'_>,
-        incomplete: bool,
-        events: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    fn end(&mut self, response: &ResponseShape<'_>, incomplete: bool, events: &mut Vec<Event>) {
         self.start(response, events);
-        self.items.settle(response.output.as_deref().unwrap_or_default(), events)?;
+        self.items.settle(response.output.as_deref().unwrap_or_default(), events);
         // Counts that make no sense are no reason to lose the answer.
         let usage = response.usage.and_then(|usage| serde_json::from_str(usage.get()).ok());
         events.extend(usage.map(|usage| Event::Usage(counted(&usage))));
+        let details = response.incomplete_details.and_then(|details| parse(details.get()).ok());
+        let details: IncompleteDetails<'_> = details.unwrap_or_default();
         let stop = if incomplete {
-            match response.incomplete_details.as_ref().map_or("", |details| details.reason.0.as_ref()) {
+            events.extend(text::remark(details.message).map(Event::Remark));
+            match details.reason.0.as_ref() {
                 "max_output_tokens" => StopReason::MaxTokens,
                 "content_filter" => StopReason::Refusal,
                 "" => StopReason::Other("incomplete".to_owned()),
@@ -133,8 +153,13 @@ impl Progress {
         };
         events.push(Event::Stopped(stop));
         self.stopped = true;
-        Ok(())
     }
+}
+
+/// Returns the response that an event is about; one that leaves it out says no less.
+fn response(data: &str) -> Result<ResponseShape<'_>, DecodeError> {
+    let event: ResponseEvent<'_> = parse(data)?;
+    event.response.map_or_else(|| Ok(ResponseShape::default()), |response| parse(response.get()))
 }
 
 fn counted(usage: &UsageShape) -> Usage {

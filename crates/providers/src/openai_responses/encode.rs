@@ -33,13 +33,23 @@ pub(super) fn request(
     encrypted_reasoning: bool,
     memo: &mut Memo,
 ) -> Result<HttpRequest, EncodeError> {
-    shape::check_tools(request, NAME)?;
+    shape::check_tools(request, NAME, is_name)?;
     request.check_features(NAME, super::support)?;
     let request = &*traits::fitted(request);
     let (_, rest) = shape::split_system(&request.messages);
     // Instructions that say nothing are not sent, unless there is nothing else to send.
-    let goes_on = goes_on(request);
-    memo.update(&request.messages, 0, &Items { keep_silent: rest.is_empty() && !goes_on, goes_on })?;
+    let kept = |name: &&str| request.extra.get(*name).is_some_and(|kept| !kept.is_null());
+    let mut goes_on = KEPT.iter().any(kept);
+    let mut write = |goes_on: bool| {
+        memo.update(&request.messages, 0, &Items { keep_silent: rest.is_empty() && !goes_on, goes_on })
+    };
+    if let Err(fault) = write(goes_on) {
+        goes_on = !goes_on && refers(request);
+        if !goes_on {
+            return Err(fault);
+        }
+        write(goes_on)?;
+    }
     if memo.is_empty() && !goes_on {
         return Err(EncodeError::NoMessages);
     }
@@ -106,16 +116,13 @@ pub(super) fn request(
     Ok(HttpRequest::post_json("/v1/responses", body))
 }
 
-/// Whether the service keeps a part of the conversation, so that nobody else can see what is answered.
-fn goes_on(request: &Request) -> bool {
-    let refers = |content: &Content| match content {
-        Content::Opaque { wire, json } => {
-            wire == NAME && json.contains("\"item_reference\"") && kind_of(json) == "item_reference"
-        }
+/// Whether an item is only named and stays with the service, so that nobody else can see what is answered.
+fn refers(request: &Request) -> bool {
+    let is_reference = |content: &Content| match content {
+        Content::Opaque { wire, json } => wire == NAME && kind_of(json) == "item_reference",
         _ => false,
     };
-    KEPT.iter().any(|name| request.extra.get(*name).is_some_and(|kept| !kept.is_null()))
-        || request.messages.iter().flat_map(|message| &message.content).any(refers)
+    request.messages.iter().flat_map(|message| &message.content).any(is_reference)
 }
 
 /// Writes the conversation as a flat list of items.
@@ -136,6 +143,10 @@ impl WriteRound for Items {
         if self.goes_on { shape::After::Kept } else { shape::After::Anywhere }
     }
 
+    fn takes_name(&self, name: &str) -> bool {
+        is_name(name)
+    }
+
     fn write(&self, round: Round<'_>, out: &mut Out<'_>) -> Result<(), EncodeError> {
         let mut input = Input::default();
         for (node, message) in round.places() {
@@ -147,6 +158,12 @@ impl WriteRound for Items {
         input.settle()?;
         input.items.iter().try_for_each(|item| out.element(item))
     }
+}
+
+/// Whether the wire takes the name of a tool.
+fn is_name(name: &str) -> bool {
+    // The pattern is in its error text; its specification gives a name 64, or 128 (read 2026-11).
+    shape::is_word(name, 128)
 }
 
 /// The items of one round.

@@ -12,18 +12,21 @@ use trunkline_message_tree::Content;
 
 use super::NAME;
 use super::shapes::{ArgumentsDone, Head, ItemEvent, ItemShape, PartOfItem};
+use crate::arguments::Arguments;
 use crate::sse::EVENT_LIMIT;
 use crate::text::{self, Text};
-use crate::{DecodeError, Event, beside};
+use crate::{DecodeError, Event, beside, framing, mend};
 
 // No answer has nearly as many; keeps a hostile endpoint from making each event cost more than the one before.
 const ITEM_LIMIT: usize = 4096;
 // The caller of a call that the model made itself, which goes without saying.
 const DIRECT: &str = "{\"type\":\"direct\"}";
+const TOO_MANY: DecodeError = DecodeError::TooMany { what: "items", limit: ITEM_LIMIT };
 
 /// All items of one response, in the order in which they began.
-#[derive(Default)]
 pub(super) struct Items {
+    // The most bytes of items that have not ended.
+    limit: usize,
     items: Vec<Item>,
     // The item and the part of it whose words are being given out.
     open: Option<(usize, u64)>,
@@ -31,6 +34,7 @@ pub(super) struct Items {
     blocks: usize,
     calls: usize,
     refused: bool,
+    lost_call: bool,
     // How many bytes of items that have not ended are kept.
     held: usize,
 }
@@ -59,7 +63,8 @@ enum State {
 struct Call {
     index: Option<usize>,
     id: String,
-    sent: String,
+    name: String,
+    sent: Arguments,
     // The arguments as a whole, where they were said before the call's end; counts if no piece came and no end.
     whole: String,
     // How many blocks there were when it began, itself included.
@@ -73,10 +78,39 @@ enum ReasoningPart {
     Text(u64),
 }
 
+impl Default for Items {
+    fn default() -> Self {
+        Items {
+            limit: EVENT_LIMIT,
+            items: Vec::new(),
+            open: None,
+            blocks: 0,
+            calls: 0,
+            refused: false,
+            lost_call: false,
+            held: 0,
+        }
+    }
+}
+
 impl Items {
+    pub(super) fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// Returns how many calls began.
     pub(super) fn calls(&self) -> usize {
         self.calls
+    }
+
+    /// Returns whether items came, and all of them to their ends.
+    pub(super) fn all_done(&self) -> bool {
+        !self.items.is_empty() && self.items.iter().all(|item| matches!(item.state, State::Done))
+    }
+
+    /// Returns whether a call came that could not be read.
+    pub(super) fn lost_call(&self) -> bool {
+        self.lost_call
     }
 
     /// Returns whether the model declined in words of their own kind.
@@ -110,30 +144,40 @@ impl Items {
         }
     }
 
-    /// Ends all items; `output` is what the service says at the end that they were.
-    pub(super) fn settle(
-        &mut self,
-        output: &[&RawValue],
-        events: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    /// Ends all items; `output` is what the service says at the end that they were. One that cannot be read is no reason to
+    /// lose the others.
+    pub(super) fn settle(&mut self, output: &[&RawValue], events: &mut Vec<Event>) {
+        let told = |outcome: Result<(), DecodeError>, events: &mut Vec<Event>| {
+            events.extend(outcome.err().map(framing::unread));
+        };
         if self.items.is_empty() {
             for (index, item) in (0_u64..).zip(output) {
-                self.complete(&ItemEvent { output_index: Some(index), item }, events)?;
+                let outcome = self.complete(&ItemEvent { output_index: Some(index), item }, events);
+                told(outcome, events);
             }
         }
         for at in 0..self.items.len() {
-            let Some(Item { output_index, state, .. }) = self.items.get(at) else { continue };
-            if matches!(state, State::Done) {
-                continue;
-            }
-            let number = output_index.and_then(|index| usize::try_from(index).ok()).unwrap_or(at);
-            match output.get(number) {
-                Some(raw) if state.is(&parse(raw.get())?) => self.complete_at(at, raw, events)?,
-                _ => self.end(at, events)?,
-            }
+            let outcome = self.settle_item(at, output, events);
+            told(outcome, events);
         }
         self.close(events);
-        Ok(())
+    }
+
+    fn settle_item(
+        &mut self,
+        at: usize,
+        output: &[&RawValue],
+        events: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let Some(Item { output_index, state, .. }) = self.items.get(at) else { return Ok(()) };
+        if matches!(state, State::Done) {
+            return Ok(());
+        }
+        let number = output_index.and_then(|index| usize::try_from(index).ok()).unwrap_or(at);
+        match output.get(number) {
+            Some(raw) if state.is(&parse(raw.get())?) => self.complete_at(at, raw, events),
+            _ => self.end(at, events),
+        }
     }
 
     /// Begins an item, unless it has begun already and is only said again, as a line is that came twice.
@@ -160,8 +204,15 @@ impl Items {
             "reasoning" => State::Reasoning(None),
             "function_call" => {
                 let whole = item.arguments.map(text::string).transpose()?.unwrap_or_default().into_owned();
-                hold(&mut self.held, whole.len())?;
-                let mut call = Call { index: None, id: String::new(), sent: String::new(), whole, end: 0 };
+                hold(&mut self.held, whole.len(), self.limit)?;
+                let mut call = Call {
+                    index: None,
+                    id: String::new(),
+                    name: String::new(),
+                    sent: Arguments::default(),
+                    whole,
+                    end: 0,
+                };
                 self.name_call(self.items.len(), &mut call, &item, events);
                 State::Call(call)
             }
@@ -212,10 +263,10 @@ impl Items {
         // A call that never began has no name yet; its end will say all of it.
         let Some(at) = self.find(event.output_index, &event.item_id.0) else { return Ok(()) };
         let Some(Item { state: State::Call(call), .. }) = self.items.get_mut(at) else { return Ok(()) };
-        hold(&mut self.held, event.delta.0.len())?;
-        call.sent.push_str(&event.delta.0);
-        if let (Some(index), Some(text)) = (call.index, event.delta.some()) {
-            events.push(Event::ArgumentsDelta { index, text });
+        hold(&mut self.held, event.delta.0.len(), self.limit)?;
+        let new = call.sent.more(&event.delta.0);
+        if let (Some(index), false) = (call.index, new.is_empty()) {
+            events.push(Event::ArgumentsDelta { index, text: new.to_owned() });
         }
         Ok(())
     }
@@ -224,9 +275,10 @@ impl Items {
     fn arguments_done(&mut self, event: &ArgumentsDone<'_>) -> Result<(), DecodeError> {
         let Some(at) = self.find(event.output_index, &event.item_id.0) else { return Ok(()) };
         let Some(Item { state: State::Call(call), .. }) = self.items.get_mut(at) else { return Ok(()) };
-        if call.whole.is_empty() {
-            hold(&mut self.held, event.arguments.0.len())?;
-            call.whole.push_str(&event.arguments.0);
+        if let (true, Some(arguments)) = (call.whole.is_empty(), event.arguments) {
+            let whole = text::string(arguments)?;
+            hold(&mut self.held, whole.len(), self.limit)?;
+            call.whole.push_str(&whole);
         }
         Ok(())
     }
@@ -268,7 +320,7 @@ impl Items {
                 Ok(())
             }
             ("function_call", State::Call(call)) => {
-                self.held = self.held.saturating_sub(call.sent.len() + call.whole.len());
+                self.held = self.held.saturating_sub(call.sent.sent().len() + call.whole.len());
                 self.complete_call(at, call, &item, events)
             }
             _ => {
@@ -287,12 +339,15 @@ impl Items {
         self.held = self.held.saturating_sub(item.state.held());
         match std::mem::replace(&mut item.state, State::Done) {
             State::Call(Call { index: Some(index), sent, whole, .. }) => {
-                if sent.is_empty() && !whole.is_empty() {
+                if sent.sent().is_empty() && !whole.is_empty() {
                     events.push(Event::ArgumentsDelta { index, text: whole });
                 }
                 events.push(Event::CallDone { index });
             }
-            State::Call(Call { index: None, .. }) => return Err(nameless(&item.id)),
+            State::Call(Call { index: None, .. }) => {
+                self.lost_call = true;
+                return Err(DecodeError::malformed("a call without a name", &item.id));
+            }
             // What has no word of ours and no end is not known, and nothing is lost by that.
             State::Message(_) | State::Reasoning(_) | State::Carried | State::Done => {}
         }
@@ -321,8 +376,9 @@ impl Items {
                 _ => return Ok(()),
             };
             let sent = sent.iter().find(|(part, _)| *part == number).map_or("", |(_, sent)| sent);
+            let (sent, whole) = (mend::plain(sent), mend::plain(&whole.0));
             // Words that were shown cannot be taken back; only what is missing is added.
-            if let Some(rest) = whole.0.strip_prefix(sent).map(str::to_owned) {
+            if let Some(rest) = whole.strip_prefix(sent.as_ref()).map(str::to_owned) {
                 self.give_text(at, number, Cow::Owned(rest), events)?;
             }
             // Behind another block it would be that one's.
@@ -346,26 +402,31 @@ impl Items {
     ) -> Result<(), DecodeError> {
         if call.index.is_none() {
             self.name_call(at, &mut call, item, events);
-            let early = std::mem::take(&mut call.sent);
-            if let (Some(index), false) = (call.index, early.is_empty()) {
-                events.push(Event::ArgumentsDelta { index, text: early.clone() });
+            if let (Some(index), false) = (call.index, call.sent.sent().is_empty()) {
+                events.push(Event::ArgumentsDelta { index, text: call.sent.sent().to_owned() });
             }
-            call.sent = early;
         }
         let Some(index) = call.index else {
-            return Err(nameless(&item.call_id.0));
+            self.lost_call = true;
+            return Err(DecodeError::malformed("a call without a name", &item.call_id.0));
         };
+        if !item.name.is_empty() && call.name != item.name.0 {
+            events.push(Event::CallName { index, name: item.name.0.to_string() });
+        }
         let whole = match item.arguments {
             Some(arguments) => text::string(arguments)?,
-            None => Cow::Borrowed(""),
+            None => Cow::Borrowed(call.whole.as_str()),
         };
-        match whole.strip_prefix(call.sent.as_str()) {
+        let (whole, sent) = (mend::plain(&whole), mend::plain(call.sent.sent()));
+        match whole.strip_prefix(sent.as_ref()) {
             Some("") => {}
             Some(rest) => events.push(Event::ArgumentsDelta { index, text: rest.to_owned() }),
             // Nothing is said at the end, or the same in other bytes: what the model wrote came in the pieces.
-            None if whole.is_empty() || same_json(&whole, &call.sent) => {}
+            None if whole.is_empty() || same_json(&whole, &sent) => {}
             // Neither may run: nobody knows which of the two the model meant.
-            None => return Err(DecodeError::malformed("a call whose pieces are not its arguments", &whole)),
+            None => {
+                return Err(DecodeError::doubtful("a call whose pieces are not its arguments", &whole));
+            }
         }
         events.push(Event::CallDone { index });
         let beside = said([("caller", item.caller), ("namespace", item.namespace)]);
@@ -393,6 +454,7 @@ impl Items {
         let id = [&item.call_id, &item.id].into_iter().find(|id| !id.is_empty());
         call.id = id.map_or_else(|| format!("call_{index}"), |id| id.0.to_string());
         call.index = Some(index);
+        call.name = item.name.0.to_string();
         events.push(Event::CallStarted { index, id: call.id.clone(), name: item.name.0.to_string() });
     }
 
@@ -407,11 +469,11 @@ impl Items {
         if text.is_empty() {
             return Ok(());
         }
-        hold(&mut self.held, text.len())?;
+        hold(&mut self.held, text.len(), self.limit)?;
         let parts = sent.len();
         match sent.iter_mut().rfind(|(number, _)| *number == part) {
             Some((_, sent)) => sent.push_str(&text),
-            None if parts >= ITEM_LIMIT => return Err(too_many(&text)),
+            None if parts >= ITEM_LIMIT => return Err(TOO_MANY),
             None => sent.push((part, text.as_ref().to_owned())),
         }
         self.open(at, part, events);
@@ -474,7 +536,7 @@ impl Items {
 
     fn add(&mut self, output_index: Option<u64>, id: String, state: State) -> Result<usize, DecodeError> {
         if self.items.len() >= ITEM_LIMIT {
-            return Err(too_many(&id));
+            return Err(TOO_MANY);
         }
         self.items.push(Item { output_index, id, place: self.blocks, state });
         Ok(self.items.len() - 1)
@@ -521,7 +583,7 @@ impl State {
     fn held(&self) -> usize {
         match self {
             State::Message(parts) => parts.iter().map(|(_, sent)| sent.len()).sum(),
-            State::Call(call) => call.sent.len() + call.whole.len(),
+            State::Call(call) => call.sent.sent().len() + call.whole.len(),
             State::Reasoning(_) | State::Carried | State::Done => 0,
         }
     }
@@ -569,15 +631,7 @@ fn same_json(one: &str, other: &str) -> bool {
 }
 
 /// Counts what is kept of an item until its end, which says all of it again in one event and cannot be larger than that.
-fn hold(held: &mut usize, more: usize) -> Result<(), DecodeError> {
+fn hold(held: &mut usize, more: usize, limit: usize) -> Result<(), DecodeError> {
     *held = held.saturating_add(more);
-    if *held > EVENT_LIMIT { Err(DecodeError::TooLarge { limit: EVENT_LIMIT }) } else { Ok(()) }
-}
-
-fn too_many(excerpt: &str) -> DecodeError {
-    DecodeError::malformed("more items than an answer has", excerpt)
-}
-
-fn nameless(id: &str) -> DecodeError {
-    DecodeError::malformed("a call without a name", id)
+    if *held > limit { Err(DecodeError::TooLarge { limit }) } else { Ok(()) }
 }

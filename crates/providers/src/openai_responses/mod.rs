@@ -9,6 +9,7 @@ mod encode;
 mod items;
 mod shapes;
 
+use crate::front::Front;
 use crate::{
     Decode, EncodeError, Feature, HttpRequest, Memo, ProviderError, Request, Secret, Support, Wire, api_error,
 };
@@ -67,7 +68,7 @@ impl Wire for OpenAiResponses {
     }
 
     fn decoder(&self, _request: &Request) -> Box<dyn Decode> {
-        Box::new(decode::Decoder::default())
+        Box::new(Front::new(decode::Decoder::default()))
     }
 
     fn error(&self, status: u16, headers: &[(String, String)], body: &[u8]) -> ProviderError {

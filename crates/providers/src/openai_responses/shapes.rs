@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::beside::Members;
-use crate::text::Text;
+use crate::text::{self, Text};
 
 /// The body without its input.
 #[derive(Serialize)]
@@ -205,10 +205,13 @@ pub(super) struct Kind<'a> {
 pub(super) struct Head<'a> {
     #[serde(rename = "type", borrow, default)]
     pub(super) kind: Text<'a>,
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) output_index: Option<u64>,
     #[serde(borrow, default)]
     pub(super) item_id: Text<'a>,
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) content_index: Option<u64>,
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) summary_index: Option<u64>,
     #[serde(borrow, default)]
     pub(super) delta: Text<'a>,
@@ -219,22 +222,23 @@ pub(super) struct Head<'a> {
 /// What a call's arguments were.
 #[derive(Deserialize)]
 pub(super) struct ArgumentsDone<'a> {
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) output_index: Option<u64>,
     #[serde(borrow, default)]
     pub(super) item_id: Text<'a>,
-    #[serde(borrow, default)]
-    pub(super) arguments: Text<'a>,
+    #[serde(borrow)]
+    pub(super) arguments: Option<&'a RawValue>,
 }
 
 /// An event about the response as a whole.
 #[derive(Deserialize)]
 pub(super) struct ResponseEvent<'a> {
     #[serde(borrow)]
-    pub(super) response: &'a RawValue,
+    pub(super) response: Option<&'a RawValue>,
 }
 
 /// A response, complete or as a stream begins it.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct ResponseShape<'a> {
     #[serde(borrow, default)]
     pub(super) id: Text<'a>,
@@ -247,18 +251,21 @@ pub(super) struct ResponseShape<'a> {
     #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) incomplete_details: Option<IncompleteDetails<'a>>,
+    pub(super) incomplete_details: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct IncompleteDetails<'a> {
     #[serde(borrow, default)]
     pub(super) reason: Text<'a>,
+    #[serde(borrow)]
+    pub(super) message: Option<&'a RawValue>,
 }
 
 /// An event that begins or ends an item.
 #[derive(Deserialize)]
 pub(super) struct ItemEvent<'a> {
+    #[serde(default, deserialize_with = "text::number")]
     pub(super) output_index: Option<u64>,
     #[serde(borrow)]
     pub(super) item: &'a RawValue,

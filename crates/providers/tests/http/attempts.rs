@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use trunkline_providers::{Anthropic, ErrorKind, Event, OpenAiChat, ProviderError, RetryPolicy, Wire};
+use trunkline_providers::{
+    Anthropic, Bounds, DecodeError, ErrorKind, Event, HttpProvider, OpenAiChat, ProviderError, RetryPolicy,
+    Wire,
+};
 
 use super::{
     Act, HEAD, WORDS, answer, ask, attempts, chat, chunk, end, listen, provider, refusal, send, serve, words,
 };
+use crate::every_body::{Kind, all_wires, stream};
 
 fn eager() -> RetryPolicy {
     let mut retry = RetryPolicy::default();
@@ -109,6 +113,121 @@ fn a_stream_that_breaks_is_cut_and_not_repeated() {
         assert_eq!(outcome, Err(ProviderError::Cut));
         assert_eq!((words(&events).as_deref(), attempts(&events)), (Some("hello"), 1));
     }
+}
+
+/// A body that ends well, with these bytes.
+fn body(bytes: &[u8]) -> Vec<Act> {
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", bytes.len());
+    vec![send([head.as_bytes(), bytes].concat())]
+}
+
+#[test]
+fn an_answer_that_says_nothing_before_it_fails_is_asked_for_again_on_every_wire() {
+    let failing: [(&str, Vec<u8>); 12] = [
+        ("openai-chat", b"data: {\"error\":{\"code\":429,\"message\":\"slow down\"}}\n\n".to_vec()),
+        ("openai-chat", b": PROCESSING\n\n".to_vec()),
+        (
+            "openai-chat",
+            b"data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\"}}]}\n\n".to_vec(),
+        ),
+        ("openai-chat", b"data: {\"id\":\"c\",\"model\":\"m\",\"choices\":[],\"usage\":{\"prompt_tokens\":3}}\n\ndata: {\"error\":{\"code\":408,\"message\":\"timed out\"}}\n\n".to_vec()),
+        (
+            "anthropic",
+            b"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"i\",\"model\":\"m\",\"usage\":{\"input_tokens\":3}}}\n\nevent: ping\ndata: {\"type\":\"ping\"}\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n".to_vec(),
+        ),
+        ("openai-responses", b"data: {\"type\":\"response.failed\",\"response\":{\"status\":\"failed\",\"error\":{\"code\":\"server_error\",\"message\":\"oops\"}}}\n\n".to_vec()),
+        ("openai-responses", b"data: {\"type\":\"error\",\"code\":\"rate_limit_exceeded\",\"message\":\"slow down\"}\n\n".to_vec()),
+        ("gemini", b"data: {\"error\":{\"code\":503,\"status\":\"UNAVAILABLE\",\"message\":\"The model is overloaded.\"}}\n\n".to_vec()),
+        ("gemini", b"[{\"error\":{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\",\"message\":\"no\"}}]".to_vec()),
+        ("ollama", b"{\"error\":\"llama runner process has terminated: exit status 2\"}\n".to_vec()),
+        ("bedrock", crate::bedrock_frames::stream("messageStart {\"role\":\"assistant\"}")),
+        ("bedrock", crate::bedrock_frames::frame(
+            &crate::bedrock_frames::headers(&[(":exception-type", "throttlingException"), (":message-type", "exception")]),
+            b"{\"message\":\"slow down\"}",
+        )),
+    ];
+    for (name, bytes) in failing {
+        let wire = || all_wires().into_iter().find(|wire| wire.name() == name).expect("a wire");
+        let good = stream(wire().as_ref(), Kind::Text, &[b"hello"], b"null");
+        let shown = format!("{name} {:?}", String::from_utf8_lossy(&bytes));
+        let (base, _told) = serve(vec![body(&bytes), body(&good)]);
+        let provider = HttpProvider::new(wire(), base, None, super::origin()).expect("a provider");
+        let (events, outcome) = ask(&provider.with_retry(eager()));
+        assert_eq!((outcome, attempts(&events)), (Ok(()), 2), "{shown}");
+        assert_eq!(words(&events).as_deref(), Some("hello"), "{shown}");
+    }
+}
+
+#[test]
+fn what_does_not_pass_is_not_asked_again_inside_a_good_answer_either() {
+    for error in [
+        r#"{"error":{"code":400,"message":"no"}}"#,
+        r#"{"error":{"code":401,"message":"no"}}"#,
+        r#"{"error":{"code":402,"message":"pay"}}"#,
+        r#"{"error":{"type":"invalid_request_error","message":"no"}}"#,
+        r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#,
+        r#"{"error":{"code":"context_length_exceeded","message":"long"}}"#,
+    ] {
+        let (base, _told) = serve(vec![body(format!("data: {error}\n\n").as_bytes()), answer()]);
+        let (events, outcome) = ask(&chat(base));
+        assert!(outcome.is_err() && attempts(&events) == 1, "{error}: {outcome:?}");
+    }
+    // Words, reasoning or a call were heard already.
+    for said in [
+        r#"{"content":"a"}"#,
+        r#"{"reasoning_content":"a"}"#,
+        r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]}"#,
+    ] {
+        let body_of = format!(
+            "data: {{\"id\":\"c\",\"model\":\"m\",\"choices\":[{{\"delta\":{said}}}]}}\n\ndata: {{\"error\":{{\"code\":503,\"message\":\"busy\"}}}}\n\n"
+        );
+        let (base, _told) = serve(vec![body(body_of.as_bytes()), answer()]);
+        let (events, outcome) = ask(&chat(base));
+        assert_eq!(
+            (outcome.expect_err("busy").kind(), attempts(&events)),
+            (Some(ErrorKind::Overloaded), 1),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_wait_that_is_told_inside_the_body_is_kept() {
+    for (error, millis) in [
+        (
+            r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"no","details":[{"retryDelay":"0.003s"}]}}"#,
+            3,
+        ),
+        (r#"{"error":{"code":429,"message":"no","metadata":{"headers":{"Retry-After":"0.004"}}}}"#, 4),
+        (r#"{"error":{"code":429,"message":"no","metadata":{"retry_after_seconds":0.005}}}"#, 5),
+        (
+            r#"{"error":{"type":"rate_limit_error","message":"Rate limit reached. Please try again in 6ms. Visit us."}}"#,
+            6,
+        ),
+    ] {
+        let (base, _told) = serve(vec![body(format!("data: {error}\n\n").as_bytes()), answer()]);
+        let (events, outcome) = ask(&chat(base));
+        assert_eq!(outcome, Ok(()));
+        let waited = events.iter().find_map(|event| match event {
+            Event::Retrying { wait, .. } => Some(*wait),
+            _ => None,
+        });
+        assert_eq!(waited, Some(Duration::from_millis(millis)), "{error}");
+    }
+}
+
+#[test]
+fn an_answer_that_is_too_long_closes_its_connection() {
+    let (base, told) = serve(vec![vec![send(HEAD), Act::Flood(chunked(WORDS)), Act::Wait]]);
+    let provider = chat(base).with_bounds(Bounds::of_answer(1000));
+    let (events, outcome) = ask(&provider);
+    assert_eq!(outcome, Err(ProviderError::Decode(DecodeError::TooLong { limit: 1000 })));
+    assert_eq!((words(&events).map(|words| words.len()), attempts(&events)), (Some(1000), 1));
+    assert_eq!(told.iter().last().as_deref(), Some("gone"));
+}
+
+fn chunked(text: &str) -> Vec<u8> {
+    format!("{:x}\r\n{text}\r\n", text.len()).into_bytes()
 }
 
 #[test]

@@ -30,25 +30,25 @@ const VARIABLES: [&str; 10] = [
     "SSL_CERT_DIR",
 ];
 
-// An authority and a server on this machine that it vouches for, both made for this test, good until 2119. The key is
-// worth nothing.
+// An authority and a server on this machine and at `models.example` that it vouches for, both made for this test, good
+// until 2119. The key is worth nothing.
 const AUTHORITY: &str = "
-MIIBjDCCATGgAwIBAgIUWWKDajMdcc+EkBodNEOQTqkfwUowCgYIKoZIzj0EAwIwEjEQMA4GA1UEAwwHdGVzdCBDQTAgFw0yNjEx
-MjIwNTA5MDdaGA8yMTI2MTAyOTA1MDkwN1owEjEQMA4GA1UEAwwHdGVzdCBDQTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABNrf
-P06Fl3GYyWKbwPPNQvaEmZFB4RQwQvMH7N2zrHoKw9SLPtw2L0q/X+rmeffRP/S0RyoW75Lkl5XoiPa2R/GjYzBhMB0GA1UdDgQW
-BBR0+TIjZLps0G92YOpSw8avmMpuSjAfBgNVHSMEGDAWgBR0+TIjZLps0G92YOpSw8avmMpuSjAPBgNVHRMBAf8EBTADAQH/MA4G
-A1UdDwEB/wQEAwICBDAKBggqhkjOPQQDAgNJADBGAiEAyD1UiMdL1KGtbMUEVbUqkCVPq+ryprb3B8PmEtbPxE8CIQD52vN7pQkM
-ZgH3+0eoX7cpehBVDjxzj4pSQVQHKEI13Q==";
+MIIBizCCATGgAwIBAgIUU82QPrYJkVZPsQFBFXHvCHbDoCowCgYIKoZIzj0EAwIwEjEQMA4GA1UEAwwHdGVzdCBDQTAgFw0yNjExMjYx
+NjA5MTNaGA8yMTI2MTEwMjE2MDkxM1owEjEQMA4GA1UEAwwHdGVzdCBDQTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABGGH6xsCuGua
+KMaH1UeYWzqlXMZOW6vsli/M0HMrXDdEasnCOxJXf+vslzg0ij2s3oKrmdZZkmj3XAPxb2N8t+mjYzBhMB0GA1UdDgQWBBTHG9Du0QeT
+F7O5rhpZCTQbIycd8zAfBgNVHSMEGDAWgBTHG9Du0QeTF7O5rhpZCTQbIycd8zAPBgNVHRMBAf8EBTADAQH/MA4GA1UdDwEB/wQEAwIB
+BjAKBggqhkjOPQQDAgNIADBFAiAAuCaGuxnoNjkU2cQ0xeQHKmeo9ekVlhaKaOStf0V1gQIhAMWXySHHp0h5KCFctA/URxz917sGyDkp
+1LvebAhGuco1";
 const SERVER: &str = "
-MIIBlTCCATugAwIBAgIBAjAKBggqhkjOPQQDAjASMRAwDgYDVQQDDAd0ZXN0IENBMCAXDTIwMDEwMTAwMDAwMFoYDzIxMTkwMTAx
-MDAwMDAwWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAATQr7hvE3pErL4m3++fzP/gdBiw
-GwdEsk+Lm2YyvUd6Z4b4oGJhIgITFudCyZDjiSPVGzbFnqr7keGnh4F8nCsio34wfDAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8A
-AAEwCQYDVR0TBAIwADATBgNVHSUEDDAKBggrBgEFBQcDATAdBgNVHQ4EFgQUBY2lJyKzg6IY64HvlG6nrF4KMjgwHwYDVR0jBBgw
-FoAUdPkyI2S6bNBvdmDqUsPGr5jKbkowCgYIKoZIzj0EAwIDSAAwRQIgKezYwrBUXE/aAkyDvcmNrv5Qhzn0WcmnwYZoDGz6HjIC
-IQCDaJf9Mq2c7Dv8jbQpuzUaccv6p8k+713wdzguNnA4gQ==";
+MIIBvDCCAWOgAwIBAgIUUTWzU67upX8CuTx6E0l3Fw70GsAwCgYIKoZIzj0EAwIwEjEQMA4GA1UEAwwHdGVzdCBDQTAgFw0yNjExMjYx
+NjA5MTNaGA8yMTE5MTIyOTE2MDkxM1owFDESMBAGA1UEAwwJbG9jYWxob3N0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAELcnkrFec
+QkrXDEcQ1Uw1BulBEjPvF+3lZKR1FksS8ZeYMSWmDUsLPjvEzSyml3w5Sec4SInKEzKFjkmVVb1oWKOBkjCBjzAqBgNVHREEIzAhggls
+b2NhbGhvc3SHBH8AAAGCDm1vZGVscy5leGFtcGxlMAwGA1UdEwEB/wQCMAAwEwYDVR0lBAwwCgYIKwYBBQUHAwEwHQYDVR0OBBYEFDzP
+aQGGpgulM5D1jzEac5ZIWhz1MB8GA1UdIwQYMBaAFMcb0O7RB5MXs7muGlkJNBsjJx3zMAoGCCqGSM49BAMCA0cAMEQCICsWjVbk/xl6
+k30u/RiLHr+fuaPVwHuu7A7jb9qtRsFVAiBMfBCPVfgE4i/6aIdh9YdY8NcVlmp0GieaOpF2y/dXyw==";
 const SERVER_KEY: &str = "
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgut29QbK0Xj1mv/aysryPBvGRJoCpzjgcaIgkChr00+ihRANCAATQ
-r7hvE3pErL4m3++fzP/gdBiwGwdEsk+Lm2YyvUd6Z4b4oGJhIgITFudCyZDjiSPVGzbFnqr7keGnh4F8nCsi";
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgM9C60MyAntY8lC2KodqnEUPUC8yv/OGO8qC/lpQEfhShRANCAAQtyeSs
+V5xCStcMRxDVTDUG6UESM+8X7eVkpHUWSxLxl5gxJaYNSws+O8TNLKaXfDlJ5zhIicoTMoWOSZVVvWhY";
 
 /// Not a test but the other half of them: asks where the variable says.
 #[test]
@@ -193,13 +193,75 @@ fn a_socks_proxy_is_one_too() {
 }
 
 #[test]
-fn some_hosts_need_no_proxy() {
+fn this_machine_needs_no_proxy() {
     let (port, told) = plain();
-    let base = format!("http://127.0.0.1:{port}");
     let nobody = "http://127.0.0.1:1";
-    assert_eq!(ask_with(&base, &[("HTTP_PROXY", nobody), ("NO_PROXY", "127.0.0.1")]), Ok(()));
-    assert_eq!(told.recv().as_deref(), Ok("POST /v1/chat/completions HTTP/1.1"));
-    assert!(ask_with(&base, &[("HTTP_PROXY", nobody), ("NO_PROXY", "models.example")]).is_err());
+    for host in ["127.0.0.1", "localhost"] {
+        let base = format!("http://{host}:{port}");
+        for variable in ["HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
+            assert_eq!(ask_with(&base, &[(variable, nobody)]), Ok(()), "{base}");
+            assert_eq!(told.recv().as_deref(), Ok("POST /v1/chat/completions HTTP/1.1"));
+        }
+    }
+}
+
+#[test]
+fn a_host_that_needs_no_proxy_is_not_told_as_a_proxy() {
+    let none = "models.invalid,10.0.0.0/8";
+    let variables = [("HTTP_PROXY", "http://127.0.0.1:1"), ("NO_PROXY", none)];
+    for base in ["http://models.invalid", "http://a.models.invalid"] {
+        let error = ask_with(base, &variables).expect_err("no such host");
+        assert!(error.starts_with(&format!("cannot reach {base}: ")), "{error}");
+    }
+}
+
+#[test]
+fn a_proxy_that_cannot_be_reached_is_told_as_a_proxy() {
+    for (scheme, variable) in [("http", "HTTP_PROXY"), ("https", "HTTPS_PROXY"), ("https", "ALL_PROXY")] {
+        let base = format!("{scheme}://models.example");
+        let error =
+            ask_with(&base, &[(variable, "http://me:se%20cret@127.0.0.1:1")]).expect_err("nobody there");
+        let begin = format!("cannot reach {base} through the proxy http://127.0.0.1:1 of {variable}: ");
+        assert!(error.starts_with(&begin) && error.contains("NO_PROXY"), "{error}");
+        assert!(!error.contains("cret") && !error.contains("me:"), "{error}");
+    }
+}
+
+/// A proxy that answers everything by itself.
+fn refusing(answer: &'static str) -> String {
+    let (listener, _) = listen();
+    let port = listener.local_addr().expect("an address").port();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            read_request(&mut stream);
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    format!("http://127.0.0.1:{port}")
+}
+
+#[test]
+fn a_proxy_that_refuses_is_told_as_a_proxy() {
+    let pages = [
+        "HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-type: text/html\r\n\r\n<html>no</html>",
+        "HTTP/1.1 502 Bad Gateway\r\nconnection: close\r\n\r\n<html>gone</html>",
+        "HTTP/1.1 407 Proxy Authentication Required\r\nconnection: close\r\n\r\nwho are you?",
+    ];
+    for page in pages {
+        let proxy = refusing(page);
+        let status = &page[9..12];
+        let error = ask_with("http://models.example", &[("HTTP_PROXY", &proxy)]).expect_err("refused");
+        let begin = format!("cannot reach http://models.example through the proxy {proxy} of HTTP_PROXY: ");
+        assert!(error.starts_with(&begin) && error.contains(status), "{error}");
+        let error = ask_with("https://models.example", &[("HTTPS_PROXY", &proxy)]).expect_err("refused");
+        let begin = format!("cannot reach https://models.example through the proxy {proxy} of HTTPS_PROXY: ");
+        assert!(error.starts_with(&begin), "{error}");
+    }
+    // What the service itself says, it says through a proxy too.
+    let proxy =
+        refusing("HTTP/1.1 401 No\r\nconnection: close\r\n\r\n{\"error\":{\"message\":\"wrong key\"}}");
+    let error = ask_with("http://models.example", &[("HTTP_PROXY", &proxy)]).expect_err("refused");
+    assert_eq!(error, "authentication (status 401): wrong key");
 }
 
 #[test]
@@ -218,8 +280,8 @@ fn a_certificate_of_ones_own_is_trusted_where_the_variable_names_it_and_nowhere_
     // Through a proxy the handshake is with the server, and the proxy sees its name only.
     let (proxy, told) = tunnel(base.rsplit_once(':').expect("a port").1.parse().expect("a number"));
     let variables = [("SSL_CERT_FILE", file), ("HTTPS_PROXY", &format!("http://127.0.0.1:{proxy}"))];
-    assert_eq!(ask_with("https://localhost:443", &variables), Ok(()));
-    assert_eq!(told.recv().as_deref(), Ok("CONNECT localhost:443 HTTP/1.1"));
+    assert_eq!(ask_with("https://models.example", &variables), Ok(()));
+    assert_eq!(told.recv().as_deref(), Ok("CONNECT models.example:443 HTTP/1.1"));
 }
 
 #[test]

@@ -106,8 +106,12 @@ impl Case<'_> {
             (MediaSource::Url(address), MediaAddresses::S3) => address.starts_with("s3://"),
             (MediaSource::Url(_), MediaAddresses::None) => false,
         };
+        let by_bytes = matches!(media.source, MediaSource::Base64(_));
         let known = match self.rules.media_types {
             MediaTypes::Any => true,
+            MediaTypes::Web => !by_bytes || block != BlockKind::Image || is_web_image(&media.media_type),
+            MediaTypes::Messages if block == BlockKind::Image => !by_bytes || is_web_image(&media.media_type),
+            MediaTypes::Messages => !by_bytes || is_text_or_pdf(&media.media_type),
             MediaTypes::Converse => has_format(block, &media.media_type),
         };
         !(taken && address && known)
@@ -123,7 +127,8 @@ impl Case<'_> {
                 Part::Image(media) => (Some((BlockKind::Image, media)), false),
                 Part::Document(media) => (Some((BlockKind::Document, media)), false),
                 Part::Opaque { wire, json } => {
-                    if *wire != self.rules.wire || !is_json_object(json) {
+                    let sound = is_json_object(json) && self.has_part(json) && self.knows_reference(json);
+                    if *wire != self.rules.wire || !sound {
                         self.find(at, ViolationKind::ForeignBlock { block: BlockKind::Opaque });
                     }
                     (None, false)
@@ -162,7 +167,8 @@ impl Case<'_> {
         let orphaned = || foreign_items && !self.is_reasoning_item(wire, json);
         let signed_elsewhere =
             || !signs && self.rules.call_signatures != CallSignatures::Ignored && is_signed(json);
-        if *wire != *self.rules.wire || !is_json_object(json) || orphaned() || signed_elsewhere() {
+        let known = is_json_object(json) && self.has_part(json);
+        if *wire != *self.rules.wire || !known || orphaned() || signed_elsewhere() {
             self.find(at, ViolationKind::ForeignBlock { block: BlockKind::Opaque });
         }
     }
@@ -187,6 +193,27 @@ fn is_signed(json: &str) -> bool {
     let part: Value = serde_json::from_str(json).unwrap_or_default();
     let beside_call = !part["besideCall"]["extra_content"].is_null();
     beside_call || [&part, &part["part"]].iter().any(|part| !part["thoughtSignature"].is_null())
+}
+
+fn is_web_image(media_type: &str) -> bool {
+    has_format(BlockKind::Image, media_type)
+}
+
+fn is_text_or_pdf(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/pdf" || essence.starts_with("text/")
+}
+
+impl Case<'_> {
+    /// Whether a part refers to no tool, or to one that is known to be offered, or nothing is known.
+    fn knows_reference(&self, json: &str) -> bool {
+        let part: Value = serde_json::from_str(json).unwrap_or_default();
+        let nothing_known = self.facts.tools.is_empty() && self.facts.tools_offered != Some(false);
+        if !self.rules.references_need_tools || nothing_known || part["type"] != "tool_reference" {
+            return true;
+        }
+        part["tool_name"].as_str().is_some_and(|name| self.facts.tools.iter().any(|tool| tool == name))
+    }
 }
 
 /// Whether Bedrock Converse has a word for that type.

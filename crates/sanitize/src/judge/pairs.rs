@@ -19,6 +19,9 @@ pub(super) fn judge(case: &mut Case<'_>, turns: &[Turn<'_>]) {
             }
             let answered: HashSet<&str> = answers.into_iter().flat_map(|next| results(next)).collect();
             calls(case, turn, &mut used, &answered);
+            if !case.rules.words_after_calls {
+                words_after_calls(case, turn);
+            }
         }
         if turn.role == case.answering_role() {
             let before = index.checked_sub(1).and_then(|before| turns.get(before));
@@ -61,6 +64,40 @@ impl Case<'_> {
     }
 }
 
+impl Case<'_> {
+    /// Whether the name of a called tool looks as the wire wants it, or is that of an offered tool.
+    fn takes_name(&self, name: &str) -> bool {
+        let rule = &self.rules.names;
+        let fits = |(position, sign): (usize, char)| match (rule.alphabet, sign) {
+            _ if position == 0 && rule.leads_with_letter && !sign.is_ascii_alphabetic() && sign != '_' => {
+                false
+            }
+            (IdAlphabet::Any, _) | (_, 'a'..='z' | 'A'..='Z' | '0'..='9') => true,
+            (IdAlphabet::Word | IdAlphabet::WordDotColon, '_' | '-') => true,
+            (IdAlphabet::WordDotColon, '.' | ':') => true,
+            _ => false,
+        };
+        let short = rule.max_length.is_none_or(|most| name.len() <= most);
+        let looks_right = !name.is_empty() && short && name.chars().enumerate().all(fits);
+        looks_right || (!name.is_empty() && self.facts.tools.iter().any(|tool| tool == name))
+    }
+}
+
+/// Looks for words and reasoning behind a call, message by message.
+fn words_after_calls(case: &mut Case<'_>, turn: &Turn<'_>) {
+    let mut called: Option<(usize, &str)> = None;
+    for (at, block) in &turn.blocks {
+        match (block, called) {
+            (Content::ToolCall(call), _) => called = Some((at.message, &call.id)),
+            (_, Some((message, call_id))) if message == at.message => {
+                let call_id = call_id.to_owned();
+                case.find(*at, ViolationKind::WordsAfterCall { call_id });
+            }
+            _ => {}
+        }
+    }
+}
+
 fn calls<'a>(case: &mut Case<'_>, turn: &Turn<'a>, used: &mut HashSet<&'a str>, answered: &HashSet<&str>) {
     for (at, block) in &turn.blocks {
         let Content::ToolCall(call) = block else { continue };
@@ -70,6 +107,10 @@ fn calls<'a>(case: &mut Case<'_>, turn: &Turn<'a>, used: &mut HashSet<&'a str>, 
         }
         if !case.takes_id(&call.id) {
             case.find(*at, ViolationKind::IdRefused { call_id: call_id.clone() });
+        }
+        if !case.takes_name(&call.name) {
+            let name = call.name.clone();
+            case.find(*at, ViolationKind::NameRefused { call_id: call_id.clone(), name });
         }
         let null = case.rules.null_arguments && call.arguments.trim() == "null";
         if !null && call.parse_arguments().is_err() {

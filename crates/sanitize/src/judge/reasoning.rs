@@ -5,7 +5,7 @@ use trunkline_message_tree::{Content, Message, Role, StopReason};
 
 use super::Case;
 use super::layout::Turn;
-use crate::{CallSignatures, Place, Reasoning, SIGNATURE_STUB, Thinking, ViolationKind};
+use crate::{CallSignatures, Place, Reasoning, SIGNATURE_STUB, Thinking, ThinkingLoss, ViolationKind};
 
 /// Judges each message by itself, then each turn.
 pub(super) fn judge(case: &mut Case<'_>, messages: &[Message], turns: &[Turn<'_>]) {
@@ -77,18 +77,24 @@ impl Case<'_> {
                 Content::RedactedThinking { .. } => (true, true),
                 _ => (false, false),
             };
+            let encrypted = matches!(content, Content::RedactedThinking { .. });
             let taken = match self.rules.reasoning {
                 Reasoning::Any => true,
                 Reasoning::Signed => signed && ours,
                 Reasoning::SignedOrReturned => ours && (signed || (here && timely && whole)),
                 Reasoning::Own => ours && !(loose && here && !timely),
                 // What is encrypted has no field there.
-                Reasoning::Plain => {
-                    ours && !(loose && here && !timely)
-                        && !matches!(content, Content::RedactedThinking { .. })
-                }
-                Reasoning::Returned => here && timely && !matches!(content, Content::RedactedThinking { .. }),
+                Reasoning::Plain => ours && !(loose && here && !timely) && !encrypted,
+                Reasoning::Returned => here && timely && !encrypted,
                 Reasoning::Absent => false,
+            };
+            let why = match self.rules.reasoning {
+                Reasoning::Absent => ThinkingLoss::NotOnWire,
+                Reasoning::Plain | Reasoning::Returned if encrypted => ThinkingLoss::NotOnWire,
+                Reasoning::Returned if !here => ThinkingLoss::Foreign,
+                _ if !ours => ThinkingLoss::Foreign,
+                _ if here && !timely => ThinkingLoss::LoopOver,
+                _ => ThinkingLoss::Unsigned,
             };
             let foreign_item = match content {
                 Content::Opaque { wire, json } => !ours && self.is_reasoning_item(wire, json),
@@ -97,8 +103,9 @@ impl Case<'_> {
             // Empty reasoning that was put beside calls is nobody's.
             let nobodys = self.rules.reasoning_beside_calls
                 && matches!(content, Content::Thinking { text, signature: None } if text.is_empty());
-            if (reasons && !taken && !nobodys) || foreign_item {
-                self.find(at.block(block), ViolationKind::ForeignThinking);
+            let refused = (reasons && !taken && !nobodys).then_some(why);
+            if let Some(why) = refused.or(foreign_item.then_some(ThinkingLoss::Foreign)) {
+                self.find(at.block(block), ViolationKind::ForeignThinking { why });
             }
         }
         let lacks = message.calls().count() > 0 && !message.content.iter().any(is_thinking);

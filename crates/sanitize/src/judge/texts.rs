@@ -10,6 +10,9 @@ pub(super) fn of(rules: &WireRules, kind: &ViolationKind) -> Option<&'static str
         "deepseek" => deepseek(kind),
         "mistral" | "mistral-strict" => mistral(kind),
         "strict-template" => strict_template(kind),
+        "groq" | "cerebras" if matches!(kind, ViolationKind::FieldRefused { .. }) => {
+            Some("property '…' is unsupported")
+        }
         _ => None,
     };
     own.or_else(|| match &*rules.wire {
@@ -47,8 +50,12 @@ fn mistral(kind: &ViolationKind) -> Option<&'static str> {
         }
         ViolationKind::Orphan { .. } => "Unexpected role 'tool' after role 'user'",
         ViolationKind::WordsAfterResults => "Unexpected role 'user' after role 'tool'",
+        ViolationKind::FieldRefused { .. } => "messages.N.….…: Extra inputs are not permitted",
         ViolationKind::IdRefused { .. } => {
             "Tool call id was … but must be a-z, A-Z, 0-9, with a length of 9."
+        }
+        ViolationKind::NameRefused { .. } => {
+            "Function name was … but must be a-z, A-Z, 0-9, or contain underscores and dashes, with a maximum length of 64."
         }
         ViolationKind::TailAssistant => {
             "Expected last role User or Tool (or Assistant with prefix) for serving but got assistant"
@@ -72,7 +79,12 @@ fn strict_template(kind: &ViolationKind) -> Option<&'static str> {
 
 fn anthropic(kind: &ViolationKind) -> Option<&'static str> {
     Some(match kind {
-        ViolationKind::Unanswered { .. } | ViolationKind::ResultNotFirst { .. } => {
+        ViolationKind::NameRefused { .. } => {
+            "messages.N.content.M.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"
+        }
+        ViolationKind::Unanswered { .. }
+        | ViolationKind::ResultNotFirst { .. }
+        | ViolationKind::WordsAfterCall { .. } => {
             "messages.N: `tool_use` ids were found without `tool_result` blocks immediately after: …. Each `tool_use` \
              block must have a corresponding `tool_result` block in the next message."
         }
@@ -103,11 +115,12 @@ fn anthropic(kind: &ViolationKind) -> Option<&'static str> {
         ViolationKind::FinalWhiteSpace => {
             "messages: final assistant content cannot end with trailing whitespace"
         }
+        ViolationKind::FieldRefused { .. } => "messages.N.…: Extra inputs are not permitted",
         ViolationKind::Blank => "messages: text content blocks must be non-empty",
         ViolationKind::Empty => {
             "messages.N: all messages must have non-empty content except for the optional final assistant message"
         }
-        ViolationKind::ForeignThinking => "Invalid `signature` in `thinking` block",
+        ViolationKind::ForeignThinking { .. } => "Invalid `signature` in `thinking` block",
         ViolationKind::ReasoningWithoutFollower => {
             "messages.N: The final block in an assistant message cannot be `thinking`."
         }
@@ -143,6 +156,10 @@ fn openai_chat(kind: &ViolationKind) -> Option<&'static str> {
         ViolationKind::IdRefused { .. } => {
             "'messages[N].tool_calls[M].id': string too long. Expected a string with maximum length 40"
         }
+        ViolationKind::NameRefused { .. } => {
+            "Invalid 'messages[N].tool_calls[M].function.name': string does not match pattern. Expected a string that \
+             matches the pattern '^[a-zA-Z0-9_-]+$'."
+        }
         ViolationKind::ArgumentsNotObject { .. } => {
             "tool_calls.M.function.arguments: arguments must be a valid JSON object string"
         }
@@ -158,6 +175,10 @@ fn openai_responses(kind: &ViolationKind) -> Option<&'static str> {
     Some(match kind {
         ViolationKind::Unanswered { .. } => "No tool output found for function call ….",
         ViolationKind::Orphan { .. } => "No tool call found for function call output with call_id ….",
+        ViolationKind::NameRefused { .. } => {
+            "Invalid 'input[N].name': string does not match pattern. Expected a string that matches the pattern \
+             '^[a-zA-Z0-9_-]+$'."
+        }
         ViolationKind::ReasoningWithoutFollower => {
             "Item 'rs_…' of type 'reasoning' was provided without its required following item."
         }
@@ -184,6 +205,10 @@ fn gemini(kind: &ViolationKind) -> Option<&'static str> {
             "Please ensure that function call turn contains at least one function_call part which can not be mixed with \
              function_response parts."
         }
+        ViolationKind::NameRefused { .. } => {
+            "Invalid function name. Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain underscores \
+             (_), dots (.), colons (:), or dashes (-), with a maximum length of 64."
+        }
         ViolationKind::Empty => "GenerateContentRequest.contents[N].parts: contents.parts must not be empty",
         ViolationKind::NoMessages => "contents is not specified",
         ViolationKind::SignatureMissing { .. } => {
@@ -201,6 +226,10 @@ fn bedrock(kind: &ViolationKind) -> Option<&'static str> {
         }
         ViolationKind::Orphan { .. } | ViolationKind::SecondResult { .. } => {
             "The number of toolResult blocks at messages.N.content exceeds the number of toolUse blocks of previous turn."
+        }
+        ViolationKind::NameRefused { .. } => {
+            "Value '…' at 'messages.N.member.content.M.member.toolUse.name' failed to satisfy constraint: Member must satisfy \
+             regular expression pattern: [a-zA-Z0-9_-]+"
         }
         ViolationKind::WordsAfterResults => {
             "messages.N.content: Conversation blocks and tool result blocks cannot be provided in the same turn."

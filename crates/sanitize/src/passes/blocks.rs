@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use trunkline_message_tree::{Content, Media, Message, Part, Role};
 
+use super::names::refers_to_nothing;
 use super::provenance::{
     is_from_here, is_native, is_ours, is_reasoning_item, is_signed_part, is_unsigned, may_return, may_sign,
     summary_of,
@@ -31,7 +32,7 @@ pub(crate) fn drop_refused(
     for Item { message, at, .. } in items {
         leading &= message.role == Role::System;
         // What stays in its place comes first, while blocks are still where they were given.
-        replace_media(message, *at, rules, repairs);
+        replace_media(message, *at, rules, facts, repairs);
         drop_signatures(message, *at, rules, facts, repairs);
         quote_foreign_items(message, *at, rules, facts, repairs);
         // Items of one answer point at its reasoning; if that has to go, they go with it.
@@ -89,8 +90,16 @@ pub(crate) fn drop_refused(
                 {
                     None
                 }
+                // Reasoning of a server of the same wire, on one that knows no such part.
+                Content::Opaque { wire, json }
+                    if *wire == rules.wire && !rules.fields.takes_part(json) && is_reasoning_item(json) =>
+                {
+                    Some(RepairKind::ThinkingDropped { blocks: 1, why: ThinkingLoss::NotOnWire })
+                }
                 Content::Opaque { wire, json } => {
-                    let native = *wire == rules.wire && (signs || !is_signed_part(json));
+                    let native = *wire == rules.wire
+                        && rules.fields.takes_part(json)
+                        && (signs || !is_signed_part(json));
                     lost(BlockKind::Opaque, native, json::is_carried_object(json) && !orphaned)
                 }
                 _ => None,
@@ -272,7 +281,13 @@ fn quoted_reasoning(text: &str) -> Content {
 }
 
 /// Puts words in the place of pictures and documents where a wire takes none, and of raw parts that are not its own.
-fn replace_media(message: &mut Message, at: Place, rules: &WireRules, repairs: &mut Vec<Repair>) {
+fn replace_media(
+    message: &mut Message,
+    at: Place,
+    rules: &WireRules,
+    facts: &RequestFacts,
+    repairs: &mut Vec<Repair>,
+) {
     let words = |media: &Media| format!("({} left out: not taken here)", media.media_type);
     for (block, content) in message.content.iter_mut().enumerate() {
         let mut parts = 0;
@@ -291,7 +306,10 @@ fn replace_media(message: &mut Message, at: Place, rules: &WireRules, repairs: &
                             *part = Part::text(words(document));
                         }
                         Part::Opaque { wire, json }
-                            if *wire != rules.wire || !json::is_carried_object(json) =>
+                            if *wire != rules.wire
+                                || !json::is_carried_object(json)
+                                || !rules.fields.takes_part(json)
+                                || refers_to_nothing(json, rules, facts) =>
                         {
                             *part = Part::text(raw_words(wire, json));
                         }

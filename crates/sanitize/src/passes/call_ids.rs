@@ -64,14 +64,19 @@ pub(crate) fn fits(id: &str, rule: &IdRule) -> bool {
     !id.is_empty()
         && rule.max_length.is_none_or(|max| id.len() <= max)
         && rule.exact_length.is_none_or(|exact| id.len() == exact)
-        && match rule.alphabet {
-            IdAlphabet::Any => true,
-            IdAlphabet::Word => all_are(id, |b| b.is_ascii_alphanumeric() | (b == b'_') | (b == b'-')),
-            IdAlphabet::WordDotColon => all_are(id, |b| {
-                b.is_ascii_alphanumeric() | (b == b'_') | (b == b'-') | (b == b'.') | (b == b':')
-            }),
-            IdAlphabet::Alphanumeric => all_are(id, |b| b.is_ascii_alphanumeric()),
+        && is_written_in(id, rule.alphabet)
+}
+
+/// Returns whether all characters of an id or a name are of an alphabet.
+pub(super) fn is_written_in(id: &str, alphabet: IdAlphabet) -> bool {
+    match alphabet {
+        IdAlphabet::Any => true,
+        IdAlphabet::Word => all_are(id, |b| b.is_ascii_alphanumeric() | (b == b'_') | (b == b'-')),
+        IdAlphabet::WordDotColon => {
+            all_are(id, |b| b.is_ascii_alphanumeric() | (b == b'_') | (b == b'-') | (b == b'.') | (b == b':'))
         }
+        IdAlphabet::Alphanumeric => all_are(id, |b| b.is_ascii_alphanumeric()),
+    }
 }
 
 fn all_are(id: &str, such: impl Fn(u8) -> bool) -> bool {
@@ -120,7 +125,7 @@ fn derive(id: &str, n: u32, keeps_its_look: bool, rule: &IdRule) -> String {
 }
 
 /// FNV-1a with 64 bits and a final mix: not secret, only the same everywhere and for ever.
-fn hash(id: &str, n: u32) -> u64 {
+pub(super) fn hash(id: &str, n: u32) -> u64 {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in id.bytes().chain(n.to_le_bytes()) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
@@ -131,7 +136,7 @@ fn hash(id: &str, n: u32) -> u64 {
 }
 
 /// Writes a number in the 36 lower-case letters and digits, at least nine of them.
-fn digits(mut number: u64) -> String {
+pub(super) fn digits(mut number: u64) -> String {
     let mut text = String::new();
     while number > 0 || text.len() < 9 {
         text.push(char::from(b"0123456789abcdefghijklmnopqrstuvwxyz"[(number % 36) as usize]));

@@ -11,6 +11,7 @@ mod flatten;
 mod known_calls;
 pub(crate) mod live_loop;
 mod mender;
+mod names;
 mod pairing;
 pub(crate) mod provenance;
 mod roles;
@@ -21,6 +22,7 @@ mod turn;
 pub(crate) use blocks::is_thinking;
 pub(crate) use call_ids::fits as id_fits;
 pub(crate) use mender::mend;
+pub(crate) use names::{fits as name_fits, refers_to_nothing};
 pub(crate) use server_pairs::is_server_block;
 
 use std::borrow::Cow;

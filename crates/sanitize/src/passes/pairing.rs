@@ -10,6 +10,7 @@ use super::Item;
 use super::call_ids::CallIds;
 use super::companions;
 use super::known_calls::KnownCalls;
+use super::names::Names;
 use super::slot::Slot;
 use super::turn;
 use crate::{Repair, RequestFacts, ResultPlace, Thinking, WireRules};
@@ -20,6 +21,7 @@ pub(super) struct Pairs<'a> {
     facts: &'a RequestFacts,
     thinking: Thinking,
     ids: CallIds<'a>,
+    names: Names<'a>,
     known: KnownCalls<'a>,
     /// Every call that came through here, by the id under which it was stored, with the id by which the model knows it.
     closed: HashMap<String, String>,
@@ -29,8 +31,8 @@ pub(super) struct Pairs<'a> {
 
 impl<'a> Pairs<'a> {
     pub(super) fn new(rules: &'a WireRules, facts: &'a RequestFacts, thinking: Thinking) -> Self {
-        let (ids, known) = (CallIds::new(rules), KnownCalls::new(facts));
-        Pairs { rules, facts, thinking, ids, known, closed: HashMap::new(), made: Vec::new() }
+        let (ids, names, known) = (CallIds::new(rules), Names::new(rules, facts), KnownCalls::new(facts));
+        Pairs { rules, facts, thinking, ids, names, known, closed: HashMap::new(), made: Vec::new() }
     }
 
     /// Gives every call exactly one result in the place where the wire wants it, and quotes all other results.
@@ -58,7 +60,8 @@ impl<'a> Pairs<'a> {
             let mut run = turn::gather(run, rules, self.facts, repairs);
             let mut calls = Vec::new();
             for gathered in &mut run {
-                calls.extend(turn::open_calls(gathered, &mut self.ids, elsewhere, rules, repairs));
+                let (ids, names) = (&mut self.ids, &mut self.names);
+                calls.extend(turn::open_calls(gathered, ids, names, elsewhere, rules, repairs));
             }
             companions::complete(&mut run, rules, self.thinking, repairs);
             paired.extend(run.into_iter().map(|gathered| gathered.item));

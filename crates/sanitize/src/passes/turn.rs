@@ -9,6 +9,7 @@ use trunkline_message_tree::{Content, Message, NodeId, Origin, Role};
 
 use super::Item;
 use super::call_ids::{CallIds, Given};
+use super::names::Names;
 use super::provenance::is_native;
 use crate::json;
 use crate::sound::FEW_CALLS;
@@ -35,6 +36,8 @@ pub(super) struct OpenCall {
 pub(super) struct Gathered {
     pub(super) item: Item,
     stored: Vec<(Place, usize)>,
+    /// Whether it was made of several messages.
+    joined: bool,
 }
 
 /// Joins assistant messages in a row where a wire would miss the results of the earlier ones.
@@ -57,12 +60,35 @@ pub(super) fn gather(
             Some(earlier) if rules.results != ResultPlace::AfterTurn && (calls(&earlier.item) || !apart) => {
                 repairs.push(Repair { at, kind: RepairKind::Joined { role: Role::Assistant } });
                 earlier.stored.extend(stored);
+                earlier.joined = true;
                 join(&mut earlier.item.message, item.message, facts);
             }
-            _ => gathered.push(Gathered { stored: stored.collect(), item }),
+            _ => gathered.push(Gathered { stored: stored.collect(), item, joined: false }),
+        }
+    }
+    for Gathered { item, joined, .. } in &mut gathered {
+        let calls = item.message.calls().count();
+        if (*joined || !rules.words_after_calls) && put_calls_last(&mut item.message) && !*joined {
+            repairs.push(Repair { at: item.at, kind: RepairKind::CallsMovedBack { calls } });
         }
     }
     gathered
+}
+
+/// Puts words and reasoning before the calls, so that results follow these directly; returns whether any stood behind one.
+///
+/// Where messages are joined anyway the order of their blocks is free, and some services of every wire miss results that do
+/// not follow directly.
+fn put_calls_last(message: &mut Message) -> bool {
+    let is_call = |block: &Content| block.as_call().is_some();
+    let first = message.content.iter().position(is_call).unwrap_or(message.content.len());
+    if message.content.iter().skip(first).all(is_call) {
+        return false;
+    }
+    let (calls, words): (Vec<_>, Vec<_>) = message.content.drain(first..).partition(is_call);
+    message.content.extend(words);
+    message.content.extend(calls);
+    true
 }
 
 fn calls(item: &Item) -> bool {
@@ -91,11 +117,12 @@ fn join(earlier: &mut Message, later: Message, facts: &RequestFacts) {
 pub(super) fn open_calls(
     gathered: &mut Gathered,
     ids: &mut CallIds<'_>,
+    names: &mut Names<'_>,
     elsewhere: &dyn Fn(&str) -> bool,
     rules: &WireRules,
     repairs: &mut Vec<Repair>,
 ) -> Vec<OpenCall> {
-    let Gathered { item, stored } = gathered;
+    let Gathered { item, stored, .. } = gathered;
     let mut calls: Vec<OpenCall> = Vec::new();
     let mut said: HashMap<String, HashSet<(String, String)>> = HashMap::new();
     let ids_differ = ids_differ(item);
@@ -116,6 +143,11 @@ pub(super) fn open_calls(
         if let Given::New { id, taken } = ids.give(&call.id, elsewhere) {
             let from = std::mem::replace(&mut call.id, id.clone());
             repairs.push(Repair { at, kind: RepairKind::Renamed { from, to: id, taken } });
+        }
+        if let Some(name) = names.give(&call.name) {
+            let from = std::mem::replace(&mut call.name, name.clone());
+            let call_id = stored_id.clone();
+            repairs.push(Repair { at, kind: RepairKind::NameReplaced { call_id, from, to: name } });
         }
         let mut raw = None;
         if !json::are_arguments(&call.arguments, rules.null_arguments) {

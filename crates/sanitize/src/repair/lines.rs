@@ -34,6 +34,9 @@ impl fmt::Display for Repair {
             RepairKind::Reordered { results } => {
                 write!(f, "put results ({results}) in the order of their calls")
             }
+            RepairKind::CallsMovedBack { calls } => {
+                write!(f, "moved calls ({calls}) behind the words of their message: results must follow them")
+            }
             RepairKind::ResultFilled { call_id } => {
                 write!(f, "filled result {}: an error must say something", Id(call_id))
             }
@@ -53,6 +56,9 @@ impl fmt::Display for Repair {
                 write!(f, "dropped {block}: belongs to another provider or model")
             }
             RepairKind::BrokenDropped { block } => write!(f, "dropped {block}: incomplete"),
+            RepairKind::FieldDropped { holder, field, .. } => {
+                write!(f, "left out the field {} of {holder}: not known to this service", Id(field))
+            }
             RepairKind::BlankDropped => f.write_str("dropped text: blank"),
             RepairKind::BlankPartsDropped { call_id } => {
                 write!(f, "dropped text of result {}: blank", Id(call_id))
@@ -61,6 +67,14 @@ impl fmt::Display for Repair {
             RepairKind::Renamed { from, to, taken } => {
                 let why = if *taken { "id taken" } else { "id not accepted" };
                 write!(f, "renamed call {} to {}: {why}", Id(from), Id(to))
+            }
+            RepairKind::NameReplaced { call_id, from, to } => {
+                write!(
+                    f,
+                    "replaced the name {from:?} of call {} by {}: name not accepted",
+                    Id(call_id),
+                    Id(to)
+                )
             }
             RepairKind::ArgumentsReplaced { call_id, .. } => {
                 write!(f, "replaced arguments of call {}: not an object", Id(call_id))

@@ -69,7 +69,7 @@ impl Inner {
     async fn imports(self: &Arc<Self>) -> Result<Vec<SessionId>, StoreError> {
         let sql = format!(
             "SELECT s.session::text AS session, {STANDING}
-             FROM @sessions s LEFT JOIN @owners o USING (owner) WHERE NOT s.complete"
+             FROM @sessions s LEFT JOIN @owners o USING (owner) WHERE NOT s.complete AND s.seal IS NULL"
         );
         let found = self.query(&sql, Bind::new).await?;
         let mut imports = Vec::new();
@@ -150,7 +150,7 @@ async fn standing_in(
 ) -> Result<Option<Standing>, Fault> {
     let sql = format!(
         "SELECT {STANDING} FROM @sessions s LEFT JOIN @owners o USING (owner)
-         WHERE s.session = $1::uuid AND s.complete = $2"
+         WHERE s.session = $1::uuid AND (s.complete OR s.seal IS NOT NULL) = $2"
     );
     let found = link.rows(&sql, Bind::new().session(session).with(complete)).await?;
     let standing = found.first().map(Standing::of).transpose();

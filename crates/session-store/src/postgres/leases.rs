@@ -324,6 +324,7 @@ async fn claim_in(
     let Some(row) = found.first() else {
         return link.end(Err(unknown(session))).await;
     };
+    rows::sealed(row).map_err(corrupt)?;
     let standing = Standing::of(row).map_err(corrupt)?;
     let place = rows::place(row).map_err(corrupt)?;
     // An answer to the first try can be lost.

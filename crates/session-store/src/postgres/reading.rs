@@ -1,19 +1,19 @@
 //! What is read, and the small writes that need no lease.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sqlx::postgres::PgRow;
 use trunkline_message_tree::{Entry, Message, NodeId, Timestamp, TreeError};
 
 use super::fault::Fault;
-use super::leases::{STANDING, Standing};
+use super::leases::{STANDING, Standing, begin_with};
 use super::links::{Link, Tries, attempt};
 use super::rows::{self, Bind, RECORD, SESSION, get, stored};
 use super::{Inner, unknown};
 use crate::{
-    Activity, Amend, Digest, FoundNote, Holder, InboxId, Kept, Letter, LetterState, NoteQuery, Outline,
-    Record, SessionId, SessionInfo, Spine, StoreError,
+    Activity, Amend, Digest, FoundNote, Header, Holder, InboxId, Kept, Letter, LetterState, NoteQuery,
+    Outline, Record, SessionId, SessionInfo, Spine, StoreError,
 };
 
 /// A page has not many more bytes of bodies than this.
@@ -41,17 +41,19 @@ impl Inner {
 
     pub(super) async fn info(self: &Arc<Self>, session: &SessionId) -> Result<SessionInfo, StoreError> {
         self.settle(session).await;
-        let sql = format!("SELECT {SESSION} FROM @sessions s WHERE s.session = $1::uuid AND s.complete");
+        let sql = format!("SELECT {SESSION} FROM @sessions s WHERE s.session = $1::uuid");
         let row = self.row_of(session, &sql).await?;
-        rows::info(&row).map_err(|reason| self.corrupt(reason))
+        let info = rows::sealed(&row).map_err(|reason| self.corrupt(reason))?;
+        info.ok_or_else(|| unknown(session))
     }
 
     pub(super) async fn sessions(self: &Arc<Self>) -> Result<Vec<SessionInfo>, StoreError> {
         self.settle_all().await;
-        let sql = format!("SELECT {SESSION} FROM @sessions s WHERE s.complete");
+        let sql = format!("SELECT {SESSION} FROM @sessions s");
         let found = self.query(&sql, Bind::new).await?;
-        let list: Result<Vec<SessionInfo>, String> = found.iter().map(rows::info).collect();
-        let mut list = list.map_err(|reason| self.corrupt(reason))?;
+        let list: Result<Vec<Option<SessionInfo>>, String> = found.iter().map(rows::sealed).collect();
+        let list = list.map_err(|reason| self.corrupt(reason))?;
+        let mut list: Vec<SessionInfo> = list.into_iter().flatten().collect();
         list.sort_by(SessionInfo::newest_first);
         Ok(list)
     }
@@ -175,22 +177,7 @@ impl Inner {
     }
 
     pub(super) async fn amend(self: &Arc<Self>, session: &SessionId, amend: Amend) -> Result<(), StoreError> {
-        // Whoever waited for another change of the row computes on what that one has left.
-        let sql = "UPDATE @sessions SET title = coalesce($2, title), archived = coalesce($4, archived), tags = ARRAY(
-                       SELECT tag FROM unnest(coalesce($3, tags)) AS tag WHERE tag <> ALL ($5::text[])
-                       UNION SELECT unnest($6::text[]))
-                   WHERE session = $1::uuid AND complete RETURNING 1";
-        let list = |tags: &BTreeSet<String>| tags.iter().cloned().collect::<Vec<String>>();
-        let tags = amend.tags.as_ref().map(list);
-        let (removed, added) = (list(&amend.remove_tags), list(&amend.add_tags));
-        let bind = || {
-            let bind =
-                Bind::new().session(session).with(&amend.title).with(tags.clone()).with(amend.archived);
-            bind.with(removed.clone()).with(added.clone())
-        };
-        let found =
-            attempt!(self.links, |link| async { link.rows(sql, bind()).await.map(Ok::<_, StoreError>) })?;
-        found.first().map(drop).ok_or_else(|| unknown(session))
+        attempt!(self.links, |link| amend_in(&mut link, session, &amend))
     }
 
     pub(super) async fn post(
@@ -323,4 +310,26 @@ pub(super) async fn remove(link: &mut Link, session: &SessionId) -> Result<(), F
         link.rows(&sql, Bind::new().session(session)).await?;
     }
     Ok(())
+}
+
+/// Changes how a session is called and listed, and seals that. Whoever waited for another change of the row computes on what
+/// that one has left.
+async fn amend_in(
+    link: &mut Link,
+    session: &SessionId,
+    amend: &Amend,
+) -> Result<Result<(), StoreError>, Fault> {
+    begin_with(link, session).await?;
+    let sql = format!("SELECT {SESSION} FROM @sessions s WHERE s.session = $1::uuid");
+    let found = link.rows(&sql, Bind::new().session(session)).await?;
+    let info = found.first().map(rows::sealed).transpose();
+    let info = info.map_err(|reason| Fault::corrupt(link.place(), reason))?.flatten();
+    let Some(mut info) = info else { return link.end(Err(unknown(session))).await };
+    amend.clone().apply(&mut info);
+    let sql = "UPDATE @sessions SET title = $2, tags = $3, archived = $4, seal = $5 WHERE session = $1::uuid";
+    let tags: Vec<String> = info.tags.iter().cloned().collect();
+    let bind = Bind::new().session(session).with(&info.title).with(tags).with(info.archived);
+    let bind = bind.with(Header::of(&info).seal().as_bytes().as_slice());
+    link.rows(sql, bind).await?;
+    link.end(Ok(())).await
 }

@@ -15,7 +15,7 @@ use super::links::{Link, attempt};
 use super::moving::add_records;
 use super::rows::{self, Bind, Columns, SESSION, get, stored};
 use crate::tally::check_name;
-use crate::{ImportError, Kept, Letter, Restoring, SessionId, SessionInfo, StoreError};
+use crate::{Header, ImportError, Kept, Letter, Restoring, SessionId, SessionInfo, StoreError};
 
 impl Inner {
     pub(super) async fn restore(
@@ -49,7 +49,7 @@ impl Inner {
     /// Refuses a session that exists, and removes what is left of an import.
     async fn make_room(self: &Arc<Self>, session: &SessionId) -> Result<(), StoreError> {
         let sql = format!(
-            "SELECT s.complete, {STANDING} FROM @sessions s LEFT JOIN @owners o USING (owner)
+            "SELECT s.complete OR s.seal IS NOT NULL AS complete, {STANDING} FROM @sessions s LEFT JOIN @owners o USING (owner)
              WHERE s.session = $1::uuid"
         );
         let (store, session) = (Arc::clone(self), session.clone());
@@ -296,13 +296,14 @@ async fn insert_whole(
 ) -> Result<Result<bool, StoreError>, Fault> {
     let mut query = format!(
         "WITH moved AS (
-             INSERT INTO @sessions ({ROW}, complete, letters) VALUES ({VALUES}, true, $14) ON CONFLICT DO NOTHING
+             INSERT INTO @sessions ({ROW}, complete, letters, seal) VALUES ({VALUES}, true, $14, $19) ON CONFLICT DO NOTHING
              RETURNING session
          ), {}",
         Letters::posted(15)
     );
     let bind = bind_row(info, info.records).with(channel).with(letters.letter.len() as i64);
-    let bind = chunk.add_to(&info.id, &mut query, letters.bind(bind), 19);
+    let bind = letters.bind(bind).with(Header::of(info).seal().as_bytes().as_slice());
+    let bind = chunk.add_to(&info.id, &mut query, bind, 20);
     query += " SELECT pg_notify($13, session::text)::text FROM moved";
     let inserted = link.rows(&query, bind).await?;
     if !inserted.is_empty() || !again {
@@ -359,7 +360,7 @@ async fn show(
     let sql = format!(
         "WITH moved AS (
              UPDATE @sessions SET complete = true, owner = NULL, claim = NULL, updated_at = $4, head = $5, nodes = $6,
-                 bytes = $7, digest = $8, letters = $11
+                 bytes = $7, digest = $8, letters = $11, seal = $16
              WHERE {OURS} AND records = $9 RETURNING session
          ), {}
          SELECT pg_notify($10, session::text)::text FROM moved",
@@ -368,7 +369,7 @@ async fn show(
     let bind = import.bind().with(stored(info.updated_at.0)).with(info.head.index() as i64);
     let bind = bind.with(stored(info.nodes)).with(stored(info.bytes)).with(info.digest.as_bytes().as_slice());
     let bind = bind.with(stored(info.records)).with(channel).with(letters.letter.len() as i64);
-    let bind = letters.bind(bind);
+    let bind = letters.bind(bind).with(Header::of(info).seal().as_bytes().as_slice());
     if !link.rows(&sql, bind).await?.is_empty() {
         return Ok(Ok(()));
     }

@@ -10,7 +10,9 @@ use super::fault::Fault;
 use super::links::Link;
 use crate::cut::{self, Cut};
 use crate::record::{link_of, nodes_of};
-use crate::{Digest, InboxId, Kept, Letter, NoteKey, SessionId, SessionInfo, Spine, StoreError, Tally};
+use crate::{
+    Digest, Header, InboxId, Kept, Letter, NoteKey, SessionId, SessionInfo, Spine, StoreError, Tally,
+};
 
 const NODE: i16 = 0;
 const FILED: i16 = 1;
@@ -283,7 +285,26 @@ pub(super) fn body(row: &PgRow) -> Result<String, String> {
 /// The columns of a session as [`info`] and [`place`] read them.
 pub(super) const SESSION: &str =
     "s.session::text AS session, s.title, s.tags, s.archived, s.workspace, s.created_at,
-    s.updated_at, s.head, s.records, s.nodes, s.bytes, s.digest, s.letters, s.consumed, s.token";
+    s.updated_at, s.head, s.records, s.nodes, s.bytes, s.digest, s.letters, s.consumed, s.token, s.complete, s.seal";
+
+/// Returns what a list shows of a session; nothing if an import of it is under way. The error says what cannot be read, or
+/// that it is not what was written. What a version without seals has written has none.
+pub(super) fn sealed(row: &PgRow) -> Result<Option<SessionInfo>, String> {
+    let seal: Option<Vec<u8>> = get(row, "seal")?;
+    let complete: bool = get(row, "complete")?;
+    if !complete && seal.is_none() {
+        return Ok(None);
+    }
+    let info = info(row)?;
+    let told = |what: &str| Err(format!("session \"{}\": {what}", info.id));
+    match seal {
+        _ if !complete => told("it is hidden like an import that is under way, but it was whole"),
+        Some(seal) if seal != Header::of(&info).seal().as_bytes() => told(
+            "its title, its tags, its folder, when it was made or whether it is archived is not what was written",
+        ),
+        _ => Ok(Some(info)),
+    }
+}
 
 /// Returns what a list shows of a session; the error says which part of it cannot be read.
 pub(super) fn info(row: &PgRow) -> Result<SessionInfo, String> {

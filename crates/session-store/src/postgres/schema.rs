@@ -7,8 +7,8 @@ use sqlx::Row;
 
 use super::fault::Fault;
 use super::links::Link;
-use super::rows::{Bind, hash};
-use crate::StoreError;
+use super::rows::{self, Bind, hash};
+use crate::{Header, StoreError};
 
 /// What stands in our table of one row, so that it is known as ours.
 const MARK: &str = "trunkline session store";
@@ -16,7 +16,7 @@ const MARK: &str = "trunkline session store";
 /// What brings a schema from each version to the next; the first makes version 1 in an empty schema.
 ///
 /// Never edit one that was released: schemas of every past version must still open.
-const MIGRATIONS: &[&str] = &[VERSION_1];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
 
 // `records` is the spine: narrow rows, so that listing and walking never touch the bodies. Numbers are the same 64 bits
 // as ours, names are compared byte by byte whatever the collation of the database, and `name` in `keys` is a digest,
@@ -104,6 +104,9 @@ CREATE TABLE @owners (
 );
 "#;
 
+// What a session's row says and no record does is sealed by a digest, which only those have that are complete.
+const VERSION_2: &str = "ALTER TABLE @sessions ADD COLUMN seal bytea";
+
 const MARKED: &str = "
 CREATE TABLE IF NOT EXISTS @store (mark text NOT NULL, version bigint NOT NULL);
 DELETE FROM @store;
@@ -148,9 +151,24 @@ async fn migrate(link: &mut Link, schema: &str, found: usize) -> Result<(), Faul
     for migration in migrations {
         link.run(migration).await?;
     }
+    if (1..2).contains(&found) {
+        seal(link).await?;
+    }
     link.run(MARKED).await?;
     let bind = Bind::new().with(MARK).with(MIGRATIONS.len() as i64);
     link.rows("INSERT INTO @store (mark, version) VALUES ($1, $2)", bind).await.map(drop)
+}
+
+/// Seals what the rows of all sessions say: before version 2 nothing proved it, so it is taken as it stands.
+async fn seal(link: &mut Link) -> Result<(), Fault> {
+    let sql = format!("SELECT {} FROM @sessions s WHERE s.complete", rows::SESSION);
+    for row in &link.rows(&sql, Bind::new()).await? {
+        let info = rows::info(row).map_err(|reason| Fault::corrupt(link.place(), reason))?;
+        let seal = Header::of(&info).seal();
+        let bind = Bind::new().session(&info.id).with(seal.as_bytes().as_slice());
+        link.rows("UPDATE @sessions SET seal = $2 WHERE session = $1::uuid", bind).await?;
+    }
+    Ok(())
 }
 
 /// Returns the version of the schema, at most the newest that is known; 0 for an empty one or none.

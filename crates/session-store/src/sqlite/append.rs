@@ -11,6 +11,7 @@ use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments, AssertSqlSafe, Row, SqliteConnection};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use super::answer::Ask;
 use super::doubt;
 use super::fault::store_error;
 use super::leases::{Held, Tip};
@@ -301,7 +302,7 @@ async fn check_and_write(
     let session = append.held.session();
     let query = sqlx::query("SELECT * FROM sessions WHERE session = ? AND id = ? AND whole");
     let row = query.bind(append.held.key).bind(session.as_str());
-    let row = row.fetch_optional(&mut *connection).await.map_err(fault)?;
+    let row = row.maybe_row(&mut *connection).await.map_err(fault)?;
     let row = row.ok_or_else(|| StoreError::UnknownSession { session: session.clone() })?;
     let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
     let token: i64 = get(&row, "token").map_err(corrupt)?;
@@ -367,10 +368,8 @@ pub(super) async fn write_records(
     kept: &[Kept],
 ) -> Result<(), StoreError> {
     let fault = |error| store_error(path, error);
-    let newest: Option<i64> = sqlx::query_scalar("SELECT max(body) FROM bodies")
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(fault)?;
+    let newest: Option<i64> =
+        sqlx::query("SELECT max(body) FROM bodies").value(&mut *connection).await.map_err(fault)?;
     let left = i64::MAX.saturating_sub(newest.unwrap_or_default());
     if left < kept.len() as i64 {
         let reason =
@@ -438,7 +437,7 @@ async fn write_cuts(
     let fault = |error| store_error(path, error);
     let marked = sqlx::query("UPDATE records SET cuts = ? WHERE session = ? AND seq = ? RETURNING body");
     let marked = marked.bind(cut.parts.len() as i64).bind(key).bind(stored(kept.seq));
-    let row = marked.fetch_one(&mut *connection).await.map_err(fault)?;
+    let row = marked.one_row(&mut *connection).await.map_err(fault)?;
     let body: i64 = row.try_get(0).map_err(fault)?;
     for (place, part) in &cut.parts {
         let query = "INSERT INTO cuts (body, place, part) SELECT ?, ?, part FROM parts WHERE digest = ?";
@@ -466,7 +465,7 @@ async fn write_key(
                  ON CONFLICT DO UPDATE SET state = excluded.state, seq = excluded.seq RETURNING first";
     let query = sqlx::query(query).bind(key).bind(layer).bind(kind).bind(&note.key).bind(&note.state);
     let query = query.bind(stored(kept.seq)).bind(stored(kept.seq));
-    let row = query.fetch_one(connection).await.map_err(fault)?;
+    let row = query.one_row(connection).await.map_err(fault)?;
     let first = rows::read(row.try_get(0).map_err(fault)?);
     if note.once && first != kept.seq {
         let (kind, key) = (kind.clone(), note.key.clone());

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use sqlx::{Row, SqliteConnection};
 
+use super::answer::Ask;
 use super::fault::store_error;
 use crate::StoreError;
 
@@ -34,7 +35,7 @@ pub(super) async fn settle(
     doubt: &Doubt,
 ) -> Result<(), StoreError> {
     // SQLite answers with a row: whether somebody was in the way, and how much is left to do.
-    let moved = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(connection).await;
+    let moved = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").one_row(connection).await;
     let moved = moved.and_then(|row| row.try_get::<i64, _>(0));
     match (moved, doubt) {
         (Ok(0), _) => Ok(()),

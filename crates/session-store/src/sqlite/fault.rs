@@ -24,6 +24,10 @@ pub(super) fn store_error(path: &Path, error: sqlx::Error) -> StoreError {
                 _ => StoreError::Database { place, reason },
             }
         }
+        sqlx::Error::WorkerCrashed => {
+            let reason = "the driver's thread died over what it read; its schema may be damaged".to_owned();
+            StoreError::Corrupt { place, reason }
+        }
         sqlx::Error::PoolTimedOut => StoreError::Busy { place },
         sqlx::Error::Io(fault) => StoreError::Io { place, reason: reason(fault) },
         sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::ColumnNotFound(_) => {

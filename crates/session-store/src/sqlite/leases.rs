@@ -14,13 +14,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use sqlx::SqliteConnection;
 
+use super::answer::Ask;
 use super::append::What;
 use super::aside::sync_folder;
 use super::ended::{Ended, Ending};
 use super::fault::{io_error, store_error};
 use super::line::Line;
-use super::rows::{get, read, stored};
-use super::{presence, promises};
+use super::rows::{self, get, read, stored};
+use super::{presence, promises, torn};
 use crate::{Batch, Claim, Holder, SessionId, StoreError, Tally};
 
 /// How often a name is chosen anew because somebody tidied the file away in the moment of its making.
@@ -230,16 +231,19 @@ pub(super) async fn claim(
 ) -> Result<Claimed, StoreError> {
     let fault = |error| store_error(path, error);
     let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
-    let query = sqlx::query("SELECT * FROM sessions WHERE id = ? AND whole").bind(session.as_str());
-    let row = query.fetch_optional(&mut *connection).await.map_err(fault)?;
-    let row = row.ok_or_else(|| StoreError::UnknownSession { session: session.clone() })?;
+    let query = sqlx::query(sqlx::AssertSqlSafe(format!("{} WHERE id = ?", rows::session(true))));
+    let row = query.bind(session.as_str()).maybe_row(&mut *connection).await.map_err(fault)?;
+    let info = row.as_ref().map(rows::sealed).transpose().map_err(corrupt)?.flatten();
+    let (Some(row), Some(info)) = (row, info) else {
+        return Err(StoreError::UnknownSession { session: session.clone() });
+    };
     let key: i64 = get(&row, "session").map_err(corrupt)?;
     let holder: Option<String> = get(&row, "owner").map_err(corrupt)?;
     if claim == Claim::IfFree && owner.holds(holder.as_deref(), key)? {
         let holder = holder.as_deref().and_then(name_of);
         return Err(StoreError::Locked { session: session.clone(), holder });
     }
-    let tally = Tally::of(&super::rows::info(&row).map_err(corrupt)?);
+    let tally = Tally::of(&info);
     let token = read(get(&row, "token").map_err(corrupt)?).checked_add(1);
     let token = token.ok_or_else(|| corrupt(format!("session {session}: no token is left")))?;
     let query = sqlx::query("UPDATE sessions SET token = ?, owner = ? WHERE session = ?");
@@ -399,6 +403,8 @@ pub(super) fn private_file() -> OpenOptions {
 /// Makes the file of a database before the database does, so that it is never readable for others, and returns its path
 /// without links, so that all who mean it agree on its locks; and whether it was made.
 pub(super) fn private_database(path: &Path) -> Result<(PathBuf, bool), StoreError> {
+    presence::check_file(path)?;
+    torn::check(path)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder {
         private_folder(folder)?;

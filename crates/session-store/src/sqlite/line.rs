@@ -20,6 +20,8 @@ use super::ended::Ended;
 use super::fault::store_error;
 use super::opening::Open;
 use super::presence::Presence;
+use super::torn::{self, Torn};
+use super::{answer, aside};
 use crate::bell::Bell;
 use crate::{Durability, StoreError};
 
@@ -63,6 +65,10 @@ pub(super) struct Seat {
     pub(super) path: PathBuf,
     /// Which file it is; another one can come to bear its name.
     file: Option<FileId>,
+    /// Which file its write-ahead log is, once that was made by the open connection.
+    log: Option<FileId>,
+    /// What was found when the file was not there any more: where it is can only be seen as long as it is open.
+    torn: Option<Torn>,
     read_only: bool,
     options: SqliteConnectOptions,
     // `None` before the first write, after a fault, and after closing.
@@ -80,11 +86,13 @@ pub(super) struct Seat {
 impl Line {
     /// Starts the task with an open connection that flushes; it makes others like it.
     pub(super) fn start(open: Open, bell: Arc<Bell>, ended: Arc<Ended>) -> Self {
-        let Open { path, file, options, first, presence, opened, doubt } = open;
+        let Open { path, file, options, first, presence, opened, doubt, .. } = open;
         let (sender, jobs) = mpsc::unbounded_channel();
         let seat = Seat {
             path: path.clone(),
             file,
+            log: None,
+            torn: None,
             read_only: opened.read_only.is_some(),
             options,
             connection: Some(first),
@@ -229,10 +237,23 @@ impl Seat {
         if self.read_only {
             return Err(StoreError::ReadOnly { place: self.path.display().to_string() });
         }
-        if FileId::of(&self.path) != self.file {
-            let reason =
-                "it was removed or replaced while it was open; nothing more is written to it".to_owned();
-            return Err(StoreError::Io { place: self.path.display().to_string(), reason });
+        if let Some(file) = self.file.filter(|file| FileId::of(&self.path) != Some(*file)) {
+            let torn = match self.torn.take() {
+                Some(torn) => torn,
+                None => torn::moved(&self.path, file, self.connection.as_mut()).await,
+            };
+            return Err(self.torn.insert(torn).error(&self.path));
+        }
+        let log = FileId::of(&aside::beside(&self.path, "-wal"));
+        match (&mut self.connection, self.log) {
+            (Some(open), Some(before)) if log != Some(before) => {
+                let torn = torn::log_removed(&self.path, open).await;
+                self.discard().await;
+                return Err(torn);
+            }
+            // Whoever opens it next makes one.
+            (None, _) => self.log = None,
+            (Some(_), _) => self.log = log,
         }
         let fault = |error| store_error(&self.path, error);
         let mut connection = match self.connection.take() {
@@ -245,7 +266,7 @@ impl Seat {
         if let Some(found) = &self.doubt {
             if let Err(error) = doubt::settle(&mut connection, &self.path, found).await {
                 // It is gone whether it says so or not.
-                let _ = connection.close().await;
+                let _ = answer::close(connection).await;
                 return Err(error);
             }
             self.doubt = None;
@@ -286,9 +307,13 @@ impl Seat {
         if let Err(error) = &result {
             doubt::after(error, &mut self.doubt);
         }
-        let statement = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
         let Some(connection) = &mut self.connection else { return result };
-        match sqlx::query(statement).execute(&mut *connection).await {
+        let done = match &result {
+            Ok(_) => sqlx::query("COMMIT").execute(&mut *connection).await,
+            // The driver's thread may be what has failed, and then it answers nothing any more.
+            Err(_) => answer::in_time(sqlx::query("ROLLBACK").execute(&mut *connection)).await,
+        };
+        match done {
             Ok(_) => {
                 match &result {
                     Ok(_) => self.bell.ring(),
@@ -341,7 +366,7 @@ impl Seat {
     pub(super) async fn discard(&mut self) {
         if let Some(connection) = self.connection.take() {
             // It is gone whether it says so or not.
-            let _ = connection.close().await;
+            let _ = answer::close(connection).await;
         }
     }
 }

@@ -7,7 +7,9 @@ use std::path::Path;
 use sqlx::{Row, SqliteConnection};
 use trunkline_message_tree::{Link, NodeId, Timestamp};
 
+use super::answer::Ask;
 use super::fault::store_error;
+use super::restore;
 use super::rows::{self, RecordRow, get, stored};
 use crate::{Kept, SessionId, Spine, StoreError, Tally};
 
@@ -47,7 +49,7 @@ pub(super) async fn from_1(connection: &mut SqliteConnection, path: &Path) -> Re
     let fault = |error| store_error(path, error);
     sqlx::raw_sql(COPY_1).execute(&mut *connection).await.map_err(fault)?;
     let sessions =
-        sqlx::query("SELECT session, id, created_at FROM sessions").fetch_all(&mut *connection).await;
+        sqlx::query("SELECT session, id, created_at FROM sessions").all_rows(&mut *connection).await;
     let sessions = sessions.map_err(fault)?;
     for row in sessions {
         let key: i64 = row.try_get(0).map_err(fault)?;
@@ -58,6 +60,17 @@ pub(super) async fn from_1(connection: &mut SqliteConnection, path: &Path) -> Re
         chain(connection, path, key, Tally::new(&id, Timestamp(rows::read(created_at))), &id).await?;
     }
     sqlx::raw_sql(DROP_1).execute(&mut *connection).await.map_err(fault)?;
+    Ok(())
+}
+
+/// Seals what the rows of all sessions say: before version 3 nothing proved it, so it is taken as it stands.
+pub(super) async fn seal(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
+    let rows = sqlx::query("SELECT * FROM sessions WHERE whole").all_rows(&mut *connection).await;
+    for row in rows.map_err(|error| store_error(path, error))? {
+        let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
+        let key = get(&row, "session").map_err(corrupt)?;
+        restore::seal(connection, path, key, &rows::info(&row).map_err(corrupt)?).await?;
+    }
     Ok(())
 }
 
@@ -75,7 +88,7 @@ async fn chain(
                  WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?";
     loop {
         let page = sqlx::query(query).bind(key).bind(stored(tally.seq)).bind(PAGE);
-        let page = page.fetch_all(&mut *connection).await.map_err(fault)?;
+        let page = page.all_rows(&mut *connection).await.map_err(fault)?;
         if page.is_empty() {
             break;
         }
@@ -111,7 +124,7 @@ async fn chain(
                  RETURNING records, nodes, head";
     let query = sqlx::query(query).bind(stored(tally.bytes)).bind(tally.digest.as_bytes().as_slice());
     let query = query.bind(stored(tally.updated_at.0)).bind(key);
-    let row = query.fetch_one(&mut *connection).await.map_err(fault)?;
+    let row = query.one_row(&mut *connection).await.map_err(fault)?;
     let (records, nodes): (i64, i64) = (row.try_get(0).map_err(fault)?, row.try_get(1).map_err(fault)?);
     let head: i64 = row.try_get(2).map_err(fault)?;
     if (records, nodes, head) == (stored(tally.seq), stored(tally.nodes), tally.head.index() as i64) {

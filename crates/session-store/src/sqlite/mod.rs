@@ -3,6 +3,7 @@
 //! One connection writes and a few read, whatever the number of sessions. A batch is acknowledged after the write-ahead
 //! log was synced, so it survives the loss of power; whoever asks for less gets it sooner.
 
+mod answer;
 mod append;
 mod aside;
 pub mod doctor;
@@ -16,11 +17,14 @@ mod opened;
 mod opening;
 mod presence;
 mod promises;
+mod readers;
 mod reading;
 mod restore;
 mod rows;
 mod schema;
+mod shape;
 mod store;
+mod torn;
 mod wal;
 mod watch;
 
@@ -29,23 +33,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteRow, SqliteSynchronous};
-use sqlx::{ConnectOptions, SqlitePool};
+use sqlx::ConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteRow, SqliteSynchronous};
 
+use self::answer::Ask;
 use self::fault::store_error;
 use self::leases::Owner;
 use self::line::Line;
 pub use self::opened::Opened;
 use self::presence::Presence;
+use self::readers::Readers;
 use self::watch::Watch;
 use crate::bell::Bell;
 use crate::{SessionId, SessionInfo, StoreError};
 
 /// How long we wait for other processes before we say that the database is busy.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// How many read at once.
-const READERS: u32 = 3;
 
 /// Sessions in one SQLite database, shared between processes.
 ///
@@ -55,9 +58,11 @@ const READERS: u32 = 3;
 pub struct SqliteStore {
     path: PathBuf,
     line: Arc<Line>,
-    readers: SqlitePool,
+    readers: Readers,
     /// For what is cut out of the bodies that a reader is at: it waits for these with its own connection in its hand.
-    part_readers: SqlitePool,
+    part_readers: Readers,
+    /// Whether the rows of sessions have seals; those of an older database on a medium that cannot be written have none.
+    is_sealed: bool,
     owner: Arc<Owner>,
     bell: Arc<Bell>,
     watch: Watch,
@@ -109,7 +114,7 @@ impl SqliteStore {
     ///
     /// [`StoreError::Newer`] if a newer version wrote it; [`StoreError::NotAStore`] if it is something else, and then it
     /// was not touched; [`StoreError::BadRecord`] if an older one has a record that cannot be read, and then it stays as
-    /// it is; [`StoreError::Corrupt`], [`StoreError::Io`], [`StoreError::Full`], [`StoreError::Busy`],
+    /// it is; [`StoreError::Torn`] where only a write-ahead log is; [`StoreError::Corrupt`], [`StoreError::Io`], [`StoreError::Full`], [`StoreError::Busy`],
     /// [`StoreError::Database`].
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_with(path, SqliteOptions::new()).await
@@ -138,22 +143,26 @@ impl SqliteStore {
         open.options = presence.kept_by(open.options);
         presence.kept_by_open(&mut open.first).await.map_err(|error| store_error(&path, error))?;
         let reading = open.options.clone().pragma("query_only", "ON");
-        let pool = || {
-            SqlitePoolOptions::new()
-                .max_connections(READERS)
-                // A connection is a thread: whoever does not read has none.
-                .min_connections(0)
-                .idle_timeout(Duration::from_secs(30))
-                .test_before_acquire(false)
-        };
-        let readers = pool().connect_lazy_with(reading.clone());
+        let readers = Readers::new(reading.clone(), open.version);
         // Parts are large, so few of them are read ahead.
-        let part_readers = pool().connect_lazy_with(reading.clone().row_buffer_size(2));
+        let part_readers = Readers::new(reading.clone().row_buffer_size(2), open.version);
+        let is_sealed = open.version == schema::VERSION;
         let bell = Arc::new(Bell::default());
         let owner = Arc::new(Owner::of(&path));
         let line = Arc::new(Line::start(open, Arc::clone(&bell), Arc::clone(&owner.ended)));
         let watch = Watch::new(reading, Arc::clone(&bell));
-        Ok(SqliteStore { path, line, readers, part_readers, owner, bell, watch, opened, _presence: presence })
+        Ok(SqliteStore {
+            path,
+            line,
+            readers,
+            part_readers,
+            is_sealed,
+            owner,
+            bell,
+            watch,
+            opened,
+            _presence: presence,
+        })
     }
 
     /// Returns where the database is, without links.
@@ -198,22 +207,26 @@ impl SqliteStore {
         self.line.close().await;
     }
 
-    /// Reads the row of a session, after what was acknowledged before.
+    /// Reads the row of a session, after what was acknowledged before. It is what was written.
     async fn row(&self, session: &SessionId) -> Result<SqliteRow, StoreError> {
-        self.line.settle().await?;
-        let row = sqlx::query("SELECT * FROM sessions WHERE id = ? AND whole")
-            .bind(session.as_str())
-            .fetch_optional(&self.readers)
-            .await
-            .map_err(|error| self.fault(error))?;
-        row.ok_or_else(|| StoreError::UnknownSession { session: session.clone() })
+        Ok(self.listed(session).await?.0)
     }
 
     /// Reads the row of a session and returns its number with what a list shows.
     async fn found(&self, session: &SessionId) -> Result<(i64, SessionInfo), StoreError> {
-        let row = self.row(session).await?;
+        let (row, info) = self.listed(session).await?;
         let key = rows::get(&row, "session").map_err(|reason| self.corrupt(reason))?;
-        Ok((key, rows::info(&row).map_err(|reason| self.corrupt(reason))?))
+        Ok((key, info))
+    }
+
+    async fn listed(&self, session: &SessionId) -> Result<(SqliteRow, SessionInfo), StoreError> {
+        self.line.settle().await?;
+        let query = format!("{} WHERE id = ?", rows::session(self.is_sealed));
+        let row = sqlx::query(sqlx::AssertSqlSafe(query)).bind(session.as_str());
+        let row = row.maybe_row(self.readers.pool()).await.map_err(|error| self.fault(error))?;
+        let info = row.as_ref().map(rows::sealed).transpose().map_err(|reason| self.corrupt(reason))?;
+        let unknown = || StoreError::UnknownSession { session: session.clone() };
+        row.zip(info.flatten()).ok_or_else(unknown)
     }
 
     fn place(&self) -> String {
@@ -221,7 +234,16 @@ impl SqliteStore {
     }
 
     fn fault(&self, error: sqlx::Error) -> StoreError {
-        store_error(&self.path, error)
+        if let sqlx::Error::WorkerCrashed = error {
+            for readers in [&self.readers, &self.part_readers] {
+                readers.give_up("the driver's thread died over what it read");
+            }
+        }
+        let damage = self.readers.damage().or_else(|| self.part_readers.damage());
+        match (error, damage) {
+            (sqlx::Error::WorkerCrashed | sqlx::Error::PoolClosed, Some(reason)) => self.corrupt(reason),
+            (error, _) => store_error(&self.path, error),
+        }
     }
 
     fn corrupt(&self, reason: String) -> StoreError {

@@ -12,6 +12,7 @@ use std::time::Instant;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, SqliteConnection};
 
+use super::answer;
 use super::doctor::{Finding, Remedy, Severity};
 use super::doubt::Doubt;
 use super::fault::{io_error, store_error};
@@ -28,6 +29,8 @@ pub(super) struct Open {
     pub(super) file: Option<FileId>,
     pub(super) options: SqliteConnectOptions,
     pub(super) first: SqliteConnection,
+    /// The version of its schema: an older one where it cannot be brought up to date.
+    pub(super) version: usize,
     pub(super) presence: Arc<Presence>,
     pub(super) opened: Arc<Opened>,
     /// Whether it is not known what of its write-ahead log is on the disk.
@@ -38,7 +41,14 @@ pub(super) struct Open {
 pub(super) async fn open(path: &Path, options: SqliteConnectOptions) -> Result<Open, StoreError> {
     let mut before = Opened::default();
     loop {
-        let open = attempt(path, options.clone(), std::mem::take(&mut before)).await?;
+        let open = match attempt(path, options.clone(), std::mem::take(&mut before)).await {
+            // Whatever its bytes now say, it was one when it was opened before.
+            Err(StoreError::NotAStore { place, reason }) if presence::was_ours(Path::new(&place)) => {
+                let reason = format!("its header is damaged: {reason}");
+                return Err(StoreError::Corrupt { place, reason });
+            }
+            open => open?,
+        };
         if FileId::of(&open.path) == open.file {
             return Ok(open);
         }
@@ -86,6 +96,7 @@ async fn attempt(
             (first, None)
         }
     };
+    let version = schema::version(&mut first, &path).await?;
     opened.migrated_from = migrated_from.or(opened.migrated_from);
     if opened.read_only.is_none() {
         let files = ["", "-wal", "-shm"].map(|ending| aside::beside(&path, ending));
@@ -111,7 +122,7 @@ async fn attempt(
     presence.mark_ours();
     presence.share().await;
     let (presence, opened) = (Arc::new(presence), Arc::new(opened));
-    Ok(Open { path, file, options, first, presence, opened, doubt })
+    Ok(Open { path, file, options, first, version, presence, opened, doubt })
 }
 
 /// Looks at the files before SQLite does. Nobody else has them open.
@@ -155,12 +166,16 @@ async fn breaks_promises(path: &Path) -> bool {
     }
     // One that writes would remove the log when it is closed.
     let Ok(mut connection) = doctor::reader(path, true).await else { return true };
-    let mut kept = true;
+    let version = schema::version(&mut connection, path).await;
+    let mut kept = match version {
+        Ok(version) => schema::check(&mut connection, path, version).await.is_ok(),
+        Err(_) => false,
+    };
     for left in &left {
-        kept &= promises::compare(&mut connection, left).await.is_kept();
+        kept = kept && promises::compare(&mut connection, left).await.is_kept();
     }
     // Nothing was written.
-    let _ = connection.close().await;
+    let _ = answer::close(connection).await;
     !kept
 }
 
@@ -289,8 +304,11 @@ async fn reader(
     let options = options.clone().read_only(true).immutable(true);
     let fault = |error| store_error(path, error);
     let mut connection = SqliteConnection::connect_with(&options).await.map_err(fault)?;
-    match schema::version(&mut connection, path).await? {
-        schema::VERSION => Ok((options, connection, "nothing can be written in its folder".to_owned())),
+    let version = schema::version(&mut connection, path).await?;
+    schema::check(&mut connection, path, version).await?;
+    match version {
+        // What was not sealed yet is read as it stands.
+        2 | schema::VERSION => Ok((options, connection, "nothing can be written in its folder".to_owned())),
         version => {
             let reason = format!(
                 "it has schema version {version} and cannot be brought to {} where nothing can be written",

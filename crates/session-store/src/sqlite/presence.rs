@@ -133,6 +133,17 @@ impl Drop for Presence {
     }
 }
 
+/// Refuses what can be no database, before anything is made beside it.
+pub(super) fn check_file(database: &Path) -> Result<(), StoreError> {
+    let Ok(found) = std::fs::metadata(database) else { return Ok(()) };
+    let kind = match found.file_type() {
+        kind if kind.is_file() => return Ok(()),
+        kind if kind.is_dir() => "it is a folder",
+        _ => "it is a device, a pipe or a socket, and no file",
+    };
+    Err(StoreError::NotAStore { place: database.display().to_string(), reason: kind.to_owned() })
+}
+
 /// Returns the folder of a database's locks.
 pub(super) fn folder(database: &Path) -> PathBuf {
     super::aside::beside(database, ".locks")

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use sqlx::{Row, SqliteConnection};
 
+use super::answer::Ask;
 use super::doctor::Finding;
 use super::presence;
 use super::rows::{digest, read, stored};
@@ -144,10 +145,10 @@ async fn is_broken(
 ) -> Result<Option<String>, sqlx::Error> {
     let Promise { key, session, seq, digest: promised } = promise;
     let row = sqlx::query("SELECT id, records FROM sessions WHERE session = ?").bind(key);
-    let Some(row) = row.fetch_optional(&mut *connection).await? else {
+    let Some(row) = row.maybe_row(&mut *connection).await? else {
         // Numbers are never given twice: a session that has come and gone was deleted.
         let last = "SELECT max(seq) FROM sqlite_sequence WHERE name = 'sessions'";
-        let last: Option<i64> = sqlx::query_scalar(last).fetch_one(connection).await?;
+        let last: Option<i64> = sqlx::query(last).value(connection).await?;
         let what = "was acknowledged, but the session is not there; was a write-ahead log removed?";
         return Ok((last.unwrap_or_default() < *key).then(|| what.to_owned()));
     };
@@ -155,8 +156,8 @@ async fn is_broken(
         return Ok(None);
     }
     let records = read(row.try_get(1)?);
-    let found = sqlx::query_scalar("SELECT digest FROM records WHERE session = ? AND seq = ?");
-    let found: Option<Vec<u8>> = found.bind(key).bind(stored(*seq)).fetch_optional(connection).await?;
+    let found = sqlx::query("SELECT digest FROM records WHERE session = ? AND seq = ?");
+    let found: Option<Vec<u8>> = found.bind(key).bind(stored(*seq)).maybe_value(connection).await?;
     Ok(match found.map(digest) {
         None => Some(format!(
             "was acknowledged and is missing: the log ends at record {records}; was a write-ahead log removed or damaged?"

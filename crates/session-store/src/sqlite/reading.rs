@@ -14,6 +14,7 @@ use sqlx::sqlite::SqliteRow;
 use trunkline_message_tree::NodeId;
 
 use super::SqliteStore;
+use super::answer::Ask;
 use super::rows::{RecordRow, get, read, stored};
 use crate::cut::join;
 use crate::{Digest, SessionId, Spine, StoreError};
@@ -198,7 +199,7 @@ impl SqliteStore {
         }
         let after = *expected - 1;
         let query = sqlx::query(JOINED).bind(key).bind(stored(after)).bind(stored(until)).bind(digests);
-        let mut found = query.fetch(&self.readers);
+        let mut found = query.rows(self.readers.pool());
         while let Some(row) = found.try_next().await.map_err(|error| self.fault(error))? {
             let text: Option<&str> = row.try_get(0).map_err(|error| self.fault(error))?;
             // All of them are gone; what that means is told below.
@@ -241,7 +242,7 @@ impl SqliteStore {
         let query = "SELECT seq, place, text FROM records JOIN cuts USING (body) JOIN parts USING (part)
                      WHERE session = ? AND seq > ? AND seq <= ? AND records.cuts IS NOT NULL ORDER BY seq, place";
         let query = sqlx::query(query).bind(key).bind(stored(after)).bind(stored(until));
-        Parts { rows: query.fetch(&self.part_readers), ahead: None }
+        Parts { rows: query.rows(self.part_readers.pool()), ahead: None }
     }
 
     /// Returns the numbers of the records that are these nodes. A node is never earlier in the log than its own number, so
@@ -257,8 +258,8 @@ impl SqliteStore {
         let list = serde_json::to_string(&wanted).expect("numbers are JSON");
         let query = "SELECT seq FROM records WHERE session = ? AND seq > ? AND kind < 2
                      AND node IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?";
-        let query = sqlx::query_scalar(query).bind(key).bind(first).bind(list).bind(wanted.len() as i64);
-        let found: Vec<i64> = query.fetch_all(&self.readers).await.map_err(|error| self.fault(error))?;
+        let query = sqlx::query(query).bind(key).bind(first).bind(list).bind(wanted.len() as i64);
+        let found: Vec<i64> = query.values(self.readers.pool()).await.map_err(|error| self.fault(error))?;
         Ok(found.into_iter().map(read).collect())
     }
 }

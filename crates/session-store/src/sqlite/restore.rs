@@ -8,13 +8,14 @@ use std::sync::{Arc, Weak};
 
 use sqlx::{Row, SqliteConnection};
 
+use super::answer::Ask;
 use super::append::write_records;
 use super::ended::Ending;
 use super::fault::store_error;
 use super::leases::Owner;
 use super::line::Line;
 use super::rows::{get, stored};
-use crate::{Collected, Kept, Letter, SessionId, SessionInfo, StoreError};
+use crate::{Collected, Header, Kept, Letter, SessionId, SessionInfo, StoreError};
 
 /// An import whose row is committed, and not whole. Dropped before its end, it removes what it wrote.
 pub(super) struct Importing {
@@ -59,8 +60,9 @@ pub(super) async fn begin(
 ) -> Result<i64, StoreError> {
     let fault = |error| store_error(path, error);
     let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
-    let row = sqlx::query("SELECT session, owner, whole FROM sessions WHERE id = ?").bind(info.id.as_str());
-    if let Some(row) = row.fetch_optional(&mut *connection).await.map_err(fault)? {
+    let query = "SELECT session, owner, whole OR session IN (SELECT session FROM seals) AS whole FROM sessions WHERE id = ?";
+    let row = sqlx::query(query).bind(info.id.as_str());
+    if let Some(row) = row.maybe_row(&mut *connection).await.map_err(fault)? {
         let key: i64 = get(&row, "session").map_err(corrupt)?;
         let rest: Option<String> = get(&row, "owner").map_err(corrupt)?;
         if get::<bool>(&row, "whole").map_err(corrupt)? || owner.holds(rest.as_deref(), key)? {
@@ -89,10 +91,26 @@ pub(super) async fn begin(
         .bind(info.digest.as_bytes().as_slice())
         .bind(owner_name)
         .bind(whole)
-        .fetch_one(connection)
+        .one_row(&mut *connection)
         .await
         .map_err(fault)?;
-    row.try_get(0).map_err(fault)
+    let key = row.try_get(0).map_err(fault)?;
+    if whole {
+        seal(connection, path, key, info).await?;
+    }
+    Ok(key)
+}
+
+/// Seals what the row of a session says of it.
+pub(super) async fn seal(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    key: i64,
+    info: &SessionInfo,
+) -> Result<(), StoreError> {
+    let query = "INSERT INTO seals (session, digest) VALUES (?, ?) ON CONFLICT DO UPDATE SET digest = excluded.digest";
+    let query = sqlx::query(query).bind(key).bind(Header::of(info).seal().as_bytes().to_vec());
+    query.execute(connection).await.map(drop).map_err(|error| store_error(path, error))
 }
 
 /// Returns whether a session is still being taken in by that owner, and is the one that is meant.
@@ -105,7 +123,7 @@ pub(super) async fn is_under_way(
 ) -> Result<bool, StoreError> {
     let query = "SELECT 1 FROM sessions WHERE session = ? AND id = ? AND owner = ? AND NOT whole";
     let query = sqlx::query(query).bind(key).bind(session.as_str()).bind(owner);
-    let found = query.fetch_optional(connection).await.map_err(|error| store_error(path, error))?;
+    let found = query.maybe_row(connection).await.map_err(|error| store_error(path, error))?;
     Ok(found.is_some())
 }
 
@@ -171,8 +189,11 @@ pub(super) async fn finish(
         .bind(key)
         .bind(info.id.as_str())
         .bind(owner.own_name()?);
-    let done = query.execute(connection).await.map_err(|error| store_error(path, error))?;
-    if done.rows_affected() == 1 { Ok(()) } else { Err(removed(path, &info.id)) }
+    let done = query.execute(&mut *connection).await.map_err(|error| store_error(path, error))?;
+    if done.rows_affected() != 1 {
+        return Err(removed(path, &info.id));
+    }
+    seal(connection, path, key, info).await
 }
 
 fn removed(path: &Path, session: &SessionId) -> StoreError {
@@ -192,6 +213,7 @@ pub(super) async fn remove(
         "DELETE FROM records WHERE session = ?",
         "DELETE FROM keys WHERE session = ?",
         "DELETE FROM letters WHERE session = ?",
+        "DELETE FROM seals WHERE session = ?",
         "DELETE FROM sessions WHERE session = ?",
     ] {
         let done = sqlx::query(query).bind(key).execute(&mut *connection).await;
@@ -208,9 +230,11 @@ pub(super) async fn collect(
 ) -> Result<Collected, StoreError> {
     let fault = |error| store_error(path, error);
     let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
-    let rests = sqlx::query("SELECT session, owner FROM sessions WHERE NOT whole");
+    let rests =
+        "SELECT session, owner FROM sessions WHERE NOT whole AND session NOT IN (SELECT session FROM seals)";
+    let rests = sqlx::query(rests);
     let mut imports = 0;
-    for row in rests.fetch_all(&mut *connection).await.map_err(fault)? {
+    for row in rests.all_rows(&mut *connection).await.map_err(fault)? {
         let key: i64 = get(&row, "session").map_err(corrupt)?;
         let rest: Option<String> = get(&row, "owner").map_err(corrupt)?;
         if !owner.holds(rest.as_deref(), key)? {
@@ -220,7 +244,7 @@ pub(super) async fn collect(
     }
     let gone = "DELETE FROM parts WHERE NOT EXISTS (SELECT 1 FROM cuts WHERE cuts.part = parts.part)
                 RETURNING length(CAST(text AS BLOB))";
-    let gone: Vec<i64> = sqlx::query_scalar(gone).fetch_all(connection).await.map_err(fault)?;
+    let gone: Vec<i64> = sqlx::query(gone).values(connection).await.map_err(fault)?;
     let bytes = gone.iter().map(|bytes| bytes.unsigned_abs()).sum();
     Ok(Collected::new(gone.len() as u64, bytes, imports))
 }

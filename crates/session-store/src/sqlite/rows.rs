@@ -8,7 +8,7 @@ use sqlx::{Decode, Row, Sqlite, Type};
 use trunkline_message_tree::{NodeId, Timestamp};
 
 use crate::record::{link_of, nodes_of};
-use crate::{Digest, Kept, NoteKey, SessionId, SessionInfo, Spine};
+use crate::{Digest, Header, Kept, NoteKey, SessionId, SessionInfo, Spine};
 
 const NODE: i64 = 0;
 const FILED: i64 = 1;
@@ -131,6 +131,40 @@ pub(super) fn info(row: &SqliteRow) -> Result<SessionInfo, String> {
     };
     inner().map_err(|reason| format!("session {id:?}: {reason}"))
 }
+
+/// Returns what reads the rows of sessions with their seals; in a database of version 2 they have none.
+pub(super) fn session(is_sealed: bool) -> &'static str {
+    match is_sealed {
+        true => "SELECT sessions.*, seals.digest AS seal FROM sessions LEFT JOIN seals USING (session)",
+        false => "SELECT *, NULL AS seal, 1 AS unsealed FROM sessions",
+    }
+}
+
+/// Returns what a list shows of a row that was read with its seal; nothing if an import of it is under way. The error says
+/// what cannot be read, or that it is not what was written.
+pub(super) fn sealed(row: &SqliteRow) -> Result<Option<SessionInfo>, String> {
+    let whole: bool = get(row, "whole")?;
+    let seal: Option<Vec<u8>> = get(row, "seal")?;
+    let is_unsealed = row.try_get::<i64, _>("unsealed").is_ok();
+    if !whole && seal.is_none() {
+        return Ok(None);
+    }
+    let info = info(row)?;
+    let told = |what: &str| Err(format!("session \"{}\": {what}", info.id));
+    if !whole {
+        return told("it is hidden like an import that is under way, but it was whole");
+    }
+    match seal.map(digest).transpose()? {
+        None if is_unsealed => Ok(Some(info)),
+        Some(seal) if seal == Header::of(&info).seal() => Ok(Some(info)),
+        Some(_) => told(NOT_WRITTEN),
+        None => told("the seal of its row is missing"),
+    }
+}
+
+/// What is wrong with a row whose seal does not fit.
+pub(super) const NOT_WRITTEN: &str =
+    "its title, its tags, its folder, when it was made or whether it is archived is not what was written";
 
 /// Returns a number as the database keeps it: the same 64 bits, since it knows no unsigned numbers.
 pub(super) fn stored(number: u64) -> i64 {

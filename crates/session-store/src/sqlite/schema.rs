@@ -7,15 +7,17 @@ use std::path::Path;
 
 use sqlx::{Connection, Row, SqliteConnection};
 
+use super::answer::Ask;
 use super::fault::store_error;
 use super::migrate;
+use super::shape::Shape;
 use crate::StoreError;
 
 /// Marks the file as ours in bytes 68 to 71 of its header: `TRKL`.
 const APPLICATION_ID: i64 = 0x5452_4b4c;
 
 /// The version that this program writes.
-pub(super) const VERSION: usize = 2;
+pub(super) const VERSION: usize = 3;
 
 // `records` is the spine: narrow rows in the order of a log, so that listing and walking never touch the bodies.
 // `bodies` grows at its end only. Large strings of bodies are cut out of them and stored once, as `parts`.
@@ -25,7 +27,7 @@ pub(super) const VERSION: usize = 2;
 //
 // In a linear conversation the parent of each node is the node before it; the index `branches` has the others, so the
 // shape of a tree is read without reading its spine.
-const CURRENT: &str = "
+const TABLES: &str = "
 CREATE TABLE sessions (
     session    INTEGER PRIMARY KEY AUTOINCREMENT,
     id         TEXT    NOT NULL UNIQUE,
@@ -103,13 +105,23 @@ CREATE TABLE letters (
 ) STRICT, WITHOUT ROWID;
 ";
 
+// What a session's row says and no record does is sealed by a digest, which only those have that are whole. Since version 3.
+const SEALS: &str = "
+CREATE TABLE seals (
+    session INTEGER PRIMARY KEY,
+    digest  BLOB    NOT NULL
+) STRICT;
+";
+
 /// Makes the database current, or says why it cannot be used. Returns the version that it had, if it was older.
 pub(super) async fn prepare(
     connection: &mut SqliteConnection,
     path: &Path,
 ) -> Result<Option<usize>, StoreError> {
     let fault = |error| store_error(path, error);
-    if version(connection, path).await? == VERSION {
+    let found = version(connection, path).await?;
+    check(connection, path, found).await?;
+    if found == VERSION {
         return Ok(None);
     }
     // Kept in the file; all later connections find it so.
@@ -117,21 +129,49 @@ pub(super) async fn prepare(
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(fault)?;
     // Somebody else may have done it while we waited.
     let found = version(&mut transaction, path).await?;
+    check(&mut transaction, path, found).await?;
     match found {
         VERSION => return Ok(None),
         1 => {
             sqlx::raw_sql(migrate::SET_ASIDE_1).execute(&mut *transaction).await.map_err(fault)?;
-            sqlx::raw_sql(CURRENT).execute(&mut *transaction).await.map_err(fault)?;
+            sqlx::raw_sql(TABLES).execute(&mut *transaction).await.map_err(fault)?;
             migrate::from_1(&mut transaction, path).await?;
         }
+        2 => {}
         _ => {
-            sqlx::raw_sql(CURRENT).execute(&mut *transaction).await.map_err(fault)?;
+            sqlx::raw_sql(TABLES).execute(&mut *transaction).await.map_err(fault)?;
         }
     }
+    // A process of an older version may have marked it as its own again.
+    let seals = SEALS.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS");
+    sqlx::raw_sql(sqlx::AssertSqlSafe(seals)).execute(&mut *transaction).await.map_err(fault)?;
+    migrate::seal(&mut transaction, path).await?;
     let marks = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}");
     sqlx::raw_sql(sqlx::AssertSqlSafe(marks)).execute(&mut *transaction).await.map_err(fault)?;
     transaction.commit().await.map_err(fault)?;
     Ok((found > 0).then_some(found))
+}
+
+/// Returns the statements that make the tables of a version; none where it is not known to the byte how they were made.
+pub(super) fn statements(version: usize) -> &'static [&'static str] {
+    match version {
+        VERSION => &[TABLES, SEALS],
+        2 => &[TABLES],
+        _ => &[],
+    }
+}
+
+/// Makes sure that the tables are those of a version, before anybody reads from them.
+pub(super) async fn check(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    version: usize,
+) -> Result<(), StoreError> {
+    let shape = Shape::read(connection).await.map_err(|error| store_error(path, error))?;
+    match shape.damage(statements(version)) {
+        Some(reason) => Err(StoreError::Corrupt { place: path.display().to_string(), reason }),
+        None => Ok(()),
+    }
 }
 
 /// Returns the version that the first bytes of a database say, as [`version`] would.
@@ -152,7 +192,7 @@ pub(super) async fn version(connection: &mut SqliteConnection, path: &Path) -> R
     let query = "SELECT (SELECT application_id FROM pragma_application_id),
                         (SELECT user_version FROM pragma_user_version),
                         (SELECT count(*) FROM sqlite_schema)";
-    let row = sqlx::query(query).fetch_one(connection).await.map_err(|error| store_error(path, error))?;
+    let row = sqlx::query(query).one_row(connection).await.map_err(|error| store_error(path, error))?;
     let number = |column: usize| row.try_get::<i64, _>(column).map_err(|error| store_error(path, error));
     judge(number(0)?, number(1)?, number(2)?, path)
 }

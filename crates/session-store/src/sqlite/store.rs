@@ -1,6 +1,6 @@
 //! The store's operations on SQLite.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 use trunkline_message_tree::{Entry, Message, NodeId, Timestamp, TreeError};
 
+use super::answer::Ask;
 use super::leases::{self, Held};
 use super::line::Line;
 use super::reading::MORE;
@@ -173,7 +174,7 @@ impl SessionStore for SqliteStore {
                      FROM records INDEXED BY branches
                      WHERE session = ? AND kind < 2 AND parent <> node - 1 AND node < ?";
         let query = sqlx::query(query).bind(key).bind(stored(info.nodes));
-        let row = query.fetch_one(&self.readers).await.map_err(|error| self.fault(error))?;
+        let row = query.one_row(self.readers.pool()).await.map_err(|error| self.fault(error))?;
         let joined: Option<String> = row.try_get(0).map_err(|error| self.fault(error))?;
         let joined = joined.unwrap_or_default();
         let bad = |reason| self.corrupt(format!("the tree of session {session}: {reason}"));
@@ -222,8 +223,8 @@ impl SessionStore for SqliteStore {
         let (key, _) = self.found(session).await?;
         let query =
             "SELECT min(seq) FROM records INDEXED BY blobs WHERE session = ? AND key = ? AND kind = 4";
-        let query = sqlx::query_scalar(query).bind(key).bind(digest.to_string());
-        let seq: Option<i64> = query.fetch_one(&self.readers).await.map_err(|error| self.fault(error))?;
+        let query = sqlx::query(query).bind(key).bind(digest.to_string());
+        let seq: Option<i64> = query.value(self.readers.pool()).await.map_err(|error| self.fault(error))?;
         let Some(seq) = seq.map(read) else { return Ok(None) };
         let mut bytes = None;
         self.visit(session, key, (seq.saturating_sub(1), seq), false, |seq, spine, _, body| {
@@ -245,10 +246,30 @@ impl SessionStore for SqliteStore {
 
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
         self.line.settle().await?;
-        let found = sqlx::query("SELECT * FROM sessions WHERE whole").fetch_all(&self.readers).await;
+        // One moment for the list and its index, which says how many there are.
+        let (columns, seals) = match self.is_sealed {
+            true => ("sessions.*, seals.digest AS seal", "LEFT JOIN seals USING (session)"),
+            false => ("sessions.*, NULL AS seal, 1 AS unsealed", ""),
+        };
+        let query = format!(
+            "SELECT {columns}, (SELECT count(*) FROM sessions INDEXED BY sqlite_autoindex_sessions_1 WHERE id > '') AS named
+             FROM sessions NOT INDEXED {seals}"
+        );
+        let query = sqlx::query(sqlx::AssertSqlSafe(query));
+        let found = query.all_rows(self.readers.pool()).await;
         let found = found.map_err(|error| self.fault(error))?;
-        let list: Result<Vec<SessionInfo>, String> = found.iter().map(rows::info).collect();
-        let mut list = list.map_err(|reason| self.corrupt(reason))?;
+        let named = match found.first() {
+            Some(row) => get(row, "named").map_err(|reason| self.corrupt(reason))?,
+            None => self.unlisted().await?,
+        };
+        if named != found.len() as i64 {
+            let reason = format!("its list of sessions has {}, and the index of it {named}", found.len());
+            return Err(self.corrupt(reason));
+        }
+        let mut list = Vec::with_capacity(found.len());
+        for row in &found {
+            list.extend(rows::sealed(row).map_err(|reason| self.corrupt(reason))?);
+        }
         list.sort_by(SessionInfo::newest_first);
         Ok(list)
     }
@@ -258,22 +279,22 @@ impl SessionStore for SqliteStore {
         let session = session.clone();
         let write = self.line.write(Durability::Flushed, move |connection, path| {
             Box::pin(async move {
-                let json = |tags: &BTreeSet<String>| serde_json::to_string(tags).expect("words are JSON");
-                let query = "UPDATE sessions SET title = ifnull(?1, title), archived = ifnull(?2, archived),
-                                 tags = CASE WHEN ?4 = '[]' AND ?5 = '[]' THEN ifnull(?3, tags) ELSE (
-                                     SELECT json_group_array(value) FROM (
-                                         SELECT value FROM json_each(ifnull(?3, tags))
-                                         WHERE value NOT IN (SELECT value FROM json_each(?4))
-                                         UNION SELECT value FROM json_each(?5))) END
-                             WHERE id = ?6 AND whole";
-                let query = sqlx::query(query).bind(amend.title).bind(amend.archived);
-                let query = query.bind(amend.tags.as_ref().map(json));
-                let query = query.bind(json(&amend.remove_tags)).bind(json(&amend.add_tags));
-                let done = query.bind(session.as_str()).execute(connection).await;
-                match done.map_err(|error| super::store_error(path, error))?.rows_affected() {
-                    0 => Err(StoreError::UnknownSession { session }),
-                    _ => Ok(()),
-                }
+                let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
+                let fault = |error| super::store_error(path, error);
+                let query = format!("{} WHERE id = ?", rows::session(true));
+                let row = sqlx::query(sqlx::AssertSqlSafe(query)).bind(session.as_str());
+                let row = row.maybe_row(&mut *connection).await.map_err(fault)?;
+                let info = row.as_ref().map(rows::sealed).transpose().map_err(corrupt)?.flatten();
+                let Some((row, mut info)) = row.zip(info) else {
+                    return Err(StoreError::UnknownSession { session });
+                };
+                let key: i64 = get(&row, "session").map_err(corrupt)?;
+                amend.apply(&mut info);
+                let tags = serde_json::to_string(&info.tags).expect("words are JSON");
+                let query = "UPDATE sessions SET title = ?, archived = ?, tags = ? WHERE session = ?";
+                let query = sqlx::query(query).bind(&info.title).bind(info.archived).bind(tags).bind(key);
+                query.execute(&mut *connection).await.map_err(fault)?;
+                restore::seal(connection, path, key, &info).await
             })
         });
         write.await
@@ -302,7 +323,7 @@ impl SessionStore for SqliteStore {
                 let fault = |error| super::store_error(path, error);
                 let query = "UPDATE sessions SET letters = letters + 1 WHERE id = ? AND whole
                              RETURNING session, letters";
-                let row = sqlx::query(query).bind(session.as_str()).fetch_optional(&mut *connection).await;
+                let row = sqlx::query(query).bind(session.as_str()).maybe_row(&mut *connection).await;
                 let row = row.map_err(fault)?.ok_or(StoreError::UnknownSession { session })?;
                 let (key, letter): (i64, i64) =
                     (row.try_get(0).map_err(fault)?, row.try_get(1).map_err(fault)?);
@@ -320,7 +341,7 @@ impl SessionStore for SqliteStore {
         let (key, _) = self.found(session).await?;
         let query = "SELECT letter, at, kind, body FROM letters WHERE session = ? AND consumed IS NULL
                      ORDER BY letter";
-        let found = sqlx::query(query).bind(key).fetch_all(&self.readers).await;
+        let found = sqlx::query(query).bind(key).all_rows(self.readers.pool()).await;
         let letter = |row: &SqliteRow| -> Result<Letter, String> {
             Ok(Letter {
                 id: InboxId(read(get(row, "letter")?)),
@@ -336,8 +357,8 @@ impl SessionStore for SqliteStore {
 
     async fn letter(&self, session: &SessionId, letter: InboxId) -> Result<LetterState, StoreError> {
         let (key, _) = self.found(session).await?;
-        let query = sqlx::query_scalar("SELECT consumed FROM letters WHERE session = ? AND letter = ?");
-        let query = query.bind(key).bind(stored(letter.0)).fetch_optional(&self.readers).await;
+        let query = sqlx::query("SELECT consumed FROM letters WHERE session = ? AND letter = ?");
+        let query = query.bind(key).bind(stored(letter.0)).maybe_value(self.readers.pool()).await;
         let consumed: Option<Option<i64>> = query.map_err(|error| self.fault(error))?;
         match consumed {
             None => Err(StoreError::NoSuchLetter { session: session.clone(), letter }),
@@ -363,7 +384,7 @@ impl SessionStore for SqliteStore {
                    ORDER BY sessions.id, keys.seq";
         let bound = sqlx::query(sql).bind(session).bind(&query.layer).bind(&query.kind);
         let bound = bound.bind(&query.key).bind(&query.state);
-        let rows = bound.fetch_all(&self.readers).await.map_err(|error| self.fault(error))?;
+        let rows = bound.all_rows(self.readers.pool()).await.map_err(|error| self.fault(error))?;
         let mut list = Vec::with_capacity(rows.len());
         for row in &rows {
             let mut found = found_note(row).map_err(|reason| self.corrupt(format!("a key: {reason}")))?;
@@ -431,6 +452,15 @@ impl SessionStore for SqliteStore {
 }
 
 impl SqliteStore {
+    /// Returns how many sessions there seem to be although the list of them is empty.
+    async fn unlisted(&self) -> Result<i64, StoreError> {
+        let query = "SELECT count(*) + (NOT EXISTS (SELECT 1 FROM sessions NOT INDEXED)
+                                        AND EXISTS (SELECT 1 FROM records))
+                     FROM sessions INDEXED BY sqlite_autoindex_sessions_1
+                     WHERE id > '' AND NOT EXISTS (SELECT 1 FROM sessions NOT INDEXED)";
+        sqlx::query(query).value(self.readers.pool()).await.map_err(|error| self.fault(error))
+    }
+
     /// Removes a session that nobody holds, if it still is as it was seen.
     async fn remove(&self, session: &SessionId, seen: Option<SessionInfo>) -> Result<(), StoreError> {
         let (owner, session) = (Arc::clone(&self.owner), session.clone());
@@ -439,7 +469,7 @@ impl SqliteStore {
                 let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
                 let query =
                     sqlx::query("SELECT * FROM sessions WHERE id = ? AND whole").bind(session.as_str());
-                let row = query.fetch_optional(&mut *connection).await;
+                let row = query.maybe_row(&mut *connection).await;
                 let row = row.map_err(|error| super::store_error(path, error))?;
                 let row = row.ok_or_else(|| StoreError::UnknownSession { session: session.clone() })?;
                 if let Some(holder) = leases::holder(&row, &owner, path)? {

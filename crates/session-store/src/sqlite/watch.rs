@@ -11,6 +11,7 @@ use sqlx::{Connection, SqliteConnection};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use super::answer::{self, Ask};
 use crate::bell::Bell;
 
 /// How often the counter is looked at.
@@ -112,8 +113,8 @@ async fn watch(options: SqliteConnectOptions, bell: &Bell, watching: &Watching) 
     while watching.goes_on() {
         let found = match &mut connection {
             Some(connection) => {
-                let version = sqlx::query_scalar::<_, i64>("PRAGMA data_version");
-                version.fetch_one(connection).await.ok()
+                let version = sqlx::query("PRAGMA data_version");
+                version.value::<i64>(connection).await.ok()
             }
             None => None,
         };
@@ -131,6 +132,6 @@ async fn watch(options: SqliteConnectOptions, bell: &Bell, watching: &Watching) 
         }
     }
     if let Some(connection) = connection {
-        let _ = connection.close().await;
+        let _ = answer::close(connection).await;
     }
 }

@@ -231,7 +231,7 @@ async fn there_is_nothing_to_mend_where_nothing_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sessions.db");
     assert!(matches!(mend(&path).await, Err(StoreError::Io { .. })));
-    assert!(matches!(examine(folder.path()).await, Err(StoreError::Io { .. })));
+    assert!(matches!(examine(folder.path()).await, Err(StoreError::NotAStore { .. })));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -267,4 +267,61 @@ async fn a_mending_that_was_cut_off_is_ended_by_whoever_opens_the_database_next(
             assert!(kept == fs::read(&old).unwrap());
         }
     }
+}
+
+/// What a session's row says and no record does: nothing tells what it was, and everybody notices that it is not that.
+#[tokio::test]
+async fn what_a_row_says_of_its_session_is_sealed() {
+    for (statement, told) in [
+        ("UPDATE sessions SET workspace = '/elsewhere' WHERE session = 2", "folder \"/elsewhere\""),
+        ("UPDATE sessions SET title = 'another' WHERE session = 2", "title \"another\""),
+        ("UPDATE sessions SET created_at = 7 WHERE session = 2", "made at 7 ms"),
+        ("UPDATE sessions SET tags = '[]', archived = 1 WHERE session = 2", "title \"session 2\""),
+        ("DELETE FROM seals WHERE session = 2", "the seal of its row is missing"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = closed(folder.path()).await;
+        sql(&path, statement).await;
+        let store = SqliteStore::open(&path).await.unwrap();
+        assert!(matches!(store.sessions().await, Err(StoreError::Corrupt { .. })), "{statement}");
+        assert!(matches!(store.load(&session(2)).await, Err(StoreError::Corrupt { .. })), "{statement}");
+        assert!(matches!(store.lease(&session(2)).await, Err(StoreError::Corrupt { .. })), "{statement}");
+        let amended = store.amend(&session(2), Amend::title("whatever")).await;
+        assert!(
+            matches!(amended, Err(StoreError::Corrupt { .. })),
+            "{statement}: nobody seals it by the way"
+        );
+        store.verify(&session(1)).await.unwrap();
+        store.close().await;
+        let examined = examine(&path).await.unwrap();
+        assert!(!examined.is_sound() && examined.to_string().contains(told), "{statement}: {examined}");
+        let mended = mend(&path).await.unwrap();
+        assert!(mended.after.is_sound() && !mended.is_whole(), "{statement}: {mended}");
+        let store = SqliteStore::open(&path).await.unwrap();
+        assert_eq!(store.sessions().await.unwrap().len(), 5, "{statement}");
+        store.verify(&session(2)).await.unwrap();
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_is_hidden_is_no_import_that_was_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path()).await;
+    let store = SqliteStore::open(&path).await.unwrap();
+    let whole = sessions(&store).await.unwrap();
+    store.close().await;
+    sql(&path, "UPDATE sessions SET whole = 0 WHERE session = 4").await;
+    let store = SqliteStore::open(&path).await.unwrap();
+    assert!(matches!(store.sessions().await, Err(StoreError::Corrupt { .. })));
+    assert!(matches!(store.info(&session(4)).await, Err(StoreError::Corrupt { .. })));
+    // Neither a collection nor an import takes its place.
+    assert_eq!(store.collect(false).await.unwrap().imports, 0);
+    assert!(matches!(store.create(new_session(4)).await, Err(StoreError::SessionExists { .. })));
+    store.close().await;
+    let mended = mend(&path).await.unwrap();
+    assert!(mended.is_whole(), "{mended}");
+    assert!(mended.to_string().contains("it is hidden like an import that is under way, but it was whole"));
+    let store = SqliteStore::open(&path).await.unwrap();
+    assert_eq!(sessions(&store).await.unwrap(), whole);
 }

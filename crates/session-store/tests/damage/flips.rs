@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::path::Path;
+use std::sync::Once;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use trunkline_session_store::doctor::{examine, mend};
 use trunkline_session_store::{SessionId, SessionStore, SqliteStore, StoreError};
@@ -13,7 +16,7 @@ use super::*;
 
 /// What came of many damaged databases.
 #[derive(Debug, Default)]
-struct Figures {
+pub(crate) struct Figures {
     cases: u64,
     /// Records there were in all of them.
     records: u64,
@@ -34,6 +37,26 @@ impl fmt::Display for Figures {
     }
 }
 
+/// How many threads of the driver have died.
+static DIED: AtomicUsize = AtomicUsize::new(0);
+
+/// Longer than anything that is not waited for in vain, on however busy a machine.
+const FOR_EVER: Duration = Duration::from_secs(120);
+
+/// Counts the threads of the driver that die. It makes one for each connection, and names it.
+fn count_the_dead() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if std::thread::current().name().is_some_and(|name| name.starts_with("sqlx-sqlite")) {
+                DIED.fetch_add(1, Ordering::SeqCst);
+            }
+            before(panic);
+        }));
+    });
+}
+
 /// SplitMix64: small, and the same everywhere.
 struct Random(u64);
 
@@ -48,20 +71,20 @@ impl Random {
 }
 
 /// A database before it is damaged.
-struct Whole {
+pub(crate) struct Whole {
     files: Vec<(&'static str, Vec<u8>)>,
     locks: tempfile::TempDir,
     sessions: BTreeMap<SessionId, String>,
 }
 
 impl Whole {
-    async fn closed() -> Self {
+    pub(crate) async fn closed() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = closed(folder.path()).await;
         Self::of(folder, &path).await
     }
 
-    async fn killed() -> Self {
+    pub(crate) async fn killed() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = killed(folder.path()).await;
         Self::of(folder, &path).await
@@ -81,12 +104,25 @@ impl Whole {
         Whole { files, locks, sessions }
     }
 
-    fn length(&self, file: usize) -> usize {
+    pub(crate) fn length(&self, file: usize) -> usize {
         self.files[file].1.len()
     }
 
     /// Damages one of its files and sees what becomes of it.
-    async fn check(&self, file: usize, damage: impl Fn(&mut Vec<u8>), what: &str, figures: &mut Figures) {
+    pub(crate) async fn check(
+        &self,
+        file: usize,
+        damage: impl Fn(&mut Vec<u8>),
+        what: &str,
+        figures: &mut Figures,
+    ) {
+        count_the_dead();
+        let checked = tokio::time::timeout(FOR_EVER, self.check_all(file, damage, what, figures)).await;
+        checked.unwrap_or_else(|_| panic!("{what}: it is waited for for ever"));
+        assert_eq!(DIED.load(Ordering::SeqCst), 0, "{what}: a thread of the driver has died");
+    }
+
+    async fn check_all(&self, file: usize, damage: impl Fn(&mut Vec<u8>), what: &str, figures: &mut Figures) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sessions.db");
         copy(&self.locks.path().join("sessions.db"), &path);
@@ -100,7 +136,7 @@ impl Whole {
             self.sessions.values().map(|lines| records(lines).lines().count() as u64).sum::<u64>();
 
         let examined = examine(&path).await;
-        let (verified, told) = self.open(&path, what).await;
+        let (verified, told) = self.open(&path, what, true).await;
         for lines in verified.values() {
             figures.whole += records(lines).lines().count() as u64;
         }
@@ -122,7 +158,7 @@ impl Whole {
 
         let mended = mend(&path).await.unwrap_or_else(|error| panic!("{what}: it cannot be mended: {error}"));
         assert!(mended.after.is_sound(), "{what}: {mended}");
-        let (after, _) = self.open(&path, what).await;
+        let (after, _) = self.open(&path, what, false).await;
         for (id, lines) in &verified {
             let found = after.get(id).unwrap_or_else(|| panic!("{what}: {id} is gone: {mended}"));
             assert!(records(found).starts_with(records(lines)), "{what}: {id} was whole: {mended}");
@@ -133,12 +169,14 @@ impl Whole {
     }
 
     /// Opens a damaged database and returns the sessions that verify, and whether anything was told.
-    async fn open(&self, path: &Path, what: &str) -> (BTreeMap<SessionId, String>, bool) {
+    async fn open(&self, path: &Path, what: &str, is_first: bool) -> (BTreeMap<SessionId, String>, bool) {
         let mut verified = BTreeMap::new();
         let Ok(store) = SqliteStore::open(path).await else { return (verified, true) };
         let mut told = !store.opened().findings.is_empty();
         match store.sessions().await {
             Ok(list) => {
+                let short = self.sessions.keys().any(|id| !list.iter().any(|info| info.id == *id));
+                assert!(told || !short || !is_first, "{what}: the list is short, and that is no error");
                 for info in list {
                     let Some(lines) = lines(&store, &info.id).await else {
                         // It may be read, but not proven.
@@ -197,6 +235,56 @@ async fn no_flipped_byte_of_a_header_goes_unnoticed() {
             .await;
     }
     println!("{figures}");
+}
+
+#[tokio::test]
+async fn no_flipped_byte_of_a_schema_goes_unnoticed() {
+    let whole = Whole::closed().await;
+    let (mut figures, mut random) = (Figures::default(), Random(4));
+    let schema = &whole.files[0].1[..4096];
+    // Letters of names and statements, which become others or no text; then what SQLite says around them.
+    let text: Vec<usize> = (100..4096).filter(|place| schema[*place].is_ascii_lowercase()).collect();
+    let rest: Vec<usize> =
+        (100..4096).filter(|place| schema[*place] != 0 && !schema[*place].is_ascii_lowercase()).collect();
+    for (places, flips, cases) in [(&text, [0x01, 0xa1], 45), (&rest, [0x04, 0x81], 30)] {
+        for case in 0..cases {
+            let (place, flip) = (places[random.below(places.len())], flips[case % 2]);
+            let what = format!("byte {place} ^ {flip} of the schema");
+            whole.check(0, |bytes| bytes[place] ^= flip, &what, &mut figures).await;
+        }
+    }
+    println!("{figures}");
+}
+
+/// A letter in the name of a table, and a byte in the name of a column that is no text: told by everybody, and mended.
+#[tokio::test]
+async fn a_damaged_schema_is_told_by_name_and_made_anew() {
+    let whole = Whole::closed().await;
+    for (name, byte, told) in [
+        ("sqlite_sequence", b'y', "table sqlite_sequence is missing"),
+        ("workspace", 0xda, "what it says of \"sessions\" is no text"),
+        ("workspace", b'x', "table sessions is not as it was made"),
+        ("branches", b'x', "index branches is missing"),
+        ("letters", 0xff, "what it says of \"let\u{fffd}ers\" is no text"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions.db");
+        let mut bytes = whole.files[0].1.clone();
+        let place = bytes.windows(name.len()).position(|window| window == name.as_bytes()).unwrap();
+        bytes[place + 3] = byte;
+        fs::write(&path, &bytes).unwrap();
+        let path = path.canonicalize().unwrap();
+        let error = SqliteStore::open(&path).await.unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{name}: {error}");
+        let examined = examine(&path).await.unwrap();
+        assert!(!examined.is_sound(), "{name}: {examined}");
+        assert!(examined.to_string().contains(told), "{name}: {examined}");
+        let mended = mend(&path).await.unwrap();
+        assert!(mended.is_whole(), "{name}: {mended}");
+        let store = SqliteStore::open(&path).await.unwrap();
+        assert_eq!(sessions(&store).await.unwrap(), whole.sessions, "{name}");
+        store.close().await;
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Databases that are not as they were left: what opening says of them, and what a doctor can still do.
 
 mod doctor;
-mod flips;
+pub(crate) mod flips;
 mod media;
 mod numbers;
 pub(crate) mod older;
@@ -197,7 +197,8 @@ pub(crate) async fn lines(store: &SqliteStore, session: &SessionId) -> Option<St
     Some(String::from_utf8(lines).unwrap())
 }
 
-/// The records among such lines, without the header.
+/// The records among such lines, without the header and what closes them.
 pub(crate) fn records(lines: &str) -> &str {
-    lines.split_once('\n').map_or("", |(_, records)| records)
+    let records = lines.split_once('\n').map_or("", |(_, records)| records);
+    records.rfind("{\"trunkline\":\"end\"").map_or(records, |end| &records[..end])
 }

@@ -64,7 +64,7 @@ async fn a_damaged_database_of_version_1_stays_as_it_is_until_it_is_mended() {
         a new database has taken over what was whole: 2 sessions, 6 verified records"#]].assert_eq(&plain(&mended.to_string(), &path));
     assert!(fs::read(path.with_file_name("sessions.db.set-aside-1")).unwrap() == before);
     let store = SqliteStore::open(&path).await.unwrap();
-    expect!["8"].assert_eq(&exported(&store).await.lines().count().to_string());
+    expect!["10"].assert_eq(&exported(&store).await.lines().count().to_string());
 }
 
 #[tokio::test]
@@ -107,4 +107,48 @@ async fn a_migration_that_fails_leaves_the_database_as_it_was() {
     sql(&path, "DROP TABLE keys_by_state").await;
     let store = SqliteStore::open(&path).await.unwrap();
     assert_eq!(exported(&store).await, VERSION_1_EXPORTED);
+}
+
+/// Version 2 had no seals. What its rows say is taken as it stands, and from then on nobody changes it unnoticed.
+#[tokio::test]
+async fn a_database_of_version_2_is_sealed_as_it_stands() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path()).await;
+    let store = SqliteStore::open(&path).await.unwrap();
+    let whole = sessions(&store).await.unwrap();
+    store.close().await;
+    sql(&path, "DROP TABLE seals; PRAGMA user_version = 2").await;
+    let examined = examine(&path).await.unwrap();
+    expect![[r#"
+        notice: it has schema version 2; opening it brings it up to date
+        5 sessions, 135 verified records: sound"#]]
+    .assert_eq(&examined.to_string());
+    // A process of that version may have it open meanwhile, and says again that it is of that version.
+    for _ in 0..2 {
+        let store = SqliteStore::open(&path).await.unwrap();
+        assert_eq!(store.migrated_from(), Some(2));
+        assert_eq!(sessions(&store).await.unwrap(), whole);
+        store.close().await;
+        assert!(examine(&path).await.unwrap().findings.is_empty());
+        sql(&path, "PRAGMA user_version = 2").await;
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_schema_of_version_2_is_told_and_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path()).await;
+    let store = SqliteStore::open(&path).await.unwrap();
+    let whole = sessions(&store).await.unwrap();
+    store.close().await;
+    sql(&path, "DROP TABLE seals; PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)").await;
+    let mut bytes = fs::read(&path).unwrap();
+    let place = bytes.windows(9).position(|window| window == b"workspace").unwrap();
+    bytes[place + 3] = 0xda;
+    fs::write(&path, &bytes).unwrap();
+    assert!(matches!(SqliteStore::open(&path).await, Err(StoreError::Corrupt { .. })));
+    let mended = mend(&path).await.unwrap();
+    assert!(mended.is_whole(), "{mended}");
+    let store = SqliteStore::open(&path).await.unwrap();
+    assert_eq!(sessions(&store).await.unwrap(), whole);
 }

@@ -132,9 +132,15 @@ async fn an_empty_file_beside_a_full_log_is_no_new_database() {
             fs::remove_file(&path).unwrap();
         }
         let error = SqliteStore::open(&path).await.unwrap_err();
-        assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+        let told = match missing {
+            true => matches!(error, StoreError::Torn { .. }) && !path.exists(),
+            false => matches!(error, StoreError::Corrupt { .. }),
+        };
+        assert!(told, "{error}");
         assert!(fs::read(log_of(&path)).unwrap() == log);
     }
+    assert!(matches!(doctor::mend(&path).await, Err(StoreError::Torn { .. })), "it may be somewhere else");
+    fs::write(&path, b"").unwrap();
     // All of this database is still in its log.
     let mended = doctor::mend(&path).await.unwrap();
     assert_eq!((mended.after.sessions, mended.after.is_sound()), (5, true), "{mended}");
@@ -191,7 +197,7 @@ async fn what_is_no_store_is_left_alone() {
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     let error = SqliteStore::open(&path).await.unwrap_err();
-    expect!["cannot use sessions.db: unable to open database file"].assert_eq(&words(&error, &path));
+    expect!["sessions.db is not a session store: it is a folder"].assert_eq(&words(&error, &path));
 }
 
 #[tokio::test]

@@ -191,6 +191,6 @@ async fn promises_are_not_forgotten_while_a_log_is_there_without_its_database() 
     let path = killed(folder.path()).await;
     fs::remove_file(&path).unwrap();
     let error = SqliteStore::open(&path).await.unwrap_err();
-    assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+    assert!(matches!(error, StoreError::Torn { .. }), "{error}");
     assert_eq!(owners(&path).len(), 1);
 }

@@ -173,3 +173,29 @@ async fn rows_that_somebody_changed_are_named() {
         assert_eq!(found, named, "{change}");
     }
 }
+
+/// A session that is hidden, or whose folder, title or time was changed, is told and not taken for an import or a session.
+#[tokio::test]
+async fn what_a_row_says_of_its_session_is_sealed() {
+    let Some(url) = server() else { return };
+    for statement in [
+        "UPDATE @sessions SET complete = false",
+        "UPDATE @sessions SET workspace = '/elsewhere'",
+        "UPDATE @sessions SET title = 'another'",
+        "UPDATE @sessions SET created_at = 7",
+    ] {
+        let schema = Schema::new(&url);
+        let store = schema.open().await;
+        store.create(new_session(1)).await.unwrap();
+        store.amend(&session(1), trunkline_session_store::Amend::tags(["rain"])).await.unwrap();
+        store.verify(&session(1)).await.unwrap();
+        schema.run(statement).await;
+        assert!(matches!(store.sessions().await, Err(StoreError::Corrupt { .. })), "{statement}");
+        assert!(matches!(store.info(&session(1)).await, Err(StoreError::Corrupt { .. })), "{statement}");
+        assert_eq!(store.collect(false).await.unwrap().imports, 0, "{statement}");
+        assert!(matches!(store.create(new_session(1)).await, Err(StoreError::SessionExists { .. })));
+        // Whoever has looked says that it may stay so.
+        schema.run("UPDATE @sessions SET seal = NULL, complete = true").await;
+        assert_eq!(store.sessions().await.unwrap().len(), 1, "{statement}");
+    }
+}

@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 
 use sha2::{Digest, Sha256};
 
+use crate::shown;
+
 /// The first and the last bytes of an output.
 pub(crate) struct Captured {
     each: usize,
@@ -39,30 +41,101 @@ impl Captured {
         self.digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Returns at most `limit` characters, with a mark where something is missing.
-    pub(crate) fn text(&self, limit: usize) -> String {
+    /// Returns at most `limit` characters, with a mark where something is missing, and what was printed and is not shown as it
+    /// was.
+    pub(crate) fn text(&self, limit: usize) -> (String, Odd) {
         let (front, back) = self.tail.as_slices();
         let tail = [front, back].concat();
         if self.dropped == 0 {
-            let text = plain(&String::from_utf8_lossy(&[self.head.as_slice(), &tail].concat()));
+            let all = [self.head.as_slice(), &tail].concat();
+            let odd = Odd::of(&all);
+            let text = plain(&String::from_utf8_lossy(&all));
             let characters = text.chars().count();
             if characters <= limit {
-                return text;
+                return (text, odd);
             }
             let (head, _) = first(&text, limit - limit / 2);
             let (tail, _) = last(&text, limit / 2);
             // Together they have `limit` characters, so they do not overlap.
             let cut = text.len().saturating_sub(head.len() + tail.len());
-            return marked(head, u64::try_from(cut).unwrap_or(u64::MAX), tail);
+            return (marked(head, u64::try_from(cut).unwrap_or(u64::MAX), tail), odd);
         }
         // The cut may be inside a character or a sequence; the next line begins cleanly.
         let clean = tail.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let kept = tail.get(clean..).unwrap_or_default();
+        let odd = Odd::of(whole(&self.head)).and(Odd::of(kept));
         let head = plain(&String::from_utf8_lossy(&self.head));
-        let tail = plain(&String::from_utf8_lossy(tail.get(clean..).unwrap_or_default()));
+        let tail = plain(&String::from_utf8_lossy(kept));
         let (head, cut_head) = first(&head, limit - limit / 2);
         let (tail, cut_tail) = last(&tail, limit / 2);
         let cut = u64::try_from(cut_head + cut_tail + clean).unwrap_or(u64::MAX).saturating_add(self.dropped);
-        marked(head, cut, tail)
+        (marked(head, cut, tail), odd)
+    }
+}
+
+/// What was printed and cannot be shown as it was. Colours and the like are no part of what is said.
+#[derive(Copy, Clone, Default)]
+pub(crate) struct Odd {
+    not_utf8: usize,
+    zeros: usize,
+    controls: usize,
+}
+
+impl Odd {
+    fn of(bytes: &[u8]) -> Self {
+        // Without the escape sequences, whose own signs are controls as well.
+        let mut odd = Odd { not_utf8: shown::not_utf8(bytes), ..Odd::default() };
+        let text = String::from_utf8_lossy(bytes);
+        let mut rest = text.chars().peekable();
+        while let Some(character) = rest.next() {
+            match character {
+                '\u{1b}' => skip_escape(&mut rest),
+                '\u{9b}' => skip_parameters(&mut rest),
+                '\0' => odd.zeros += 1,
+                '\n' | '\r' | '\t' => {}
+                control if control.is_control() => odd.controls += 1,
+                _ => {}
+            }
+        }
+        odd
+    }
+
+    fn and(self, other: Odd) -> Self {
+        Odd {
+            not_utf8: self.not_utf8 + other.not_utf8,
+            zeros: self.zeros + other.zeros,
+            controls: self.controls + other.controls,
+        }
+    }
+
+    /// Says it in one line; `None` if all is shown as it was.
+    pub(crate) fn told(self) -> Option<String> {
+        let mut told = Vec::new();
+        match self.not_utf8 {
+            0 => {}
+            1 => told.push("1 byte that is no UTF-8 is shown as U+FFFD".to_owned()),
+            bytes => told.push(format!("{bytes} bytes that are no UTF-8 are shown as U+FFFD")),
+        }
+        let left_out: Vec<String> = [(self.zeros, "NUL byte"), (self.controls, "other control character")]
+            .into_iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, word)| shown::count(number, word))
+            .collect();
+        if !left_out.is_empty() {
+            told.push(format!("{} left out", left_out.join(" and ")));
+        }
+        (!told.is_empty()).then(|| format!("[{}]\n", told.join(", ")))
+    }
+}
+
+/// The bytes without a character at their end that was cut in two.
+fn whole(bytes: &[u8]) -> &[u8] {
+    match std::str::from_utf8(bytes.get(bytes.len().saturating_sub(3)..).unwrap_or_default()) {
+        Err(error) if error.error_len().is_none() => {
+            let cut = bytes.len().min(3) - error.valid_up_to();
+            bytes.get(..bytes.len() - cut).unwrap_or_default()
+        }
+        _ => bytes,
     }
 }
 

@@ -17,8 +17,10 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use tokio::sync::oneshot;
 
+use super::left_running::{self, Left};
 use super::output::Captured;
 use super::sandbox::Sandbox;
+use super::{length, surroundings};
 
 /// Between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
@@ -38,6 +40,8 @@ pub(crate) struct Order {
     pub(crate) timeout: Duration,
     pub(crate) output_limit: usize,
     pub(crate) sandbox: Sandbox,
+    /// How long a command may be here.
+    pub(crate) room: usize,
 }
 
 /// How it went.
@@ -45,8 +49,8 @@ pub(crate) struct Ended {
     pub(crate) how: How,
     pub(crate) elapsed: Duration,
     pub(crate) output: Captured,
-    /// Whether something held the output open after the command itself had ended.
-    pub(crate) left_behind: bool,
+    /// What it has left running.
+    pub(crate) left: Left,
 }
 
 /// What ended it.
@@ -93,8 +97,12 @@ pub(crate) fn start(order: Order) -> Result<Running, String> {
 fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, String> {
     let started = Instant::now();
     order.sandbox.enter()?;
-    let (mut pipe, mut child) =
-        spawn(order).map_err(|error| format!("the command cannot be started: {error}"))?;
+    let mark = left_running::mark();
+    let (mut pipe, mut child) = spawn(order, &mark).map_err(|error| match error.kind() {
+        // The environment has grown since it was asked, or the system takes less than it says.
+        io::ErrorKind::ArgumentListTooLong => length::too_long(order.command.len(), order.room),
+        _ => format!("the command cannot be started: {error}"),
+    })?;
     let group = Pid::from_child(&child);
 
     let mut output = Captured::new(order.output_limit);
@@ -103,7 +111,8 @@ fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, Strin
     let mut asked_to_end: Option<Instant> = None;
     let mut exited: Option<Instant> = None;
     let mut killed: Option<Instant> = None;
-    let mut left_behind = false;
+    let mut left = None;
+    let mut was_open = false;
     let mut wait = Duration::from_millis(1);
     loop {
         // Short at first: most commands are quick.
@@ -134,7 +143,8 @@ fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, Strin
                 killed = Some(now);
             }
             (Some(waited), None) if !open || waited >= LEFT_OPEN => {
-                left_behind = open;
+                was_open = open;
+                left = Some(Left::stop(&mark, group));
                 signal(group, Signal::KILL);
                 killed = Some(now);
             }
@@ -143,6 +153,14 @@ fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, Strin
             _ => {}
         }
     }
+    let left = match exited {
+        None => Left::default(),
+        Some(_) => {
+            // The dead command is not collected yet, so its number still is its own.
+            let left = left.unwrap_or_else(|| Left::stop(&mark, group));
+            left.settled(LAST_WORDS, was_open, open)
+        }
+    };
     let elapsed = exited.unwrap_or_else(Instant::now).duration_since(started);
     let how = match (exited, cause) {
         (None, _) => How::Stuck,
@@ -155,39 +173,26 @@ fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, Strin
         // Only reaps; what it would say is no news.
         let _ = child.wait();
     }
-    Ok(Ended { how, elapsed, output, left_behind })
+    Ok(Ended { how, elapsed, output, left })
 }
 
-fn spawn(order: &Order) -> io::Result<(PipeReader, Child)> {
+fn spawn(order: &Order, mark: &str) -> io::Result<(PipeReader, Child)> {
     let (reader, writer) = io::pipe()?;
     let mut command = Command::new("sh");
     command
-        .arg("-c")
-        .arg(&order.command)
+        .args(length::words(&order.command))
         .current_dir(&order.folder)
         .stdin(Stdio::null())
         // One pipe for both, so that lines stand in the order in which they were written.
         .stdout(writer.try_clone()?)
         .stderr(writer)
-        .process_group(0)
-        // Nobody sits at a terminal.
-        .envs([("TERM", "dumb"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")]);
-    for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(is_secret) {
-            command.env_remove(name);
-        }
-    }
+        .process_group(0);
+    surroundings::lay(&mut command, &order.folder);
+    command.env(left_running::MARK, mark);
     // `command` holds the writing end; it must be gone before the end of the output can be seen.
     let child = command.spawn()?;
     drop(command);
     Ok((reader, child))
-}
-
-/// Whether a variable's name says that its value is nobody else's business. A guess, documented in the README.
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    let ends = ["_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY", "_PRIVATE_KEY"];
-    name.starts_with("TRUNKLINE_") || ends.iter().any(|end| name.ends_with(end))
 }
 
 /// Reads what is there, waiting at most `wait` for it; false at the end.

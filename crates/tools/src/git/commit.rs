@@ -4,6 +4,11 @@
 //! the patch set is looked for before anything is made: a crash between the commit and its record in the session must
 //! not give two.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
 use trunkline_runtime::{Deciding, WorkspaceFault};
 
 use super::index::Made;
@@ -34,7 +39,64 @@ const MOVE_TRIES: u32 = 5;
 /// How far back a run's commit is looked for if the commit that it began from is not known any more.
 const RECENT: &str = "50";
 
+/// Hooks that `git commit` runs.
+const HOOKS: [&str; 4] = ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"];
+
 impl GitWorkspace {
+    /// Returns what somebody should know before a run whose changes are to be committed, a line each: what is under way and in
+    /// the way of it, and that commits of a run have no signature and run no hooks, where this repository wants them.
+    pub fn before_commits(&self) -> Vec<String> {
+        self.hindrance().into_iter().chain(self.unlike_others()).collect()
+    }
+
+    fn unlike_others(&self) -> Option<String> {
+        let mut wants = Vec::new();
+        let mut lack = Vec::new();
+        let signs = self.git().find(&["config", "--type=bool", "--get", "commit.gpgSign"], Vec::new());
+        if signs.ok().flatten().is_some_and(|said| text(&said).trim() == "true") {
+            wants.push("wants signed commits (commit.gpgSign)".to_owned());
+            lack.push("are not signed");
+        }
+        let hooks = self.hooks();
+        if !hooks.is_empty() {
+            wants.push(format!("has hooks ({})", hooks.join(", ")));
+            lack.push("run no hooks");
+        }
+        let (wants, lack) = (wants.join(" and "), lack.join(" and "));
+        (!lack.is_empty()).then(|| format!("this repository {wants}; commits of a run {lack}"))
+    }
+
+    /// Returns the names of the hooks that a commit by hand would run.
+    fn hooks(&self) -> Vec<String> {
+        let question = ["config", "-z", "--type=path", "--get-all", "core.hooksPath"];
+        let set = self.git().find(&question, Vec::new()).ok().flatten().unwrap_or_default();
+        let set: Vec<&[u8]> = set.split(|byte| *byte == 0).filter(|path| !path.is_empty()).collect();
+        // The last one is ours.
+        let folder = match set.split_last().and_then(|(_, set)| set.last()) {
+            Some(set) => self
+                .printed_path(&["rev-parse", "--show-toplevel"])
+                .map(|top| top.join(OsStr::from_bytes(set))),
+            None => self
+                .printed_path(&["rev-parse", "--git-common-dir"])
+                .map(|folder| self.root.join(folder).join("hooks")),
+        };
+        let runs = |name: &&str| {
+            let found = folder.as_ref().and_then(|folder| std::fs::metadata(folder.join(name)).ok());
+            found.is_some_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+        };
+        let mut hooks: Vec<String> = HOOKS.into_iter().filter(runs).map(str::to_owned).collect();
+        if !Git::new(&self.root).configured_hooks().is_empty() {
+            hooks.push("configured ones".to_owned());
+        }
+        hooks
+    }
+
+    fn printed_path(&self, question: &[&str]) -> Option<PathBuf> {
+        let mut path = self.git().run(question).ok()?;
+        path.pop(); // the line end
+        Some(PathBuf::from(OsString::from_vec(path)))
+    }
+
     pub(super) fn commit_once(&self, deciding: &Deciding) -> Result<Option<String>, WorkspaceFault> {
         for name in [&deciding.run, &deciding.patch_set] {
             if name.is_empty() || !name.chars().all(|character| character.is_ascii_graphic()) {

@@ -53,6 +53,23 @@ struct Changed<'a> {
 }
 
 impl GitWorkspace {
+    /// Says of what is under way that nothing can be committed before its end; a person may see to that while a run goes on.
+    pub(super) fn hindrance(&self) -> Option<String> {
+        let folder = self.git_dir().ok()?;
+        if let Some(what) = self.under_way(&folder) {
+            return Some(format!(
+                "{what} is under way in this repository; until it is finished or aborted nothing is committed"
+            ));
+        }
+        let lock = folder.join("index.lock");
+        lock.exists().then(|| {
+            let lock = lock.display();
+            format!(
+                "another git process holds the index, and nothing is committed while it does; if none runs, remove {lock}"
+            )
+        })
+    }
+
     /// Refuses to commit in the middle of a merge, a rebase or their like, and while another git holds the index.
     pub(super) fn admit_commit(&self) -> Result<(), WorkspaceFault> {
         let folder = self.git_dir()?;

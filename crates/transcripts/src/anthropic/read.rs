@@ -32,6 +32,11 @@ pub(crate) fn body(content: Option<&RawValue>) -> Result<Body<'_>, String> {
     }
     let items =
         json::items(content).ok_or_else(|| "its content is neither a string nor blocks".to_owned())?;
+    Ok(body_of(items))
+}
+
+/// Reads the blocks of a message.
+pub(crate) fn body_of(items: Vec<&RawValue>) -> Body<'_> {
     let mut odd = 0;
     let mut blocks = Vec::with_capacity(items.len());
     for item in items {
@@ -44,7 +49,7 @@ pub(crate) fn body(content: Option<&RawValue>) -> Result<Body<'_>, String> {
             blocks.push(Block { content: Content::text(text), raw: item.get() });
         }
     }
-    Ok(Body { blocks, odd })
+    Body { blocks, odd }
 }
 
 /// Reads one block.

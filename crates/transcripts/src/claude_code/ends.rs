@@ -77,8 +77,7 @@ impl Ends {
     /// Returns the record that goes on among some: the last that nothing continues, or else the last that says something.
     pub(super) fn last(&self, among: impl Iterator<Item = usize>) -> Option<usize> {
         let has = |list: &[bool], at: usize| list.get(at).copied().unwrap_or(false);
-        let best = among.filter(|at| has(&self.says, *at)).max_by_key(|at| (has(&self.open, *at), *at));
-        best
+        among.filter(|at| has(&self.says, *at)).max_by_key(|at| (has(&self.open, *at), *at))
     }
 
     /// Returns where the way up from a record ends.

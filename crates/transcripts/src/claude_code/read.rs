@@ -13,7 +13,7 @@ use trunkline_message_tree::{Author, Content, Message, Role};
 use super::conversation::line;
 use super::ends::Ends;
 use super::links;
-use super::record::{Body, Chain, Piece, Record, Repeated, Ties, is_record, record};
+use super::record::{Body, Chain, Found, Piece, Record, Repeated, Ties, in_one_pass, is_record, record};
 use super::tree::{Met, Tree};
 use crate::json::{self, Fields};
 use crate::salvage::{BLANK, salvage};
@@ -166,13 +166,17 @@ fn lines<'a>(text: &'a str, faults: &mut Vec<Fault>) -> Lines<'a> {
         if raw.is_empty() {
             continue;
         }
+        if let Some((fields, found)) = in_one_pass(text, raw) {
+            all.add(text, line, raw, &fields, found, faults);
+            continue;
+        }
         match Fields::parse(raw) {
-            Ok(fields) => all.add(text, line, raw, &fields, faults),
+            Ok(fields) => all.add(text, line, raw, &fields, None, faults),
             Err(reason) => {
                 let salvaged = salvage(raw, &reason, is_whole_record);
                 faults.push(Fault { line, kind: salvaged.fault });
                 for (raw, fields) in salvaged.records {
-                    all.add(text, line, raw, &fields, faults);
+                    all.add(text, line, raw, &fields, None, faults);
                 }
             }
         }
@@ -189,11 +193,12 @@ impl<'a> Lines<'a> {
         line: usize,
         raw: &'a str,
         fields: &Fields<'a>,
+        found: Option<Found<'a>>,
         faults: &mut Vec<Fault>,
     ) {
         self.count += 1;
         let kind = fields.text("type").unwrap_or_default();
-        match record(text, line, raw, fields, &mut self.repeated) {
+        match record(text, line, raw, fields, found, &mut self.repeated) {
             Err(kind) => faults.push(Fault { line, kind }),
             Ok(Some(linked)) => {
                 self.known = true;

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use trunkline_message_tree::{Author, Content, Role, StopReason, Timestamp, Usage};
 
 use crate::anthropic;
-use crate::json::{self, Fields};
+use crate::json::{self, Envelope, Fields, Inner, Inside};
 use crate::{FaultKind, time};
 
 /// What a record says of itself and of others, by their ids.
@@ -160,12 +160,36 @@ pub(super) fn is_record(fields: &Fields<'_>, unchained: &[&str]) -> bool {
     }
 }
 
+/// A message whose fields and blocks were found in the same pass as the record's.
+pub(super) type Found<'a> = (Fields<'a>, anthropic::Body<'a>);
+
+/// Reads a line in one pass; `None` if it is no JSON, or has to be read one level after the other.
+pub(super) fn in_one_pass<'a>(text: &'a str, raw: &'a str) -> Option<(Fields<'a>, Option<Found<'a>>)> {
+    let Envelope { fields, message } = serde_json::from_str(raw).ok()?;
+    let found = match message {
+        None => None,
+        Some(Inner::Object(message, Some(Inside::Items(items)))) => {
+            Some((message, anthropic::body_of(items)))
+        }
+        Some(Inner::Object(message, Some(Inside::Text(words)))) => {
+            let place = json::range_in(text, words);
+            // Its quotes are a part of it.
+            let raw = text.get(place.start.checked_sub(1)?..place.end + 1)?;
+            let block = anthropic::Block { content: Content::text(words), raw };
+            Some((message, anthropic::Body { blocks: vec![block], odd: 0 }))
+        }
+        Some(_) => return None,
+    };
+    Some((fields, found))
+}
+
 /// Reads one chained record.
 pub(super) fn record<'a>(
     text: &'a str,
     line: usize,
     raw: &'a str,
     fields: &Fields<'a>,
+    found: Option<Found<'a>>,
     repeated: &mut Repeated,
 ) -> Result<Linked<'a>, FaultKind> {
     let kind = fields.text("type").unwrap_or_default();
@@ -185,8 +209,10 @@ pub(super) fn record<'a>(
     };
     let subtype = || fields.text("subtype");
     let body = match kind.as_ref() {
-        "user" => message(text, fields, Role::User, &mut ties, repeated).map_err(not_a_message)?,
-        "assistant" => message(text, fields, Role::Assistant, &mut ties, repeated).map_err(not_a_message)?,
+        "user" => message(text, fields, found, Role::User, &mut ties, repeated).map_err(not_a_message)?,
+        "assistant" => {
+            message(text, fields, found, Role::Assistant, &mut ties, repeated).map_err(not_a_message)?
+        }
         "system" if subtype().as_deref() == Some("compact_boundary") => {
             ties.covers = fields.text("logicalParentUuid");
             ties.kept = segment(fields);
@@ -279,20 +305,27 @@ fn blocks<'a>(
 fn message<'a>(
     text: &'a str,
     fields: &Fields<'a>,
+    found: Option<Found<'a>>,
     by_type: Role,
     ties: &mut Ties<'a>,
     repeated: &mut Repeated,
 ) -> Result<Body, String> {
-    let message = fields.object("message").ok_or("it has no message")?;
+    let (message, body) = match found {
+        Some(found) => found,
+        None => {
+            let message = fields.object("message").ok_or("it has no message")?;
+            if !message.has("content") {
+                return Err("its message has no content".to_owned());
+            }
+            let body = anthropic::body(message.get("content"))?;
+            (message, body)
+        }
+    };
     let role = match message.text("role").as_deref() {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
         _ => by_type,
     };
-    if !message.has("content") {
-        return Err("its message has no content".to_owned());
-    }
-    let body = anthropic::body(message.get("content"))?;
     let exact = body.odd == 0;
     let by_model = role == Role::Assistant;
     let unsent = match role {

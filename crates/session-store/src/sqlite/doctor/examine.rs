@@ -7,9 +7,11 @@ use sqlx::{Row, SqliteConnection};
 
 use super::source::{self, Found, Keys, Walk, words};
 use super::{Examination, Finding, Remedy, Severity};
+use crate::sqlite::answer::Ask;
 use crate::sqlite::leases::Owner;
 use crate::sqlite::promises::{self, Left};
 use crate::sqlite::rows::{get, read};
+use crate::sqlite::schema;
 use crate::{Digest, SessionId};
 
 /// How many lines of SQLite's own check are told at most.
@@ -46,7 +48,7 @@ pub(super) async fn current(
     let mut known = BTreeSet::new();
     for found in &sessions.found {
         known.insert(found.key);
-        if !found.whole {
+        if !found.is_session() {
             if !owner.holds(found.owner.as_deref(), found.key).unwrap_or(true) {
                 let what = "an import was cut off; nobody sees it, and `collect` gives its room back";
                 findings.push(Finding::notice(what).of(&found.id, None));
@@ -55,6 +57,9 @@ pub(super) async fn current(
         }
         examination.sessions += 1;
         examination.records += session(connection, found, findings).await;
+        if examination.schema == Some(schema::VERSION) {
+            seal(found, findings);
+        }
     }
     rests(connection, findings).await;
     for left in left {
@@ -63,22 +68,22 @@ pub(super) async fn current(
     let _ = sqlx::query("COMMIT").execute(&mut *connection).await;
 }
 
-/// Examines a database of an older version, which has no digests yet.
+/// Examines a database of an older version, which has no seals yet, or no digests either.
 pub(super) async fn older(
     connection: &mut SqliteConnection,
     path: &Path,
     version: usize,
     examination: &mut Examination,
 ) {
-    examination.findings.push(Finding::notice(format!(
-        "it has schema version {version}; opening it brings it up to date and chains its records"
-    )));
+    let chains = if version == 1 { " and chains its records" } else { "" };
+    let what = format!("it has schema version {version}; opening it brings it up to date{chains}");
+    examination.findings.push(Finding::notice(what));
     current(connection, path, &[], examination).await;
 }
 
 /// Has SQLite check its pages and indices.
 async fn pages(connection: &mut SqliteConnection, findings: &mut Vec<Finding>) {
-    let checked = sqlx::query_scalar::<_, String>("PRAGMA integrity_check").fetch_all(&mut *connection).await;
+    let checked = sqlx::query("PRAGMA integrity_check").values::<String>(&mut *connection).await;
     let lines = match checked {
         Ok(lines) => lines,
         Err(error) => {
@@ -109,8 +114,8 @@ async fn pages(connection: &mut SqliteConnection, findings: &mut Vec<Finding>) {
 /// Returns the index that a line like `Tree 9 page 12: …` is about, if it is about one.
 async fn index_of_tree(connection: &mut SqliteConnection, line: &str) -> Option<String> {
     let root: i64 = line.strip_prefix("Tree ")?.split(' ').next()?.parse().ok()?;
-    let query = sqlx::query_scalar("SELECT name FROM sqlite_schema WHERE type = 'index' AND rootpage = ?");
-    let name: String = query.bind(root).fetch_optional(connection).await.ok()??;
+    let query = sqlx::query("SELECT name FROM sqlite_schema WHERE type = 'index' AND rootpage = ?");
+    let name: String = query.bind(root).maybe_value(connection).await.ok()??;
     INDICES.contains(&name.as_str()).then_some(name)
 }
 
@@ -168,10 +173,29 @@ async fn session(connection: &mut SqliteConnection, found: &Found, findings: &mu
     tally.seq
 }
 
+/// Compares what a session's row says of it with its seal.
+fn seal(found: &Found, findings: &mut Vec<Finding>) {
+    if !found.whole {
+        let what = "it is hidden like an import that is under way, but it was whole";
+        findings.push(Finding::derived(what).of(&found.id, None));
+    }
+    if let Some(what) = found.unsealed() {
+        // Nothing tells what it was, so it stays as it is.
+        let folder = found.workspace.as_deref().map(|folder| format!("folder {folder:?}"));
+        let what = format!(
+            "{what}; now it says title {:?}, {}, made at {} ms",
+            found.title,
+            folder.as_deref().unwrap_or("no folder"),
+            found.created_at.unwrap_or_default().0
+        );
+        findings.push(Finding::new(Severity::Loss, Remedy::InPlace, what).of(&found.id, None));
+    }
+}
+
 /// Reads the table of keys for one session.
 async fn stored_keys(connection: &mut SqliteConnection, session: i64) -> Result<Keys, String> {
     let query = "SELECT layer, kind, key, state, first, seq FROM keys WHERE session = ?";
-    let rows = sqlx::query(query).bind(session).fetch_all(connection).await.map_err(|error| words(&error))?;
+    let rows = sqlx::query(query).bind(session).all_rows(connection).await.map_err(|error| words(&error))?;
     let entry = |row: &sqlx::sqlite::SqliteRow| -> Result<_, String> {
         let name = (get(row, "layer")?, get(row, "kind")?, get(row, "key")?);
         Ok((name, (get(row, "state")?, read(get(row, "first")?), read(get(row, "seq")?))))
@@ -225,7 +249,7 @@ async fn rests(connection: &mut SqliteConnection, findings: &mut Vec<Finding>) {
             "SELECT count(*) FROM letters WHERE session NOT IN (SELECT session FROM sessions)",
         ),
     ] {
-        let count = sqlx::query_scalar::<_, i64>(query).fetch_one(&mut *connection).await;
+        let count = sqlx::query(query).value::<i64>(&mut *connection).await;
         // What cannot be read was told before.
         if let Ok(count @ 1..) = count {
             findings.push(Finding::new(Severity::Derived, Remedy::Salvage, format!("{count} {what}")));
@@ -243,7 +267,7 @@ pub(super) async fn wrong_parts(connection: &mut SqliteConnection) -> Vec<(i64, 
     let mut after = i64::MIN;
     loop {
         let query = sqlx::query("SELECT part, digest, text FROM parts WHERE part > ? ORDER BY part LIMIT 16");
-        let Ok(page) = query.bind(after).fetch_all(&mut *connection).await else { return wrong };
+        let Ok(page) = query.bind(after).all_rows(&mut *connection).await else { return wrong };
         let before = after;
         for row in &page {
             let Ok(part) = row.try_get::<i64, _>(0) else { continue };

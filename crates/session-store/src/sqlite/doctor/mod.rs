@@ -21,10 +21,11 @@ pub use finding::{Finding, Remedy, Severity};
 pub use report::{Examination, Mended, Saved};
 pub(super) use salvage::finish;
 
+use super::answer::{self, Ask};
 use super::fault::{io_error, store_error};
 use super::presence::{self, Presence};
 use super::rows::read;
-use super::{PATIENCE, aside, opening, promises, schema, wal};
+use super::{PATIENCE, aside, opening, promises, schema, torn, wal};
 use crate::StoreError;
 
 /// Looks at a whole database without changing it: its pages, its write-ahead log, each session by its chain of digests,
@@ -34,8 +35,8 @@ use crate::StoreError;
 ///
 /// # Errors
 ///
-/// [`StoreError::Io`] if there is no such file or it cannot be opened; [`StoreError::NotAStore`]; [`StoreError::Newer`];
-/// [`StoreError::Busy`]. Damage is a finding and no error.
+/// [`StoreError::Io`] if there is no such file or it cannot be opened; [`StoreError::Torn`] if only its write-ahead log is
+/// there; [`StoreError::NotAStore`]; [`StoreError::Newer`]; [`StoreError::Busy`]. Damage is a finding and no error.
 pub async fn examine(path: impl AsRef<Path>) -> Result<Examination, StoreError> {
     let path = existing(path.as_ref())?;
     // Then it is a database of sessions, whatever its bytes now say.
@@ -92,7 +93,43 @@ pub async fn mend(path: impl AsRef<Path>) -> Result<Mended, StoreError> {
         after = look(&path, true, &mut presence, true).await?;
         missing(&path, &before.findings, &mut saved).await;
     }
+    taken(&path, &before.findings, &mut saved).await;
     Ok(Mended { before, remedy, saved, set_aside, after })
+}
+
+/// Brings the write-ahead log that was left at `place`, and what was promised there, to the database that was moved from there
+/// while it was open; returns what was moved. [`mend`] and every opening go on from there.
+///
+/// # Errors
+///
+/// [`StoreError::Torn`] if that is not what is there: no log, another database, or another log beside the moved one;
+/// [`StoreError::InUse`] if anybody has the database open; [`StoreError::Io`]; [`StoreError::NotAStore`].
+pub async fn join(place: impl AsRef<Path>, database: impl AsRef<Path>) -> Result<Vec<PathBuf>, StoreError> {
+    let database = existing(database.as_ref())?;
+    let _alone = Presence::alone(&database).await?;
+    let _there = Presence::alone(place.as_ref()).await?;
+    torn::join(place.as_ref(), &database)
+}
+
+/// Adds the sessions whose rows are not what was written: nothing tells what that was, so they are taken as they stand.
+async fn taken(path: &Path, findings: &[Finding], saved: &mut Vec<Saved>) {
+    let is_taken =
+        |finding: &&Finding| (finding.severity, finding.remedy) == (Severity::Loss, Remedy::InPlace);
+    let mut findings = findings.iter().filter(is_taken).peekable();
+    if findings.peek().is_none() {
+        return;
+    }
+    let Ok(mut connection) = reader(path, true).await else { return };
+    for finding in findings {
+        let Some(session) = finding.session.clone() else { continue };
+        let query = sqlx::query("SELECT records FROM sessions WHERE id = ?").bind(session.as_str());
+        let kept: Result<Option<i64>, _> = query.maybe_value(&mut connection).await;
+        let kept = kept.ok().flatten().map_or(0, read);
+        let reason = format!("it is taken as it is: {}", finding.what);
+        saved.push(Saved { session, kept, expected: Some(kept), reason });
+    }
+    // Nothing was written.
+    let _ = answer::close(connection).await;
 }
 
 /// Adds the sessions that are known to have had a record that the new database has not, though nothing was found of them.
@@ -103,8 +140,8 @@ async fn missing(path: &Path, findings: &[Finding], saved: &mut Vec<Saved>) {
         if saved.iter().any(|told| told.session == *session) {
             continue;
         }
-        let query = sqlx::query_scalar("SELECT records FROM sessions WHERE id = ?").bind(session.as_str());
-        let found: Result<Option<i64>, _> = query.fetch_optional(&mut connection).await;
+        let query = sqlx::query("SELECT records FROM sessions WHERE id = ?").bind(session.as_str());
+        let found: Result<Option<i64>, _> = query.maybe_value(&mut connection).await;
         let kept = found.ok().flatten().map_or(0, read);
         if kept < finding.seq.unwrap_or(1) {
             let (session, reason) = (session.clone(), finding.what.clone());
@@ -112,19 +149,15 @@ async fn missing(path: &Path, findings: &[Finding], saved: &mut Vec<Saved>) {
         }
     }
     // Nothing was written.
-    let _ = connection.close().await;
+    let _ = answer::close(connection).await;
 }
 
 /// Returns the path of a file that exists, without links.
 fn existing(path: &Path) -> Result<PathBuf, StoreError> {
+    torn::check(path)?;
     let path = fs::canonicalize(path).map_err(|error| io_error(path, &error))?;
-    match fs::metadata(&path) {
-        Ok(found) if found.is_file() => Ok(path),
-        Ok(_) => {
-            Err(StoreError::Io { place: path.display().to_string(), reason: "it is not a file".to_owned() })
-        }
-        Err(error) => Err(io_error(&path, &error)),
-    }
+    presence::check_file(&path)?;
+    Ok(path)
 }
 
 /// Examines a database. Others may come in while its tables are read, unless it is to `stay_alone`.
@@ -202,6 +235,21 @@ async fn tables(
 ) -> Result<(), StoreError> {
     let mut connection = reader(path, alone).await?;
     let version = schema::version(&mut connection, path).await;
+    let known = match &version {
+        Ok(0) => None,
+        Ok(version) => Some(*version),
+        // Then only the marks in its header are damaged.
+        Err(StoreError::NotAStore { .. }) if ours => Some(schema::VERSION),
+        Err(_) => None,
+    };
+    if let Some(version) = known
+        && let Err(StoreError::Corrupt { reason, .. }) = schema::check(&mut connection, path, version).await
+    {
+        // What stands in tables that are not what they are called cannot be judged; the records may all be there.
+        examination.findings.push(Finding::new(Severity::Derived, Remedy::Salvage, reason));
+        let _ = answer::close(connection).await;
+        return Ok(());
+    }
     match version {
         Ok(schema::VERSION) => {
             examination.schema = Some(schema::VERSION);
@@ -224,7 +272,7 @@ async fn tables(
         Err(error) => return Err(error),
     }
     // Nothing was written.
-    let _ = connection.close().await;
+    let _ = answer::close(connection).await;
     Ok(())
 }
 
@@ -243,7 +291,7 @@ pub(super) async fn reader(path: &Path, alone: bool) -> Result<SqliteConnection,
         return SqliteConnection::connect_with(&options.immutable(true)).await.map_err(fault);
     }
     let mut connection = SqliteConnection::connect_with(&options).await.map_err(fault)?;
-    let read = sqlx::query("SELECT count(*) FROM sqlite_schema").fetch_one(&mut connection).await;
+    let read = sqlx::query("SELECT count(*) FROM sqlite_schema").one_row(&mut connection).await;
     match read.map_err(fault) {
         // On a medium that cannot be written, and without a write-ahead log, nobody changes it while it is read.
         Err(StoreError::Io { .. } | StoreError::ReadOnly { .. })
@@ -266,6 +314,6 @@ async fn in_place(path: &Path) -> Result<(), StoreError> {
     let fault = |error| store_error(path, error);
     let mut connection = SqliteConnection::connect_with(&options).await.map_err(fault)?;
     let mended = place::mend(&mut connection, path).await;
-    connection.close().await.map_err(fault)?;
+    answer::close(connection).await.map_err(fault)?;
     mended
 }

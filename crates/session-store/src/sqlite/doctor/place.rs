@@ -9,10 +9,12 @@ use crate::StoreError;
 use crate::sqlite::doctor::examine::wrong_parts;
 use crate::sqlite::fault::store_error;
 use crate::sqlite::rows::stored;
+use crate::sqlite::{restore, schema};
 
 /// Mends what can be mended in place.
 pub(super) async fn mend(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
     let fault = |error| store_error(path, error);
+    let is_sealed = schema::version(connection, path).await? == schema::VERSION;
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(fault)?;
     // Before anything is looked up in an index.
     sqlx::query("REINDEX").execute(&mut *transaction).await.map_err(fault)?;
@@ -21,13 +23,18 @@ pub(super) async fn mend(connection: &mut SqliteConnection, path: &Path) -> Resu
         let query = query.bind(digest.as_bytes().as_slice()).bind(part);
         query.execute(&mut *transaction).await.map_err(fault)?;
     }
-    for found in source::sessions(&mut transaction).await.found.iter().filter(|found| found.whole) {
-        session(&mut transaction, path, found).await?;
+    for found in source::sessions(&mut transaction).await.found.iter().filter(|found| found.is_session()) {
+        session(&mut transaction, path, found, is_sealed).await?;
     }
     transaction.commit().await.map_err(fault)
 }
 
-async fn session(connection: &mut SqliteConnection, path: &Path, found: &Found) -> Result<(), StoreError> {
+async fn session(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    found: &Found,
+    is_sealed: bool,
+) -> Result<(), StoreError> {
     let fault = |error| store_error(path, error);
     let mut keys = Keys::new();
     let mut walk = Walk::new(connection, found);
@@ -45,7 +52,7 @@ async fn session(connection: &mut SqliteConnection, path: &Path, found: &Found) 
     let last = letters.last().map_or(0, |letter| letter.letter);
     let consumed = letters.iter().filter(|letter| letter.consumed.is_some()).count();
     let query = "UPDATE sessions SET head = ?, records = ?, nodes = ?, bytes = ?, updated_at = ?, digest = ?,
-                     letters = max(letters, ?), consumed = ? WHERE session = ?";
+                     letters = max(letters, ?), consumed = ?, whole = 1 WHERE session = ?";
     sqlx::query(query)
         .bind(tally.head.index() as i64)
         .bind(stored(tally.seq))
@@ -59,6 +66,9 @@ async fn session(connection: &mut SqliteConnection, path: &Path, found: &Found) 
         .execute(&mut *connection)
         .await
         .map_err(fault)?;
+    if is_sealed {
+        restore::seal(connection, path, found.key, &source::info(found, &tally)).await?;
+    }
     let clear = sqlx::query("DELETE FROM keys WHERE session = ?").bind(found.key);
     clear.execute(&mut *connection).await.map_err(fault)?;
     for ((layer, kind, key), (state, first, seq)) in &keys {

@@ -12,6 +12,7 @@ use sqlx::{Connection, SqliteConnection};
 use super::Saved;
 use super::source::{self, Found, Walk};
 use super::views::{Copy, VIEWS, create};
+use crate::sqlite::answer;
 use crate::sqlite::aside::{beside, free_number, named, sync_folder};
 use crate::sqlite::fault::{io_error, store_error};
 use crate::sqlite::leases::{Owner, private_folder};
@@ -68,10 +69,10 @@ pub(super) async fn salvage(database: &Path) -> Result<Salvaged, StoreError> {
     }
     let fault = |error| store_error(&path, error);
     sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await.map_err(fault)?;
-    connection.close().await.map_err(fault)?;
+    answer::close(connection).await.map_err(fault)?;
     for copy in views.into_iter().flatten() {
         // It is a copy that nobody needs any more.
-        let _ = copy.connection.close().await;
+        let _ = answer::close(copy.connection).await;
     }
     Ok(Salvaged { saved, set_aside: change_places(database, &path)? })
 }
@@ -102,7 +103,7 @@ fn is_whole(best: &BTreeMap<SessionId, Best>) -> bool {
 /// Takes the sessions of a copy that it has more of than those before it.
 async fn compare(copy: &mut Copy, view: usize, best: &mut BTreeMap<SessionId, Best>) {
     for found in source::sessions(&mut copy.connection).await.found {
-        if !found.whole {
+        if !found.is_session() {
             continue;
         }
         let known = best.get(&found.id).map(|best| best.tally);

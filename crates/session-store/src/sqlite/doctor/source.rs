@@ -10,9 +10,10 @@ use sqlx::{Row, SqliteConnection};
 use trunkline_message_tree::Timestamp;
 
 use crate::cut::join;
+use crate::sqlite::answer::Ask;
 use crate::sqlite::rows::{self, RecordRow, get, read, stored};
 use crate::sqlite::{migrate, schema};
-use crate::{Digest, Kept, SessionId, SessionInfo, Spine, StoreError, Tally};
+use crate::{Digest, Header, Kept, SessionId, SessionInfo, Spine, StoreError, Tally};
 
 /// How many records are read at once.
 const PAGE: i64 = 64;
@@ -36,6 +37,8 @@ pub(super) struct Found {
     pub(super) token: u64,
     pub(super) owner: Option<String>,
     pub(super) whole: bool,
+    /// The seal of its row, if it has one.
+    pub(super) seal: Option<Vec<u8>>,
     /// What of the row cannot be read.
     pub(super) faults: Vec<String>,
 }
@@ -53,7 +56,7 @@ pub(super) struct Sessions {
 /// Returns the version of the tables, whatever the header says.
 async fn version(connection: &mut SqliteConnection) -> usize {
     let query = "SELECT count(*) FROM pragma_table_info('records') WHERE name = 'digest'";
-    match sqlx::query_scalar::<_, i64>(query).fetch_one(connection).await {
+    match sqlx::query(query).value::<i64>(connection).await {
         Ok(0) => 1,
         _ => schema::VERSION,
     }
@@ -68,7 +71,7 @@ pub(super) async fn sessions(connection: &mut SqliteConnection) -> Sessions {
     loop {
         let query =
             sqlx::query("SELECT * FROM sessions NOT INDEXED WHERE session > ? ORDER BY session LIMIT ?");
-        match query.bind(after).bind(PAGE).fetch_all(&mut *connection).await {
+        match query.bind(after).bind(PAGE).all_rows(&mut *connection).await {
             Ok(page) => {
                 let keyed = page.into_iter().filter_map(|row| row.try_get(0).ok().map(|key: i64| (key, row)));
                 let before = rows.len();
@@ -86,6 +89,7 @@ pub(super) async fn sessions(connection: &mut SqliteConnection) -> Sessions {
     }
     let (names, fault) = names(connection).await;
     sessions.faults.extend(fault);
+    let seals = seals(connection).await;
     let mut keys: BTreeSet<i64> = names.keys().copied().collect();
     let (of_records, fault) = keys_of_records(connection).await;
     sessions.faults.extend(fault);
@@ -96,18 +100,46 @@ pub(super) async fn sessions(connection: &mut SqliteConnection) -> Sessions {
             Some(row) => Some(row),
             None => sqlx::query("SELECT * FROM sessions NOT INDEXED WHERE session = ?")
                 .bind(key)
-                .fetch_optional(&mut *connection)
+                .maybe_row(&mut *connection)
                 .await
                 .unwrap_or_default(),
         };
         let name = names.get(&key);
         match found(version, key, row.as_ref(), name) {
-            Some(found) => sessions.found.push(found),
+            Some(mut found) => {
+                found.seal = seals.get(&key).cloned();
+                sessions.found.push(found);
+            }
             None if of_records.contains(&key) => sessions.nameless.push(key),
             None => sessions.faults.push(format!("row {key} of the list of sessions cannot be read")),
         }
     }
     sessions
+}
+
+/// Reads the seals of sessions' rows. What cannot be read is missing, which is told of each.
+async fn seals(connection: &mut SqliteConnection) -> BTreeMap<i64, Vec<u8>> {
+    let rows =
+        sqlx::query("SELECT session, digest FROM seals").all_rows(connection).await.unwrap_or_default();
+    rows.iter().filter_map(|row| Some((row.try_get(0).ok()?, row.try_get(1).ok()?))).collect()
+}
+
+impl Found {
+    /// Returns whether it is a session: an import that is under way, or was cut off, has no seal yet.
+    pub(super) fn is_session(&self) -> bool {
+        self.whole || self.seal.is_some()
+    }
+
+    /// Returns what is wrong with what its row says of itself, if all of it can be read and this is a session.
+    pub(super) fn unsealed(&self) -> Option<&'static str> {
+        let info = info(self, &Tally::new(&self.id, self.created_at?));
+        let seal = Header::of(&info).seal();
+        match &self.seal {
+            Some(found) if found == seal.as_bytes() => None,
+            Some(_) => Some(rows::NOT_WRITTEN),
+            None => Some("the seal of its row is missing"),
+        }
+    }
 }
 
 /// Reads the names of sessions from their index.
@@ -117,7 +149,7 @@ async fn names(connection: &mut SqliteConnection) -> (BTreeMap<i64, SessionId>, 
     loop {
         let query = "SELECT session, id FROM sessions INDEXED BY sqlite_autoindex_sessions_1
                      WHERE id > ? ORDER BY id LIMIT ?";
-        let page = match sqlx::query(query).bind(&after).bind(PAGE).fetch_all(&mut *connection).await {
+        let page = match sqlx::query(query).bind(&after).bind(PAGE).all_rows(&mut *connection).await {
             Ok(page) if page.is_empty() => return (names, None),
             Ok(page) => page,
             Err(error) => {
@@ -143,8 +175,8 @@ async fn keys_of_records(connection: &mut SqliteConnection) -> (BTreeSet<i64>, O
     let mut keys = BTreeSet::new();
     let mut after = i64::MIN;
     loop {
-        let next = sqlx::query_scalar("SELECT min(session) FROM records WHERE session > ?").bind(after);
-        match next.fetch_one(&mut *connection).await {
+        let next = sqlx::query("SELECT min(session) FROM records WHERE session > ?").bind(after);
+        match next.value(&mut *connection).await {
             Ok(Some(key)) if key > after => {
                 keys.insert(key);
                 after = key;
@@ -189,6 +221,7 @@ fn found(version: usize, key: i64, row: Option<&SqliteRow>, name: Option<&Sessio
         token: 0,
         owner: None,
         whole: true,
+        seal: None,
         faults,
     };
     let Some(row) = row else { return Some(found) };
@@ -317,7 +350,7 @@ impl<'a> Walk<'a> {
         let query = "SELECT records.*, json FROM records LEFT JOIN bodies USING (body)
                      WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?";
         let query = sqlx::query(query).bind(self.key).bind(stored(self.tally.seq)).bind(self.limit);
-        let rows = match query.fetch_all(&mut *self.connection).await {
+        let rows = match query.all_rows(&mut *self.connection).await {
             Ok(rows) => rows,
             // One of them cannot be read; those before it can.
             Err(_) if self.limit > 1 => {
@@ -363,7 +396,7 @@ impl<'a> Walk<'a> {
 
     async fn joined(&mut self, body: i64, rest: &str) -> Result<String, String> {
         let query = "SELECT place, text FROM cuts JOIN parts USING (part) WHERE body = ? ORDER BY place";
-        let found = sqlx::query(query).bind(body).fetch_all(&mut *self.connection).await;
+        let found = sqlx::query(query).bind(body).all_rows(&mut *self.connection).await;
         let mut parts = Vec::new();
         for row in &found.map_err(|error| words(&error))? {
             let place: i64 = get(row, "place")?;
@@ -393,16 +426,16 @@ pub(super) async fn letters(connection: &mut SqliteConnection, key: i64) -> (Vec
         let after = letters.last().map_or(i64::MIN, |letter| letter.letter);
         let query = "SELECT letter, at, kind, body, consumed FROM letters WHERE session = ? AND letter > ?
                      ORDER BY letter LIMIT ?";
-        let page =
-            match sqlx::query(query).bind(key).bind(after).bind(limit).fetch_all(&mut *connection).await {
-                Ok(page) if page.is_empty() => return (letters, None),
-                Ok(page) => page,
-                Err(_) if limit > 1 => {
-                    limit = 1;
-                    continue;
-                }
-                Err(error) => return (letters, Some(words(&error))),
-            };
+        let page = match sqlx::query(query).bind(key).bind(after).bind(limit).all_rows(&mut *connection).await
+        {
+            Ok(page) if page.is_empty() => return (letters, None),
+            Ok(page) => page,
+            Err(_) if limit > 1 => {
+                limit = 1;
+                continue;
+            }
+            Err(error) => return (letters, Some(words(&error))),
+        };
         for row in &page {
             let one = || -> Result<LetterRow, String> {
                 Ok(LetterRow {

@@ -14,10 +14,12 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 use super::source;
 use crate::StoreError;
+use crate::sqlite::answer;
 use crate::sqlite::aside::beside;
 use crate::sqlite::fault::{io_error, store_error};
 use crate::sqlite::leases::private_file;
 use crate::sqlite::schema;
+use crate::sqlite::shape::Shape;
 use crate::sqlite::wal::{Frames, PAGE_SIZE};
 
 /// How a copy is made.
@@ -59,15 +61,27 @@ impl View {
     pub(super) async fn open(self, database: &Path, folder: &Path) -> Result<Option<Copy>, StoreError> {
         let name = format!("view-{}-{}.db", self.log as u8, u8::from(self.new_first_page));
         let copy = folder.join(name);
-        let first_page = if self.new_first_page { Some(new_first_page(folder).await?) } else { None };
+        let first_page = if self.new_first_page { Some(new_first_page(folder, &[]).await?) } else { None };
         self.copy(database, &copy, first_page).map_err(|error| io_error(&copy, &error))?;
-        let options = SqliteConnectOptions::new()
-            .filename(&copy)
-            // It is a copy: a header that promises more pages than there are is no reason not to read the others.
-            .pragma("writable_schema", "ON")
-            .foreign_keys(false)
-            .disable_statement_logging();
-        let Ok(mut connection) = SqliteConnection::connect_with(&options).await else { return Ok(None) };
+        let Some(mut connection) = reader(&copy).await else { return Ok(None) };
+        let Ok(shape) = Shape::read(&mut connection).await else { return Ok(None) };
+        let made =
+            [schema::VERSION, 2].map(schema::statements).into_iter().find(|made| shape.is_made_by(made));
+        let made = made.unwrap_or_default();
+        if shape.damage(made).is_some() {
+            // The tables are where they were; what is said of them is made anew.
+            let _ = answer::close(connection).await;
+            let roots = shape.roots(made).filter(|roots| !roots.is_empty());
+            let Some(roots) = roots else { return Ok(None) };
+            let first_page = Some(new_first_page(folder, &roots).await?);
+            self.copy(database, &copy, first_page).map_err(|error| io_error(&copy, &error))?;
+            let Some(again) = reader(&copy).await else { return Ok(None) };
+            connection = again;
+            let shape = Shape::read(&mut connection).await;
+            if !shape.is_ok_and(|shape| shape.damage(made).is_none()) {
+                return Ok(None);
+            }
+        }
         // Its marks may be what is damaged, so the tables decide.
         let is_ours = !source::sessions(&mut connection).await.found.is_empty();
         Ok(is_ours.then_some(Copy { connection }))
@@ -138,11 +152,31 @@ impl View {
     }
 }
 
-/// Returns the first page of a new database, as a plain file has it.
-async fn new_first_page(folder: &Path) -> Result<Vec<u8>, StoreError> {
+/// Opens a copy to be read as far as it goes.
+async fn reader(copy: &Path) -> Option<SqliteConnection> {
+    let options = SqliteConnectOptions::new()
+        .filename(copy)
+        // It is a copy: a header that promises more pages than there are is no reason not to read the others.
+        .pragma("writable_schema", "ON")
+        .foreign_keys(false)
+        .disable_statement_logging();
+    SqliteConnection::connect_with(&options).await.ok()
+}
+
+/// Returns the first page of a new database, as a plain file has it, whose tables begin where they are said to.
+async fn new_first_page(folder: &Path, roots: &[(String, i64)]) -> Result<Vec<u8>, StoreError> {
     let path = folder.join("empty.db");
-    let connection = create(&path).await?;
-    connection.close().await.map_err(|error| store_error(&path, error))?;
+    let mut connection = create(&path).await?;
+    let fault = |error| store_error(&path, error);
+    if !roots.is_empty() {
+        let query = sqlx::raw_sql("PRAGMA writable_schema = ON");
+        query.execute(&mut connection).await.map_err(fault)?;
+    }
+    for (name, root) in roots {
+        let query = sqlx::query("UPDATE sqlite_schema SET rootpage = ? WHERE name = ?").bind(root).bind(name);
+        query.execute(&mut connection).await.map_err(fault)?;
+    }
+    answer::close(connection).await.map_err(|error| store_error(&path, error))?;
     let mut page = fs::read(&path).map_err(|error| io_error(&path, &error))?;
     page.truncate(PAGE_SIZE);
     if let Some(versions) = page.get_mut(18..20) {
