@@ -379,6 +379,7 @@ fn the_signature_of_a_call_goes_back_where_it_stood() {
     let mut fold = trunkline_providers::Fold::new(Origin::new("openai-chat", "m"));
     events(chat.as_ref(), &stream).iter().for_each(|event| fold.push(event));
     let answer = fold.finish();
+    assert_eq!(answer.calls().next().and_then(|call| call.signature.as_deref()), Some("c2ln"));
     let request = Request::new("m", [Message::user("go"), answer, Message::tool_result("c1", "42", false)]);
     let back = body(chat.as_ref(), &request)["messages"][1]["tool_calls"][0].clone();
     assert_eq!(back["extra_content"], json!({ "google": { "thought_signature": "c2ln" } }));

@@ -25,6 +25,9 @@ pub struct Dialect {
     /// Whether `reasoning_details` go back as they came; signatures and encrypted reasoning are inside (OpenRouter's
     /// documents, read 2026-11). Elsewhere they are left out.
     pub echo_reasoning_details: bool,
+    /// Whether signatures of calls go back as they came, in `extra_content`: Google's models refuse a call without, also
+    /// behind gateways (Google's documents, and quoted by users of several agents, 2026).
+    pub call_signatures: bool,
     /// The role of instructions: `system`, unless a service wants another.
     pub instructions: &'static str,
     /// Whether the words of a result are always a list of parts, and never a string.
@@ -150,6 +153,7 @@ impl Default for Dialect {
             echo_reasoning: Echo::Given,
             reasoning_in: ReasoningPlace::Content,
             echo_reasoning_details: true,
+            call_signatures: true,
             instructions: "system",
             results_as_parts: false,
             images: true,
@@ -233,6 +237,7 @@ impl Dialect {
         Dialect {
             echo_reasoning: Echo::None,
             echo_reasoning_details: false,
+            call_signatures: false,
             max_tokens: MaxTokensField::MaxCompletionTokens,
             document_urls: false,
             // "Up to 4 sequences" (OpenAI's specification, read 2026-11).
@@ -273,6 +278,7 @@ impl Dialect {
             strict_names: true,
             echo_reasoning: Echo::BesideCalls,
             echo_reasoning_details: false,
+            call_signatures: false,
             // "unknown variant `image_url`, expected `text`" (recorded, 2026).
             images: false,
             documents: DocumentPart::None,
@@ -293,6 +299,7 @@ impl Dialect {
         Dialect {
             echo_reasoning: Echo::None,
             echo_reasoning_details: false,
+            call_signatures: false,
             stream_options: false,
             strict_names: true,
             top_k: false,
@@ -310,6 +317,7 @@ impl Dialect {
         Dialect {
             echo_reasoning: Echo::None,
             echo_reasoning_details: false,
+            call_signatures: false,
             top_k: false,
             service_tier: true,
             strict_names: true,

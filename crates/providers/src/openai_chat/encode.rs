@@ -14,8 +14,9 @@ use super::dialect::{
     Dialect, DocumentPart, Echo, ForcedChoice, MaxTokensField, ReasoningField, ReasoningPlace,
 };
 use super::shapes::{
-    Body, Call, CallFunction, Carried, Choice, File, Function, KnownPart, Name, NamedSchema, Offer,
-    PartShape, ReasoningSwitch, ResponseFormat, StreamOptions, ThinkingSwitch, Tool, Url, WireMessage, Words,
+    Body, Call, CallFunction, Carried, Choice, ExtraContent, File, Function, Google, KnownPart, Name,
+    NamedSchema, Offer, PartShape, ReasoningSwitch, ResponseFormat, StreamOptions, ThinkingSwitch, Tool, Url,
+    WireMessage, Words,
 };
 use crate::beside::Members;
 use crate::history::{Inserts, Out, Round, WriteRound};
