@@ -98,7 +98,7 @@ impl Session {
                     spent.turns += u32::from(first);
                     let tokens = match self.ask(spent.turns, cancel).await {
                         Err(fault) if self.learn(&fault).await? => {
-                            spent.turns -= 1;
+                            spent.turns = spent.turns.saturating_sub(u32::from(first));
                             0
                         }
                         Err(fault) => match self.make_room(fault, cancel).await {

@@ -417,7 +417,7 @@ impl Reply for CannedReply {
 }
 
 async fn canned(answers: Vec<(Vec<Event>, Option<ProviderError>)>) -> trunkline_runtime::Session {
-    let origin = Origin { provider: "test".to_owned(), model: "canned".to_owned() };
+    let origin = Origin::new("test", "canned");
     let model = Canned { origin, answers: Mutex::new(answers.into()) };
     let agent = timed(Agent::builder(model)).build().unwrap();
     agent.start(Arc::new(MemoryStore::new()), "t", None).await.unwrap()

@@ -323,7 +323,7 @@ pub enum Reasoning {
     Absent,
 }
 
-/// What becomes of signatures that calls carry themselves, and opaque parts of Gemini.
+/// What becomes of signatures that calls carry themselves, or opaque parts of Gemini and beside calls on Chat.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

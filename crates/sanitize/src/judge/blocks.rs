@@ -191,7 +191,8 @@ pub(super) fn is_json_object(json: &str) -> bool {
 /// Whether a part of Gemini carries a signature, itself or in what is kept of it beside its words.
 fn is_signed(json: &str) -> bool {
     let part: Value = serde_json::from_str(json).unwrap_or_default();
-    [&part, &part["part"]].iter().any(|part| !part["thoughtSignature"].is_null())
+    let beside_call = !part["besideCall"]["extra_content"].is_null();
+    beside_call || [&part, &part["part"]].iter().any(|part| !part["thoughtSignature"].is_null())
 }
 
 fn is_web_image(media_type: &str) -> bool {

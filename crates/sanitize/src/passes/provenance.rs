@@ -76,7 +76,10 @@ pub(crate) fn may_sign(message: &Message, rules: &WireRules, facts: &RequestFact
 pub(crate) fn is_signed_part(json: &str) -> bool {
     let signature = |part: &Value| part.get("thoughtSignature").is_some_and(|signature| !signature.is_null());
     let part = serde_json::from_str::<Value>(json);
-    part.is_ok_and(|part| signature(&part) || part.get("part").is_some_and(signature))
+    // What gateways to Gemini keep beside a call on Chat.
+    let beside =
+        |part: &Value| part.pointer("/besideCall/extra_content").is_some_and(|extra| !extra.is_null());
+    part.is_ok_and(|part| signature(&part) || part.get("part").is_some_and(signature) || beside(&part))
 }
 
 /// Returns what can be read of an item of reasoning.
