@@ -69,12 +69,18 @@ impl Cause {
             ProviderError::Transport { .. } | ProviderError::Timeout { what: Waiting::Connection, .. } => {
                 Cause::Unreached
             }
+            ProviderError::Proxy { message, .. } if fault.is_retryable() && !is_settled(message) => {
+                Cause::Unreached
+            }
             // For the whole answer there is no other attempt.
             ProviderError::Timeout { what: Waiting::WholeAnswer, .. } => Cause::Refused,
             ProviderError::Cut
             | ProviderError::Timeout { .. }
             | ProviderError::Decode(
-                DecodeError::Cut | DecodeError::Malformed { .. } | DecodeError::NotUtf8,
+                DecodeError::Cut
+                | DecodeError::Malformed { .. }
+                | DecodeError::Doubtful { .. }
+                | DecodeError::NotUtf8,
             ) => Cause::Broken,
             _ => Cause::Refused,
         }

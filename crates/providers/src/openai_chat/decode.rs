@@ -14,8 +14,7 @@ use super::details::Details;
 use super::shapes::{CallPiece, Chunk, ContentPart, Delta, FlatError, FunctionPiece, Groq, Said, UsageShape};
 use crate::framing::{self, Frame, Framing};
 use crate::front::Inner;
-use crate::sse::EVENT_LIMIT;
-use crate::{Bounds, Decode, DecodeError, ErrorKind, Event, Trait, api_error, beside, mend, text};
+use crate::{Bounds, Decode, DecodeError, ErrorKind, Event, Trait, api_error, beside, text};
 
 #[derive(Default)]
 pub(super) struct Decoder {
@@ -65,8 +64,8 @@ struct Progress {
     started: bool,
     open: Option<Words>,
     // What was said so far: a message that says it again says nothing.
-    text: String,
-    reasoning: String,
+    text: Spoken,
+    reasoning: Spoken,
     details: Details,
     calls: Calls,
     annotations: Vec<String>,
@@ -234,11 +233,12 @@ impl Progress {
                     parts.into_iter().filter(|part| part.thinking.is_none()).map(|part| part.text.0).collect()
                 }
             };
-            let reasoning = unsaid(&self.reasoning, &message.reasoning.0);
+            let reasoning = self.reasoning.unsaid(&message.reasoning.0).to_owned();
             self.words(Words::Reasoning, reasoning.into(), events);
             let refusal = message.refusal.map(|refusal| refusal.0).unwrap_or_default();
             self.refused |= !refusal.is_empty();
-            let text = unsaid(&self.text, &format!("{text}{refusal}"));
+            let text = format!("{text}{refusal}");
+            let text = self.text.unsaid(&text).to_owned();
             self.words(Words::Text, text.into(), events);
         }
         if !calls.is_empty() {
@@ -309,8 +309,8 @@ impl Progress {
             self.open = Some(kind);
         }
         match kind {
-            Words::Text => self.text.push_str(&text),
-            Words::Reasoning => self.reasoning.push_str(&text),
+            Words::Text => self.text.push(&text),
+            Words::Reasoning => self.reasoning.push(&text),
         }
         let text = text.into_owned();
         events.push(match kind {
@@ -362,12 +362,36 @@ impl Progress {
     }
 }
 
-/// Returns what a whole text says beyond what was said of it. Words that were shown cannot be taken back.
-fn unsaid(said: &str, whole: &str) -> String {
-    let (said, plain) = (mend::plain(said), mend::plain(whole));
-    match plain.strip_prefix(said.as_ref()) {
-        Some(_) if said.is_empty() => whole.to_owned(),
-        rest => rest.unwrap_or_default().to_owned(),
+/// Words that were said, as their length and a sum (FNV-1a): enough to know them again, whatever their size.
+struct Spoken {
+    length: usize,
+    sum: u64,
+}
+
+impl Default for Spoken {
+    fn default() -> Self {
+        Spoken { length: 0, sum: 0xcbf2_9ce4_8422_2325 }
+    }
+}
+
+impl Spoken {
+    fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    fn push(&mut self, text: &str) {
+        self.length += text.len();
+        for byte in text.bytes() {
+            self.sum = (self.sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    /// Returns what a whole text says beyond these words. Words that were shown cannot be taken back.
+    fn unsaid<'a>(&self, whole: &'a str) -> &'a str {
+        let Some((said, rest)) = whole.split_at_checked(self.length) else { return "" };
+        let mut same = Spoken::default();
+        same.push(said);
+        if same.sum == self.sum { rest } else { "" }
     }
 }
 
