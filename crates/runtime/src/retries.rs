@@ -74,7 +74,10 @@ impl Cause {
             ProviderError::Cut
             | ProviderError::Timeout { .. }
             | ProviderError::Decode(
-                DecodeError::Cut | DecodeError::Malformed { .. } | DecodeError::NotUtf8,
+                DecodeError::Cut
+                | DecodeError::Malformed { .. }
+                | DecodeError::NotUtf8
+                | DecodeError::Doubtful { .. },
             ) => Cause::Broken,
             _ => Cause::Refused,
         }
