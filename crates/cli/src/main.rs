@@ -2,6 +2,7 @@
 //!
 //! Data goes to stdout, everything else to stderr; every way to end passes through this file.
 
+mod again;
 mod agreement;
 mod approve;
 mod args;

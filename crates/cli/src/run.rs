@@ -16,8 +16,9 @@ use trunkline_runtime::resolve_queue::{ActorKind, ProposalId};
 use trunkline_runtime::{Agent, Cancel, Limit, RuntimeError, Session, Stop};
 use trunkline_session_store::{Claim, SessionStore, StoreError};
 
+use crate::again::model_flags;
 use crate::approve::AtTerminal;
-use crate::args::{MAX_OUTPUT_TOKENS, Model, Policy, Resume, Run, Terms};
+use crate::args::{Model, Policy, Resume, Run, Terms};
 use crate::cassette::Tape;
 use crate::fault::{Exit, Fault};
 use crate::letters::{self, Entrance};
@@ -28,7 +29,7 @@ use crate::progress::{Progress, cost};
 use crate::reading::{Reading, outcome, short_commit};
 use crate::setup::{self, Folder};
 use crate::store;
-use crate::{decide, demo, interrupt, limits, model, text, tree_view};
+use crate::{decide, demo, interrupt, model, text, tree_view};
 
 /// `trunkline run`.
 pub(crate) async fn run(args: &Run, place: &Place) -> Result<Exit, Fault> {
@@ -503,38 +504,6 @@ fn named(files: &[String]) -> String {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
     }
-}
-
-/// Returns the flags that a next command needs to ask the same model at the same place in the same way.
-fn model_flags(model: &Model) -> String {
-    let mut flags = String::new();
-    // The demo has no flags of this kind and leaves 0 here.
-    if model.max_output_tokens != MAX_OUTPUT_TOKENS {
-        flags.push_str(&format!(" --max-output-tokens {}", model.max_output_tokens));
-    }
-    if let Some(bytes) = model.max_answer {
-        flags.push_str(&format!(" --max-answer {bytes}"));
-    }
-    if let Some(times) = model.retries {
-        flags.push_str(&format!(" --retries {times}"));
-    }
-    if let Some(time) = model.retry_for {
-        flags.push_str(&format!(" --retry-for {}", limits::wait(time)));
-    }
-    if let Some(api) = model.provider.and_then(|api| api.to_possible_value()) {
-        flags.push_str(&format!(" --provider {}", api.get_name()));
-    }
-    let named = [("--base-url", &model.base_url), ("--model", &model.model), ("--dialect", &model.dialect)];
-    for (flag, value) in named {
-        if let Some(value) = value {
-            flags.push_str(&format!(" {flag} {}", place::quoted(&text::one_line(value, 200))));
-        }
-    }
-    for (name, value) in &model.set {
-        let field = format!("{name}={value}");
-        flags.push_str(&format!(" --set {}", place::quoted(&text::one_line(&field, 500))));
-    }
-    flags
 }
 
 /// Says what is taken up, and where.

@@ -5,35 +5,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use trunkline_message_tree::{Message, NodeId};
-
-use crate::SignError;
-
-/// The message that an encoder stumbled over: its node if it has one, else its position in the request.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Place {
-    /// The node that the message was read from.
-    pub node: Option<NodeId>,
-    /// The message's position in the request, from 0.
-    pub index: usize,
-}
-
-impl Place {
-    /// Returns the place of the message at this position of a request.
-    pub fn of(index: usize, message: &Message) -> Self {
-        Place { node: message.node, index }
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.node {
-            Some(node) => write!(f, "{node}"),
-            None => write!(f, "message {}", self.index),
-        }
-    }
-}
+use crate::{Place, SignError};
 
 /// Why a request is not legal on a wire.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -14,6 +14,7 @@ use super::details::Details;
 use super::shapes::{CallPiece, Chunk, ContentPart, Delta, FlatError, FunctionPiece, Groq, Said, UsageShape};
 use crate::framing::{self, Frame, Framing};
 use crate::front::Inner;
+use crate::sse::EVENT_LIMIT;
 use crate::{Bounds, Decode, DecodeError, ErrorKind, Event, Trait, api_error, beside, text};
 
 #[derive(Default)]

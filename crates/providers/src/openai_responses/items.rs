@@ -5,13 +5,12 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use trunkline_message_tree::Content;
 
 use super::NAME;
-use super::shapes::{ArgumentsDone, Head, ItemEvent, ItemShape, PartOfItem};
+use super::said::{hold, parse, parts, readable, said, same_json};
+use super::shapes::{ArgumentsDone, Head, ItemEvent, ItemShape};
 use crate::arguments::Arguments;
 use crate::sse::EVENT_LIMIT;
 use crate::text::{self, Text};
@@ -19,8 +18,6 @@ use crate::{DecodeError, Event, beside, framing, mend};
 
 // No answer has nearly as many; keeps a hostile endpoint from making each event cost more than the one before.
 const ITEM_LIMIT: usize = 4096;
-// The caller of a call that the model made itself, which goes without saying.
-const DIRECT: &str = "{\"type\":\"direct\"}";
 const TOO_MANY: DecodeError = DecodeError::TooMany { what: "items", limit: ITEM_LIMIT };
 
 /// All items of one response, in the order in which they began.
@@ -587,51 +584,4 @@ impl State {
             State::Reasoning(_) | State::Carried | State::Done => 0,
         }
     }
-}
-
-/// Returns what a reasoning item says to people: its summary, else the reasoning itself.
-fn readable(item: &ItemShape<'_>) -> Result<String, DecodeError> {
-    for list in [item.summary, item.content] {
-        let texts: Vec<Cow<'_, str>> = parts(list)?.into_iter().map(|part| part.text.0).collect();
-        if texts.iter().any(|text| !text.is_empty()) {
-            return Ok(texts.join("\n\n"));
-        }
-    }
-    Ok(String::new())
-}
-
-/// Returns the parts of a content or a summary; anything but a list has none.
-fn parts(list: Option<&RawValue>) -> Result<Vec<PartOfItem<'_>>, DecodeError> {
-    match list {
-        Some(list) if list.get().starts_with('[') => parse(list.get()),
-        _ => Ok(Vec::new()),
-    }
-}
-
-fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, DecodeError> {
-    serde_json::from_str(json).map_err(|fault| DecodeError::malformed(fault, json))
-}
-
-/// Returns what was said under these names, if it says anything.
-fn said<'a, const N: usize>(members: [(&'static str, Option<&'a RawValue>); N]) -> beside::Members<'a> {
-    let silent = |value: &RawValue| {
-        let value = value.get();
-        value == "null"
-            || value == "\"\""
-            || value == DIRECT
-            || serde_json::from_str::<[(); 0]>(value).is_ok()
-    };
-    let members = members.into_iter().filter_map(|(name, value)| Some((name.into(), value?)));
-    members.filter(|(_, value)| !silent(value)).collect()
-}
-
-fn same_json(one: &str, other: &str) -> bool {
-    let read = |text: &str| serde_json::from_str::<Value>(text).ok();
-    read(one).is_some_and(|one| read(other) == Some(one))
-}
-
-/// Counts what is kept of an item until its end, which says all of it again in one event and cannot be larger than that.
-fn hold(held: &mut usize, more: usize, limit: usize) -> Result<(), DecodeError> {
-    *held = held.saturating_add(more);
-    if *held > limit { Err(DecodeError::TooLarge { limit }) } else { Ok(()) }
 }

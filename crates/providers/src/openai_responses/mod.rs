@@ -7,6 +7,7 @@
 mod decode;
 mod encode;
 mod items;
+mod said;
 mod shapes;
 
 use crate::front::Front;
