@@ -257,7 +257,8 @@ fn a_session_whose_model_was_written_down_as_openai_keeps_its_model() {
     scene.run(&["run", "hi", "-q", "-m", "m", "--base-url", "http://api.openai.com/v1"]);
     assert_eq!(origin_of_answer(&scene), "openai m");
     scene.set("OPENAI_BASE_URL", endpoint.address());
-    let said = scene.run(&["resume", "-q", "-p", "more"]);
+    // Its server is remembered, unless somebody says otherwise.
+    let said = scene.run(&["resume", "-q", "-p", "more", "--provider", "openai"]);
     assert_eq!(said.out, "Again.\n", "{}", said.err);
     assert!(endpoint.requests()[1].contains(r#""model":"m""#));
     assert_eq!(origin_of_answer(&scene), "openai-chat m");

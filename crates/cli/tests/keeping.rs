@@ -92,7 +92,13 @@ fn what_is_no_file_is_refused_before_a_file_is_made_beside_it() {
     let scene = Scene::new();
     let null = scene.path("null.db");
     std::os::unix::fs::symlink("/dev/null", &null).expect("made");
-    for command in [&["sessions"][..], &["run", "hello"], &["demo"], &["doctor"], &["doctor", "--fix"]] {
+    for command in [
+        &["sessions"][..],
+        &["run", "hello", "--provider", "ollama", "-m", "m"],
+        &["demo"],
+        &["doctor"],
+        &["doctor", "--fix"],
+    ] {
         let said = scene.run(&[&["--store", null.to_str().expect("plain")][..], command].concat());
         assert_eq!((said.exit, said.out.as_str()), (Some(1), ""), "{command:?}: {}", said.err);
         assert!(said.err.contains("it is a device, a pipe or a socket, and no file"), "{}", said.err);

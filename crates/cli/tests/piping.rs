@@ -239,7 +239,8 @@ fn a_body_with_marks_for_a_cache_comes_out_byte_for_byte() {
         ),
         format!(r#"[{{"role":"user","content":{marked}}}]"#),
     ];
-    for wire in ["openai-chat", "openrouter", "deepseek", "groq"] {
+    // Groq refuses the marks, and loses them: that is a repair of its own.
+    for wire in ["openai-chat", "openrouter", "deepseek"] {
         for body in &chat {
             let said = pipe(&["--wire", wire], body.as_bytes());
             assert_eq!(

@@ -194,7 +194,7 @@ fn fields_can_be_added_but_none_of_ours() {
     let body = &bodies(&endpoint)[0];
     assert_eq!((&body["top_k"], &body["tier"]), (&json!(40), &json!("it's quick")));
     assert_eq!(body["chat_template_kwargs"], json!({ "enable_thinking": false }));
-    assert!(said.err.contains("--set top_k=40"), "{}", said.err);
+    assert!(said.err.contains("--set 'top_k=40'"), "{}", said.err);
     for (ours, instead) in [
         ("messages=[]", "it carries the conversation"),
         ("tools=[]", "it carries the conversation"),

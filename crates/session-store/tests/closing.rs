@@ -58,9 +58,9 @@ async fn a_session_that_was_left_out_of_an_export_or_put_in_is_noticed() {
     let end = text.rfind("{\"trunkline\":\"end\"").unwrap();
     let (one, two, end) = (&text[..second], &text[second..end], &text[end..]);
     for (file, told) in [
-        ([one, end].concat(), "1 sessions with 1"),
+        ([one, end].concat(), "before it stand 1 with 1"),
         ([two, one, end].concat(), "the lines before it are not those that were written"),
-        ([one, two, one, end].concat(), "3 sessions with 9"),
+        ([one, two, one, end].concat(), "before it stand 3 with 9"),
         (
             [one, two, &end.replace("\"records\":8", "\"records\":9")].concat(),
             "it says 2 sessions with 9 records, and before it stand 2 with 8",

@@ -61,9 +61,11 @@ impl Case {
             let (edit, new) = match word {
                 Some(word) => (
                     json!({"path": path, "old_text": word, "new_text": text, "replace_all": true}),
-                    old.replace(&word, text),
+                    old.replace(&word, &in_ends_of(&old, text)),
                 ),
-                None => (json!({"path": path, "content": text}), text.clone()),
+                // A `\r\n` that is written out in a whole file is meant.
+                None if text.contains("\r\n") => (json!({"path": path, "content": text}), text.clone()),
+                None => (json!({"path": path, "content": text}), in_ends_of(&old, text)),
             };
             edits.push(edit);
             now.insert(path, new);
@@ -75,6 +77,17 @@ impl Case {
             assert_eq!(file["content"].as_str(), now.get(file["path"].as_str().unwrap()).map(String::as_str));
         }
         proposal
+    }
+}
+
+/// A text with the line ends of a file that has one kind of them.
+fn in_ends_of(file: &str, text: &str) -> String {
+    let plain = text.replace("\r\n", "\n");
+    match (file.matches("\r\n").count(), file.matches('\n').count()) {
+        (_, 0) => text.to_owned(),
+        (0, _) => plain,
+        (both, all) if both == all => plain.replace('\n', "\r\n"),
+        _ => text.to_owned(),
     }
 }
 

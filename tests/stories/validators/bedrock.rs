@@ -16,10 +16,10 @@ struct Turn<'a> {
 pub(crate) fn check(messages: &[Message], facts: &RequestFacts, claude: bool) -> Verdict {
     let lead = messages.iter().take_while(|message| message.role == Role::System).count();
     let turns = turns(&messages[lead..])?;
-    let (Some(first), Some(last)) = (turns.first(), turns.last()) else {
-        return Err("a conversation must start with a user message".to_owned());
+    // One that begins with the model's words is taken, as are blank blocks beside calls (recorded as accepted, 2026).
+    let Some(last) = turns.last() else {
+        return Err("a conversation needs a message".to_owned());
     };
-    ensure(!first.by_model, || "a conversation must start with a user message".to_owned())?;
     ensure(!last.by_model, || "this model does not support assistant message prefill".to_owned())?;
     ensure(turns.windows(2).all(|pair| pair[0].by_model != pair[1].by_model), || {
         "a conversation must alternate between user and assistant roles".to_owned()
@@ -59,11 +59,14 @@ fn check_turn<'a>(turn: &Turn<'a>, facts: &RequestFacts, claude: bool, open: &mu
         open.result(&block.call_id)?;
     }
     open.close()?;
+    let calls = turn.blocks.iter().any(|block| block.as_call().is_some());
     for block in &turn.blocks {
         check_origin(block, "bedrock")?;
         let place = match block {
             Content::Text { text } => {
-                ensure(!is_blank(text), || "the text field in the ContentBlock object is blank".to_owned())?;
+                ensure(calls || !is_blank(text), || {
+                    "the text field in the ContentBlock object is blank".to_owned()
+                })?;
                 true
             }
             Content::ToolCall(call) => {

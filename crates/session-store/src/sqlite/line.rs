@@ -14,14 +14,15 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, SqliteConnection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
+use super::answer::{self, Ask};
 use super::append::{self, Append};
+use super::aside;
 use super::doubt::{self, Doubt};
 use super::ended::Ended;
 use super::fault::store_error;
 use super::opening::Open;
 use super::presence::Presence;
 use super::torn::{self, Torn};
-use super::{answer, aside};
 use crate::bell::Bell;
 use crate::{Durability, StoreError};
 
@@ -251,16 +252,21 @@ impl Seat {
                 self.discard().await;
                 return Err(torn);
             }
-            // Whoever opens it next makes one.
-            (None, _) => self.log = None,
-            (Some(_), _) => self.log = log,
+            // Whoever opens it next goes on in the one that is there, or makes one.
+            _ => self.log = log,
         }
         let fault = |error| store_error(&self.path, error);
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => {
                 self.level = Durability::Flushed;
-                SqliteConnection::connect_with(&self.options).await.map_err(fault)?
+                let mut connection = SqliteConnection::connect_with(&self.options).await.map_err(fault)?;
+                if self.log.is_none() {
+                    // A first look at the database makes the log; what is wrong with it, the work itself will tell.
+                    let _ = sqlx::query("PRAGMA schema_version").value::<i64>(&mut connection).await;
+                    self.log = FileId::of(&aside::beside(&self.path, "-wal"));
+                }
+                connection
             }
         };
         if let Some(found) = &self.doubt {

@@ -85,7 +85,7 @@ async fn what_may_have_been_done_is_never_told_as_if_nothing_was() {
     let again = behind.append(one(1, "\"kept\"")).await.unwrap_err();
     assert!(matches!(again, StoreError::Conflict { .. }), "{again}");
 
-    wire.lose_for_good("a new title");
+    wire.lose_for_good("COMMIT");
     open(store.amend(&session(2), Amend::title("a new title")).await.unwrap_err());
     wire.mend();
     assert_eq!(store.info(&session(2)).await.unwrap().title, "a new title");
