@@ -136,6 +136,7 @@ pub(crate) enum Color {
 }
 
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one, for as long as the program runs")]
 pub(crate) enum Command {
     #[command(flatten)]
     Session(SessionCommand),

@@ -188,7 +188,7 @@ fn fill(line: &str, piece: &[u8], odd: &[u8]) -> Vec<u8> {
     let mut filled = Vec::new();
     let mut rest = line;
     while let Some(at) = rest.find("PIECE").into_iter().chain(rest.find("ODD")).min() {
-        filled.extend(rest[..at].as_bytes());
+        filled.extend(&rest.as_bytes()[..at]);
         let mark = if rest[at..].starts_with("PIECE") { ("PIECE", piece) } else { ("ODD", odd) };
         filled.extend(mark.1);
         rest = &rest[at + mark.0.len()..];

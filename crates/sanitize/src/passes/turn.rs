@@ -68,7 +68,8 @@ pub(super) fn gather(
     }
     for Gathered { item, joined, .. } in &mut gathered {
         let calls = item.message.calls().count();
-        if (*joined || !rules.words_after_calls) && put_calls_last(&mut item.message) && !*joined {
+        let moves = *joined || !rules.words_after_calls;
+        if moves && put_calls_last(&mut item.message) && !*joined {
             repairs.push(Repair { at: item.at, kind: RepairKind::CallsMovedBack { calls } });
         }
     }
