@@ -267,7 +267,7 @@ fn bedrock_refuses_what_its_table_says() {
             calls without results: ["a"]
             no open call for the result a
             a conversation must alternate between user and assistant roles
-            a conversation must start with a user message
+            accepted
             this model does not support assistant message prefill
             the text field in the ContentBlock object is blank
             toolUseId "a b"

@@ -38,8 +38,10 @@ pub(crate) fn rehome(items: Vec<Item>, rules: &WireRules, repairs: &mut Vec<Repa
             repairs.push(Repair { at: item.at, kind: RepairKind::SystemToUser });
         }
         let role = item.message.role;
-        // Late instructions may bring a wire's own blocks along, such as tools that are added.
-        let brings = role == Role::System && !leading;
+        // Late instructions may bring a wire's own blocks along, such as tools that are added. What is empty goes later on, and
+        // what stood behind it leads then.
+        let begun = |home: &Item| home.message.role != Role::System && !home.is_empty();
+        let brings = role == Role::System && !leading && homes.iter().any(begun);
         let home = |block: &Content| match block {
             Content::Opaque { json, .. } if brings && !is_reasoning_item(json) => role,
             _ => home(block, role),

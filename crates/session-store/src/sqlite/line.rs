@@ -70,6 +70,8 @@ pub(super) struct Seat {
     log: Option<FileId>,
     /// What was found when the file was not there any more: where it is can only be seen as long as it is open.
     torn: Option<Torn>,
+    /// The same of its log. Others of this process still read the one that has no name, so nothing more is written.
+    log_gone: Option<Torn>,
     read_only: bool,
     options: SqliteConnectOptions,
     // `None` before the first write, after a fault, and after closing.
@@ -94,6 +96,7 @@ impl Line {
             file,
             log: None,
             torn: None,
+            log_gone: None,
             read_only: opened.read_only.is_some(),
             options,
             connection: Some(first),
@@ -238,6 +241,9 @@ impl Seat {
         if self.read_only {
             return Err(StoreError::ReadOnly { place: self.path.display().to_string() });
         }
+        if let Some(gone) = &self.log_gone {
+            return Err(gone.error(&self.path));
+        }
         if let Some(file) = self.file.filter(|file| FileId::of(&self.path) != Some(*file)) {
             let torn = match self.torn.take() {
                 Some(torn) => torn,
@@ -250,7 +256,7 @@ impl Seat {
             (Some(open), Some(before)) if log != Some(before) => {
                 let torn = torn::log_removed(&self.path, open).await;
                 self.discard().await;
-                return Err(torn);
+                return Err(self.log_gone.insert(torn).error(&self.path));
             }
             // Whoever opens it next goes on in the one that is there, or makes one.
             _ => self.log = log,

@@ -73,8 +73,8 @@ pub(super) async fn moved(path: &Path, file: FileId, open: Option<&mut SqliteCon
     Torn { what, database, log }
 }
 
-/// Moves the whole log into the database, if the log is not where it was any more, and returns the error for that.
-pub(super) async fn log_removed(path: &Path, open: &mut SqliteConnection) -> StoreError {
+/// Moves the whole log into the database, if the log is not where it was any more, and returns what is to be said of that.
+pub(super) async fn log_removed(path: &Path, open: &mut SqliteConnection) -> Torn {
     let moved = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").value::<i64>(open).await;
     let what = match moved {
         Ok(0) => {
@@ -86,7 +86,7 @@ pub(super) async fn log_removed(path: &Path, open: &mut SqliteConnection) -> Sto
         }
     };
     let database = Some(path.display().to_string());
-    StoreError::Torn { place: path.display().to_string(), what: what.to_owned(), database, log: None }
+    Torn { what: what.to_owned(), database, log: None }
 }
 
 /// Refuses to make a database where only the log of one is.
