@@ -120,7 +120,7 @@ impl Refusal {
         };
         let goes_on =
             words.strip_prefix(name).is_some_and(|rest| AFTER.iter().any(|after| rest.starts_with(after)));
-        BEFORE.iter().any(|before| begins(before)) || goes_on || self.is_schema_of(name)
+        BEFORE.iter().any(begins) || goes_on || self.is_schema_of(name)
     }
 
     /// Groq's and Cerebras' words: `'messages.2.assistant' : property 'reasoning_content' is unsupported`, with more around.

@@ -55,7 +55,7 @@ pub(super) const CASES: &[Case] = &[
         24,
         r#"cp "$CASE/session.jsonl" .; "$TRUNKLINE" audit session.jsonl; echo "audit: exit code $?"
            "$TRUNKLINE" repair session.jsonl --apply -o out.jsonl
-           echo "--- list"; "$TRUNKLINE" sanitize --wire anthropic < session.jsonl
+           echo "--- list"; "$TRUNKLINE" sanitize --wire anthropic < session.jsonl; echo
            echo "--- new file"; cat out.jsonl 2> /dev/null || cat session.jsonl"#,
         results_and_words_are_read,
     ),
