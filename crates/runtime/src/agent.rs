@@ -50,7 +50,7 @@ pub(crate) struct Settings {
     pub(crate) names_decisions: bool,
 }
 
-pub(crate) type Observer = Arc<dyn Fn(&Event) + Send + Sync>;
+pub(crate) type Observer = Arc<dyn Fn(&SessionId, &Event) + Send + Sync>;
 pub(crate) type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// Where a drive ends by itself. The run stays open, and a resume starts the count again.
@@ -411,8 +411,19 @@ impl AgentBuilder {
     }
 
     /// Tells an observer everything that happens, in order. It runs on the driver's own time: be quick.
+    ///
+    /// In place of any observer that was given before. What several sessions of this agent do at once comes mixed:
+    /// [`on_session_event`](Self::on_session_event) says which one it is, [`Session::on_event`] observes one alone.
     #[must_use]
-    pub fn on_event(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+    pub fn on_event(self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.on_session_event(move |_, event| observer(event))
+    }
+
+    /// Tells an observer everything that happens and in which session; in order for each of them.
+    ///
+    /// In place of any observer that was given before.
+    #[must_use]
+    pub fn on_session_event(mut self, observer: impl Fn(&SessionId, &Event) + Send + Sync + 'static) -> Self {
         self.settings.observer = Some(Arc::new(observer));
         self
     }
@@ -458,12 +469,6 @@ impl AgentBuilder {
 impl Settings {
     pub(crate) fn now(&self) -> Timestamp {
         (self.clock)()
-    }
-
-    pub(crate) fn tell(&self, event: &Event) {
-        if let Some(observer) = &self.observer {
-            observer(event);
-        }
     }
 }
 

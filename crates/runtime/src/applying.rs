@@ -94,7 +94,7 @@ impl Session {
         };
         let Some(entry) = self.state.resolve.queue.get(id).cloned() else { return Ok(()) };
         let place = call.cloned().unwrap_or_else(|| resolve::place_of(&entry.proposal));
-        let context = ToolContext::new(Cancel::new(), place);
+        let context = self.context(Cancel::new(), place);
         let (outcome, output) = self.carry_out(&tool, &entry, attempt, &context).await?;
         let (attempt, outcome) = match outcome {
             Outcome::Applied => (attempt, outcome),

@@ -148,7 +148,7 @@ impl Session {
             let left = Duration::from_millis(until.0.saturating_sub(self.settings().now().0));
             // The log may come from anywhere, and from a clock that was set wrong.
             let left = left.min(self.settings().retries.time);
-            self.settings().tell(&Event::AwaitingModel { wait: left });
+            self.tell(&Event::AwaitingModel { wait: left });
             *waiting = Some(Waiting { until, deadline: Instant::now() + left, over: false });
         }
         let Some(deadline) = waiting.as_ref().map(|waiting| waiting.deadline) else { return Ok(()) };

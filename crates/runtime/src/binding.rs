@@ -177,7 +177,7 @@ impl Session {
             self.unbindable = true;
             // The session is opened and driven in one act, and both try.
             if self.not_bound.insert(run.clone(), why.clone()).as_ref() != Some(&why) {
-                self.settings().tell(&Event::NotBound { run, why });
+                self.tell(&Event::NotBound { run, why });
             }
         }
         Ok(())

@@ -11,7 +11,7 @@ use crate::journal::{self, CallFinished, CallStarted};
 #[cfg(feature = "decision-objects")]
 use crate::turn;
 use crate::turn::Runnable;
-use crate::{CallPlace, Cancel, Event, RuntimeError, Session, ToolContext, ToolOutput};
+use crate::{CallPlace, Cancel, Event, RuntimeError, Session, ToolOutput};
 
 /// How long a call may take to stop by itself once the turn is cancelled.
 const GRACE: Duration = Duration::from_secs(5);
@@ -78,10 +78,10 @@ impl Session {
         for (one, call) in running {
             let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
             let event = Event::CallStarted { call: one.place.clone(), tool: one.tool.clone(), arguments };
-            self.settings().tell(&event);
+            self.tell(&event);
             let Some(tool) = self.settings().setup.catalogue.tool(&one.tool).cloned() else { continue };
             #[cfg_attr(not(feature = "resolve-queue"), expect(unused_mut, reason = "staged actions use it"))]
-            let mut context = ToolContext::new(cancel.clone(), one.place.clone());
+            let mut context = self.context(cancel.clone(), one.place.clone());
             #[cfg(feature = "resolve-queue")]
             context.pushed.clone_from(&one.pushed);
             let task = tasks.spawn(async move { tool.run(call.arguments, &context).await });
@@ -181,7 +181,7 @@ impl Session {
         records.insert(0, finished(&one.place, &result, ran, at));
         self.commit(records, None).await?;
         let elapsed = Some(one.began.elapsed());
-        self.settings().tell(&Event::CallFinished { call: one.place, result, elapsed });
+        self.tell(&Event::CallFinished { call: one.place, result, elapsed });
         Ok(())
     }
 }

@@ -370,7 +370,7 @@ impl Session {
         }
         self.commit(records, None).await?;
         for notice in notices {
-            self.settings().tell(&Event::Choice(notice));
+            self.tell(&Event::Choice(notice));
         }
         Ok(Held { choice: plan.choice.map(tool_choice), only: plan.only })
     }

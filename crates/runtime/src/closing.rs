@@ -438,7 +438,7 @@ impl Session {
     /// Tells which files were left alone because somebody else has changed them.
     fn tell_others(&self, found: &Found) {
         if !found.others.is_empty() {
-            self.settings().tell(&Event::LeftAlone { files: found.others.clone() });
+            self.tell(&Event::LeftAlone { files: found.others.clone() });
         }
     }
 
@@ -452,7 +452,7 @@ impl Session {
         let Some(workspace) = &self.settings().workspace else { return };
         let files = workspace.still_staged(&commit.to_string()).await.unwrap_or_default();
         if !files.is_empty() {
-            self.settings().tell(&Event::StillStaged { files });
+            self.tell(&Event::StillStaged { files });
         }
     }
 

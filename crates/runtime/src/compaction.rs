@@ -185,7 +185,7 @@ impl Session {
     }
 
     async fn make(&mut self, plan: CompactPlan, cancel: &Cancel) -> Result<Made, RuntimeError> {
-        self.settings().tell(&Event::Compacting(plan.clone()));
+        self.tell(&Event::Compacting(plan.clone()));
         let ask = plan.prompt(&self.state.tree);
         let summarized = loop {
             let summarized = tokio::select! {
@@ -243,7 +243,7 @@ impl Session {
         let records = entries(draft);
         self.commit(records, None).await?;
         let compacted = Compacted { node, plan, summary_tokens: size };
-        self.settings().tell(&Event::Compacted(compacted.clone()));
+        self.tell(&Event::Compacted(compacted.clone()));
         Ok(Made::Covered(compacted, tokens))
     }
 
@@ -272,7 +272,7 @@ impl Session {
         prompt::fill(&mut request, ask, None, provider);
         let tell = |failed: u32, fault: &ProviderError, wait: Duration| {
             let attempt = Attempt::beside(self.state.tree.head(), failed, provider.origin().clone(), fault);
-            settings.tell(&Event::AttemptFailed { attempt, wait: Some(wait) });
+            self.tell(&Event::AttemptFailed { attempt, wait: Some(wait) });
         };
         let (message, usage) = match ask_beside(provider, request, settings.retries, tell).await {
             Ok(answered) => answered,
@@ -299,7 +299,7 @@ impl Session {
         }
         let setting = &self.settings().setup.revert;
         if let Some((notes, messages)) = revert::delayed(setting, &self.state.tree, &self.state.revert) {
-            self.settings().tell(&Event::DecayDelayed { notes, messages });
+            self.tell(&Event::DecayDelayed { notes, messages });
         }
         Ok(())
     }

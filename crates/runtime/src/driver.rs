@@ -179,7 +179,7 @@ impl Session {
         prompt::share(&mut prompt.request.messages, &self.sent);
         self.sent.clone_from(&prompt.request.messages);
         let messages = prompt.request.messages.len();
-        self.settings().tell(&Event::Asking { turn, messages, repairs: prompt.repairs });
+        self.tell(&Event::Asking { turn, messages, repairs: prompt.repairs });
         let mut fold = Fold::new(provider.origin().clone());
         let (began, mut within) = (Instant::now(), 0);
         let cancelled = tokio::select! {
@@ -221,7 +221,7 @@ impl Session {
         if let Some(why) = fault.map(InVain::Failed).or(nothing.map(InVain::Nothing)) {
             let asked = Asked { took: began.elapsed(), within };
             let again = self.asked_in_vain(message, why, &asked, heard).await;
-            told.iter().for_each(|event| self.settings().tell(event));
+            told.iter().for_each(|event| self.tell(event));
             return again;
         }
         if let Some(message) = message {
@@ -238,7 +238,7 @@ impl Session {
             self.commit(records, None).await?;
         }
         self.commit(heard, None).await?;
-        told.iter().for_each(|event| self.settings().tell(event));
+        told.iter().for_each(|event| self.tell(event));
         Ok(tokens)
     }
 
@@ -253,7 +253,7 @@ impl Session {
         while let Some(event) = reply.next().await? {
             *within += u32::from(matches!(event, trunkline_providers::Event::Retrying { .. }));
             fold.push(&event);
-            self.settings().tell(&Event::Stream(event));
+            self.tell(&Event::Stream(event));
         }
         Ok(())
     }
@@ -276,7 +276,7 @@ impl Session {
             told.push(Event::CallFinished { call, result, elapsed: None });
         }
         self.commit(records, None).await?;
-        told.iter().for_each(|event| self.settings().tell(event));
+        told.iter().for_each(|event| self.tell(event));
         Ok(())
     }
 

@@ -104,7 +104,7 @@ impl Session {
             let mut records = vec![finished(&call, &result, true, at)];
             records.extend(resolve::drop_gate(&self.state.resolve, &call, at));
             self.commit(records, letter).await?;
-            self.settings().tell(&Event::CallFinished { call, result, elapsed: None });
+            self.tell(&Event::CallFinished { call, result, elapsed: None });
             return Ok(Late::Recorded);
         }
         let mut draft = tree.draft();

@@ -498,7 +498,7 @@ impl Session {
         let at = self.settings().now();
         let record = journal::note(journal::LAYER, journal::LETTER_REFUSED, at, &refused);
         self.commit(vec![record], Some(letter.id)).await?;
-        self.settings().tell(&Event::LetterRefused { kind: letter.kind.clone(), reason });
+        self.tell(&Event::LetterRefused { kind: letter.kind.clone(), reason });
         Ok(())
     }
 }

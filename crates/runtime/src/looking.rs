@@ -46,7 +46,7 @@ impl Session {
         let files: Vec<String> =
             changes.into_iter().flat_map(|changes| changes.files).map(|file| file.path).collect();
         if !files.is_empty() {
-            self.settings().tell(&Event::TakenIn { files });
+            self.tell(&Event::TakenIn { files });
         }
         Ok(())
     }
@@ -63,7 +63,7 @@ impl Session {
             },
         };
         if self.state.decision.run.as_mut().is_some_and(|run| run.looks.tells_fault()) {
-            self.settings().tell(&Event::LookFailed { why });
+            self.tell(&Event::LookFailed { why });
         }
         None
     }

@@ -90,7 +90,7 @@ impl Session {
                 Holder::Lapsed(at) => Sight { fenced: false, at, trusted: true },
                 Holder::Alive(lease) => {
                     if !told {
-                        self.settings().tell(&Event::AwaitingApply { attempt: entry.attempt(), lease });
+                        self.tell(&Event::AwaitingApply { attempt: entry.attempt(), lease });
                         told = true;
                     }
                     if self.wait_a_while().await? {

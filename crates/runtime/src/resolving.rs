@@ -15,7 +15,7 @@ use trunkline_session_store::Record;
 
 use crate::journal::{self, CallFinished};
 use crate::layers::resolve::{because, note};
-use crate::{CallPlace, Cancel, Event, RuntimeError, Session, ToolContext, ToolOutput};
+use crate::{CallPlace, Cancel, Event, RuntimeError, Session, ToolOutput};
 use crate::{choices, contained};
 
 /// How long a standing handler may take to stop by itself once the turn is cancelled.
@@ -168,7 +168,7 @@ impl Session {
         let look = None;
         let records = std::iter::once(choices::resolving(place, details.clone(), at)).chain(look).collect();
         self.commit(records, None).await?;
-        let context = ToolContext::new(cancel.clone(), place.clone());
+        let context = self.context(cancel.clone(), place.clone());
         let cut_off = async {
             tokio::select! {
                 () = cancel.cancelled() => {}
@@ -222,9 +222,9 @@ impl Session {
         let finished = CallFinished { call: place.clone(), result: result.clone(), ran: true, details: told };
         records.push(journal::note(journal::LAYER, journal::CALL_FINISHED, self.settings().now(), &finished));
         self.commit(records, None).await?;
-        self.settings().tell(&Event::CallFinished { call: place.clone(), result, elapsed: None });
+        self.tell(&Event::CallFinished { call: place.clone(), result, elapsed: None });
         if let Some(details) = details {
-            self.settings().tell(&Event::Resolved { call: place.clone(), details });
+            self.tell(&Event::Resolved { call: place.clone(), details });
         }
         Ok(())
     }

@@ -33,7 +33,7 @@ impl Session {
         let mut told = false;
         while let Some(lease) = self.rollback_lease() {
             if !told && let Some(of) = self.restoring_of() {
-                self.settings().tell(&Event::AwaitingRollback { of, until: Timestamp(lease.until) });
+                self.tell(&Event::AwaitingRollback { of, until: Timestamp(lease.until) });
                 told = true;
             }
             if !self.wait_a_while().await? {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use trunkline_message_tree::{Message, MessageTree, NodeId, Role, Timestamp};
 use trunkline_session_store::{Batch, Claim, InboxId, Lease, Record, SessionId, SessionStore, StoreError};
 
-use crate::agent::{Agent, Settings};
+use crate::agent::{Agent, Observer, Settings};
 use crate::layers::{decision, resolve, revert};
 use crate::state::State;
-use crate::{Cancel, Event, RuntimeError, attempts, journal, letters, wants};
+use crate::{CallPlace, Cancel, Event, RuntimeError, ToolContext, attempts, journal, letters, wants};
 
 /// A session that is open for writing. Nobody else can write it before this is dropped, or they take it over: then
 /// this one can write nothing more, and says so with [`RuntimeError::TakenOver`].
@@ -21,6 +21,8 @@ pub struct Session {
     pub(crate) agent: Agent,
     pub(crate) store: Arc<dyn SessionStore>,
     pub(crate) lease: Lease,
+    /// Told after the agent's own.
+    observer: Option<Observer>,
     pub(crate) state: State,
     /// What was sent last: what is sent again is known by its address, and not encoded again.
     pub(crate) sent: Vec<Arc<Message>>,
@@ -146,6 +148,7 @@ impl Session {
             agent,
             store,
             lease,
+            observer: None,
             summaries: revert::Summaries::new(&state.revert),
             state,
             sent: Vec::new(),
@@ -185,6 +188,15 @@ impl Session {
         self.lease.session()
     }
 
+    /// Tells an observer what happens in this session from now on, in order, after the one that the agent was built with. It
+    /// runs on the driver's own time: be quick.
+    ///
+    /// In place of any observer that was given here before. What happened while the session was opened only the agent's own
+    /// is told.
+    pub fn on_event(&mut self, observer: impl Fn(&Event) + Send + Sync + 'static) {
+        self.observer = Some(Arc::new(move |_, event| observer(event)));
+    }
+
     /// Returns everything that was said, wherever it stands.
     pub fn tree(&self) -> &MessageTree {
         &self.state.tree
@@ -218,7 +230,7 @@ impl Session {
     #[cfg(feature = "resolve-queue")]
     pub fn resolutions(
         &self,
-    ) -> impl Iterator<Item = (&crate::CallPlace, &trunkline_resolve_queue::ResolutionDetails)> {
+    ) -> impl Iterator<Item = (&CallPlace, &trunkline_resolve_queue::ResolutionDetails)> {
         self.state.resolve.choices.resolved()
     }
 
@@ -349,6 +361,18 @@ impl Session {
         &self.agent.settings
     }
 
+    /// Tells the observers of the agent and of this session.
+    pub(crate) fn tell(&self, event: &Event) {
+        for observer in self.settings().observer.iter().chain(&self.observer) {
+            observer(self.lease.session(), event);
+        }
+    }
+
+    /// Returns what a tool may know of a call in this session.
+    pub(crate) fn context(&self, cancel: Cancel, call: CallPlace) -> ToolContext {
+        ToolContext { session: Some(self.lease.session().clone()), ..ToolContext::new(cancel, call) }
+    }
+
     /// Writes records in one batch and then lets memory follow. Nothing else writes.
     pub(crate) async fn commit(
         &mut self,
@@ -447,7 +471,7 @@ impl Session {
             Record::Blob(_) => None,
         };
         if let Some(event) = event {
-            self.settings().tell(&event);
+            self.tell(&event);
         }
     }
 

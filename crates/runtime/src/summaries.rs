@@ -160,7 +160,7 @@ impl Session {
             while let Some((head_move, answer)) = self.summaries.came.front().cloned() {
                 match answer {
                     Ok(text) => self.write_summary(head_move, &text).await?,
-                    Err(reason) => self.settings().tell(&Event::SummaryFailed { head_move, reason }),
+                    Err(reason) => self.tell(&Event::SummaryFailed { head_move, reason }),
                 }
                 self.summaries.came.pop_front();
             }

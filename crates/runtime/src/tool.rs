@@ -11,6 +11,7 @@ use trunkline_message_tree::{NodeId, Part, ToolSpec};
 use trunkline_resolve_queue::{Effect, Entry, Fingerprint, Outcome, Preview};
 #[cfg(feature = "revert")]
 use trunkline_revert::Effects;
+use trunkline_session_store::SessionId;
 
 use crate::Cancel;
 use crate::pending::Pushed;
@@ -187,13 +188,15 @@ pub struct ToolContext {
     pub cancel: Cancel,
     /// The place of the call.
     pub call: CallPlace,
+    /// The session that the call belongs to; `None` where a tool is run by itself, as in its own tests.
+    pub session: Option<SessionId>,
     pub(crate) pushed: Pushed,
 }
 
 impl ToolContext {
     /// Returns a context, as for a tool's own tests.
     pub fn new(cancel: Cancel, call: CallPlace) -> Self {
-        ToolContext { cancel, call, pushed: Pushed::default() }
+        ToolContext { cancel, call, session: None, pushed: Pushed::default() }
     }
 }
 

@@ -68,6 +68,8 @@ mod moves;
 mod notes_ledger;
 #[cfg(feature = "default")]
 mod nothing_came;
+#[cfg(feature = "default")]
+mod observing;
 mod opt_in;
 #[cfg(feature = "default")]
 mod prices;
