@@ -412,6 +412,9 @@ proptest! {
         between in prop::sample::select(vec![" && ", "; ", " | ", " || ", "\n"]),
     ) {
         let allowed = |command: &str| verdicts(&["allow ls"], &[command]).starts_with("Allow");
-        prop_assert_eq!(allowed(&parts.join(between)), parts.iter().all(|part| allowed(part)));
+        let line = parts.join(between);
+        // A blank line is no command; between anything else, one is missing.
+        let is_blank = |part: &str| between == "\n" && part.is_empty() && !line.trim().is_empty();
+        prop_assert_eq!(allowed(&line), parts.iter().all(|part| is_blank(part) || allowed(part)), "{:?}", line);
     }
 }
