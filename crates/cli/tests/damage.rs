@@ -221,7 +221,7 @@ fn a_folder_or_title_that_was_put_under_a_session_is_noticed() {
 #[test]
 fn a_store_that_is_moved_away_during_a_run_is_told_and_brought_together() {
     let (scene, endpoint) = Scene::with(vec![crate::fake::begins("Thinking")]);
-    let child = scene.command(&["run", "think"]).spawn().expect("it starts");
+    let child = scene.command(&["run", "--retries", "0", "think"]).spawn().expect("it starts");
     scene.until("the run waits for its model", || endpoint.requests().len() == 1);
     let moved = scene.path("moved.db");
     std::fs::rename(scene.store(), &moved).expect("moved");
