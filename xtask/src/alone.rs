@@ -54,7 +54,9 @@ pub(crate) fn run(
 /// of dependencies that a neighbour switches on, such as `float_roundtrip` of serde_json.
 fn same_as_tested(one: &Crate) -> bool {
     let features = one.features();
-    let every: Vec<&str> = features.keys().map(String::as_str).collect();
+    let of_tests = one.manifest.test_features();
+    let every: Vec<&str> =
+        features.keys().filter(|name| !of_tests.contains(name)).map(String::as_str).collect();
     !layers::is_pure(&one.name) && closure(&features, &["default"]) == closure(&features, &every)
 }
 
@@ -209,6 +211,9 @@ mod tests {
         assert!(same_as_tested(&one("runtime", "default = [\"a\"]\na = [\"b\"]\nb = []")));
         // What is off by default is not in the crate that most people get.
         assert!(!same_as_tested(&one("tools", "steps = []")));
+        // What only tests switch on changes nothing for anybody else.
+        let marked = "steps = []\n[package.metadata.trunkline]\ntest-features = [\"steps\"]";
+        assert!(same_as_tested(&one("tools", marked)));
         assert!(!same_as_tested(&one("session-store", "default = [\"a\"]\na = []\nb = []")));
         assert!(!same_as_tested(&one("sanitize", "")), "it is pure");
     }

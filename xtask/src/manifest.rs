@@ -85,6 +85,11 @@ impl Manifest {
             .collect()
     }
 
+    /// Features that only the crate's own tests switch on: without them it is the same crate.
+    pub(crate) fn test_features(&self) -> Vec<String> {
+        self.raw("package.metadata.trunkline", "test-features").map(strings).unwrap_or_default()
+    }
+
     /// The features without which cargo refuses to build an example; they stand below its name.
     pub(crate) fn required_features(&self, example: &str) -> Vec<String> {
         let tables = self.entries.iter().filter(|entry| entry.table == "example");
