@@ -45,17 +45,28 @@ fn a_commit_of_a_command_is_one_in_its_folder() {
         ("GIT_PREFIX", "sub/".to_owned()),
         ("GIT_NAMESPACE", "other".to_owned()),
         ("GIT_CONFIG_PARAMETERS", format!("'core.worktree'='{}'", other.root.display())),
+        ("GIT_CONFIG_COUNT", "2".to_owned()),
+        ("GIT_CONFIG_KEY_0", "Core.Worktree".to_owned()),
+        ("GIT_CONFIG_VALUE_0", other.root.display().to_string()),
+        ("GIT_CONFIG_KEY_1", "user.name".to_owned()),
+        ("GIT_CONFIG_VALUE_1", "Somebody Else".to_owned()),
     ];
     let variables: Vec<(&str, &str)> =
         variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
     said(&here.root, "echo 2 > new.txt && git add new.txt && git commit -qm by-the-run", &variables);
     assert_ne!(head(&here), before.0);
     assert_eq!(head(&other), before.1);
+    // Who somebody is goes along.
+    assert_eq!(asked(&here, &["log", "-1", "--format=%an"]), "Somebody Else\n");
 }
 
 fn head(repository: &Repository) -> String {
+    asked(repository, &["rev-parse", "HEAD"])
+}
+
+fn asked(repository: &Repository, arguments: &[&str]) -> String {
     let mut git = Command::new("git");
-    git.arg("-C").arg(&repository.root).args(["rev-parse", "HEAD"]);
+    git.arg("-C").arg(&repository.root).args(arguments);
     String::from_utf8(git.output().unwrap().stdout).unwrap()
 }
 

@@ -56,6 +56,9 @@ pub(super) fn lay(command: &mut Command, folder: &Path) {
     for (name, value) in std::env::vars_os() {
         if name.to_str().is_some_and(is_secret) || is_elsewhere(&name, &value) {
             command.env_remove(name);
+        } else if names_worktree(&name, &value) {
+            // Not removed: git counts these settings, and refuses to do anything where one is missing.
+            command.env(name, "trunkline.unused");
         }
     }
     command
@@ -73,6 +76,12 @@ fn is_elsewhere(name: &OsStr, value: &OsStr) -> bool {
         return value.to_string_lossy().to_lowercase().contains("core.worktree");
     }
     OF_A_REPOSITORY.contains(&name) || OF_ANOTHER_PLACE.contains(&name)
+}
+
+/// Whether a variable is the key of a setting (`GIT_CONFIG_COUNT`) that names the worktree of another repository.
+fn names_worktree(name: &OsStr, value: &OsStr) -> bool {
+    let is_key = name.to_str().is_some_and(|name| name.starts_with("GIT_CONFIG_KEY_"));
+    is_key && value.eq_ignore_ascii_case("core.worktree")
 }
 
 /// Whether a variable's name says that its value is nobody else's business. A guess, documented in the README.
