@@ -14,6 +14,38 @@ const MESSAGE_LIMIT: usize = 500;
 // As much of a refusal as is read once it is unpacked.
 const BODY_LIMIT: usize = 1024 * 1024;
 
+/// What services say of a list that is longer than the model can read, each in its own words: Anthropic, OpenAI and those that
+/// follow it, llama.cpp, Bedrock, Gemini; xAI, Copilot, Moonshot, MiniMax, Z.ai, SGLang, TGI, LM Studio, Ollama, Mistral,
+/// Cohere, DeepSeek (public reports and sources, read 2026-11).
+const TOO_LONG: &[&str] = &[
+    "prompt is too long",
+    "maximum context length",
+    "exceed context limit",
+    "exceeds the available context size",
+    "input is too long for requested model",
+    "exceeds the maximum number of tokens",
+    "exceeds the context window",
+    "context window exceeds limit",
+    "maximum prompt length is",
+    "prompt token count of",
+    "exceeded model token limit",
+    "prompt exceeds max length",
+    "model's context length",
+    "longer than the model's context",
+    "`inputs` tokens + `max_new_tokens` must be <=",
+    "`inputs` must have less than",
+    "context length of only",
+    "exceeds the context length",
+    "exceeds maximum context",
+    "prompt too long",
+    "too large for model with",
+    "context overflow",
+    "greater than the context length",
+    "exceed model context",
+    "context size has been exceeded",
+    "too many tokens: ",
+];
+
 /// What services say of a history whose calls and results do not stand together, in lower case; users quote these texts
 /// in public issues (read 2026-11).
 const PAIRING: &[&str] = &[
@@ -203,15 +235,12 @@ impl Said {
         {
             return ErrorKind::Quota;
         }
-        if says(&["context_length_exceeded", "exceed_context_size", "request_too_large"])
-            || tells(&[
-                "prompt is too long",
-                "maximum context length",
-                "exceed context limit",
-                "exceeds the available context size",
-                "input is too long for requested model",
-                "exceeds the maximum number of tokens",
-            ])
+        if says(&[
+            "context_length_exceeded",
+            "exceed_context_size",
+            "request_too_large",
+            "model_max_prompt_tokens",
+        ]) || tells(TOO_LONG)
             || status == 413
         {
             return ErrorKind::ContextTooLong;
@@ -235,6 +264,10 @@ impl Said {
             "invalidsignature",
         ]) {
             return ErrorKind::Auth;
+        }
+        // OpenAI's word for a prompt that its rules refuse: another attempt brings the same.
+        if says(&["invalid_prompt"]) {
+            return ErrorKind::InvalidRequest;
         }
         if says(&["not_found", "resourcenotfound"]) {
             return ErrorKind::NotFound;

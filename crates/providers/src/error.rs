@@ -239,6 +239,15 @@ pub enum DecodeError {
         /// How the later one begins, on one line.
         excerpt: String,
     },
+    /// The answer came to its end, and one of its calls cannot be understood: it has no name, for example. The model wrote
+    /// it so, and may write it so again if it is sent the same request.
+    #[error("a call of the answer cannot be read ({reason}): {excerpt}")]
+    UnreadCall {
+        /// What is wrong with it.
+        reason: String,
+        /// How it begins, on one line.
+        excerpt: String,
+    },
     /// An event could not be understood.
     #[error("the answer cannot be read ({reason}): {excerpt}")]
     Malformed {
@@ -274,6 +283,7 @@ impl DecodeError {
             | DecodeError::Html
             | DecodeError::NotUtf8
             | DecodeError::Doubtful { .. }
+            | DecodeError::UnreadCall { .. }
             | DecodeError::Malformed { .. } => false,
         }
     }
@@ -416,7 +426,9 @@ impl ProviderError {
             ProviderError::Transport { message, .. } | ProviderError::Proxy { message, .. } => vec![message],
             ProviderError::Decode(DecodeError::Reported { message, .. }) => vec![message],
             ProviderError::Decode(
-                DecodeError::Malformed { reason, excerpt } | DecodeError::Doubtful { reason, excerpt },
+                DecodeError::Malformed { reason, excerpt }
+                | DecodeError::UnreadCall { reason, excerpt }
+                | DecodeError::Doubtful { reason, excerpt },
             ) => vec![reason, excerpt],
             _ => Vec::new(),
         };

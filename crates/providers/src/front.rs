@@ -152,8 +152,16 @@ impl<D: Inner> Front<D> {
                 }
                 self.fault.get_or_insert(fault);
             }
-            Event::Stopped(_) if self.inner.lost_call() || self.calls.iter().any(|call| call.broken) => {
+            Event::Stopped(_) if self.calls.iter().any(|call| call.broken) => {
                 return Err(self.fault.clone().unwrap_or(DecodeError::Cut));
+            }
+            Event::Stopped(_) if self.inner.lost_call() => {
+                return Err(match self.fault.clone() {
+                    Some(DecodeError::Malformed { reason, excerpt }) => {
+                        DecodeError::UnreadCall { reason, excerpt }
+                    }
+                    fault => fault.unwrap_or(DecodeError::Cut),
+                });
             }
             _ => {}
         }

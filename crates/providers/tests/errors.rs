@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use expect_test::{Expect, expect};
-use trunkline_providers::{Anthropic, Gemini, OpenAiChat, ProviderError, Wire};
+use trunkline_providers::{Anthropic, ErrorKind, Gemini, OpenAiChat, ProviderError, Wire};
 
 fn check(wire: &dyn Wire, status: u16, body: &str, expected: Expect) {
     let error = wire.error(status, &[], body.as_bytes());
@@ -448,4 +448,34 @@ fn a_history_whose_calls_and_results_do_not_stand_together_is_never_sent_again_w
 fn a_wait_that_comes_with_a_good_answer_means_nothing() {
     let headers = [("retry-after".to_owned(), "30".to_owned())];
     assert_eq!(Anthropic::new().error(200, &headers, b"{}").retry_after(), None);
+}
+
+/// In the words that services use of themselves: public reports and sources, read 2026-11.
+#[test]
+fn too_long_is_known_in_the_words_of_many_services() {
+    let words = [
+        "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
+        "prompt token count of 140000 exceeds the limit of 128000",
+        "Invalid request: Your request exceeded model token limit: 131072",
+        "invalid params, context window exceeds limit (2013)",
+        "Prompt exceeds max length",
+        "The input (40000 tokens) is longer than the model's context length (32768 tokens).",
+        "`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens and 1000 `max_new_tokens`",
+        "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens",
+        "the input length exceeds the context length",
+        "Your input exceeds the context window of this model. Please adjust your input and try again.",
+        "prompt too long; exceeded max context length by 12 tokens",
+    ];
+    for words in words {
+        for body in [format!("{{\"error\":{{\"message\":{words:?}}}}}"), format!("{{\"error\":{words:?}}}")] {
+            let error = OpenAiChat::default().error(400, &[], body.as_bytes());
+            assert_eq!(error.kind(), Some(ErrorKind::ContextTooLong), "{words}");
+        }
+    }
+    let code = r#"{"error":{"message":"too many","code":"model_max_prompt_tokens_exceeded"}}"#;
+    let error = OpenAiChat::default().error(400, &[], code.as_bytes());
+    assert_eq!(error.kind(), Some(ErrorKind::ContextTooLong));
+    let other = r#"{"error":{"message":"max_tokens must be at least 1"}}"#;
+    let error = OpenAiChat::default().error(400, &[], other.as_bytes());
+    assert_eq!(error.kind(), Some(ErrorKind::InvalidRequest));
 }

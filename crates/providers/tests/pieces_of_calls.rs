@@ -376,3 +376,37 @@ proptest! {
         }
     }
 }
+
+/// A Chat body of deltas; the last one ends the answer.
+fn chat_of(deltas: &[&str]) -> Vec<u8> {
+    let last = deltas.len() - 1;
+    let chunk = |(place, delta): (usize, &&str)| {
+        let finish = if place == last { "\"stop\"" } else { "null" };
+        format!(
+            "data: {{\"id\":\"c\",\"model\":\"m\",\"choices\":[{{\"index\":0,{delta},\"finish_reason\":{finish}}}]}}\n\n"
+        )
+    };
+    let body: String = deltas.iter().enumerate().map(chunk).collect();
+    format!("{body}data: [DONE]\n\n").into_bytes()
+}
+
+#[test]
+fn a_last_delta_that_says_the_whole_text_again_says_nothing() {
+    let words = "The tests pass, and the build is green.";
+    let (one, two) = words.split_at(17);
+    let delta = |text: &str| format!("\"delta\":{{\"content\":\"{text}\"}}");
+    let both = format!("{},\"message\":{{\"role\":\"assistant\",\"content\":\"{words}\"}}", delta(words));
+    let said = |deltas: &[&str]| {
+        let (events, outcome) = decode(&OpenAiChat::default(), [&chat_of(deltas)[..]]);
+        assert_eq!(outcome, Ok(()));
+        fold("openai", &events).finish().text()
+    };
+    assert_eq!(said(&[&delta(one), &delta(two), &delta(words)]), words);
+    assert_eq!(said(&[&delta(one), &delta(two), &both]), words);
+    assert_eq!(said(&[&delta(words), &both]), words);
+    // What a model may well say twice is said twice: a token, and what came in one piece.
+    assert_eq!(said(&[&delta("ha"), &delta("ha"), &delta("haha")]), "hahahaha");
+    assert_eq!(said(&[&delta(words), &delta(words)]), format!("{words}{words}"));
+    // And what is only its beginning goes on.
+    assert_eq!(said(&[&delta(one), &delta(two), &delta(one)]), format!("{words}{one}"));
+}

@@ -59,6 +59,9 @@ impl Inner for Decoder {
     }
 }
 
+// A text of fewer bytes may well be one token that a model writes twice.
+const REPEATED_AT_LEAST: usize = 24;
+
 /// How far the message has come.
 #[derive(Default)]
 struct Progress {
@@ -103,9 +106,15 @@ impl Progress {
         match frame {
             Frame::Event(_) if self.stopped => Ok(()),
             // The server's word that nothing is missing, whether or not it gave a reason.
-            Frame::Event(event) if event.data.trim() == "[DONE]" && self.started => self.end(events),
+            Frame::Event(event) if event.data.trim() == "[DONE]" => {
+                if !std::mem::replace(&mut self.started, true) {
+                    // An answer of nothing, and no answer that was cut.
+                    events.push(Event::Started { model: String::new(), id: None });
+                }
+                self.end(events)
+            }
             Frame::Event(event) if event.name == "error" => Err(api_error::reported(event.data)),
-            Frame::Event(event) if matches!(event.data.trim(), "" | "[DONE]") => Ok(()),
+            Frame::Event(event) if event.data.trim().is_empty() => Ok(()),
             Frame::Event(event) => {
                 framing::each(event.data, events, |data, events| self.chunk(data, events))?;
                 if let Some(Event::Unread { .. }) = events.last() {
@@ -154,7 +163,11 @@ impl Progress {
             events.push(Event::Started { model: chunk.model.0.into_owned(), id: chunk.id.some() });
         }
         for (choice, message) in read {
-            if let Some(delta) = choice.delta {
+            if let Some(mut delta) = choice.delta {
+                let ends = !choice.finish_reason.is_empty();
+                if self.repeats(&delta.content, message.is_some(), ends) {
+                    delta.content = Said::Words(Cow::Borrowed(""));
+                }
                 self.delta(delta, events)?;
             }
             if let Some(message) = message {
@@ -189,6 +202,14 @@ impl Progress {
             events.extend(usage.map(Event::Usage));
         }
         Ok(())
+    }
+
+    /// Whether a delta says the whole text again, as the last one of some services does: beside a whole message that does, or
+    /// at the end of a text that came in pieces, none of which is as long.
+    fn repeats(&self, content: &Said<'_>, beside_whole: bool, ends: bool) -> bool {
+        let Said::Words(words) = content else { return false };
+        let is_text = words.len() >= REPEATED_AT_LEAST && self.text.pieces > 1;
+        self.text.is(words) && (beside_whole || (ends && is_text))
     }
 
     fn delta(&mut self, delta: Delta<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
@@ -367,11 +388,12 @@ impl Progress {
 struct Spoken {
     length: usize,
     sum: u64,
+    pieces: usize,
 }
 
 impl Default for Spoken {
     fn default() -> Self {
-        Spoken { length: 0, sum: 0xcbf2_9ce4_8422_2325 }
+        Spoken { length: 0, sum: 0xcbf2_9ce4_8422_2325, pieces: 0 }
     }
 }
 
@@ -381,10 +403,20 @@ impl Spoken {
     }
 
     fn push(&mut self, text: &str) {
+        self.pieces += 1;
         self.length += text.len();
         for byte in text.bytes() {
             self.sum = (self.sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
+    }
+
+    /// Returns whether a text is all of these words.
+    fn is(&self, text: &str) -> bool {
+        let mut same = Spoken::default();
+        if text.len() == self.length {
+            same.push(text);
+        }
+        !text.is_empty() && (same.length, same.sum) == (self.length, self.sum)
     }
 
     /// Returns what a whole text says beyond these words. Words that were shown cannot be taken back.
