@@ -22,6 +22,8 @@ const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
 const SAY_SOMETHING: &str = "Your last reply had no words and no tool call in it, so nothing came of it. Call a tool, or say in words what \
      you found or what keeps you from going on.";
+const CALL_AGAIN: &str = "Your last reply announced a tool call, and none came that can be read, so nothing was run. Make the \
+     call again, or say in words what you found or what keeps you from going on.";
 
 /// Why an attempt came to nothing.
 pub(crate) enum InVain {
@@ -95,7 +97,8 @@ impl Session {
         let mut draft = self.state.tree.draft();
         let node = came.map(|message| draft.file(head, message, at)).transpose()?;
         if cause == Cause::Nothing && wait.is_some() {
-            draft.append(Message::harness(SAY_SOMETHING), at)?;
+            let nudge = if words.starts_with(attempts::UNREAD_CALL) { CALL_AGAIN } else { SAY_SOMETHING };
+            draft.append(Message::harness(nudge), at)?;
         }
         let note = Attempt {
             head,

@@ -20,6 +20,11 @@ use crate::{Cause, Event, journal};
 /// The kind of the note.
 pub(crate) const ATTEMPT: &str = "attempt";
 
+/// What models put around reasoning that they write as text (DeepSeek R1, Qwen 3 and their kin; chat templates, 2026-11).
+const TAGS: [(&str, &str); 2] = [("<think>", "</think>"), ("<thinking>", "</thinking>")];
+/// What is said of an answer that announced a call and brought none.
+pub(crate) const UNREAD_CALL: &str = "it announced a call, and none came that can be read";
+
 /// Tokens of a picture or document, whose size says little of them.
 const MEDIA_TOKENS: u64 = 1000;
 
@@ -137,9 +142,9 @@ pub(crate) fn event(note: &Note) -> Option<Event> {
 }
 
 /// Says of an answer that came to its end whether it brought nothing: no words that can be seen, no call. A refusal is an
-/// answer, and one that ran into a limit may go on. `spoke` tells whether words alone count where a call was announced that
-/// did not come.
-pub(crate) fn brought_nothing(message: &Message, spoke: bool) -> Option<String> {
+/// answer, and one that ran into a limit may go on. Words beside a call that was announced and did not come are none: the
+/// model meant to go on.
+pub(crate) fn brought_nothing(message: &Message) -> Option<String> {
     if message.calls().next().is_some() {
         return None;
     }
@@ -156,16 +161,17 @@ pub(crate) fn brought_nothing(message: &Message, spoke: bool) -> Option<String> 
         Some(StopReason::Other(reason)) => names_a_call(reason),
         _ => false,
     };
-    if message.content.iter().any(is_seen) && (spoke || !announced) {
+    if message.content.iter().any(is_seen) && !announced {
         return None;
     }
     let thought = message.content.iter().any(|block| match block {
         Content::Thinking { .. } | Content::RedactedThinking { .. } => true,
         Content::Opaque { json, .. } => json.contains("reasoning"),
+        Content::Text { text } => text.trim_start().starts_with("<think"),
         _ => false,
     });
     let what = match (announced, thought) {
-        (true, _) => "it announced a call, and none came that can be read",
+        (true, _) => UNREAD_CALL,
         (false, true) => "there was only reasoning in it",
         (false, false) => "there was nothing in it",
     };
@@ -200,7 +206,7 @@ fn is_seen(block: &Content) -> bool {
         c.is_whitespace() || c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
     };
     match block {
-        Content::Text { text } => !text.chars().all(is_blank),
+        Content::Text { text } => !after_tagged_reasoning(text).chars().all(is_blank),
         Content::Image(_) | Content::Document(_) => true,
         Content::Opaque { json, .. } => {
             // A picture that the service drew is an answer; reasoning and searches are only the way to one.
@@ -208,6 +214,17 @@ fn is_seen(block: &Content) -> bool {
         }
         _ => false,
     }
+}
+
+/// Returns what stands behind the reasoning that models write as text where nobody takes it out, as `<think>…</think>`. What
+/// was not closed is reasoning to its end.
+fn after_tagged_reasoning(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while let Some((tag, end)) = TAGS.iter().find(|(tag, _)| rest.starts_with(tag)) {
+        let inside = rest.get(tag.len()..).unwrap_or_default();
+        rest = inside.find(end).and_then(|at| inside.get(at + end.len()..)).unwrap_or_default().trim_start();
+    }
+    rest
 }
 
 /// Whether the service ran tools of its own for an answer: asked for again, it would run them again.

@@ -172,16 +172,29 @@ impl Session {
         cancel: &Cancel,
     ) -> Result<u64, RuntimeError> {
         let too_long = matches!(&fault, RuntimeError::Provider(fault) if fault.kind() == Some(ErrorKind::ContextTooLong));
-        // Whoever named no window means the prompt as it is: that was too long.
-        let unset = || Some(Compaction::new(CompactPolicy::new(prompt_tokens(&self.state.tree).tokens)));
-        let setting = self.settings().setup.compaction.clone().or_else(unset);
-        let plan = revert::room(&setting, &self.state.tree, &self.state.revert).filter(|_| too_long);
-        let Some(plan) = plan else { return Err(fault) };
+        let Some(plan) = self.room().filter(|_| too_long) else { return Err(fault) };
         match self.make(plan, cancel).await? {
             Made::Covered(_, tokens) => Ok(tokens),
             Made::Nothing(tokens) if cancel.is_cancelled() => Ok(tokens),
             Made::Failed(..) | Made::Nothing(_) => Err(fault),
         }
+    }
+
+    /// After a reply that ended because the window was full: compacts, where there is anything to compact, so that the next
+    /// one has room. Returns the tokens that the summary cost.
+    pub(crate) async fn make_room_for_more(&mut self, cancel: &Cancel) -> Result<u64, RuntimeError> {
+        match self.room() {
+            Some(plan) => self.compact_span(plan, cancel).await,
+            None => Ok(0),
+        }
+    }
+
+    /// Returns what to cover where the service says that there is too much.
+    fn room(&self) -> Option<CompactPlan> {
+        // Whoever named no window means the prompt as it is: that was too long.
+        let unset = || Some(Compaction::new(CompactPolicy::new(prompt_tokens(&self.state.tree).tokens)));
+        let setting = self.settings().setup.compaction.clone().or_else(unset);
+        revert::room(&setting, &self.state.tree, &self.state.revert)
     }
 
     async fn make(&mut self, plan: CompactPlan, cancel: &Cancel) -> Result<Made, RuntimeError> {

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use trunkline_message_tree::{
     Author, Content, Draft, Message, NodeId, Part, Role, StopReason, Timestamp, ToolCall, ToolResult,
 };
-use trunkline_providers::{Fold, ProviderError, Request};
+use trunkline_providers::{DecodeError, Fold, ProviderError, Request};
 use trunkline_session_store::Record;
 
 use crate::asking_again::{Asked, InVain, Waiting};
@@ -81,6 +81,14 @@ impl Session {
                     self.settle().await?;
                 }
                 Step::Nudge(text) => {
+                    let full = self.state.head_message().stop == Some(StopReason::ContextWindow);
+                    if full && spent.nudged == 0 {
+                        let tokens = self.make_room_for_more(cancel).await?;
+                        spent.tokens = spent.tokens.saturating_add(tokens);
+                        if cancel.is_cancelled() {
+                            continue;
+                        }
+                    }
                     spent.nudged += 1;
                     self.say(&text).await?;
                 }
@@ -210,7 +218,7 @@ impl Session {
         let (mut heard, told) = self.heard(message.as_ref(), stopped, || self.settings().now());
         heard.extend(unread);
         let nothing = message.as_ref().filter(|_| !stopped && fault.is_none());
-        let nothing = nothing.and_then(|message| brought_nothing(message, self.state.tries.told_nothing()));
+        let nothing = nothing.and_then(brought_nothing);
         let nothing = nothing.map(|why| attempts::remarked(why, remark.as_deref()));
         if let Some(fault) = fault.as_ref().filter(|fault| message.is_none() && fault.wants().is_some()) {
             // It is asked otherwise, which is not the same attempt once more.
@@ -218,7 +226,14 @@ impl Session {
             self.commit(heard, None).await?;
             return Err(fault.into());
         }
-        if let Some(why) = fault.map(InVain::Failed).or(nothing.map(InVain::Nothing)) {
+        let why = match fault {
+            // The model wrote it so: the same request may well bring the same.
+            Some(ProviderError::Decode(DecodeError::UnreadCall { reason, .. })) => {
+                Some(InVain::Nothing(format!("{}: {reason}", attempts::UNREAD_CALL)))
+            }
+            fault => fault.map(InVain::Failed).or(nothing.map(InVain::Nothing)),
+        };
+        if let Some(why) = why {
             let asked = Asked { took: began.elapsed(), within };
             let again = self.asked_in_vain(message, why, &asked, heard).await;
             told.iter().for_each(|event| self.tell(event));

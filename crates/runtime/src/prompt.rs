@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
 use trunkline_message_tree::{Message, ToolChoice, ToolSpec};
 use trunkline_providers::{Feature, Provider, Request, Support, Thinking, Trait, Traits};
 use trunkline_sanitize::{Reasoning, Repair, RequestFacts, WireRules, sanitize};
@@ -86,6 +87,9 @@ pub(crate) fn fill(
     facts.context_window = window.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
     let sanitized = sanitize(rendered, &rules(provider, &request.traits), &facts);
     if sanitized.thinking_off {
+        if let Some(fields) = fields_of_claude(&mut request.extra, provider.wire()) {
+            fields.remove("thinking");
+        }
         request.thinking = match provider.support(Feature::ThinkingOff) {
             Support::None => Thinking::Unsaid,
             _ => Thinking::Off,
@@ -96,15 +100,33 @@ pub(crate) fn fill(
 }
 
 /// Returns whether the request asks the model to think, as far as rules depend on it.
-fn thinking(request: &Request, wire: &str) -> trunkline_sanitize::Thinking {
+fn thinking(request: &mut Request, wire: &str) -> trunkline_sanitize::Thinking {
     use trunkline_sanitize::Thinking as Asked;
     let claude = matches!(wire, "anthropic" | "bedrock");
+    // Whoever added the field to the request themselves goes before what the request says.
+    let field = fields_of_claude(&mut request.extra, wire).and_then(|fields| fields.get("thinking"));
+    if let Some(kind) = field.and_then(|asked| asked.get("type")).and_then(Value::as_str) {
+        return match kind {
+            "adaptive" => Asked::Adaptive,
+            "disabled" => Asked::Off,
+            _ => Asked::On,
+        };
+    }
     match request.thinking_on(wire) {
         // A service that wants the reasoning of each call says by that that its model thinks unasked.
         Thinking::Unsaid if request.traits.has(Trait::ReasoningBesideCalls) => Asked::Adaptive,
         Thinking::Unsaid | Thinking::Off => Asked::Off,
         Thinking::Effort(_) if claude => Asked::Adaptive,
         _ => Asked::On,
+    }
+}
+
+/// Returns where a request has the field that asks Claude to think, among what was added to it.
+fn fields_of_claude<'a>(extra: &'a mut Map<String, Value>, wire: &str) -> Option<&'a mut Map<String, Value>> {
+    match wire {
+        "anthropic" => Some(extra),
+        "bedrock" => extra.get_mut("additionalModelRequestFields")?.as_object_mut(),
+        _ => None,
     }
 }
 

@@ -79,6 +79,7 @@ impl Cause {
             | ProviderError::Decode(
                 DecodeError::Cut
                 | DecodeError::Malformed { .. }
+                | DecodeError::UnreadCall { .. }
                 | DecodeError::Doubtful { .. }
                 | DecodeError::NotUtf8,
             ) => Cause::Broken,

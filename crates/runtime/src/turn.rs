@@ -15,6 +15,8 @@ use crate::{Access, CallPlace, choices, contained};
 /// How often in a row a model is asked to go on before the run stops.
 const NUDGES: usize = 3;
 
+const GO_ON_WINDOW: &str =
+    "Your reply ended because the context window was full. Go on exactly where it ended, in few words.";
 const GO_ON_LIMIT: &str = "Your reply ended at its output limit. Go on exactly where it ended.";
 /// What is said of a call that had begun in a process that is gone.
 pub(crate) const OUTCOME_UNKNOWN: &str = "outcome unknown: this call had begun when the program ended, and no result was recorded; \
@@ -121,14 +123,14 @@ pub(crate) fn next(
     match head.stop {
         Some(StopReason::Cancelled | StopReason::Cut) => Step::Nudge(GO_ON_CUT.to_owned()),
         Some(StopReason::MaxTokens | StopReason::Pause | StopReason::ContextWindow) => {
-            if nudged < NUDGES {
-                Step::Nudge(GO_ON_LIMIT.to_owned())
-            } else {
-                Step::Rest
-            }
+            let words = match head.stop {
+                Some(StopReason::ContextWindow) => GO_ON_WINDOW,
+                _ => GO_ON_LIMIT,
+            };
+            if nudged < NUDGES { Step::Nudge(words.to_owned()) } else { Step::Rest }
         }
         // Earlier versions put such an answer on the trunk; that it is the last one is no end of a run.
-        _ if brought_nothing(head, true).is_some() && nudged < NUDGES => Step::Nudge(GO_ON_EMPTY.to_owned()),
+        _ if brought_nothing(head).is_some() && nudged < NUDGES => Step::Nudge(GO_ON_EMPTY.to_owned()),
         _ => match choices::left(setup, &state.resolve, at) {
             choices::Left::Nothing => Step::Conclude,
             choices::Left::Model => ask(state, setup, waited, at),

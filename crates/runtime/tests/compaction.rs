@@ -392,6 +392,25 @@ async fn a_full_window_is_compacted_once_and_the_request_is_made_again() {
 }
 
 #[tokio::test]
+async fn a_full_window_that_nobody_named_is_compacted_before_the_model_is_told_to_go_on() {
+    let world = world();
+    let read = reads(4);
+    let agent = world.agent(move |request| {
+        let covered = request.messages.iter().any(|one| one.text().contains("[compaction]"));
+        let results = request.messages.iter().flat_map(|one| one.results()).count();
+        match results >= 4 && !covered && !is_summary(request) {
+            true => Turn::say("It be").stop(StopReason::ContextWindow),
+            false => read(request),
+        }
+    });
+    let mut story = Story::begin(world, agent).await;
+    let stop = stop_line(&story.prompt("do it").await);
+    assert_eq!(stop, "decided other: answered", "{}", story.tree());
+    assert_eq!(story.session.tree().covering().len(), 1, "{}", story.tree());
+    assert!(story.tree().contains("the context window was full"), "{}", story.tree());
+}
+
+#[tokio::test]
 async fn a_request_that_was_too_long_is_made_again_after_one_compaction() {
     for always in [false, true] {
         let world = world();

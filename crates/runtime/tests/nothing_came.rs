@@ -6,7 +6,8 @@ use expect_test::expect;
 use serde_json::json;
 use trunkline_runtime::message_tree::{Author, Entry, Link, Message, Role, StopReason, Timestamp};
 use trunkline_runtime::providers::{
-    Anthropic, Bedrock, Gemini, Ollama, OpenAiChat, OpenAiResponses, Scripted, Turn,
+    Anthropic, Bedrock, DecodeError, Gemini, Ollama, OpenAiChat, OpenAiResponses, ProviderError, Scripted,
+    Turn,
 };
 use trunkline_runtime::session_store::{Batch, Claim, Position, Record, SessionStore};
 use trunkline_runtime::{Approval, Cancel, RuntimeError, Stop};
@@ -26,7 +27,19 @@ fn nothings() -> Vec<Turn> {
         Turn::new().stop(StopReason::ToolUse),
         Turn::say("I call the tool:").stop(StopReason::ToolUse),
         Turn::say("I call the tool:").stop(StopReason::Other("malformed_tool_use".to_owned())),
+        // Reasoning that nobody took out of the text.
+        Turn::say("<think>Now I call the tool.</think>\n\n"),
+        Turn::say("\n<think>Now I call"),
+        Turn::say("<thinking>Hm.</thinking><think>Now</think>"),
+        Turn::new().fail(nameless()),
+        Turn::say("I call the tool:").fail(nameless()),
     ]
+}
+
+/// A call without a name, as a decoder tells it.
+fn nameless() -> ProviderError {
+    let reason = "a call without a name".to_owned();
+    ProviderError::Decode(DecodeError::UnreadCall { reason, excerpt: "c1".to_owned() })
 }
 
 async fn begin(turns: Vec<Turn>) -> Story {
@@ -65,16 +78,10 @@ async fn nothing_is_asked_again_once_with_a_nudge() {
 #[tokio::test(start_paused = true)]
 async fn nothing_twice_is_an_error_and_never_an_answer_and_what_was_done_is_kept() {
     for turn in nothings() {
-        // Words are an answer where the call that was announced does not come twice.
-        let speaks = format!("{turn:?}").contains("I call the tool:");
         let named = format!("{turn:?}");
         let edit = Turn::new().call("c1", "edit", &json!({ "path": "a", "text": "new" }));
         let mut story = begin(vec![edit, turn.clone(), turn, Turn::say("done")]).await;
         let stop = story.prompt("go").await;
-        if speaks {
-            assert!(matches!(stop, Ok(Stop::Decided(_))), "{named}: {stop:?}");
-            continue;
-        }
         assert!(matches!(stop, Err(RuntimeError::NothingCame { .. })), "{named}: {stop:?}");
         assert_eq!(requests(&story), 3, "{named}");
         assert_eq!(story.world.effects(), ["wrote a"], "{named}");
@@ -82,6 +89,20 @@ async fn nothing_twice_is_an_error_and_never_an_answer_and_what_was_done_is_kept
         assert!(story.session.has_open_run() && story.session.decisions().iter().next().is_none(), "{named}");
         assert!(matches!(story.resume().await, Ok(Stop::Decided(_))), "{named}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_did_not_come_is_asked_for_in_words_of_its_own() {
+    for turn in [Turn::say("I look:").stop(StopReason::ToolUse), Turn::new().fail(nameless())] {
+        let mut story = begin(vec![turn, Turn::say("done")]).await;
+        assert_eq!(stop_line(&story.prompt("go").await), "decided other: answered");
+        let asked = story.world.last_request();
+        assert!(asked.contains("announced a tool call, and none came that can be read"), "{asked}");
+    }
+    // Words behind reasoning in tags are an answer.
+    let mut story = begin(vec![Turn::say("<think>Hm.</think>It is 4.")]).await;
+    assert_eq!(stop_line(&story.prompt("go").await), "decided other: answered");
+    assert_eq!(requests(&story), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,10 +3,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use trunkline_runtime::letters::{Request as Letter, post};
 use trunkline_runtime::message_tree::{Author, Content, Message, Timestamp};
-use trunkline_runtime::providers::{ErrorKind, OpenAiChat, ProviderError, Request, Thinking, Trait, Turn};
+use trunkline_runtime::providers::{
+    Anthropic, ErrorKind, OpenAiChat, ProviderError, Request, Thinking, Trait, Turn,
+};
 use trunkline_runtime::revert::CompactPolicy;
 use trunkline_runtime::sanitize::RepairKind;
 use trunkline_runtime::{AgentBuilder, Compaction, Event};
@@ -161,6 +163,25 @@ async fn a_loop_that_has_lost_its_reasoning_is_asked_without_thinking() {
     // The next turn begins anew, and thinks again.
     story.prompt("and now").await.unwrap();
     assert_eq!(world.requests.lock().unwrap().last().unwrap().thinking, Thinking::Budget(2048));
+}
+
+#[tokio::test]
+async fn thinking_that_was_asked_for_by_a_field_of_the_wire_is_left_out_too() {
+    let world = World::default();
+    let turns = vec![
+        Turn::new().think("I look.", None).call("c1", "read", &json!({ "path": "a" })),
+        Turn::say("nothing there"),
+        Turn::say("still nothing"),
+    ];
+    let asked = json!({ "thinking": { "type": "enabled", "budget_tokens": 2048 }, "top_k": 3 });
+    let Value::Object(fields) = asked.clone() else { unreachable!("it is one") };
+    let agent = world.agent_behind(replies(turns), |provider| Box::new(provider.on(Anthropic::new())));
+    let mut story = Story::begin(world.clone(), agent.extra(fields)).await;
+    story.prompt("do it").await.unwrap();
+    story.prompt("and now").await.unwrap();
+    let sent: Vec<Value> =
+        world.requests.lock().unwrap().iter().map(|one| Value::Object(one.extra.clone())).collect();
+    assert_eq!(sent, [asked.clone(), json!({ "top_k": 3 }), asked]);
 }
 
 #[tokio::test]
