@@ -3,10 +3,12 @@
 use clap::ValueEnum;
 
 use crate::args::{MAX_OUTPUT_TOKENS, Model};
+use crate::model::Named;
 use crate::{limits, place, text};
 
-/// Returns the flags that a next command needs to ask the same model at the same place in the same way.
-pub(crate) fn model_flags(model: &Model) -> String {
+/// Returns the flags that a next command needs to ask the same model at the same place in the same way, also where the
+/// variables are not set that have named it.
+pub(crate) fn model_flags(model: &Model, named: Option<&Named>) -> String {
     let mut flags = String::new();
     // The demo has no flags of this kind and leaves 0 here.
     if model.max_output_tokens != MAX_OUTPUT_TOKENS {
@@ -21,11 +23,16 @@ pub(crate) fn model_flags(model: &Model) -> String {
     if let Some(time) = model.retry_for {
         flags.push_str(&format!(" --retry-for {}", limits::wait(time)));
     }
-    if let Some(api) = model.provider.and_then(|api| api.to_possible_value()) {
+    let provider = model.provider.or_else(|| named?.provider);
+    if let Some(api) = provider.and_then(|api| api.to_possible_value()) {
         flags.push_str(&format!(" --provider {}", api.get_name()));
     }
-    let named = [("--base-url", &model.base_url), ("--model", &model.model), ("--dialect", &model.dialect)];
-    for (flag, value) in named {
+    let said = [
+        ("--base-url", model.base_url.as_ref().or_else(|| named?.base_url.as_ref())),
+        ("--model", model.model.as_ref().or_else(|| named?.model.as_ref())),
+        ("--dialect", model.dialect.as_ref()),
+    ];
+    for (flag, value) in said {
         if let Some(value) = value {
             flags.push_str(&format!(" {flag} {}", place::quoted(&text::one_line(value, 200))));
         }

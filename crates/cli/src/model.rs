@@ -52,6 +52,16 @@ pub(crate) struct Asked {
     pub(crate) tape: Tape,
     /// Where, if that was named by its address; without user and password.
     pub(crate) url: Option<String>,
+    /// What variables have said of it, as flags: a command that is printed asks the same one where they are not set.
+    pub(crate) named: Named,
+}
+
+/// What is said of a model by variables and not by flags.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Named {
+    pub(crate) provider: Option<Api>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) model: Option<String>,
 }
 
 /// What a session tells of whom it has asked.
@@ -81,26 +91,34 @@ pub(crate) fn open(
     if let Some(path) = &typed.replay {
         let player = cassette::play(path, last, typed.bounds())?;
         let words = player.words();
-        return Ok(Asked { provider: Box::new(player.clone()), words, tape: Tape::Plays(player), url: None });
+        return Ok(Asked {
+            provider: Box::new(player.clone()),
+            words,
+            tape: Tape::Plays(player),
+            url: None,
+            named: Named::default(),
+        });
     }
-    let known;
-    let typed = match again(typed, before, &env) {
-        Some(again) => {
-            known = again;
-            &known
-        }
-        None => typed,
-    };
-    let choice = choose(typed, last, env)?;
+    let known = again(typed, before, &env);
+    let is_remembered = known.is_some();
+    let typed = known.as_ref().unwrap_or(typed);
+    let choice = choose(typed, last, &env)?;
+    let named = if is_remembered { Named::default() } else { choice.named(typed, &env) };
     let words = choice.words();
     let url = typed.base_url.is_some().then(|| choice.base.without_user());
     let Some(path) = &typed.record else {
-        return Ok(Asked { provider: choice.provider(None, typed.bounds())?, words, tape: Tape::None, url });
+        return Ok(Asked {
+            provider: choice.provider(None, typed.bounds())?,
+            words,
+            tape: Tape::None,
+            url,
+            named,
+        });
     };
     let file = cassette::record(path)?;
     let record: Arc<dyn Record> = Arc::<CassetteFile>::clone(&file);
     let tape = Tape::Records(file, path.clone());
-    Ok(Asked { provider: choice.provider(Some(record), typed.bounds())?, words, tape, url })
+    Ok(Asked { provider: choice.provider(Some(record), typed.bounds())?, words, tape, url, named })
 }
 
 /// Returns what would have to be typed to ask the server again that a session has asked; `None` if somebody says otherwise.
@@ -244,6 +262,20 @@ impl Choice {
             provider = provider.with_record(record);
         }
         Ok(Box::new(provider))
+    }
+
+    /// Returns what variables have said.
+    fn named(&self, typed: &Model, env: &impl Fn(&str) -> Option<String>) -> Named {
+        let env = |name: &str| env(name).filter(|value| !value.trim().is_empty());
+        let own = !is_everybodys(&self.base.digest(), &self.asked.provider);
+        let base_url = (own && typed.base_url.is_none()).then(|| self.base.without_user());
+        let by_variable = base_url.is_some() || env("TRUNKLINE_PROVIDER").is_some();
+        let is_typed = typed.provider.is_some() || typed.dialect.is_some();
+        Named {
+            provider: api_of(&self.asked.provider).filter(|_| by_variable && !is_typed),
+            base_url,
+            model: env("TRUNKLINE_MODEL").map(|_| self.asked.model.clone()).filter(|_| typed.model.is_none()),
+        }
     }
 
     /// Returns who is asked, in a few words.

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use anstyle::Style;
 use serde_json::Value;
-use trunkline_message_tree::{Author, Message, MessageTree, MoveKind, NodeId, Role, ToolResult, Usage};
+use trunkline_message_tree::{
+    Author, Message, MessageTree, MoveKind, NodeId, Role, StopReason, ToolResult, Usage,
+};
 use trunkline_providers::Event as Streamed;
 use trunkline_runtime::decision_objects::{Decision, Verdict as Final};
 use trunkline_runtime::resolve_queue::{Event as Proposed, Notice};
@@ -56,6 +58,8 @@ struct Told {
     thinking: bool,
     /// Whether the last reply was streamed to its end.
     answered: bool,
+    /// What the service said of the end of the reply.
+    remark: Option<String>,
     /// How many attempts to ask the model came to nothing.
     failed_attempts: u32,
     /// Whether it was just said how long the model is waited for.
@@ -299,6 +303,15 @@ impl Progress {
                 );
                 self.end_line();
                 self.line(&paint(YELLOW, &told));
+            }
+            Streamed::Remark(words) => self.told().remark = Some(words.clone()),
+            Streamed::Stopped(StopReason::Refusal) => {
+                let remark = self.told().remark.take();
+                if let Some(words) = remark {
+                    let told = format!("· the model declined; the service says: {}", one_line(&words, 200));
+                    self.end_line();
+                    self.line(&paint(YELLOW, &told));
+                }
             }
             Streamed::Retrying { attempt, wait, cause } => {
                 let told = format!(

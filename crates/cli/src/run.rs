@@ -22,7 +22,7 @@ use crate::args::{Model, Policy, Resume, Run, Terms};
 use crate::cassette::Tape;
 use crate::fault::{Exit, Fault};
 use crate::letters::{self, Entrance};
-use crate::model::Asked;
+use crate::model::{Asked, Named};
 use crate::paint::{self, BOLD, DIM, YELLOW, paint, tell};
 use crate::place::{self, Place};
 use crate::progress::{Progress, cost};
@@ -97,7 +97,13 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
         Some(part) => {
             terms = Terms { json: terms.json, quiet: terms.quiet, ..part.terms };
             prompt = prompt.or(part.prompt.map(str::to_owned));
-            Asked { provider: part.provider, words: part.words.to_owned(), tape: Tape::None, url: None }
+            Asked {
+                provider: part.provider,
+                words: part.words.to_owned(),
+                tape: Tape::None,
+                url: None,
+                named: Named::default(),
+            }
         }
         None => {
             let before = model::before(store.as_ref(), &reading).await?;
@@ -138,6 +144,8 @@ pub(crate) struct Drive<'a> {
     folder: OnceLock<String>,
     /// What somebody should know beforehand who reads no more than the result.
     notes: OnceLock<Vec<String>>,
+    /// What variables have said of the model.
+    named: OnceLock<Named>,
 }
 
 impl<'a> Drive<'a> {
@@ -147,7 +155,8 @@ impl<'a> Drive<'a> {
         let asks = matches!(policy, Policy::Person | Policy::Rules(_));
         let progress = Progress::of_run(terms.quiet, person.is_some() && asks);
         let (tape, folder, notes) = (Tape::None, OnceLock::new(), OnceLock::new());
-        Drive { place, model, terms, policy, person, progress, tape, draws: false, folder, notes }
+        let named = OnceLock::new();
+        Drive { place, model, terms, policy, person, progress, tape, draws: false, folder, notes, named }
     }
 
     /// Tells of what is recorded or played when the drive has ended.
@@ -166,6 +175,7 @@ impl<'a> Drive<'a> {
         folder: &Folder,
         instructions: Option<String>,
     ) -> Result<Agent, Fault> {
+        let _ = self.named.set(asked.named);
         let (builder, sandbox) = setup::agent(asked.provider, folder)?;
         let builder = setup::with_model(builder, self.model, asked.url);
         let mut builder = setup::with_terms(builder, folder, self.terms, &self.policy)?
@@ -249,7 +259,7 @@ impl<'a> Drive<'a> {
                 fault = fault.line(format!("changed until then, kept and in no commit: {}", named(&changed)));
             }
             if too_long {
-                let compact = self.place.command(&format!("compact {name}{}", model_flags(self.model)));
+                let compact = self.place.command(&format!("compact {name}{}", model_flags(self.model, self.named.get())));
                 return fault.hint(format!("the session is kept; sum up what is older: {compact}, then: {next}"));
             }
             // Then the next command needs the store in one piece first, and that is said already.
@@ -455,7 +465,7 @@ impl<'a> Drive<'a> {
         if let Some(tokens) = self.terms.max_tokens {
             flags.push_str(&format!(" --max-tokens {tokens}"));
         }
-        flags.push_str(&model_flags(self.model));
+        flags.push_str(&model_flags(self.model, self.named.get()));
         flags
     }
 

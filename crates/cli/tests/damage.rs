@@ -3,7 +3,7 @@
 use expect_test::expect;
 use serde_json::Value;
 
-use crate::fake::Scene;
+use crate::fake::{Answer, Scene, says};
 use crate::made::{id, session};
 
 fn scene() -> Scene {
@@ -220,9 +220,9 @@ fn a_folder_or_title_that_was_put_under_a_session_is_noticed() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_store_that_is_moved_away_during_a_run_is_told_and_brought_together() {
-    let (scene, endpoint) = Scene::with(vec![crate::fake::begins("Thinking")]);
-    let child = scene.command(&["run", "--retries", "0", "think"]).spawn().expect("it starts");
-    scene.until("the run waits for its model", || endpoint.requests().len() == 1);
+    let (scene, endpoint) = Scene::with(vec![Answer::Busy(3), says("unheard")]);
+    let child = scene.command(&["run", "think"]).spawn().expect("it starts");
+    scene.until("the run waits to ask its model again", || endpoint.requests().len() == 1);
     let moved = scene.path("moved.db");
     std::fs::rename(scene.store(), &moved).expect("moved");
     drop(endpoint);

@@ -150,3 +150,52 @@ fn a_wrong_key_is_tried_once() {
     assert_eq!((said.exit, endpoint.requests().len()), (Some(1), 1), "{}", said.err);
     assert!(!said.err.contains('↻'), "{}", said.err);
 }
+
+#[test]
+fn an_answer_beyond_the_bound_is_told_and_can_be_taken_by_a_larger_one() {
+    let long = "word ".repeat(4_000);
+    let (scene, endpoint) = Scene::with(vec![says(&long), says(&long)]);
+    let said = scene.run(&["run", "go", "--retries", "0", "--max-answer", "4096"]);
+    assert_eq!((said.exit, endpoint.requests().len()), (Some(1), 1), "{}", said.err);
+    assert!(said.err.contains("--max-answer BYTES takes more of one reply"), "{}", said.err);
+    assert!(said.err.contains("trunkline resume ID --max-answer 4096 --retries 0"), "{}", said.err);
+    let said = scene.run(&["resume", "--max-answer", "1000000"]);
+    assert_eq!((said.exit, said.out.trim_end()), (Some(0), long.trim_end()), "{}", said.err);
+}
+
+#[test]
+fn a_part_that_cannot_be_read_is_told_and_the_rest_of_the_answer_counts() {
+    let Answer::Events(whole) = says("The whole answer.") else { unreachable!("it says words") };
+    let (scene, endpoint) = Scene::with(vec![Answer::Events(format!("data: {{\"choices\": 7}}\n\n{whole}"))]);
+    let said = scene.run(&["run", "go"]);
+    assert_eq!((said.exit, said.out.as_str()), (Some(0), "The whole answer.\n"), "{}", said.err);
+    assert_eq!(endpoint.requests().len(), 1);
+    assert!(said.err.contains("a part of the answer could not be read ("), "{}", said.err);
+    let log = scene.ok(&["export", "last"]);
+    let record = log.lines().find(|line| line.contains("answer_unread")).expect("it is recorded");
+    assert!(record.contains("choices"), "{record}");
+}
+
+#[test]
+fn a_proxy_that_does_not_answer_is_named_as_a_proxy() {
+    let mut scene = Scene::new();
+    scene.set("HTTP_PROXY", "http://ann:hunter2@127.0.0.1:1");
+    scene.set("OPENAI_API_KEY", "test-key");
+    let address = ["--provider", "openai", "--model", "m", "--base-url", "http://model.invalid/v1"];
+    let said = scene.run(&[&["run", "go", "--retries", "0"], &address[..]].concat());
+    assert_eq!(said.exit, Some(1), "{}", said.err);
+    assert!(said.err.contains("HTTPS_PROXY, HTTP_PROXY and ALL_PROXY name it"), "{}", said.err);
+    assert!(said.err.contains("127.0.0.1:1") && !said.err.contains("hunter2"), "{}", said.err);
+}
+
+#[test]
+fn what_a_service_says_of_a_refusal_is_told() {
+    let Answer::Events(answer) = anthropic_says("I must not.") else { unreachable!("it says words") };
+    let refusal =
+        r#""stop_reason":"refusal","stop_details":{"type":"refusal","explanation":"not about this"}"#;
+    let answer = answer.replace(r#""stop_reason":"end_turn""#, refusal);
+    let (scene, endpoint) = Scene::with_anthropic(vec![Answer::Events(answer)]);
+    let said = scene.run(&["run", "hi"]);
+    assert_eq!(endpoint.requests().len(), 1);
+    assert!(said.err.contains("the model declined; the service says: not about this"), "{}", said.err);
+}

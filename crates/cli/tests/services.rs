@@ -318,3 +318,26 @@ fn a_recording_of_a_refusal_plays_as_it_was() {
     assert_eq!((played.exit, played.out.as_str()), (Some(0), "done\n"), "{}", played.err);
     assert!(played.err.contains("replayed 3 of 3 exchanges"), "{}", played.err);
 }
+
+#[test]
+fn a_printed_command_names_what_variables_have_named() {
+    let endpoint = Endpoint::new(vec![Answer::Refusal(401, r#"{"error":{"message":"no"}}"#), says("Here.")]);
+    let mut scene = Scene::new();
+    let url = format!("{}/v1", endpoint.address());
+    scene.set("TRUNKLINE_PROVIDER", "openai");
+    scene.set("OPENAI_BASE_URL", &url);
+    scene.set("TRUNKLINE_MODEL", "m1");
+    let said = scene.run(&["run", "go"]);
+    assert_eq!(said.exit, Some(1), "{}", said.err);
+    let (_, printed) = said.err.split_once("go on with: ").expect("a hint");
+    for flag in ["--provider openai", "--model m1", url.as_str()] {
+        assert!(printed.contains(flag), "{flag}: {printed}");
+    }
+    for name in ["TRUNKLINE_PROVIDER", "OPENAI_BASE_URL", "TRUNKLINE_MODEL"] {
+        scene.set(name, "");
+    }
+    // Somebody else that could be asked, and must not be.
+    scene.set("ANTHROPIC_API_KEY", "a-key");
+    let resumed = as_printed(&scene, printed.lines().next().expect("a line"));
+    assert_eq!((resumed.exit, resumed.out.as_str()), (Some(0), "Here.\n"), "{}", resumed.err);
+}
