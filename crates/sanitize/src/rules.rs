@@ -387,6 +387,10 @@ pub enum MediaTypes {
     Web,
     /// As [`Web`](MediaTypes::Web), and of documents PDF and every kind of text. Anthropic, from its own client library.
     Messages,
+    /// What lies at an address is not asked about. Of bytes, pictures in PNG, JPEG, GIF, WebP, AVIF, HEIC and HEIF; PDF, every kind of
+    /// text, sound and video, scripts. Gemini: `Unsupported MIME type: image/svg+xml`; its documents name these, and GIF and AVIF were
+    /// measured to be taken (google/adk-python#5694, 2026-05).
+    Gemini,
     /// Those that Bedrock Converse has a format for: PNG, JPEG, GIF and WebP; PDF, Word, Excel and every kind of text.
     Converse,
 }
@@ -396,7 +400,11 @@ impl MediaTypes {
     #[cold]
     fn hold_image(self, image: &Media) -> bool {
         let known = ["image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"];
-        self.asks_nothing(image) || known.contains(&essence(image).as_str())
+        let more = ["image/avif", "image/heic", "image/heif"];
+        let takes = |essence: &str| {
+            known.contains(&essence) || (self == MediaTypes::Gemini && more.contains(&essence))
+        };
+        self.asks_nothing(image) || takes(&essence(image))
     }
 
     #[cold]
@@ -410,11 +418,19 @@ impl MediaTypes {
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
             "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
         ];
-        let known = if self == MediaTypes::Messages { &known[..1] } else { &known[..] };
+        let known = match self {
+            MediaTypes::Messages => &known[..1],
+            MediaTypes::Gemini => {
+                &["application/pdf", "application/rtf", "application/x-javascript", "application/x-python"]
+            }
+            _ => &known[..],
+        };
         let essence = || essence(document);
+        let is_heard_or_seen = || essence().starts_with("audio/") || essence().starts_with("video/");
         self == MediaTypes::Web
             || self.asks_nothing(document)
             || essence().starts_with("text/")
+            || (self == MediaTypes::Gemini && is_heard_or_seen())
             || known.contains(&essence().as_str())
     }
 

@@ -311,6 +311,7 @@ impl WireRules {
             // A19.
             results_in_call_order: true,
             media_in_results: false,
+            media_types: MediaTypes::Gemini,
             // "Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain underscores (_), dots (.), colons
             // (:), or dashes (-), with a maximum length of 64."
             names: NameRule {

@@ -382,6 +382,57 @@ fn c15_bedrock_fetches_from_amazons_storage_only_and_knows_a_few_types() {
 }
 
 #[test]
+fn c15_gemini_reads_no_vector_graphics_and_no_office_files() {
+    let media = r"user: look
+         + image image/svg+xml base64 AAAA
+         + image IMAGE/HEIC;q=1 base64 AAAA
+         + document application/pdf base64 BBBB
+         + document application/json base64 BBBB
+         + document video/mp4 base64 BBBB
+         + image image/svg+xml url https://example.org/a.svg
+         assistant:
+         + call c1 draw {}
+         result c1: drawn
+         ++ image image/svg+xml base64 AAAA
+         ++ image image/gif base64 AAAA";
+    let mut rules = WireRules::gemini_2();
+    rules.media_in_results = true;
+    check(
+        &rules,
+        media,
+        expect![[r#"
+        ?? message 0 block 1: pictures and documents are not taken
+        ?? message 0 block 4: pictures and documents are not taken
+        ?? message 2 block 0: pictures and documents are not taken
+        user: look
+        + text: (image/svg+xml left out: not taken here)
+        + image "IMAGE/HEIC;q=1" base64 AAAA
+        + document application/pdf base64 BBBB
+        + text: (application/json left out: not taken here)
+        + document video/mp4 base64 BBBB
+        + image "image/svg+xml" url "https://example.org/a.svg"
+        assistant:
+        + call c1 draw {}
+        result c1: drawn
+        ++ text: (image/svg+xml left out: not taken here)
+        ++ image image/gif base64 AAAA
+        -- replaced media (1) by words: not taken on this wire
+        -- replaced media (1) by words: not taken on this wire
+        -- replaced media (1) by words: not taken on this wire
+    "#]],
+    );
+    check_legal(
+        &WireRules::gemini_2(),
+        r"user: look
+         + image image/png base64 AAAA
+         + image image/avif base64 AAAA
+         + document text/csv base64 BBBB
+         + document audio/wav base64 BBBB
+         + document application/x-python base64 BBBB",
+    );
+}
+
+#[test]
 fn c15_ollama_takes_the_bytes_of_pictures_and_no_documents() {
     check(
         &WireRules::ollama(),

@@ -146,12 +146,7 @@ fn calls<'a>(case: &mut Case<'_>, turn: &Turn<'a>, used: &mut HashSet<&'a str>, 
     }
 }
 
-fn pairs<'a>(
-    case: &mut Case<'_>,
-    turn: &'a Turn<'a>,
-    asked: &HashSet<&str>,
-    answers: &mut Answers<'a>,
-) {
+fn pairs<'a>(case: &mut Case<'_>, turn: &'a Turn<'a>, asked: &HashSet<&str>, answers: &mut Answers<'a>) {
     let mut words = false;
     for (at, block) in &turn.blocks {
         let Content::ToolResult(result) = block else {
