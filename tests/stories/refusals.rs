@@ -225,7 +225,7 @@ fn gemini_refuses_what_its_table_says() {
             no open call for the result a
             ends with a model turn
             contents.parts must not be empty
-            a blank part
+            accepted
             a picture in a function response
         "#]],
     );

@@ -205,6 +205,18 @@ impl Provider for Player {
         let replay = Replay::new(exchanges, wire, self.origin.clone());
         replay.in_order().with_bounds(self.bounds).send(request).await
     }
+
+    fn answers_in_background(&self, request: &Request) -> bool {
+        self.wire.fetch(request, "id").is_some()
+    }
+
+    async fn fetch(&self, request: &Request, id: &str) -> Result<Option<Box<dyn Reply>>, ProviderError> {
+        let Some(encoded) = self.wire.fetch(request, id) else { return Ok(None) };
+        let exchanges = self.take(&Exchange::digest_of(&encoded), may_differ(request))?;
+        let wire = wire_of(&self.origin).expect("it was known when the cassette was opened");
+        let replay = Replay::new(exchanges, wire, self.origin.clone());
+        replay.in_order().with_bounds(self.bounds).fetch(request, id).await
+    }
 }
 
 /// Whether there is something in a request that differs from run to run.

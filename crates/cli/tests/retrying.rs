@@ -199,3 +199,82 @@ fn what_a_service_says_of_a_refusal_is_told() {
     assert_eq!(endpoint.requests().len(), 1);
     assert!(said.err.contains("the model declined; the service says: not about this"), "{}", said.err);
 }
+
+/// An answer that OpenAI makes in the background, as far as it has come.
+fn in_background(status: &str, words: &str) -> Answer {
+    let content = json!([{ "type": "output_text", "text": words, "annotations": [] }]);
+    let item = json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content });
+    let output = if words.is_empty() { json!([]) } else { json!([item]) };
+    let usage = json!({ "input_tokens": 100, "output_tokens": 5, "total_tokens": 105 });
+    Answer::Events(
+        json!({ "id": "resp_A", "object": "response", "model": "m", "status": status, "background": true,
+        "output": output, "usage": usage })
+        .to_string(),
+    )
+}
+
+/// The beginning of one as a stream, and then the end of the connection.
+fn cut_in_background() -> Answer {
+    let created = json!({ "type": "response.created", "response": { "id": "resp_A", "model": "m", "status": "in_progress" } });
+    let delta = json!({ "type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0,
+        "delta": "The first half" });
+    Answer::Events(format!("data: {created}\n\ndata: {delta}\n\n"))
+}
+
+const BACKGROUND: [&str; 6] = ["--provider", "responses", "-m", "m", "--set", "background=true"];
+
+fn first_lines(requests: &[String]) -> Vec<&str> {
+    requests.iter().map(|request| request.lines().next().unwrap_or_default()).collect()
+}
+
+#[test]
+fn an_answer_that_is_made_in_the_background_is_sent_for_once_and_fetched() {
+    let (scene, endpoint) = Scene::with(vec![
+        cut_in_background(),
+        in_background("in_progress", ""),
+        in_background("completed", "The whole answer."),
+    ]);
+    let said = scene.run(&[&["run", "go", "--json"][..], &BACKGROUND].concat());
+    let told: Value = serde_json::from_str(&said.out).expect("one JSON object");
+    assert_eq!((said.exit, &told["answer"]), (Some(0), &json!("The whole answer.")), "{}", said.err);
+    // It was made once, and is paid once.
+    assert_eq!(told["usage"]["output_tokens"], 5, "{told}");
+    let fetching = "GET /v1/responses/resp_A?include[]=reasoning.encrypted_content HTTP/1.1";
+    assert_eq!(first_lines(&endpoint.requests()), ["POST /v1/responses HTTP/1.1", fetching, fetching]);
+    let told = "↻ attempt 2 failed (the service is still making the answer resp_A in the background)";
+    assert!(said.err.contains(told), "{}", said.err);
+}
+
+#[test]
+fn a_run_that_is_killed_while_an_answer_is_made_in_the_background_fetches_it() {
+    let (scene, endpoint) =
+        Scene::with(vec![in_background("queued", ""), in_background("completed", "At last.")]);
+    let arguments = [&["run", "go"][..], &BACKGROUND].concat();
+    let (mut child, _) = until_told(&scene, &arguments, "↻ attempt 1 failed");
+    child.kill().expect("it can be killed");
+    child.wait().expect("it ends");
+    let said = scene.run(&[&["resume"][..], &BACKGROUND].concat());
+    assert_eq!((said.exit, said.out.as_str()), (Some(0), "At last.\n"), "{}", said.err);
+    assert_eq!(endpoint.requests().len(), 2);
+    assert!(endpoint.requests()[1].starts_with("GET /v1/responses/resp_A"), "{:?}", endpoint.requests());
+}
+
+#[test]
+fn an_answer_that_stays_in_the_background_is_an_error_with_its_id_and_one_that_failed_is_asked_for_anew() {
+    let queued = || in_background("queued", "");
+    let (scene, endpoint) = Scene::with(vec![queued(), queued(), queued(), queued()]);
+    let said = scene.run(&[&["run", "go", "--retry-for", "2s"][..], &BACKGROUND].concat());
+    assert_eq!((said.exit, said.out.as_str()), (Some(1), ""), "{}", said.err);
+    let error = "error: the service is still making the answer resp_A in the background";
+    assert_eq!(said.err.matches(error).count(), 1, "{}", said.err);
+    let posts = endpoint.requests().iter().filter(|request| request.starts_with("POST")).count();
+    assert_eq!(posts, 1);
+
+    let failed = r#"{"id":"resp_A","status":"failed","output":[],"error":{"code":"server_error","message":"it broke"}}"#;
+    let done = in_background("completed", "Again.");
+    let (scene, endpoint) = Scene::with(vec![queued(), Answer::Events(failed.to_owned()), done]);
+    let said = scene.run(&[&["run", "go"][..], &BACKGROUND].concat());
+    assert_eq!((said.exit, said.out.as_str()), (Some(0), "Again.\n"), "{}", said.err);
+    let posts: Vec<bool> = endpoint.requests().iter().map(|request| request.starts_with("POST")).collect();
+    assert_eq!(posts, [true, false, true]);
+}

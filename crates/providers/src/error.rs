@@ -193,6 +193,12 @@ pub enum DecodeError {
     /// The body ended before the message did.
     #[error("the answer was cut off before its end")]
     Cut,
+    /// The service makes the answer in the background and is not done: it is fetched by its id, see [`Wire::fetch`](crate::Wire::fetch).
+    #[error("the service is still making the answer {id} in the background")]
+    Unfinished {
+        /// The id of the answer.
+        id: String,
+    },
     /// The provider reported a failure inside the body.
     #[error("the provider failed while answering: {message}")]
     Reported {
@@ -279,6 +285,7 @@ impl DecodeError {
         match self {
             DecodeError::TooLarge { .. } | DecodeError::TooLong { .. } | DecodeError::TooMany { .. } => true,
             DecodeError::Cut
+            | DecodeError::Unfinished { .. }
             | DecodeError::Reported { .. }
             | DecodeError::Html
             | DecodeError::NotUtf8
@@ -516,7 +523,9 @@ impl ProviderError {
             ProviderError::Api { retryable, .. } => *retryable,
             // A gateway's own page in front of a service that is down.
             ProviderError::Html { status, .. } => *status >= 500,
-            ProviderError::Transport { .. } | ProviderError::Cut => true,
+            ProviderError::Transport { .. }
+            | ProviderError::Cut
+            | ProviderError::Decode(DecodeError::Unfinished { .. }) => true,
             // One that wants to know who we are, or does not let us through, will the next time too.
             ProviderError::Proxy { status, .. } => status.is_none_or(|status| status >= 500),
             ProviderError::Timeout { what, .. } => *what != Waiting::WholeAnswer,
@@ -525,6 +534,12 @@ impl ProviderError {
             | ProviderError::Sign(_)
             | ProviderError::NotRecorded { .. } => false,
         }
+    }
+
+    /// Returns whether the service told the failure inside of an answer: that answer has ended, and is no better the next time that
+    /// it is fetched.
+    pub fn is_in_answer(&self) -> bool {
+        matches!(self, ProviderError::Api { status: 200, .. })
     }
 
     /// Returns how long the service wants us to wait, if it said so.

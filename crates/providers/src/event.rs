@@ -180,6 +180,7 @@ pub struct Fold {
     calls: Vec<usize>,
     usage: Option<Usage>,
     stop: Option<StopReason>,
+    id: Option<String>,
     wants: Vec<Trait>,
     remark: Option<String>,
     // Text and cause.
@@ -196,6 +197,7 @@ impl Fold {
             calls: Vec::new(),
             usage: None,
             stop: None,
+            id: None,
             wants: Vec::new(),
             remark: None,
             unread: Vec::new(),
@@ -258,7 +260,9 @@ impl Fold {
             Event::Stopped(stop) => self.stop = Some(stop.clone()),
             Event::Wants(one) => self.wants.push(*one),
             Event::Remark(words) => self.remark = Some(words.clone()),
-            Event::Retrying { .. } => *self = Fold::new(self.origin.clone()),
+            // What an answer is called outlives its connection.
+            Event::Retrying { .. } => *self = Fold { id: self.id.take(), ..Fold::new(self.origin.clone()) },
+            Event::Started { id: Some(id), .. } => self.id = Some(id.clone()),
             Event::Unread { text, cause } => self.unread.push((text.clone(), cause.clone())),
             Event::CallDone { .. } | Event::Started { .. } | Event::Ping => {}
         }
@@ -284,6 +288,11 @@ impl Fold {
         }
         self.stop = Some(reason);
         Some(self.finish())
+    }
+
+    /// Returns the provider's id for the answer, the last that was told.
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
     }
 
     /// Returns what the answer has shown of how the service wants something back.

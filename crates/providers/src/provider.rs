@@ -32,6 +32,23 @@ pub trait Provider: Send + Sync {
     ///
     /// [`ProviderError::Encode`] if the request is not legal on the wire; any other kind if it could not be sent.
     async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError>;
+
+    /// Returns whether the service makes the answer to this request in the background, so that it can be [fetched](Provider::fetch).
+    fn answers_in_background(&self, request: &Request) -> bool {
+        let _ = request;
+        false
+    }
+
+    /// Begins to fetch the answer of that id, which the service was making to `request` in the background when its connection
+    /// broke; see [`Fold::id`](crate::Fold::id). `None` if no answer is kept there: the request has to be sent.
+    ///
+    /// # Errors
+    ///
+    /// As [`send`](Provider::send).
+    async fn fetch(&self, request: &Request, id: &str) -> Result<Option<Box<dyn Reply>>, ProviderError> {
+        let _ = (request, id);
+        Ok(None)
+    }
 }
 
 /// An answer on its way. Dropping it drops the connection at once.
@@ -65,6 +82,14 @@ impl Provider for Box<dyn Provider> {
 
     async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {
         self.as_ref().send(request).await
+    }
+
+    fn answers_in_background(&self, request: &Request) -> bool {
+        self.as_ref().answers_in_background(request)
+    }
+
+    async fn fetch(&self, request: &Request, id: &str) -> Result<Option<Box<dyn Reply>>, ProviderError> {
+        self.as_ref().fetch(request, id).await
     }
 }
 

@@ -228,4 +228,14 @@ impl Provider for Replay {
         let attempts = self.take(&Exchange::digest_of(&encoded))?;
         Ok(Box::new(Playback::new(self.steps(attempts, &request))))
     }
+
+    fn answers_in_background(&self, request: &Request) -> bool {
+        self.wire.fetch(request, "id").is_some()
+    }
+
+    async fn fetch(&self, request: &Request, id: &str) -> Result<Option<Box<dyn Reply>>, ProviderError> {
+        let Some(encoded) = self.wire.fetch(request, id) else { return Ok(None) };
+        let attempts = self.take(&Exchange::digest_of(&encoded))?;
+        Ok(Some(Box::new(Playback::new(self.steps(attempts, request)))))
+    }
 }

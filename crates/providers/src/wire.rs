@@ -34,6 +34,14 @@ pub trait Wire: Send + Sync {
         self.encode(request)
     }
 
+    /// Returns what fetches the answer of that id, if the service makes the answer to `request` in the background and keeps it: then
+    /// the request need not be sent again where its answer is late or its connection broke. `None` on wires that know no such
+    /// answers; the same [decoder](Wire::decoder) reads what comes.
+    fn fetch(&self, request: &Request, id: &str) -> Option<HttpRequest> {
+        let _ = (request, id);
+        None
+    }
+
     /// Returns the header that carries the key.
     fn key_header(&self, key: &Secret) -> (String, String);
 
@@ -102,6 +110,17 @@ impl HttpRequest {
             path: path.into(),
             headers: vec![("content-type".to_owned(), "application/json".to_owned())],
             body: body.into(),
+            softened: Vec::new(),
+        }
+    }
+
+    /// Returns a request that gets something and has no body.
+    pub fn get(path: impl Into<String>) -> Self {
+        HttpRequest {
+            method: "GET",
+            path: path.into(),
+            headers: Vec::new(),
+            body: Body::default(),
             softened: Vec::new(),
         }
     }

@@ -419,7 +419,7 @@ fn an_answer_in_the_background_is_not_here() {
         --
         assistant:
         + origin openai-responses m
-        -- the answer was cut off before its end
+        -- the service is still making the answer resp_A in the background
     "#]]
     .assert_eq(&report(
         &OpenAiResponses::new(),

@@ -4,7 +4,7 @@ use expect_test::expect;
 use serde_json::json;
 use trunkline_message_tree::{Message, StopReason, notation};
 use trunkline_providers::{
-    EncodeError, Event, Fold, OpenAiChat, Provider, ProviderError, Request, Scripted, Turn,
+    EncodeError, Event, Fold, OpenAiChat, Provider, ProviderError, Reply, Request, Scripted, Turn,
 };
 
 /// All events, and how it ended.
@@ -12,10 +12,13 @@ pub(crate) async fn collect(
     provider: &dyn Provider,
     request: Request,
 ) -> (Vec<Event>, Result<(), ProviderError>) {
-    let mut reply = match provider.send(request).await {
-        Ok(reply) => reply,
-        Err(error) => return (Vec::new(), Err(error)),
-    };
+    match provider.send(request).await {
+        Ok(reply) => collect_from(reply).await,
+        Err(error) => (Vec::new(), Err(error)),
+    }
+}
+
+pub(crate) async fn collect_from(mut reply: Box<dyn Reply>) -> (Vec<Event>, Result<(), ProviderError>) {
     let mut events = Vec::new();
     loop {
         match reply.next().await {

@@ -38,6 +38,8 @@ pub(crate) struct Asked {
     pub(crate) took: Duration,
     /// How often the provider itself has tried before.
     pub(crate) within: u32,
+    /// The id of the answer, where the service makes it in the background.
+    pub(crate) answer: Option<String>,
 }
 
 /// A wait before the model is asked again, in one drive.
@@ -70,10 +72,17 @@ impl Session {
         let attempt = before.saturating_add(asked.within).saturating_add(1);
         // The time begins with the first failure: an answer may be long in coming and worth another try.
         let spent = if before == 0 { Duration::ZERO } else { spent.saturating_add(asked.took) };
-        let ran_tools = came.as_ref().is_some_and(attempts::ran_tools);
+        // One that has failed is asked for anew.
+        let answer = asked.answer.clone().filter(|_| match &why {
+            InVain::Failed(fault) => !fault.is_in_answer(),
+            InVain::Nothing(_) => false,
+        });
+        // What is fetched is not made again.
+        let ran_tools = answer.is_none() && came.as_ref().is_some_and(attempts::ran_tools);
         let (cause, words, wait) = match &why {
             InVain::Failed(fault) => {
                 let retries = self.retries(fault);
+                let retries = if answer.is_some() { retries.of_fetching() } else { retries };
                 let wait = retries.wait(attempt, fault, chance(), spent).filter(|_| !ran_tools);
                 (Cause::of(fault), fault.to_string(), wait)
             }
@@ -85,7 +94,8 @@ impl Session {
         };
         let (mut tokens, mut estimated) = (0, false);
         let came = came.map(|mut message| {
-            if cause != Cause::Nothing {
+            // What is fetched later is paid once, and counted then.
+            if cause != Cause::Nothing && answer.is_none() {
                 let (usage, guessed) = attempts::completed(message.usage, &self.sent, &message);
                 (message.usage, estimated) = (Some(usage), guessed);
             }
@@ -106,6 +116,7 @@ impl Session {
             origin,
             cause,
             words,
+            answer,
             node,
             estimated,
             spent: milliseconds(spent.saturating_add(wait.unwrap_or_default())),

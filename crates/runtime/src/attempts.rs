@@ -42,6 +42,9 @@ pub struct Attempt {
     pub cause: Cause,
     /// The same in words, on one line.
     pub words: String,
+    /// The id by which the answer is fetched, where the service makes it in the background: the request is not sent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
     /// The node that keeps what had come, beside the trunk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeId>,
@@ -65,6 +68,7 @@ impl Attempt {
             origin,
             cause: Cause::of(fault),
             words: fault.to_string(),
+            answer: None,
             node: None,
             estimated: false,
             spent: 0,
@@ -124,6 +128,11 @@ impl Tries {
     /// Returns how many attempts with this model came to nothing, and how long they took with their waits.
     pub(crate) fn before(&self, asks: &Origin) -> (u32, Duration) {
         self.of(asks).map_or((0, Duration::ZERO), |last| (last.attempt, Duration::from_millis(last.spent)))
+    }
+
+    /// Returns the id of the answer that this model makes in the background.
+    pub(crate) fn answer(&self, asks: &Origin) -> Option<&str> {
+        self.of(asks)?.answer.as_deref()
     }
 
     fn of(&self, asks: &Origin) -> Option<&Attempt> {

@@ -199,7 +199,7 @@ impl Session {
                 cancel.cancel();
                 Ok(true)
             }
-            received = self.receive(prompt.request, &mut fold, &mut within) => received.map(|()| false),
+            received = self.receive(&prompt.request, &mut fold, &mut within) => received.map(|()| false),
         };
         if matches!(cancelled, Ok(false)) {
             self.on_trial.clear();
@@ -207,7 +207,7 @@ impl Session {
         }
         let wants = self.state.wants.shown(provider.as_ref(), fold.wants(), self.settings().now());
         let unread = journal::unread(fold.unread(), self.settings().now());
-        let remark = fold.remark().map(str::to_owned);
+        let (remark, id) = (fold.remark().map(str::to_owned), fold.id().map(str::to_owned));
         let stopped = matches!(cancelled, Ok(true));
         let (message, fault) = match cancelled {
             Ok(false) => (Some(fold.finish()), None),
@@ -234,7 +234,10 @@ impl Session {
             fault => fault.map(InVain::Failed).or(nothing.map(InVain::Nothing)),
         };
         if let Some(why) = why {
-            let asked = Asked { took: began.elapsed(), within };
+            let background = provider.answers_in_background(&prompt.request);
+            let known = || self.state.tries.answer(provider.origin()).map(str::to_owned);
+            let answer = id.or_else(known).filter(|_| background);
+            let asked = Asked { took: began.elapsed(), within, answer };
             let again = self.asked_in_vain(message, why, &asked, heard).await;
             told.iter().for_each(|event| self.tell(event));
             return again;
@@ -260,11 +263,19 @@ impl Session {
     /// Takes an answer in as it comes. `within` counts the attempts that the provider itself made in vain.
     async fn receive(
         &self,
-        request: Request,
+        request: &Request,
         fold: &mut Fold,
         within: &mut u32,
     ) -> Result<(), ProviderError> {
-        let mut reply = self.settings().provider.send(request).await?;
+        let provider = &self.settings().provider;
+        let fetched = match self.state.tries.answer(provider.origin()) {
+            Some(id) => provider.fetch(request, id).await?,
+            None => None,
+        };
+        let mut reply = match fetched {
+            Some(reply) => reply,
+            None => provider.send(request.clone()).await?,
+        };
         while let Some(event) = reply.next().await? {
             *within += u32::from(matches!(event, trunkline_providers::Event::Retrying { .. }));
             fold.push(&event);

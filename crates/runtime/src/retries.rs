@@ -52,6 +52,8 @@ pub enum Cause {
     Broken,
     /// The service has too much to do, limits how often it is asked, or failed.
     Busy,
+    /// The service makes the answer in the background and is not done.
+    Unfinished,
     /// The answer came to its end and had no words and no call in it.
     Nothing,
     /// Something that does not pass by itself.
@@ -74,6 +76,7 @@ impl Cause {
             }
             // For the whole answer there is no other attempt.
             ProviderError::Timeout { what: Waiting::WholeAnswer, .. } => Cause::Refused,
+            ProviderError::Decode(DecodeError::Unfinished { .. }) => Cause::Unfinished,
             ProviderError::Cut
             | ProviderError::Timeout { .. }
             | ProviderError::Decode(
@@ -108,6 +111,11 @@ impl Retries {
         Retries { times: self.times.min(UNKNOWN_TIMES), ..self }
     }
 
+    /// The same, for an answer that is fetched by its id: it may take its time, however often it is looked for.
+    pub(crate) fn of_fetching(self) -> Self {
+        Retries { times: if self.times == 0 { 0 } else { u32::MAX }, ..self }
+    }
+
     /// Returns how long to wait before the request is sent again, or `None` to give it up.
     ///
     /// `failed` counts the attempts that came to nothing, this one included; `jitter` is between 0 and 1 and shortens our own
@@ -127,7 +135,7 @@ impl Retries {
     pub fn wait(&self, failed: u32, fault: &ProviderError, jitter: f64, spent: Duration) -> Option<Duration> {
         let (first, longest) = match Cause::of(fault) {
             Cause::Unreached | Cause::Broken => BROKEN,
-            Cause::Busy => BUSY,
+            Cause::Busy | Cause::Unfinished => BUSY,
             Cause::Nothing | Cause::Refused => return None,
         };
         if failed > self.times {

@@ -15,10 +15,11 @@ use trunkline_runtime::providers::{
 };
 use trunkline_runtime::session_store::{MemoryStore, Record};
 use trunkline_runtime::{
-    Agent, AgentBuilder, Approval, Attempt, Cancel, Limit, Limits, Retries, RuntimeError, Stop, letters::post,
+    Agent, AgentBuilder, Approval, Attempt, Cancel, Cause, Limit, Limits, Retries, RuntimeError, Stop,
+    letters::post,
 };
 
-use crate::retries::{asks_to_wait, garbled, stalled, transport};
+use crate::retries::{asks_to_wait, doubtful, garbled, stalled, transport};
 use crate::story::{Story, World, replies, stop_line};
 
 const SOON: Duration = Duration::from_secs(3600);
@@ -90,6 +91,19 @@ async fn a_half_sentence_is_kept_beside_the_trunk_and_the_model_never_sees_it() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_that_contradicts_itself_is_asked_for_as_often_as_the_policy_says() {
+    let contradicts = || Turn::new().call_raw("c1", "shell", r#"{"path":"rm -rf"}"#).fail(doubtful());
+    let mut story = begin((0..20).map(|_| contradicts()).collect()).await;
+    let fault = story.prompt("go").await.expect_err("it stays so");
+    assert!(matches!(fault, RuntimeError::Provider(fault) if fault == doubtful()));
+    assert_eq!(requests(&story), 1 + Retries::default().times as usize);
+    assert!(story.world.effects().is_empty(), "no call of it ran");
+    let told = attempts(&story).await;
+    assert!(told.iter().all(|one| one.cause == Cause::Broken && one.node.is_some()));
+    assert_eq!(told.iter().filter(|one| one.until.is_none()).count(), 1, "the last one is given up");
+}
+
+#[tokio::test(start_paused = true)]
 async fn whatever_passes_by_itself_is_asked_again_and_no_call_of_a_cut_answer_runs() {
     let call = || Turn::new().call_raw("c1", "shell", r#"{"path":"rm -rf"}"#);
     let first = [
@@ -108,6 +122,9 @@ async fn whatever_passes_by_itself_is_asked_again_and_no_call_of_a_cut_answer_ru
         call().fail(ProviderError::Cut),
         call().and_say("and").fail(ProviderError::Cut),
         Turn::say("I look").call_raw("c1", "shell", r#"{"path":"rm"#).fail(garbled()),
+        // What contradicts itself, with a call that looks whole.
+        Turn::new().fail(doubtful()),
+        call().fail(doubtful()),
     ];
     for turn in first {
         let named = format!("{turn:?}");

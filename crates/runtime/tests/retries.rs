@@ -20,6 +20,16 @@ pub(crate) fn garbled() -> ProviderError {
     ProviderError::Decode(DecodeError::Malformed { reason, excerpt })
 }
 
+/// An answer that contradicts itself.
+pub(crate) fn doubtful() -> ProviderError {
+    let (reason, excerpt) = ("the call has two names".to_owned(), "{\"name\":\"rm\"}".to_owned());
+    ProviderError::Decode(DecodeError::Doubtful { reason, excerpt })
+}
+
+pub(crate) fn unfinished() -> ProviderError {
+    ProviderError::Decode(DecodeError::Unfinished { id: "resp_A".to_owned() })
+}
+
 pub(crate) fn stalled(what: Waiting) -> ProviderError {
     ProviderError::Timeout { what, after: Duration::from_secs(120) }
 }
@@ -118,6 +128,8 @@ fn what_may_pass_has_its_cause() {
     for (fault, cause) in [
         (ProviderError::Cut, Cause::Broken),
         (garbled(), Cause::Broken),
+        (doubtful(), Cause::Broken),
+        (unfinished(), Cause::Unfinished),
         (ProviderError::Decode(DecodeError::NotUtf8), Cause::Broken),
         (stalled(Waiting::NextBytes), Cause::Broken),
         (stalled(Waiting::Response), Cause::Broken),

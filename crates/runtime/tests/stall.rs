@@ -170,10 +170,10 @@ async fn a_policy_takes_the_step_in_the_batch_that_notices() {
         result c: [n3]
         ++ text: text of b
         assistant:
-        + call c_2 read {"path":"a"}
+        + call c read {"path":"a"}
         + origin test script
         + stop tool_use
-        result c_2: [n5]
+        result c: [n5]
         ++ text: text of a
         harness: [revert-lesson] the harness went back here: no progress: 5 turns in a row did the same with the same outcome (read); go on in another way — left 8 messages (read)\nReads: a\nThis step back is complete; go on from here by another way.
     "#]]

@@ -70,7 +70,7 @@ pub struct WireRules {
     /// A result that holds one text and nothing else travels as a string, and a string may be empty, unless
     /// [`results_are_blocks`](WireRules::results_are_blocks).
     pub blank_text: BlankText,
-    /// Within what a call id must be unique. A7: ``tool_use` ids must be unique``, across the history.
+    /// Within what a call id must be unique. A7: ``tool_use` ids must be unique``.
     pub ids_unique_in: IdScope,
     /// What a call id may look like. C11, C12, C13, and A18 for the empty one.
     pub ids: IdRule,
@@ -130,6 +130,11 @@ impl WireRules {
             "server_tools: a call that the provider runs is sent while its result may still come, and left out once the user \
              has spoken and it has not",
         )
+    }
+
+    /// Whether words of the user may stand between a call and its result.
+    pub(crate) fn results_may_wait(&self) -> bool {
+        self.results == ResultPlace::AfterTurn && self.words_after_results
     }
 
     /// Whether a picture like this is taken, in a place that takes pictures.
@@ -217,8 +222,11 @@ pub enum ResultPlace {
     UserMessage,
     /// In tool messages of their own directly after the calls; a user message holds none.
     ToolMessage,
-    /// As [`ToolMessage`](ResultPlace::ToolMessage), but after all of the assistant's turn: text and further calls may stand
-    /// between a call and its result, as long as nobody else spoke. A17.
+    /// In tool messages of their own after the calls, before the assistant speaks again: text and further calls may stand between
+    /// a call and its result (A17), and so may words of the user, where these may [follow results](WireRules::words_after_results).
+    ///
+    /// A result that comes when the assistant has spoken again is quoted even so: the service had refused the request in
+    /// between (`No tool output found for function call`), so that request had an answer to the call.
     AfterTurn,
 }
 
@@ -379,6 +387,10 @@ pub enum MediaTypes {
     Web,
     /// As [`Web`](MediaTypes::Web), and of documents PDF and every kind of text. Anthropic, from its own client library.
     Messages,
+    /// What lies at an address is not asked about. Of bytes, pictures in PNG, JPEG, GIF, WebP, AVIF, HEIC and HEIF; PDF, every kind of
+    /// text, sound and video, scripts. Gemini: `Unsupported MIME type: image/svg+xml`; its documents name these, and GIF and AVIF were
+    /// measured to be taken (google/adk-python#5694, 2026-05).
+    Gemini,
     /// Those that Bedrock Converse has a format for: PNG, JPEG, GIF and WebP; PDF, Word, Excel and every kind of text.
     Converse,
 }
@@ -388,7 +400,11 @@ impl MediaTypes {
     #[cold]
     fn hold_image(self, image: &Media) -> bool {
         let known = ["image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"];
-        self.asks_nothing(image) || known.contains(&essence(image).as_str())
+        let more = ["image/avif", "image/heic", "image/heif"];
+        let takes = |essence: &str| {
+            known.contains(&essence) || (self == MediaTypes::Gemini && more.contains(&essence))
+        };
+        self.asks_nothing(image) || takes(&essence(image))
     }
 
     #[cold]
@@ -402,11 +418,19 @@ impl MediaTypes {
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
             "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
         ];
-        let known = if self == MediaTypes::Messages { &known[..1] } else { &known[..] };
+        let known = match self {
+            MediaTypes::Messages => &known[..1],
+            MediaTypes::Gemini => {
+                &["application/pdf", "application/rtf", "application/x-javascript", "application/x-python"]
+            }
+            _ => &known[..],
+        };
         let essence = || essence(document);
+        let is_heard_or_seen = || essence().starts_with("audio/") || essence().starts_with("video/");
         self == MediaTypes::Web
             || self.asks_nothing(document)
             || essence().starts_with("text/")
+            || (self == MediaTypes::Gemini && is_heard_or_seen())
             || known.contains(&essence().as_str())
     }
 

@@ -197,7 +197,7 @@ impl<'a> Walk<'a> {
         }
         self.user_messages += 1;
         self.rules.system == SystemPlace::Anywhere
-            && self.open.is_empty()
+            && (self.open.is_empty() || self.rules.results_may_wait())
             && words > 0
             && words == message.content.len()
     }
@@ -229,11 +229,12 @@ impl<'a> Walk<'a> {
                 return false;
             }
         }
-        self.open.is_empty() && !(words && self.answered && !self.rules.words_after_results)
+        (self.open.is_empty() || self.rules.results_may_wait())
+            && !(words && self.answered && !self.rules.words_after_results)
     }
 
     fn tool(&mut self, message: &'a Message) -> bool {
-        self.user_messages == 0
+        (self.user_messages == 0 || self.rules.results_may_wait())
             && !message.content.is_empty()
             && message.content.iter().all(|block| block.as_result().is_some_and(|result| self.answer(result)))
     }

@@ -78,7 +78,10 @@ impl WireRules {
             system: SystemPlace::Leading,
             // A blank text beside a call was accepted (recorded: claude-haiku-4-5, 2026); alone it is refused.
             blank_text: BlankText::BesideCall,
-            ids_unique_in: IdScope::History,
+            // A7: every text that users quote names a second or later block (`messages.1.content.1`, `messages.43.content.2`, of
+            // nine threads read 2026-11), and lists in which a later turn uses an id again were accepted (recorded). Results
+            // are paired by place, so nothing is gained by another id.
+            ids_unique_in: IdScope::Message,
             // C11: the pattern is in the error text. No limit of length is known.
             ids: IdRule { alphabet: IdAlphabet::Word, max_length: None, exact_length: None },
             // `^[a-zA-Z0-9_-]{1,128}$`; older deployments say 64, of tools that are offered.
@@ -109,13 +112,17 @@ impl WireRules {
             // A validator of such a service wants results directly behind the calls, and refused every list with words in
             // between.
             words_after_calls: false,
+            // Clients and gateways of that wire pair by id over the whole list and run in circles on one that comes again
+            // (quoted by users of one, 2026-09).
+            ids_unique_in: IdScope::History,
             ..WireRules::anthropic()
         }
     }
 
     /// Returns the rules of Anthropic Messages for models that take instructions anywhere in the list.
     ///
-    /// Recorded: claude-opus-4-8, between turns, after results, and in the last place.
+    /// Recorded: claude-opus-4-8, between turns, after results, and in the last place. Between a call and its results they are
+    /// refused (the service's own documents as quoted by client libraries, 2026-06), so they are moved behind these.
     pub fn anthropic_mid_system() -> Self {
         WireRules {
             name: Cow::Borrowed("anthropic-mid-system"),
@@ -276,6 +283,7 @@ impl WireRules {
     /// Returns the rules of OpenAI Responses, where nothing is stored at the provider.
     pub fn openai_responses() -> Self {
         WireRules {
+            // Words of the user between a call and its result are taken (recorded, 2026).
             results: ResultPlace::AfterTurn,
             media_types: MediaTypes::Web,
             // `call_id` is free; only the empty one is refused (A18). 64 is the limit in OpenAI's schema.
@@ -303,6 +311,7 @@ impl WireRules {
             // A19.
             results_in_call_order: true,
             media_in_results: false,
+            media_types: MediaTypes::Gemini,
             // "Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain underscores (_), dots (.), colons
             // (:), or dashes (-), with a maximum length of 64."
             names: NameRule {
@@ -310,7 +319,9 @@ impl WireRules {
                 leads_with_letter: true,
                 max_length: Some(64),
             },
-            blank_text: BlankText::Refused,
+            // Blank parts are accepted (recorded, 2026). Vertex AI refuses a text without a character (`it has an empty text
+            // parameter`, quoted by users up to 2026-02), and has no rule set of its own here.
+            blank_text: BlankText::Allowed,
             // A signed thought goes back as a part of its own; the encoder leaves out the others, which say nothing to
             // the service. Nothing is encrypted whole.
             reasoning: Reasoning::Plain,
@@ -343,7 +354,6 @@ impl WireRules {
             final_thinking_needs_thinking: true,
             forced_choice_stops_thinking: true,
             final_white_space_refused: true,
-            ids_unique_in: IdScope::History,
             ..WireRules::bedrock()
         }
     }

@@ -298,7 +298,7 @@ fn a6_a_second_result_that_says_more_is_merged() {
 #[test]
 fn a7_an_id_that_comes_again_gets_a_number() {
     check(
-        &WireRules::anthropic(),
+        &WireRules::anthropic_strict(),
         "user: hi
          assistant:
          + call c1 read {}
@@ -331,7 +331,7 @@ fn a7_an_id_that_comes_again_gets_a_number() {
 #[test]
 fn a7_a_number_that_is_taken_is_left_out() {
     check(
-        &WireRules::anthropic(),
+        &WireRules::anthropic_strict(),
         "user: hi
          assistant:
          + call c1_2 read {}
@@ -355,6 +355,22 @@ fn a7_a_number_that_is_taken_is_left_out() {
             -- renamed call c1 to c1_3: id taken
         "#]],
     );
+}
+
+#[test]
+fn a7_an_id_may_come_again_in_a_later_turn() {
+    let input = "user: hi
+         assistant:
+         + call c1 read {}
+         result c1: 42
+         assistant:
+         + call c1 read {}
+         result c1: 43
+         user: well?";
+    check_legal(&WireRules::anthropic(), input);
+    check_legal(&WireRules::anthropic_prefill(), input);
+    check_legal(&WireRules::bedrock_claude(), input);
+    check_legal(&WireRules::openai_chat(), input);
 }
 
 #[test]

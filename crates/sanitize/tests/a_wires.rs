@@ -170,23 +170,97 @@ fn a17_words_between_a_call_and_its_output_do_not_part_them() {
 }
 
 #[test]
-fn a17_words_of_the_user_do_and_the_output_moves_before_them() {
+fn a17_nor_do_words_of_the_user_as_long_as_the_assistant_does_not_speak() {
+    check_legal(
+        &WireRules::openai_responses(),
+        "user: hi
+         assistant:
+         + call c1 read {}
+         + call c2 read {}
+         user: well?
+         result c2: 43
+         system: be brief
+         user: well?
+         result c1: 42
+         assistant: done",
+    );
     check(
         &WireRules::openai_responses(),
         "user: hi
          assistant:
          + call c1 read {}
+         + call c2 read {}
          user: well?
-         result c1: 42",
+         result c1: 42
+         assistant: done
+         result c2: 43
+         user: thanks",
+        expect![[r#"
+            ?? message 1 block 1: call "c2" has no result next to it
+            ?? message 5 block 0: result "c2" has no call next to it
+            user: hi
+            assistant:
+            + call c1 read {}
+            + call c2 read {}
+            user: well?
+            result c1: 42
+            result c2!: tool call interrupted; no result was recorded
+            + author harness
+            assistant: done
+            harness: late result of call c2:\n43
+            user: thanks
+            -- answered call c2: no result
+            -- quoted result c2: later than the next answer
+        "#]],
+    );
+}
+
+#[test]
+fn a17_a_result_in_a_user_message_becomes_an_output_where_it_stands() {
+    check(
+        &WireRules::openai_responses(),
+        "user: hi
+         assistant:
+         + call c1 read {}
+         + call c2 read {}
+         user: well?
+         + result c1: 42
+         result c2: 43",
         expect![[r#"
             ?? message 1 block 0: call "c1" has no result next to it
-            ?? message 3 block 0: result "c1" has no call next to it
+            ?? message 2 block 1: result may not stand here
+            user: hi
+            assistant:
+            + call c1 read {}
+            + call c2 read {}
+            result c1: 42
+            user: well?
+            result c2: 43
+            -- moved result c1: not next to its call
+            -- split results (1) off a user message
+        "#]],
+    );
+}
+
+#[test]
+fn a17_a_second_result_behind_words_is_merged() {
+    check(
+        &WireRules::openai_responses(),
+        "user: hi
+         assistant:
+         + call c1 read {}
+         result c1: 42
+         user: well?
+         result c1: 43",
+        expect![[r#"
+            ?? message 4 block 0: call "c1" has several results
             user: hi
             assistant:
             + call c1 read {}
             result c1: 42
+            ++ text: 43
             user: well?
-            -- moved result c1: not next to its call
+            -- merged result c1: second result
         "#]],
     );
 }

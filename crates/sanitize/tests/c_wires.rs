@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use trunkline_message_tree::{Message, Part, notation};
-use trunkline_sanitize::{RequestFacts, WireRules, sanitize, violations};
+use trunkline_sanitize::{BlankText, RequestFacts, WireRules, sanitize, violations};
 
 use crate::check::{check, check_legal, check_legal_with, check_with};
 
@@ -14,12 +14,14 @@ fn tools_offered(offered: bool) -> RequestFacts {
 
 #[test]
 fn c2_blank_text_beside_a_call_is_dropped_where_none_is_taken() {
+    let mut rules = WireRules::gemini_2();
+    rules.blank_text = BlankText::Refused;
     let input = r"user: hi
          assistant: \s
          + call c1 read {}
          result c1: 42";
     check(
-        &WireRules::gemini_2(),
+        &rules,
         input,
         expect![[r#"
             ?? message 1 block 0: text is blank
@@ -32,6 +34,17 @@ fn c2_blank_text_beside_a_call_is_dropped_where_none_is_taken() {
     );
     check_legal(&WireRules::anthropic(), input);
     check_legal(&WireRules::bedrock_claude(), input);
+}
+
+#[test]
+fn c2_blank_parts_of_gemini_stay() {
+    let input = r"user:
+         + text:
+         assistant: \s
+         user: hi
+         + text: \s";
+    check_legal(&WireRules::gemini_2(), input);
+    check_legal(&WireRules::gemini_3(), input);
 }
 
 #[test]
@@ -79,16 +92,14 @@ fn c7_a_turn_without_parts_is_dropped_or_filled() {
          user: good",
         expect![[r#"
             ?? message 1: message is empty
-            ?? message 2 block 0: text is blank
             ?? message 4: message is empty
             user: hi
+            user: \n
             assistant: hello
             harness: continue
             assistant: still here
             user: good
             -- dropped assistant message: empty
-            -- dropped text: blank
-            -- dropped user message: empty
             -- filled user message: empty
         "#]],
     );
@@ -367,6 +378,57 @@ fn c15_bedrock_fetches_from_amazons_storage_only_and_knows_a_few_types() {
             -- replaced media (1) by words: not taken on this wire
             -- replaced media (1) by words: not taken on this wire
         "#]],
+    );
+}
+
+#[test]
+fn c15_gemini_reads_no_vector_graphics_and_no_office_files() {
+    let media = r"user: look
+         + image image/svg+xml base64 AAAA
+         + image IMAGE/HEIC;q=1 base64 AAAA
+         + document application/pdf base64 BBBB
+         + document application/json base64 BBBB
+         + document video/mp4 base64 BBBB
+         + image image/svg+xml url https://example.org/a.svg
+         assistant:
+         + call c1 draw {}
+         result c1: drawn
+         ++ image image/svg+xml base64 AAAA
+         ++ image image/gif base64 AAAA";
+    let mut rules = WireRules::gemini_2();
+    rules.media_in_results = true;
+    check(
+        &rules,
+        media,
+        expect![[r#"
+        ?? message 0 block 1: pictures and documents are not taken
+        ?? message 0 block 4: pictures and documents are not taken
+        ?? message 2 block 0: pictures and documents are not taken
+        user: look
+        + text: (image/svg+xml left out: not taken here)
+        + image "IMAGE/HEIC;q=1" base64 AAAA
+        + document application/pdf base64 BBBB
+        + text: (application/json left out: not taken here)
+        + document video/mp4 base64 BBBB
+        + image "image/svg+xml" url "https://example.org/a.svg"
+        assistant:
+        + call c1 draw {}
+        result c1: drawn
+        ++ text: (image/svg+xml left out: not taken here)
+        ++ image image/gif base64 AAAA
+        -- replaced media (1) by words: not taken on this wire
+        -- replaced media (1) by words: not taken on this wire
+        -- replaced media (1) by words: not taken on this wire
+    "#]],
+    );
+    check_legal(
+        &WireRules::gemini_2(),
+        r"user: look
+         + image image/png base64 AAAA
+         + image image/avif base64 AAAA
+         + document text/csv base64 BBBB
+         + document audio/wav base64 BBBB
+         + document application/x-python base64 BBBB",
     );
 }
 

@@ -11,13 +11,13 @@ use trunkline_message_tree::{
     ToolResult,
 };
 use trunkline_sanitize::{
-    CallFact, Fate, ForeignReasoning, Reasoning, RequestFacts, SIGNATURE_STUB, Thinking, WireRules,
+    BlankText, CallFact, Fate, ForeignReasoning, Reasoning, RequestFacts, SIGNATURE_STUB, Thinking, WireRules,
 };
 
 /// A known rule set, often with a few rules of others.
 pub(crate) fn rules() -> impl Strategy<Value = WireRules> {
     let known = || select(WireRules::NAMES).prop_map(|name| WireRules::named(name).expect("a known name"));
-    let mixed = (known(), vec((0..28_u8, known()), 1..6)).prop_map(|(mut rules, others)| {
+    let mixed = (known(), vec((0..29_u8, known()), 1..6)).prop_map(|(mut rules, others)| {
         for (field, other) in others {
             borrow_rule(&mut rules, field, other);
         }
@@ -55,6 +55,7 @@ fn borrow_rule(rules: &mut WireRules, field: u8, other: WireRules) {
         24 => rules.fields = other.fields,
         25 => rules.references_need_tools = other.references_need_tools,
         26 => rules.reasoning = Reasoning::SignedOrReturned,
+        27 => rules.blank_text = BlankText::Refused,
         _ => rules.null_arguments = other.null_arguments,
     }
 }

@@ -3,7 +3,7 @@
 use trunkline_message_tree::{Content, Message, Part, Role};
 
 use super::pairs::OpenCalls;
-use super::{Verdict, check_origin, ensure, is_blank, is_object};
+use super::{Verdict, check_origin, ensure, is_object};
 
 /// How generations differ.
 #[derive(Copy, Clone)]
@@ -50,10 +50,7 @@ pub(crate) fn check(messages: &[Message], taste: Taste) -> Verdict {
 
 fn check_block<'a>(block: &'a Content, role: Role, taste: Taste, open: &mut OpenCalls<'a>) -> Verdict {
     let place = match block {
-        Content::Text { text } => {
-            ensure(!is_blank(text), || "a blank part".to_owned())?;
-            role != Role::Tool
-        }
+        Content::Text { .. } => role != Role::Tool,
         Content::ToolCall(call) => {
             ensure(is_object(&call.arguments), || format!("args {:?}", call.arguments))?;
             open.call(&call.id, &call.name)?;

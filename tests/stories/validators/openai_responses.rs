@@ -23,9 +23,10 @@ pub(crate) fn check(body: &Value) -> Verdict {
     let mut open = OpenCalls::default();
     let mut before = Maker::Other;
     for (index, item) in items.iter().enumerate() {
-        // Text and further calls of the same turn may follow a call; once a tool has answered, all of them do.
+        // Text and further calls of the same turn may follow a call, and so may words of the user; when the model speaks again,
+        // all of them are answered.
         let maker = maker(item);
-        if maker == Maker::Other || maker == Maker::Model && before == Maker::Tool {
+        if maker == Maker::Model && before != Maker::Model {
             open.close()?;
         }
         before = maker;

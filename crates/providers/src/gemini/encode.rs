@@ -82,9 +82,6 @@ fn instructions(system: &[Arc<Message>]) -> Result<Option<shapes::Instructions<'
         let node = Place::of(index, message);
         for content in &message.content {
             match content {
-                Content::Text { text } if text.trim().is_empty() => {
-                    return Err(EncodeError::BlankText { node });
-                }
                 Content::Text { text } => parts.push(shapes::Part::Text { text }),
                 other => return Err(EncodeError::Misplaced { block: shape::name_of(other), node }),
             }

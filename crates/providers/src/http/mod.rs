@@ -66,6 +66,24 @@ struct Shared {
 }
 
 impl Shared {
+    /// Puts the headers that go with every request.
+    fn put_headers(&self, encoded: &mut HttpRequest) {
+        for (name, value) in &self.headers {
+            replace(&mut encoded.headers, name, value);
+        }
+    }
+
+    /// Returns what fetches an answer that the service makes in the background.
+    fn fetching(&self, request: &Request, id: &str) -> Option<HttpRequest> {
+        let mut encoded = self.wire.fetch(request, id)?;
+        self.put_headers(&mut encoded);
+        Some(encoded)
+    }
+
+    fn address(&self, encoded: &HttpRequest) -> Result<String, ProviderError> {
+        client::address(&self.base.join(&encoded.path)).map_err(|reason| not_sent(&self.base, &reason))
+    }
+
     /// Says that a connection could not be made, or broke before the answer.
     fn unreached(&self, reason: &str) -> ProviderError {
         match &self.proxy {
@@ -215,10 +233,19 @@ impl HttpProvider {
         let mut memo = self.shared.memos.take(&request.messages);
         let mut encoded = self.shared.wire.encode_next(request, &mut memo)?;
         self.shared.memos.put(memo);
-        for (name, value) in &self.shared.headers {
-            replace(&mut encoded.headers, name, value);
-        }
+        self.shared.put_headers(&mut encoded);
         Ok(encoded)
+    }
+
+    fn reply(
+        &self,
+        request: Request,
+        encoded: HttpRequest,
+        fetches: bool,
+    ) -> Result<HttpReply, ProviderError> {
+        let url = self.shared.address(&encoded)?;
+        let shared = Arc::clone(&self.shared);
+        Ok(HttpReply::new(shared, request, (encoded, url), fetches, self.retry, self.timeouts))
     }
 }
 
@@ -257,16 +284,16 @@ impl Provider for HttpProvider {
     /// Returns before anything was sent; the first [`Reply::next`] connects.
     async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {
         let encoded = self.encode(&request)?;
-        let url = client::address(&self.shared.base.join(&encoded.path))
-            .map_err(|reason| not_sent(&self.shared.base, &reason))?;
-        Ok(Box::new(HttpReply::new(
-            Arc::clone(&self.shared),
-            request,
-            encoded,
-            url,
-            self.retry,
-            self.timeouts,
-        )))
+        Ok(Box::new(self.reply(request, encoded, false)?))
+    }
+
+    fn answers_in_background(&self, request: &Request) -> bool {
+        self.shared.wire.fetch(request, "id").is_some()
+    }
+
+    async fn fetch(&self, request: &Request, id: &str) -> Result<Option<Box<dyn Reply>>, ProviderError> {
+        let Some(encoded) = self.shared.fetching(request, id) else { return Ok(None) };
+        Ok(Some(Box::new(self.reply(request.clone(), encoded, true)?)))
     }
 }
 

@@ -34,6 +34,8 @@ pub(super) struct HttpReply {
     asked: Request,
     request: Arc<HttpRequest>,
     url: String,
+    // Whether it fetches an answer by its id.
+    fetches: bool,
     decoder: Box<dyn Decode>,
     retry: RetryPolicy,
     timeouts: Timeouts,
@@ -133,8 +135,8 @@ impl HttpReply {
     pub(super) fn new(
         shared: Arc<Shared>,
         asked: Request,
-        request: HttpRequest,
-        url: String,
+        (request, url): (HttpRequest, String),
+        fetches: bool,
         retry: RetryPolicy,
         timeouts: Timeouts,
     ) -> Self {
@@ -144,6 +146,7 @@ impl HttpReply {
             asked,
             request: Arc::new(request),
             url,
+            fetches,
             retry,
             timeouts,
             clock: Clock::start(timeouts.total),
@@ -188,6 +191,13 @@ impl HttpReply {
         self.said |= events.iter().any(Event::says);
         events.iter_mut().for_each(|event| self.hide_keys(event));
         let stopped = events.iter().any(|event| matches!(event, Event::Stopped(_)));
+        let id = events.iter().find_map(|event| match event {
+            Event::Started { id, .. } => id.clone(),
+            _ => None,
+        });
+        if let Some(id) = id {
+            self.fetch_next_time(&id);
+        }
         self.events.extend(events);
         match outcome {
             Ok(()) if ended => self.over(),
@@ -195,6 +205,18 @@ impl HttpReply {
             _ if stopped => self.state = State::Closing(answer, Instant::now() + CLOSING),
             Ok(()) => self.state = State::Streaming(answer),
             Err(error) => self.pause_or_fail(error.into()),
+        }
+    }
+
+    /// Lets further attempts fetch the answer by its id, where the service makes it in the background: sent again, it would be made
+    /// twice.
+    fn fetch_next_time(&mut self, id: &str) {
+        if self.fetches {
+            return;
+        }
+        let Some(fetching) = self.shared.fetching(&self.asked, id) else { return };
+        if let Ok(url) = self.shared.address(&fetching) {
+            (self.request, self.url, self.fetches) = (Arc::new(fetching), url, true);
         }
     }
 
@@ -218,6 +240,8 @@ impl HttpReply {
         let error = self.at_endpoint(error);
         let elapsed = self.clock.elapsed();
         let wait = match self.said {
+            // An answer that has failed is the same each time that it is fetched.
+            _ if self.fetches && error.is_in_answer() => None,
             true => self.retry.restart(self.attempt, &error, jitter(), elapsed),
             false => self.retry.next(self.attempt, &error, jitter(), elapsed),
         };

@@ -7,6 +7,7 @@ use trunkline_message_tree::{StopReason, Usage};
 
 use super::items::Items;
 use super::shapes::{Head, IncompleteDetails, ResponseEvent, ResponseShape, UsageShape};
+use crate::error::one_line;
 use crate::framing::{self, Frame, Framing};
 use crate::front::Inner;
 use crate::{Bounds, Decode, DecodeError, Event, api_error, text};
@@ -108,7 +109,8 @@ impl Progress {
             // An answer that goes on in the background is read from elsewhere, by its id.
             "in_progress" | "queued" => {
                 self.start(&response, events);
-                Err(DecodeError::Cut)
+                let id = one_line(&response.id.0, 200);
+                Err(if id.is_empty() { DecodeError::Cut } else { DecodeError::Unfinished { id } })
             }
             _ if response.output.is_none() => Err(api_error::reported(text)),
             "failed" => Err(api_error::failed(text)),

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
 use trunkline_message_tree::{
     Content, Media, MediaSource, Message, Part, Role, ToolCall, ToolChoice, ToolResult,
 };
@@ -18,14 +19,17 @@ use super::shapes::{
 use crate::beside::Members;
 use crate::history::{Inserts, Out, Round, WriteRound};
 use crate::{
-    Cache, Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, Trait, assemble, beside, shape,
-    traits,
+    Cache, Effort, EncodeError, HttpRequest, Memo, Place, Request, Thinking, Trait, assemble, beside,
+    percent, shape, traits,
 };
 
 // "string too long. Expected a string with maximum length 64", quoted by users of several services in 2026.
 const CALL_ID_LIMIT: usize = 64;
 // Fields of the caller's own that say where the service keeps the conversation until here.
 const KEPT: [&str; 2] = ["previous_response_id", "conversation"];
+
+// What a model that reasons has to get back.
+const ENCRYPTED: &str = "reasoning.encrypted_content";
 
 /// Writes the request, or says what is not legal in it.
 pub(super) fn request(
@@ -106,14 +110,41 @@ pub(super) fn request(
         safety_identifier: request.user.as_deref(),
         metadata: Some(&request.metadata).filter(|labels| !labels.is_empty()),
         service_tier: request.service_tier.as_deref(),
-        store: Some(false),
-        include: Some(["reasoning.encrypted_content"])
-            .filter(|_| encrypted_reasoning && !request.traits.has(Trait::NoEncryptedReasoning)),
+        // What is made in the background is fetched from where it is stored, and refused where nothing may be (OpenAI's guide to
+        // background mode, read 2026-11).
+        store: (!is_in_background(request)).then_some(false),
+        include: Some([ENCRYPTED]).filter(|_| wants_encrypted(request, encrypted_reasoning)),
         stream: request.stream.then_some(true),
     };
     let elements = memo.elements(Inserts::none());
     let body = assemble::body(&body, ("input", elements), &request.extra)?;
     Ok(HttpRequest::post_json("/v1/responses", body))
+}
+
+/// Writes what fetches an answer that the service makes in the background.
+pub(super) fn fetch(request: &Request, encrypted_reasoning: bool, id: &str) -> Option<HttpRequest> {
+    if !is_in_background(request) || id.is_empty() {
+        return None;
+    }
+    let mut path = format!("/v1/responses/{}", percent_encoded(id));
+    if wants_encrypted(request, encrypted_reasoning) {
+        path.push_str(&format!("?include[]={ENCRYPTED}"));
+    }
+    Some(HttpRequest::get(path))
+}
+
+fn percent_encoded(id: &str) -> String {
+    let mut text = String::new();
+    percent::encode_into(id.as_bytes(), &mut text);
+    text
+}
+
+fn is_in_background(request: &Request) -> bool {
+    request.extra.get("background") == Some(&Value::Bool(true))
+}
+
+fn wants_encrypted(request: &Request, encrypted_reasoning: bool) -> bool {
+    encrypted_reasoning && !request.traits.has(Trait::NoEncryptedReasoning)
 }
 
 /// Whether an item is only named and stays with the service, so that nobody else can see what is answered.

@@ -64,6 +64,10 @@ impl Wire for OpenAiResponses {
         encode::request(request, self.encrypted_reasoning, memo)
     }
 
+    fn fetch(&self, request: &Request, id: &str) -> Option<HttpRequest> {
+        encode::fetch(request, self.encrypted_reasoning, id)
+    }
+
     fn key_header(&self, key: &Secret) -> (String, String) {
         ("authorization".to_owned(), format!("Bearer {}", key.expose()))
     }

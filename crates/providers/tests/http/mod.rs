@@ -3,6 +3,7 @@
 //! Times are generous where something must happen and short only where nothing does: the machine may be busy.
 
 mod attempts;
+mod background;
 mod bad_servers;
 mod bodies;
 mod environment;

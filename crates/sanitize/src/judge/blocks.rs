@@ -112,6 +112,7 @@ impl Case<'_> {
             MediaTypes::Web => !by_bytes || block != BlockKind::Image || is_web_image(&media.media_type),
             MediaTypes::Messages if block == BlockKind::Image => !by_bytes || is_web_image(&media.media_type),
             MediaTypes::Messages => !by_bytes || is_text_or_pdf(&media.media_type),
+            MediaTypes::Gemini => !by_bytes || is_read_by_gemini(block, &media.media_type),
             MediaTypes::Converse => has_format(block, &media.media_type),
         };
         !(taken && address && known)
@@ -197,6 +198,17 @@ fn is_signed(json: &str) -> bool {
 
 fn is_web_image(media_type: &str) -> bool {
     has_format(BlockKind::Image, media_type)
+}
+
+fn is_read_by_gemini(block: BlockKind, media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match (block, essence.split_once('/').unwrap_or_default()) {
+        (BlockKind::Image, ("image", "avif" | "heic" | "heif")) => true,
+        (BlockKind::Image, _) => is_web_image(media_type),
+        (_, ("text" | "audio" | "video", _)) => true,
+        (_, ("application", kind)) => matches!(kind, "pdf" | "rtf" | "x-javascript" | "x-python"),
+        _ => false,
+    }
 }
 
 fn is_text_or_pdf(media_type: &str) -> bool {

@@ -9,28 +9,36 @@ use super::layout::Turn;
 use crate::{IdAlphabet, IdScope, ResultPlace, ViolationKind};
 
 /// Judges ids, arguments, and who answers whom.
-pub(super) fn judge(case: &mut Case<'_>, turns: &[Turn<'_>]) {
+pub(super) fn judge<'a>(case: &mut Case<'_>, turns: &'a [Turn<'a>]) {
     let mut used = HashSet::new();
+    let mut answers = Answers::default();
     for (index, turn) in turns.iter().enumerate() {
-        let answers = turns.get(index + 1).filter(|next| next.role == case.answering_role());
         if turn.role == Role::Assistant {
             if case.rules.ids_unique_in == IdScope::Message {
                 used.clear();
             }
-            let answered: HashSet<&str> = answers.into_iter().flat_map(|next| results(next)).collect();
+            let answering = case.answering(&turns[index + 1..]);
+            let answered: HashSet<&str> = answering.into_iter().flat_map(results).collect();
             calls(case, turn, &mut used, &answered);
             if !case.rules.words_after_calls {
                 words_after_calls(case, turn);
             }
         }
+        if turn.role == Role::Assistant || !case.rules.results_may_wait() {
+            answers = Answers::default();
+        }
         if turn.role == case.answering_role() {
-            let before = index.checked_sub(1).and_then(|before| turns.get(before));
-            let asked = before.filter(|before| before.role == Role::Assistant);
-            pairs(case, turn, &asked.map(called).unwrap_or_default());
+            let asked = match turns[..index].last() {
+                _ if case.rules.results_may_wait() => {
+                    turns[..index].iter().rfind(|before| before.role == Role::Assistant)
+                }
+                before => before.filter(|before| before.role == Role::Assistant),
+            };
+            pairs(case, turn, &asked.map(called).unwrap_or_default(), &mut answers);
             if let Some(asked) = asked
                 && case.rules.results_in_call_order
             {
-                order(case, turn, asked);
+                order(case, turn, asked, &mut answers);
             }
         }
         if !case.rules.words_after_results {
@@ -39,12 +47,28 @@ pub(super) fn judge(case: &mut Case<'_>, turns: &[Turn<'_>]) {
     }
 }
 
+/// What has been answered since the assistant spoke.
+#[derive(Default)]
+struct Answers<'a> {
+    /// How many results each call has, by its id.
+    times: HashMap<&'a str, usize>,
+    /// The position of the latest call of each tool that was answered.
+    last: HashMap<&'a str, usize>,
+}
+
 impl Case<'_> {
     fn answering_role(&self) -> Role {
         match self.rules.results {
             ResultPlace::UserMessage => Role::User,
             ResultPlace::ToolMessage | ResultPlace::AfterTurn => Role::Tool,
         }
+    }
+
+    /// Returns the turns, of those after the assistant's, that may answer it.
+    fn answering<'a>(&self, after: &'a [Turn<'a>]) -> Vec<&'a Turn<'a>> {
+        let reach = if self.rules.results_may_wait() { after.len() } else { 1 };
+        let slot = after.iter().take(reach).take_while(|turn| turn.role != Role::Assistant);
+        slot.filter(|turn| turn.role == self.answering_role()).collect()
     }
 
     fn takes_id(&self, id: &str) -> bool {
@@ -122,8 +146,7 @@ fn calls<'a>(case: &mut Case<'_>, turn: &Turn<'a>, used: &mut HashSet<&'a str>, 
     }
 }
 
-fn pairs(case: &mut Case<'_>, turn: &Turn<'_>, asked: &HashSet<&str>) {
-    let mut seen: HashMap<&str, usize> = HashMap::new();
+fn pairs<'a>(case: &mut Case<'_>, turn: &'a Turn<'a>, asked: &HashSet<&str>, answers: &mut Answers<'a>) {
     let mut words = false;
     for (at, block) in &turn.blocks {
         let Content::ToolResult(result) = block else {
@@ -131,7 +154,7 @@ fn pairs(case: &mut Case<'_>, turn: &Turn<'_>, asked: &HashSet<&str>) {
             continue;
         };
         let call_id = result.call_id.clone();
-        let times = seen.entry(&result.call_id).or_default();
+        let times = answers.times.entry(&result.call_id).or_default();
         *times += 1;
         if !asked.contains(result.call_id.as_str()) {
             case.find(*at, ViolationKind::Orphan { call_id });
@@ -144,12 +167,11 @@ fn pairs(case: &mut Case<'_>, turn: &Turn<'_>, asked: &HashSet<&str>) {
 }
 
 /// Holds results against the order of their calls, tool by tool.
-fn order(case: &mut Case<'_>, turn: &Turn<'_>, asked: &Turn<'_>) {
-    let mut last: HashMap<&str, usize> = HashMap::new();
+fn order<'a>(case: &mut Case<'_>, turn: &Turn<'_>, asked: &'a Turn<'a>, answers: &mut Answers<'a>) {
     for id in results(turn) {
         let calls = asked.blocks.iter().filter_map(|(_, block)| block.as_call()).enumerate();
         let Some((position, call)) = calls.into_iter().find(|(_, call)| call.id == id) else { continue };
-        let before = last.insert(&call.name, position);
+        let before = answers.last.insert(&call.name, position);
         if before.is_some_and(|before| before > position) {
             case.find(turn.at, ViolationKind::ResultsOutOfOrder);
             return;

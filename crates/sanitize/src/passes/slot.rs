@@ -126,6 +126,10 @@ impl<'a> Slot<'a> {
         let mut rest: Vec<Item> = Vec::new();
         let mut words = false;
         for mut item in std::mem::take(&mut self.items) {
+            if rules.results_may_wait() {
+                results.append(&mut rest);
+                words = false;
+            }
             if item.message.role == Role::Tool {
                 if words {
                     let moved = item.message.results().map(|result| moved(item.at, result));
@@ -304,6 +308,9 @@ fn cut(result: &mut ToolResult, facts: &RequestFacts) -> Option<usize> {
 
 /// Whether all results stand where the wire takes them, before all words.
 fn stand_first(items: &[Item], rules: &WireRules) -> bool {
+    if rules.results_may_wait() {
+        return items.iter().all(|item| item.message.role == Role::Tool || !holds_results(item));
+    }
     let mut user_messages = 0;
     for item in items.iter().filter(|item| !item.is_empty()) {
         let content = &item.message.content;
@@ -326,6 +333,10 @@ fn stand_first(items: &[Item], rules: &WireRules) -> bool {
         user_messages += usize::from(item.message.role != Role::Tool);
     }
     true
+}
+
+fn holds_results(item: &Item) -> bool {
+    item.message.results().next().is_some()
 }
 
 fn moved(at: Place, result: &ToolResult) -> Repair {
