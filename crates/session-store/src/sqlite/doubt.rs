@@ -31,7 +31,9 @@ impl Doubt {
     /// Returns the error of who cannot settle it: what has failed first, as long as that is known.
     fn error(&self, path: &Path, error: StoreError) -> StoreError {
         match self {
-            Doubt::Failed(reason) => StoreError::Io { place: path.display().to_string(), reason: reason.clone() },
+            Doubt::Failed(reason) => {
+                StoreError::Io { place: path.display().to_string(), reason: reason.clone() }
+            }
             Doubt::Inherited => error,
         }
     }
