@@ -26,7 +26,9 @@ impl Subject for Sqlite {
     }
 
     fn place(&self) -> Result<Box<dyn Place>, String> {
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        // In memory where the system has room for that: the process is what dies here, so nothing waits for a disk.
+        let folder = tempfile::TempDir::new_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let folder = folder.map_err(|error| error.to_string())?;
         Ok(Box::new(Folder { path: folder.path().join("sessions.db"), _folder: folder }))
     }
 

@@ -15,6 +15,8 @@ use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
+use tempfile::TempDir;
+
 use crate::chance::Chance;
 use crate::recorder::{Event, FileId};
 
@@ -367,6 +369,17 @@ fn stretch(file: &mut Vec<u8>, length: usize, room: Room) {
         Room::Zeros => file.resize(file.len() + missing, 0),
         Room::Noise(seed) => file.extend(Chance::new(seed ^ length as u64).bytes(missing)),
     }
+}
+
+/// Returns a new folder, in memory where the system has room for that.
+///
+/// The disk that counts is the simulated one; what is synced besides, such as files of locks, would only wait for the real one.
+///
+/// # Errors
+///
+/// There is no room for it.
+pub(crate) fn folder() -> std::io::Result<TempDir> {
+    TempDir::new_in("/dev/shm").or_else(|_| TempDir::new())
 }
 
 /// Writes the files into an empty folder.

@@ -4,10 +4,11 @@
 //! One lock is held over each operation and its note, so the journal has the one order in which things happened, whatever
 //! the number of connections. Nothing is ever really synced: the disk that counts is the simulated one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use libsqlite3_sys as sqlite;
 
@@ -105,6 +106,9 @@ pub enum Operation {
     Delete,
 }
 
+/// The time of change that a file has after a sync that failed, until somebody writes to it who is not SQLite.
+const MARK: Duration = Duration::from_secs(1);
+
 /// How an operation fails.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "the package is not published: all its readers are in it")]
@@ -155,6 +159,9 @@ struct Journal {
     count: u64,
     hits: u64,
     trouble: Option<String>,
+    /// Write-ahead logs that a sync has failed to write, which is seen by their [`MARK`]: the store writes them again by
+    /// other means.
+    failed: BTreeSet<FileId>,
     /// Whether nobody will ask what happened.
     forgets: bool,
 }
@@ -306,6 +313,7 @@ impl Recorder {
         write: impl FnOnce(&[u8]) -> i32,
     ) -> i32 {
         let mut state = self.state();
+        state.note_written_again(file);
         let (arrives, code) = match state.fails(Operation::Write) {
             None => (bytes, sqlite::SQLITE_OK),
             Some(Failure::Full) => (bytes.split_at(bytes.len() / 2).0, sqlite::SQLITE_FULL),
@@ -317,6 +325,7 @@ impl Recorder {
                 return real;
             }
             state.note(Event::Write { file, offset, bytes: arrives.into() });
+            state.mark(file);
         }
         code
     }
@@ -324,12 +333,14 @@ impl Recorder {
     /// Notes that a file was cut. `resize` cuts the real file.
     pub(crate) fn resize(&self, file: FileId, length: u64, resize: impl FnOnce() -> i32) -> i32 {
         let mut state = self.state();
+        state.note_written_again(file);
         if state.fails(Operation::Resize).is_some() {
             return sqlite::SQLITE_IOERR_TRUNCATE;
         }
         let real = resize();
         if state.real(real, "truncate") {
             state.note(Event::Resize { file, length });
+            state.mark(file);
         }
         real
     }
@@ -337,6 +348,7 @@ impl Recorder {
     /// Notes a sync. The real file is not synced.
     pub(crate) fn sync(&self, file: FileId, folder: bool) -> i32 {
         let mut state = self.state();
+        state.note_written_again(file);
         match state.fails(Operation::Sync) {
             None => {
                 state.note(Event::Sync { file, folder });
@@ -345,6 +357,10 @@ impl Recorder {
             failure => {
                 if failure == Some(Failure::Drops) {
                     state.note(Event::FailedSync { file });
+                    if state.path(file).is_some_and(|path| path.to_string_lossy().ends_with("-wal")) {
+                        state.failed.insert(file);
+                        state.mark(file);
+                    }
                 }
                 sqlite::SQLITE_IOERR_FSYNC
             }
@@ -370,6 +386,37 @@ impl Journal {
         self.next += 1;
         self.names.insert(name.to_owned(), file);
         file
+    }
+
+    /// The path of a file that has a name.
+    fn path(&self, file: FileId) -> Option<PathBuf> {
+        let (name, _) = self.names.iter().find(|(_, named)| **named == file)?;
+        Some(self.folder.join(name))
+    }
+
+    /// Makes it seen if somebody else writes to a log that a sync has failed to write.
+    fn mark(&mut self, file: FileId) {
+        let Some(path) = self.path(file).filter(|_| self.failed.contains(&file)) else { return };
+        let opened = std::fs::OpenOptions::new().write(true).open(&path);
+        if let Err(error) = opened.and_then(|opened| opened.set_modified(SystemTime::UNIX_EPOCH + MARK)) {
+            self.trouble.get_or_insert(format!("{} cannot be marked: {error}", path.display()));
+        }
+    }
+
+    /// Notes that somebody who is not SQLite has written such a log again, as all of it: which bytes is not known.
+    fn note_written_again(&mut self, file: FileId) {
+        let Some(path) = self.path(file).filter(|_| self.failed.contains(&file)) else { return };
+        let changed = std::fs::metadata(&path).and_then(|found| found.modified());
+        match (changed, std::fs::read(&path)) {
+            (Ok(changed), _) if changed == SystemTime::UNIX_EPOCH + MARK => {}
+            (Ok(_), Ok(bytes)) => {
+                self.note(Event::Write { file, offset: 0, bytes: bytes.into() });
+                self.mark(file);
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                self.trouble.get_or_insert(format!("{} cannot be read: {error}", path.display()));
+            }
+        }
     }
 
     /// Counts an operation and tells whether and how it fails.

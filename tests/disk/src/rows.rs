@@ -11,7 +11,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Row, SqliteConnection};
 
 use crate::chance::Chance;
-use crate::disk::{Files, write_files};
+use crate::disk::{Files, folder, write_files};
 use crate::power::{Figures, Found, Life, Promise};
 use crate::recorder::{Event, Fault, Recorder};
 
@@ -56,7 +56,7 @@ pub async fn live_in_turns(
     fault: Option<Fault>,
     chance: &mut Chance,
 ) -> Result<Life, String> {
-    let folder = tempfile::tempdir().map_err(words)?;
+    let folder = folder().map_err(words)?;
     let recorder = Recorder::register()?;
     recorder.watch(folder.path(), &Files::new()).map_err(words)?;
     let options = setup.options(&recorder, folder.path())?;
@@ -129,7 +129,7 @@ pub async fn live_in_turns(
 ///
 /// SQLite refused something, or the journal is not what happened.
 pub async fn live_in_a_crowd(setup: Setup, transactions: u64, chance: &mut Chance) -> Result<Life, String> {
-    let folder = tempfile::tempdir().map_err(words)?;
+    let folder = folder().map_err(words)?;
     let recorder = Recorder::register()?;
     recorder.watch(folder.path(), &Files::new()).map_err(words)?;
     let options = setup.options(&recorder, folder.path())?;
@@ -228,7 +228,7 @@ async fn look(
     files: &Files,
     expected: &BTreeSet<u64>,
 ) -> Result<(Found, Vec<Event>), String> {
-    let folder = tempfile::tempdir().map_err(words)?;
+    let folder = folder().map_err(words)?;
     write_files(folder.path(), files).map_err(words)?;
     recorder.watch(folder.path(), files).map_err(words)?;
     let mut found = Found::default();

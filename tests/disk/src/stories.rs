@@ -186,7 +186,8 @@ impl Story {
                     &mut chance,
                 )
                 .await?;
-                lived.cut_power(130, chance).await
+                // For a test every other moment is enough; `power-loss` looks at each.
+                lived.cut_power(65 * size.min(2), chance).await
             }
             Kind::SessionsOnALyingDisk => {
                 let lived = sessions::live(
@@ -205,7 +206,7 @@ impl Story {
                     let reopens = if operations.contains(&Operation::Create) { 2 } else { 50 };
                     let plan = Plan { steps: 12, handles, reopens, fault: Some(fault) };
                     let lived = sessions::live(plan, &mut chance).await?;
-                    figures.add(lived.cut_power(12 * size, chance.fork()).await?);
+                    figures.add(lived.cut_power(8 * size, chance.fork()).await?);
                 }
                 Ok(figures)
             }

@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 use trunkline_session_store::kit::{self, Handle, Options, Place, Report, Subject};
 use trunkline_session_store::{SqliteOptions, SqliteStore, StoreError};
 
-use crate::disk::Files;
+use crate::disk::{Files, folder};
 use crate::recorder::{Failure, Fault, Operation, Recorder};
 
 /// What goes to the disk. Files that cannot be made or cut are a failing disk as well, but not a full one.
@@ -22,6 +22,7 @@ const ALL: &[Operation] =
 pub struct SqliteOnDisk {
     runtime: Runtime,
     program: PathBuf,
+    stride: u64,
 }
 
 impl SqliteOnDisk {
@@ -32,7 +33,14 @@ impl SqliteOnDisk {
     /// There is no room for a runtime.
     pub fn new(program: impl Into<PathBuf>) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        Ok(SqliteOnDisk { runtime, program: program.into() })
+        Ok(SqliteOnDisk { runtime, program: program.into(), stride: 1 })
+    }
+
+    /// Fails or kills at every `stride`th write only, from the first on.
+    #[must_use]
+    pub fn every(mut self, stride: u64) -> Self {
+        self.stride = stride.max(1);
+        self
     }
 }
 
@@ -42,8 +50,8 @@ impl Subject for SqliteOnDisk {
     }
 
     fn place(&self) -> Result<Box<dyn Place>, String> {
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        Ok(Box::new(Folder { folder, program: self.program.clone() }))
+        let folder = folder().map_err(|error| error.to_string())?;
+        Ok(Box::new(Folder { folder, program: self.program.clone(), stride: self.stride }))
     }
 
     fn block_on(&self, what: Pin<Box<dyn Future<Output = ()> + '_>>) {
@@ -54,6 +62,7 @@ impl Subject for SqliteOnDisk {
 struct Folder {
     folder: TempDir,
     program: PathBuf,
+    stride: u64,
 }
 
 impl Folder {
@@ -71,8 +80,8 @@ impl Place for Folder {
 
     async fn open_failing(&self, fault: kit::Fault) -> Option<Result<Handle, StoreError>> {
         let (operations, after, failure) = match fault {
-            kit::Fault::Full(writes) => (&[Operation::Write][..], writes, Failure::Full),
-            kit::Fault::Broken(writes) => (ALL, writes, Failure::Io),
+            kit::Fault::Full(writes) => (&[Operation::Write][..], writes * self.stride, Failure::Full),
+            kit::Fault::Broken(writes) => (ALL, writes * self.stride, Failure::Io),
             _ => return None,
         };
         let fault = Fault { operations, nth: after + 1, lasts: true, failure };
@@ -83,7 +92,7 @@ impl Place for Folder {
 
     fn writer(&self, seed: u64, dies_after: Option<u64>) -> Option<Command> {
         let mut command = Command::new(&self.program);
-        let dies_after = dies_after.map_or("never".to_owned(), |writes| writes.to_string());
+        let dies_after = dies_after.map_or("never".to_owned(), |writes| (writes * self.stride).to_string());
         command.args(["writer", &seed.to_string(), &dies_after]).arg(self.path());
         Some(command)
     }

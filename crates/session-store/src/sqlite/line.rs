@@ -277,8 +277,8 @@ impl Seat {
         };
         if let Some(found) = &self.doubt {
             if let Err(error) = doubt::settle(&mut connection, &self.path, found).await {
-                // It is gone whether it says so or not.
-                let _ = answer::close(connection).await;
+                self.connection = Some(connection);
+                self.discard().await;
                 return Err(error);
             }
             self.doubt = None;
@@ -376,7 +376,12 @@ impl Seat {
 
     /// Throws the connection away.
     pub(super) async fn discard(&mut self) {
-        if let Some(connection) = self.connection.take() {
+        if let Some(mut connection) = self.connection.take() {
+            if self.doubt.is_some() {
+                // It may still be in what has failed; and where this fails, the next one tries it again.
+                let _ = answer::in_time(sqlx::query("ROLLBACK").execute(&mut connection)).await;
+                let _ = doubt::renew(&mut connection, &self.path).await;
+            }
             // It is gone whether it says so or not.
             let _ = answer::close(connection).await;
         }

@@ -87,6 +87,8 @@ async fn attempt(
         }
         tidy(&path);
     }
+    // Before SQLite sees it: a log that is not whole on the disk is no log to write on in.
+    let is_renewed = doubt.is_some() && doubt::write_again(&path).is_ok();
     let file = FileId::of(&path);
     let (mut first, migrated_from) = match prepared(&path, &options).await {
         Ok(prepared) => prepared,
@@ -112,7 +114,11 @@ async fn attempt(
         if let Some(found) = &doubt {
             // What was set aside was copied; left where it is, it would be found again. Where this fails, nothing is
             // written before it succeeds.
-            match doubt::settle(&mut first, &path, found).await {
+            let settled = match is_renewed {
+                true => doubt::move_log(&mut first, &path, found).await,
+                false => doubt::settle(&mut first, &path, found).await,
+            };
+            match settled {
                 Ok(()) => doubt = None,
                 Err(error) if !opened.set_aside.is_empty() => return Err(error),
                 Err(_) => {}

@@ -16,7 +16,7 @@ use trunkline_session_store::{
 use super::turns::{after, is_node, records, text};
 use super::{AT, History, Lived, NAME, Plan, Post, Told, options, words};
 use crate::chance::Chance;
-use crate::disk::Files;
+use crate::disk::{Files, folder};
 use crate::power::Promise;
 use crate::recorder::Recorder;
 
@@ -24,7 +24,7 @@ use crate::recorder::Recorder;
 const STRIKES: u64 = 3;
 
 pub(super) async fn live(plan: Plan, chance: &mut Chance) -> Result<Lived, String> {
-    let folder = tempfile::tempdir().map_err(words)?;
+    let folder = folder().map_err(words)?;
     let recorder = Recorder::register()?;
     recorder.watch(folder.path(), &Files::new()).map_err(words)?;
     recorder.order(plan.fault);

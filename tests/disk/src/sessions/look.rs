@@ -9,7 +9,7 @@ use trunkline_session_store::{
 };
 
 use super::{AT, History, Lived, NAME, Told, options, words};
-use crate::disk::{Files, write_files};
+use crate::disk::{Files, folder, write_files};
 use crate::power::Found;
 use crate::recorder::{Event, Recorder};
 
@@ -21,7 +21,7 @@ impl Lived {
         files: &Files,
         expected: &BTreeSet<u64>,
     ) -> Result<(Found, Vec<Event>), String> {
-        let folder = tempfile::tempdir().map_err(words)?;
+        let folder = folder().map_err(words)?;
         write_files(folder.path(), files).map_err(words)?;
         recorder.watch(folder.path(), files).map_err(words)?;
         let mut found = Found::default();

@@ -6,7 +6,7 @@ use trunkline_session_store::{SessionId, SessionStore, SqliteStore, StoreError};
 
 use super::{Lived, NAME, options, words};
 use crate::chance::Chance;
-use crate::disk::{Disk, write_files};
+use crate::disk::{Disk, folder, write_files};
 use crate::recorder::{Failure, Fault, Operation, Recorder};
 
 impl Lived {
@@ -26,7 +26,7 @@ impl Lived {
         let mut answers = BTreeMap::new();
         let mut all = None;
         for nth in 0.. {
-            let folder = tempfile::tempdir().map_err(words)?;
+            let folder = folder().map_err(words)?;
             write_files(folder.path(), &files).map_err(words)?;
             recorder.watch(folder.path(), &files).map_err(words)?;
             recorder.order(Some(Fault { operations: &[Operation::Read], nth, lasts: false, failure }));
