@@ -13,9 +13,9 @@ use trunkline_message_tree::{Author, Content, Message, Role};
 use super::conversation::line;
 use super::ends::Ends;
 use super::links;
-use super::record::{Body, Chain, Found, Piece, Record, Repeated, Ties, in_one_pass, is_record, record};
+use super::record::{Body, Chain, Piece, Record, Repeated, Ties, is_record, record};
 use super::tree::{Met, Tree};
-use crate::json::{self, Fields};
+use crate::json::{self, Fields, Value};
 use crate::salvage::{BLANK, salvage};
 use crate::source::Source;
 use crate::transcript::Listed;
@@ -166,17 +166,18 @@ fn lines<'a>(text: &'a str, faults: &mut Vec<Fault>) -> Lines<'a> {
         if raw.is_empty() {
             continue;
         }
-        if let Some((fields, found)) = in_one_pass(text, raw) {
-            all.add(text, line, raw, &fields, found, faults);
+        let read = Value::read(raw);
+        if let Some(fields) = read.as_ref().ok().and_then(Value::fields) {
+            all.add(text, line, raw, &fields, faults);
             continue;
         }
         match Fields::parse(raw) {
-            Ok(fields) => all.add(text, line, raw, &fields, None, faults),
+            Ok(fields) => all.add(text, line, raw, &fields, faults),
             Err(reason) => {
                 let salvaged = salvage(raw, &reason, is_whole_record);
                 faults.push(Fault { line, kind: salvaged.fault });
                 for (raw, fields) in salvaged.records {
-                    all.add(text, line, raw, &fields, None, faults);
+                    all.add(text, line, raw, &fields, faults);
                 }
             }
         }
@@ -193,12 +194,11 @@ impl<'a> Lines<'a> {
         line: usize,
         raw: &'a str,
         fields: &Fields<'a>,
-        found: Option<Found<'a>>,
         faults: &mut Vec<Fault>,
     ) {
         self.count += 1;
         let kind = fields.text("type").unwrap_or_default();
-        match record(text, line, raw, fields, found, &mut self.repeated) {
+        match record(text, line, raw, fields, &mut self.repeated) {
             Err(kind) => faults.push(Fault { line, kind }),
             Ok(Some(linked)) => {
                 self.known = true;
