@@ -41,9 +41,6 @@ fn main() -> ExitCode {
         || read_as(list.as_bytes(), Format::Anthropic).expect("a list"),
     );
     line("a list, against a value", ratio(time, bar), BAR);
-    let (bar, time) =
-        in_turn(|| serde_json::from_str::<Value>(&list).ok(), || read(list.as_bytes()).expect("a list"));
-    line("a list of no told format, against a value", ratio(time, bar), BAR);
     // One that goes on and 1,000 that have all of it in common: what each adds is its own end.
     let forked = forked(&session);
     let (bar, time) = in_turn(of_bytes, || read(forked.as_bytes()).expect("a session"));

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -17,12 +17,14 @@ use serde_json::value::RawValue;
 #[derive(Clone, Debug)]
 pub(crate) struct Value<'a> {
     raw: &'a str,
-    /// What was found in it on the same pass; nothing where it is empty, or was not looked into.
-    within: Option<Box<Within<'a>>>,
+    within: Within<'a>,
 }
 
+/// What was found in a value on the same pass.
 #[derive(Clone, Debug)]
 enum Within<'a> {
+    /// It is empty, or was not looked into.
+    Nothing,
     Fields(Fields<'a>),
     Items(Vec<Value<'a>>),
 }
@@ -68,6 +70,8 @@ struct Pass<'a> {
     text: &'a str,
     at: usize,
     plan: &'static Plan,
+    /// How many fields there is room for at first.
+    room: usize,
 }
 
 impl<'a> Pass<'a> {
@@ -98,7 +102,7 @@ impl<'a> Pass<'a> {
         let end = self.solid(from);
         let raw = self.text.get(self.at..end + 1).filter(|_| self.byte(end) == Some(sign));
         let raw = raw.ok_or_else(|| E::custom("a value is not where it was expected"))?;
-        Ok(Value { raw, within: last.map(|_| Box::new(within)) })
+        Ok(Value { raw, within: if last.is_some() { within } else { Within::Nothing } })
     }
 }
 
@@ -114,6 +118,25 @@ impl<'de> DeserializeSeed<'de> for Pass<'de> {
     }
 }
 
+/// Returns a name that nearly every object has, as one of our own: whoever looks for it later need not go to the text again.
+fn known(name: &str) -> Option<&'static str> {
+    const KNOWN: [&str; 12] = [
+        "type",
+        "role",
+        "content",
+        "text",
+        "id",
+        "name",
+        "input",
+        "message",
+        "uuid",
+        "tool_use_id",
+        "cwd",
+        "usage",
+    ];
+    KNOWN.into_iter().find(|known| *known == name)
+}
+
 fn unread<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value<'de>, D::Error> {
     Value::deserialize(deserializer)
 }
@@ -126,17 +149,17 @@ impl<'de> Visitor<'de> for Pass<'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value<'de>, A::Error> {
-        let mut fields = Vec::new();
+        let mut fields = Vec::with_capacity(self.room);
         while let Some(Words(key)) = map.next_key()? {
             let value = match (&key, self.plan.of(&key)) {
                 (Cow::Borrowed(name), Some(plan)) => {
                     let quote = range_in(self.text, name).end;
                     let at = self.after(self.text.get(..quote + 1).unwrap_or_default(), b':');
-                    map.next_value_seed(Pass { at, plan, ..self })?
+                    map.next_value_seed(Pass { text: self.text, at, plan, room: 0 })?
                 }
                 _ => map.next_value()?,
             };
-            fields.push((key, value));
+            fields.push((known(&key).map_or(key, Cow::Borrowed), value));
         }
         let fields = Fields(fields);
         let last = fields.0.last().map(|(_, value)| value.unread());
@@ -148,7 +171,7 @@ impl<'de> Visitor<'de> for Pass<'de> {
         let mut at = self.solid(self.at + 1);
         loop {
             let next = match self.byte(at) {
-                Some(b'{') => seq.next_element_seed(Pass { at, ..self })?,
+                Some(b'{') => seq.next_element_seed(Pass { at, room: 0, ..self })?,
                 _ => seq.next_element()?,
             };
             let Some(item) = next else { break };
@@ -162,7 +185,7 @@ impl<'de> Visitor<'de> for Pass<'de> {
 
 impl<'de> Deserialize<'de> for Value<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        <&RawValue>::deserialize(deserializer).map(|raw| Value { raw: raw.get(), within: None })
+        <&RawValue>::deserialize(deserializer).map(|raw| Value { raw: raw.get(), within: Within::Nothing })
     }
 }
 
@@ -196,7 +219,8 @@ impl<'a> Value<'a> {
 
     /// Reads one value along a plan; in what cannot be read along it nothing is looked into.
     fn along(plan: &'static Plan, text: &'a str) -> Result<Self, serde_json::Error> {
-        let pass = Pass { text, at: 0, plan };
+        // As many as a record of a session has.
+        let pass = Pass { text, at: 0, plan, room: 16 };
         let pass = Pass { at: pass.solid(0), ..pass };
         let mut parser = serde_json::Deserializer::from_str(text);
         let value = pass.deserialize(&mut parser).and_then(|value| parser.end().map(|()| value));
@@ -210,32 +234,29 @@ impl<'a> Value<'a> {
 
     /// Returns the same value with nothing found in it.
     pub(crate) fn unread(&self) -> Self {
-        Value { raw: self.raw, within: None }
+        Value { raw: self.raw, within: Within::Nothing }
     }
 
     /// Returns the fields, if it is an object.
     pub(crate) fn fields(&self) -> Option<Cow<'_, Fields<'a>>> {
-        match self.within.as_deref() {
-            Some(Within::Fields(fields)) => Some(Cow::Borrowed(fields)),
-            Some(Within::Items(_)) => None,
-            None if self.raw.starts_with('{') => Fields::parse(self.raw).ok().map(Cow::Owned),
-            None => None,
+        match &self.within {
+            Within::Fields(fields) => Some(Cow::Borrowed(fields)),
+            Within::Nothing if self.raw.starts_with('{') => Fields::parse(self.raw).ok().map(Cow::Owned),
+            _ => None,
         }
     }
 
     /// Returns the elements, if it is an array.
     pub(crate) fn items(&self) -> Option<Cow<'_, [Value<'a>]>> {
-        match self.within.as_deref() {
-            Some(Within::Items(items)) => Some(Cow::Borrowed(items)),
-            Some(Within::Fields(_)) => None,
-            None if self.raw.starts_with('[') => match Value::along(&Plan::FLAT, self.raw).ok()?.within {
-                None => serde_json::from_str(self.raw).ok().map(Cow::Owned),
-                Some(within) => match *within {
+        match &self.within {
+            Within::Items(items) => Some(Cow::Borrowed(items)),
+            Within::Nothing if self.raw.starts_with('[') => {
+                match Value::along(&Plan::FLAT, self.raw).ok()?.within {
                     Within::Items(items) => Some(Cow::Owned(items)),
-                    Within::Fields(_) => None,
-                },
-            },
-            None => None,
+                    _ => serde_json::from_str(self.raw).ok().map(Cow::Owned),
+                }
+            }
+            _ => None,
         }
     }
 
@@ -376,6 +397,12 @@ impl<'a> Fields<'a> {
 /// Writes an object from values that are JSON already; `None` is left out.
 pub(crate) fn object(fields: &[(&str, Option<String>)]) -> String {
     Fields(Vec::new()).rewrite(fields)
+}
+
+/// Returns the lines of a text, without their ends.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let ends = memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
+    ends.scan(0, |start, end| text.get(std::mem::replace(start, end + 1)..end))
 }
 
 /// Returns where a part of a text stands in it; an empty place for what is no part of it.

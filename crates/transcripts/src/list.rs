@@ -103,11 +103,9 @@ impl List {
 
     fn push_system(&mut self, text: &str, body: &Fields<'_>) {
         let Ok(system) = anthropic::body(body.get("system")) else { return };
-        let raws = system.blocks.iter().map(|block| block.raw);
         let piece = |raw: &str| Piece { record: usize::MAX, range: json::range_in(text, raw) };
-        let blocks = raws.map(piece).collect();
-        let content = system.blocks.into_iter().map(|block| block.content).collect();
-        let mut message = Message::new(Role::System, Author::Harness, content);
+        let blocks = system.raws.into_iter().map(piece).collect();
+        let mut message = Message::new(Role::System, Author::Harness, system.blocks);
         message.node = source::node(0);
         self.messages.push(message);
         self.sources.push(Source { records: Vec::new(), blocks, exact: true });
@@ -230,9 +228,7 @@ fn anthropic_message<'a>(fields: &Fields<'a>) -> Result<Parsed<'a>, String> {
         return Err("it has no content".to_owned());
     }
     let body = anthropic::body(fields.get("content"))?;
-    let exact = body.odd == 0;
-    let raws = body.blocks.iter().map(|block| block.raw).collect();
-    let content: Vec<_> = body.blocks.into_iter().map(|block| block.content).collect();
+    let (content, raws, exact) = (body.blocks, body.raws, body.odd == 0);
     let only_results = !content.is_empty() && content.iter().all(|block| block.as_result().is_some());
     let author = match role {
         Role::System => Author::Harness,

@@ -271,18 +271,25 @@ impl Traits {
 /// Nothing for a list of something else, and words for the request of a wire that is not read here: taken for a wire that it
 /// is not, it would lose what only its own has.
 fn list(items: &[Value<'_>], body: Option<&Fields<'_>>) -> Option<Result<Seen, String>> {
-    if let Some(wire) = other_wire(items, body) {
+    let mut others = Others::default();
+    let mut traits = Traits::default();
+    let mut messages = Vec::with_capacity(items.len());
+    // All that is asked of a message is asked in one go: a file is larger than what a processor has at hand.
+    for message in items.iter().filter_map(Value::fields) {
+        others.count(&message);
+        if is_message(&message) {
+            wire_of(&message).into_iter().for_each(|format| traits.add(format));
+            messages.push(message);
+        }
+    }
+    if let Some(wire) = others.wire(body) {
         return Some(Err(wire.to_owned()));
     }
-    let messages: Vec<_> =
-        items.iter().filter_map(Value::fields).filter(|fields| is_message(fields)).collect();
     // Logs of other agents hold a message here and there; a list holds little else.
     let is_list = messages.len() * 2 >= items.len().max(1) || (items.is_empty() && body.is_some());
     if !is_list {
         return None;
     }
-    let mut traits = Traits::default();
-    messages.iter().filter_map(|message| wire_of(message)).for_each(|format| traits.add(format));
     if let Some(body) = body {
         traits_of_body(body, &mut traits);
     }
@@ -307,26 +314,30 @@ fn list(items: &[Value<'_>], body: Option<&Fields<'_>>) -> Option<Result<Seen, S
 
 /// Returns the wire that one message can only be of.
 fn wire_of(fields: &Fields<'_>) -> Option<Format> {
-    const OPENAI: [&str; 9] = [
-        "tool_calls",
-        "tool_call_id",
-        "function_call",
-        "reasoning_content",
-        "reasoning",
-        "reasoning_details",
-        "refusal",
-        "annotations",
-        "audio",
-    ];
+    let of_openai = |name: &&str| {
+        matches!(
+            *name,
+            "tool_calls"
+                | "tool_call_id"
+                | "function_call"
+                | "reasoning_content"
+                | "reasoning"
+                | "reasoning_details"
+                | "refusal"
+                | "annotations"
+                | "audio"
+        )
+    };
     let role = fields.text("role")?;
-    let says = |name: &&str| fields.get(name).is_some_and(|raw| !is_empty(raw));
-    if matches!(role.as_ref(), "tool" | "developer" | "function") || OPENAI.iter().any(says) {
+    let own = || fields.entries().map(|(name, _)| name).filter(of_openai);
+    let says = |name: &str| fields.get(name).is_some_and(|raw| !is_empty(raw));
+    if matches!(role.as_ref(), "tool" | "developer" | "function") || own().any(says) {
         return Some(Format::OpenAiChat);
     }
     let content = fields.items("content").unwrap_or_default();
     let told = content.iter().filter_map(Value::fields).find_map(|block| wire_of_block(&block));
     // An empty field says less than a block, and more than plain words.
-    told.or_else(|| OPENAI.iter().any(|name| fields.has(name)).then_some(Format::OpenAiChat))
+    told.or_else(|| own().next().map(|_| Format::OpenAiChat))
 }
 
 fn is_empty(value: &Value<'_>) -> bool {
@@ -414,40 +425,59 @@ fn traits_of_body(body: &Fields<'_>, traits: &mut Traits) {
     choice.into_iter().for_each(|format| traits.add(format));
 }
 
-/// Returns what a request is whose wire is not read here, in words.
-fn other_wire(items: &[Value<'_>], body: Option<&Fields<'_>>) -> Option<&'static str> {
-    const BEDROCK: &str = "a request of Bedrock Converse, whose blocks have names and no type";
-    const OLLAMA: &str =
-        "a request of Ollama's own chat, which keeps pictures, names and settings in fields of its own";
-    let has = |names: &[&str]| body.is_some_and(|body| names.iter().any(|name| body.get(name).is_some()));
-    if has(&["inferenceConfig", "toolConfig", "additionalModelRequestFields", "guardrailConfig"]) {
-        return Some(BEDROCK);
-    }
-    let (mut bedrock, mut ollama, mut responses, mut gemini, mut ours) = (0, 0, 0, 0, 0);
-    for message in items.iter().filter_map(Value::fields) {
-        ollama += usize::from(message.items("images").is_some() || message.text("tool_name").is_some());
-        let turn = matches!(message.text("role").as_deref(), Some("user" | "model" | "function"));
-        gemini += usize::from(turn && message.items("parts").is_some() && !message.has("content"));
+/// What speaks for wires that are not read here, and what against them.
+#[derive(Default)]
+struct Others {
+    bedrock: usize,
+    ollama: usize,
+    responses: usize,
+    gemini: usize,
+    ours: usize,
+}
+
+impl Others {
+    fn count(&mut self, message: &Fields<'_>) {
+        let is = |name: &str| message.has(name);
+        if is("images") || is("tool_name") {
+            let ollama = message.items("images").is_some() || message.text("tool_name").is_some();
+            self.ollama += usize::from(ollama);
+        }
+        if is("parts") && !is("content") {
+            let turn = matches!(message.text("role").as_deref(), Some("user" | "model" | "function"));
+            self.gemini += usize::from(turn && message.items("parts").is_some());
+        }
         let item = ["function_call", "function_call_output", "reasoning", "item_reference"];
-        responses += usize::from(message.text("type").is_some_and(|kind| item.contains(&kind.as_ref())));
+        self.responses += usize::from(message.text("type").is_some_and(|kind| item.contains(&kind.as_ref())));
         for block in message.items("content").unwrap_or_default().iter().filter_map(Value::fields) {
             let named =
                 ["text", "toolUse", "toolResult", "reasoningContent", "cachePoint", "citationsContent"];
             let media = ["image", "document", "video", "audio"];
             match block.text("type").as_deref() {
-                Some("input_text" | "output_text" | "input_image" | "input_file") => responses += 1,
-                Some(_) => ours += 1,
-                None if named.iter().chain(&media).any(|name| block.get(name).is_some()) => bedrock += 1,
+                Some("input_text" | "output_text" | "input_image" | "input_file") => self.responses += 1,
+                Some(_) => self.ours += 1,
+                None if named.iter().chain(&media).any(|name| block.get(name).is_some()) => self.bedrock += 1,
                 None => {}
             }
         }
     }
-    let most = bedrock.max(ollama).max(responses).max(gemini);
-    match () {
-        () if most <= ours && !(has(&["options", "keep_alive"]) && ollama > 0) => None,
-        () if bedrock == most => Some(BEDROCK),
-        () if responses == most => Some(RESPONSES),
-        () if gemini == most => Some(GEMINI),
-        () => Some(OLLAMA),
+
+    /// Returns what the request is, in words.
+    fn wire(&self, body: Option<&Fields<'_>>) -> Option<&'static str> {
+        const BEDROCK: &str = "a request of Bedrock Converse, whose blocks have names and no type";
+        const OLLAMA: &str =
+            "a request of Ollama's own chat, which keeps pictures, names and settings in fields of its own";
+        let has = |names: &[&str]| body.is_some_and(|body| names.iter().any(|name| body.get(name).is_some()));
+        if has(&["inferenceConfig", "toolConfig", "additionalModelRequestFields", "guardrailConfig"]) {
+            return Some(BEDROCK);
+        }
+        let Others { bedrock, ollama, responses, gemini, ours } = *self;
+        let most = bedrock.max(ollama).max(responses).max(gemini);
+        match () {
+            () if most <= ours && !(has(&["options", "keep_alive"]) && ollama > 0) => None,
+            () if bedrock == most => Some(BEDROCK),
+            () if responses == most => Some(RESPONSES),
+            () if gemini == most => Some(GEMINI),
+            () => Some(OLLAMA),
+        }
     }
 }

@@ -7,42 +7,38 @@ use trunkline_message_tree::{Content, Media, MediaSource, Part, StopReason, Tool
 use super::WIRE;
 use crate::json::{Fields, Value};
 
-/// A block, and the text it was read from.
-#[derive(Debug)]
-pub(crate) struct Block<'a> {
-    pub(crate) content: Content,
-    pub(crate) raw: &'a str,
-}
-
 /// What a message says.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Body<'a> {
-    pub(crate) blocks: Vec<Block<'a>>,
+    pub(crate) blocks: Vec<Content>,
+    /// The bytes of each block.
+    pub(crate) raws: Vec<&'a str>,
     /// Elements that are no blocks: strings, which were read as text, and others, which were left out.
     pub(crate) odd: usize,
 }
 
 /// Reads the content of a message: a string or blocks.
 pub(crate) fn body<'a>(content: Option<&Value<'a>>) -> Result<Body<'a>, String> {
-    let Some(content) = content else { return Ok(Body { blocks: Vec::new(), odd: 0 }) };
+    let Some(content) = content else { return Ok(Body::default()) };
     if let Some(text) = content.text() {
-        let block = Block { content: Content::text(text), raw: content.get() };
-        return Ok(Body { blocks: vec![block], odd: 0 });
+        return Ok(Body { blocks: vec![Content::text(text)], raws: vec![content.get()], odd: 0 });
     }
     let items = content.items().ok_or_else(|| "its content is neither a string nor blocks".to_owned())?;
     let mut odd = 0;
-    let mut blocks = Vec::with_capacity(items.len());
+    let (mut blocks, mut raws) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
     for item in items.iter() {
         if let Some(fields) = item.fields() {
-            blocks.push(Block { content: block(&fields, item.get()), raw: item.get() });
+            blocks.push(block(&fields, item.get()));
+            raws.push(item.get());
             continue;
         }
         odd += 1;
         if let Some(text) = item.text() {
-            blocks.push(Block { content: Content::text(text), raw: item.get() });
+            blocks.push(Content::text(text));
+            raws.push(item.get());
         }
     }
-    Ok(Body { blocks, odd })
+    Ok(Body { blocks, raws, odd })
 }
 
 /// Reads one block.

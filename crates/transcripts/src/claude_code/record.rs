@@ -248,7 +248,7 @@ fn words<'a>(
 ) -> Option<Body> {
     let body = anthropic::body(content).ok()?;
     let said = |block: &Content| !matches!(block, Content::Text { text } if text.trim().is_empty());
-    body.blocks.iter().any(|block| said(&block.content)).then_some(())?;
+    body.blocks.iter().any(said).then_some(())?;
     let exact = body.odd == 0;
     let (content, places) = blocks(text, body, ties);
     let author = if author(Role::User, false, &content) == Author::Person { by } else { Author::Harness };
@@ -271,9 +271,9 @@ fn blocks<'a>(
     body: anthropic::Body<'a>,
     ties: &mut Ties<'a>,
 ) -> (Vec<Content>, Vec<Range<usize>>) {
-    ties.raws = body.blocks.iter().map(|block| block.raw).collect();
+    ties.raws = body.raws;
     let places = ties.raws.iter().map(|raw| json::range_in(text, raw)).collect();
-    (body.blocks.into_iter().map(|block| block.content).collect(), places)
+    (body.blocks, places)
 }
 
 fn message<'a>(
@@ -306,7 +306,9 @@ fn message<'a>(
         ties.request = fields.text("requestId");
     } else {
         // It is read in full only where it can say what is asked: results of tools can be large.
-        let sidecar = fields.get("toolUseResult").filter(|raw| raw.get().contains("\"agentId\""));
+        let sidecar = fields
+            .get("toolUseResult")
+            .filter(|raw| memchr::memmem::find(raw.get().as_bytes(), b"\"agentId\"").is_some());
         ties.agent = sidecar.and_then(Value::fields).and_then(|sidecar| sidecar.text("agentId"));
     }
     // The client signs its own words so; no model wrote them.
