@@ -3,11 +3,10 @@
 //! Servers of one wire write what others refuse, be it `null`. Such fields stay with their message unless somebody says that
 //! they must go; what a message says is then written in the fields that every server knows.
 
-use serde_json::value::RawValue;
 use trunkline_message_tree::NodeId;
 
 use crate::Format;
-use crate::json::{Fields, object, quote};
+use crate::json::{Fields, Value, object, quote};
 use crate::openai_chat::REASONING;
 
 /// What is told of instructions by a role that only OpenAI and its followers have.
@@ -65,12 +64,12 @@ pub(crate) fn of_message(format: Format, node: NodeId, fields: &Fields<'_>) -> V
     let read = ["role", "content", "tool_calls", "tool_call_id"].into_iter().chain(reasoning.copied());
     found.all(&FieldHolder::Message, fields, &read.collect::<Vec<_>>());
     // Where nothing else is said, a refusal is read as what is said.
-    let says = |raw: &RawValue| !matches!(raw.get(), "\"\"" | "[]");
+    let says = |raw: &Value<'_>| !matches!(raw.get(), "\"\"" | "[]");
     if !fields.get("content").is_some_and(says) {
         let refusals = found.fields.iter_mut().filter(|field| field.name == "refusal");
         refusals.for_each(|field| field.says_something = false);
     }
-    for part in fields.items("content").unwrap_or_default().into_iter().filter_map(Fields::of) {
+    for part in fields.items("content").unwrap_or_default().iter().filter_map(Value::fields) {
         let kind = part.text("type").unwrap_or_default();
         // Other parts are carried as a whole.
         if matches!(kind.as_ref(), "text" | "refusal" | "image_url") {
@@ -78,7 +77,7 @@ pub(crate) fn of_message(format: Format, node: NodeId, fields: &Fields<'_>) -> V
             found.all(&FieldHolder::Part(kind.to_string()), &part, &["type", known]);
         }
     }
-    for call in fields.items("tool_calls").unwrap_or_default().into_iter().filter_map(Fields::of) {
+    for call in fields.items("tool_calls").unwrap_or_default().iter().filter_map(Value::fields) {
         found.all(&FieldHolder::Call, &call, &["id", "type", "function"]);
         if let Some(function) = call.object("function") {
             found.all(&FieldHolder::Function, &function, &["name", "arguments"]);
@@ -125,16 +124,16 @@ pub(crate) fn without(text: &str, left_out: &[&MessageField]) -> String {
         let edits: Vec<(&str, Option<String>)> = names.map(|name| (name, None)).collect();
         fields.rewrite(&edits)
     };
-    let part = |raw: &RawValue| {
-        let Some(part) = Fields::of(raw) else { return raw.get().to_owned() };
+    let part = |raw: &Value<'_>| {
+        let Some(part) = raw.fields() else { return raw.get().to_owned() };
         let kind = FieldHolder::Part(part.text("type").unwrap_or_default().into_owned());
         match part.text("refusal").filter(|_| goes(&kind, "refusal")) {
             Some(words) => object(&[("type", Some(quote("text"))), ("text", Some(quote(&words)))]),
             None => strip(&kind, &part),
         }
     };
-    let call = |raw: &RawValue| {
-        let Some(call) = Fields::of(raw) else { return raw.get().to_owned() };
+    let call = |raw: &Value<'_>| {
+        let Some(call) = raw.fields() else { return raw.get().to_owned() };
         let stripped = strip(&FieldHolder::Call, &call);
         let custom = call.object("custom").filter(|_| goes(&FieldHolder::Call, "custom"));
         let (kind, function) = match (custom, call.object("function")) {
@@ -155,12 +154,12 @@ pub(crate) fn without(text: &str, left_out: &[&MessageField]) -> String {
     if holds(|holder| matches!(holder, FieldHolder::Part(_)))
         && let Some(parts) = fields.items("content")
     {
-        edits.push(("content", Some(array(parts.into_iter().map(part).collect()))));
+        edits.push(("content", Some(array(parts.iter().map(part).collect()))));
     }
     if holds(|holder| matches!(holder, FieldHolder::Call | FieldHolder::Function))
         && let Some(calls) = fields.items("tool_calls")
     {
-        edits.push(("tool_calls", Some(array(calls.into_iter().map(call).collect()))));
+        edits.push(("tool_calls", Some(array(calls.iter().map(call).collect()))));
     }
     for field in left_out.iter().filter(|field| field.holder == FieldHolder::Message) {
         match field.name.as_str() {

@@ -2,10 +2,8 @@
 //!
 //! What both formats can say is kept. The rest is named and never dropped in silence: it is a part of what was asked.
 
-use serde_json::value::RawValue;
-
 use crate::Format;
-use crate::json::{self, Fields, object, quote};
+use crate::json::{Fields, Value, object, quote};
 
 /// The fields of a request body beside its messages and instructions, for another format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,7 +38,7 @@ fn one(name: &str, value: impl Into<String>) -> Said {
     Some(vec![(name.to_owned(), value.into())])
 }
 
-fn to_anthropic(name: &str, value: &RawValue, body: &Fields<'_>) -> Said {
+fn to_anthropic(name: &str, value: &Value<'_>, body: &Fields<'_>) -> Said {
     match name {
         "model" | "stream" | "temperature" | "top_p" => one(name, value.get()),
         "max_completion_tokens" => one("max_tokens", value.get()),
@@ -49,7 +47,7 @@ fn to_anthropic(name: &str, value: &RawValue, body: &Fields<'_>) -> Said {
         "max_tokens" => one(name, value.get()),
         // Asked for or not, it comes with a stream there.
         "stream_options" => Some(Vec::new()),
-        "stop" if json::items(value).is_some() => one("stop_sequences", value.get()),
+        "stop" if value.items().is_some() => one("stop_sequences", value.get()),
         "stop" => one("stop_sequences", format!("[{}]", value.get())),
         "tools" => one(
             name,
@@ -62,13 +60,13 @@ fn to_anthropic(name: &str, value: &RawValue, body: &Fields<'_>) -> Said {
         ),
         "tool_choice" => {
             let kind = |kind: &str| one(name, object(&[("type", Some(quote(kind)))]));
-            match json::text(value).as_deref() {
+            match value.text().as_deref() {
                 Some("auto") => kind("auto"),
                 Some("none") => kind("none"),
                 Some("required" | "any") => kind("any"),
                 Some(_) => None,
                 None => {
-                    let choice = Fields::of(value)?.object("function")?.text("name")?.into_owned();
+                    let choice = value.fields()?.object("function")?.text("name")?.into_owned();
                     one(name, object(&[("type", Some(quote("tool"))), ("name", Some(quote(&choice)))]))
                 }
             }
@@ -77,7 +75,7 @@ fn to_anthropic(name: &str, value: &RawValue, body: &Fields<'_>) -> Said {
     }
 }
 
-fn to_openai(name: &str, value: &RawValue) -> Said {
+fn to_openai(name: &str, value: &Value<'_>) -> Said {
     match name {
         "model" | "stream" | "temperature" | "top_p" | "max_tokens" => one(name, value.get()),
         "stop_sequences" => one("stop", value.get()),
@@ -92,7 +90,7 @@ fn to_openai(name: &str, value: &RawValue) -> Said {
             })?,
         ),
         "tool_choice" => {
-            let choice = Fields::of(value)?;
+            let choice = value.fields()?;
             let alone = choice.names().iter().all(|name| matches!(*name, "type" | "name"));
             match choice.text("type").filter(|_| alone).as_deref() {
                 Some("auto") => one(name, quote("auto")),
@@ -110,9 +108,8 @@ fn to_openai(name: &str, value: &RawValue) -> Said {
 }
 
 /// Writes a list anew, if each of its elements can be.
-fn list(value: &RawValue, write: impl Fn(&Fields<'_>) -> Option<String>) -> Option<String> {
-    let items: Option<Vec<String>> =
-        json::items(value)?.into_iter().map(|item| write(&Fields::of(item)?)).collect();
+fn list(value: &Value<'_>, write: impl Fn(&Fields<'_>) -> Option<String>) -> Option<String> {
+    let items: Option<Vec<String>> = value.items()?.iter().map(|item| write(&*item.fields()?)).collect();
     Some(format!("[{}]", items?.join(",")))
 }
 

@@ -3,13 +3,13 @@
 //! The text around the messages is kept, and a change of the list is a change of that text: what is not a message
 //! stays as it was, to the white space.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use serde_json::value::RawValue;
 use trunkline_message_tree::{Author, Message, NodeId, Role};
 
-use crate::json::{self, Fields};
+use crate::json::{self, Fields, Value};
 use crate::salvage::{BLANK, salvage};
 use crate::sniff::is_message;
 use crate::source::{self, Losses, Piece, Read, Source};
@@ -41,10 +41,15 @@ pub(crate) struct List {
     pub(crate) model: Option<String>,
 }
 
-/// Reads a list, or says what is there instead.
-pub(crate) fn read(text: &str, format: Format, faults: &mut Vec<Fault>) -> Result<List, String> {
-    let found = match serde_json::from_str::<&RawValue>(text) {
-        Ok(raw) => within(raw)?,
+/// Reads a list, or says what is there instead. `whole` is the text as one value, if it is one.
+pub(crate) fn read(
+    text: &str,
+    whole: &Result<Value<'_>, serde_json::Error>,
+    format: Format,
+    faults: &mut Vec<Fault>,
+) -> Result<List, String> {
+    let found = match whole {
+        Ok(whole) => within(whole)?,
         Err(fault) => lines(text, faults).ok_or_else(|| fault.to_string())?,
     };
     let mut list = List { layout: layout(text, &found), ..List::default() };
@@ -57,16 +62,16 @@ pub(crate) fn read(text: &str, format: Format, faults: &mut Vec<Fault>) -> Resul
         }
     }
     let mut line_count = LineCount::default();
-    for (record, raw) in elements.iter().enumerate() {
-        let read =
-            Fields::of(raw).ok_or_else(|| "it is not an object".to_owned()).and_then(|fields| match format {
-                Format::OpenAiChat => openai_chat::message(&fields),
-                _ => anthropic_message(&fields),
-            });
+    for (record, element) in elements.iter().enumerate() {
+        let fields = element.fields().ok_or_else(|| "it is not an object".to_owned());
+        let read = fields.and_then(|fields| match format {
+            Format::OpenAiChat => openai_chat::message(&fields),
+            _ => anthropic_message(&fields),
+        });
         match read {
             Ok(parsed) => list.push(text, record, parsed),
             Err(reason) => {
-                let line = line_count.of(text, raw.get());
+                let line = line_count.of(text, element.get());
                 faults.push(Fault { line, kind: FaultKind::NotAMessage { reason } });
                 list.layout.left_out = true;
             }
@@ -98,11 +103,9 @@ impl List {
 
     fn push_system(&mut self, text: &str, body: &Fields<'_>) {
         let Ok(system) = anthropic::body(body.get("system")) else { return };
-        let raws = system.blocks.iter().map(|block| block.raw);
         let piece = |raw: &str| Piece { record: usize::MAX, range: json::range_in(text, raw) };
-        let blocks = raws.map(piece).collect();
-        let content = system.blocks.into_iter().map(|block| block.content).collect();
-        let mut message = Message::new(Role::System, Author::Harness, content);
+        let blocks = system.raws.into_iter().map(piece).collect();
+        let mut message = Message::new(Role::System, Author::Harness, system.blocks);
         message.node = source::node(0);
         self.messages.push(message);
         self.sources.push(Source { records: Vec::new(), blocks, exact: true });
@@ -110,30 +113,35 @@ impl List {
 }
 
 /// The elements of a text, and what is around them.
-struct Found<'a> {
-    elements: Vec<&'a RawValue>,
-    body: Option<Fields<'a>>,
+struct Found<'r, 'a> {
+    elements: Cow<'r, [Value<'a>]>,
+    body: Option<Cow<'r, Fields<'a>>>,
     one_a_line: bool,
     left_out: bool,
 }
 
 /// Finds the elements in an array, or in the `messages` of an object.
-fn within(raw: &RawValue) -> Result<Found<'_>, String> {
+fn within<'r, 'a>(whole: &'r Value<'a>) -> Result<Found<'r, 'a>, String> {
     let found = |elements, body| Found { elements, body, one_a_line: false, left_out: false };
-    if let Some(items) = json::items(raw) {
+    if let Some(items) = whole.items() {
         return Ok(found(items, None));
     }
-    let body = Fields::of(raw).ok_or("it is neither an array nor an object")?;
-    if let Some(items) = body.items("messages") {
+    let body = whole.fields().ok_or("it is neither an array nor an object")?;
+    let items = match &body {
+        Cow::Borrowed(body) => body.items("messages"),
+        Cow::Owned(body) => body.items("messages").map(|items| Cow::Owned(items.into_owned())),
+    };
+    if let Some(items) = items {
         return Ok(found(items, Some(body)));
     }
     // One message a line, and there is one line.
-    let alone = body.has("role").then(|| Found { one_a_line: true, ..found(vec![raw], None) });
+    let one = || Cow::Borrowed(std::slice::from_ref(whole));
+    let alone = body.has("role").then(|| Found { one_a_line: true, ..found(one(), None) });
     alone.ok_or_else(|| "it has no array `messages`".to_owned())
 }
 
 /// Finds the elements of a text that holds one a line; none of them is enough to say that it is no such text.
-fn lines<'a>(text: &'a str, faults: &mut Vec<Fault>) -> Option<Found<'a>> {
+fn lines<'a>(text: &'a str, faults: &mut Vec<Fault>) -> Option<Found<'a, 'a>> {
     // In a whole list that was torn messages do not stand for themselves; one of them a line would be another thing.
     let is_one_a_line = !text.trim_start().starts_with('[') && !text.contains("\"messages\"");
     let mut bad = Vec::new();
@@ -143,16 +151,16 @@ fn lines<'a>(text: &'a str, faults: &mut Vec<Fault>) -> Option<Found<'a>> {
         if line.is_empty() {
             continue;
         }
-        let kind = match serde_json::from_str::<&RawValue>(line) {
-            Ok(raw) if Fields::of(raw).is_some() => {
-                elements.push(raw);
+        let kind = match Value::read(line) {
+            Ok(value) if value.fields().is_some() => {
+                elements.push(value);
                 continue;
             }
             Ok(_) => FaultKind::NotJson { reason: "not an object".to_owned() },
             Err(fault) if !is_one_a_line => FaultKind::NotJson { reason: json::reason(&fault) },
             Err(fault) => {
                 let salvaged = salvage(line, &fault, is_message);
-                let raws = salvaged.records.iter().map(|(raw, _)| serde_json::from_str::<&RawValue>(raw));
+                let raws = salvaged.records.iter().map(|(raw, _)| Value::read(raw));
                 elements.extend(raws.flatten());
                 salvaged.fault
             }
@@ -164,19 +172,19 @@ fn lines<'a>(text: &'a str, faults: &mut Vec<Fault>) -> Option<Found<'a>> {
     }
     let left_out = !bad.is_empty();
     faults.extend(bad);
-    Some(Found { elements, body: None, one_a_line: true, left_out })
+    Some(Found { elements: Cow::Owned(elements), body: None, one_a_line: true, left_out })
 }
 
-fn layout(text: &str, found: &Found<'_>) -> Layout {
+fn layout(text: &str, found: &Found<'_, '_>) -> Layout {
     let Found { elements, body, one_a_line, left_out } = found;
-    let (body, one_a_line, left_out) = (body.as_ref(), *one_a_line, *left_out);
+    let (body, one_a_line, left_out) = (body.as_deref(), *one_a_line, *left_out);
     let elements: Vec<_> = elements.iter().map(|raw| json::range_in(text, raw.get())).collect();
     let list = match (elements.first(), elements.last()) {
         // What was left out may stand before the first and after the last, on their lines too.
         (Some(_), Some(_)) if one_a_line && left_out => 0..text.trim_end().len(),
         (Some(first), Some(last)) => first.start..last.end,
         _ => {
-            let array = body.and_then(|body| body.get("messages")).map_or(text.trim_start(), RawValue::get);
+            let array = body.and_then(|body| body.get("messages")).map_or(text.trim_start(), Value::get);
             let inside = json::range_in(text, array).start + 1;
             inside..inside
         }
@@ -220,9 +228,7 @@ fn anthropic_message<'a>(fields: &Fields<'a>) -> Result<Parsed<'a>, String> {
         return Err("it has no content".to_owned());
     }
     let body = anthropic::body(fields.get("content"))?;
-    let exact = body.odd == 0;
-    let raws = body.blocks.iter().map(|block| block.raw).collect();
-    let content: Vec<_> = body.blocks.into_iter().map(|block| block.content).collect();
+    let (content, raws, exact) = (body.blocks, body.raws, body.odd == 0);
     let only_results = !content.is_empty() && content.iter().all(|block| block.as_result().is_some());
     let author = match role {
         Role::System => Author::Harness,

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
+
 use crate::{Fault, FaultKind};
 
 /// Returns the bytes as text that holds no half of a surrogate pair and no character that JSON cannot hold, without
@@ -25,7 +27,8 @@ pub(crate) fn mend<'a>(bytes: &'a [u8], faults: &mut Vec<Fault>) -> Cow<'a, str>
     };
     let text = if has_controls(text.as_bytes()) { Cow::Owned(without_controls(&text, faults)) } else { text };
     // The search for the first letters is quick, and most files have none of them.
-    let has_units = |text: &str| text.contains("\\u") && (text.contains("\\ud") || text.contains("\\uD"));
+    let has = |text: &str, units: &str| memmem::find(text.as_bytes(), units.as_bytes()).is_some();
+    let has_units = |text: &str| has(text, "\\u") && (has(text, "\\ud") || has(text, "\\uD"));
     if has_units(&text) { without_halves(text, faults) } else { text }
 }
 

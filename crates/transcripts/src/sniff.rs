@@ -2,11 +2,11 @@
 //!
 //! Never by its name: names are lost in pipes, and other agents call their files the same.
 
-use serde_json::value::RawValue;
+use std::borrow::Cow;
 
 use crate::Format;
 use crate::claude_code::is_whole_record;
-use crate::json::{self, Fields};
+use crate::json::{Fields, Value};
 use crate::mend::mend;
 use crate::salvage::{BLANK, salvage};
 
@@ -78,7 +78,10 @@ fn words(seen: &str) -> Unseen {
 fn look(bytes: &[u8]) -> Result<Seen, Unseen> {
     match other(bytes) {
         Some(seen) => Err(Unseen::Words(seen)),
-        None => recognise(&mend(bytes, &mut Vec::new())),
+        None => {
+            let text = mend(bytes, &mut Vec::new());
+            recognise(&text, Value::read(&text).as_ref().ok())
+        }
     }
 }
 
@@ -90,26 +93,31 @@ pub(crate) fn other(bytes: &[u8]) -> Option<String> {
     bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]).then(|| "zstd; decompress it first".to_owned())
 }
 
-/// Returns the format of a text that was mended, or what was seen instead, in words.
-pub(crate) fn recognise(text: &str) -> Result<Seen, Unseen> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Err(words("nothing"));
+/// Returns the format of a text that was mended, or what was seen instead, in words. `whole` is the text as one value, if it is
+/// one.
+pub(crate) fn recognise(text: &str, whole: Option<&Value<'_>>) -> Result<Seen, Unseen> {
+    if let Some(whole) = whole {
+        return document(whole);
     }
-    match serde_json::from_str::<&RawValue>(text) {
-        Ok(raw) => document(raw),
-        Err(_) => lines(text),
+    match text.trim() {
+        "" => Err(words("nothing")),
+        same if same.len() == text.len() => lines(text),
+        // White space that JSON does not know.
+        trimmed => match Value::read(trimmed) {
+            Ok(whole) => document(&whole),
+            Err(_) => lines(trimmed),
+        },
     }
 }
 
 /// Recognises one JSON value.
-fn document(raw: &RawValue) -> Result<Seen, Unseen> {
-    if let Some(items) = json::items(raw) {
+fn document(whole: &Value<'_>) -> Result<Seen, Unseen> {
+    if let Some(items) = whole.items() {
         return list(&items, None)
             .unwrap_or_else(|| Err("an array that is no list of messages".to_owned()))
             .map_err(Unseen::Words);
     }
-    let Some(fields) = Fields::of(raw) else {
+    let Some(fields) = whole.fields() else {
         return Err(words("JSON that is neither an object nor an array"));
     };
     if let Some(agent) = agent_of(&fields) {
@@ -124,7 +132,9 @@ fn document(raw: &RawValue) -> Result<Seen, Unseen> {
             .map_err(Unseen::Words);
     }
     if is_message(&fields) {
-        return list(&[raw], None).unwrap_or_else(|| Err("one object".to_owned())).map_err(Unseen::Words);
+        return list(std::slice::from_ref(whole), None)
+            .unwrap_or_else(|| Err("one object".to_owned()))
+            .map_err(Unseen::Words);
     }
     if fields.items("contents").is_some() {
         return Err(words(GEMINI));
@@ -147,8 +157,11 @@ fn agent_of(fields: &Fields<'_>) -> Option<&'static str> {
     if all(&["sessionId", "projectHash"]) {
         return Some("Gemini CLI");
     }
-    let first = || fields.items("messages").and_then(|items| items.first().and_then(|one| Fields::of(one)));
-    if fields.object("info").is_some() && first().is_some_and(|one| one.has("info") && one.has("parts")) {
+    let first_is = |is: fn(&Fields<'_>) -> bool| {
+        let items = fields.items("messages").unwrap_or_default();
+        items.first().and_then(Value::fields).is_some_and(|one| is(&one))
+    };
+    if fields.object("info").is_some() && first_is(|one| one.has("info") && one.has("parts")) {
         return Some("opencode");
     }
     all(&["mapping", "current_node"]).then_some("ChatGPT")
@@ -161,11 +174,10 @@ fn lines(text: &str) -> Result<Seen, Unseen> {
     let lines = text.lines().map(|line| line.trim_matches(BLANK)).filter(|line| !line.is_empty());
     for line in lines.take(LINES) {
         for raw in objects_on(line) {
-            let Some(fields) = Fields::of(raw) else { continue };
+            let Some(fields) = raw.fields() else { continue };
             if let Some(agent) = agent_of(&fields).filter(|_| objects.is_empty()) {
                 return Err(Unseen::Agent(agent));
             }
-            objects.push(raw);
             match session(&fields) {
                 Some(Some(format)) => return Ok(format.into()),
                 Some(None) => return Err(other_agent()),
@@ -177,6 +189,8 @@ fn lines(text: &str) -> Result<Seen, Unseen> {
             {
                 perhaps = Some(Seen::from(Format::ClaudeCode));
             }
+            drop(fields);
+            objects.push(raw);
         }
     }
     let listed = || list(&objects, None).map(|seen| seen.map_err(Unseen::Words));
@@ -189,12 +203,12 @@ fn lines(text: &str) -> Result<Seen, Unseen> {
 }
 
 /// Returns the object on a line, or those that can be read of a damaged one.
-fn objects_on(line: &str) -> Vec<&RawValue> {
-    match serde_json::from_str::<&RawValue>(line) {
+fn objects_on(line: &str) -> Vec<Value<'_>> {
+    match Value::read(line) {
         Ok(raw) => vec![raw],
         Err(fault) => {
             let found = salvage(line, &fault, |fields| is_whole_record(fields) || is_message(fields));
-            let raws = found.records.iter().map(|(raw, _)| serde_json::from_str::<&RawValue>(raw));
+            let raws = found.records.iter().map(|(raw, _)| Value::read(raw));
             raws.flatten().collect()
         }
     }
@@ -256,18 +270,26 @@ impl Traits {
 ///
 /// Nothing for a list of something else, and words for the request of a wire that is not read here: taken for a wire that it
 /// is not, it would lose what only its own has.
-fn list(items: &[&RawValue], body: Option<&Fields<'_>>) -> Option<Result<Seen, String>> {
-    if let Some(wire) = other_wire(items, body) {
+fn list(items: &[Value<'_>], body: Option<&Fields<'_>>) -> Option<Result<Seen, String>> {
+    let mut others = Others::default();
+    let mut traits = Traits::default();
+    let mut messages = Vec::with_capacity(items.len());
+    // All that is asked of a message is asked in one go: a file is larger than what a processor has at hand.
+    for message in items.iter().filter_map(Value::fields) {
+        others.count(&message);
+        if is_message(&message) {
+            wire_of(&message).into_iter().for_each(|format| traits.add(format));
+            messages.push(message);
+        }
+    }
+    if let Some(wire) = others.wire(body) {
         return Some(Err(wire.to_owned()));
     }
-    let messages: Vec<_> = items.iter().filter_map(|item| Fields::of(item)).filter(is_message).collect();
     // Logs of other agents hold a message here and there; a list holds little else.
     let is_list = messages.len() * 2 >= items.len().max(1) || (items.is_empty() && body.is_some());
     if !is_list {
         return None;
     }
-    let mut traits = Traits::default();
-    messages.iter().filter_map(wire_of).for_each(|format| traits.add(format));
     if let Some(body) = body {
         traits_of_body(body, &mut traits);
     }
@@ -279,9 +301,9 @@ fn list(items: &[&RawValue], body: Option<&Fields<'_>>) -> Option<Result<Seen, S
     }
     // Weaker than what a message holds: who mends a list by hand puts instructions into any.
     let is_instructed = |message: &Fields<'_>| message.text("role").as_deref() == Some("system");
-    let leads = messages.first().is_some_and(is_instructed);
-    let is_marked = messages.iter().any(has_marks);
-    if leads || (!is_marked && messages.iter().any(is_instructed)) {
+    let leads = messages.first().is_some_and(|message| is_instructed(message));
+    let is_marked = messages.iter().any(|message| has_marks(message));
+    if leads || (!is_marked && messages.iter().any(|message| is_instructed(message))) {
         return Some(Ok(Format::OpenAiChat.into()));
     }
     let model = body.and_then(|body| body.text("model"));
@@ -292,30 +314,34 @@ fn list(items: &[&RawValue], body: Option<&Fields<'_>>) -> Option<Result<Seen, S
 
 /// Returns the wire that one message can only be of.
 fn wire_of(fields: &Fields<'_>) -> Option<Format> {
-    const OPENAI: [&str; 9] = [
-        "tool_calls",
-        "tool_call_id",
-        "function_call",
-        "reasoning_content",
-        "reasoning",
-        "reasoning_details",
-        "refusal",
-        "annotations",
-        "audio",
-    ];
+    let of_openai = |name: &&str| {
+        matches!(
+            *name,
+            "tool_calls"
+                | "tool_call_id"
+                | "function_call"
+                | "reasoning_content"
+                | "reasoning"
+                | "reasoning_details"
+                | "refusal"
+                | "annotations"
+                | "audio"
+        )
+    };
     let role = fields.text("role")?;
-    let says = |name: &&str| fields.get(name).is_some_and(|raw| !is_empty(raw));
-    if matches!(role.as_ref(), "tool" | "developer" | "function") || OPENAI.iter().any(says) {
+    let own = || fields.entries().map(|(name, _)| name).filter(of_openai);
+    let says = |name: &str| fields.get(name).is_some_and(|raw| !is_empty(raw));
+    if matches!(role.as_ref(), "tool" | "developer" | "function") || own().any(says) {
         return Some(Format::OpenAiChat);
     }
-    let blocks = fields.items("content").unwrap_or_default().into_iter().filter_map(Fields::of);
-    let told = blocks.filter_map(|block| wire_of_block(&block)).next();
+    let content = fields.items("content").unwrap_or_default();
+    let told = content.iter().filter_map(Value::fields).find_map(|block| wire_of_block(&block));
     // An empty field says less than a block, and more than plain words.
-    told.or_else(|| OPENAI.iter().any(|name| fields.has(name)).then_some(Format::OpenAiChat))
+    told.or_else(|| own().next().map(|_| Format::OpenAiChat))
 }
 
-fn is_empty(raw: &RawValue) -> bool {
-    json::items(raw).is_some_and(|items| items.is_empty())
+fn is_empty(value: &Value<'_>) -> bool {
+    value.items().is_some_and(|items| items.is_empty())
 }
 
 fn wire_of_block(block: &Fields<'_>) -> Option<Format> {
@@ -336,8 +362,8 @@ fn wire_of_block(block: &Fields<'_>) -> Option<Format> {
 
 /// Whether a text has what Anthropic has and gateways of the other wire pass on to it: breakpoints of the cache, citations.
 fn has_marks(message: &Fields<'_>) -> bool {
-    let blocks = message.items("content").unwrap_or_default().into_iter().filter_map(Fields::of);
-    blocks.into_iter().any(|block| block.has("cache_control") || block.has("citations"))
+    let content = message.items("content").unwrap_or_default();
+    content.iter().filter_map(Value::fields).any(|block| block.has("cache_control") || block.has("citations"))
 }
 
 /// Counts the fields of a request that only one of the two has. Fields that both have, or a dialect of the other, say nothing.
@@ -376,14 +402,19 @@ fn traits_of_body(body: &Fields<'_>, traits: &mut Traits) {
     ];
     traits.anthropic += ANTHROPIC.iter().filter(|name| body.get(name).is_some()).count();
     traits.openai += OPENAI.iter().filter(|name| body.get(name).is_some()).count();
-    let tools = body.items("tools").unwrap_or_default().into_iter().filter_map(Fields::of);
-    let of_tool = |tool: Fields<'_>| match () {
+    let tools = body.items("tools").unwrap_or_default();
+    let of_tool = |tool: Cow<'_, Fields<'_>>| match () {
         () if tool.object("function").is_some() => Some(Format::OpenAiChat),
         () if tool.has("input_schema") => Some(Format::Anthropic),
         () => None,
     };
-    tools.filter_map(of_tool).next().into_iter().for_each(|format| traits.add(format));
-    let choice = body.get("tool_choice").and_then(|choice| match Fields::of(choice) {
+    tools
+        .iter()
+        .filter_map(Value::fields)
+        .find_map(of_tool)
+        .into_iter()
+        .for_each(|format| traits.add(format));
+    let choice = body.get("tool_choice").and_then(|choice| match choice.fields() {
         Some(choice) if choice.object("function").is_some() => Some(Format::OpenAiChat),
         Some(choice) => {
             let kind = choice.text("type");
@@ -394,40 +425,59 @@ fn traits_of_body(body: &Fields<'_>, traits: &mut Traits) {
     choice.into_iter().for_each(|format| traits.add(format));
 }
 
-/// Returns what a request is whose wire is not read here, in words.
-fn other_wire(items: &[&RawValue], body: Option<&Fields<'_>>) -> Option<&'static str> {
-    const BEDROCK: &str = "a request of Bedrock Converse, whose blocks have names and no type";
-    const OLLAMA: &str =
-        "a request of Ollama's own chat, which keeps pictures, names and settings in fields of its own";
-    let has = |names: &[&str]| body.is_some_and(|body| names.iter().any(|name| body.get(name).is_some()));
-    if has(&["inferenceConfig", "toolConfig", "additionalModelRequestFields", "guardrailConfig"]) {
-        return Some(BEDROCK);
-    }
-    let (mut bedrock, mut ollama, mut responses, mut gemini, mut ours) = (0, 0, 0, 0, 0);
-    for message in items.iter().filter_map(|item| Fields::of(item)) {
-        ollama += usize::from(message.items("images").is_some() || message.text("tool_name").is_some());
-        let turn = matches!(message.text("role").as_deref(), Some("user" | "model" | "function"));
-        gemini += usize::from(turn && message.items("parts").is_some() && !message.has("content"));
+/// What speaks for wires that are not read here, and what against them.
+#[derive(Default)]
+struct Others {
+    bedrock: usize,
+    ollama: usize,
+    responses: usize,
+    gemini: usize,
+    ours: usize,
+}
+
+impl Others {
+    fn count(&mut self, message: &Fields<'_>) {
+        let is = |name: &str| message.has(name);
+        if is("images") || is("tool_name") {
+            let ollama = message.items("images").is_some() || message.text("tool_name").is_some();
+            self.ollama += usize::from(ollama);
+        }
+        if is("parts") && !is("content") {
+            let turn = matches!(message.text("role").as_deref(), Some("user" | "model" | "function"));
+            self.gemini += usize::from(turn && message.items("parts").is_some());
+        }
         let item = ["function_call", "function_call_output", "reasoning", "item_reference"];
-        responses += usize::from(message.text("type").is_some_and(|kind| item.contains(&kind.as_ref())));
-        for block in message.items("content").unwrap_or_default().into_iter().filter_map(Fields::of) {
+        self.responses += usize::from(message.text("type").is_some_and(|kind| item.contains(&kind.as_ref())));
+        for block in message.items("content").unwrap_or_default().iter().filter_map(Value::fields) {
             let named =
                 ["text", "toolUse", "toolResult", "reasoningContent", "cachePoint", "citationsContent"];
             let media = ["image", "document", "video", "audio"];
             match block.text("type").as_deref() {
-                Some("input_text" | "output_text" | "input_image" | "input_file") => responses += 1,
-                Some(_) => ours += 1,
-                None if named.iter().chain(&media).any(|name| block.get(name).is_some()) => bedrock += 1,
+                Some("input_text" | "output_text" | "input_image" | "input_file") => self.responses += 1,
+                Some(_) => self.ours += 1,
+                None if named.iter().chain(&media).any(|name| block.get(name).is_some()) => self.bedrock += 1,
                 None => {}
             }
         }
     }
-    let most = bedrock.max(ollama).max(responses).max(gemini);
-    match () {
-        () if most <= ours && !(has(&["options", "keep_alive"]) && ollama > 0) => None,
-        () if bedrock == most => Some(BEDROCK),
-        () if responses == most => Some(RESPONSES),
-        () if gemini == most => Some(GEMINI),
-        () => Some(OLLAMA),
+
+    /// Returns what the request is, in words.
+    fn wire(&self, body: Option<&Fields<'_>>) -> Option<&'static str> {
+        const BEDROCK: &str = "a request of Bedrock Converse, whose blocks have names and no type";
+        const OLLAMA: &str =
+            "a request of Ollama's own chat, which keeps pictures, names and settings in fields of its own";
+        let has = |names: &[&str]| body.is_some_and(|body| names.iter().any(|name| body.get(name).is_some()));
+        if has(&["inferenceConfig", "toolConfig", "additionalModelRequestFields", "guardrailConfig"]) {
+            return Some(BEDROCK);
+        }
+        let Others { bedrock, ollama, responses, gemini, ours } = *self;
+        let most = bedrock.max(ollama).max(responses).max(gemini);
+        match () {
+            () if most <= ours && !(has(&["options", "keep_alive"]) && ollama > 0) => None,
+            () if bedrock == most => Some(BEDROCK),
+            () if responses == most => Some(RESPONSES),
+            () if gemini == most => Some(GEMINI),
+            () => Some(OLLAMA),
+        }
     }
 }

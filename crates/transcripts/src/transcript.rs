@@ -8,7 +8,7 @@ use trunkline_message_tree::{Message, NodeId, Timestamp};
 
 use crate::beside::{self, MessageField};
 use crate::convert::{self, OtherFields};
-use crate::json::Fields;
+use crate::json::{Fields, Value};
 use crate::mend::mend;
 use crate::sniff::Unseen;
 use crate::source::{Read, Source};
@@ -184,11 +184,13 @@ pub fn read(bytes: &[u8]) -> Result<Transcript, ReadError> {
     }
     let mut faults = Vec::new();
     let text = mend(bytes, &mut faults);
-    let seen = sniff::recognise(&text).map_err(|unseen| match unseen {
+    let whole = Value::read(&text);
+    let seen = sniff::recognise(&text, whole.as_ref().ok()).map_err(|unseen| match unseen {
         Unseen::Agent(agent) => ReadError::OtherAgent { agent },
         Unseen::Words(seen) => ReadError::Unknown { seen },
     })?;
-    of_text(text, seen.format, Some(seen.is_only), faults)
+    let file = file(&text, whole, seen.format, &mut faults)?;
+    Ok(transcript(text, seen.format, Some(seen.is_only), file, faults))
 }
 
 /// Reads a file of a format that the caller knows.
@@ -201,25 +203,36 @@ pub fn read(bytes: &[u8]) -> Result<Transcript, ReadError> {
 pub fn read_as(bytes: &[u8], format: Format) -> Result<Transcript, ReadError> {
     let mut faults = Vec::new();
     let text = mend(bytes, &mut faults);
-    of_text(text, format, None, faults)
+    let file = file(&text, Value::read(&text), format, &mut faults)?;
+    Ok(transcript(text, format, None, file, faults))
 }
 
-fn of_text(
+/// Reads a text; `whole` is the text as one value, if it is one.
+fn file<'a>(
+    text: &'a str,
+    whole: Result<Value<'a>, serde_json::Error>,
+    format: Format,
+    faults: &mut Vec<Fault>,
+) -> Result<File, ReadError> {
+    let not = |seen| ReadError::Not { format, seen };
+    match format {
+        Format::ClaudeCode => Ok(File::Session(claude_code::read(text, faults).map_err(not)?)),
+        Format::Anthropic | Format::OpenAiChat => {
+            let list = list::read(text, &whole, format, faults).map_err(not)?;
+            Ok(File::List { listed: Listed { id: String::new(), kind: Kind::Main }, list })
+        }
+    }
+}
+
+fn transcript(
     text: Cow<'_, str>,
     format: Format,
     is_only: Option<bool>,
+    file: File,
     mut faults: Vec<Fault>,
-) -> Result<Transcript, ReadError> {
-    let not = |seen| ReadError::Not { format, seen };
-    let file = match format {
-        Format::ClaudeCode => File::Session(claude_code::read(&text, &mut faults).map_err(not)?),
-        Format::Anthropic | Format::OpenAiChat => {
-            let list = list::read(&text, format, &mut faults).map_err(not)?;
-            File::List { listed: Listed { id: String::new(), kind: Kind::Main }, list }
-        }
-    };
+) -> Transcript {
     faults.sort_by_key(|fault| fault.line);
-    Ok(Transcript { format, faults, text: text.into_owned(), is_only, file })
+    Transcript { format, faults, text: text.into_owned(), is_only, file }
 }
 
 impl Transcript {
@@ -265,7 +278,10 @@ impl Transcript {
 
     /// Tells whether no other format has what stands in the file, as [`sniff_only`](crate::sniff_only) does.
     pub fn is_of_one_format(&self) -> bool {
-        self.is_only.unwrap_or_else(|| sniff::recognise(&self.text).is_ok_and(|seen| seen.is_only))
+        self.is_only.unwrap_or_else(|| {
+            let whole = Value::read(&self.text).ok();
+            sniff::recognise(&self.text, whole.as_ref()).is_ok_and(|seen| seen.is_only)
+        })
     }
 
     /// Returns the fields of a request body beside its messages and instructions, which only its own format keeps.

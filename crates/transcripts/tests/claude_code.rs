@@ -326,3 +326,26 @@ fn usage_is_taken_once_and_counts_the_whole_prompt() {
     assert_eq!((usage.input_tokens, usage.output_tokens, usage.cache_read_tokens), (18, 9, 10));
     assert_eq!(message.stop, Some(trunkline_message_tree::StopReason::EndTurn));
 }
+
+#[test]
+fn words_as_long_as_others_are_told_apart_and_repetitions_dropped() {
+    check(
+        r#"
+        u1 < - user "count"
+        a1 < u1 ai=m1 [{"type":"text","text":"one"}]
+        a2 < a1 ai=m1 [{"type":"text","text":"two"}]
+        a3 < a2 ai=m1 [{"type":"text","text":"six"}]
+        a4 < a3 ai=m1 [{"type":"text","text":"two"}]
+        a5 < a4 ai=m1 [{"type":"text","text":"one"}]
+        a6 < a5 ai=m1 [{"type":"text","text":"ten"}]
+        "#,
+        expect![[r#"
+            user: count
+            assistant: one
+            + text: two
+            + text: six
+            + text: ten
+            + origin anthropic claude-x
+        "#]],
+    );
+}

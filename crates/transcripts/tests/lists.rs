@@ -1,9 +1,10 @@
 //! Message lists of both wires as they are read.
 
 use expect_test::expect;
+use trunkline_message_tree::Content;
 use trunkline_transcripts::{Format, read};
 
-use crate::show::shown;
+use crate::show::{main, shown, transcript};
 
 #[test]
 fn every_block_of_anthropic_has_its_place() {
@@ -151,4 +152,50 @@ fn fields_that_both_formats_have_are_kept_in_the_words_of_the_other() {
     let served = r#"{"system":"s","tools":[{"type":"web_search_20250305","name":"web_search"}],"messages":[{"role":"user","content":"hi"}]}"#;
     assert_eq!(fields(served, Format::OpenAiChat), (String::new(), "tools".to_owned()));
     assert_eq!(fields(chat, Format::OpenAiChat), (String::new(), String::new()));
+}
+
+/// Puts white space before and after every sign that stands outside of a string.
+fn spaced(json: &str) -> String {
+    let (mut out, mut inside, mut escaped) = (String::new(), false, false);
+    for sign in json.chars() {
+        let separates = !inside && "{}[],:".contains(sign);
+        out.push_str(if separates { " \t" } else { "" });
+        out.push(sign);
+        out.push_str(if separates { "\r " } else { "" });
+        inside ^= sign == '"' && !escaped;
+        escaped = inside && sign == '\\' && !escaped;
+    }
+    out
+}
+
+#[test]
+fn white_space_escaped_names_and_empty_values_move_no_block() {
+    // What is nested is found along the way; each block must keep its own bytes wherever it stands.
+    let message = r#"{"role":"assistant","content":[{},{"type":"text","text":"a \"[{\" \\"},[[1]],"loose \n",7,{"type":"tool_use","id":"c","name":"n","input":{"a":[{"b":[]}]}},{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"one"},{"type":"new","x":{}}]}],"usage":{"input_tokens":1,"output_tokens":2}}"#;
+    let messages = |file: &str| main(&transcript(file, Format::Anthropic)).messages;
+    let plain = messages(&format!("[{message}]"));
+    assert_eq!(plain[0].usage.map(|usage| usage.output_tokens), Some(2));
+    let escaped =
+        message.replace("\"content\":[{}", "\"con\\u0074ent\":[{}").replacen("role", "\\u0072ole", 1);
+    for file in [
+        format!("{{\"messages\":[{message}]}}"),
+        format!("{message}\n"),
+        format!("[{escaped}]"),
+        format!("{{\"messages\":null,\"messages\":[{message}]}}"),
+    ] {
+        assert_eq!(messages(&file), plain, "{file}");
+    }
+    for file in [format!("[{message}]"), format!("[{escaped}]"), format!("{{\"messages\":[{message}]}}")] {
+        let file = spaced(&file);
+        let spaced_out = transcript(&file, Format::Anthropic);
+        let mut changed = main(&spaced_out).messages;
+        changed[0].content.push(Content::text("more"));
+        let written = spaced_out.write(0, &changed, "").expect("it is there").bytes;
+        let written = String::from_utf8(written).expect("text");
+        for block in
+            [r#"{"type":"text","text":"a \"[{\" \\"}"#, r#"{"a":[{"b":[]}]}"#, r#"{"type":"new","x":{}}"#]
+        {
+            assert!(written.contains(spaced(block).trim()), "{block} in {written}");
+        }
+    }
 }

@@ -5,7 +5,7 @@
 mod read;
 mod write;
 
-pub(crate) use read::{Block, Body, body, body_of, stop_reason, usage};
+pub(crate) use read::{Body, body, stop_reason, usage};
 pub(crate) use write::{blocks, encode, stop_word};
 
 /// The name of the wire, for blocks that only it understands.

@@ -2,60 +2,49 @@
 //!
 //! What is not known becomes an opaque block and is carried. Only what cannot be a block at all is reported.
 
-use serde_json::value::RawValue;
 use trunkline_message_tree::{Content, Media, MediaSource, Part, StopReason, ToolCall, ToolResult, Usage};
 
 use super::WIRE;
-use crate::json::{self, Fields};
-
-/// A block, and the text it was read from.
-#[derive(Debug)]
-pub(crate) struct Block<'a> {
-    pub(crate) content: Content,
-    pub(crate) raw: &'a str,
-}
+use crate::json::{Fields, Value};
 
 /// What a message says.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Body<'a> {
-    pub(crate) blocks: Vec<Block<'a>>,
+    pub(crate) blocks: Vec<Content>,
+    /// The bytes of each block.
+    pub(crate) raws: Vec<&'a str>,
     /// Elements that are no blocks: strings, which were read as text, and others, which were left out.
     pub(crate) odd: usize,
 }
 
 /// Reads the content of a message: a string or blocks.
-pub(crate) fn body(content: Option<&RawValue>) -> Result<Body<'_>, String> {
-    let Some(content) = content else { return Ok(Body { blocks: Vec::new(), odd: 0 }) };
-    if let Some(text) = json::text(content) {
-        let block = Block { content: Content::text(text), raw: content.get() };
-        return Ok(Body { blocks: vec![block], odd: 0 });
+pub(crate) fn body<'a>(content: Option<&Value<'a>>) -> Result<Body<'a>, String> {
+    let Some(content) = content else { return Ok(Body::default()) };
+    if let Some(text) = content.text() {
+        return Ok(Body { blocks: vec![Content::text(text)], raws: vec![content.get()], odd: 0 });
     }
-    let items =
-        json::items(content).ok_or_else(|| "its content is neither a string nor blocks".to_owned())?;
-    Ok(body_of(items))
-}
-
-/// Reads the blocks of a message.
-pub(crate) fn body_of(items: Vec<&RawValue>) -> Body<'_> {
+    let items = content.items().ok_or_else(|| "its content is neither a string nor blocks".to_owned())?;
     let mut odd = 0;
-    let mut blocks = Vec::with_capacity(items.len());
-    for item in items {
-        if let Some(fields) = Fields::of(item) {
-            blocks.push(Block { content: block(&fields, item), raw: item.get() });
+    let (mut blocks, mut raws) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
+    for item in items.iter() {
+        if let Some(fields) = item.fields() {
+            blocks.push(block(&fields, item.get()));
+            raws.push(item.get());
             continue;
         }
         odd += 1;
-        if let Some(text) = json::text(item) {
-            blocks.push(Block { content: Content::text(text), raw: item.get() });
+        if let Some(text) = item.text() {
+            blocks.push(Content::text(text));
+            raws.push(item.get());
         }
     }
-    Body { blocks, odd }
+    Ok(Body { blocks, raws, odd })
 }
 
 /// Reads one block.
-pub(crate) fn block(fields: &Fields<'_>, raw: &RawValue) -> Content {
+fn block(fields: &Fields<'_>, raw: &str) -> Content {
     let owned = |name: &str| fields.text(name).map(std::borrow::Cow::into_owned);
-    let json = || raw.get().to_owned();
+    let json = || raw.to_owned();
     let kind = fields.text("type").unwrap_or_default();
     let known = match kind.as_ref() {
         "text" => owned("text").map(Content::text),
@@ -88,25 +77,25 @@ pub(crate) fn block(fields: &Fields<'_>, raw: &RawValue) -> Content {
 }
 
 /// Reads what a tool returned. A part of a kind that we have no word for is carried as it is.
-fn parts(content: &RawValue) -> Vec<Part> {
-    if let Some(text) = json::text(content) {
+fn parts(content: &Value<'_>) -> Vec<Part> {
+    if let Some(text) = content.text() {
         return if text.is_empty() { Vec::new() } else { vec![Part::text(text)] };
     }
-    let Some(items) = json::items(content) else { return vec![Part::text(content.get())] };
-    let part = |item: &RawValue| {
-        let known = Fields::of(item).and_then(|fields| match fields.text("type")?.as_ref() {
+    let Some(items) = content.items() else { return vec![Part::text(content.get())] };
+    let part = |item: &Value<'_>| {
+        let known = item.fields().and_then(|fields| match fields.text("type")?.as_ref() {
             "text" => fields.text("text").map(Part::text),
             "image" => media(&fields, "image/*").map(Part::Image),
             "document" => media(&fields, "application/pdf").map(Part::Document),
             _ => None,
         });
-        let raw = || match Fields::of(item) {
+        let raw = || match item.fields() {
             Some(_) => Part::Opaque { wire: WIRE.to_owned(), json: item.get().to_owned() },
             None => Part::text(item.get()),
         };
-        known.or_else(|| json::text(item).map(Part::text)).unwrap_or_else(raw)
+        known.or_else(|| item.text().map(Part::text)).unwrap_or_else(raw)
     };
-    items.into_iter().map(part).collect()
+    items.iter().map(part).collect()
 }
 
 /// Reads bytes or their address. The wire does not say what kind of picture stands at an address.

@@ -4,8 +4,6 @@
 //! read (2.1.332, tried 2026-11), also where lines are not in order. Results of one message are one turn: what goes on
 //! from one of them continues them all.
 
-use std::collections::HashSet;
-
 use super::links::solid;
 use super::record::Record;
 use super::tree::Tree;
@@ -39,7 +37,7 @@ impl Ends {
         let turn = |at: usize| turns.get(at).copied().flatten();
         let says = |at: usize| tree.records.get(at).and_then(Record::piece);
         let mut continued = vec![false; count];
-        let mut turns_continued: HashSet<usize> = HashSet::new();
+        let mut turns_continued = vec![false; tree.groups.len()];
         let (mut tops, mut firsts): (Vec<usize>, _) = ((0..count).collect(), vec![None; count]);
         for at in order.iter().copied() {
             let above = solid.get(at).copied().flatten();
@@ -47,7 +45,10 @@ impl Ends {
                 if let Some(slot) = continued.get_mut(above) {
                     *slot = true;
                 }
-                turns_continued.extend(turn(above).filter(|of| turn(at) != Some(*of)));
+                let left = turn(above).filter(|of| turn(at) != Some(*of));
+                if let Some(slot) = left.and_then(|turn| turns_continued.get_mut(turn)) {
+                    *slot = true;
+                }
             }
             let parent = tree.parent.get(at).copied().flatten();
             if let (Some(top), Some(slot)) = (parent.and_then(|at| tops.get(at).copied()), tops.get_mut(at)) {
@@ -61,7 +62,7 @@ impl Ends {
         let is_open = |at: usize| {
             says(at).is_some()
                 && match turn(at) {
-                    Some(turn) => !turns_continued.contains(&turn),
+                    Some(turn) => !turns_continued.get(turn).copied().unwrap_or(false),
                     None => !continued.get(at).copied().unwrap_or(false),
                 }
         };

@@ -4,33 +4,37 @@
 //! message a result answers. The file says the first; the others are found by ids, because a walk along the first
 //! alone loses all but one of the calls that ran side by side.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use trunkline_message_tree::Role;
 
+use super::met::{Places, Said, note};
 use super::record::{Body, Chain, Parent, Piece, Record, Segment, Ties};
 use super::tree::Tree;
 use crate::{Fault, FaultKind};
+
+/// The records of each id.
+pub(super) type Ids<'a> = HashMap<Cow<'a, str>, Places>;
 
 /// The records of a file and their ties, on the way to a tree.
 pub(super) struct Links<'r, 'a> {
     ties: &'r [Ties<'a>],
     /// The records of each id, in the order of the file.
-    by_uuid: HashMap<&'r str, Vec<usize>>,
+    ids: &'r Ids<'a>,
     tree: Tree,
 }
 
 /// Finds the links. A parent that is not in the file is reported, and the line above taken in its place: it is where a
 /// line that could not be read has left a gap.
-pub(super) fn tree(records: Vec<Record>, ties: &[Ties<'_>], faults: &mut Vec<Fault>) -> Tree {
-    let mut by_uuid: HashMap<&str, Vec<usize>> = HashMap::with_capacity(ties.len());
-    for (index, tie) in ties.iter().enumerate() {
-        if let Some(uuid) = &tie.uuid {
-            by_uuid.entry(uuid).or_default().push(index);
-        }
-    }
+pub(super) fn tree<'a>(
+    records: Vec<Record>,
+    ties: &[Ties<'a>],
+    ids: &Ids<'a>,
+    faults: &mut Vec<Fault>,
+) -> Tree {
     let group = vec![None; records.len()];
-    let mut links = Links { ties, by_uuid, tree: Tree { records, group, ..Tree::default() } };
+    let mut links = Links { ties, ids, tree: Tree { records, group, ..Tree::default() } };
     links.find_parents(faults);
     links.find_boundaries();
     let order = links.tree.in_order();
@@ -63,7 +67,7 @@ impl<'r, 'a> Links<'r, 'a> {
 
     /// Returns the record that an id means where it stands: the nearest above, or else the first below.
     fn named(&self, id: &str, from: usize) -> Option<usize> {
-        let all = self.by_uuid.get(id)?;
+        let all = self.ids.get(id)?.as_slice();
         let above = all.partition_point(|at| *at < from);
         let nearest = above.checked_sub(1).and_then(|last| all.get(last));
         nearest.or_else(|| all.get(above..)?.iter().find(|at| **at != from)).copied()
@@ -118,7 +122,7 @@ impl<'r, 'a> Links<'r, 'a> {
     /// must continue one of the message. Some proxies give every message the same id.
     fn find_groups(&mut self, order: &[usize], solid: &[Option<usize>]) {
         let mut latest: HashMap<(&Chain<'_>, &str), usize> = HashMap::new();
-        let mut seen: HashSet<(usize, &[&str])> = HashSet::new();
+        let mut said = Said::nothing();
         let mut firsts: Vec<&Ties<'_>> = Vec::new();
         for index in order.iter().copied() {
             let Some(tie) = self.ties.get(index) else { continue };
@@ -145,7 +149,7 @@ impl<'r, 'a> Links<'r, 'a> {
                 }
             }
             // What was replayed after a compaction or a resume stands twice.
-            if seen.insert((group, &tie.raws)) {
+            if said.is_new(group, &tie.raws) {
                 let updated = self.updated(group, index);
                 if let Some(lines) = self.tree.groups.get_mut(group) {
                     match updated.and_then(|place| lines.get_mut(place)) {
@@ -163,7 +167,7 @@ impl<'r, 'a> Links<'r, 'a> {
     /// Returns the place of the line of a group that was written once more with other words: the last counts.
     fn updated(&self, group: usize, index: usize) -> Option<usize> {
         let tie = self.ties.get(index)?;
-        let uuid = tie.uuid.as_deref().filter(|uuid| self.by_uuid.get(uuid).is_some_and(|all| all.len() > 1));
+        let uuid = tie.uuid.as_deref().filter(|uuid| matches!(self.ids.get(*uuid), Some(Places::Several(_))));
         let is_earlier = |line: &&Ties<'_>| line.uuid.as_deref() == uuid && line.parent == tie.parent;
         uuid?;
         self.tree.lines(group).iter().position(|line| self.ties.get(*line).as_ref().is_some_and(is_earlier))
@@ -174,13 +178,11 @@ impl<'r, 'a> Links<'r, 'a> {
     fn find_answers(&mut self, order: &[usize], solid: &[Option<usize>]) {
         // Far more than any real result is away from its call.
         const REACH: usize = 64;
-        let mut callers: HashMap<&str, Vec<usize>> = HashMap::new();
-        let mut calls: HashSet<(usize, &str)> = HashSet::new();
+        let mut callers: HashMap<&str, Places> = HashMap::new();
         for (group, lines) in self.tree.groups.iter().enumerate() {
             for piece in lines.iter().filter_map(|line| self.piece(*line)) {
                 for call in piece.content.iter().filter_map(|block| block.as_call()) {
-                    callers.entry(&call.id).or_default().push(group);
-                    calls.insert((group, &call.id));
+                    note(&mut callers, call.id.as_str(), group);
                 }
             }
         }
@@ -201,7 +203,7 @@ impl<'r, 'a> Links<'r, 'a> {
                     });
                     let mut near = up.take(REACH).filter_map(|at| self.tree.group_of(at));
                     let begins = |group: &usize| self.tree.lines(*group).first().copied();
-                    near.find(|group| calls.contains(&(*group, id.as_str()))).or_else(|| {
+                    near.find(|group| several.binary_search(group).is_ok()).or_else(|| {
                         let before = several.partition_point(|group| begins(group) < Some(index));
                         several.get(before.saturating_sub(1)).copied()
                     })

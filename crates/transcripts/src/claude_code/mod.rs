@@ -7,6 +7,7 @@
 mod conversation;
 mod ends;
 mod links;
+mod met;
 mod read;
 mod record;
 mod tree;

@@ -4,7 +4,7 @@
 //! are conversations of their own, so that nothing in the file is out of reach. Of each only its last record is noted:
 //! thousands of them may have their beginning in common.
 
-use std::borrow::Cow;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
@@ -12,10 +12,11 @@ use trunkline_message_tree::{Author, Content, Message, Role};
 
 use super::conversation::line;
 use super::ends::Ends;
-use super::links;
-use super::record::{Body, Chain, Found, Piece, Record, Repeated, Ties, in_one_pass, is_record, record};
+use super::links::{self, Ids};
+use super::met::{Places, Said};
+use super::record::{Body, Chain, Piece, Record, Repeated, Ties, is_record, record};
 use super::tree::{Met, Tree};
-use crate::json::{self, Fields};
+use crate::json::{self, Fields, Value};
 use crate::salvage::{BLANK, salvage};
 use crate::source::Source;
 use crate::transcript::Listed;
@@ -70,7 +71,7 @@ pub(crate) fn read(text: &str, faults: &mut Vec<Fault>) -> Result<File, String> 
     if !lines.known {
         return Err("there is no record of a session in it".to_owned());
     }
-    let tree = links::tree(std::mem::take(&mut lines.records), &lines.ties, faults);
+    let tree = links::tree(std::mem::take(&mut lines.records), &lines.ties, &lines.ids, faults);
     let mut reading = Reading {
         met: Met::none_of(&tree),
         ends: Ends::of(&tree),
@@ -151,8 +152,7 @@ struct Lines<'a> {
     titles: [Option<String>; 3],
     /// Which call each sub-agent worked for.
     agents: HashMap<String, String>,
-    /// The last record of each id.
-    ids: HashMap<Cow<'a, str>, usize>,
+    ids: Ids<'a>,
     news: BTreeMap<String, (usize, usize)>,
     repeated: Repeated,
     count: usize,
@@ -161,22 +161,23 @@ struct Lines<'a> {
 
 fn lines<'a>(text: &'a str, faults: &mut Vec<Fault>) -> Lines<'a> {
     let mut all = Lines::default();
-    for (index, raw) in text.split('\n').enumerate() {
+    for (index, raw) in json::lines(text).enumerate() {
         let (line, raw) = (index + 1, raw.trim_matches(BLANK));
         if raw.is_empty() {
             continue;
         }
-        if let Some((fields, found)) = in_one_pass(text, raw) {
-            all.add(text, line, raw, &fields, found, faults);
+        let read = Value::read(raw);
+        if let Some(fields) = read.as_ref().ok().and_then(Value::fields) {
+            all.add(text, line, raw, &fields, faults);
             continue;
         }
         match Fields::parse(raw) {
-            Ok(fields) => all.add(text, line, raw, &fields, None, faults),
+            Ok(fields) => all.add(text, line, raw, &fields, faults),
             Err(reason) => {
                 let salvaged = salvage(raw, &reason, is_whole_record);
                 faults.push(Fault { line, kind: salvaged.fault });
                 for (raw, fields) in salvaged.records {
-                    all.add(text, line, raw, &fields, None, faults);
+                    all.add(text, line, raw, &fields, faults);
                 }
             }
         }
@@ -193,12 +194,11 @@ impl<'a> Lines<'a> {
         line: usize,
         raw: &'a str,
         fields: &Fields<'a>,
-        found: Option<Found<'a>>,
         faults: &mut Vec<Fault>,
     ) {
         self.count += 1;
         let kind = fields.text("type").unwrap_or_default();
-        match record(text, line, raw, fields, found, &mut self.repeated) {
+        match record(text, line, raw, fields, &mut self.repeated) {
             Err(kind) => faults.push(Fault { line, kind }),
             Ok(Some(linked)) => {
                 self.known = true;
@@ -219,22 +219,28 @@ impl<'a> Lines<'a> {
     /// Takes a record, unless it stands above with the same words.
     fn chain(&mut self, linked: (Ties<'a>, Record), faults: &mut Vec<Fault>) {
         let (ties, record) = linked;
-        if let Some(uuid) = &ties.uuid
-            && let Some(earlier) = self.ids.insert(uuid.clone(), self.records.len())
-        {
-            let id = uuid.to_string();
-            let above = self.ties.get(earlier).zip(self.records.get(earlier));
-            let says = |(above, held): (&Ties<'_>, &Record)| {
-                above.parent == ties.parent
-                    && above.raws == ties.raws
-                    && std::mem::discriminant(&held.body) == std::mem::discriminant(&record.body)
-            };
-            if above.is_some_and(says) {
-                faults.push(Fault { line: ties.line, kind: FaultKind::RepeatedRecord { id } });
-                self.ids.insert(uuid.clone(), earlier);
-                return;
+        let place = self.records.len();
+        match ties.uuid.as_ref().map(|uuid| self.ids.entry(uuid.clone())) {
+            None => {}
+            Some(Entry::Vacant(slot)) => {
+                slot.insert(Places::One(place));
             }
-            faults.push(Fault { line: ties.line, kind: FaultKind::RepeatedId { id } });
+            Some(Entry::Occupied(mut places)) => {
+                let id = places.key().to_string();
+                let earlier = places.get().as_slice().last().copied();
+                let above = earlier.and_then(|at| self.ties.get(at).zip(self.records.get(at)));
+                let says = |(above, held): (&Ties<'_>, &Record)| {
+                    above.parent == ties.parent
+                        && above.raws == ties.raws
+                        && std::mem::discriminant(&held.body) == std::mem::discriminant(&record.body)
+                };
+                if above.is_some_and(says) {
+                    faults.push(Fault { line: ties.line, kind: FaultKind::RepeatedRecord { id } });
+                    return;
+                }
+                faults.push(Fault { line: ties.line, kind: FaultKind::RepeatedId { id } });
+                places.get_mut().push(place);
+            }
         }
         self.records.push(record);
         self.ties.push(ties);
@@ -411,15 +417,20 @@ impl<'a> Reading<'_, 'a> {
             let typed = at.piece().is_some_and(|piece| piece.is_typed());
             Some((at.at.filter(|_| typed), raws))
         };
-        let mut seen: HashSet<_> =
-            prompts.iter().chain(&others).copied().filter(|at| self.met.has(*at)).map(key).collect();
+        let mut said = Said::nothing();
+        let mut is_new = |at: usize| key(at).is_some_and(|(time, raws)| said.is_new(time, raws));
+        for at in prompts.iter().chain(&others).copied().filter(|at| self.met.has(*at)) {
+            is_new(at);
+        }
         for at in prompts.into_iter().rev().chain(others.into_iter().rev()) {
-            if self.met.has(at) || !seen.insert(key(at)) {
+            if self.met.has(at) || !is_new(at) {
                 continue;
             }
             let end = under.get(at).copied().flatten().unwrap_or(at);
             let new = self.add(end, Kind::Branch, self.session(at));
-            seen.extend(new.into_iter().map(key));
+            for at in new {
+                is_new(at);
+            }
         }
     }
 

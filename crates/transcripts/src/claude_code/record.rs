@@ -7,11 +7,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
 use trunkline_message_tree::{Author, Content, Role, StopReason, Timestamp, Usage};
 
 use crate::anthropic;
-use crate::json::{self, Envelope, Fields, Inner, Inside};
+use crate::json::{self, Fields, Value};
 use crate::{FaultKind, time};
 
 /// What a record says of itself and of others, by their ids.
@@ -160,36 +159,12 @@ pub(super) fn is_record(fields: &Fields<'_>, unchained: &[&str]) -> bool {
     }
 }
 
-/// A message whose fields and blocks were found in the same pass as the record's.
-pub(super) type Found<'a> = (Fields<'a>, anthropic::Body<'a>);
-
-/// Reads a line in one pass; `None` if it is no JSON, or has to be read one level after the other.
-pub(super) fn in_one_pass<'a>(text: &'a str, raw: &'a str) -> Option<(Fields<'a>, Option<Found<'a>>)> {
-    let Envelope { fields, message } = serde_json::from_str(raw).ok()?;
-    let found = match message {
-        None => None,
-        Some(Inner::Object(message, Some(Inside::Items(items)))) => {
-            Some((message, anthropic::body_of(items)))
-        }
-        Some(Inner::Object(message, Some(Inside::Text(words)))) => {
-            let place = json::range_in(text, words);
-            // Its quotes are a part of it.
-            let raw = text.get(place.start.checked_sub(1)?..place.end + 1)?;
-            let block = anthropic::Block { content: Content::text(words), raw };
-            Some((message, anthropic::Body { blocks: vec![block], odd: 0 }))
-        }
-        Some(_) => return None,
-    };
-    Some((fields, found))
-}
-
 /// Reads one chained record.
 pub(super) fn record<'a>(
     text: &'a str,
     line: usize,
     raw: &'a str,
     fields: &Fields<'a>,
-    found: Option<Found<'a>>,
     repeated: &mut Repeated,
 ) -> Result<Linked<'a>, FaultKind> {
     let kind = fields.text("type").unwrap_or_default();
@@ -209,10 +184,8 @@ pub(super) fn record<'a>(
     };
     let subtype = || fields.text("subtype");
     let body = match kind.as_ref() {
-        "user" => message(text, fields, found, Role::User, &mut ties, repeated).map_err(not_a_message)?,
-        "assistant" => {
-            message(text, fields, found, Role::Assistant, &mut ties, repeated).map_err(not_a_message)?
-        }
+        "user" => message(text, fields, Role::User, &mut ties, repeated).map_err(not_a_message)?,
+        "assistant" => message(text, fields, Role::Assistant, &mut ties, repeated).map_err(not_a_message)?,
         "system" if subtype().as_deref() == Some("compact_boundary") => {
             ties.covers = fields.text("logicalParentUuid");
             ties.kept = segment(fields);
@@ -244,7 +217,8 @@ pub(super) fn record<'a>(
 }
 
 fn segment<'a>(fields: &Fields<'a>) -> Option<Segment<Cow<'a, str>>> {
-    let segment = fields.object("compactMetadata")?.object("preservedSegment")?;
+    let metadata = fields.object("compactMetadata")?;
+    let segment = metadata.object("preservedSegment")?;
     Some(Segment {
         head: segment.text("headUuid")?,
         anchor: segment.text("anchorUuid")?,
@@ -267,14 +241,14 @@ fn queued<'a>(text: &'a str, fields: &Fields<'a>, ties: &mut Ties<'a>) -> Option
 /// Reads words that stand outside of a message; `None` if there are none.
 fn words<'a>(
     text: &'a str,
-    content: Option<&'a RawValue>,
+    content: Option<&Value<'a>>,
     ties: &mut Ties<'a>,
     by: Author,
     queued: bool,
 ) -> Option<Body> {
     let body = anthropic::body(content).ok()?;
     let said = |block: &Content| !matches!(block, Content::Text { text } if text.trim().is_empty());
-    body.blocks.iter().any(|block| said(&block.content)).then_some(())?;
+    body.blocks.iter().any(said).then_some(())?;
     let exact = body.odd == 0;
     let (content, places) = blocks(text, body, ties);
     let author = if author(Role::User, false, &content) == Author::Person { by } else { Author::Harness };
@@ -297,30 +271,23 @@ fn blocks<'a>(
     body: anthropic::Body<'a>,
     ties: &mut Ties<'a>,
 ) -> (Vec<Content>, Vec<Range<usize>>) {
-    ties.raws = body.blocks.iter().map(|block| block.raw).collect();
+    ties.raws = body.raws;
     let places = ties.raws.iter().map(|raw| json::range_in(text, raw)).collect();
-    (body.blocks.into_iter().map(|block| block.content).collect(), places)
+    (body.blocks, places)
 }
 
 fn message<'a>(
     text: &'a str,
     fields: &Fields<'a>,
-    found: Option<Found<'a>>,
     by_type: Role,
     ties: &mut Ties<'a>,
     repeated: &mut Repeated,
 ) -> Result<Body, String> {
-    let (message, body) = match found {
-        Some(found) => found,
-        None => {
-            let message = fields.object("message").ok_or("it has no message")?;
-            if !message.has("content") {
-                return Err("its message has no content".to_owned());
-            }
-            let body = anthropic::body(message.get("content"))?;
-            (message, body)
-        }
-    };
+    let message = fields.object("message").ok_or("it has no message")?;
+    if !message.has("content") {
+        return Err("its message has no content".to_owned());
+    }
+    let body = anthropic::body(message.get("content"))?;
     let role = match message.text("role").as_deref() {
         Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
@@ -339,8 +306,10 @@ fn message<'a>(
         ties.request = fields.text("requestId");
     } else {
         // It is read in full only where it can say what is asked: results of tools can be large.
-        let sidecar = fields.get("toolUseResult").filter(|raw| raw.get().contains("\"agentId\""));
-        ties.agent = sidecar.and_then(Fields::of).and_then(|sidecar| sidecar.text("agentId"));
+        let sidecar = fields
+            .get("toolUseResult")
+            .filter(|raw| memchr::memmem::find(raw.get().as_bytes(), b"\"agentId\"").is_some());
+        ties.agent = sidecar.and_then(Value::fields).and_then(|sidecar| sidecar.text("agentId"));
     }
     // The client signs its own words so; no model wrote them.
     let model = message.text("model").filter(|model| by_model && model != "<synthetic>");

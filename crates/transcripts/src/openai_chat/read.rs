@@ -1,12 +1,11 @@
 //! A message of JSON to ours.
 
-use serde_json::value::RawValue;
 use trunkline_message_tree::{
     Author, Content, Media, MediaSource, Message, Part, Role, StopReason, ToolCall, ToolResult,
 };
 
 use super::{REASONING, WIRE};
-use crate::json::{self, Fields};
+use crate::json::{Fields, Value};
 use crate::list::Parsed;
 
 /// Reads one message.
@@ -24,7 +23,7 @@ pub(crate) fn message<'a>(fields: &Fields<'a>) -> Result<Parsed<'a>, String> {
     let mut blocks = Blocks::default();
     let reasoning = REASONING.iter().find_map(|name| {
         let raw = fields.get(name)?;
-        json::text(raw).filter(|text| !text.is_empty()).map(|text| (text, raw))
+        raw.text().filter(|text| !text.is_empty()).map(|text| (text, raw))
     });
     if let Some((text, raw)) = reasoning.filter(|_| role == Role::Assistant) {
         blocks.push(Content::Thinking { text: text.into_owned(), signature: None }, raw);
@@ -37,7 +36,7 @@ pub(crate) fn message<'a>(fields: &Fields<'a>) -> Result<Parsed<'a>, String> {
     };
     let mut stop = None;
     if let Some(raw) = fields.get("refusal")
-        && let Some(text) = json::text(raw).filter(|_| !said)
+        && let Some(text) = raw.text().filter(|_| !said)
     {
         blocks.push(Content::text(text), raw);
         stop = Some(StopReason::Refusal);
@@ -46,7 +45,7 @@ pub(crate) fn message<'a>(fields: &Fields<'a>) -> Result<Parsed<'a>, String> {
         return Err("it has no content".to_owned());
     }
     for (call, raw) in calls {
-        blocks.push(Content::ToolCall(call), raw);
+        blocks.push(Content::ToolCall(call), &raw);
     }
     let mut message = Message::new(role, author, blocks.contents);
     message.stop = stop;
@@ -62,7 +61,7 @@ struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    fn push(&mut self, content: Content, raw: &'a RawValue) {
+    fn push(&mut self, content: Content, raw: &Value<'a>) {
         self.contents.push(content);
         self.raws.push(raw.get());
     }
@@ -70,12 +69,12 @@ impl<'a> Blocks<'a> {
 
 /// Reads words and parts; tells whether there were any.
 fn said<'a>(
-    content: &'a RawValue,
+    content: &Value<'a>,
     role: Role,
     has_calls: bool,
     blocks: &mut Blocks<'a>,
 ) -> Result<bool, String> {
-    if let Some(text) = json::text(content) {
+    if let Some(text) = content.text() {
         // Beside calls an empty string means nothing was said; many servers write it, and many want it.
         let silent = text.is_empty() && role == Role::Assistant && has_calls;
         if !silent {
@@ -83,13 +82,13 @@ fn said<'a>(
         }
         return Ok(!silent);
     }
-    let parts = json::items(content).ok_or("its content is neither a string nor parts")?;
-    for part in &parts {
-        match Fields::of(part) {
-            Some(fields) => blocks.push(block(&fields, part), part),
+    let parts = content.items().ok_or("its content is neither a string nor parts")?;
+    for part in parts.iter() {
+        match part.fields() {
+            Some(fields) => blocks.push(block(&fields, part.get()), part),
             None => {
                 blocks.odd = true;
-                if let Some(text) = json::text(part) {
+                if let Some(text) = part.text() {
                     blocks.push(Content::text(text), part);
                 }
             }
@@ -98,7 +97,7 @@ fn said<'a>(
     Ok(!parts.is_empty())
 }
 
-fn block(fields: &Fields<'_>, raw: &RawValue) -> Content {
+fn block(fields: &Fields<'_>, raw: &str) -> Content {
     let known = match fields.text("type").as_deref() {
         Some("text") => fields.text("text").map(Content::text),
         Some("refusal") => fields.text("refusal").map(Content::text),
@@ -108,7 +107,7 @@ fn block(fields: &Fields<'_>, raw: &RawValue) -> Content {
         }
         _ => None,
     };
-    known.unwrap_or_else(|| Content::Opaque { wire: WIRE.to_owned(), json: raw.get().to_owned() })
+    known.unwrap_or_else(|| Content::Opaque { wire: WIRE.to_owned(), json: raw.to_owned() })
 }
 
 fn image(fields: &Fields<'_>) -> Option<Media> {
@@ -122,24 +121,24 @@ fn data_url(url: &str) -> Option<Media> {
     Some(Media { media_type: media_type.to_owned(), source })
 }
 
-type Calls<'a> = Vec<(ToolCall, &'a RawValue)>;
+type Calls<'a> = Vec<(ToolCall, Value<'a>)>;
 
 fn calls<'a>(fields: &Fields<'a>, blocks: &mut Blocks<'a>) -> Result<Calls<'a>, String> {
     let mut calls = Vec::new();
     if let Some(raw) = fields.get("tool_calls") {
-        for item in json::items(raw).ok_or("its tool_calls are no array")? {
-            match Fields::of(item) {
-                Some(call) => calls.push((one_call(&call, &mut blocks.odd), item)),
+        for item in raw.items().ok_or("its tool_calls are no array")?.iter() {
+            match item.fields() {
+                Some(call) => calls.push((one_call(&call, &mut blocks.odd), item.unread())),
                 None => blocks.odd = true,
             }
         }
     }
     if let Some(raw) = fields.get("function_call")
-        && let Some(function) = Fields::of(raw)
+        && let Some(function) = raw.fields()
     {
         let name = function.text("name").unwrap_or_default().into_owned();
         let arguments = arguments(&function, "arguments", &mut blocks.odd);
-        calls.push((ToolCall { id: name.clone(), name, arguments, signature: None }, raw));
+        calls.push((ToolCall { id: name.clone(), name, arguments, signature: None }, raw.unread()));
     }
     Ok(calls)
 }
@@ -158,7 +157,7 @@ fn one_call(call: &Fields<'_>, odd: &mut bool) -> ToolCall {
 /// Arguments are a string of JSON; some servers write the object itself.
 fn arguments(inner: &Fields<'_>, field: &str, odd: &mut bool) -> String {
     let Some(raw) = inner.get(field) else { return String::new() };
-    json::text(raw).map(std::borrow::Cow::into_owned).unwrap_or_else(|| {
+    raw.text().map(std::borrow::Cow::into_owned).unwrap_or_else(|| {
         *odd = true;
         raw.get().to_owned()
     })
@@ -166,23 +165,23 @@ fn arguments(inner: &Fields<'_>, field: &str, odd: &mut bool) -> String {
 
 fn tool<'a>(fields: &Fields<'a>, id: &str) -> Result<Parsed<'a>, String> {
     let mut odd = false;
-    let mut part = |item: &RawValue| {
-        let known = Fields::of(item).and_then(|fields| match fields.text("type")?.as_ref() {
+    let mut part = |item: &Value<'_>| {
+        let known = item.fields().and_then(|fields| match fields.text("type")?.as_ref() {
             "text" => fields.text("text").map(Part::text),
             "image_url" => image(&fields).map(Part::Image),
             _ => None,
         });
         known.unwrap_or_else(|| {
             odd |= !item.get().starts_with('{');
-            Part::text(json::text(item).unwrap_or(std::borrow::Cow::Borrowed(item.get())))
+            Part::text(item.text().unwrap_or(std::borrow::Cow::Borrowed(item.get())))
         })
     };
     let raw = fields.get("content");
-    let content = match raw.map(|raw| (json::text(raw), json::items(raw), raw)) {
+    let content = match raw.map(|raw| (raw.text(), raw.items(), raw)) {
         None => Vec::new(),
         Some((Some(text), _, _)) if text.is_empty() => Vec::new(),
         Some((Some(text), _, _)) => vec![Part::text(text)],
-        Some((None, Some(items), _)) => items.into_iter().map(&mut part).collect(),
+        Some((None, Some(items), _)) => items.iter().map(&mut part).collect(),
         Some((None, None, raw)) => {
             odd = true;
             vec![Part::text(raw.get())]
