@@ -88,16 +88,10 @@ pub(crate) fn fills_in(text: &str, marks: &[String], by_shell: bool, wanted: &[S
     let bare: String = text.chars().filter(|sign| !"'\"\\".contains(*sign)).collect();
     let splits = |sign: char| sign.is_whitespace() || sign.is_control() || "();|&<>!".contains(sign);
     let said: Vec<String> = bare.split(splits).filter(|word| !word.is_empty()).map(str::to_owned).collect();
-    if said.len() < 2 || !said.iter().any(|word| filled(word)) {
-        return false;
-    }
+    let Some(last) = said.iter().rposition(|word| filled(word)) else { return false };
     let lower: Vec<String> = said.iter().map(|word| word.to_lowercase()).collect();
     let words = Words { said: &said, lower: &lower };
-    (0..said.len()).any(|from| {
-        let rest = words.from(from);
-        rest.lower.iter().skip(1).any(|word| filled(word))
-            && follows(rest, wanted, &filled) == Some(Follows::All)
-    })
+    (0..last).any(|from| follows(words.from(from), wanted, &filled) == Some(Follows::All))
 }
 
 /// Whether a name is that of a shell that may be given a text to run.
