@@ -62,7 +62,8 @@ fn closed<'t>(text: &'t str, other: &str) -> Cow<'t, str> {
     }
 }
 
-/// Spells out the carriage returns that [`closed`] has put a sign behind. No line of a text begins with the backslash that follows.
+/// Spells out the carriage returns that [`closed`] has put a sign behind. No line of a text begins with the backslash that
+/// follows.
 fn opened(diff: String) -> String {
     SIGNS.iter().fold(diff, |diff, sign| diff.replace(&format!("\r{sign}\n\\ No"), "\\u{d}\n\\ No"))
 }
