@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 use trunkline_providers::{
-    Bounds, Cassette, CassetteFile, Exchange, Feature, Provider, ProviderError, Replay, Reply, Request,
-    Support, Wire,
+    Bounds, Cassette, CassetteError, CassetteFile, Exchange, Feature, Provider, ProviderError, Replay, Reply,
+    Request, Support, Wire,
 };
 
 use crate::asked::wire_of;
@@ -51,7 +51,7 @@ pub(crate) fn play(path: &Path, last: Option<&Origin>, bounds: Bounds) -> Result
         |reason: &dyn std::fmt::Display| Fault::usage(format!("cannot replay {}: {reason}", path.display()));
     let bytes = std::fs::read(path).map_err(|error| cannot(&error))?;
     let text = decoded(bytes).map_err(|why| cannot(&why))?;
-    let cassette = Cassette::parse(&text).map_err(|error| cannot(&error))?;
+    let (cassette, torn) = up_to_torn(&text).map_err(|error| cannot(&error))?;
     if cassette.exchanges.is_empty() {
         return Err(cannot(&"nothing was recorded in it"));
     }
@@ -65,7 +65,28 @@ pub(crate) fn play(path: &Path, last: Option<&Origin>, bounds: Bounds) -> Result
     })?;
     let exchanges = cassette.exchanges.into_iter().map(Some).collect();
     let left = Left { exchanges, next: 0, asked: 0, strayed: Vec::new() };
-    Ok(Player { path: path.to_owned(), origin, wire: wire.into(), left: Arc::new(Mutex::new(left)), bounds })
+    let (wire, left) = (wire.into(), Arc::new(Mutex::new(left)));
+    Ok(Player { path: path.to_owned(), origin, wire, left, torn, bounds })
+}
+
+/// Reads a cassette up to a line that was not written to its end and written on, or where another begins; says its number.
+fn up_to_torn(text: &str) -> Result<(Cassette, Option<usize>), CassetteError> {
+    let (line, fault) = match Cassette::parse(text) {
+        Ok(cassette) => return Ok((cassette, None)),
+        Err(CassetteError::Line { line, reason }) => (line, CassetteError::Line { line, reason }),
+        Err(fault) => return Err(fault),
+    };
+    let lines = || text.split_inclusive('\n');
+    let is_torn = |found: &str| {
+        found.trim_end() == Cassette::head().trim_end()
+            || serde_json::from_str::<serde::de::IgnoredAny>(found.trim_end()).is_err()
+    };
+    // A whole line that is no exchange was written so by somebody.
+    if !lines().nth(line.saturating_sub(1)).is_some_and(is_torn) {
+        return Err(fault);
+    }
+    let before: String = lines().take(line.saturating_sub(1)).collect();
+    Ok((Cassette::parse(&before)?, Some(line)))
 }
 
 impl Tape {
@@ -104,6 +125,8 @@ pub(crate) struct Player {
     /// Only writes requests, to know them again; each answer is read by a wire of its own.
     wire: Arc<dyn Wire>,
     left: Arc<Mutex<Left>>,
+    /// The line at which the cassette was torn and written on.
+    torn: Option<usize>,
     bounds: Bounds,
 }
 
@@ -178,6 +201,17 @@ impl Player {
                 ),
             )
         });
+        let torn = self.torn.map(|line| {
+            let path = self.path.display();
+            paint(
+                YELLOW,
+                &format!("{path} was read up to line {line}, where a line was cut off or another recording begins\n"),
+            )
+        });
+        let trouble = match (torn, trouble) {
+            (Some(torn), trouble) => Some(torn + &trouble.unwrap_or_default()),
+            (None, trouble) => trouble,
+        };
         let account =
             paint(DIM, &format!("replayed {played} of {count} exchanges of {}\n", self.path.display()));
         (trouble, Some(account))

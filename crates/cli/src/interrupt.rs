@@ -29,6 +29,8 @@ pub(crate) fn watch(cancel: &Cancel) -> JoinHandle<()> {
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    /// Ctrl-\: without us it would end the program at once, and a command that it runs would live on.
+    quit: Option<Signal>,
     /// The terminal went away; not listened to where whoever started the program has it ignored, as `nohup` does.
     hangup: Option<Signal>,
 }
@@ -37,38 +39,46 @@ impl Signals {
     fn listen() -> Option<Self> {
         let interrupt = signal(SignalKind::interrupt()).ok()?;
         let terminate = signal(SignalKind::terminate()).ok()?;
-        let hangup = if ignores_hangup() { None } else { signal(SignalKind::hangup()).ok() };
-        Some(Signals { interrupt, terminate, hangup })
+        let heard = |kind: SignalKind| if is_ignored(kind) { None } else { signal(kind).ok() };
+        let (quit, hangup) = (heard(SignalKind::quit()), heard(SignalKind::hangup()));
+        Some(Signals { interrupt, terminate, quit, hangup })
     }
 
     async fn first(&mut self) {
-        match &mut self.hangup {
-            Some(hangup) => tokio::select! {
-                _ = hangup.recv() => {}
-                _ = self.interrupt.recv() => {}
-                _ = self.terminate.recv() => {}
-            },
-            None => self.second().await,
+        tokio::select! {
+            () = next(&mut self.hangup) => {}
+            () = next(&mut self.quit) => {}
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
         }
     }
 
     async fn second(&mut self) {
         tokio::select! {
+            () = next(&mut self.quit) => {}
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
         }
     }
 }
 
-/// Whether the program was started with SIGHUP ignored, asked once: from then on it may be listened to. Where the system does
+/// Waits for a signal; for ever if it is not listened to.
+async fn next(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether the program was started with a signal ignored, asked once: from then on it may be listened to. Where the system does
 /// not say, it is left as it is.
-fn ignores_hangup() -> bool {
-    static IGNORED: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    *IGNORED.get_or_init(|| {
-        let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return true };
-        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-        let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-        // SIGHUP is the first signal.
-        mask.is_none_or(|mask| mask & 1 == 1)
-    })
+fn is_ignored(kind: SignalKind) -> bool {
+    static IGNORED: std::sync::OnceLock<Option<u64>> = std::sync::OnceLock::new();
+    let mask = *IGNORED.get_or_init(|| {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+        u64::from_str_radix(ignored.trim(), 16).ok()
+    });
+    // The first signal is the lowest bit.
+    mask.is_none_or(|mask| mask >> (kind.as_raw_value() - 1) & 1 == 1)
 }

@@ -13,7 +13,7 @@ use trunkline_providers::{ErrorKind, ProviderError};
 use trunkline_runtime::decision_objects::{Decision, Verdict};
 use trunkline_runtime::letters::Request;
 use trunkline_runtime::resolve_queue::{ActorKind, ProposalId};
-use trunkline_runtime::{Agent, Cancel, Limit, RuntimeError, Session, Stop};
+use trunkline_runtime::{Agent, Cancel, Limit, RuntimeError, Session, Stop, decided_runs};
 use trunkline_session_store::{Claim, SessionStore, StoreError};
 
 use crate::again::model_flags;
@@ -292,6 +292,7 @@ impl<'a> Drive<'a> {
                 false => paint::print(&format!("\n{}", tree_view::picture(&reading, paint::width(), false)))?,
             }
         }
+        self.tell_ignored(&session, &stop, store).await;
         self.tell_end(&session, &stop, &name, account.as_deref());
         Ok(exit_of(&stop))
     }
@@ -305,6 +306,25 @@ impl<'a> Drive<'a> {
         match std::io::stdout().is_terminal() {
             true => paint::print(&format!("{}\n", text::safe(&answer))),
             false => paint::print_raw(format!("{answer}\n").as_bytes()),
+        }
+    }
+
+    /// Says which files of a run that may commit are in no commit, because git ignores them.
+    async fn tell_ignored(&self, session: &Session, stop: &Stop, store: &dyn SessionStore) {
+        let Stop::Decided(decision) = stop else { return };
+        let Some(patch_set) = decision.verdict().patch_set().filter(|_| self.terms.commit) else { return };
+        // What cannot be read is told by whoever needs it.
+        let Ok(log) = store.load(session.id()).await else { return };
+        let decided = decided_runs(&log);
+        let run = decided.of_decision(decision.id());
+        let Some(patch_set) = run.and_then(|run| run.patch_set_named(patch_set)) else { return };
+        let Some(Ok(folder)) = self.folder.get().map(|folder| Folder::named(Path::new(folder))) else {
+            return;
+        };
+        let ignored = folder.ignored(patch_set.files().iter().map(|file| file.path.as_str()));
+        if !ignored.is_empty() && !self.terms.quiet {
+            self.progress.open();
+            tell(&paint(YELLOW, &format!("not committed, because git ignores it: {}\n", named(&ignored))));
         }
     }
 

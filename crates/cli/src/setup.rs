@@ -128,6 +128,14 @@ impl Folder {
         }
     }
 
+    /// Returns which of some files git ignores.
+    pub(crate) fn ignored<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
+        match self.path.as_deref().map(GitWorkspace::open) {
+            Some(Ok(Some(git))) => git.ignored(paths),
+            _ => Vec::new(),
+        }
+    }
+
     /// Returns whether git keeps its files. One that cannot be asked keeps none that could be committed now.
     pub(crate) fn is_in_git(&self) -> bool {
         let repository = self.path.as_deref().map(GitWorkspace::open);

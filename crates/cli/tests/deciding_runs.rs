@@ -47,6 +47,27 @@ pub(crate) fn at_the_limit(more: Vec<Answer>) -> (Scene, Endpoint) {
 }
 
 #[test]
+fn files_that_git_ignores_are_named_where_a_run_may_commit() {
+    for (names, committed) in [(["x.log", "y.log"].as_slice(), false), (&["x.log", "b.txt"], true)] {
+        let mut answers: Vec<Answer> = names.iter().map(|name| writes(name, "new\n")).collect();
+        answers.extend([says("Done."), says("Nothing more.")]);
+        let (scene, _endpoint) = Scene::with(answers);
+        in_git(&scene);
+        std::fs::write(scene.work().join(".git/info/exclude"), "*.log\n").expect("written");
+        let said = scene.run(&["run", "write", "--yes", "--commit"]);
+        assert_eq!(said.exit, Some(0), "{}", said.err);
+        let ignored =
+            names.iter().filter(|name| name.ends_with(".log")).copied().collect::<Vec<_>>().join(", ");
+        let told = format!("not committed, because git ignores it: {ignored}\n");
+        assert_eq!(said.err.matches(&told).count(), 1, "{}", said.err);
+        assert_eq!(git(&scene, "rev-list --count HEAD").trim(), if committed { "2" } else { "1" });
+        // Another run, which changes nothing, has nothing to say of it.
+        let said = scene.run(&["resume", "--yes", "--commit", "-p", "go on"]);
+        assert!(!said.err.contains("git ignores"), "{}", said.err);
+    }
+}
+
+#[test]
 fn a_run_is_put_down_given_up_or_tried_again() {
     let ways = [
         ("checkpoint", "checkpoint: half of it"),

@@ -44,17 +44,35 @@ fn what_was_streamed_is_kept_and_the_run_can_go_on() {
 
 #[test]
 fn a_command_is_ended_with_its_group() {
+    for name in ["-HUP", "-QUIT", "-TERM"] {
+        is_ended_with_its_group_by(name);
+    }
+}
+
+fn is_ended_with_its_group_by(name: &str) {
     let command = r#"{"command":"sh -c 'echo $$ > pid; exec sleep 60' & wait"}"#;
     let (scene, _endpoint) = Scene::with(vec![calls("run_command", command), says("Done.")]);
     let mut child = scene.command(&["run", "wait", "--yes"]).spawn().expect("it starts");
     let file = scene.work().join("pid");
     let pid = || std::fs::read_to_string(&file).ok().filter(|pid| pid.ends_with('\n'));
     scene.until("the command runs", || pid().is_some());
-    signal(&child, "-HUP");
+    signal(&child, name);
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
     let status = format!("/proc/{}/status", pid().expect("it ran").trim());
     let lives = || std::fs::read_to_string(&status).is_ok_and(|status| !status.contains("State:\tZ"));
     scene.until("it is gone", || !lives());
+}
+
+#[test]
+fn the_second_of_those_that_ask_to_stop_leaves_at_once() {
+    let (scene, _endpoint) = Scene::with(vec![begins("I was about to"), says("say more.")]);
+    let mut child = scene.command(&["run", "talk"]).spawn().expect("it starts");
+    until(&mut child, "about to");
+    signal(&child, "-QUIT");
+    until(&mut child, "stopping");
+    // It may have ended by now.
+    let _ = Command::new("kill").args(["-QUIT", &child.id().to_string()]).status();
+    assert_eq!(child.wait().expect("it ends").code(), Some(130), "and leaves no core");
 }
 
 #[test]

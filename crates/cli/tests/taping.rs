@@ -216,3 +216,24 @@ fn what_is_no_recording_is_wrong_usage() {
     let both = scene.run(&["run", "hi", "--replay", "../empty", "--provider", "openai"]);
     assert!(both.exit == Some(2) && both.err.contains("cannot be used with"), "{}", both.err);
 }
+
+#[test]
+fn a_recording_is_played_up_to_a_line_that_was_torn_and_written_on() {
+    let (scene, _endpoint) = Scene::with(vec![says("Hello.")]);
+    scene.run(&["run", "hi", "-q", "--record", "../tape"]);
+    let (path, tape) = tape_of(&scene);
+    let exchange = tape.lines().nth(1).expect("one exchange");
+    for more in [format!("{}{exchange}\n", &exchange[..40]), tape.clone(), tape[..40].to_owned()] {
+        std::fs::write(&path, format!("{tape}{more}")).expect("written");
+        let (_, played) = replayed(Path::new(&path), "hi", &[]);
+        assert_eq!((played.exit, played.out.as_str()), (Some(0), "Hello.\n"), "{}", played.err);
+        let told =
+            format!("{path} was read up to line 3, where a line was cut off or another recording begins\n");
+        assert!(played.err.contains(&told), "{}", played.err);
+        assert!(about_the_tape(&played).starts_with("replayed 1 of 1 exchanges of "), "{}", played.err);
+    }
+    // A whole line that is no exchange was written so by somebody.
+    std::fs::write(&path, format!("{tape}{{}}\n")).expect("written");
+    let (_, played) = replayed(Path::new(&path), "hi", &[]);
+    assert!(played.err.contains("line 3 of the cassette"), "{}", played.err);
+}

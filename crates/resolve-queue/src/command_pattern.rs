@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::words_from_elsewhere::{self, Words};
 use crate::{BadPattern, Fit, global_options};
 
 /// The longest command that is taken apart.
@@ -81,7 +82,8 @@ impl CommandPattern {
     /// Whether a rule that allows may go by it.
     ///
     /// Between the program and its next word, options that are known to change nothing are passed over, such as the
-    /// `--no-pager` of `git --no-pager log`; all others are not. An exact pattern allows its words alone.
+    /// `--no-pager` of `git --no-pager log`; all others are not. Whatever stands behind the words is allowed: `git log` allows
+    /// `git log --output=FILE`, which writes a file. An exact pattern allows its words alone.
     pub fn allows(&self, command: &str) -> bool {
         let Some(words) = plain_words(command) else { return false };
         if self.exact {
@@ -144,7 +146,7 @@ pub(crate) fn parts(command: &str) -> Option<Vec<&str>> {
         return None;
     }
     let mut parts = Vec::new();
-    let (mut start, mut quote) = (0, None);
+    let (mut start, mut quote, mut ends) = (0, None, false);
     let mut signs = command.char_indices().peekable();
     while let Some((at, sign)) = signs.next() {
         match (quote, sign) {
@@ -152,7 +154,13 @@ pub(crate) fn parts(command: &str) -> Option<Vec<&str>> {
             (Some(_), _) => {}
             (None, '\'' | '"') => quote = Some(sign),
             (None, ';' | '\n' | '|' | '&') => {
-                parts.push(&command[start..at]);
+                // A blank line is no command; where one is missing, as behind `&&`, it is not blank.
+                let begins_line = start == 0 || command[..start].ends_with('\n');
+                let part = &command[start..at];
+                if !(sign == '\n' && begins_line && part.trim_matches(' ').is_empty()) {
+                    parts.push(part);
+                }
+                ends = true;
                 let double = signs.next_if(|(_, next)| *next == sign && "|&".contains(sign)).is_some();
                 // What runs in the background, or gets both outputs, is more than one after another.
                 if sign == '&' && !double {
@@ -168,7 +176,7 @@ pub(crate) fn parts(command: &str) -> Option<Vec<&str>> {
     {
         parts.push(&command[start..]);
     }
-    (parts.len() > 1 && parts.iter().all(|part| plain_words(part).is_some())).then_some(parts)
+    (ends && !parts.is_empty() && parts.iter().all(|part| plain_words(part).is_some())).then_some(parts)
 }
 
 /// Splits a command as a POSIX shell would, if all that it does is run one program with these words.
@@ -227,6 +235,10 @@ impl Said {
         Said { words, lower }
     }
 
+    fn as_words(&self) -> Words<'_> {
+        Words { said: &self.words, lower: &self.lower }
+    }
+
     /// Whether the words from a place on say what is wanted; a program may be named by its path.
     fn fit(&self, from: usize, wanted: &[String], exact: bool) -> Fit {
         let (Some(said), Some((program, acts))) = (self.lower.get(from), wanted.split_first()) else {
@@ -254,9 +266,10 @@ impl Said {
             let words = lower.get(from..).unwrap_or_default();
             let of_options = |words: &[String]| words.iter().filter(|word| word.starts_with('-')).count();
             // With more words than options could take it is another command than the exact one.
-            let options = of_options(words);
-            let acts_alone = acts.len() - of_options(acts);
-            let as_long = !exact || words.len() - options <= acts_alone + options;
+            let as_long = !exact || {
+                let (options, acts_alone) = (of_options(words), acts.len() - of_options(acts));
+                words.len() - options <= acts_alone + options
+            };
             match as_long && global_options::among_options(name, words, acts) {
                 true => Fit::Perhaps,
                 false => Fit::No,
@@ -275,22 +288,28 @@ impl Said {
     }
 
     /// Whether the words stand somewhere in a command, as those that another program would run, or inside one of its words,
-    /// which another shell could read as a command.
+    /// which another shell could read as a command; or could come to stand there, see [`words_from_elsewhere`].
     fn within(&self, wanted: &[String]) -> Fit {
         let among = |said: &Said, first: usize| {
             (first..said.words.len()).any(|from| said.fit(from, wanted, false) != Fit::No)
         };
+        let comes = |said: &Said| words_from_elsewhere::may_say(said.as_words(), wanted);
+        let marks = words_from_elsewhere::marks(self.as_words());
+        let by_shell = self.lower.iter().any(|word| words_from_elsewhere::is_shell(word));
         let inside = |word: &String| {
             let bare: String = word.chars().filter(|sign| !"'\"\\".contains(*sign)).collect();
             let splits = |sign: char| !(sign.is_alphanumeric() || "_-./:@%+,=".contains(sign));
             // What is given to an option may be a command as well: `--exec=git push`.
             let any = |splits: &dyn Fn(char) -> bool| {
                 let pieces = bare.split(splits).filter(|piece| !piece.is_empty());
-                among(&Said::new(pieces.map(str::to_owned).collect()), 0)
+                let said = Said::new(pieces.map(str::to_owned).collect());
+                among(&said, 0) || (said.words.len() > 1 && comes(&said))
             };
-            any(&splits) || (bare.contains('=') && any(&|sign| sign == '=' || splits(sign)))
+            any(&splits)
+                || (bare.contains('=') && any(&|sign| sign == '=' || splits(sign)))
+                || words_from_elsewhere::fills_in(word, &marks, by_shell, wanted)
         };
-        match among(self, 1) || self.words.iter().any(inside) {
+        match among(self, 1) || comes(self) || self.words.iter().any(inside) {
             true => Fit::Perhaps,
             false => Fit::No,
         }

@@ -249,17 +249,47 @@ fn letters(word: &str) -> Option<&str> {
     short.then_some(letters)
 }
 
+/// How far words say what others do.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Follows {
+    /// To the end.
+    All,
+    /// So far; more words could complete it.
+    Begun,
+    /// They say something else.
+    Other,
+}
+
 /// Whether acts stand in the words one after another with nothing but options, and what they may take, between them.
 fn in_order(program: &str, words: &[String], acts: &[&String]) -> bool {
+    follow_acts(program, words, acts, &|_| false) == Follows::All
+}
+
+/// Reads how far words say what is wanted, with options between them. Options that are wanted are not looked for. `is_any` tells of a word
+/// that can be anything.
+pub(crate) fn follow(
+    program: &str,
+    words: &[String],
+    wanted: &[String],
+    is_any: &dyn Fn(&str) -> bool,
+) -> Follows {
+    let acts: Vec<&String> = wanted.iter().filter(|word| !is_option(word)).collect();
+    follow_acts(program, words, &acts, is_any)
+}
+
+fn follow_acts(program: &str, words: &[String], acts: &[&String], is_any: &dyn Fn(&str) -> bool) -> Follows {
     let anywhere = find(program).is_some_and(|known| known.targets);
     let mut rest = acts.iter();
-    let Some(mut act) = rest.next() else { return true };
+    let Some(mut act) = rest.next() else { return Follows::All };
     let mut may_be_value = false;
     for word in words {
+        if is_any(word) {
+            return Follows::All;
+        }
         if word == *act && !is_option(word) {
             match rest.next() {
                 Some(next) => act = next,
-                None => return true,
+                None => return Follows::All,
             }
             may_be_value = false;
         } else if is_option(word) {
@@ -267,10 +297,10 @@ fn in_order(program: &str, words: &[String], acts: &[&String]) -> bool {
         } else if anywhere || may_be_value || word.starts_with('+') {
             may_be_value = false;
         } else {
-            return false;
+            return Follows::Other;
         }
     }
-    false
+    Follows::Begun
 }
 
 enum Takes<'w> {

@@ -20,6 +20,7 @@ mod resolution;
 pub mod resolve_tool;
 mod rule;
 mod state;
+mod words_from_elsewhere;
 
 pub use attempt::{Start, Step};
 pub use choice::{

@@ -26,3 +26,4 @@ mod staging;
 mod undoing;
 mod upstream;
 mod weak_points;
+mod words_from_elsewhere;

@@ -255,7 +255,7 @@ fn an_exact_rule_is_about_its_words_and_the_options_of_the_program() {
 }
 
 /// What rules say of commands: `allow git status`, `deny git push` and so on.
-fn verdicts(rules: &[&str], commands: &[&str]) -> String {
+pub(crate) fn verdicts(rules: &[&str], commands: &[&str]) -> String {
     let mut all = Rules::new();
     for rule in rules {
         let (verdict, words) = rule.split_once(' ').expect("a verdict and words");
@@ -281,6 +281,20 @@ fn verdicts(rules: &[&str], commands: &[&str]) -> String {
         format!("{:5} {:6} {command:?}\n", format!("{:?}", judgement.verdict), rules.join(","))
     };
     commands.iter().map(said).collect()
+}
+
+#[test]
+fn what_stands_behind_the_words_of_an_allow_is_allowed_whatever_it_does() {
+    // Nobody knows of every program which of its options write a file; the words alone are an exact rule.
+    check(
+        &["git", "log"],
+        &["git log --output=f", "git log -p --ext-diff", "git --output=f log"],
+        expect![[r#"
+            Yes     allows git log --output=f
+            Yes     allows git log -p --ext-diff
+            Perhaps        git --output=f log
+        "#]],
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Unified diffs of one file.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
@@ -8,6 +9,9 @@ use crate::{line_ends, shown};
 
 /// The shortest diff of large unlike texts takes time that nobody has; after this a longer one will do.
 const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What is put behind a carriage return at the end of a text.
+const SIGNS: [char; 2] = ['\0', '\u{1}'];
 
 /// A diff and its size.
 pub(crate) struct Diff {
@@ -28,7 +32,9 @@ pub(crate) fn diff(path: &str, old: Option<&str>, new: Option<&str>, files: usiz
     let share = u32::try_from(files.div_ceil(4).max(1)).unwrap_or(u32::MAX);
     comparison.timeout(PATIENCE / share).newline_terminated(true);
     // Split here, as git does it: `diff_lines` would also end lines at a lone carriage return.
-    let (before, after) = (split(old.unwrap_or("")), split(new.unwrap_or("")));
+    let (old_text, new_text) = (old.unwrap_or(""), new.unwrap_or(""));
+    let (old_shown, new_shown) = (closed(old_text, new_text), closed(new_text, old_text));
+    let (before, after) = (split(&old_shown), split(&new_shown));
     let lines = comparison.diff_slices(&before, &after);
     let count = |tag| lines.iter_all_changes().filter(|change| change.tag() == tag).count();
     // A name with line breaks must not be able to write lines of a diff.
@@ -38,11 +44,28 @@ pub(crate) fn diff(path: &str, old: Option<&str>, new: Option<&str>, files: usiz
         None => "/dev/null".to_owned(),
     };
     let text = lines.unified_diff().header(&header("a", old), &header("b", new)).to_string();
+    let text = opened(text);
     Diff {
         // A line whose end alone is another would look the same on both sides.
         text: if line_ends::differ(old, new) { text.replace("\r\n", "\\r\n") } else { text },
         size: Size { added: count(ChangeTag::Insert), deleted: count(ChangeTag::Delete) },
     }
+}
+
+/// Puts a sign behind a carriage return that ends a text: it would be taken for the end of a line of the diff, and the next line
+/// would stand in the same one. [`opened`] takes it out.
+fn closed<'t>(text: &'t str, other: &str) -> Cow<'t, str> {
+    match (text.ends_with('\r'), other.ends_with(SIGNS[0])) {
+        (false, _) => Cow::Borrowed(text),
+        // The other text must not come to be equal.
+        (true, is_taken) => Cow::Owned(format!("{text}{}", SIGNS[usize::from(is_taken)])),
+    }
+}
+
+/// Spells out the carriage returns that [`closed`] has put a sign behind. No line of a text begins with the backslash that
+/// follows.
+fn opened(diff: String) -> String {
+    SIGNS.iter().fold(diff, |diff, sign| diff.replace(&format!("\r{sign}\n\\ No"), "\\u{d}\n\\ No"))
 }
 
 fn split(text: &str) -> Vec<&str> {

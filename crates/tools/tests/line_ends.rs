@@ -182,6 +182,61 @@ fn each_of_several_files_is_told_by_itself() {
     .assert_eq(&proposal.preview.text);
 }
 
+#[test]
+fn a_carriage_return_at_the_end_of_a_file_ends_no_line_of_the_diff() {
+    check(
+        Some("a\rb\rc\r"),
+        "edit_file",
+        json!({"old_text": "b", "new_text": "B\nB2"}),
+        expect![[r#"
+            edit a (+2 −1)
+            --- a/a
+            +++ b/a
+            @@ -1 +1,2 @@
+            -a\u{d}b\u{d}c\u{d}
+            \ No newline at end of file
+            +a\u{d}B
+            +B2\u{d}c\u{d}
+            \ No newline at end of file
+            "a\rB\nB2\rc\r"
+        "#]],
+    );
+    check(
+        Some("a\nb\r"),
+        "write_file",
+        json!({"content": "a\nb\\u{d}"}),
+        expect![[r#"
+            overwrite a (+1 −1)
+            --- a/a
+            +++ b/a
+            @@ -1,2 +1,2 @@
+             a
+            -b\u{d}
+            \ No newline at end of file
+            +b\u{d}
+            \ No newline at end of file
+            "a\nb\\u{d}"
+        "#]],
+    );
+    check(
+        Some("a\nb"),
+        "write_file",
+        json!({"content": "a\nb\r"}),
+        expect![[r#"
+            overwrite a (+1 −1)
+            --- a/a
+            +++ b/a
+            @@ -1,2 +1,2 @@
+             a
+            -b
+            \ No newline at end of file
+            +b\u{d}
+            \ No newline at end of file
+            "a\nb\r"
+        "#]],
+    );
+}
+
 proptest! {
     #[test]
     fn a_file_with_one_kind_of_line_ends_has_one_kind_after_an_edit(

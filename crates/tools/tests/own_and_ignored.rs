@@ -151,3 +151,20 @@ fn a_name_that_begins_with_a_colon_is_a_name() {
     let found = own(&git, &base, &[], &[span(base.clone(), look(&git))]);
     assert_eq!((paths(&found), found.others.len()), (vec![".gitignore", ":!x"], 0));
 }
+
+#[test]
+fn what_git_ignores_of_some_files_is_told() {
+    let repository = Repository::new("in/it");
+    repository.write(".gitignore", "*.log\n:x\n");
+    repository.write("kept.log", "followed all the same\n");
+    repository.git("add --force --all in/it");
+    repository.git("commit -qm rules");
+    for path in ["x.log", "kept.log", "plain", ":x", "sub/ä b.log"] {
+        repository.write(path, "of the run\n");
+    }
+    let git = repository.open();
+    let ignored = git.ignored(["x.log", "kept.log", "plain", ":x", "sub/ä b.log", "gone.log"]);
+    assert_eq!(ignored, ["x.log", ":x", "sub/ä b.log", "gone.log"]);
+    assert_eq!(git.ignored(["plain"]), Vec::<String>::new());
+    assert_eq!(git.ignored([]), Vec::<String>::new());
+}

@@ -156,8 +156,38 @@ fn escape_sequences_are_taken_out_and_a_progress_bar_is_what_it_was_last() {
             100%
             end
             seen
+            [2 terminal control strings left out, lines were overwritten 2 times, as on a terminal]
         "#]],
     );
+}
+
+#[test]
+fn what_was_overwritten_is_told() {
+    check(
+        json!({"command": r"printf 'hidden\033[2K\rshown\nat once\r\n  \rx\n\r\ry\n'"}),
+        expect![[r#"
+            exit code 0 after N s
+            shown
+            at once
+            x
+            y
+            [a line was overwritten once, as on a terminal]
+        "#]],
+    );
+    check(
+        json!({"command": r"for i in 1 2 3 4; do printf $i'%%\r'; done; echo; printf '\033]0;\007\033[1mx\033[0m\n'"}),
+        expect![[r#"
+            exit code 0 after N s
+            4%
+            x
+            [1 terminal control string left out, lines were overwritten 3 times, as on a terminal]
+        "#]],
+    );
+    let mut policy = CommandPolicy::default();
+    policy.output_limit = 100;
+    let command = r"printf 'a\rb\n'; seq 1 100000; printf 'c\rd\n'";
+    let said = Scene::with(policy).said("run_command", json!({"command": command}));
+    assert!(said.ends_with("d\n[lines were overwritten 2 times, as on a terminal]\n"), "{said}");
 }
 
 #[test]
@@ -268,6 +298,24 @@ fn what_does_not_hold_the_output_is_stopped_and_told_too() {
     ] {
         let said = scene.said("run_command", json!({"command": format!("{command}; {ASLEEP}")}));
         let told = "[what it left running in the background was stopped: sleep]\n";
+        assert!(said.ends_with(told), "{command}: {said}");
+        assert_gone(&scene.root().join("pid"));
+        fs::remove_file(scene.root().join("pid")).unwrap();
+    }
+}
+
+#[test]
+fn what_waits_for_a_signal_to_go_on_is_stopped_and_told_too() {
+    let scene = Scene::new();
+    let suspended = "until grep -q 'State:.T' /proc/$(cat pid)/status 2> /dev/null; do sleep 0.05; done";
+    for command in [
+        "sh -c 'echo $$ > pid; kill -STOP $$; exec sleep 60' > /dev/null 2>&1 &",
+        "sh -c 'echo $$ > pid; kill -TSTP $$; exec sleep 60' &",
+        "set -m; sh -c 'echo $$ > pid; kill -STOP $$; exec sleep 60' > /dev/null 2>&1 &",
+    ] {
+        let said =
+            scene.said("run_command", json!({"command": format!("{command}\n{suspended}; echo done")}));
+        let told = "done\n[what it left running in the background was stopped: sh]\n";
         assert!(said.ends_with(told), "{command}: {said}");
         assert_gone(&scene.root().join("pid"));
         fs::remove_file(scene.root().join("pid")).unwrap();

@@ -48,8 +48,8 @@ impl Captured {
         let tail = [front, back].concat();
         if self.dropped == 0 {
             let all = [self.head.as_slice(), &tail].concat();
-            let odd = Odd::of(&all);
-            let text = plain(&String::from_utf8_lossy(&all));
+            let (text, overwritten) = plain(&String::from_utf8_lossy(&all));
+            let odd = Odd { overwritten, ..Odd::of(&all) };
             let characters = text.chars().count();
             if characters <= limit {
                 return (text, odd);
@@ -63,9 +63,10 @@ impl Captured {
         // The cut may be inside a character or a sequence; the next line begins cleanly.
         let clean = tail.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let kept = tail.get(clean..).unwrap_or_default();
+        let (head, in_head) = plain(&String::from_utf8_lossy(&self.head));
+        let (tail, in_tail) = plain(&String::from_utf8_lossy(kept));
         let odd = Odd::of(whole(&self.head)).and(Odd::of(kept));
-        let head = plain(&String::from_utf8_lossy(&self.head));
-        let tail = plain(&String::from_utf8_lossy(kept));
+        let odd = Odd { overwritten: in_head + in_tail, ..odd };
         let (head, cut_head) = first(&head, limit - limit / 2);
         let (tail, cut_tail) = last(&tail, limit / 2);
         let cut = u64::try_from(cut_head + cut_tail + clean).unwrap_or(u64::MAX).saturating_add(self.dropped);
@@ -79,6 +80,10 @@ pub(crate) struct Odd {
     not_utf8: usize,
     zeros: usize,
     controls: usize,
+    /// Strings that a terminal does not show as text: titles, addresses of links.
+    strings: usize,
+    /// How often what stood in a line gave way to what followed a carriage return.
+    overwritten: usize,
 }
 
 impl Odd {
@@ -89,7 +94,7 @@ impl Odd {
         let mut rest = text.chars().peekable();
         while let Some(character) = rest.next() {
             match character {
-                '\u{1b}' => skip_escape(&mut rest),
+                '\u{1b}' => odd.strings += usize::from(skip_escape(&mut rest)),
                 '\u{9b}' => skip_parameters(&mut rest),
                 '\0' => odd.zeros += 1,
                 '\n' | '\r' | '\t' => {}
@@ -105,6 +110,8 @@ impl Odd {
             not_utf8: self.not_utf8 + other.not_utf8,
             zeros: self.zeros + other.zeros,
             controls: self.controls + other.controls,
+            strings: self.strings + other.strings,
+            overwritten: self.overwritten + other.overwritten,
         }
     }
 
@@ -116,13 +123,22 @@ impl Odd {
             1 => told.push("1 byte that is no UTF-8 is shown as U+FFFD".to_owned()),
             bytes => told.push(format!("{bytes} bytes that are no UTF-8 are shown as U+FFFD")),
         }
-        let left_out: Vec<String> = [(self.zeros, "NUL byte"), (self.controls, "other control character")]
-            .into_iter()
-            .filter(|(number, _)| *number > 0)
-            .map(|(number, word)| shown::count(number, word))
-            .collect();
+        let left_out: Vec<String> = [
+            (self.zeros, "NUL byte"),
+            (self.controls, "other control character"),
+            (self.strings, "terminal control string"),
+        ]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| shown::count(number, word))
+        .collect();
         if !left_out.is_empty() {
             told.push(format!("{} left out", left_out.join(" and ")));
+        }
+        match self.overwritten {
+            0 => {}
+            1 => told.push("a line was overwritten once, as on a terminal".to_owned()),
+            times => told.push(format!("lines were overwritten {times} times, as on a terminal")),
         }
         (!told.is_empty()).then(|| format!("[{}]\n", told.join(", ")))
     }
@@ -161,15 +177,18 @@ fn last(text: &str, characters: usize) -> (&str, usize) {
     (kept, rest.len())
 }
 
-/// Takes out escape sequences and control characters and lets carriage returns overwrite their line.
-fn plain(text: &str) -> String {
+/// Takes out escape sequences and control characters and lets carriage returns overwrite their line; says how often they did.
+fn plain(text: &str) -> (String, usize) {
+    let mut overwritten = 0;
     let mut plain = String::with_capacity(text.len());
     let mut line = 0; // where the line begins
     let mut returned = false; // a carriage return came, and nothing after it yet
     let mut rest = text.chars().peekable();
     while let Some(character) = rest.next() {
         match character {
-            '\u{1b}' => skip_escape(&mut rest),
+            '\u{1b}' => {
+                skip_escape(&mut rest);
+            }
             '\u{9b}' => skip_parameters(&mut rest),
             '\r' => returned = true,
             '\n' => {
@@ -181,6 +200,7 @@ fn plain(text: &str) -> String {
             hidden if hidden.is_control() => {}
             shown => {
                 if returned {
+                    overwritten += usize::from(!plain.get(line..).unwrap_or_default().trim().is_empty());
                     plain.truncate(line);
                     returned = false;
                 }
@@ -188,13 +208,14 @@ fn plain(text: &str) -> String {
             }
         }
     }
-    plain
+    (plain, overwritten)
 }
 
 type Rest<'t> = std::iter::Peekable<std::str::Chars<'t>>;
 
-/// Skips what follows an escape character (ECMA-48, 5th edition).
-fn skip_escape(rest: &mut Rest<'_>) {
+/// Skips what follows an escape character (ECMA-48, 5th edition); says whether it was a string that holds something.
+fn skip_escape(rest: &mut Rest<'_>) -> bool {
+    let mut holds = false;
     match rest.peek() {
         Some('[') => {
             rest.next();
@@ -203,6 +224,7 @@ fn skip_escape(rest: &mut Rest<'_>) {
         // Strings such as a window title. They end at their terminator, or here at the end of the line at the latest:
         // otherwise one that is never closed would hide all that follows.
         Some(']' | 'P' | 'X' | '^' | '_') => {
+            rest.next();
             while let Some(character) = rest.next_if(|character| *character != '\n') {
                 if matches!(character, '\u{7}' | '\u{9c}') {
                     break;
@@ -211,6 +233,7 @@ fn skip_escape(rest: &mut Rest<'_>) {
                     rest.next_if_eq(&'\\');
                     break;
                 }
+                holds = true;
             }
         }
         _ => {
@@ -218,6 +241,7 @@ fn skip_escape(rest: &mut Rest<'_>) {
             rest.next_if(|character| matches!(character, '0'..='~'));
         }
     }
+    holds
 }
 
 /// Skips parameters, intermediates and the final character of a control sequence.

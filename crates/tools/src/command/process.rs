@@ -104,6 +104,7 @@ fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, Strin
         _ => format!("the command cannot be started: {error}"),
     })?;
     let group = Pid::from_child(&child);
+    let keeper = keep(group);
 
     let mut output = Captured::new(order.output_limit);
     let mut open = true;
@@ -144,7 +145,7 @@ fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, Strin
             }
             (Some(waited), None) if !open || waited >= LEFT_OPEN => {
                 was_open = open;
-                left = Some(Left::stop(&mark, group));
+                left = Some(Left::stop(&mark, group, keeper.as_ref()));
                 signal(group, Signal::KILL);
                 killed = Some(now);
             }
@@ -157,7 +158,7 @@ fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, Strin
         None => Left::default(),
         Some(_) => {
             // The dead command is not collected yet, so its number still is its own.
-            let left = left.unwrap_or_else(|| Left::stop(&mark, group));
+            let left = left.unwrap_or_else(|| Left::stop(&mark, group, keeper.as_ref()));
             left.settled(LAST_WORDS, was_open, open)
         }
     };
@@ -169,6 +170,10 @@ fn supervise(order: &Order, stopped: &mpsc::Receiver<()>) -> Result<Ended, Strin
             of_status(child.wait().map_err(|error| format!("the command cannot be waited for: {error}"))?)
         }
     };
+    if let Some(mut keeper) = keeper {
+        // Its group was killed; this only reaps it.
+        let _ = keeper.wait();
+    }
     if cause.is_some() && exited.is_some() {
         // Only reaps; what it would say is no news.
         let _ = child.wait();
@@ -193,6 +198,25 @@ fn spawn(order: &Order, mark: &str) -> io::Result<(PipeReader, Child)> {
     let child = command.spawn()?;
     drop(command);
     Ok((reader, child))
+}
+
+/// Starts a process that waits in a command's group until that is killed, or this process ends. With the command's own process
+/// the group would lose its last link to ours, and the system then hangs up on what was stopped in it (`_exit` in POSIX), before
+/// anybody has seen that it was there. Without a keeper that is not told.
+fn keep(group: Pid) -> Option<Child> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "trap '' HUP INT QUIT TERM; read line"])
+        .env_clear()
+        // Nobody writes to it; it ends with this process.
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(group.as_raw_nonzero().get());
+    command.spawn().ok()
 }
 
 /// Reads what is there, waiting at most `wait` for it; false at the end.

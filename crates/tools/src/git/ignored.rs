@@ -23,6 +23,17 @@ pub(super) fn has_rules<'p>(mut paths: impl Iterator<Item = &'p [u8]>) -> bool {
 }
 
 impl GitWorkspace {
+    /// Returns those of some paths, relative to the folder, that git ignores, so that no commit has them. Of what it cannot be asked
+    /// about there are none.
+    pub fn ignored<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
+        // A name that begins with a colon would be a command to git.
+        let input: Vec<u8> = paths.into_iter().flat_map(|path| format!("./{path}\0").into_bytes()).collect();
+        let found = self.git().find(&["check-ignore", "-z", "--stdin"], input).ok().flatten();
+        let found = found.unwrap_or_default();
+        let paths = found.split(|byte| *byte == 0).filter_map(|path| path.strip_prefix(b"./"));
+        paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+    }
+
     /// Returns what is new in a tree and was ignored by the rules in the one before, and what is gone from it and still
     /// stands in the folder.
     pub(super) fn unfollowed(&self, before: &str, after: &str) -> Result<Paths, WorkspaceFault> {
