@@ -74,7 +74,7 @@ async fn what_two_sessions_of_one_agent_stream_at_once_is_told_apart() {
 
 #[tokio::test]
 async fn an_observer_of_one_session_is_told_the_same_as_the_agents() {
-    let (all, alone): (Arc<Mutex<Vec<String>>>, Arc<Mutex<Vec<String>>>) = Default::default();
+    let (all, alone) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
     let (of_agent, of_session) = (Arc::clone(&all), Arc::clone(&alone));
     let agent = Agent::builder(Scripted::new("scripted", "m", model)).tool(WhichSession);
     let agent = agent.on_event(move |event| of_agent.lock().unwrap().push(format!("{event:?}")));

@@ -65,7 +65,11 @@ impl Case {
                 ),
                 // A `\r\n` that is written out in a whole file is meant.
                 None if text.contains("\r\n") => (json!({"path": path, "content": text}), text.clone()),
-                None => (json!({"path": path, "content": text}), in_ends_of(&old, text)),
+                // Else it follows the file as it is on the disk, whatever an edit before it made of it.
+                None => {
+                    let file = self.files.get(path).map(|(text, _)| text.as_str()).unwrap_or_default();
+                    (json!({"path": path, "content": text}), in_ends_of(file, text))
+                }
             };
             edits.push(edit);
             now.insert(path, new);
