@@ -15,10 +15,9 @@ use trunkline_message_tree::NodeId;
 use trunkline_providers::{Provider, Scripted};
 
 use crate::args::{Demo, MAX_OUTPUT_TOKENS, Model, Policy, Terms};
-use crate::cassette::Tape;
 use crate::demo::paced::Paced;
 use crate::fault::{Exit, Fault};
-use crate::model::{Asked, Named};
+use crate::model::Asked;
 use crate::paint::{BOLD, DIM, paint, tell};
 use crate::place::Place;
 use crate::reading::Reading;
@@ -53,8 +52,7 @@ pub(crate) async fn run(args: &Demo, place: &Place) -> Result<Exit, Fault> {
     let terms = terms();
     let drive = Drive::new(place, &model, &terms, Policy::Model).drawing();
     let provider = scripted(Duration::from_millis(args.delay));
-    let asked =
-        Asked { provider, words: WORDS.to_owned(), tape: Tape::None, url: None, named: Named::default() };
+    let asked = Asked::scripted(provider, WORDS);
     let agent = drive.agent(asked, &folder, Some(script::INSTRUCTIONS.to_owned()))?;
     let store = place.open().await?;
     let title = format!("demo: {}", script::PROMPT);

@@ -56,6 +56,13 @@ pub(crate) struct Asked {
     pub(crate) named: Named,
 }
 
+impl Asked {
+    /// A model that only plays.
+    pub(crate) fn scripted(provider: Box<dyn Provider>, words: &str) -> Self {
+        Asked { provider, words: words.to_owned(), tape: Tape::None, url: None, named: Named::default() }
+    }
+}
+
 /// What is said of a model by variables and not by flags.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Named {

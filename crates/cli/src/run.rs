@@ -97,13 +97,7 @@ pub(crate) async fn resume(args: &Resume, place: &Place) -> Result<Exit, Fault> 
         Some(part) => {
             terms = Terms { json: terms.json, quiet: terms.quiet, ..part.terms };
             prompt = prompt.or(part.prompt.map(str::to_owned));
-            Asked {
-                provider: part.provider,
-                words: part.words.to_owned(),
-                tape: Tape::None,
-                url: None,
-                named: Named::default(),
-            }
+            Asked::scripted(part.provider, part.words)
         }
         None => {
             let before = model::before(store.as_ref(), &reading).await?;

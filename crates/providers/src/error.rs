@@ -501,18 +501,12 @@ impl ProviderError {
 
     /// Returns what the service wants otherwise, if its refusal says so.
     pub fn wants(&self) -> Option<crate::Trait> {
-        match self {
-            ProviderError::Api { wants, .. } => *wants,
-            _ => None,
-        }
+        if let ProviderError::Api { wants, .. } = self { *wants } else { None }
     }
 
     /// Returns the kind, if the service answered with an error.
     pub fn kind(&self) -> Option<ErrorKind> {
-        match self {
-            ProviderError::Api { kind, .. } => Some(*kind),
-            _ => None,
-        }
+        if let ProviderError::Api { kind, .. } = self { Some(*kind) } else { None }
     }
 
     /// Returns whether the same request may succeed later.

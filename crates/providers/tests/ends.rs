@@ -42,18 +42,17 @@ fn a_mark_without_a_reason_ends_a_chat_answer() {
             sse(&[CHAT, "[DONE]"]),
             sse(&[CHAT_CALL, "[DONE]"]),
             format!("[{CHAT}]").into_bytes(),
-            // An answer of nothing was not cut.
-            sse(&["[DONE]"]),
-            // Neither mark nor reason.
+            // Neither mark nor reason; and a mark with nothing before it.
             sse(&[CHAT]),
+            sse(&["[DONE]"]),
             format!("[{CHAT}").into_bytes(),
         ],
         expect![[r#"
             "hi" [] EndTurn
             "" ["f"] ToolUse
             "hi" [] EndTurn
-            "" [] EndTurn
             "hi" [] the answer was cut off before its end
+            "" [] the answer was cut off before its end
             "hi" [] the answer was cut off before its end
         "#]],
     );

@@ -106,15 +106,9 @@ impl Progress {
         match frame {
             Frame::Event(_) if self.stopped => Ok(()),
             // The server's word that nothing is missing, whether or not it gave a reason.
-            Frame::Event(event) if event.data.trim() == "[DONE]" => {
-                if !std::mem::replace(&mut self.started, true) {
-                    // An answer of nothing, and no answer that was cut.
-                    events.push(Event::Started { model: String::new(), id: None });
-                }
-                self.end(events)
-            }
+            Frame::Event(event) if event.data.trim() == "[DONE]" && self.started => self.end(events),
             Frame::Event(event) if event.name == "error" => Err(api_error::reported(event.data)),
-            Frame::Event(event) if event.data.trim().is_empty() => Ok(()),
+            Frame::Event(event) if matches!(event.data.trim(), "" | "[DONE]") => Ok(()),
             Frame::Event(event) => {
                 framing::each(event.data, events, |data, events| self.chunk(data, events))?;
                 if let Some(Event::Unread { .. }) = events.last() {
