@@ -212,6 +212,11 @@ async fn as_long_as_a_dropped_store_has_files_open_nobody_else_is_alone() {
     let gone = async {
         loop {
             let is_alone = lock.try_lock().is_ok();
+            // The last file may be in the middle of being closed: see docs/SHORTCOMINGS.md.
+            let closing = tokio::time::Instant::now() + Duration::from_millis(200);
+            while is_alone && times_open(&path) > 0 && tokio::time::Instant::now() < closing {
+                tokio::task::yield_now().await;
+            }
             let times = times_open(&path);
             assert!(!is_alone || times == 0, "somebody is alone while the database is open {times} times");
             if is_alone {

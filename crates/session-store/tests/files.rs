@@ -275,3 +275,27 @@ async fn what_is_no_file_is_refused_before_anything_is_made_beside_it() {
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5, "nothing was made");
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_is_no_file_beside_a_database_is_named_and_nobody_waits_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sessions.db");
+    SqliteStore::open(&path).await.unwrap().close().await;
+    for ending in ["-journal", "-wal", "-shm"] {
+        let beside = folder.path().join(format!("sessions.db{ending}"));
+        for kind in ["mkfifo", "mkdir"] {
+            let made = std::process::Command::new(kind).arg(&beside).status();
+            assert!(made.is_ok_and(|status| status.success()));
+            let opened = SqliteStore::open(&path).await.map(drop).unwrap_err();
+            let examined = trunkline_session_store::doctor::examine(&path).await.map(drop).unwrap_err();
+            let mended = trunkline_session_store::doctor::mend(&path).await.map(drop).unwrap_err();
+            for error in [opened, examined, mended] {
+                assert!(matches!(error, StoreError::Io { .. }), "{kind} {ending}: {error}");
+                assert!(error.to_string().contains(beside.to_str().unwrap()), "{error}");
+            }
+            let _ = fs::remove_file(&beside).or_else(|_| fs::remove_dir(&beside));
+        }
+    }
+    SqliteStore::open(&path).await.unwrap().close().await;
+}

@@ -78,7 +78,8 @@ pub(super) async fn move_log(
 ///
 /// Also before a connection is closed after a fault: the last one moves the log into the database.
 pub(super) async fn renew(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
-    let begun = answer::in_time(sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection)).await;
+    // SQLite itself waits for whoever writes, and says that it was busy.
+    let begun = sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await;
     begun.map_err(|error| store_error(path, error))?;
     let written = write_again(path);
     let ended = answer::in_time(sqlx::query("ROLLBACK").execute(connection)).await;

@@ -374,13 +374,24 @@ impl Seat {
         }
     }
 
+    /// Returns whether the files that are open still bear their names: others that do are not ours to write.
+    fn is_at_its_place(&self) -> bool {
+        let is_there =
+            |file: Option<FileId>, path: &Path| file.is_none_or(|file| FileId::of(path) == Some(file));
+        let was_told = self.torn.is_some() || self.log_gone.is_some();
+        let log = aside::beside(&self.path, "-wal");
+        !was_told && is_there(self.file, &self.path) && is_there(self.log, &log)
+    }
+
     /// Throws the connection away.
     pub(super) async fn discard(&mut self) {
         if let Some(mut connection) = self.connection.take() {
             if self.doubt.is_some() {
                 // It may still be in what has failed; and where this fails, the next one tries it again.
                 let _ = answer::in_time(sqlx::query("ROLLBACK").execute(&mut connection)).await;
-                let _ = doubt::renew(&mut connection, &self.path).await;
+                if self.is_at_its_place() {
+                    let _ = doubt::renew(&mut connection, &self.path).await;
+                }
             }
             // It is gone whether it says so or not.
             let _ = answer::close(connection).await;

@@ -224,9 +224,27 @@ impl SqliteStore {
         let query = format!("{} WHERE id = ?", rows::session(self.is_sealed));
         let row = sqlx::query(sqlx::AssertSqlSafe(query)).bind(session.as_str());
         let row = row.maybe_row(self.readers.pool()).await.map_err(|error| self.fault(error))?;
-        let info = row.as_ref().map(rows::sealed).transpose().map_err(|reason| self.corrupt(reason))?;
         let unknown = || StoreError::UnknownSession { session: session.clone() };
-        row.zip(info.flatten()).ok_or_else(unknown)
+        let Some(row) = row else {
+            return Err(if self.is_hidden(session).await? {
+                self.corrupt(format!(
+                    "session {session} is there, and the index of sessions does not lead to it"
+                ))
+            } else {
+                unknown()
+            });
+        };
+        let info = rows::sealed(&row).map_err(|reason| self.corrupt(reason))?;
+        info.map(|info| (row, info)).ok_or_else(unknown)
+    }
+
+    /// Returns whether a session stands in the list of them although its index does not know it, in one moment.
+    async fn is_hidden(&self, session: &SessionId) -> Result<bool, StoreError> {
+        let query =
+            "SELECT NOT EXISTS (SELECT 1 FROM sessions INDEXED BY sqlite_autoindex_sessions_1 WHERE id = ?1)
+                     AND EXISTS (SELECT 1 FROM sessions NOT INDEXED WHERE id = ?1 AND whole)";
+        let query = sqlx::query(query).bind(session.as_str());
+        query.value(self.readers.pool()).await.map_err(|error| self.fault(error))
     }
 
     fn place(&self) -> String {

@@ -141,9 +141,10 @@ async fn look(path: &Path, opened: &mut Opened) -> Result<(), StoreError> {
         schema::version_in(first_page, path)?;
     }
     let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
-    if header.is_empty() && scan.frames > 0 {
-        // SQLite would take the log for a rest and remove it.
-        return Err(corrupt(format!("it is empty, but its write-ahead log has {} frames", scan.frames)));
+    if header.is_empty() && scan.committed() > 0 {
+        // SQLite would take the log for a rest and remove it, whether or not it can read it.
+        let frames = scan.committed();
+        return Err(corrupt(format!("it is empty, but its write-ahead log has {frames} frames")));
     }
     let Some(ignored) = scan.ignored else { return Ok(()) };
     if !can_write(path) {

@@ -133,8 +133,15 @@ impl Drop for Presence {
     }
 }
 
-/// Refuses what can be no database, before anything is made beside it.
+/// Refuses what can be no database, before anything is made beside it; also where the files that SQLite makes beside it are
+/// something else, which it would wait for, or fail over without saying why.
 pub(super) fn check_file(database: &Path) -> Result<(), StoreError> {
+    for beside in ["-journal", "-wal", "-shm"].map(|ending| super::aside::beside(database, ending)) {
+        if std::fs::metadata(&beside).is_ok_and(|found| !found.is_file()) {
+            let reason = "SQLite keeps a file of its own there, and it is none: move it away".to_owned();
+            return Err(StoreError::Io { place: beside.display().to_string(), reason });
+        }
+    }
     let Ok(found) = std::fs::metadata(database) else { return Ok(()) };
     let kind = match found.file_type() {
         kind if kind.is_file() => return Ok(()),

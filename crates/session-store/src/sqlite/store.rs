@@ -252,7 +252,10 @@ impl SessionStore for SqliteStore {
             false => ("sessions.*, NULL AS seal, 1 AS unsealed", ""),
         };
         let query = format!(
-            "SELECT {columns}, (SELECT count(*) FROM sessions INDEXED BY sqlite_autoindex_sessions_1 WHERE id > '') AS named
+            "SELECT {columns}, (
+                 SELECT count(*) FROM sessions AS entry INDEXED BY sqlite_autoindex_sessions_1 WHERE id > ''
+                 AND id = (SELECT listed.id FROM sessions AS listed NOT INDEXED WHERE listed.session = entry.session)
+             ) AS named
              FROM sessions NOT INDEXED {seals}"
         );
         let query = sqlx::query(sqlx::AssertSqlSafe(query));

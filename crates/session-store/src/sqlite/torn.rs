@@ -95,13 +95,13 @@ pub(super) fn check(path: &Path) -> Result<(), StoreError> {
     let is_there =
         [path.to_owned(), beside(path, ".mending")].iter().any(|file| fs::symlink_metadata(file).is_ok());
     let log = beside(path, "-wal");
-    let Some(scan) = wal::scan(&log).ok().flatten().filter(|scan| !is_there && scan.frames > 0) else {
+    let Some(scan) = wal::scan(&log).ok().flatten().filter(|scan| !is_there && scan.committed() > 0) else {
         return Ok(());
     };
     let what = format!(
         "there is no database, but its write-ahead log {} with {} frames: the database was moved or removed while it was open",
         log.display(),
-        scan.frames
+        scan.committed()
     );
     let log = Some(log.display().to_string());
     Err(StoreError::Torn { place: path.display().to_string(), what, database: None, log })

@@ -33,6 +33,14 @@ pub(super) struct Scan {
     pub(super) ignored: Option<Ignored>,
 }
 
+impl Scan {
+    /// Returns how many frames there are that SQLite reads, or would read if no byte of the log were damaged.
+    pub(super) fn committed(&self) -> u64 {
+        let passed_over = self.ignored.filter(|ignored| ignored.commits > 0);
+        self.frames + passed_over.map_or(0, |ignored| ignored.frames)
+    }
+}
+
 /// The part of a write-ahead log that SQLite passes over although it belongs to the log.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ignored {

@@ -146,6 +146,32 @@ async fn an_empty_file_beside_a_full_log_is_no_new_database() {
     assert_eq!((mended.after.sessions, mended.after.is_sound()), (5, true), "{mended}");
 }
 
+/// One damaged byte in the header of the log, or in its first frame: SQLite reads nothing of it, and would remove it.
+#[tokio::test]
+async fn a_damaged_log_beside_an_empty_file_or_none_is_not_removed() {
+    for damaged in [5, 60] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = killed(folder.path()).await;
+        let mut log = fs::read(log_of(&path)).unwrap();
+        log[damaged] ^= 1;
+        fs::write(log_of(&path), &log).unwrap();
+        fs::remove_file(&path).unwrap();
+        for _ in 0..2 {
+            let error = SqliteStore::open(&path).await.unwrap_err();
+            assert!(matches!(error, StoreError::Torn { .. }) && !path.exists(), "{damaged}: {error}");
+        }
+        fs::write(&path, b"").unwrap();
+        let error = SqliteStore::open(&path).await.unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt { .. }), "{damaged}: {error}");
+        let examination = doctor::examine(&path).await.unwrap();
+        assert_eq!(examination.severity(), Some(Severity::Loss), "{damaged}: {examination}");
+        assert!(fs::read(log_of(&path)).unwrap() == log, "{damaged}");
+        let mended = doctor::mend(&path).await.unwrap();
+        let kept = mended.set_aside.iter().any(|file| fs::read(file).unwrap() == log);
+        assert!(kept && mended.after.is_sound(), "{damaged}: {mended}");
+    }
+}
+
 #[tokio::test]
 async fn a_newer_database_is_refused_and_neither_it_nor_its_log_is_touched() {
     let folder = tempfile::tempdir().unwrap();
@@ -216,4 +242,30 @@ async fn an_impossible_version_is_damage() {
     sql(&path, "PRAGMA user_version = -1").await;
     let error = SqliteStore::open(&path).await.unwrap_err();
     expect!["sessions.db is damaged: it claims schema version -1"].assert_eq(&words(&error, &path));
+}
+
+/// A damaged byte of an id in the index of ids: the session is there, and nothing that looks for it would find it.
+#[tokio::test]
+async fn a_session_that_the_index_does_not_lead_to_is_told_and_not_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path()).await;
+    let mut bytes = fs::read(&path).unwrap();
+    let id = session(2).as_str().as_bytes().to_vec();
+    let is_of_index = |at: &usize| bytes[*at / 4096 * 4096] == 0x0a;
+    let places = bytes.windows(id.len()).enumerate().filter(|(_, bytes)| *bytes == id).map(|(at, _)| at);
+    let places: Vec<usize> = places.filter(is_of_index).collect();
+    assert_eq!(places.len(), 1);
+    bytes[places[0] + id.len() - 1] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let store = SqliteStore::open(&path).await.unwrap();
+    let corrupt = |error: StoreError| assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
+    corrupt(store.sessions().await.unwrap_err());
+    corrupt(store.info(&session(2)).await.unwrap_err());
+    corrupt(store.load(&session(2)).await.map(drop).unwrap_err());
+    assert_eq!(store.info(&session(1)).await.unwrap().id, session(1));
+    let missing = store.info(&session(9)).await.unwrap_err();
+    assert!(matches!(missing, StoreError::UnknownSession { .. }), "{missing}");
+    store.close().await;
+    let mended = doctor::mend(&path).await.unwrap();
+    assert_eq!((mended.after.sessions, mended.after.is_sound()), (5, true), "{mended}");
 }

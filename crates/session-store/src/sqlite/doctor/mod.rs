@@ -203,8 +203,10 @@ fn files(path: &Path, examination: &mut Examination) -> Result<bool, StoreError>
     let scan = wal::scan(&log).map_err(|error| io_error(&log, &error))?;
     let frames = scan.as_ref().map_or(0, |scan| scan.frames);
     let header = opening::first_bytes(path).map_err(|error| io_error(path, &error))?;
-    let only_log = header.is_empty() && frames > 0;
+    let committed = scan.as_ref().map_or(0, wal::Scan::committed);
+    let only_log = header.is_empty() && committed > 0;
     if only_log {
+        let frames = committed;
         let what = format!("the database is empty, but its write-ahead log has {frames} frames");
         examination.findings.push(Finding::loss(what));
     } else if frames == 0
