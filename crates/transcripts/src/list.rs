@@ -10,7 +10,7 @@ use std::ops::Range;
 use trunkline_message_tree::{Author, Message, NodeId, Role};
 
 use crate::json::{self, Fields, Value};
-use crate::salvage::{BLANK, salvage};
+use crate::salvage::{BLANK, Records, salvage};
 use crate::sniff::is_message;
 use crate::source::{self, Losses, Piece, Read, Source};
 use crate::{Fault, FaultKind, Format, Loss, MessageField, anthropic, beside, openai_chat};
@@ -159,7 +159,7 @@ fn lines<'a>(text: &'a str, faults: &mut Vec<Fault>) -> Option<Found<'a, 'a>> {
             Ok(_) => FaultKind::NotJson { reason: "not an object".to_owned() },
             Err(fault) if !is_one_a_line => FaultKind::NotJson { reason: json::reason(&fault) },
             Err(fault) => {
-                let salvaged = salvage(line, &fault, is_message);
+                let salvaged = salvage(line, &fault, Records::WithoutId, is_message);
                 let raws = salvaged.records.iter().map(|(raw, _)| Value::read(raw));
                 elements.extend(raws.flatten());
                 salvaged.fault

@@ -17,15 +17,27 @@ pub(crate) struct Salvaged<'a> {
     pub(crate) fault: FaultKind,
 }
 
+/// Which records are looked for.
+#[derive(Copy, Clone, PartialEq)]
+pub(crate) enum Records {
+    /// Those of a session, each with an id.
+    WithId,
+    /// Messages of a list.
+    WithoutId,
+}
+
 /// What may stand around a record.
 pub(crate) const BLANK: [char; 4] = ['\r', ' ', '\t', '\u{feff}'];
 
 /// Finds the records on a line that is not JSON, for the `reason` that its parser gave.
 ///
-/// `is_record` tells a record from a part of one: the pieces of a torn record are objects too.
+/// `is_record` tells a record from a part of one: the pieces of a torn record are objects too, and some hold a record of
+/// somebody else, as the progress of a sub-agent or the arguments of a call. Such a piece goes on in the record around it;
+/// what a later writer has put there is the last thing on the line, or the next one begins behind it.
 pub(crate) fn salvage<'a>(
     line: &'a str,
     reason: &serde_json::Error,
+    kind: Records,
     is_record: impl Fn(&Fields<'a>) -> bool,
 ) -> Salvaged<'a> {
     // Each object that is left open is read from each of its openings. So many times may the line be read in all: far
@@ -34,6 +46,8 @@ pub(crate) fn salvage<'a>(
     let mut left = line.len().saturating_mul(READINGS);
     let mut records = Vec::new();
     let mut is_whole = true;
+    // Where the object begins that is torn, while it may still go on.
+    let mut torn = None;
     let mut at = 0;
     while let Some(rest) = line.get(at..) {
         let Some(start) = opening(rest) else {
@@ -50,14 +64,21 @@ pub(crate) fn salvage<'a>(
         match values.next() {
             Some(Ok(fields)) => {
                 let length = values.byte_offset();
-                match object.get(..length).filter(|_| is_record(&fields)) {
-                    Some(raw) => records.push((raw, fields)),
+                let behind = object.get(length..).unwrap_or_default();
+                let inside = torn.and_then(|from| line.get(from..at));
+                let is_piece = inside.is_some_and(|before| is_piece(before, behind, kind));
+                match object.get(..length).filter(|_| !is_piece && is_record(&fields)) {
+                    Some(raw) => {
+                        records.push((raw, fields));
+                        torn = None;
+                    }
                     None => is_whole = false,
                 }
                 at += length.max(1);
             }
             Some(Err(fault)) => {
                 is_whole = false;
+                torn.get_or_insert(at);
                 left = left.saturating_sub(fault.column().max(1));
                 at += 1;
             }
@@ -71,6 +92,32 @@ pub(crate) fn salvage<'a>(
         count => FaultKind::TornLine { count, reason },
     };
     Salvaged { records, fault }
+}
+
+/// Whether an object is a part of the torn record that stands before it, by that and by what stands behind.
+fn is_piece(before: &str, behind: &str, kind: Records) -> bool {
+    // U+FFFD stands for what a power cut has left.
+    let behind = behind.trim_start_matches(|c| c == '\u{fffd}' || BLANK.contains(&c));
+    if !behind.is_empty() && !behind.starts_with('{') {
+        return true;
+    }
+    // A record with an id of its own may have been written anywhere; one without is a value where a value is due.
+    let is_value = || before.trim_end_matches(BLANK).ends_with([':', ',', '[']) && !ends_in_string(before);
+    kind == Records::WithoutId && is_value()
+}
+
+/// Whether the end of a torn object lies within a string.
+fn ends_in_string(before: &str) -> bool {
+    let (mut inside, mut escaped) = (false, false);
+    for byte in before.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = inside,
+            b'"' => inside = !inside,
+            _ => {}
+        }
+    }
+    inside
 }
 
 fn is_blank(text: &str) -> bool {

@@ -8,7 +8,7 @@ use crate::Format;
 use crate::claude_code::is_whole_record;
 use crate::json::{Fields, Value};
 use crate::mend::mend;
-use crate::salvage::{BLANK, salvage};
+use crate::salvage::{BLANK, Records, salvage};
 
 const GEMINI: &str = "a request of Gemini, whose turns are made of parts";
 const RESPONSES: &str = "a request of OpenAI Responses, whose input is made of items";
@@ -207,7 +207,9 @@ fn objects_on(line: &str) -> Vec<Value<'_>> {
     match Value::read(line) {
         Ok(raw) => vec![raw],
         Err(fault) => {
-            let found = salvage(line, &fault, |fields| is_whole_record(fields) || is_message(fields));
+            let found = salvage(line, &fault, Records::WithId, |fields| {
+                is_whole_record(fields) || is_message(fields)
+            });
             let raws = found.records.iter().map(|(raw, _)| Value::read(raw));
             raws.flatten().collect()
         }

@@ -84,14 +84,38 @@ fn half_a_record_behind_a_whole_one_is_told() {
 #[test]
 fn parts_of_a_torn_record_are_no_records() {
     // The report of a sub-agent holds a record of its own, and a call holds objects.
-    let inner = r#"{"type":"user","message":{"role":"user","content":"inner"},"uuid":"x","timestamp":"2026-02-01T10:00:00.000Z"}"#;
-    let torn = format!(
-        r#"{{"parentUuid":"u1","type":"progress","sessionId":"s1","data":{{"message":{inner},"agentId":"g"}},"uuid":"p1","#
-    );
-    let [u1, a1, _, _] = four().try_into().expect("four");
-    let transcript = read(format!("{u1}\n{torn}\n{a1}\n").as_bytes()).expect("a session");
-    assert_eq!(main(&transcript).messages.len(), 2);
-    assert!(matches!(transcript.faults[0].kind, FaultKind::NotJson { .. }), "{:?}", transcript.faults);
+    for ids in ["", r#""parentUuid":null,"sessionId":"s1","#] {
+        let inner = format!(
+            r#"{{{ids}"type":"user","message":{{"role":"user","content":"inner"}},"uuid":"x","timestamp":"2026-02-01T10:00:00.000Z"}}"#
+        );
+        let begins = r#"{"parentUuid":"u1","type":"progress","sessionId":"s1","data":{"message":"#;
+        let [u1, a1, _, _] = four().try_into().expect("four");
+        for ends in [r#","agentId":"g"},"uuid":"p1","#, "}", r#"},"other":"xx"#, ",", " ,\"a\":{\"b\":1}"] {
+            for after in [format!("{a1}\n"), String::new()] {
+                let torn = format!("{u1}\n{begins}{inner}{ends}\n{after}");
+                let transcript = read(torn.as_bytes()).expect("a session");
+                let said: Vec<String> = main(&transcript).messages.iter().map(|one| one.text()).collect();
+                assert!(!said.concat().contains("inner"), "{ends}: {said:?}");
+                assert!(
+                    matches!(transcript.faults[0].kind, FaultKind::NotJson { .. }),
+                    "{:?}",
+                    transcript.faults
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn arguments_of_a_torn_call_are_no_message_of_a_list() {
+    let call = r#"{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"send","input":{"role":"user","content":"inner"}"#;
+    let whole = r#"{"role":"user","content":"three"}"#;
+    for ends in ["", "}", "}]", ",\"x\":"] {
+        let list = format!("{{\"role\":\"user\",\"content\":\"one\"}}\n{call}{ends}\n{whole}\n");
+        let transcript = read(list.as_bytes()).expect("a list");
+        let said: Vec<String> = main(&transcript).messages.iter().map(|one| one.text()).collect();
+        assert_eq!(said, ["one", "three"], "{ends}");
+    }
 }
 
 #[test]

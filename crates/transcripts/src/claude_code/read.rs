@@ -17,7 +17,7 @@ use super::met::{Places, Said};
 use super::record::{Body, Chain, Piece, Record, Repeated, Ties, is_record, record};
 use super::tree::{Met, Tree};
 use crate::json::{self, Fields, Value};
-use crate::salvage::{BLANK, salvage};
+use crate::salvage::{BLANK, Records, salvage};
 use crate::source::Source;
 use crate::transcript::Listed;
 use crate::{Conversation, Fault, FaultKind, Kind, LeftOut};
@@ -174,7 +174,7 @@ fn lines<'a>(text: &'a str, faults: &mut Vec<Fault>) -> Lines<'a> {
         match Fields::parse(raw) {
             Ok(fields) => all.add(text, line, raw, &fields, faults),
             Err(reason) => {
-                let salvaged = salvage(raw, &reason, is_whole_record);
+                let salvaged = salvage(raw, &reason, Records::WithId, is_whole_record);
                 faults.push(Fault { line, kind: salvaged.fault });
                 for (raw, fields) in salvaged.records {
                     all.add(text, line, raw, &fields, faults);
