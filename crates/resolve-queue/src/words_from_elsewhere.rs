@@ -8,6 +8,8 @@ use crate::global_options::{self, Before, Follows};
 
 /// With more words than this the program alone is reason to doubt.
 const LOOKED_AT: usize = 1_024;
+/// How many marks of a program are kept, the two that need no option first.
+const MARKS: usize = 8;
 
 /// Programs that run another with words that they read.
 const ADDING: &str =
@@ -70,8 +72,11 @@ pub(crate) fn marks(words: Words<'_>) -> Vec<String> {
             (None, Some(mark)) => mark,
             (None, None) => "",
         };
-        // A few are enough; each is looked for in every word.
-        if !mark.is_empty() && marks.len() < 8 {
+        if !mark.is_empty() {
+            // The last one counts. A few are enough; each is looked for in every word.
+            if marks.len() == MARKS {
+                marks.remove(2);
+            }
             marks.push(mark.to_lowercase());
         }
     }
@@ -252,8 +257,7 @@ fn defines_alias(words: Words<'_>, wanted: &[String]) -> bool {
                     Before::Options(count) => count,
                     Before::Renaming | Before::Unknown => 0,
                 };
-                let rest = rest.from(skipped).lower;
-                names_alias(program, rest.get(..LOOKED_AT).unwrap_or(rest))
+                names_alias(program, rest.from(skipped).lower)
             }
         })
 }
@@ -261,23 +265,41 @@ fn defines_alias(words: Words<'_>, wanted: &[String]) -> bool {
 /// Whether what a program is told is to give a name to words: `git config alias.p push`, `gh alias set p 'pr merge'`.
 fn names_alias(program: &str, words: &[String]) -> bool {
     let Some((act, rest)) = words.split_first() else { return false };
-    let only_looks = |looks: &str| rest.iter().any(|word| has(looks, word));
+    if rest.len() > LOOKED_AT {
+        return matches!(act.as_str(), "config" | "alias");
+    }
     match act.as_str() {
         "config" if program == "git" => {
             let is_key = |word: &String| word.starts_with("alias") || word.starts_with("include");
             // A key that nothing follows is only asked for.
             rest.iter().position(is_key).is_some_and(|key| {
                 let renames = rest.iter().any(|word| word.ends_with("rename-section"));
-                (renames || key + 1 < rest.len())
-                    && !only_looks(
-                        "get unset list remove-section --get --get-all --get-regexp --unset --unset-all \
-                        --list -l --remove-section",
-                    )
+                (renames || key + 1 < rest.len()) && !only_looks(rest.get(..key).unwrap_or_default())
             })
         }
-        "alias" => !rest.is_empty() && !only_looks("list ls delete remove rm"),
+        "alias" => {
+            let verb = rest.iter().find(|word| !is_option(word));
+            !rest.is_empty() && !verb.is_some_and(|verb| has("list ls delete remove rm", verb))
+        }
         _ => false,
     }
+}
+
+/// Whether `git config` is told to show or remove, by the words before the key.
+fn only_looks(before: &[String]) -> bool {
+    let mut words = before.iter();
+    let mut verb = None;
+    while let Some(word) = words.next() {
+        if has("--comment --file -f --blob --type -t --default --value --url", word) {
+            // The next word is its value, whatever that says.
+            words.next();
+        } else if has("--get --get-all --get-regexp --unset --unset-all --list -l --remove-section", word) {
+            return true;
+        } else if !is_option(word) {
+            verb.get_or_insert(word);
+        }
+    }
+    verb.is_some_and(|verb| has("get unset list remove-section", verb))
 }
 
 fn is_variable(word: &str) -> bool {

@@ -299,6 +299,33 @@ fn a_line_with_what_is_doubted_in_one_of_its_commands_is_asked() {
     ));
 }
 
+/// What looks like showing an alias, like more marks than anybody needs, and like more words than anybody reads.
+#[test]
+fn no_detour_hides_what_another_program_puts_in() {
+    let many = format!("git config {} alias.p push && git p", "--local ".repeat(1_025));
+    for (forbidden, command) in [
+        ("git push", "echo push | xargs -Iaa -Ibb -Icc -Idd -Iee -Iff -I% git %"),
+        ("git push", "git config --comment list alias.p push && git p"),
+        ("git push", "git config --file unset alias.p push && git p"),
+        ("git push", &many),
+        ("gh pr merge", "gh alias set list 'pr merge' && gh list 5"),
+        ("gh pr merge", "gh alias set rm 'pr merge' && gh rm 5"),
+    ] {
+        let pattern = CommandPattern::beginning(forbidden.split(' ')).expect("it has words");
+        assert_ne!(pattern.catches(command), Fit::No, "{forbidden}: {}", &command[..command.len().min(80)]);
+    }
+    for command in
+        ["git config --get alias.p", "git config unset alias.p", "git config --comment x --unset alias.p y"]
+    {
+        let pattern = CommandPattern::beginning(["git", "push"]).expect("it has words");
+        assert_eq!(pattern.catches(command), Fit::No, "{command}");
+    }
+    let pattern = CommandPattern::beginning(["gh", "pr", "merge"]).expect("it has words");
+    for command in ["gh alias list", "gh alias delete p"] {
+        assert_eq!(pattern.catches(command), Fit::No, "{command}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
