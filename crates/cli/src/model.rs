@@ -52,7 +52,7 @@ pub(crate) struct Asked {
     pub(crate) tape: Tape,
     /// Where, if that was named by its address; without user and password.
     pub(crate) url: Option<String>,
-    /// What variables have said of it, as flags: a command that is printed asks the same one where they are not set.
+    /// What variables have said of it, as flags, where the session has no reply yet that tells who was asked.
     pub(crate) named: Named,
 }
 
@@ -110,7 +110,10 @@ pub(crate) fn open(
     let is_remembered = known.is_some();
     let typed = known.as_ref().unwrap_or(typed);
     let choice = choose(typed, last, &env)?;
-    let named = if is_remembered { Named::default() } else { choice.named(typed, &env) };
+    let named = match is_remembered || last.is_some() {
+        true => Named::default(),
+        false => choice.named(typed, &env),
+    };
     let words = choice.words();
     let url = typed.base_url.is_some().then(|| choice.base.without_user());
     let Some(path) = &typed.record else {

@@ -304,6 +304,7 @@ impl Progress {
                 self.end_line();
                 self.line(&paint(YELLOW, &told));
             }
+            Streamed::Started { .. } => self.told().remark = None,
             Streamed::Remark(words) => self.told().remark = Some(words.clone()),
             Streamed::Stopped(StopReason::Refusal) => {
                 let remark = self.told().remark.take();

@@ -253,7 +253,7 @@ impl<'a> Drive<'a> {
                 fault = fault.line(format!("changed until then, kept and in no commit: {}", named(&changed)));
             }
             if too_long {
-                let compact = self.place.command(&format!("compact {name}{}", model_flags(self.model, self.named.get())));
+                let compact = self.place.command(&format!("compact {name}{}", model_flags(self.model, self.named())));
                 return fault.hint(format!("the session is kept; sum up what is older: {compact}, then: {next}"));
             }
             // Then the next command needs the store in one piece first, and that is said already.
@@ -479,8 +479,13 @@ impl<'a> Drive<'a> {
         if let Some(tokens) = self.terms.max_tokens {
             flags.push_str(&format!(" --max-tokens {tokens}"));
         }
-        flags.push_str(&model_flags(self.model, self.named.get()));
+        flags.push_str(&model_flags(self.model, self.named()));
         flags
+    }
+
+    /// What a reply in the session does not tell: a later command goes to whoever wrote that, or refuses to go elsewhere.
+    fn named(&self) -> Option<&Named> {
+        self.named.get().filter(|_| !self.progress.has_cost())
     }
 
     pub(crate) fn as_json(

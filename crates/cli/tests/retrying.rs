@@ -247,16 +247,29 @@ fn an_answer_that_is_made_in_the_background_is_sent_for_once_and_fetched() {
 
 #[test]
 fn a_run_that_is_killed_while_an_answer_is_made_in_the_background_fetches_it() {
-    let (scene, endpoint) =
-        Scene::with(vec![in_background("queued", ""), in_background("completed", "At last.")]);
+    // However late the kill comes: it is still being made.
+    let mut answers: Vec<Answer> = (0..4).map(|_| in_background("queued", "")).collect();
+    answers.push(in_background("completed", "At last."));
+    let (scene, endpoint) = Scene::with(answers);
     let arguments = [&["run", "go"][..], &BACKGROUND].concat();
     let (mut child, _) = until_told(&scene, &arguments, "↻ attempt 1 failed");
     child.kill().expect("it can be killed");
     child.wait().expect("it ends");
     let said = scene.run(&[&["resume"][..], &BACKGROUND].concat());
     assert_eq!((said.exit, said.out.as_str()), (Some(0), "At last.\n"), "{}", said.err);
-    assert_eq!(endpoint.requests().len(), 2);
-    assert!(endpoint.requests()[1].starts_with("GET /v1/responses/resp_A"), "{:?}", endpoint.requests());
+    let posts: Vec<bool> = endpoint.requests().iter().map(|request| request.starts_with("POST")).collect();
+    assert_eq!(posts, [true, false, false, false, false]);
+}
+
+#[test]
+fn an_answer_in_the_background_that_is_not_kept_is_asked_for_anew() {
+    let gone = Answer::Refusal(404, r#"{"error":{"message":"Response with id 'resp_A' not found."}}"#);
+    let (scene, endpoint) =
+        Scene::with(vec![in_background("queued", ""), gone, in_background("completed", "Again.")]);
+    let said = scene.run(&[&["run", "go"][..], &BACKGROUND].concat());
+    assert_eq!((said.exit, said.out.as_str()), (Some(0), "Again.\n"), "{}", said.err);
+    let posts: Vec<bool> = endpoint.requests().iter().map(|request| request.starts_with("POST")).collect();
+    assert_eq!(posts, [true, false, true]);
 }
 
 #[test]

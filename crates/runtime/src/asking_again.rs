@@ -77,13 +77,16 @@ impl Session {
             InVain::Failed(fault) => !fault.is_in_answer(),
             InVain::Nothing(_) => false,
         });
+        // How often it was looked for says nothing of how often it was made.
+        let was_fetched = self.state.tries.answer(&origin, self.state.tree.head()).is_some();
+        let failed = if was_fetched && answer.is_none() { 1 } else { attempt };
         // What is fetched is not made again.
         let ran_tools = answer.is_none() && came.as_ref().is_some_and(attempts::ran_tools);
         let (cause, words, wait) = match &why {
             InVain::Failed(fault) => {
                 let retries = self.retries(fault);
                 let retries = if answer.is_some() { retries.of_fetching() } else { retries };
-                let wait = retries.wait(attempt, fault, chance(), spent).filter(|_| !ran_tools);
+                let wait = retries.wait(failed, fault, chance(), spent).filter(|_| !ran_tools);
                 (Cause::of(fault), fault.to_string(), wait)
             }
             InVain::Nothing(words) => {

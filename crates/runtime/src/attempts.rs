@@ -130,9 +130,10 @@ impl Tries {
         self.of(asks).map_or((0, Duration::ZERO), |last| (last.attempt, Duration::from_millis(last.spent)))
     }
 
-    /// Returns the id of the answer that this model makes in the background.
-    pub(crate) fn answer(&self, asks: &Origin) -> Option<&str> {
-        self.of(asks)?.answer.as_deref()
+    /// Returns the id of the answer that this model makes in the background. It was asked for at one head: of what was said
+    /// since then it knows nothing, and is no answer to it.
+    pub(crate) fn answer(&self, asks: &Origin, head: NodeId) -> Option<&str> {
+        self.of(asks).filter(|last| last.head == head)?.answer.as_deref()
     }
 
     fn of(&self, asks: &Origin) -> Option<&Attempt> {

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use trunkline_message_tree::{
     Author, Content, Draft, Message, NodeId, Part, Role, StopReason, Timestamp, ToolCall, ToolResult,
 };
-use trunkline_providers::{DecodeError, Fold, ProviderError, Request};
+use trunkline_providers::{DecodeError, ErrorKind, Fold, ProviderError, Request};
 use trunkline_session_store::Record;
 
 use crate::asking_again::{Asked, InVain, Waiting};
@@ -235,7 +235,8 @@ impl Session {
         };
         if let Some(why) = why {
             let background = provider.answers_in_background(&prompt.request);
-            let known = || self.state.tries.answer(provider.origin()).map(str::to_owned);
+            let known =
+                || self.state.tries.answer(provider.origin(), self.state.tree.head()).map(str::to_owned);
             let answer = id.or_else(known).filter(|_| background);
             let asked = Asked { took: began.elapsed(), within, answer };
             let again = self.asked_in_vain(message, why, &asked, heard).await;
@@ -268,20 +269,30 @@ impl Session {
         within: &mut u32,
     ) -> Result<(), ProviderError> {
         let provider = &self.settings().provider;
-        let fetched = match self.state.tries.answer(provider.origin()) {
+        let fetched = match self.state.tries.answer(provider.origin(), self.state.tree.head()) {
             Some(id) => provider.fetch(request, id).await?,
             None => None,
         };
+        let mut is_fetched = fetched.is_some();
         let mut reply = match fetched {
             Some(reply) => reply,
             None => provider.send(request.clone()).await?,
         };
-        while let Some(event) = reply.next().await? {
+        loop {
+            let event = match reply.next().await {
+                // It is not kept any more, or never was.
+                Err(fault) if is_fetched && fault.kind() == Some(ErrorKind::NotFound) => {
+                    is_fetched = false;
+                    reply = provider.send(request.clone()).await?;
+                    continue;
+                }
+                event => event?,
+            };
+            let Some(event) = event else { return Ok(()) };
             *within += u32::from(matches!(event, trunkline_providers::Event::Retrying { .. }));
             fold.push(&event);
             self.tell(&Event::Stream(event));
         }
-        Ok(())
     }
 
     /// Records results of calls that did not run.

@@ -113,7 +113,9 @@ impl Retries {
 
     /// The same, for an answer that is fetched by its id: it may take its time, however often it is looked for.
     pub(crate) fn of_fetching(self) -> Self {
-        Retries { times: if self.times == 0 { 0 } else { u32::MAX }, ..self }
+        // Without waits it would be looked for without end.
+        let times = if self.times == 0 || !self.waits { self.times } else { u32::MAX };
+        Retries { times, ..self }
     }
 
     /// Returns how long to wait before the request is sent again, or `None` to give it up.
