@@ -176,10 +176,11 @@ impl Session {
     }
 
     #[expect(clippy::unused_async, reason = "the layer that is there waits")]
-    pub(crate) async fn make_room_for_more(&mut self, _: &Cancel) -> Result<u64, RuntimeError> {
+    pub(crate) async fn make_room_for_more(&mut self, _: &crate::Cancel) -> Result<u64, RuntimeError> {
         Ok(0)
     }
 
+    #[expect(clippy::unused_async, reason = "the layer that is there waits")]
     pub(crate) async fn make_room(
         &mut self,
         fault: RuntimeError,
