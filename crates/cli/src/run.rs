@@ -483,7 +483,7 @@ impl<'a> Drive<'a> {
         flags
     }
 
-    /// What a reply in the session does not tell: a later command goes to whoever wrote that, or refuses to go elsewhere.
+    /// What no reply in the session tells: with one, a later command goes to the service that wrote it, or refuses.
     fn named(&self) -> Option<&Named> {
         self.named.get().filter(|_| !self.progress.has_cost())
     }

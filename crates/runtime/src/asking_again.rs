@@ -72,7 +72,7 @@ impl Session {
         let attempt = before.saturating_add(asked.within).saturating_add(1);
         // The time begins with the first failure: an answer may be long in coming and worth another try.
         let spent = if before == 0 { Duration::ZERO } else { spent.saturating_add(asked.took) };
-        // One that has failed is asked for anew.
+        // One that has failed is asked for once more.
         let answer = asked.answer.clone().filter(|_| match &why {
             InVain::Failed(fault) => !fault.is_in_answer(),
             InVain::Nothing(_) => false,

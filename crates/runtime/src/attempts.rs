@@ -226,7 +226,7 @@ fn is_seen(block: &Content) -> bool {
     }
 }
 
-/// Returns what stands behind the reasoning that models write as text where nobody takes it out, as `<think>…</think>`. What
+/// Returns what stands behind the reasoning that models write as text where no server takes it out, as `<think>…</think>`. What
 /// was not closed is reasoning to its end.
 fn after_tagged_reasoning(text: &str) -> &str {
     let mut rest = text.trim_start();

@@ -103,7 +103,7 @@ pub(crate) fn fill(
 fn thinking(request: &mut Request, wire: &str) -> trunkline_sanitize::Thinking {
     use trunkline_sanitize::Thinking as Asked;
     let claude = matches!(wire, "anthropic" | "bedrock");
-    // Whoever added the field to the request themselves goes before what the request says.
+    // A field that was added to the request goes before what the request says.
     let field = fields_of_claude(&mut request.extra, wire).and_then(|fields| fields.get("thinking"));
     if let Some(kind) = field.and_then(|asked| asked.get("type")).and_then(Value::as_str) {
         return match kind {

@@ -79,7 +79,7 @@ impl WireRules {
             // A blank text beside a call was accepted (recorded: claude-haiku-4-5, 2026); alone it is refused.
             blank_text: BlankText::BesideCall,
             // A7: every text that users quote names a second or later block (`messages.1.content.1`, `messages.43.content.2`, of
-            // nine threads read 2026-11), and lists in which a later turn uses an id again were accepted (recorded). Results
+            // nine threads read 2026-11), and lists in which a later turn uses an id again were accepted (by report, 2026-11). Results
             // are paired by place, so nothing is gained by another id.
             ids_unique_in: IdScope::Message,
             // C11: the pattern is in the error text. No limit of length is known.
@@ -283,7 +283,7 @@ impl WireRules {
     /// Returns the rules of OpenAI Responses, where nothing is stored at the provider.
     pub fn openai_responses() -> Self {
         WireRules {
-            // Words of the user between a call and its result are taken (recorded, 2026).
+            // Words of the user between a call and its result are taken (by report of recorded exchanges, 2026-11).
             results: ResultPlace::AfterTurn,
             media_types: MediaTypes::Web,
             // `call_id` is free; only the empty one is refused (A18). 64 is the limit in OpenAI's schema.
@@ -319,7 +319,7 @@ impl WireRules {
                 leads_with_letter: true,
                 max_length: Some(64),
             },
-            // Blank parts are accepted (recorded, 2026). Vertex AI refuses a text without a character (`it has an empty text
+            // Blank parts are accepted (by report of recorded exchanges, 2026-11). Vertex AI refuses a text without a character (`it has an empty text
             // parameter`, quoted by users up to 2026-02), and has no rule set of its own here.
             blank_text: BlankText::Allowed,
             // A signed thought goes back as a part of its own; the encoder leaves out the others, which say nothing to
