@@ -324,3 +324,33 @@ fn instructions_alone_are_a_list_beside_silent_ones() {
         );
     }
 }
+
+/// The outcome was not legal: instructions that brought a block along led the list once the result before them was dropped.
+#[test]
+fn late_instructions_that_come_to_lead_bring_nothing_along() {
+    for name in WireRules::NAMES {
+        for list in [
+            "result c1:\nsystem:\n+ opaque openai-responses {}",
+            "result c1:\nsystem:\n+ opaque openai-responses {}\nuser: q",
+        ] {
+            laws_hold(&WireRules::named(name).expect("a known name"), &RequestFacts::default(), list);
+        }
+    }
+}
+
+/// The outcome was not legal: reasoning came last once the white space behind it went with the call.
+#[test]
+fn reasoning_does_not_come_last_when_a_call_becomes_words() {
+    let mut facts = RequestFacts::default();
+    facts.tools_offered = Some(false);
+    for name in WireRules::NAMES {
+        laws_hold(
+            &named(name),
+            &facts,
+            "assistant:
+             + call c1 read {}
+             + thinking sig: hmm
+             + text: \\s",
+        );
+    }
+}

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use proptest::prelude::*;
 use trunkline_message_tree::{Content, Message, Part, Role};
 use trunkline_sanitize::{
-    MediaAddresses, MediaTypes, Repair, RepairKind, Sanitized, TakenMedia, Thinking, WireRules, sanitize,
-    violations,
+    MediaAddresses, MediaTypes, Reasoning, Repair, RepairKind, Sanitized, TakenMedia, Thinking, WireRules,
+    sanitize, violations,
 };
 
 use crate::generate::{answer, asked, facts, legal, list, rules};
@@ -95,9 +95,14 @@ proptest! {
             }
         }
         if facts.origin.as_ref().is_some_and(|origin| origin.address.is_some()) {
-            // What nobody signed goes back while its tool loop runs, and is left out once the user has spoken.
+            // What goes back while its tool loop runs is left out once the user has spoken: what nobody signed, and all that a
+            // wire returns whether it is signed or not.
+            let leaves = |block: &Content| match rules.reasoning {
+                Reasoning::Returned => matches!(block, Content::Thinking { .. }),
+                _ => is_unsigned(block),
+            };
             for message in sent.iter_mut().chain(&mut later) {
-                message.content.retain(|block| !is_unsigned(block));
+                message.content.retain(|block| !leaves(block));
             }
         }
         let earlier = blocks(&sanitize(&sent, &rules, &facts));

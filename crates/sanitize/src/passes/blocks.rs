@@ -38,7 +38,9 @@ pub(crate) fn drop_refused(
         // Items of one answer point at its reasoning; if that has to go, they go with it.
         let orphaned = is_orphaned(message, rules, facts);
         let speaks = leading && !message.content.iter().all(is_blank_text);
-        let beside_call = message.role == Role::Assistant && message.calls().next().is_some();
+        // A call that becomes words later on keeps no white space company.
+        let flattened = rules.tool_blocks_need_tools && facts.tools_offered == Some(false);
+        let beside_call = !flattened && message.role == Role::Assistant && message.calls().next().is_some();
         let signs = may_sign(message, rules, facts);
         let native = rules.server_tools && is_native(message.origin.as_ref(), facts);
         let (first_thought, last_thought) = (

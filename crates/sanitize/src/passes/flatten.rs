@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use trunkline_message_tree::{Author, Content, Part, Role};
 
-use super::{Item, is_blank, quoted_words};
-use crate::{BlankText, Repair, RepairKind, WireRules};
+use super::{Item, quoted_words};
+use crate::{Repair, RepairKind};
 
 /// Turns every call and every result of one turn into words of the same side; pictures stay pictures.
-pub(super) fn flatten(items: &mut [Item], rules: &WireRules, repairs: &mut Vec<Repair>) {
+pub(super) fn flatten(items: &mut [Item], repairs: &mut Vec<Repair>) {
     let mut names: HashMap<String, String> = HashMap::new();
     for Item { message, at, .. } in items {
         if message.role == Role::Tool && !message.content.is_empty() {
@@ -20,10 +20,6 @@ pub(super) fn flatten(items: &mut [Item], rules: &WireRules, repairs: &mut Vec<R
         }
         for block in std::mem::take(&mut message.content) {
             match block {
-                // White space that was taken beside a call stands beside none any more.
-                Content::Text { text } if rules.blank_text != BlankText::Allowed && is_blank(&text) => {
-                    repairs.push(Repair { at: *at, kind: RepairKind::BlankDropped });
-                }
                 Content::ToolCall(call) => {
                     let arguments = if call.arguments.trim().is_empty() { "{}" } else { &call.arguments };
                     message.content.push(Content::text(format!("[called {} with {arguments}]", call.name)));

@@ -75,7 +75,7 @@ pub(crate) fn mend(
             later.into_iter().for_each(|message| survey.distrust(message));
         }
         if rules.tool_blocks_need_tools && facts.tools_offered == Some(false) {
-            flatten::flatten(&mut items, rules, repairs);
+            flatten::flatten(&mut items, repairs);
         }
         let mut items = empties::drop_empty(items, line.before(), repairs);
         if turn + 1 == survey.turns.len() {

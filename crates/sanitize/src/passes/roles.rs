@@ -5,8 +5,8 @@
 
 use trunkline_message_tree::{Author, Content, Role};
 
-use super::Item;
 use super::provenance::is_reasoning_item;
+use super::{Item, is_blank_part};
 use crate::{BlockKind, Repair, RepairKind, SystemPlace, WireRules};
 
 /// Moves misplaced blocks and turns late instructions into messages of the harness.
@@ -38,10 +38,9 @@ pub(crate) fn rehome(items: Vec<Item>, rules: &WireRules, repairs: &mut Vec<Repa
             repairs.push(Repair { at: item.at, kind: RepairKind::SystemToUser });
         }
         let role = item.message.role;
-        // Late instructions may bring a wire's own blocks along, such as tools that are added. What is empty goes later on, and
-        // what stood behind it leads then.
-        let begun = |home: &Item| home.message.role != Role::System && !home.is_empty();
-        let brings = role == Role::System && !leading && homes.iter().any(begun);
+        // Late instructions may bring a wire's own blocks along, such as tools that are added. What says nothing may go later
+        // on, and what stood behind it leads then.
+        let brings = role == Role::System && !leading && homes.iter().any(begins);
         let home = |block: &Content| match block {
             Content::Opaque { json, .. } if brings && !is_reasoning_item(json) => role,
             _ => home(block, role),
@@ -80,6 +79,13 @@ fn is_home(item: &Item, rules: &WireRules) -> bool {
     let role = item.message.role;
     let may_be_late = item.at.message > 0 && role == Role::System && rules.system != SystemPlace::Anywhere;
     !may_be_late && item.message.content.iter().all(|block| home(block, role) == role)
+}
+
+/// Whether something of a message is certainly left when it is through: a result that holds nothing and has no call is not.
+fn begins(home: &Item) -> bool {
+    let stays =
+        |block: &Content| !block.as_result().is_some_and(|result| result.content.iter().all(is_blank_part));
+    home.message.role != Role::System && home.message.content.iter().any(stays)
 }
 
 /// Which role a block belongs to when it stands in a message of `role`.
