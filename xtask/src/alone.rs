@@ -28,18 +28,24 @@ pub(crate) fn run(
         println!("-- {}", one.name);
         alone.shapes(one)?;
         if tested && same_as_tested(one) {
-            alone.lint_with_tests(one)?;
+            alone.lint_with_tests(one, "by default all its features are on, and its tests just ran so")?;
             alone.built_examples(one)?;
             continue;
         }
-        // Default features: what somebody gets who takes the crate and thinks no further.
-        alone.tests(one, &[])?;
+        let has_less = !closure(&one.features(), &["default"]).is_empty();
+        // Default features: what somebody gets who takes the crate and thinks no further. The tests of a crate that does IO run
+        // with all of its features and with none; between the two they are compiled.
+        if tested && has_less && !layers::is_pure(&one.name) {
+            alone.lint_with_tests(one, "its tests just ran with all features, and run with none")?;
+        } else {
+            alone.tests(one, &[])?;
+        }
         if one.is_library() {
             let call = ["test", "--quiet", "--no-fail-fast", "--doc", "--package", &one.package];
             alone.sum += cargo_test(&mut cargo(workspace, call))?;
         }
         // And whoever wants nothing of what is on by default gets a crate that does what it says then.
-        if one.features().get("default").is_some_and(|on| !on.is_empty()) {
+        if has_less {
             alone.tests(one, &["--no-default-features", "--tests"])?;
         }
         alone.examples(one)?;
@@ -81,8 +87,8 @@ impl Alone<'_> {
     }
 
     /// Compiles tests and examples with the features that they ask for themselves, without making programs of them.
-    fn lint_with_tests(&mut self, one: &Crate) -> Result<(), String> {
-        println!("{}: by default all its features are on, and its tests just ran so", one.name);
+    fn lint_with_tests(&mut self, one: &Crate, why: &str) -> Result<(), String> {
+        println!("{}: {why}", one.name);
         if !self.lint(one, ["--all-targets"])? {
             println!("tests or examples of {} do not stand alone", one.package);
         }
