@@ -25,4 +25,5 @@ pub use rules::{
     NameRule, Reasoning, ResultPlace, SystemPlace, Tail, TakenMedia, WireRules,
 };
 pub use sanitize::{BRIDGE_STUB, HEAD_STUB, SIGNATURE_STUB, Sanitized, TAIL_STUB, sanitize};
+pub use sound::LiveCheck;
 pub use violation::{Violation, ViolationKind};

@@ -4,7 +4,11 @@
 //! well. The walk may be wrong in one direction only: what it calls sound is left as it is, what it is unsure of goes
 //! through the passes, which may find nothing to do.
 
+mod live;
+
 use trunkline_message_tree::{Content, Message, Part, Role, StopReason, ToolCall, ToolResult};
+
+pub use self::live::LiveCheck;
 
 use crate::passes::{
     id_fits, is_blank, is_blank_part, is_server_block, is_thinking, name_fits, provenance, refers_to_nothing,
@@ -397,7 +401,7 @@ impl<'a> Walk<'a> {
             self.spoil();
         }
         self.close_turn();
-        if !self.ends_well(messages) {
+        if !self.ends_well(messages.last()) {
             self.survey.sound = false;
         }
         let Survey { turns, calls, sound, .. } = &mut self.survey;
@@ -426,8 +430,8 @@ impl<'a> Walk<'a> {
         self.survey
     }
 
-    fn ends_well(&self, messages: &[Message]) -> bool {
-        let Some(last) = messages.last() else { return false };
+    fn ends_well(&self, last: Option<&Message>) -> bool {
+        let Some(last) = last else { return false };
         match self.last {
             None => self.instructed && self.rules.head == Head::Any && self.rules.tail == Tail::Any,
             Some(Role::Assistant) => {

@@ -22,6 +22,7 @@ mod generate;
 mod known_calls;
 mod laws;
 mod legal;
+mod live;
 mod returned;
 mod rule_sets;
 mod switch;

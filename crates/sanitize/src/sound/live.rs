@@ -1,0 +1,189 @@
+//! The same walk, kept from one request to the next.
+//!
+//! A turn begins with nothing open, so what the walk knows there is small, and whatever comes later is judged from the last
+//! turn that stayed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use trunkline_message_tree::{Message, Role};
+
+use super::{INDEX_BITS, Survey, Turn, Walk};
+use crate::passes::live_loop;
+use crate::{IdScope, RequestFacts, Thinking, WireRules};
+
+/// Tells from one request to the next whether a conversation is legal as it stands, at the cost of what was added to it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use trunkline_message_tree::Message;
+/// use trunkline_sanitize::{LiveCheck, RequestFacts, WireRules};
+///
+/// let (rules, facts) = (WireRules::anthropic(), RequestFacts::default());
+/// let mut check = LiveCheck::new();
+/// let mut messages = vec![Arc::new(Message::user("hi"))];
+/// assert!(check.is_legal(&messages, 0, &rules, &facts));
+/// messages.push(Arc::new(Message::tool_result("c1", "of no call", false)));
+/// assert!(!check.is_legal(&messages, 1, &rules, &facts), "the first message is what it was");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct LiveCheck {
+    asked: Option<(WireRules, RequestFacts)>,
+    /// How many messages, from the first, are the ones that `turns` and `calls` were read from.
+    read: usize,
+    turns: Vec<Start>,
+    /// The calls in order, as [`Survey`] has them.
+    calls: Vec<u64>,
+    /// How many calls there are of each digest, and how many are of one that an earlier call has.
+    known: HashMap<u64, u32>,
+    again: usize,
+}
+
+/// What the walk knows where a turn begins.
+#[derive(Copy, Clone, Debug)]
+struct Start {
+    index: usize,
+    last: Option<Role>,
+    instructed: bool,
+    /// How many calls came before.
+    calls: usize,
+}
+
+impl LiveCheck {
+    /// Returns the check of a conversation that was not looked at yet.
+    pub fn new() -> Self {
+        LiveCheck::default()
+    }
+
+    /// Returns whether the list is legal as it stands: [`sanitize`](crate::sanitize) would repair nothing and give it back as it
+    /// is. `kept` says how many of its messages, from the first, are those of the list that was given last.
+    ///
+    /// A `false` may be wrong, as for some lists with calls that a provider ran itself: ask `sanitize` then. A `true` is not.
+    /// Costs a few steps per block from the beginning of the turn in which the first other message stands. Reasoning that may
+    /// go back while its tool loop runs is looked at once more when the loop is over; other rules or facts begin anew.
+    pub fn is_legal(
+        &mut self,
+        messages: &[Arc<Message>],
+        kept: usize,
+        rules: &WireRules,
+        facts: &RequestFacts,
+    ) -> bool {
+        self.read = self.read.min(kept).min(messages.len());
+        let forced =
+            rules.forced_choice_stops_thinking && facts.choice_forced && facts.thinking == Thinking::On;
+        if forced || !facts.fields.is_empty() || messages.len() >> INDEX_BITS > 0 {
+            return false;
+        }
+        let facts = self.ask(messages, rules, facts);
+        let legal = self.walk(messages, rules, &facts)
+            && self.again == 0
+            && !live_loop::has_lost_thinking(messages, rules, facts.thinking);
+        self.asked = Some((rules.clone(), facts));
+        legal
+    }
+
+    /// Returns the facts with the place of the running loop, and forgets what was read under others.
+    fn ask(&mut self, messages: &[Arc<Message>], rules: &WireRules, facts: &RequestFacts) -> RequestFacts {
+        let mut now = facts.clone();
+        if facts.origin.as_ref().is_some_and(|origin| origin.address.is_some()) {
+            now.loop_from = live_loop::start(messages);
+        }
+        match self.asked.take() {
+            Some((ruled, mut asked)) if ruled == *rules => {
+                let moved = std::mem::replace(&mut asked.loop_from, now.loop_from);
+                if asked != now {
+                    self.read = 0;
+                } else if moved != now.loop_from {
+                    self.read = self.read.min(moved.min(now.loop_from));
+                }
+            }
+            _ => self.read = 0,
+        }
+        now
+    }
+
+    /// Walks from the last turn that stayed to the end, or to where something is wrong.
+    fn walk(&mut self, messages: &[Arc<Message>], rules: &WireRules, facts: &RequestFacts) -> bool {
+        while self.turns.pop_if(|turn| turn.index >= self.read && turn.index > 0).is_some() {}
+        let start = match self.turns.last() {
+            Some(start) => *start,
+            None => Start { index: 0, last: None, instructed: false, calls: 0 },
+        };
+        if self.turns.is_empty() {
+            self.turns.push(start);
+        }
+        self.forget_calls(start.calls);
+        let mut walk = Walk::from(&start, rules, facts);
+        for (index, message) in messages.iter().enumerate().skip(start.index) {
+            let begins = message.role == Role::Assistant && walk.last != Some(Role::Assistant);
+            let (last, instructed, calls) = (walk.last, walk.instructed, walk.survey.calls.len());
+            walk.step(index, message);
+            if !walk.survey.sound || walk.survey.server_blocks {
+                self.read = index;
+                // Those of the turn that is looked at again come again.
+                let begun = self.turns.last().map_or(0, |turn| turn.calls.saturating_sub(start.calls));
+                walk.survey.calls.truncate(begun);
+                let calls = walk.survey.calls;
+                self.take_calls(calls, rules);
+                return false;
+            }
+            if begins && index > start.index {
+                self.turns.push(Start { index, last, instructed, calls: start.calls + calls });
+            }
+        }
+        self.read = messages.len();
+        let ends = !walk.ends_in_thinking && walk.open.is_empty();
+        let ends = ends && walk.ends_well(messages.last().map(|last| &**last));
+        let calls = walk.survey.calls;
+        self.take_calls(calls, rules);
+        ends
+    }
+
+    fn take_calls(&mut self, calls: Vec<u64>, rules: &WireRules) {
+        if rules.ids_unique_in == IdScope::History {
+            for call in &calls {
+                let times = self.known.entry(call >> INDEX_BITS).or_default();
+                self.again += usize::from(*times > 0);
+                *times += 1;
+            }
+        }
+        self.calls.extend(calls);
+    }
+
+    fn forget_calls(&mut self, left: usize) {
+        for call in self.calls.drain(left.min(self.calls.len())..) {
+            if let Some(times) = self.known.get_mut(&(call >> INDEX_BITS)) {
+                *times -= 1;
+                self.again -= usize::from(*times > 0);
+                if *times == 0 {
+                    self.known.remove(&(call >> INDEX_BITS));
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// Returns a walk that goes on where a turn begins.
+    fn from(start: &Start, rules: &'a WireRules, facts: &'a RequestFacts) -> Self {
+        let survey = Survey {
+            turns: vec![Turn { start: start.index, sound: true }],
+            calls: Vec::new(),
+            server_blocks: false,
+            sound: true,
+        };
+        Walk {
+            rules,
+            facts,
+            thinking: facts.thinking,
+            index: start.index,
+            last: start.last,
+            instructed: start.instructed,
+            open: Vec::new(),
+            user_messages: 0,
+            answered: false,
+            ends_in_thinking: false,
+            survey,
+        }
+    }
+}
