@@ -1,5 +1,7 @@
 //! A message in its place.
 
+use std::sync::Arc;
+
 use crate::{Link, Message, NodeId, Timestamp};
 
 static NEXT: Link = Link::Next;
@@ -13,7 +15,7 @@ pub struct Node {
     at: Timestamp,
     // `None` is `Link::Next`, as almost always.
     link: Option<Box<Link>>,
-    message: Message,
+    message: Arc<Message>,
 }
 
 impl Node {
@@ -30,7 +32,7 @@ impl Node {
             depth,
             at,
             link: (link != Link::Next).then(|| Box::new(link)),
-            message,
+            message: Arc::new(message),
         }
     }
 
@@ -61,6 +63,12 @@ impl Node {
 
     /// Returns the message; its `node` is always set.
     pub fn message(&self) -> &Message {
+        &self.message
+    }
+
+    /// Returns the message for whoever keeps it longer than the tree: the same allocation, so that it is known again by its
+    /// address.
+    pub fn shared(&self) -> &Arc<Message> {
         &self.message
     }
 }

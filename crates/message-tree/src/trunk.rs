@@ -40,11 +40,16 @@ impl<'a> TrunkItem<'a> {
         }
     }
 
+    /// Returns the node that is shown.
+    pub fn node(self) -> &'a Node {
+        match self {
+            TrunkItem::Node(_, node) | TrunkItem::Cover { node, .. } => node,
+        }
+    }
+
     /// Returns the message that is shown.
     pub fn message(self) -> &'a Message {
-        match self {
-            TrunkItem::Node(_, node) | TrunkItem::Cover { node, .. } => node.message(),
-        }
+        self.node().message()
     }
 }
 

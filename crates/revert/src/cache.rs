@@ -65,21 +65,34 @@ pub fn cache_break(
     policy: &RenderPolicy,
     breaks: &[Break],
 ) -> Option<Break> {
-    let (reply, found) = tree.nodes().rev().find(|(_, node)| is_reply(node))?;
-    let now_turn = crate::turn(tree);
-    let then_turn =
-        tree.nodes().take_while(|(id, _)| *id < reply).filter(|(_, node)| is_reply(node)).count() as u32;
+    let (reply, _) = tree.nodes().rev().find(|(_, node)| is_reply(node))?;
+    cache_break_after(tree, notes, policy, breaks, (reply, crate::turn(tree)))
+}
+
+/// The same, where the newest reply and the turn clock are known.
+pub(crate) fn cache_break_after(
+    tree: &MessageTree,
+    notes: &[Note],
+    policy: &RenderPolicy,
+    breaks: &[Break],
+    (reply, now_turn): (NodeId, u32),
+) -> Option<Break> {
+    let found = tree.node(reply).ok()?;
+    // It is the newest one that the clock counts.
+    let then_turn = now_turn.saturating_sub(1);
     let told_then = breaks.iter().take_while(|lost| lost.turn <= then_turn).count();
     let (then, now) = (Clock::new(then_turn), Clock::new(now_turn));
     let (then, now) = (then.with_breaks(&breaks[..told_then]), now.with_breaks(breaks));
 
-    let moved = tree.reflog().any(|made| made.newest >= reply);
+    // Later moves are never made at older nodes.
+    let latest = tree.moves().len().checked_sub(1).and_then(|latest| tree.reflog().nth(latest));
+    let moved = latest.is_some_and(|made| made.newest >= reply);
     // A summary is shown only behind its span, so it may also come with growth.
     let compacted = !moved && !tree.covering().is_empty() && {
         let then = tree.trunk().covers_before(found.depth(), Some(reply));
         then != tree.trunk().covers()
     };
-    let cut = |turn| policy.prune.and_then(|prune| prune.cut(tree, turn));
+    let cut = |turn| policy.prune.and_then(|prune| prune.pruned_turns(turn));
     if !moved
         && !compacted
         && cut(then_turn) == cut(now_turn)

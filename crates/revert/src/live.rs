@@ -12,6 +12,7 @@ use std::sync::Arc;
 use trunkline_message_tree::{Covered, Message, MessageTree, Node, NodeId, Role, ToolCall};
 
 use self::standing::{Changes, Standing};
+use crate::cache::cache_break_after;
 use crate::render::{is_reply, shown_cover};
 use crate::{Break, Clock, Note, RenderPolicy, mark};
 
@@ -92,6 +93,13 @@ impl LiveContext {
     /// Returns the session's turn clock as it was then: what [`turn`](crate::turn) counts.
     pub fn turn(&self) -> u32 {
         self.replies.len() as u32
+    }
+
+    /// What [`cache_break`](crate::cache_break) returns, at the cost of what came since the last reply and of the notes, and of
+    /// two renderings where something may differ. Bring it up to date first.
+    pub fn cache_break(&self, tree: &MessageTree, notes: &[Note], breaks: &[Break]) -> Option<Break> {
+        let reply = *self.replies.last()?;
+        cache_break_after(tree, notes, &self.policy, breaks, (reply, self.turn()))
     }
 
     /// Brings the messages up to date and returns how many of them, from the first, are what they were.
@@ -297,12 +305,12 @@ fn on_trunk(tree: &MessageTree, line: &[NodeId]) -> usize {
     place + line[place..].partition_point(|id| tree.is_on_trunk(*id))
 }
 
-/// Returns an item's own message as it is sent.
+/// Returns an item's own message as it is sent: the tree's own where nothing of it is changed for that.
 fn shown(tree: &MessageTree, item: Item) -> Arc<Message> {
-    let message = tree.node(item.id).map(Node::message).ok();
-    let message = message.map(|message| if item.covers { shown_cover(message) } else { message.clone() });
-    let marked = message.and_then(|message| mark(vec![message]).pop());
-    Arc::new(marked.expect("an item is a node, and marking keeps every message"))
+    let node = tree.node(item.id).expect("an item is a node of the tree");
+    let message = if item.covers { shown_cover(node.message()) } else { node.message().clone() };
+    let marked = mark(vec![message]).pop().expect("marking keeps every message");
+    if marked == *node.message() { Arc::clone(node.shared()) } else { Arc::new(marked) }
 }
 
 fn covered_at(covers: &[Covered], depth: usize) -> Option<Covered> {
