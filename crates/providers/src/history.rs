@@ -168,7 +168,6 @@ impl Memo {
     }
 
     /// Returns how many messages were encoded last.
-    #[cfg(feature = "http")]
     pub(crate) fn messages_known(&self) -> usize {
         self.messages.len()
     }

@@ -25,6 +25,7 @@ mod history;
 #[cfg(feature = "http")]
 mod http;
 mod learn;
+mod memos;
 mod mend;
 pub mod ollama;
 pub mod openai_chat;

@@ -13,11 +13,11 @@ const MOST: usize = 4;
 ///
 /// Each is taken out while it is used, so that nobody waits for somebody else's encoding.
 #[derive(Default)]
-pub(super) struct Memos(Mutex<Vec<Memo>>);
+pub(crate) struct Memos(Mutex<Vec<Memo>>);
 
 impl Memos {
     /// Takes out the memo that knows most of these messages, or begins one.
-    pub(super) fn take(&self, messages: &[Arc<Message>]) -> Memo {
+    pub(crate) fn take(&self, messages: &[Arc<Message>]) -> Memo {
         let mut memos = self.memos();
         let shared = memos.iter().map(|memo| memo.shared_with(messages)).enumerate();
         // Instructions that two conversations share do not make them one: more than half must be of use.
@@ -31,7 +31,7 @@ impl Memos {
     }
 
     /// Puts a memo back after use.
-    pub(super) fn put(&self, memo: Memo) {
+    pub(crate) fn put(&self, memo: Memo) {
         if memo.messages_known() == 0 {
             return;
         }

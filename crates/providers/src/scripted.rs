@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use trunkline_message_tree::{Origin, StopReason, Usage};
 
+use crate::memos::Memos;
 use crate::playback::{Playback, Step};
 use crate::{Anthropic, Event, Feature, Provider, ProviderError, Reply, Request, Support, Wire};
 
@@ -26,6 +27,7 @@ use crate::{Anthropic, Event, Feature, Provider, ProviderError, Reply, Request, 
 pub struct Scripted {
     origin: Origin,
     wire: Box<dyn Wire>,
+    memos: Memos,
     script: Box<dyn Fn(&Request) -> Turn + Send + Sync>,
 }
 
@@ -39,6 +41,7 @@ impl Scripted {
         Scripted {
             origin: Origin::new(provider, model),
             wire: Box::new(Anthropic::new()),
+            memos: Memos::default(),
             script: Box::new(script),
         }
     }
@@ -71,7 +74,9 @@ impl Provider for Scripted {
     }
 
     async fn send(&self, request: Request) -> Result<Box<dyn Reply>, ProviderError> {
-        let encoded = self.wire.encode(&request)?;
+        let mut memo = self.memos.take(&request.messages);
+        let encoded = self.wire.encode_next(&request, &mut memo)?;
+        self.memos.put(memo);
         let turn = (self.script)(&request);
         // Nobody counts tokens here: four bytes each is the usual estimate for English and code.
         let input_tokens = encoded.body.len() as u64 / 4;

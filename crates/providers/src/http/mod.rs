@@ -5,7 +5,6 @@
 
 mod body;
 mod client;
-mod memos;
 mod proxy;
 mod reply;
 mod tape;
@@ -19,13 +18,13 @@ use async_trait::async_trait;
 use trunkline_message_tree::Origin;
 
 use crate::error::one_line;
+use crate::memos::Memos;
 use crate::{
     BaseUrl, Bounds, Decode, EncodeError, HttpRequest, Provider, ProviderError, Record, Reply, Request,
     RetryPolicy, Secret, Sign, Wire,
 };
 use crate::{Feature, Support};
 use client::Client;
-use memos::Memos;
 use proxy::Proxy;
 use reply::HttpReply;
 
