@@ -305,8 +305,9 @@ impl Session {
 
     /// Records where and why the next request does not continue the one before it, before it is sent.
     pub(crate) async fn note_break(&mut self) -> Result<(), RuntimeError> {
-        let setting = &self.settings().setup.revert;
-        let lost = revert::cache_break(setting, &self.state.tree, &self.state.revert, self.settings().now());
+        self.rendering.refresh(&self.state);
+        let (live, at) = (self.rendering.live(), self.settings().now());
+        let lost = live.cache_break(&self.state.tree, &self.state.revert, at);
         if let Some(lost) = lost {
             self.commit(vec![lost], None).await?;
         }

@@ -183,9 +183,10 @@ impl Session {
         self.note_break().await?;
         self.note_asked().await?;
         let provider = self.settings().provider.clone();
-        let mut prompt = prompt::build(&self.state, self.settings(), provider.as_ref(), held);
-        prompt::share(&mut prompt.request.messages, &self.sent);
-        self.sent.clone_from(&prompt.request.messages);
+        let (settings, sent) = (&self.agent.settings, std::mem::take(&mut self.sent));
+        let prompt =
+            prompt::build(&self.state, &mut self.rendering, settings, provider.as_ref(), held, &sent);
+        drop(sent);
         let messages = prompt.request.messages.len();
         self.tell(&Event::Asking { turn, messages, repairs: prompt.repairs });
         let mut fold = Fold::new(provider.origin().clone());
@@ -223,6 +224,7 @@ impl Session {
         if let Some(fault) = fault.as_ref().filter(|fault| message.is_none() && fault.wants().is_some()) {
             // It is asked otherwise, which is not the same attempt once more.
             let fault = fault.clone();
+            self.sent = prompt.request.messages;
             self.commit(heard, None).await?;
             return Err(fault.into());
         }
@@ -235,6 +237,7 @@ impl Session {
         };
         if let Some(why) = why {
             let background = provider.answers_in_background(&prompt.request);
+            self.sent = prompt.request.messages;
             let known =
                 || self.state.tries.answer(provider.origin(), self.state.tree.head()).map(str::to_owned);
             let answer = id.or_else(known).filter(|_| background);
@@ -243,6 +246,7 @@ impl Session {
             told.iter().for_each(|event| self.tell(event));
             return again;
         }
+        self.sent = prompt.request.messages;
         if let Some(message) = message {
             tokens = message.usage.map_or(0, |usage| usage.input_tokens.saturating_add(usage.output_tokens));
             let at = self.settings().now();

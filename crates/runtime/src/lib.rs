@@ -53,6 +53,7 @@ mod prompt;
 mod proposals;
 #[cfg(feature = "resolve-queue")]
 mod recovering;
+mod rendering;
 #[cfg(feature = "resolve-queue")]
 mod resolving;
 #[cfg(feature = "decision-objects")]

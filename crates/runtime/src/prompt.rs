@@ -13,6 +13,7 @@ use trunkline_sanitize::{Reasoning, Repair, RequestFacts, WireRules, sanitize};
 use crate::agent::Settings;
 use crate::choices;
 use crate::layers::revert;
+use crate::rendering::Rendering;
 use crate::state::State;
 
 /// A request and what was repaired for it.
@@ -30,8 +31,16 @@ pub(crate) struct Held {
 }
 
 /// Builds the next request.
-pub(crate) fn build(state: &State, settings: &Settings, provider: &dyn Provider, held: Held) -> Prompt {
-    let rendered = revert::rendered(&settings.setup.revert, &state.tree, &state.revert);
+///
+/// What was sent last lends its messages where the list has to be mended: what is mended alike is not encoded again.
+pub(crate) fn build(
+    state: &State,
+    rendering: &mut Rendering,
+    settings: &Settings,
+    provider: &dyn Provider,
+    held: Held,
+    sent: &[Arc<Message>],
+) -> Prompt {
     let mut tools = tools(settings);
     if let Some(only) = held.only {
         tools.retain(|tool| only.contains(&tool.name));
@@ -45,7 +54,20 @@ pub(crate) fn build(state: &State, settings: &Settings, provider: &dyn Provider,
     request.extra.clone_from(&settings.extra);
     request.traits = state.wants.of(provider);
     let window = state.wants.window(provider, revert::window(&settings.setup));
-    let repairs = fill(&mut request, rendered, window, provider);
+    let (rules, facts) = asked(&mut request, window, provider);
+    rendering.refresh(state);
+    debug_assert!(
+        rendering.shows(&revert::rendered(&settings.setup.revert, &state.tree, &state.revert)),
+        "what is kept is what would be rendered"
+    );
+    if rendering.is_legal(&rules, &facts) {
+        debug_assert!(rendering.needs_nothing(&rules, &facts), "what was found legal needs no repair");
+        request.messages = rendering.messages().to_vec();
+        return Prompt { request, repairs: Vec::new() };
+    }
+    let rendered = rendering.messages().iter().map(|message| Message::clone(message)).collect();
+    let repairs = put(&mut request, rendered, &rules, &facts, provider);
+    share(&mut request.messages, sent);
     Prompt { request, repairs }
 }
 
@@ -62,7 +84,7 @@ pub(crate) fn tools(settings: &Settings) -> Vec<ToolSpec> {
 ///
 /// A provider knows a message that it has encoded by its address. Content is compared and not assumed: a message that is
 /// rendered or repaired differently today is another one.
-pub(crate) fn share(messages: &mut [Arc<Message>], sent: &[Arc<Message>]) {
+fn share(messages: &mut [Arc<Message>], sent: &[Arc<Message>]) {
     for (message, sent) in messages.iter_mut().zip(sent).take_while(|(message, sent)| message == sent) {
         message.clone_from(sent);
     }
@@ -78,6 +100,12 @@ pub(crate) fn fill(
     window: Option<u64>,
     provider: &dyn Provider,
 ) -> Vec<Repair> {
+    let (rules, facts) = asked(request, window, provider);
+    put(request, rendered, &rules, &facts, provider)
+}
+
+/// Returns the rules that a list is held to, and what else is asked.
+fn asked(request: &mut Request, window: Option<u64>, provider: &dyn Provider) -> (WireRules, RequestFacts) {
     let mut facts = RequestFacts::default();
     facts.origin = Some(provider.origin().clone());
     facts.tools_offered = Some(!request.tools.is_empty());
@@ -85,7 +113,17 @@ pub(crate) fn fill(
     facts.thinking = thinking(request, provider.wire());
     facts.choice_forced = matches!(request.tool_choice, ToolChoice::Any | ToolChoice::Named(_));
     facts.context_window = window.map(|tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
-    let sanitized = sanitize(rendered, &rules(provider, &request.traits), &facts);
+    (rules(provider, &request.traits), facts)
+}
+
+fn put(
+    request: &mut Request,
+    rendered: Vec<Message>,
+    rules: &WireRules,
+    facts: &RequestFacts,
+    provider: &dyn Provider,
+) -> Vec<Repair> {
+    let sanitized = sanitize(rendered, rules, facts);
     if sanitized.thinking_off {
         if let Some(fields) = fields_of_claude(&mut request.extra, provider.wire()) {
             fields.remove("thinking");

@@ -8,6 +8,7 @@ use trunkline_session_store::{Batch, Claim, InboxId, Lease, Record, SessionId, S
 
 use crate::agent::{Agent, Observer, Settings};
 use crate::layers::{decision, resolve, revert};
+use crate::rendering::Rendering;
 use crate::state::State;
 use crate::{CallPlace, Cancel, Event, RuntimeError, ToolContext, attempts, journal, letters, wants};
 
@@ -26,6 +27,8 @@ pub struct Session {
     pub(crate) state: State,
     /// What was sent last: what is sent again is known by its address, and not encoded again.
     pub(crate) sent: Vec<Arc<Message>>,
+    /// What is kept from one request to the next.
+    pub(crate) rendering: Rendering,
     /// Whether the last write failed, or was dropped, in a way that leaves open what the store has kept.
     behind: bool,
     /// The newest letter that was there when this became the writer, or when its latest drive ended.
@@ -144,6 +147,7 @@ impl Session {
         state.decision.check_settled()?;
         #[cfg(any(feature = "resolve-queue", feature = "decision-objects"))]
         let tenure = crate::tenure::Tenure::new(claim, store.as_ref());
+        let rendering = Rendering::new(&agent.settings.setup.revert);
         let mut session = Session {
             agent,
             store,
@@ -152,6 +156,7 @@ impl Session {
             summaries: revert::Summaries::new(&state.revert),
             state,
             sent: Vec::new(),
+            rendering,
             on_trial: Vec::new(),
             cuts: 0,
             behind: false,

@@ -8,11 +8,12 @@ mod price;
 pub(crate) mod stall;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use trunkline_message_tree::{
     Author, Draft, Entry, HeadMove, Message, MessageTree, MoveId, NodeId, Timestamp, ToolSpec,
 };
-use trunkline_revert::{Mover, Note, Outcome, Plan, Rates, Reason, SummaryBy};
+use trunkline_revert::{LiveContext, Mover, Note, Outcome, Plan, Rates, Reason, SummaryBy};
 use trunkline_session_store::{Note as StoredNote, Record};
 
 pub(crate) use self::price::missed;
@@ -25,8 +26,7 @@ use crate::{Event, RuntimeError, journal};
 mod compact;
 
 pub(crate) use compact::{
-    CompactPlan, CompactSetting, cache_break, compaction_due, compaction_failed, delayed, room, set_window,
-    window,
+    CompactPlan, CompactSetting, compaction_due, compaction_failed, delayed, room, set_window, window,
 };
 
 pub(crate) const LAYER: &str = "revert";
@@ -141,6 +141,30 @@ pub(crate) fn rendered(setting: &Setting, tree: &MessageTree, part: &Part) -> Ve
             trunkline_revert::mark(rendered.messages)
         }
         None => tree.trunk().items().map(|item| item.message().clone()).collect(),
+    }
+}
+
+/// What [`rendered`] gives, kept up to date; nothing if the model may not revert.
+pub(crate) struct Live(Option<LiveContext>);
+
+impl Live {
+    pub(crate) fn new(setting: &Setting) -> Self {
+        Live(setting.as_ref().map(|reverts| LiveContext::new(reverts.render)))
+    }
+
+    /// Returns how many messages, from the first, are what they were.
+    pub(crate) fn refresh(&mut self, tree: &MessageTree, part: &Part) -> Option<usize> {
+        self.0.as_mut().map(|context| context.refresh(tree, &part.notes, &part.breaks))
+    }
+
+    pub(crate) fn messages(&self) -> Option<&[Arc<Message>]> {
+        self.0.as_ref().map(LiveContext::messages)
+    }
+
+    /// Returns the record of the place from which on the next request does not continue the one before it.
+    pub(crate) fn cache_break(&self, tree: &MessageTree, part: &Part, at: Timestamp) -> Option<Record> {
+        let lost = self.0.as_ref()?.cache_break(tree, &part.notes, &part.breaks)?;
+        Some(journal::note(LAYER, compact::BREAK, at, &lost))
     }
 }
 

@@ -1,5 +1,7 @@
 //! A runtime without reverts: no tool, no marks, no notes. What other builds wrote stays in the log.
 
+use std::sync::Arc;
+
 use trunkline_message_tree::{Draft, Entry, HeadMove, Message, MessageTree, NodeId, Timestamp, ToolSpec};
 use trunkline_session_store::{Note as StoredNote, Record};
 
@@ -78,6 +80,24 @@ pub(crate) fn specs(_: &Setting) -> Vec<ToolSpec> {
 
 pub(crate) fn rendered(_: &Setting, tree: &MessageTree, _: &Part) -> Vec<Message> {
     tree.trunk().items().map(|item| item.message().clone()).collect()
+}
+
+pub(crate) struct Live;
+
+impl Live {
+    pub(crate) fn new(_: &Setting) -> Self {
+        Live
+    }
+
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn refresh(&mut self, _: &MessageTree, _: &Part) -> Option<usize> {
+        None
+    }
+
+    #[expect(clippy::unused_self, reason = "the layer that is there needs it")]
+    pub(crate) fn messages(&self) -> Option<&[Arc<Message>]> {
+        None
+    }
 }
 
 pub(crate) fn drain(

@@ -90,18 +90,6 @@ pub(crate) fn set_window(setting: &mut Setting, window: Option<u64>) {
     }
 }
 
-/// Returns the record of the place from which on the next request does not continue the one before it.
-pub(crate) fn cache_break(
-    setting: &Setting,
-    tree: &MessageTree,
-    part: &Part,
-    at: Timestamp,
-) -> Option<Record> {
-    let policy = &setting.as_ref()?.render;
-    let lost = trunkline_revert::cache_break(tree, &part.notes, policy, &part.breaks)?;
-    Some(journal::note(LAYER, BREAK, at, &lost))
-}
-
 /// Returns how many notes are shown longer than they have to be, and how many messages stay in the cache for that.
 pub(crate) fn delayed(setting: &Setting, tree: &MessageTree, part: &Part) -> Option<(usize, usize)> {
     let policy = &setting.as_ref()?.render;

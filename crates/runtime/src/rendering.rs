@@ -1,0 +1,103 @@
+//! The trunk as the model is sent it, kept from one request to the next.
+//!
+//! What was rendered and found legal once is neither rendered nor looked at again as long as it stands. Nothing hangs on what
+//! is kept here: it can be made anew from the log at any time.
+
+use std::sync::Arc;
+
+use trunkline_message_tree::{Message, MessageTree, NodeId};
+use trunkline_sanitize::{LiveCheck, RequestFacts, WireRules, sanitize};
+
+use crate::layers::revert;
+use crate::state::State;
+
+/// What a session keeps of its requests.
+pub(crate) struct Rendering {
+    live: revert::Live,
+    plain: Plain,
+    check: LiveCheck,
+    /// How many messages, from the first, are those that were checked last.
+    kept: usize,
+}
+
+impl Rendering {
+    pub(crate) fn new(setting: &revert::Setting) -> Self {
+        Rendering {
+            live: revert::Live::new(setting),
+            plain: Plain::default(),
+            check: LiveCheck::new(),
+            kept: 0,
+        }
+    }
+
+    /// Brings the messages up to date.
+    pub(crate) fn refresh(&mut self, state: &State) {
+        let kept = self.live.refresh(&state.tree, &state.revert);
+        let kept = kept.unwrap_or_else(|| self.plain.refresh(&state.tree));
+        self.kept = self.kept.min(kept);
+    }
+
+    /// Returns what the model would be sent if that is legal, as of the last [`refresh`](Rendering::refresh).
+    pub(crate) fn messages(&self) -> &[Arc<Message>] {
+        self.live.messages().unwrap_or(&self.plain.messages)
+    }
+
+    /// Returns whether the messages are legal as they stand; a `false` may be wrong.
+    pub(crate) fn is_legal(&mut self, rules: &WireRules, facts: &RequestFacts) -> bool {
+        let messages = self.live.messages().unwrap_or(&self.plain.messages);
+        let kept = std::mem::replace(&mut self.kept, messages.len());
+        self.check.is_legal(messages, kept, rules, facts)
+    }
+
+    /// Whether the messages are those of a list that was rendered whole; builds with debug assertions ask before each request.
+    pub(crate) fn shows(&self, rendered: &[Message]) -> bool {
+        self.messages().iter().map(|message| &**message).eq(rendered)
+    }
+
+    /// Whether a look at the whole list finds nothing to do, asked likewise.
+    pub(crate) fn needs_nothing(&self, rules: &WireRules, facts: &RequestFacts) -> bool {
+        let whole: Vec<Message> = self.messages().iter().map(|message| Message::clone(message)).collect();
+        let sanitized = sanitize(&whole, rules, facts);
+        sanitized.repairs.is_empty() && !sanitized.thinking_off && *sanitized.messages == *whole
+    }
+
+    #[cfg(feature = "revert")]
+    pub(crate) fn live(&self) -> &revert::Live {
+        &self.live
+    }
+}
+
+/// The trunk without notes and marks, with summaries in place of what they cover.
+#[derive(Default)]
+struct Plain {
+    ids: Vec<NodeId>,
+    moves: usize,
+    messages: Vec<Arc<Message>>,
+}
+
+impl Plain {
+    /// Returns how many messages, from the first, are what they were.
+    fn refresh(&mut self, tree: &MessageTree) -> usize {
+        let ids = tree.trunk().ids();
+        let moved = std::mem::replace(&mut self.moves, tree.moves().len()) != tree.moves().len();
+        let same = |(old, new): &(&NodeId, &NodeId)| old == new;
+        if !tree.covering().is_empty() || ids.len() < self.ids.len() {
+            self.ids.clear();
+        } else if moved {
+            let shared = self.ids.iter().zip(ids).take_while(same).count();
+            self.ids.truncate(shared);
+        }
+        let kept = self.ids.len();
+        if tree.covering().is_empty() {
+            self.messages.truncate(kept);
+            let came = tree.trunk().nodes().skip(kept);
+            self.messages.extend(came.map(|(_, node)| Arc::clone(node.shared())));
+            self.ids.extend_from_slice(&ids[kept..]);
+            return kept;
+        }
+        let now: Vec<_> = tree.trunk().items().map(|item| Arc::clone(item.node().shared())).collect();
+        let kept = self.messages.iter().zip(&now).take_while(|(old, new)| Arc::ptr_eq(old, new)).count();
+        self.messages = now;
+        kept
+    }
+}
