@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::Timestamp;
 
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+use crate::digest::Hasher;
 use crate::{SessionId, SessionStore, StoreError};
 
 /// The name of a letter in one session's inbox, counted from 1 and never given twice.
@@ -29,6 +31,21 @@ pub struct Letter {
     pub kind: String,
     /// JSON on one line without white space around it, kept byte for byte.
     pub body: String,
+}
+
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+impl Letter {
+    /// Returns the digest of what waits in the inbox of a session: which letter of which session it is, when it was posted and
+    /// what it says. It is stored beside it, so that a change is noticed before the letter has an effect.
+    pub(crate) fn seal(&self, session: &SessionId) -> crate::Digest {
+        let Letter { id, at, kind, body } = self;
+        // With the signs that a database gives to numbers, because one of them computes it, too.
+        let (id, at, length) = (id.0.cast_signed(), at.0.cast_signed(), kind.len());
+        let mut hasher = Hasher::default();
+        hasher.bytes(format!("trunkline letter {session} {id} {at} {length} {kind} ").as_bytes());
+        hasher.bytes(body.as_bytes());
+        hasher.digest()
+    }
 }
 
 /// What became of a letter.

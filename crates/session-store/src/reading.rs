@@ -205,6 +205,8 @@ pub(crate) async fn verify<S: SessionStore + ?Sized>(
         digests.push(kept.digest);
     }
     tally.check(&info)?;
+    // What waits is under seals that its reading compares.
+    store.inbox(session).await?;
     Ok(Verified { records: tally.seq, digest: tally.digest, digests })
 }
 

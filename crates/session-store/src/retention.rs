@@ -128,5 +128,12 @@ impl Retention {
 }
 
 async fn is_busy<S: SessionStore + ?Sized>(store: &S, session: &SessionId) -> Result<bool, StoreError> {
-    Ok(store.holder(session).await?.is_some() || !store.inbox(session).await?.is_empty())
+    if store.holder(session).await?.is_some() {
+        return Ok(true);
+    }
+    match store.inbox(session).await {
+        // What it was is not known, but something was left for it.
+        Err(StoreError::Corrupt { .. }) => Ok(true),
+        inbox => Ok(!inbox?.is_empty()),
+    }
 }

@@ -163,7 +163,8 @@ pub trait SessionStore: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`StoreError::UnknownSession`].
+    /// [`StoreError::UnknownSession`]; [`StoreError::Corrupt`] if one is not what was posted, or was consumed before: it is not to
+    /// have an effect, and the error names it.
     async fn inbox(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError>;
 
     /// Tells what became of a letter.
@@ -257,7 +258,7 @@ pub trait SessionStore: Send + Sync {
     }
 
     /// Proves that no record of a session was changed, dropped or reordered since it was written, by computing all
-    /// digests anew.
+    /// digests anew, and that the letters in its inbox are what was posted.
     ///
     /// That the *end* of the log was not cut off is proven only against something that was kept elsewhere: compare
     /// with a [`Receipt`] by [`Verified::holds`].
@@ -265,7 +266,7 @@ pub trait SessionStore: Send + Sync {
     /// # Errors
     ///
     /// [`StoreError::BrokenChain`], [`StoreError::BadRecord`] or [`StoreError::Misfit`] name the first record that is not
-    /// as it was written; [`StoreError::UnknownSession`].
+    /// as it was written; [`StoreError::Corrupt`] the first letter; [`StoreError::UnknownSession`].
     async fn verify(&self, session: &SessionId) -> Result<Verified, StoreError> {
         reading::verify(self, session).await
     }

@@ -111,7 +111,7 @@ async fn move_with(
         query += &format!(", {}", given_letters(next));
         bind = letters.bind(bind);
         next += 3;
-        conditions += LETTERS_WAIT;
+        conditions += &format!("{LETTERS_WAIT}{}))", rows::LETTER_SEAL);
     }
     let with_keys = !key_columns.is_empty();
     if with_keys {
@@ -147,10 +147,11 @@ const MOVED: &str = "moved AS (
 
 const LETTERS_WAIT: &str = " AND w.consumed - w.at_consumed = (
     SELECT count(*) FROM given_letters g JOIN @letters l USING (session, letter)
-    WHERE g.session = w.session AND l.consumed IS NULL)";
+    WHERE g.session = w.session AND l.consumed IS NULL AND (l.seal IS NULL OR l.seal = ";
 
 const CONSUME: &str = "consume AS (
-    UPDATE @letters l SET consumed = g.seq FROM given_letters g
+    UPDATE @letters l SET consumed = g.seq, seal = CASE WHEN l.seal IS NULL THEN NULL ELSE ''::bytea END
+    FROM given_letters g
     WHERE l.session = g.session AND l.letter = g.letter AND g.session IN (SELECT session FROM moved))";
 
 const KEYS_ARE_NEW: &str = " AND NOT EXISTS (

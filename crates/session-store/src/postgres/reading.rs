@@ -9,7 +9,7 @@ use trunkline_message_tree::{Entry, Message, NodeId, Timestamp, TreeError};
 use super::fault::Fault;
 use super::leases::{STANDING, Standing, begin_with};
 use super::links::{Link, Tries, attempt};
-use super::rows::{self, Bind, RECORD, SESSION, get, stored};
+use super::rows::{self, Bind, LETTER, LETTER_SEAL, RECORD, SESSION, get, stored};
 use super::{Inner, unknown};
 use crate::{
     Activity, Amend, Digest, FoundNote, Header, Holder, InboxId, Kept, Letter, LetterState, NoteQuery,
@@ -187,19 +187,23 @@ impl Inner {
         body: &str,
         at: Timestamp,
     ) -> Result<InboxId, StoreError> {
-        let sql = "WITH moved AS (
-                       UPDATE @sessions SET letters = letters + 1 WHERE session = $1::uuid AND complete
-                       RETURNING session, letters
-                   ), posted AS (
-                       INSERT INTO @letters (session, letter, at, kind, body)
-                       SELECT session, letters, $2, $3, $4 FROM moved
-                   )
-                   SELECT letters, pg_notify($5, session::text)::text FROM moved";
+        let sql = format!(
+            "WITH moved AS (
+                 UPDATE @sessions SET letters = letters + 1 WHERE session = $1::uuid AND complete
+                 RETURNING session, letters
+             ), given AS (
+                 SELECT session, letters AS letter, $2::bigint AS at, $3::text AS kind, $4::text AS body FROM moved
+             ), posted AS (
+                 INSERT INTO @letters (session, letter, at, kind, body, seal)
+                 SELECT session, letter, at, kind, body, {LETTER_SEAL} FROM given l
+             )
+             SELECT letters, pg_notify($5, session::text)::text FROM moved"
+        );
         let mut tries = Tries::once();
         loop {
             let mut link = self.links.take_alive().await.map_err(|fault| tries.end(fault.error))?;
             let bind = Bind::new().session(session).with(stored(at.0)).with(kind).with(body);
-            match link.rows(sql, bind.with(&self.channel)).await {
+            match link.rows(&sql, bind.with(&self.channel)).await {
                 Ok(found) => {
                     link.keep();
                     let row = found.first().ok_or_else(|| unknown(session))?;
@@ -213,14 +217,17 @@ impl Inner {
     }
 
     pub(super) async fn inbox(self: &Arc<Self>, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
-        let sql = "SELECT letter, at, kind, body FROM @letters
-                   WHERE session = $1::uuid AND consumed IS NULL ORDER BY letter";
-        let found = self.query(sql, || Bind::new().session(session)).await?;
+        // With those that are only said to be consumed.
+        let sql = format!(
+            "SELECT {LETTER} FROM @letters l
+             WHERE session = $1::uuid AND (consumed IS NULL OR octet_length(seal) > 0) ORDER BY letter"
+        );
+        let found = self.query(&sql, || Bind::new().session(session)).await?;
         if found.is_empty() {
             self.must_exist(session).await?;
         }
-        let list: Result<Vec<Letter>, String> = found.iter().map(rows::letter).collect();
-        list.map_err(|reason| self.corrupt(format!("inbox of session {session}: {reason}")))
+        let list: Result<Vec<Letter>, String> = found.iter().map(|row| rows::letter(row, session)).collect();
+        list.map_err(|reason| self.corrupt(reason))
     }
 
     pub(super) async fn letter(
@@ -228,13 +235,14 @@ impl Inner {
         session: &SessionId,
         letter: InboxId,
     ) -> Result<LetterState, StoreError> {
-        let sql = "SELECT consumed FROM @letters WHERE session = $1::uuid AND letter = $2";
+        let sql = format!("SELECT {LETTER} FROM @letters l WHERE session = $1::uuid AND letter = $2");
         let bind = || Bind::new().session(session).with(stored(letter.0));
-        let found = self.query(sql, bind).await?;
+        let found = self.query(&sql, bind).await?;
         let Some(row) = found.first() else {
             self.must_exist(session).await?;
             return Err(StoreError::NoSuchLetter { session: session.clone(), letter });
         };
+        rows::letter(row, session).map_err(|reason| self.corrupt(reason))?;
         let consumed: Option<i64> = get(row, "consumed").map_err(|reason| self.corrupt(reason))?;
         Ok(consumed.map_or(LetterState::Waiting, |seq| LetterState::Consumed { seq: rows::read(seq) }))
     }

@@ -13,7 +13,7 @@ use super::keys::{self, KeyColumns, Keys};
 use super::leases::{STANDING, Standing};
 use super::links::{Link, attempt};
 use super::moving::add_records;
-use super::rows::{self, Bind, Columns, SESSION, get, stored};
+use super::rows::{self, Bind, Columns, LETTER_SEAL, SESSION, get, stored};
 use crate::tally::check_name;
 use crate::{Header, ImportError, Kept, Letter, Restoring, SessionId, SessionInfo, StoreError};
 
@@ -139,9 +139,11 @@ impl Letters {
     fn posted(first: usize) -> String {
         format!(
             "posted AS (
-                 INSERT INTO @letters (session, letter, at, kind, body)
-                 SELECT session, letter, at, kind, body FROM moved, unnest(${}::bigint[], ${}::bigint[], ${}::text[],
-                     ${}::text[]) AS l (letter, at, kind, body)
+                 INSERT INTO @letters (session, letter, at, kind, body, seal)
+                 SELECT session, letter, at, kind, body, {LETTER_SEAL} FROM (
+                     SELECT * FROM moved, unnest(${}::bigint[], ${}::bigint[], ${}::text[], ${}::text[])
+                         AS given (letter, at, kind, body)
+                 ) AS l
              )",
             first,
             first + 1,

@@ -349,15 +349,49 @@ pub(super) async fn flush_after(link: &mut Link, session: &SessionId) -> Result<
     link.rows(sql, Bind::new().session(session)).await.map(|rows| !rows.is_empty())
 }
 
-/// Returns a letter.
-pub(super) fn letter(row: &PgRow) -> Result<Letter, String> {
-    Ok(Letter {
-        id: InboxId(read(get(row, "letter")?)),
-        at: Timestamp(read(get(row, "at")?)),
-        kind: get(row, "kind")?,
-        body: get(row, "body")?,
+/// Returns a letter. The error says which letter it is, and what is wrong with it.
+pub(super) fn letter(row: &PgRow, session: &SessionId) -> Result<Letter, String> {
+    let id: i64 = get(row, "letter")?;
+    let sound = || {
+        let letter = Letter {
+            id: InboxId(read(id)),
+            at: Timestamp(read(get(row, "at")?)),
+            kind: get(row, "kind")?,
+            body: get(row, "body")?,
+        };
+        let seal: Option<Vec<u8>> = get(row, "seal")?;
+        let is_consumed = get::<Option<i64>>(row, "consumed")?.is_some();
+        match seal {
+            // What a version without seals has written has none.
+            None => Ok(letter),
+            Some(seal)
+                if is_consumed == seal.is_empty()
+                    && (is_consumed || seal == letter.seal(session).as_bytes()) =>
+            {
+                Ok(letter)
+            }
+            Some(_) if is_consumed => {
+                Err("it is marked as consumed, and its seal says that it waits".to_owned())
+            }
+            Some(seal) if seal.is_empty() => Err("it waits, and was consumed before".to_owned()),
+            Some(_) => Err("it is not what was written".to_owned()),
+        }
+    };
+    sound().map_err(|what| {
+        format!(
+            "letter {id} in the inbox of session {session}: {what}; after a look at it, set its `seal` to NULL to take it as it \
+             stands, or delete its row"
+        )
     })
 }
+
+/// The columns of a letter as [`letter`] reads them.
+pub(super) const LETTER: &str = "l.letter, l.at, l.kind, l.body, l.consumed, l.seal";
+
+/// The seal of the letter in the row `l`, as [`Letter::seal`] computes it.
+pub(super) const LETTER_SEAL: &str =
+    "sha256(convert_to('trunkline letter ' || l.session || ' ' || l.letter || ' ' || l.at
+    || ' ' || octet_length(l.kind) || ' ' || l.kind || ' ' || l.body, 'UTF8'))";
 
 /// Returns a number as the database keeps it: the same 64 bits, since it knows no unsigned numbers.
 pub(super) fn stored(number: u64) -> i64 {

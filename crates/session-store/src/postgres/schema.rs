@@ -16,7 +16,7 @@ const MARK: &str = "trunkline session store";
 /// What brings a schema from each version to the next; the first makes version 1 in an empty schema.
 ///
 /// Never edit one that was released: schemas of every past version must still open.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
 
 // `records` is the spine: narrow rows, so that listing and walking never touch the bodies. Numbers are the same 64 bits
 // as ours, names are compared byte by byte whatever the collation of the database, and `name` in `keys` is a digest,
@@ -107,6 +107,9 @@ CREATE TABLE @owners (
 // What a session's row says and no record does is sealed by a digest, which only those have that are complete.
 const VERSION_2: &str = "ALTER TABLE @sessions ADD COLUMN seal bytea";
 
+// A letter is sealed by a digest while it waits; what was consumed has an empty one.
+const VERSION_3: &str = "ALTER TABLE @letters ADD COLUMN seal bytea";
+
 const MARKED: &str = "
 CREATE TABLE IF NOT EXISTS @store (mark text NOT NULL, version bigint NOT NULL);
 DELETE FROM @store;
@@ -153,6 +156,11 @@ async fn migrate(link: &mut Link, schema: &str, found: usize) -> Result<(), Faul
     }
     if (1..2).contains(&found) {
         seal(link).await?;
+    }
+    // Before version 3 nothing proved what waits, so it is taken as it stands.
+    if (1..3).contains(&found) {
+        link.run(&format!("UPDATE @letters l SET seal = {} WHERE consumed IS NULL", rows::LETTER_SEAL))
+            .await?;
     }
     link.run(MARKED).await?;
     let bind = Bind::new().with(MARK).with(MIGRATIONS.len() as i64);

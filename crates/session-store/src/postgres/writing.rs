@@ -261,9 +261,8 @@ async fn write_once(
         }
         return Ok(Verdict::Written(with_it));
     }
-    if let Some(letter) = missing_letter(link, &held.session, &job.letters).await? {
-        let session = held.session.clone();
-        return Ok(Verdict::Refused(StoreError::NoSuchLetter { session, letter }));
+    if let Some(error) = wrong_letter(link, &held.session, &job.letters).await? {
+        return Ok(Verdict::Refused(error));
     }
     let stored = stored_keys(link, &held.session, job.keys.onces()).await?;
     Ok(match job.keys.check(&held.session, &stored) {
@@ -294,25 +293,31 @@ async fn look(
     rows::place(row).map(Ok).map_err(corrupt)
 }
 
-/// Returns the first letter that does not wait in the inbox when its turn comes.
-async fn missing_letter(
+/// Returns what is wrong with the first letter that does not wait in the inbox when its turn comes, or is not what was posted.
+async fn wrong_letter(
     link: &mut Link,
     session: &SessionId,
     letters: &[InboxId],
-) -> Result<Option<InboxId>, Fault> {
+) -> Result<Option<StoreError>, Fault> {
     if letters.is_empty() {
         return Ok(None);
     }
-    let query = "SELECT letter FROM @letters
-                 WHERE session = $1::uuid AND letter = ANY ($2) AND consumed IS NULL";
+    let query = format!(
+        "SELECT {} FROM @letters l WHERE session = $1::uuid AND letter = ANY ($2)
+             AND (consumed IS NULL OR octet_length(seal) > 0) ORDER BY letter",
+        rows::LETTER
+    );
     let wanted: Vec<i64> = letters.iter().map(|letter| stored(letter.0)).collect();
-    let found = link.rows(query, Bind::new().session(session).with(wanted)).await?;
+    let found = link.rows(&query, Bind::new().session(session).with(wanted)).await?;
     let mut waiting = BTreeSet::new();
     for row in &found {
-        let letter: i64 = get(row, "letter").map_err(|reason| Fault::corrupt(link.place(), reason))?;
-        waiting.insert(letter);
+        match rows::letter(row, session) {
+            Ok(letter) => waiting.insert(letter.id),
+            Err(reason) => return Ok(Some(StoreError::Corrupt { place: link.place().to_owned(), reason })),
+        };
     }
-    Ok(letters.iter().find(|letter| !waiting.remove(&stored(letter.0))).copied())
+    let missing = letters.iter().find(|letter| !waiting.remove(letter)).copied();
+    Ok(missing.map(|letter| StoreError::NoSuchLetter { session: session.clone(), letter }))
 }
 
 /// Returns which of these names are stored, with the first record of each.

@@ -15,6 +15,7 @@ use super::answer::Ask;
 use super::doubt;
 use super::fault::store_error;
 use super::leases::{Held, Tip};
+use super::letters;
 use super::line::{Buffered, Seat};
 use super::rows::{self, RecordRow, get, stored};
 use crate::cut::Cut;
@@ -336,12 +337,7 @@ async fn check_and_write(
         }
     };
     for letter in &append.consumed {
-        let query = "UPDATE letters SET consumed = ? WHERE session = ? AND letter = ? AND consumed IS NULL";
-        let query = sqlx::query(query).bind(stored(after.seq)).bind(append.held.key).bind(stored(letter.0));
-        let done = query.execute(&mut *connection).await.map_err(fault)?;
-        if done.rows_affected() == 0 {
-            return Err(StoreError::NoSuchLetter { session: session.clone(), letter: *letter });
-        }
+        letters::consume(connection, path, (append.held.key, session), *letter, after.seq).await?;
     }
     write_records(connection, path, session, append.held.key, kept).await?;
     let query = "UPDATE sessions SET head = ?, records = ?, nodes = ?, bytes = ?, updated_at = ?, digest = ?,

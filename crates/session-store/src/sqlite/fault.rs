@@ -37,6 +37,15 @@ pub(super) fn store_error(path: &Path, error: sqlx::Error) -> StoreError {
     }
 }
 
+/// Returns the words of an error of the database, on one line.
+pub(super) fn words(error: &sqlx::Error) -> String {
+    let text = match error {
+        sqlx::Error::Database(fault) => fault.message().to_owned(),
+        error => error.to_string(),
+    };
+    text.replace(['\n', '\r'], " ")
+}
+
 /// Returns our error for one of the operating system.
 pub(super) fn io_error(path: &Path, error: &std::io::Error) -> StoreError {
     match error.kind() {

@@ -9,8 +9,8 @@ use trunkline_message_tree::{Link, NodeId, Timestamp};
 
 use super::answer::Ask;
 use super::fault::store_error;
-use super::restore;
 use super::rows::{self, RecordRow, get, stored};
+use super::{letters, restore};
 use crate::{Kept, SessionId, Spine, StoreError, Tally};
 
 /// How many records are read at once.
@@ -70,6 +70,21 @@ pub(super) async fn seal(connection: &mut SqliteConnection, path: &Path) -> Resu
         let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
         let key = get(&row, "session").map_err(corrupt)?;
         restore::seal(connection, path, key, &rows::info(&row).map_err(corrupt)?).await?;
+    }
+    Ok(())
+}
+
+/// Seals the letters of all sessions that wait.
+pub(super) async fn seal_letters(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
+    let fault = |error| store_error(path, error);
+    sqlx::raw_sql("DELETE FROM letter_seals").execute(&mut *connection).await.map_err(fault)?;
+    // Whatever else of a row cannot be read is told when the session is.
+    let rows = sqlx::query("SELECT session, id FROM sessions").all_rows(&mut *connection);
+    for row in rows.await.map_err(fault)? {
+        let (key, id) = (row.try_get::<i64, _>(0), row.try_get::<String, _>(1));
+        if let (Ok(key), Ok(Ok(id))) = (key, id.map(|id| SessionId::parse(&id))) {
+            letters::seal_waiting(connection, path, (key, &id)).await?;
+        }
     }
     Ok(())
 }

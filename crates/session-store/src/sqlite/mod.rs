@@ -11,6 +11,7 @@ mod doubt;
 mod ended;
 mod fault;
 mod leases;
+mod letters;
 mod line;
 mod migrate;
 mod opened;
@@ -61,8 +62,10 @@ pub struct SqliteStore {
     readers: Readers,
     /// For what is cut out of the bodies that a reader is at: it waits for these with its own connection in its hand.
     part_readers: Readers,
-    /// Whether the rows of sessions have seals; those of an older database on a medium that cannot be written have none.
+    /// Whether the rows of sessions have seals, and whether letters have; those of an older database on a medium that cannot be
+    /// written have none.
     is_sealed: bool,
+    are_letters_sealed: bool,
     owner: Arc<Owner>,
     bell: Arc<Bell>,
     watch: Watch,
@@ -146,7 +149,8 @@ impl SqliteStore {
         let readers = Readers::new(reading.clone(), open.version);
         // Parts are large, so few of them are read ahead.
         let part_readers = Readers::new(reading.clone().row_buffer_size(2), open.version);
-        let is_sealed = open.version == schema::VERSION;
+        let is_sealed = open.version >= schema::SEALED;
+        let are_letters_sealed = open.version == schema::VERSION;
         let bell = Arc::new(Bell::default());
         let owner = Arc::new(Owner::of(&path));
         let line = Arc::new(Line::start(open, Arc::clone(&bell), Arc::clone(&owner.ended)));
@@ -157,6 +161,7 @@ impl SqliteStore {
             readers,
             part_readers,
             is_sealed,
+            are_letters_sealed,
             owner,
             bell,
             watch,

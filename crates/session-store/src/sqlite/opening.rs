@@ -315,7 +315,7 @@ async fn reader(
     schema::check(&mut connection, path, version).await?;
     match version {
         // What was not sealed yet is read as it stands.
-        2 | schema::VERSION => Ok((options, connection, "nothing can be written in its folder".to_owned())),
+        2.. => Ok((options, connection, "nothing can be written in its folder".to_owned())),
         version => {
             let reason = format!(
                 "it has schema version {version} and cannot be brought to {} where nothing can be written",

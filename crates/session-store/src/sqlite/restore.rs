@@ -142,14 +142,12 @@ pub(super) async fn add(
 pub(super) async fn post(
     connection: &mut SqliteConnection,
     path: &Path,
-    key: i64,
+    (key, session): (i64, &SessionId),
     letters: &[Letter],
 ) -> Result<(), StoreError> {
     let fault = |error| store_error(path, error);
     for letter in letters {
-        let query = "INSERT INTO letters (session, letter, at, kind, body) VALUES (?, ?, ?, ?, ?)";
-        let query = sqlx::query(query).bind(key).bind(stored(letter.id.0)).bind(stored(letter.at.0));
-        query.bind(&letter.kind).bind(&letter.body).execute(&mut *connection).await.map_err(fault)?;
+        super::letters::post(connection, path, (key, session), letter).await?;
         let query = sqlx::query("UPDATE sessions SET letters = ? WHERE session = ?");
         query.bind(stored(letter.id.0)).bind(key).execute(&mut *connection).await.map_err(fault)?;
     }
@@ -213,6 +211,7 @@ pub(super) async fn remove(
         "DELETE FROM records WHERE session = ?",
         "DELETE FROM keys WHERE session = ?",
         "DELETE FROM letters WHERE session = ?",
+        "DELETE FROM letter_seals WHERE session = ?",
         "DELETE FROM seals WHERE session = ?",
         "DELETE FROM sessions WHERE session = ?",
     ] {

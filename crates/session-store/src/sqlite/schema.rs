@@ -17,7 +17,9 @@ use crate::StoreError;
 const APPLICATION_ID: i64 = 0x5452_4b4c;
 
 /// The version that this program writes.
-pub(super) const VERSION: usize = 3;
+pub(super) const VERSION: usize = 4;
+/// The first version in which what sessions' rows say is sealed.
+pub(super) const SEALED: usize = 3;
 
 // `records` is the spine: narrow rows in the order of a log, so that listing and walking never touch the bodies.
 // `bodies` grows at its end only. Large strings of bodies are cut out of them and stored once, as `parts`.
@@ -113,6 +115,16 @@ CREATE TABLE seals (
 ) STRICT;
 ";
 
+// A letter is sealed by a digest as long as it waits. Since version 4.
+const LETTER_SEALS: &str = "
+CREATE TABLE letter_seals (
+    session INTEGER NOT NULL,
+    letter  INTEGER NOT NULL,
+    digest  BLOB    NOT NULL,
+    PRIMARY KEY (session, letter)
+) STRICT, WITHOUT ROWID;
+";
+
 /// Makes the database current, or says why it cannot be used. Returns the version that it had, if it was older.
 pub(super) async fn prepare(
     connection: &mut SqliteConnection,
@@ -137,15 +149,20 @@ pub(super) async fn prepare(
             sqlx::raw_sql(TABLES).execute(&mut *transaction).await.map_err(fault)?;
             migrate::from_1(&mut transaction, path).await?;
         }
-        2 => {}
+        2 | 3 => {}
         _ => {
             sqlx::raw_sql(TABLES).execute(&mut *transaction).await.map_err(fault)?;
         }
     }
     // A process of an older version may have marked it as its own again.
-    let seals = SEALS.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS");
-    sqlx::raw_sql(sqlx::AssertSqlSafe(seals)).execute(&mut *transaction).await.map_err(fault)?;
-    migrate::seal(&mut transaction, path).await?;
+    for seals in [SEALS, LETTER_SEALS] {
+        let seals = seals.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(seals)).execute(&mut *transaction).await.map_err(fault)?;
+    }
+    if found < SEALED {
+        migrate::seal(&mut transaction, path).await?;
+    }
+    migrate::seal_letters(&mut transaction, path).await?;
     let marks = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}");
     sqlx::raw_sql(sqlx::AssertSqlSafe(marks)).execute(&mut *transaction).await.map_err(fault)?;
     transaction.commit().await.map_err(fault)?;
@@ -155,7 +172,8 @@ pub(super) async fn prepare(
 /// Returns the statements that make the tables of a version; none where it is not known to the byte how they were made.
 pub(super) fn statements(version: usize) -> &'static [&'static str] {
     match version {
-        VERSION => &[TABLES, SEALS],
+        VERSION => &[TABLES, SEALS, LETTER_SEALS],
+        SEALED => &[TABLES, SEALS],
         2 => &[TABLES],
         _ => &[],
     }

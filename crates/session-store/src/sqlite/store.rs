@@ -14,7 +14,7 @@ use super::leases::{self, Held};
 use super::line::Line;
 use super::reading::MORE;
 use super::rows::{self, get, read, stored};
-use super::{SqliteStore, append, restore};
+use super::{SqliteStore, append, letters, restore};
 use crate::record::check_body;
 use crate::tally::check_name;
 use crate::{
@@ -43,7 +43,7 @@ impl SessionStore for SqliteStore {
                 Box::pin(async move {
                     let key = restore::begin(connection, path, &owner, &shown, true).await?;
                     restore::add(connection, path, &shown.id, key, &first).await?;
-                    restore::post(connection, path, key, &letters).await
+                    restore::post(connection, path, (key, &shown.id), &letters).await
                 })
             });
             write.await?;
@@ -81,7 +81,7 @@ impl SessionStore for SqliteStore {
         let (shown, owner) = (info.clone(), Arc::clone(&self.owner));
         let finish = self.line.write(Durability::Flushed, move |connection, path| {
             Box::pin(async move {
-                restore::post(connection, path, key, &letters).await?;
+                restore::post(connection, path, (key, &shown.id), &letters).await?;
                 restore::finish(connection, path, (key, &owner), &shown).await
             })
         });
@@ -327,14 +327,13 @@ impl SessionStore for SqliteStore {
                 let query = "UPDATE sessions SET letters = letters + 1 WHERE id = ? AND whole
                              RETURNING session, letters";
                 let row = sqlx::query(query).bind(session.as_str()).maybe_row(&mut *connection).await;
-                let row = row.map_err(fault)?.ok_or(StoreError::UnknownSession { session })?;
+                let unknown = || StoreError::UnknownSession { session: session.clone() };
+                let row = row.map_err(fault)?.ok_or_else(unknown)?;
                 let (key, letter): (i64, i64) =
                     (row.try_get(0).map_err(fault)?, row.try_get(1).map_err(fault)?);
-                let query = "INSERT INTO letters (session, letter, at, kind, body) VALUES (?, ?, ?, ?, ?)";
-                let query =
-                    sqlx::query(query).bind(key).bind(letter).bind(stored(at.0)).bind(kind).bind(body);
-                query.execute(connection).await.map_err(fault)?;
-                Ok(InboxId(read(letter)))
+                let letter = Letter { id: InboxId(read(letter)), at, kind, body };
+                letters::post(connection, path, (key, &session), &letter).await?;
+                Ok(letter.id)
             })
         });
         write.await
@@ -342,32 +341,17 @@ impl SessionStore for SqliteStore {
 
     async fn inbox(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
         let (key, _) = self.found(session).await?;
-        let query = "SELECT letter, at, kind, body FROM letters WHERE session = ? AND consumed IS NULL
-                     ORDER BY letter";
-        let found = sqlx::query(query).bind(key).all_rows(self.readers.pool()).await;
-        let letter = |row: &SqliteRow| -> Result<Letter, String> {
-            Ok(Letter {
-                id: InboxId(read(get(row, "letter")?)),
-                at: Timestamp(read(get(row, "at")?)),
-                kind: get(row, "kind")?,
-                body: get(row, "body")?,
-            })
-        };
-        let list: Result<Vec<Letter>, String> =
-            found.map_err(|error| self.fault(error))?.iter().map(letter).collect();
-        list.map_err(|reason| self.corrupt(format!("inbox of session {session}: {reason}")))
+        let (pool, is_sealed) = (self.readers.pool(), self.are_letters_sealed);
+        let found = letters::waiting(pool, &self.path, (key, session), is_sealed).await;
+        found.map_err(|error| self.fault(error))?
     }
 
     async fn letter(&self, session: &SessionId, letter: InboxId) -> Result<LetterState, StoreError> {
         let (key, _) = self.found(session).await?;
-        let query = sqlx::query("SELECT consumed FROM letters WHERE session = ? AND letter = ?");
-        let query = query.bind(key).bind(stored(letter.0)).maybe_value(self.readers.pool()).await;
-        let consumed: Option<Option<i64>> = query.map_err(|error| self.fault(error))?;
-        match consumed {
-            None => Err(StoreError::NoSuchLetter { session: session.clone(), letter }),
-            Some(None) => Ok(LetterState::Waiting),
-            Some(Some(seq)) => Ok(LetterState::Consumed { seq: read(seq) }),
-        }
+        let (pool, is_sealed) = (self.readers.pool(), self.are_letters_sealed);
+        let found = letters::state(pool, &self.path, (key, session), letter, is_sealed).await;
+        let state = found.map_err(|error| self.fault(error))??;
+        state.ok_or_else(|| StoreError::NoSuchLetter { session: session.clone(), letter })
     }
 
     async fn notes(&self, query: &NoteQuery) -> Result<Vec<FoundNote>, StoreError> {

@@ -2,6 +2,7 @@
 
 mod doctor;
 pub(crate) mod flips;
+mod letters;
 mod media;
 mod numbers;
 pub(crate) mod older;

@@ -117,7 +117,7 @@ async fn a_database_of_version_2_is_sealed_as_it_stands() {
     let store = SqliteStore::open(&path).await.unwrap();
     let whole = sessions(&store).await.unwrap();
     store.close().await;
-    sql(&path, "DROP TABLE seals; PRAGMA user_version = 2").await;
+    sql(&path, "DROP TABLE seals; DROP TABLE letter_seals; PRAGMA user_version = 2").await;
     let examined = examine(&path).await.unwrap();
     expect![[r#"
         notice: it has schema version 2; opening it brings it up to date
@@ -141,7 +141,11 @@ async fn a_damaged_schema_of_version_2_is_told_and_made_anew() {
     let store = SqliteStore::open(&path).await.unwrap();
     let whole = sessions(&store).await.unwrap();
     store.close().await;
-    sql(&path, "DROP TABLE seals; PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)").await;
+    sql(
+        &path,
+        "DROP TABLE seals; DROP TABLE letter_seals; PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)",
+    )
+    .await;
     let mut bytes = fs::read(&path).unwrap();
     let place = bytes.windows(9).position(|window| window == b"workspace").unwrap();
     bytes[place + 3] = 0xda;

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use trunkline_message_tree::Timestamp;
 use trunkline_session_store::{
-    Header, ImportError, Kept, PostgresStore, Record, Restoring, SessionStore, StoreError, Tally,
+    Batch, Header, ImportError, InboxId, Kept, Position, PostgresStore, Record, Restoring, SessionStore,
+    StoreError, Tally,
 };
 
 use super::made::{append_notes, new_session, note, session};
@@ -198,4 +199,75 @@ async fn what_a_row_says_of_its_session_is_sealed() {
         schema.run("UPDATE @sessions SET seal = NULL, complete = true").await;
         assert_eq!(store.sessions().await.unwrap().len(), 1, "{statement}");
     }
+}
+
+/// What waits is what was posted, waits still, and is in the inbox that it was posted to.
+#[tokio::test]
+async fn letters_are_sealed_while_they_wait() {
+    let Some(url) = server() else { return };
+    for (change, letter) in [
+        ("body = '\"wasting\"' WHERE letter = 2", 2),
+        ("kind = 'cancel' WHERE letter = 2", 2),
+        ("at = 7 WHERE letter = 2", 2),
+        ("letter = 7 WHERE letter = 2", 7),
+        ("session = '00000000-0000-7000-8000-000000000002', letter = 7 WHERE letter = 2", 7),
+        ("consumed = 2 WHERE letter = 2", 2),
+        ("consumed = NULL WHERE letter = 1", 1),
+        ("seal = sha256('x') WHERE letter = 2", 2),
+    ] {
+        let schema = Schema::new(&url);
+        let store = schema.open().await;
+        for number in [1, 2] {
+            store.create(new_session(number)).await.unwrap();
+        }
+        let lease = store.lease(&session(1)).await.unwrap();
+        for number in 1..=2 {
+            store
+                .post(&session(1), "prompt", &format!("\"w\u{e4}iting {number}\""), Timestamp(number))
+                .await
+                .unwrap();
+        }
+        let (head, first) = (store.info(&session(1)).await.unwrap().head, InboxId(1));
+        let batch = |seq, letter| Batch::new(Position { seq, head }, vec![note("1")]).consuming([letter]);
+        store.append(&lease, batch(1, first)).await.unwrap();
+        let waiting = store.inbox(&session(1)).await.unwrap();
+        assert_eq!(waiting.len(), 1);
+        schema.run(&format!("UPDATE @letters SET {change}")).await;
+        let place = if change.starts_with("session") { session(2) } else { session(1) };
+        let told = format!("letter {letter} in the inbox of session {place}: ");
+        for error in [
+            store.inbox(&place).await.map(drop).unwrap_err(),
+            store.verify(&place).await.map(drop).unwrap_err(),
+            store.letter(&place, InboxId(letter)).await.map(drop).unwrap_err(),
+        ] {
+            let is_told = matches!(&error, StoreError::Corrupt { reason, .. } if reason.contains(&told));
+            assert!(is_told, "{change}: {error}");
+        }
+        if place == session(1) {
+            let refused = store.append(&lease, batch(2, InboxId(letter))).await.unwrap_err();
+            assert!(matches!(refused, StoreError::Corrupt { .. }), "{change}: {refused}");
+        }
+        // Nothing else hangs on it.
+        assert_eq!(store.load(&session(1)).await.unwrap().records.len(), 2);
+        assert_eq!(store.sessions().await.unwrap().len(), 2);
+        append_notes(&store, &lease, 2, 3).await.unwrap();
+        // Whoever has looked says that it may stay so.
+        schema.run("UPDATE @letters SET seal = NULL").await;
+        store.inbox(&place).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn letters_of_an_older_schema_are_sealed_as_they_stand() {
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    schema.plant(include_str!("seed_1.sql")).await;
+    let store = schema.open().await;
+    let waiting = store.inbox(&session(1)).await.unwrap();
+    assert_eq!(waiting.len(), 1);
+    schema.run("UPDATE @letters SET body = '1' WHERE consumed IS NULL").await;
+    assert!(matches!(store.inbox(&session(1)).await, Err(StoreError::Corrupt { .. })));
+    // What an older version still posts has no seal, and is believed.
+    schema.run("UPDATE @letters SET seal = NULL").await;
+    assert_eq!(store.inbox(&session(1)).await.unwrap().len(), 1);
 }

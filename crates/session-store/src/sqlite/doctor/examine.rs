@@ -11,7 +11,7 @@ use crate::sqlite::answer::Ask;
 use crate::sqlite::leases::Owner;
 use crate::sqlite::promises::{self, Left};
 use crate::sqlite::rows::{get, read};
-use crate::sqlite::schema;
+use crate::sqlite::{letters, schema};
 use crate::{Digest, SessionId};
 
 /// How many lines of SQLite's own check are told at most.
@@ -57,7 +57,7 @@ pub(super) async fn current(
         }
         examination.sessions += 1;
         examination.records += session(connection, found, findings).await;
-        if examination.schema == Some(schema::VERSION) {
+        if examination.schema.is_some_and(|version| version >= schema::SEALED) {
             seal(found, findings);
         }
     }
@@ -169,7 +169,7 @@ async fn session(connection: &mut SqliteConnection, found: &Found, findings: &mu
                 .push(Finding::derived(format!("its list of keys cannot be read: {reason}")).of(id, None));
         }
     }
-    letters(connection, found, id, findings).await;
+    inbox(connection, found, id, findings).await;
     tally.seq
 }
 
@@ -203,19 +203,23 @@ async fn stored_keys(connection: &mut SqliteConnection, session: i64) -> Result<
     rows.iter().map(entry).collect()
 }
 
-async fn letters(
+/// Compares what waits in a session's inbox with its seals, and all of it with what its row counts.
+async fn inbox(
     connection: &mut SqliteConnection,
     found: &Found,
     id: &SessionId,
     findings: &mut Vec<Finding>,
 ) {
-    let (letters, fault) = source::letters(connection, found.key).await;
-    if let Some(fault) = fault {
-        findings.push(Finding::loss(format!("its inbox cannot be read: {fault}")).of(id, None));
+    let is_sealed = letters::are_sealed(connection).await;
+    let inbox = letters::all(connection, found.key, id, is_sealed).await;
+    let faults = inbox.faults();
+    if !faults.is_empty() {
+        findings.extend(faults.into_iter().map(|fault| Finding::loss(fault).of(id, None)));
         return;
     }
-    let last = letters.last().map_or(0, |letter| read(letter.letter));
-    let consumed = letters.iter().filter(|letter| letter.consumed.is_some()).count() as u64;
+    let letters = inbox.letters;
+    let last = letters.last().map_or(0, |row| row.letter.id.0);
+    let consumed = letters.iter().filter(|row| row.consumed.is_some()).count() as u64;
     if found.letters < last || found.consumed != consumed {
         let what = format!(
             "its row counts {} letters and {} consumed, its inbox has {last} and {consumed}",

@@ -9,12 +9,13 @@ use crate::StoreError;
 use crate::sqlite::doctor::examine::wrong_parts;
 use crate::sqlite::fault::store_error;
 use crate::sqlite::rows::stored;
-use crate::sqlite::{restore, schema};
+use crate::sqlite::{letters, restore, schema};
 
 /// Mends what can be mended in place.
 pub(super) async fn mend(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
     let fault = |error| store_error(path, error);
-    let is_sealed = schema::version(connection, path).await? == schema::VERSION;
+    let is_sealed = schema::version(connection, path).await? >= schema::SEALED;
+    let are_letters_sealed = letters::are_sealed(connection).await;
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(fault)?;
     // Before anything is looked up in an index.
     sqlx::query("REINDEX").execute(&mut *transaction).await.map_err(fault)?;
@@ -24,7 +25,7 @@ pub(super) async fn mend(connection: &mut SqliteConnection, path: &Path) -> Resu
         query.execute(&mut *transaction).await.map_err(fault)?;
     }
     for found in source::sessions(&mut transaction).await.found.iter().filter(|found| found.is_session()) {
-        session(&mut transaction, path, found, is_sealed).await?;
+        session(&mut transaction, path, found, (is_sealed, are_letters_sealed)).await?;
     }
     transaction.commit().await.map_err(fault)
 }
@@ -33,7 +34,7 @@ async fn session(
     connection: &mut SqliteConnection,
     path: &Path,
     found: &Found,
-    is_sealed: bool,
+    (is_sealed, are_letters_sealed): (bool, bool),
 ) -> Result<(), StoreError> {
     let fault = |error| store_error(path, error);
     let mut keys = Keys::new();
@@ -45,12 +46,12 @@ async fn session(
         return Err(StoreError::BadRecord { session: found.id.clone(), seq: walk.tally.seq + 1, reason });
     }
     let tally = walk.tally;
-    let (letters, damage) = source::letters(connection, found.key).await;
-    if let Some(reason) = damage {
+    let inbox = letters::all(connection, found.key, &found.id, are_letters_sealed).await;
+    if let Some(reason) = inbox.faults().into_iter().next() {
         return Err(StoreError::Corrupt { place: path.display().to_string(), reason });
     }
-    let last = letters.last().map_or(0, |letter| letter.letter);
-    let consumed = letters.iter().filter(|letter| letter.consumed.is_some()).count();
+    let last = inbox.letters.last().map_or(0, |row| stored(row.letter.id.0));
+    let consumed = inbox.letters.iter().filter(|row| row.consumed.is_some()).count();
     let query = "UPDATE sessions SET head = ?, records = ?, nodes = ?, bytes = ?, updated_at = ?, digest = ?,
                      letters = max(letters, ?), consumed = ?, whole = 1 WHERE session = ?";
     sqlx::query(query)

@@ -17,8 +17,8 @@ use crate::sqlite::aside::{beside, free_number, named, sync_folder};
 use crate::sqlite::fault::{io_error, store_error};
 use crate::sqlite::leases::{Owner, private_folder};
 use crate::sqlite::promises::{self, Left};
-use crate::sqlite::restore;
 use crate::sqlite::rows::stored;
+use crate::sqlite::{letters, restore};
 use crate::{Kept, SessionId, StoreError, Tally};
 
 /// How many bytes of bodies are written at once.
@@ -120,7 +120,7 @@ async fn compare(copy: &mut Copy, view: usize, best: &mut BTreeMap<SessionId, Be
     }
 }
 
-/// Writes a session into the new database. Returns what of its inbox could not be read.
+/// Writes a session into the new database. Returns what of its inbox stays behind, and why.
 async fn take_over(
     copy: &mut Copy,
     connection: &mut SqliteConnection,
@@ -146,23 +146,24 @@ async fn take_over(
         }
     }
     restore::add(&mut transaction, path, &found.id, key, &chunk).await?;
-    let (letters, damage) = source::letters(&mut copy.connection, found.key).await;
+    let is_sealed = letters::are_sealed(&mut copy.connection).await;
+    let inbox = letters::all(&mut copy.connection, found.key, &found.id, is_sealed).await;
     let mut consumed = 0;
-    for letter in &letters {
-        let query =
-            "INSERT INTO letters (session, letter, at, kind, body, consumed) VALUES (?, ?, ?, ?, ?, ?)";
-        let query = sqlx::query(query).bind(key).bind(letter.letter).bind(letter.at).bind(&letter.kind);
-        let query = query.bind(&letter.body).bind(letter.consumed);
-        query.execute(&mut *transaction).await.map_err(fault)?;
-        consumed += i64::from(letter.consumed.is_some());
+    for row in &inbox.letters {
+        letters::take_over(&mut transaction, path, (key, &found.id), row).await?;
+        consumed += i64::from(row.consumed.is_some());
     }
-    let last = letters.last().map_or(0, |letter| letter.letter).max(stored(found.letters));
+    // No number is given twice.
+    let numbers =
+        inbox.letters.iter().map(|row| row.letter.id.0).chain(inbox.damaged.iter().map(|(id, _)| *id));
+    let last = stored(numbers.chain([found.letters]).max().unwrap_or_default());
     // Whoever wrote before must not be able to write again.
     let query = "UPDATE sessions SET letters = ?, consumed = ?, token = ? WHERE session = ?";
     let query = sqlx::query(query).bind(last).bind(consumed).bind(stored(found.token)).bind(key);
     query.execute(&mut *transaction).await.map_err(fault)?;
     transaction.commit().await.map_err(fault)?;
-    Ok(damage)
+    let faults = inbox.faults();
+    Ok((!faults.is_empty()).then(|| faults.join("; ")))
 }
 
 /// Returns what people are told about a session; nothing if all of it was taken over.
@@ -176,7 +177,7 @@ fn told(best: &Best, letters: Option<String>) -> Option<Saved> {
         (None, Some(expected)) if expected > kept => format!("record {next}: it is missing"),
         (None, _) if kept == 0 => "none of its records can be read".to_owned(),
         (None, _) => match (letters, found.faults.first()) {
-            (Some(reason), _) => format!("its inbox cannot be read: {reason}"),
+            (Some(reason), _) => reason,
             (None, Some(reason)) => format!("its row is damaged: {reason}"),
             (None, None) => return None,
         },

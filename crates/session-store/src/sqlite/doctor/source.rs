@@ -11,6 +11,7 @@ use trunkline_message_tree::Timestamp;
 
 use crate::cut::join;
 use crate::sqlite::answer::Ask;
+pub(super) use crate::sqlite::fault::words;
 use crate::sqlite::rows::{self, RecordRow, get, read, stored};
 use crate::sqlite::{migrate, schema};
 use crate::{Digest, Header, Kept, SessionId, SessionInfo, Spine, StoreError, Tally};
@@ -406,62 +407,6 @@ impl<'a> Walk<'a> {
         let parts: Vec<(usize, &str)> = parts.iter().map(|(place, text)| (*place, text.as_str())).collect();
         join(rest, &parts).ok_or_else(|| "a part of its body has no place".to_owned())
     }
-}
-
-/// A letter, as its row says.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct LetterRow {
-    pub(super) letter: i64,
-    pub(super) at: i64,
-    pub(super) kind: String,
-    pub(super) body: String,
-    pub(super) consumed: Option<i64>,
-}
-
-/// Reads the letters of a session, and what cannot be read of them.
-pub(super) async fn letters(connection: &mut SqliteConnection, key: i64) -> (Vec<LetterRow>, Option<String>) {
-    let mut letters: Vec<LetterRow> = Vec::new();
-    let mut limit = PAGE;
-    loop {
-        let after = letters.last().map_or(i64::MIN, |letter| letter.letter);
-        let query = "SELECT letter, at, kind, body, consumed FROM letters WHERE session = ? AND letter > ?
-                     ORDER BY letter LIMIT ?";
-        let page = match sqlx::query(query).bind(key).bind(after).bind(limit).all_rows(&mut *connection).await
-        {
-            Ok(page) if page.is_empty() => return (letters, None),
-            Ok(page) => page,
-            Err(_) if limit > 1 => {
-                limit = 1;
-                continue;
-            }
-            Err(error) => return (letters, Some(words(&error))),
-        };
-        for row in &page {
-            let one = || -> Result<LetterRow, String> {
-                Ok(LetterRow {
-                    letter: get(row, "letter")?,
-                    at: get(row, "at")?,
-                    kind: get(row, "kind")?,
-                    body: get(row, "body")?,
-                    consumed: get(row, "consumed")?,
-                })
-            };
-            match one() {
-                Ok(letter) if letter.letter > after => letters.push(letter),
-                Ok(letter) => return (letters, Some(format!("letter {} is out of order", letter.letter))),
-                Err(fault) => return (letters, Some(fault)),
-            }
-        }
-    }
-}
-
-/// Returns the words of an error of the database, on one line.
-pub(super) fn words(error: &sqlx::Error) -> String {
-    let text = match error {
-        sqlx::Error::Database(fault) => fault.message().to_owned(),
-        error => error.to_string(),
-    };
-    text.replace(['\n', '\r'], " ")
 }
 
 /// Returns what is wrong with a record, without its place.

@@ -18,9 +18,9 @@ use crate::sqlite::answer;
 use crate::sqlite::aside::beside;
 use crate::sqlite::fault::{io_error, store_error};
 use crate::sqlite::leases::private_file;
-use crate::sqlite::schema;
 use crate::sqlite::shape::Shape;
 use crate::sqlite::wal::{Frames, PAGE_SIZE};
+use crate::sqlite::schema;
 
 /// How a copy is made.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -65,8 +65,10 @@ impl View {
         self.copy(database, &copy, first_page).map_err(|error| io_error(&copy, &error))?;
         let Some(mut connection) = reader(&copy).await else { return Ok(None) };
         let Ok(shape) = Shape::read(&mut connection).await else { return Ok(None) };
-        let made =
-            [schema::VERSION, 2].map(schema::statements).into_iter().find(|made| shape.is_made_by(made));
+        let made = [schema::VERSION, schema::SEALED, 2]
+            .map(schema::statements)
+            .into_iter()
+            .find(|made| shape.is_made_by(made));
         let made = made.unwrap_or_default();
         if shape.damage(made).is_some() {
             // The tables are where they were; what is said of them is made anew.
@@ -170,6 +172,13 @@ async fn new_first_page(folder: &Path, roots: &[(String, i64)]) -> Result<Vec<u8
     let fault = |error| store_error(&path, error);
     if !roots.is_empty() {
         let query = sqlx::raw_sql("PRAGMA writable_schema = ON");
+        query.execute(&mut connection).await.map_err(fault)?;
+    }
+    if !roots.is_empty() {
+        // A table that an older version has not begins nowhere.
+        let names: Vec<&str> = roots.iter().map(|(name, _)| name.as_str()).collect();
+        let query = "DELETE FROM sqlite_schema WHERE name NOT IN (SELECT value FROM json_each(?))";
+        let query = sqlx::query(query).bind(serde_json::to_string(&names).expect("words are JSON"));
         query.execute(&mut connection).await.map_err(fault)?;
     }
     for (name, root) in roots {
