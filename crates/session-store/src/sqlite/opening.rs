@@ -238,15 +238,19 @@ pub(super) fn first_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
 
 /// Returns how much of a database is missing at its end; it has nothing in a write-ahead log.
 pub(super) fn cut_off(path: &Path, header: &[u8]) -> Option<String> {
+    let (length, expected) = (fs::metadata(path).ok()?.len(), length_in(header)?);
+    (length < expected).then(|| format!("the file was cut off: it has {length} of {expected} bytes"))
+}
+
+/// Returns how many bytes a database has, as its first bytes say.
+pub(super) fn length_in(header: &[u8]) -> Option<u64> {
     let number = |at: usize| header.get(at..)?.first_chunk::<4>().copied().map(u32::from_be_bytes);
     // Offsets from sqlite.org/fileformat2.html#the_database_header, read 2026-11. The number of pages counts only if it
     // was written together with the last change.
     let (changed, pages, valid) = (number(24)?, number(28)?, number(92)?);
     let page_size = header.get(16..)?.first_chunk::<2>().copied().map(u16::from_be_bytes)?;
     let page_size = if page_size == 1 { 65536 } else { u64::from(page_size) };
-    let (length, expected) = (fs::metadata(path).ok()?.len(), u64::from(pages) * page_size);
-    let missing = changed == valid && length < expected;
-    missing.then(|| format!("the file was cut off: it has {length} of {expected} bytes"))
+    (changed == valid).then_some(u64::from(pages) * page_size)
 }
 
 /// Returns whether a database lies where nothing can be made beside it.

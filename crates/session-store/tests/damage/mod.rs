@@ -1,5 +1,6 @@
 //! Databases that are not as they were left: what opening says of them, and what a doctor can still do.
 
+mod cut;
 mod doctor;
 pub(crate) mod flips;
 mod letters;

@@ -20,7 +20,7 @@ use crate::sqlite::fault::{io_error, store_error};
 use crate::sqlite::leases::private_file;
 use crate::sqlite::shape::Shape;
 use crate::sqlite::wal::{Frames, PAGE_SIZE};
-use crate::sqlite::schema;
+use crate::sqlite::{opening, schema};
 
 /// How a copy is made.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -117,6 +117,12 @@ impl View {
             if let Some(pages) = pages.filter(|_| self.log == Log::Read) {
                 file.set_len(u64::from(pages) * page_size)?;
             }
+        }
+        // A table that begins behind the end of a file that was cut off is an empty one in this copy, and those before it can
+        // be read. Where that fails, as far as it goes.
+        let length = file.metadata()?.len();
+        if let Some(whole) = opening::length_in(&opening::first_bytes(to)?).filter(|whole| *whole > length) {
+            let _ = file.set_len(whole);
         }
         if let Some(mut first_page) = first_page {
             let length = file.metadata()?.len();
