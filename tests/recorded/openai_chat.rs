@@ -11,8 +11,8 @@ use super::history::{self, Beside, History, Read, Reading, each, is_filled, text
 
 const WIRE: &str = "openai-chat";
 // What the reader takes of a message.
-const MESSAGE: [&str; 6] =
-    ["role", "content", "tool_calls", "reasoning", "reasoning_content", "reasoning_details"];
+const MESSAGE: [&str; 7] =
+    ["role", "content", "tool_calls", "function_call", "reasoning", "reasoning_content", "reasoning_details"];
 
 /// Reads a request.
 pub(super) fn read(body: &Value, dialect: &Dialect) -> Read<Reading> {
@@ -33,7 +33,7 @@ pub(super) fn read(body: &Value, dialect: &Dialect) -> Read<Reading> {
     for message in each(&body["messages"]) {
         let mut content = words(&message["content"])?;
         let role = message["role"].as_str();
-        if role != Some("tool") {
+        if !matches!(role, Some("tool" | "function")) {
             let more = history::others(message, &MESSAGE);
             content.extend(history::beside(WIRE, Beside::Message, more));
         }
@@ -54,6 +54,11 @@ pub(super) fn read(body: &Value, dialect: &Dialect) -> Read<Reading> {
                     Some(list) => list.iter().map(result_part).collect::<Read<_>>()?,
                 };
                 history.push_result(&text_of(&message["tool_call_id"])?, parts, false);
+            }
+            // The form before there were ids: the call had its name and nothing else.
+            Some("function") => {
+                let parts = content.into_iter().map(history::part).collect();
+                history.push_result(&text_of(&message["name"])?, parts, false);
             }
             _ => return Err(format!("a message of role {}", message["role"])),
         }
@@ -193,20 +198,29 @@ fn assistant(message: &Value, words: Vec<Content>) -> Read<Vec<Content>> {
     // Beside calls the empty string says no more than `null`; the encoder writes it, a model did not.
     let calls = is_filled(&message["tool_calls"]);
     content.extend(words.into_iter().filter(|block| !calls || *block != Content::text("")));
+    let older = &message["function_call"];
+    if older.is_object() && !calls {
+        let (id, arguments) = (text_of(&older["name"])?, arguments_of(older));
+        content.push(Content::ToolCall(ToolCall { name: id.clone(), id, arguments, signature: None }));
+    }
     for call in each(&message["tool_calls"]) {
         let (id, function) = (text_of(&call["id"])?, &call["function"]);
-        // A few clients send an object.
-        let arguments = match &function["arguments"] {
-            Value::String(arguments) => arguments.clone(),
-            Value::Null => String::new(),
-            other => other.to_string(),
-        };
+        let arguments = arguments_of(function);
         let name = text_of(&function["name"])?;
         content.push(Content::ToolCall(ToolCall { id, name, arguments, signature: None }));
         let more = history::others(call, &["id", "type", "index", "function"]);
         content.extend(history::beside(WIRE, Beside::Call, more));
     }
     Ok(content)
+}
+
+fn arguments_of(function: &Value) -> String {
+    match &function["arguments"] {
+        Value::String(arguments) => arguments.clone(),
+        Value::Null => String::new(),
+        // A few clients send an object.
+        other => other.to_string(),
+    }
 }
 
 fn words(content: &Value) -> Read<Vec<Content>> {

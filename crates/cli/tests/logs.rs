@@ -112,6 +112,15 @@ pub(crate) const MIDDLE_SYSTEM: &str = r#"[
 ]
 "#;
 
+/// Calls of the form before ids: one with a name that is refused, one without a result, and one as it should be.
+pub(crate) const OLDER_CHAT: &str = r#"[{"role":"user","content":"go"},
+{"role":"assistant","content":null,"function_call":{"name":"read it","arguments":"{}"}},
+{"role":"function","name":"read it","content":"one"},
+{"role":"assistant","content":null,"function_call":{"name":"list","arguments":"{}"}},
+{"role":"assistant","content":null,"function_call":{"name":"list","arguments":"{}"}},
+{"role":"function","name":"list","content":"two"},
+{"role":"user","content":"well?"}]"#;
+
 /// A result comes after the next answer, and another one of a call that nobody made.
 pub(crate) const LATE_RESULT: &str = r#"{"messages": [
   {"role": "user", "content": "run both"},

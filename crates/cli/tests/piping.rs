@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use trunkline_sanitize::WireRules;
 
 use crate::fake::{Said, Scene};
-use crate::logs::{BROKEN_CHAT, BROKEN_LIST, LATE_RESULT, MIDDLE_SYSTEM, SOUND_LIST, broken_session};
+use crate::logs::{
+    BROKEN_CHAT, BROKEN_LIST, LATE_RESULT, MIDDLE_SYSTEM, OLDER_CHAT, SOUND_LIST, broken_session,
+};
 
 pub(crate) fn pipe(arguments: &[&str], input: &[u8]) -> Said {
     pipe_in(&Scene::new(), arguments, input)
@@ -76,6 +78,7 @@ fn what_came_out_needs_nothing_more_on_any_wire() {
             ("session", &session),
             ("instructions in the middle", MIDDLE_SYSTEM),
             ("a late result", LATE_RESULT),
+            ("calls of the older form", OLDER_CHAT),
         ] {
             let said = pipe_in(&scene, &["--wire", wire], input.as_bytes());
             assert_eq!(said.exit, Some(0), "{name} for {wire}: {}", said.err);
@@ -83,6 +86,20 @@ fn what_came_out_needs_nothing_more_on_any_wire() {
             assert_eq!((again.out, again.err), (said.out, String::new()), "{name} for {wire}");
         }
     }
+}
+
+#[test]
+fn a_call_of_the_older_form_and_its_result_stay_of_one_form() {
+    let said = pipe(&["--wire", "openai-chat"], OLDER_CHAT.as_bytes());
+    let list: Value = serde_json::from_str(&said.out).expect("JSON");
+    // One has a name that the wire refuses, one has no result; the third needs nothing and stays as it was.
+    for call in [1, 3] {
+        let (called, result) = (&list[call]["tool_calls"][0], &list[call + 1]);
+        assert!(called["id"].is_string() && called["id"] == result["tool_call_id"], "{}", said.out);
+        assert_eq!(result["role"], json!("tool"), "{}", said.out);
+    }
+    assert_eq!(list[2]["name"], list[1]["tool_calls"][0]["function"]["name"]);
+    assert_eq!((&list[5]["function_call"]["name"], &list[6]["role"]), (&json!("list"), &json!("function")));
 }
 
 #[test]

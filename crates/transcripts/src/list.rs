@@ -62,6 +62,7 @@ pub(crate) fn read(
         }
     }
     let mut line_count = LineCount::default();
+    let mut awaited = openai_chat::Awaited::default();
     for (record, element) in elements.iter().enumerate() {
         let fields = element.fields().ok_or_else(|| "it is not an object".to_owned());
         let read = fields.and_then(|fields| match format {
@@ -69,7 +70,12 @@ pub(crate) fn read(
             _ => anthropic_message(&fields),
         });
         match read {
-            Ok(parsed) => list.push(text, record, parsed),
+            Ok(mut parsed) => {
+                if format == Format::OpenAiChat {
+                    awaited.follow(&mut parsed);
+                }
+                list.push(text, record, parsed);
+            }
             Err(reason) => {
                 let line = line_count.of(text, element.get());
                 faults.push(Fault { line, kind: FaultKind::NotAMessage { reason } });
@@ -89,6 +95,7 @@ pub(crate) struct Parsed<'a> {
     pub(crate) message: Message,
     pub(crate) raws: Vec<&'a str>,
     pub(crate) exact: bool,
+    pub(crate) older: bool,
 }
 
 impl List {
@@ -98,7 +105,8 @@ impl List {
         let mut message = parsed.message;
         message.node = source::node(self.messages.len());
         self.messages.push(message);
-        self.sources.push(Source { records: vec![record], blocks, exact: parsed.exact });
+        let (exact, older) = (parsed.exact, parsed.older);
+        self.sources.push(Source { records: vec![record], blocks, exact, older });
     }
 
     fn push_system(&mut self, text: &str, body: &Fields<'_>) {
@@ -108,7 +116,7 @@ impl List {
         let mut message = Message::new(Role::System, Author::Harness, system.blocks);
         message.node = source::node(0);
         self.messages.push(message);
-        self.sources.push(Source { records: Vec::new(), blocks, exact: true });
+        self.sources.push(Source { blocks, exact: true, ..Source::default() });
     }
 }
 
@@ -241,7 +249,7 @@ fn anthropic_message<'a>(fields: &Fields<'a>) -> Result<Parsed<'a>, String> {
     message.usage = fields.object("usage").map(|usage| anthropic::usage(&usage));
     message.origin =
         fields.text("model").map(|model| trunkline_message_tree::Origin::new(anthropic::WIRE, model));
-    Ok(Parsed { message, raws, exact })
+    Ok(Parsed { message, raws, exact, older: false })
 }
 
 /// Writes the text with these messages in place of those that were read.
@@ -327,32 +335,43 @@ fn losses_at<'a>(list: &'a mut Vec<Loss>, index: usize, message: &Message) -> Lo
 fn openai(place: &Place<'_>, rest: &[Message], losses: &mut Vec<Loss>) -> Vec<String> {
     let mut elements = Vec::with_capacity(rest.len());
     let mut names = CallNames::new(place.read.messages, rest);
-    for (index, message) in rest.iter().enumerate() {
-        let mut losses = losses_at(losses, index + place.lead, message);
-        let left_out = place.left_out(message);
-        let untouched = place.read.untouched(message).filter(|_| left_out.is_empty());
-        if let Some(element) = untouched.and_then(|source| place.element(source)) {
-            elements.push(names.follow(message, element.to_owned()));
-            continue;
-        }
-        let read = place.read.origin(message);
-        let fields =
-            read.and_then(|(_, source)| place.element(source)).and_then(|text| Fields::parse(text).ok());
-        let mut reuse = place.read.reuse(message);
-        let before = elements.len();
-        openai_chat::write(
-            message,
-            read.map(|(read, _)| read),
-            fields.as_ref(),
-            &mut reuse,
-            &mut losses,
-            &mut elements,
-        );
-        for element in elements.iter_mut().skip(before) {
-            if !left_out.is_empty() {
-                *element = beside::without(element, left_out);
+    let kept = |message: &Message| {
+        let untouched = place.read.untouched(message).filter(|_| place.left_out(message).is_empty());
+        untouched.and_then(|source| place.element(source))
+    };
+    let older = |message: &Message| place.read.origin(message).is_some_and(|(_, source)| source.older);
+    let messages = rest.iter().enumerate().collect::<Vec<_>>();
+    // A call and what answers it.
+    for round in messages.chunk_by(|_, (_, next)| next.role == Role::Tool) {
+        let goes_over = round.iter().any(|(_, message)| older(message))
+            && round.iter().any(|(_, message)| kept(message).is_none());
+        for &(index, message) in round {
+            let mut losses = losses_at(losses, index + place.lead, message);
+            let left_out = place.left_out(message);
+            let goes_over = goes_over && older(message);
+            if let Some(element) = kept(message).filter(|_| !goes_over) {
+                elements.push(names.follow(message, element.to_owned(), false));
+                continue;
             }
-            *element = names.follow(message, std::mem::take(element));
+            let read = place.read.origin(message);
+            let fields =
+                read.and_then(|(_, source)| place.element(source)).and_then(|text| Fields::parse(text).ok());
+            let mut reuse = place.read.reuse(message);
+            let before = elements.len();
+            openai_chat::write(
+                message,
+                read.map(|(read, _)| read),
+                fields.as_ref(),
+                &mut reuse,
+                &mut losses,
+                &mut elements,
+            );
+            for element in elements.iter_mut().skip(before) {
+                if !left_out.is_empty() {
+                    *element = beside::without(element, left_out);
+                }
+                *element = names.follow(message, std::mem::take(element), goes_over);
+            }
         }
     }
     elements
@@ -378,17 +397,16 @@ impl<'a> CallNames<'a> {
         CallNames { gone, called: HashMap::new() }
     }
 
-    /// Returns a message of JSON whose result bears the name that its call has now.
-    fn follow(&mut self, message: &'a Message, element: String) -> String {
-        if self.gone.is_empty() {
-            return element;
-        }
+    /// Returns a message of JSON whose result bears the name that its call has now; one that was written anew from the older
+    /// form bears it in any case.
+    fn follow(&mut self, message: &'a Message, element: String, anew: bool) -> String {
         self.called.extend(message.calls().map(|call| (call.id.as_str(), call.name.as_str())));
-        if message.role != Role::Tool {
+        if message.role != Role::Tool || (self.gone.is_empty() && !anew) {
             return element;
         }
         let renamed = Fields::parse(&element).ok().and_then(|fields| {
-            let is_gone = self.gone.contains(fields.text("name")?.as_ref());
+            let had = fields.text("name")?;
+            let is_gone = anew || self.gone.contains(had.as_ref());
             let name = self.called.get(fields.text("tool_call_id")?.as_ref()).filter(|_| is_gone)?;
             Some(fields.rewrite(&[("name", Some(json::quote(name)))]))
         });

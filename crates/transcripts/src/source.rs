@@ -19,6 +19,8 @@ pub(crate) struct Source {
     pub(crate) blocks: Vec<Piece>,
     /// Whether the records say what the message says, so that they can be written as they are.
     pub(crate) exact: bool,
+    /// Whether it is a call or a result of the form before ids (OpenAI Chat): it is written anew with its other half.
+    pub(crate) older: bool,
 }
 
 /// Where one block was read.

@@ -151,6 +151,78 @@ fn reasoning_that_is_taken_out_takes_its_field_along() {
     );
 }
 
+const OLDER: &str = r#"[
+  {"role": "user", "content": "go"},
+  {"role": "assistant", "content": null, "function_call": {"name": "read it", "arguments": "{}"}, "x": 1},
+  {"role": "function", "name": "read it", "content": "one"},
+  {"role": "assistant", "content": null, "function_call": {"name": "list", "arguments": "{\"id\": 1}"}},
+  {"role": "function", "name": "list", "content": "two"}
+]"#;
+
+#[test]
+fn a_call_of_the_older_form_that_changes_takes_its_result_along() {
+    check(
+        OLDER,
+        |messages| {
+            for block in &mut messages[1].content {
+                if let Content::ToolCall(call) = block {
+                    call.name = "read_it".to_owned();
+                }
+            }
+        },
+        expect![[r#"
+            [
+              {"role": "user", "content": "go"},
+              {"role":"assistant","content":null,"x":1,"tool_calls":[{"id":"read it","type":"function","function":{"name":"read_it","arguments":"{}"}}]},
+              {"role":"tool","name":"read_it","content":"one","tool_call_id":"read it"},
+              {"role": "assistant", "content": null, "function_call": {"name": "list", "arguments": "{\"id\": 1}"}},
+              {"role": "function", "name": "list", "content": "two"}
+            ]"#]],
+    );
+}
+
+#[test]
+fn a_result_of_the_older_form_that_changes_takes_its_call_along() {
+    check(
+        OLDER,
+        |messages| messages[4] = Message::tool_result("list", "interrupted", true),
+        expect![[r#"
+            [
+              {"role": "user", "content": "go"},
+              {"role": "assistant", "content": null, "function_call": {"name": "read it", "arguments": "{}"}, "x": 1},
+              {"role": "function", "name": "read it", "content": "one"},
+              {"role":"assistant","content":null,"tool_calls":[{"id":"list","type":"function","function":{"name":"list","arguments":"{\"id\": 1}"}}]},
+              {"role":"tool","tool_call_id":"list","content":"interrupted"}
+            ]"#]],
+    );
+}
+
+#[test]
+fn what_is_half_of_the_older_form_is_written_as_a_whole_of_the_newer_one() {
+    // A call with an id answered by name, one whose result bears another name, one that is said in both forms, and one that
+    // stands in no list.
+    check(
+        r#"[{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},
+{"role":"function","name":"f","content":"1"},
+{"role":"assistant","content":null,"function_call":{"name":"f","arguments":{"id":1}}},
+{"role":"function","name":"g","content":"2"},
+{"role":"assistant","content":null,"function_call":{"name":"h","arguments":"{}"},"tool_calls":[{"id":"c3","type":"function","function":{"name":"h","arguments":"{}"}}]},
+{"role":"function","name":"h","content":"3"},
+{"role":"assistant","content":null,"tool_calls":{"id":"c4","type":"function","function":{"name":"f","arguments":"{}"}}},
+{"role":"tool","tool_call_id":"c4","content":"4"}]"#,
+        |_| {},
+        expect![[r#"
+            [{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},
+            {"role":"tool","name":"f","content":"1","tool_call_id":"c1"},
+            {"role":"assistant","content":null,"tool_calls":[{"id":"f","type":"function","function":{"name":"f","arguments":"{\"id\":1}"}}]},
+            {"role":"tool","name":"f","content":"2","tool_call_id":"f"},
+            {"role":"assistant","content":null,"tool_calls":[{"id":"c3","type":"function","function":{"name":"h","arguments":"{}"}}]},
+            {"role":"tool","name":"h","content":"3","tool_call_id":"c3"},
+            {"role":"assistant","content":null,"tool_calls":[{"id":"c4","type":"function","function":{"name":"f","arguments":"{}"}}]},
+            {"role":"tool","tool_call_id":"c4","content":"4"}]"#]],
+    );
+}
+
 #[test]
 fn a_row_of_the_other_wire_is_written_as_this_one_has_it() {
     check(

@@ -2,9 +2,11 @@
 //!
 //! Servers of this wire differ in what they add; fields that we do not know stay with the message they stand in.
 
+mod older;
 mod read;
 mod write;
 
+pub(crate) use older::Awaited;
 pub(crate) use read::message;
 pub(crate) use write::write;
 

@@ -49,7 +49,7 @@ pub(crate) fn message<'a>(fields: &Fields<'a>) -> Result<Parsed<'a>, String> {
     }
     let mut message = Message::new(role, author, blocks.contents);
     message.stop = stop;
-    Ok(Parsed { message, raws: blocks.raws, exact: !blocks.odd })
+    Ok(Parsed { message, raws: blocks.raws, exact: !blocks.odd, older: blocks.older })
 }
 
 #[derive(Default)]
@@ -58,6 +58,8 @@ struct Blocks<'a> {
     raws: Vec<&'a str>,
     /// Whether something was not as this wire has it.
     odd: bool,
+    /// Whether its call is of the form before ids.
+    older: bool,
 }
 
 impl<'a> Blocks<'a> {
@@ -126,7 +128,10 @@ type Calls<'a> = Vec<(ToolCall, Value<'a>)>;
 fn calls<'a>(fields: &Fields<'a>, blocks: &mut Blocks<'a>) -> Result<Calls<'a>, String> {
     let mut calls = Vec::new();
     if let Some(raw) = fields.get("tool_calls") {
-        for item in raw.items().ok_or("its tool_calls are no array")?.iter() {
+        // Some servers write the only call itself in place of a list.
+        let one = || raw.fields().is_some().then(|| std::slice::from_ref(raw).into());
+        blocks.odd |= raw.items().is_none();
+        for item in raw.items().or_else(one).ok_or("its tool_calls are no array")?.iter() {
             match item.fields() {
                 Some(call) => calls.push((one_call(&call, &mut blocks.odd), item.unread())),
                 None => blocks.odd = true,
@@ -136,6 +141,12 @@ fn calls<'a>(fields: &Fields<'a>, blocks: &mut Blocks<'a>) -> Result<Calls<'a>, 
     if let Some(raw) = fields.get("function_call")
         && let Some(function) = raw.fields()
     {
+        // Some servers say a call in both forms.
+        if !calls.is_empty() {
+            blocks.odd = true;
+            return Ok(calls);
+        }
+        blocks.older = true;
         let name = function.text("name").unwrap_or_default().into_owned();
         let arguments = arguments(&function, "arguments", &mut blocks.odd);
         calls.push((ToolCall { id: name.clone(), name, arguments, signature: None }, raw.unread()));
@@ -190,6 +201,7 @@ fn tool<'a>(fields: &Fields<'a>, id: &str) -> Result<Parsed<'a>, String> {
     let call_id = fields.text(id).unwrap_or_default().into_owned();
     let result = ToolResult { call_id, content, is_error: false };
     let message = Message::new(Role::Tool, Author::Tool, vec![Content::ToolResult(result)]);
+    let older = id == "name";
     // No single value says all of a result here; an empty one is never taken for it.
-    Ok(Parsed { message, raws: vec![""], exact: !odd })
+    Ok(Parsed { message, raws: vec![""], exact: !odd, older })
 }

@@ -6,7 +6,7 @@ use trunkline_message_tree::{Content, Media, MediaSource, Message, Part, Role, T
 
 use super::{REASONING, WIRE};
 use crate::json::{Fields, object, quote};
-use crate::source::{Losses, Reuse, words};
+use crate::source::{Losses, Raw, Reuse, words};
 
 /// Writes one message as one or several: results go each by itself, before what else the message says.
 ///
@@ -138,7 +138,8 @@ fn calls(message: &Message, reuse: &mut Reuse<'_>, losses: &mut Losses<'_>) -> V
     for block in &message.content {
         let Content::ToolCall(call) = block else { continue };
         // A call of the time before ids has to be written anew: it stood in a field of its own.
-        let raw = reuse.take(block).filter(|raw| raw.text.contains("\"id\""));
+        let has_id = |raw: &Raw<'_>| Fields::parse(raw.text).is_ok_and(|call| call.get("id").is_some());
+        let raw = reuse.take(block).filter(has_id);
         calls.push(raw.map_or_else(|| one_call(call, losses), |raw| raw.text.to_owned()));
     }
     calls
