@@ -391,6 +391,90 @@ fn what_is_not_known_is_skipped_or_carried() {
 }
 
 #[test]
+fn a_stream_may_end_with_done() {
+    let done = |status: &str| {
+        format!(
+            r#"{{"type":"response.output_item.done","output_index":0,"item":{{"type":"function_call","id":"fc_A","call_id":"call_A","name":"f","arguments":"{{}}"}}}}
+            {{"type":"response.done","response":{{"id":"resp_A",{status}"usage":{{"input_tokens":3,"output_tokens":2}}}}}}"#
+        )
+    };
+    check_decode(&done(r#""status":"completed","#), expect![[r#"
+        Started { model: "", id: None }
+        CallStarted { index: 0, id: "call_A", name: "f" }
+        ArgumentsDelta { index: 0, text: "{}" }
+        CallDone { index: 0 }
+        Usage(Usage { input_tokens: 3, output_tokens: 2, cache_read_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0 })
+        Stopped(ToolUse)
+        --
+        assistant:
+        + call call_A f {}
+        + origin openai-responses m
+        + stop tool_use
+    "#]]);
+    check_decode(&done(""), expect![[r#"
+        Started { model: "", id: None }
+        CallStarted { index: 0, id: "call_A", name: "f" }
+        ArgumentsDelta { index: 0, text: "{}" }
+        CallDone { index: 0 }
+        Usage(Usage { input_tokens: 3, output_tokens: 2, cache_read_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0 })
+        Stopped(ToolUse)
+        --
+        assistant:
+        + call call_A f {}
+        + origin openai-responses m
+        + stop tool_use
+    "#]]);
+    let incomplete = r#""status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"#;
+    check_decode(&done(incomplete), expect![[r#"
+        Started { model: "", id: None }
+        CallStarted { index: 0, id: "call_A", name: "f" }
+        ArgumentsDelta { index: 0, text: "{}" }
+        CallDone { index: 0 }
+        Usage(Usage { input_tokens: 3, output_tokens: 2, cache_read_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0 })
+        Stopped(MaxTokens)
+        --
+        assistant:
+        + call call_A f {}
+        + origin openai-responses m
+        + stop max_tokens
+    "#]]);
+    let failed = r#""status":"failed","error":{"code":"server_error","message":"broken"},"#;
+    check_decode(&done(failed), expect![[r#"
+        Started { model: "", id: None }
+        CallStarted { index: 0, id: "call_A", name: "f" }
+        ArgumentsDelta { index: 0, text: "{}" }
+        CallDone { index: 0 }
+        --
+        assistant:
+        + call call_A f {}
+        + origin openai-responses m
+        -- the provider failed while answering: broken
+    "#]]);
+    check_decode(&done(r#""status":"cancelled","#), expect![[r#"
+        Started { model: "", id: None }
+        CallStarted { index: 0, id: "call_A", name: "f" }
+        ArgumentsDelta { index: 0, text: "{}" }
+        CallDone { index: 0 }
+        --
+        assistant:
+        + call call_A f {}
+        + origin openai-responses m
+        -- the answer was cut off before its end
+    "#]]);
+    check_decode(&done(r#""status":"in_progress","#), expect![[r#"
+        Started { model: "", id: None }
+        CallStarted { index: 0, id: "call_A", name: "f" }
+        ArgumentsDelta { index: 0, text: "{}" }
+        CallDone { index: 0 }
+        --
+        assistant:
+        + call call_A f {}
+        + origin openai-responses m
+        -- the answer was cut off before its end
+    "#]]);
+}
+
+#[test]
 fn a_stream_without_its_end_is_cut() {
     check_decode(
         r#"

@@ -79,6 +79,40 @@ fn a_call_in_both_forms_is_one() {
 }
 
 #[test]
+fn a_call_that_stands_in_no_list_is_a_list_of_one() {
+    chat(
+        &[
+            r#"{"tool_calls":{"index":0,"id":"c1","function":{"name":"read","arguments":""}}}"#,
+            r#"{"tool_calls":{"index":0,"function":{"arguments":"{\"p\":"}}}"#,
+            r#"{"tool_calls":{"index":0,"function":{"arguments":"1}"}}}"#,
+            r#"{"tool_calls":{}}"#,
+        ],
+        "tool_calls",
+        expect![[r#"
+            Ok(()) Some(ToolUse) ""
+            c1 read {"p":1}
+        "#]],
+    );
+    let whole = r#"{"id":"c","model":"m","choices":[{"message":{"content":null,"tool_calls":{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}},"finish_reason":"tool_calls"}]}"#;
+    expect![[r#"
+        Ok(()) Some(ToolUse) ""
+        c1 read {}
+    "#]]
+    .assert_eq(&told(&OpenAiChat::default(), whole.as_bytes()));
+    let line = r#"{"model":"m","message":{"role":"assistant","content":"","tool_calls":{"function":{"name":"read","arguments":{"p":1}}}},"done":true,"done_reason":"stop"}"#;
+    expect![[r#"
+        Ok(()) Some(ToolUse) ""
+        call_0 read {"p":1}
+    "#]]
+    .assert_eq(&told(&Ollama::new(), line.as_bytes()));
+    let none = line.replace(r#"{"function":{"name":"read","arguments":{"p":1}}}"#, "{}");
+    expect![[r#"
+        Ok(()) Some(EndTurn) ""
+    "#]]
+    .assert_eq(&told(&Ollama::new(), none.as_bytes()));
+}
+
+#[test]
 fn a_name_in_pieces_is_joined_and_a_whole_one_that_is_repeated_stays() {
     chat(
         &[

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use serde_json::value::RawValue;
 use trunkline_message_tree::{Content, StopReason, Usage};
 
 use super::objects::{Found, Objects, Rest};
@@ -145,7 +146,7 @@ impl Progress {
             events.push(Event::Block(Content::Opaque { wire: NAME.to_owned(), json }));
         }
         let mut new = Vec::new();
-        for call in message.tool_calls.into_iter().flatten() {
+        for call in message.tool_calls.map(calls).transpose()?.unwrap_or_default() {
             self.close(events);
             let read =
                 serde_json::from_str(call.get()).map_err(|fault| DecodeError::malformed(fault, call.get()));
@@ -239,5 +240,14 @@ impl Progress {
             // `load` and `unload`: there was nothing to answer, the model was moved in or out of memory.
             other => StopReason::Other(other.to_owned()),
         }
+    }
+}
+
+/// Returns the calls of a message, each as it came.
+fn calls(raw: &RawValue) -> Result<Vec<&RawValue>, DecodeError> {
+    match raw.get() {
+        "{}" => Ok(Vec::new()),
+        one if one.starts_with('{') => Ok(vec![raw]),
+        list => serde_json::from_str(list).map_err(|fault| DecodeError::malformed(fault, list)),
     }
 }

@@ -127,8 +127,9 @@ pub(super) struct MessageShape<'a> {
     pub(super) content: Text<'a>,
     #[serde(borrow, default)]
     pub(super) thinking: Text<'a>,
+    /// A list; some that imitate the service write the only call itself.
     #[serde(borrow)]
-    pub(super) tool_calls: Option<Vec<&'a RawValue>>,
+    pub(super) tool_calls: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) images: Option<&'a RawValue>,
 }

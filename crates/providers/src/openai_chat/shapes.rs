@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -348,7 +349,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Delta<'a> {
                             delta.refusal = (!words.is_empty()).then(|| Box::new(words));
                         }
                         DeltaField::ToolCalls => {
-                            delta.tool_calls = fields.next_value::<Option<_>>()?.unwrap_or_default();
+                            delta.tool_calls = fields.next_value::<CallPieces<'de>>()?.0;
                         }
                         DeltaField::Annotations => delta.annotations = fields.next_value()?,
                         DeltaField::FunctionCall => {
@@ -383,6 +384,42 @@ enum DeltaField {
     Other,
 }
 
+/// Calls: a list, or the only one itself, as some servers write it.
+struct CallPieces<'a>(Vec<CallPiece<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for CallPieces<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = CallPieces<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of calls or one call")
+            }
+
+            fn visit_unit<E>(self) -> Result<CallPieces<'de>, E> {
+                Ok(CallPieces(Vec::new()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<CallPieces<'de>, A::Error> {
+                let mut pieces = Vec::new();
+                while let Some(piece) = list.next_element()? {
+                    pieces.push(piece);
+                }
+                Ok(CallPieces(pieces))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<CallPieces<'de>, A::Error> {
+                let piece = CallPiece::deserialize(MapAccessDeserializer::new(fields))?;
+                Ok(CallPieces(if piece.is_empty() { Vec::new() } else { vec![piece] }))
+            }
+        }
+
+        deserializer.deserialize_any(Reader)
+    }
+}
+
 #[derive(Default, Deserialize)]
 pub(super) struct CallPiece<'a> {
     #[serde(default, deserialize_with = "text::number")]
@@ -398,6 +435,13 @@ pub(super) struct CallPiece<'a> {
     pub(super) name: Text<'a>,
     #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,
+}
+
+impl CallPiece<'_> {
+    fn is_empty(&self) -> bool {
+        let function = self.function.is_some() || !self.name.is_empty() || self.arguments.is_some();
+        !function && self.id.is_empty() && self.extra_content.is_none()
+    }
 }
 
 /// What Google's models add to a call, also behind gateways: `{"google":{"thought_signature":"…"}}`.

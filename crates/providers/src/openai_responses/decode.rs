@@ -84,6 +84,8 @@ impl Progress {
                 self.end(&response(data)?, head.kind.0 == "response.incomplete", events);
                 Ok(())
             }
+            // The word of OpenAI's realtime service, which some servers took over: it says in the status how it ended.
+            "response.done" => self.done(data, events),
             "response.failed" => {
                 let event: ResponseEvent<'_> = parse(data)?;
                 Err(api_error::failed(event.response.map_or(data, |response| response.get())))
@@ -99,6 +101,26 @@ impl Progress {
                     events.insert(before, Event::Started { model: String::new(), id: None });
                 }
                 outcome
+            }
+        }
+    }
+
+    fn done(&mut self, data: &str, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let response = response(data)?;
+        match response.status.0.as_ref() {
+            "failed" => {
+                let event: ResponseEvent<'_> = parse(data)?;
+                Err(api_error::failed(event.response.map_or(data, |response| response.get())))
+            }
+            "cancelled" => Err(DecodeError::Cut),
+            // By its own word it is not over.
+            "in_progress" | "queued" => {
+                self.start(&response, events);
+                Ok(())
+            }
+            status => {
+                self.end(&response, status == "incomplete", events);
+                Ok(())
             }
         }
     }
