@@ -116,7 +116,7 @@ pub(crate) const MIDDLE_SYSTEM: &str = r#"[
 pub(crate) const OLDER_CHAT: &str = r#"[{"role":"user","content":"go"},
 {"role":"assistant","content":null,"function_call":{"name":"read it","arguments":"{}"}},
 {"role":"function","name":"read it","content":"one"},
-{"role":"assistant","content":null,"function_call":{"name":"list","arguments":"{}"}},
+{"role":"assistant","content":null,"function_call":{"name":"look","arguments":"{}"}},
 {"role":"assistant","content":null,"function_call":{"name":"list","arguments":"{}"}},
 {"role":"function","name":"list","content":"two"},
 {"role":"user","content":"well?"}]"#;

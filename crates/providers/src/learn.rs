@@ -6,7 +6,10 @@
 
 use serde_json::Value;
 
-use crate::{Trait, Traits, anthropic, bedrock, framing, gemini, ollama, openai_chat, openai_responses};
+use crate::{
+    Trait, Traits, anthropic, bedrock, framing, gemini, ollama, openai_chat, openai_responses,
+    refused_reasoning,
+};
 
 // As much of a refusal as is read once it is unpacked.
 const BODY_LIMIT: usize = 256 * 1024;
@@ -22,6 +25,10 @@ pub(crate) fn of_refusal(wire: &str, sent: &Traits, status: u16, body: &[u8]) ->
     let body = framing::unpacked(body, BODY_LIMIT);
     let body: Value = serde_json::from_slice(&body).ok()?;
     let refusals = Refusal::all_in(&body);
+    let spoiled = |refusal: &Refusal| refused_reasoning::is_meant(&refusal.code, &refusal.words);
+    if status == 400 && refusals.iter().any(spoiled) {
+        return Some(Trait::NoEarlierReasoning).filter(|one| !sent.has(*one));
+    }
     refusals.iter().find_map(|refusal| wanted(wire, sent, refusal)).filter(|one| !sent.has(*one))
 }
 
@@ -61,6 +68,15 @@ impl Refusal {
             body.get("message").and_then(Value::as_str).unwrap_or_default(),
         ];
         let words = message.into_iter().find(|words| !words.is_empty()).unwrap_or_default();
+        // Some gateways pass on the whole refusal of the service behind them as what is said.
+        let inner = serde_json::from_str::<Value>(words).ok().filter(|inner| inner.get("error").is_some());
+        let says = |inner: &Value| {
+            let words = inner.pointer("/error/message").and_then(Value::as_str);
+            words.is_some_and(|words| !words.trim_start().starts_with('{'))
+        };
+        if let Some(inner) = inner.filter(says) {
+            return Refusal::all_in(&inner);
+        }
         vec![Refusal { field: text("param").to_owned(), code: text("code").to_owned(), words: plain(words) }]
     }
 

@@ -35,6 +35,7 @@ mod place;
 mod playback;
 mod provider;
 mod record;
+mod refused_reasoning;
 mod replay;
 mod request;
 mod retry;

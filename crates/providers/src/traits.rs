@@ -52,11 +52,17 @@ pub enum Trait {
     ReasoningInDetails,
     /// Reasoning comes without a signature, and goes back so (Anthropic).
     UnsignedReasoning,
+    /// Reasoning that it was sent so far is not taken back: its signatures are wrong, or it is not what it was. What comes after
+    /// it goes back as before.
+    ///
+    /// It is about a conversation and not about what is written how, so it changes no encoding: whoever keeps the conversation
+    /// leaves that reasoning out, and asks a model not to reason whose running tool loop has lost it.
+    NoEarlierReasoning,
 }
 
 impl Trait {
     /// All of them.
-    pub const ALL: [Trait; 18] = [
+    pub const ALL: [Trait; 19] = [
         Trait::MaxTokens,
         Trait::MaxCompletionTokens,
         Trait::NoTokenLimit,
@@ -75,6 +81,7 @@ impl Trait {
         Trait::ReasoningInReasoning,
         Trait::ReasoningInDetails,
         Trait::UnsignedReasoning,
+        Trait::NoEarlierReasoning,
     ];
 
     /// Returns its name in JSON.
@@ -98,6 +105,7 @@ impl Trait {
             Trait::ReasoningInReasoning => "reasoning_in_reasoning",
             Trait::ReasoningInDetails => "reasoning_in_details",
             Trait::UnsignedReasoning => "unsigned_reasoning",
+            Trait::NoEarlierReasoning => "no_earlier_reasoning",
         }
     }
 
@@ -120,6 +128,7 @@ impl Trait {
             Trait::ReasoningBesideCalls | Trait::NoReasoningBack => 8,
             Trait::ReasoningInReasoning | Trait::ReasoningInDetails => 9,
             Trait::UnsignedReasoning => 10,
+            Trait::NoEarlierReasoning => 11,
         }
     }
 }
@@ -146,6 +155,7 @@ impl fmt::Display for Trait {
             Trait::ReasoningInReasoning => "reasoning back in the field reasoning",
             Trait::ReasoningInDetails => "reasoning back in the field reasoning_details",
             Trait::UnsignedReasoning => "reasoning back without a signature",
+            Trait::NoEarlierReasoning => "none of the reasoning so far",
         })
     }
 }

@@ -148,6 +148,55 @@ fn a_refusal_tells_what_is_wanted() {
     }
 }
 
+/// The words of services that refuse reasoning which was sent back, each in its own frame.
+fn refusals_of_reasoning() -> Vec<(Box<dyn Wire>, String)> {
+    let signature = "messages.1.content.0: Invalid `signature` in `thinking` block";
+    let changed = "messages.5.content.28: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.";
+    let corrupted = json!({ "error": { "code": 400, "message": "Corrupted thought signature.", "status": "INVALID_ARGUMENT" } });
+    let passed_on = |refusal: &serde_json::Value| json!({ "error": { "code": 400, "message": refusal.to_string(), "status": "INVALID_ARGUMENT" } });
+    let encrypted = "The encrypted content gAAA...DQ== could not be verified. Reason: Encrypted content could not be decrypted or parsed.";
+    vec![
+        (anthropic(), json!({ "type": "error", "error": { "type": "invalid_request_error", "message": signature } }).to_string()),
+        (anthropic(), said(&format!("{signature}. The block is bound to a different conversation."))),
+        (anthropic(), said(changed)),
+        (anthropic(), said("messages.3.content.0: Invalid `data` in `redacted_thinking` block")),
+        (anthropic(), passed_on(&json!({ "type": "error", "error": { "type": "invalid_request_error", "message": signature } })).to_string()),
+        (bedrock(), json!({ "message": signature }).to_string()),
+        (bedrock(), json!({ "message": format!("The model returned the following errors: {changed}") }).to_string()),
+        (gemini(), corrupted.to_string()),
+        (gemini(), json!([corrupted]).to_string()),
+        (gemini(), passed_on(&corrupted).to_string()),
+        (gemini(), said("Unable to submit request because Thought signature is not valid.. Learn more: https://e.org")),
+        (chat(), json!({ "error": { "message": "Provider returned error", "code": 400, "metadata": { "raw": corrupted.to_string() } } }).to_string()),
+        (chat(), said(signature)),
+        (responses(), json!({ "error": { "message": encrypted, "type": "invalid_request_error", "param": null, "code": "invalid_encrypted_content" } }).to_string()),
+        (responses(), said(encrypted)),
+    ]
+}
+
+#[test]
+fn a_refusal_of_reasoning_is_known() {
+    for (wire, body) in refusals_of_reasoning() {
+        let wire = wire.as_ref();
+        assert_eq!(learned(wire, 400, &body), Some(Trait::NoEarlierReasoning), "{} {body}", wire.name());
+        // Nothing but a request at fault says so.
+        for status in [401, 403, 422, 429, 500, 529] {
+            assert_eq!(learned(wire, status, &body), None, "{} {status} {body}", wire.name());
+        }
+        // What is quoted says nothing.
+        let message = serde_json::from_str::<serde_json::Value>(&body).expect("JSON");
+        let quoted = [
+            said(&format!("messages.1.content.0: text is too long: {body}")),
+            json!({ "error": { "message": "bad request" }, "request": message }).to_string(),
+            said("messages.1.content.0.text: the user said: Invalid `signature` in `thinking` block"),
+            said("Could not parse: Corrupted thought signature."),
+        ];
+        for body in quoted {
+            assert_eq!(learned(wire, 400, &body), None, "{} {body}", wire.name());
+        }
+    }
+}
+
 #[test]
 fn what_a_refusal_quotes_chooses_nothing() {
     let quoted = [

@@ -398,7 +398,9 @@ fn a_stream_may_end_with_done() {
             {{"type":"response.done","response":{{"id":"resp_A",{status}"usage":{{"input_tokens":3,"output_tokens":2}}}}}}"#
         )
     };
-    check_decode(&done(r#""status":"completed","#), expect![[r#"
+    check_decode(
+        &done(r#""status":"completed","#),
+        expect![[r#"
         Started { model: "", id: None }
         CallStarted { index: 0, id: "call_A", name: "f" }
         ArgumentsDelta { index: 0, text: "{}" }
@@ -410,8 +412,11 @@ fn a_stream_may_end_with_done() {
         + call call_A f {}
         + origin openai-responses m
         + stop tool_use
-    "#]]);
-    check_decode(&done(""), expect![[r#"
+    "#]],
+    );
+    check_decode(
+        &done(""),
+        expect![[r#"
         Started { model: "", id: None }
         CallStarted { index: 0, id: "call_A", name: "f" }
         ArgumentsDelta { index: 0, text: "{}" }
@@ -423,9 +428,12 @@ fn a_stream_may_end_with_done() {
         + call call_A f {}
         + origin openai-responses m
         + stop tool_use
-    "#]]);
+    "#]],
+    );
     let incomplete = r#""status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"#;
-    check_decode(&done(incomplete), expect![[r#"
+    check_decode(
+        &done(incomplete),
+        expect![[r#"
         Started { model: "", id: None }
         CallStarted { index: 0, id: "call_A", name: "f" }
         ArgumentsDelta { index: 0, text: "{}" }
@@ -437,9 +445,12 @@ fn a_stream_may_end_with_done() {
         + call call_A f {}
         + origin openai-responses m
         + stop max_tokens
-    "#]]);
+    "#]],
+    );
     let failed = r#""status":"failed","error":{"code":"server_error","message":"broken"},"#;
-    check_decode(&done(failed), expect![[r#"
+    check_decode(
+        &done(failed),
+        expect![[r#"
         Started { model: "", id: None }
         CallStarted { index: 0, id: "call_A", name: "f" }
         ArgumentsDelta { index: 0, text: "{}" }
@@ -449,8 +460,11 @@ fn a_stream_may_end_with_done() {
         + call call_A f {}
         + origin openai-responses m
         -- the provider failed while answering: broken
-    "#]]);
-    check_decode(&done(r#""status":"cancelled","#), expect![[r#"
+    "#]],
+    );
+    check_decode(
+        &done(r#""status":"cancelled","#),
+        expect![[r#"
         Started { model: "", id: None }
         CallStarted { index: 0, id: "call_A", name: "f" }
         ArgumentsDelta { index: 0, text: "{}" }
@@ -460,8 +474,11 @@ fn a_stream_may_end_with_done() {
         + call call_A f {}
         + origin openai-responses m
         -- the answer was cut off before its end
-    "#]]);
-    check_decode(&done(r#""status":"in_progress","#), expect![[r#"
+    "#]],
+    );
+    check_decode(
+        &done(r#""status":"in_progress","#),
+        expect![[r#"
         Started { model: "", id: None }
         CallStarted { index: 0, id: "call_A", name: "f" }
         ArgumentsDelta { index: 0, text: "{}" }
@@ -471,7 +488,8 @@ fn a_stream_may_end_with_done() {
         + call call_A f {}
         + origin openai-responses m
         -- the answer was cut off before its end
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -60,12 +60,14 @@ pub(crate) fn build(
         rendering.shows(&revert::rendered(&settings.setup.revert, &state.tree, &state.revert)),
         "what is kept is what would be rendered"
     );
-    if rendering.is_legal(&rules, &facts) {
+    let disowns = state.wants.disowns(provider);
+    if !disowns && rendering.is_legal(&rules, &facts) {
         debug_assert!(rendering.needs_nothing(&rules, &facts), "what was found legal needs no repair");
         request.messages = rendering.messages().to_vec();
         return Prompt { request, repairs: Vec::new() };
     }
-    let rendered = rendering.messages().iter().map(|message| Message::clone(message)).collect();
+    let mut rendered: Vec<_> = rendering.messages().iter().map(|message| Message::clone(message)).collect();
+    state.wants.disown(provider, &mut rendered);
     let repairs = put(&mut request, rendered, &rules, &facts, provider);
     share(&mut request.messages, sent);
     Prompt { request, repairs }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::Timestamp;
+use trunkline_message_tree::{Message, NodeId, Timestamp};
 use trunkline_providers::{ErrorKind, Provider, Trait, Traits};
 use trunkline_session_store::{Note, Record};
 
@@ -59,6 +59,9 @@ struct Said {
     /// Whether it did not help: it is not believed any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dropped: bool,
+    /// The newest message at the time, where it is about what was sent until then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<NodeId>,
 }
 
 /// A service found a list too long that could not be summed up: so many tokens are taken for its window, and what alone does
@@ -75,13 +78,22 @@ struct Window {
 pub(crate) struct Part {
     known: HashMap<Service, Traits>,
     windows: HashMap<Service, u64>,
+    /// Up to which message the service refused reasoning.
+    refused: HashMap<Service, NodeId>,
     asked: Option<Asked>,
 }
 
 impl Part {
     pub(crate) fn record(&mut self, note: &Note) -> Result<(), RuntimeError> {
-        let Said { service, wants, dropped, .. } = journal::read(note)?;
-        if let Some(one) = Trait::named(&wants) {
+        let Said { service, wants, dropped, until, .. } = journal::read(note)?;
+        let wanted = Trait::named(&wants);
+        if wanted == Some(Trait::NoEarlierReasoning) {
+            // It is about messages and not about the service, and may be so again later.
+            match until.filter(|_| !dropped) {
+                Some(until) => drop(self.refused.insert(service, until)),
+                None => drop(self.refused.remove(&service)),
+            }
+        } else if let Some(one) = wanted {
             let traits = self.known.entry(service).or_default();
             match dropped {
                 true => traits.remove(one),
@@ -112,6 +124,7 @@ impl Part {
     pub(crate) fn distrust(&mut self) {
         self.known.clear();
         self.windows.clear();
+        self.refused.clear();
         self.asked = None;
     }
 
@@ -123,6 +136,19 @@ impl Part {
     /// Returns what is known of whom a provider asks.
     pub(crate) fn of(&self, provider: &dyn Provider) -> Traits {
         self.known.get(&service(provider)).cloned().unwrap_or_default()
+    }
+
+    /// Returns whether [`disown`](Part::disown) does anything.
+    pub(crate) fn disowns(&self, provider: &dyn Provider) -> bool {
+        self.refused.contains_key(&service(provider))
+    }
+
+    /// Takes from messages who wrote them, where the service refused their reasoning: it is then treated as that of somebody
+    /// else, with all that hangs on it.
+    pub(crate) fn disown(&self, provider: &dyn Provider, messages: &mut [Message]) {
+        let Some(until) = self.refused.get(&service(provider)) else { return };
+        let refused = messages.iter_mut().filter(|message| message.node.is_some_and(|node| node <= *until));
+        refused.for_each(|message| message.origin = None);
     }
 
     /// Returns the records of what an answer has shown and nobody knew.
@@ -145,7 +171,7 @@ fn service(provider: &dyn Provider) -> Service {
 
 fn record(provider: &dyn Provider, one: Trait, at: Timestamp, more: impl FnOnce(&mut Said)) -> Record {
     let wants = one.name().to_owned();
-    let mut said = Said { service: service(provider), wants, refused: false, dropped: false };
+    let mut said = Said { service: service(provider), wants, refused: false, dropped: false, until: None };
     more(&mut said);
     journal::note(journal::LAYER, SERVICE, at, &said)
 }
@@ -190,7 +216,7 @@ impl Session {
             return Ok(false);
         }
         let rendered = self.rendered();
-        let results = rendered.iter().flat_map(trunkline_message_tree::Message::results);
+        let results = rendered.iter().flat_map(Message::results);
         let largest = results.map(|result| result.text().len()).max().unwrap_or_default();
         if largest < LEAST_RESULT {
             return Ok(false);
@@ -219,7 +245,9 @@ impl Session {
         // Of each it is tried once until the service answers, or it could have us ask for ever.
         let fresh = fault.wants().filter(|one| !self.on_trial.contains(one));
         if let Some(one) = fresh {
-            let learned = record(provider.as_ref(), one, at, |said| said.refused = true);
+            let until = (one == Trait::NoEarlierReasoning).then(|| self.state.tree.newest());
+            let learned =
+                record(provider.as_ref(), one, at, |said| (said.refused, said.until) = (true, until));
             self.commit(vec![learned], None).await?;
             self.on_trial.push(one);
             return Ok(true);

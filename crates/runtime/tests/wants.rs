@@ -165,6 +165,79 @@ async fn a_loop_that_has_lost_its_reasoning_is_asked_without_thinking() {
     assert_eq!(world.requests.lock().unwrap().last().unwrap().thinking, Thinking::Budget(2048));
 }
 
+/// What reasoning a request has, by its signatures, and what it says about reasoning.
+fn reasoned(request: &Request) -> (Vec<String>, Thinking) {
+    let blocks = request.messages.iter().flat_map(|message| &message.content);
+    let signatures = blocks.filter_map(|block| match block {
+        Content::Thinking { signature, .. } => signature.clone(),
+        _ => None,
+    });
+    (signatures.collect(), request.thinking)
+}
+
+#[tokio::test]
+async fn reasoning_that_is_refused_is_left_out_and_what_comes_after_it_goes_back() {
+    let world = World::default();
+    let look = |id: &str, signature: &str| {
+        Turn::new().think("I look.", Some(signature)).call(id, "read", &json!({ "path": "a" }))
+    };
+    let turns = vec![
+        look("c1", "s1"),
+        refused(Some(Trait::NoEarlierReasoning)),
+        Turn::new().call("c2", "read", &json!({ "path": "b" })),
+        Turn::say("nothing there"),
+        look("c3", "s2"),
+        Turn::say("still nothing"),
+    ];
+    // What the wire would not take is an error of its encoder here.
+    let agent = world.agent_behind(replies(turns), |provider| Box::new(provider.on(Anthropic::new())));
+    let (agent, told) = told(agent.thinking(Thinking::Budget(2048)));
+    let mut story = Story::begin(world.clone(), agent).await;
+    assert_eq!(stop_line(&story.prompt("do it").await), "decided other: answered");
+    // Another process knows it too.
+    let mut story = story.restart().await;
+    assert_eq!(stop_line(&story.prompt("and now").await), "decided other: answered");
+    let (on, signed) = (Thinking::Budget(2048), |signature: &str| vec![signature.to_owned()]);
+    // The loop that has lost its reasoning goes on without, the next one has its own.
+    assert_eq!(
+        world.requests.lock().unwrap().iter().map(reasoned).collect::<Vec<_>>(),
+        [
+            (vec![], on),
+            (signed("s1"), on),
+            (vec![], Thinking::Off),
+            (vec![], Thinking::Off),
+            (vec![], on),
+            (signed("s2"), on),
+        ]
+    );
+    assert_eq!(*told.lock().unwrap(), ["learned no_earlier_reasoning true"]);
+}
+
+#[tokio::test]
+async fn reasoning_that_is_refused_again_is_left_out_up_to_there_and_a_refusal_without_any_is_told() {
+    let world = World::default();
+    let asked = AtomicUsize::new(0);
+    let script = move |request: &Request| match asked.fetch_add(1, Ordering::SeqCst) {
+        0 => Turn::new().think("I look.", Some("s")).and_say("there"),
+        number if number < 6 => match reasoned(request).0.is_empty() {
+            true => Turn::new().think("Again.", Some("s")).and_say("there"),
+            false => refused(Some(Trait::NoEarlierReasoning)),
+        },
+        _ => refused(Some(Trait::NoEarlierReasoning)),
+    };
+    let agent = world.agent_behind(script, |provider| Box::new(provider.on(Anthropic::new())));
+    let (agent, told) = told(agent);
+    let mut story = Story::begin(world.clone(), agent).await;
+    for _ in 0..3 {
+        assert_eq!(stop_line(&story.prompt("look").await), "decided other: answered");
+    }
+    let sent: Vec<usize> =
+        world.requests.lock().unwrap().iter().map(|request| reasoned(request).0.len()).collect();
+    assert_eq!(sent, [0, 1, 0, 1, 0], "one more request for each that was refused");
+    assert_eq!(stop_line(&story.prompt("look").await), "error: the model could not be asked");
+    assert_eq!(told.lock().unwrap().last().map(String::as_str), Some("unlearned no_earlier_reasoning"));
+}
+
 #[tokio::test]
 async fn thinking_that_was_asked_for_by_a_field_of_the_wire_is_left_out_too() {
     let world = World::default();
