@@ -7,7 +7,7 @@ use trunkline_message_tree::NodeId;
 
 use crate::Format;
 use crate::json::{Fields, Value, object, quote};
-use crate::openai_chat::REASONING;
+use crate::openai_chat::{REASONING, custom_arguments};
 
 /// What is told of instructions by a role that only OpenAI and its followers have.
 const DEVELOPER: &str = "role developer";
@@ -138,8 +138,9 @@ pub(crate) fn without(text: &str, left_out: &[&MessageField]) -> String {
         let custom = call.object("custom").filter(|_| goes(&FieldHolder::Call, "custom"));
         let (kind, function) = match (custom, call.object("function")) {
             (Some(custom), _) => {
-                let field = |name: &str| custom.text(name).map(|text| quote(&text));
-                (Some(quote("function")), object(&[("name", field("name")), ("arguments", field("input"))]))
+                let name = custom.text("name").map(|name| quote(&name));
+                let arguments = custom.text("input").map(|input| quote(&custom_arguments(&input)));
+                (Some(quote("function")), object(&[("name", name), ("arguments", arguments)]))
             }
             (None, Some(function)) => (None, strip(&FieldHolder::Function, &function)),
             (None, None) => return stripped,

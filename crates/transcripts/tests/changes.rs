@@ -224,6 +224,31 @@ fn what_is_half_of_the_older_form_is_written_as_a_whole_of_the_newer_one() {
 }
 
 #[test]
+fn what_a_custom_tool_was_given_stays_text_and_is_an_object_where_it_must_be_a_function() {
+    const CUSTOM: &str = r#"[{"role":"assistant","content":"x","tool_calls":[{"id":"c1","type":"custom","custom":{"name":"code","input":"print(\"1\")"}}]},
+{"role":"tool","tool_call_id":"c1","content":"1"}]"#;
+    check(
+        CUSTOM,
+        |messages| messages[0].content[0] = Content::text("y"),
+        expect![[r#"
+        [{"role":"assistant","content":"y","tool_calls":[{"id":"c1","type":"custom","custom":{"name":"code","input":"print(\"1\")"}}]},
+        {"role":"tool","tool_call_id":"c1","content":"1"}]"#]],
+    );
+    check(
+        CUSTOM,
+        |messages| {
+            if let Some(Content::ToolCall(call)) = messages[0].content.last_mut() {
+                assert_eq!(call.arguments, r#"{"input":"print(\"1\")"}"#);
+                call.name = "run".to_owned();
+            }
+        },
+        expect![[r#"
+            [{"role":"assistant","content":"x","tool_calls":[{"id":"c1","type":"function","function":{"name":"run","arguments":"{\"input\":\"print(\\\"1\\\")\"}"}}]},
+            {"role":"tool","tool_call_id":"c1","content":"1"}]"#]],
+    );
+}
+
+#[test]
 fn a_row_of_the_other_wire_is_written_as_this_one_has_it() {
     check(
         r#"[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]},

@@ -7,7 +7,7 @@ mod read;
 mod write;
 
 pub(crate) use older::Awaited;
-pub(crate) use read::message;
+pub(crate) use read::{custom_arguments, message};
 pub(crate) use write::write;
 
 /// The name of the wire, for parts that only it understands.

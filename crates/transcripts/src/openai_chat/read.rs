@@ -5,7 +5,7 @@ use trunkline_message_tree::{
 };
 
 use super::{REASONING, WIRE};
-use crate::json::{Fields, Value};
+use crate::json::{Fields, Value, object, quote};
 use crate::list::Parsed;
 
 /// Reads one message.
@@ -156,13 +156,21 @@ fn calls<'a>(fields: &Fields<'a>, blocks: &mut Blocks<'a>) -> Result<Calls<'a>, 
 
 fn one_call(call: &Fields<'_>, odd: &mut bool) -> ToolCall {
     let id = call.text("id").unwrap_or_default().into_owned();
-    let (inner, field) = match call.object("custom") {
-        Some(custom) => (Some(custom), "input"),
-        None => (call.object("function"), "arguments"),
+    let named = |inner: &Fields<'_>| inner.text("name").unwrap_or_default().into_owned();
+    let (name, arguments) = match (call.object("custom"), call.object("function")) {
+        (Some(custom), _) => (named(&custom), custom_arguments(&arguments(&custom, "input", odd))),
+        (None, Some(function)) => (named(&function), arguments(&function, "arguments", odd)),
+        (None, None) => (String::new(), String::new()),
     };
-    let name = inner.as_ref().and_then(|inner| inner.text("name")).unwrap_or_default().into_owned();
-    let arguments = inner.map(|inner| arguments(&inner, field, odd)).unwrap_or_default();
     ToolCall { id, name, arguments, signature: None }
+}
+
+/// Returns what a custom tool was given as the arguments of a function: it is text of any kind, and arguments are an object.
+pub(crate) fn custom_arguments(input: &str) -> String {
+    match Fields::parse(input) {
+        Ok(_) => input.to_owned(),
+        Err(_) => object(&[("input", Some(quote(input)))]),
+    }
 }
 
 /// Arguments are a string of JSON; some servers write the object itself.
