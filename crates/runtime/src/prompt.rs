@@ -92,10 +92,9 @@ fn share(messages: &mut [Arc<Message>], sent: &[Arc<Message>]) {
     }
 }
 
-/// Puts a list into a request, made legal for the provider's wire and for everything else that is asked. `window` is how many
-/// tokens the model can read at once, if somebody said so. Returns what was repaired.
-///
-/// Where the list cannot be sent to a model that reasons, because the reasoning of a running loop is lost, it is asked not to.
+/// Puts a list into a request that is no part of the conversation, made legal as [`put`] does it. `window` is how many tokens the
+/// model can read at once, if somebody said so.
+#[cfg(feature = "revert")]
 pub(crate) fn fill(
     request: &mut Request,
     rendered: Vec<Message>,
@@ -118,6 +117,10 @@ fn asked(request: &mut Request, window: Option<u64>, provider: &dyn Provider) ->
     (rules(provider, &request.traits), facts)
 }
 
+/// Puts a list into a request, made legal for the provider's wire and for everything else that is asked. Returns what was
+/// repaired.
+///
+/// Where the list cannot be sent to a model that reasons, because the reasoning of a running loop is lost, it is asked not to.
 fn put(
     request: &mut Request,
     rendered: Vec<Message>,
