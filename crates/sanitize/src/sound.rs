@@ -140,6 +140,7 @@ impl<'a> Walk<'a> {
         }
         let sound = match message.role {
             _ if !self.is_sound() => true,
+            _ if provenance::is_only_beside(message) => false,
             Role::System => self.system(message),
             Role::User => self.user(message),
             Role::Assistant => self.assistant(message),

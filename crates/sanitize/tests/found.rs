@@ -354,3 +354,21 @@ fn reasoning_does_not_come_last_when_a_call_becomes_words() {
         );
     }
 }
+
+/// An encoder refused the outcome: what was said beside words that are gone is nothing that can be sent.
+#[test]
+fn what_stood_beside_other_blocks_is_no_message() {
+    for list in [
+        "system:\n+ opaque openai-responses {\"besideText\":{\"citations\":[]}}",
+        "user: q\nassistant:\n+ text: \\s\n+ opaque anthropic {\"besideText\":{\"citations\":[]}}\nuser: on",
+    ] {
+        for name in WireRules::NAMES {
+            laws_hold(&named(name), &RequestFacts::default(), list);
+        }
+    }
+    let list = "user: q\nassistant:\n+ opaque openai-responses {\"besideMessage\":{\"phase\":\"x\"}}\nuser: on";
+    assert_eq!(
+        lines(&named("openai-responses"), list),
+        ["message 1: dropped opaque block: incomplete", "message 1: dropped assistant message: empty"]
+    );
+}

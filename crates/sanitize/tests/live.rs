@@ -19,24 +19,29 @@ proptest! {
 
     #[test]
     fn a_kept_check_says_what_a_new_one_says(
-        steps in proptest::collection::vec((0.0..=1.0_f64, prop_oneof![legal(), list()]), 1..6),
+        steps in proptest::collection::vec(
+            (0.0..=1.0_f64, prop_oneof![legal(), list()], proptest::option::weighted(0.2, (rules(), facts()))),
+            1..6,
+        ),
         one in rules(),
         facts in facts(),
         named in 0..WireRules::NAMES.len(),
         is_named in any::<bool>(),
     ) {
-        let rules = if is_named { WireRules::named(WireRules::NAMES[named]).expect("a known name") } else { one };
+        let named = if is_named { WireRules::named(WireRules::NAMES[named]).expect("a known name") } else { one };
         let mut check = LiveCheck::new();
         let mut messages: Vec<Arc<Message>> = Vec::new();
-        for (keeps, more) in steps {
+        for (keeps, more, others) in steps {
+            // Now and then it is asked otherwise.
+            let (rules, facts) = others.as_ref().map_or((&named, &facts), |(rules, facts)| (rules, facts));
             let kept = (messages.len() as f64 * keeps) as usize;
             messages.truncate(kept);
             messages.extend(more.into_iter().map(Arc::new));
-            let legal = check.is_legal(&messages, kept, &rules, &facts);
-            prop_assert_eq!(legal, LiveCheck::new().is_legal(&messages, 0, &rules, &facts));
+            let legal = check.is_legal(&messages, kept, rules, facts);
+            prop_assert_eq!(legal, LiveCheck::new().is_legal(&messages, 0, rules, facts));
             if legal {
                 let list: Vec<Message> = messages.iter().map(|message| Message::clone(message)).collect();
-                let sanitized = sanitize(&list, &rules, &facts);
+                let sanitized = sanitize(&list, rules, facts);
                 prop_assert_eq!(&sanitized.repairs, &[]);
                 prop_assert!(!sanitized.thinking_off);
                 prop_assert!(matches!(sanitized.messages, Cow::Borrowed(_)));

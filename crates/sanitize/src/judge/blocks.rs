@@ -26,6 +26,7 @@ pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
         let foreign_items = case.holds_foreign_items(message);
         // Instructions that say nothing are not sent at all.
         let silent = leads && message.text().trim().is_empty();
+        let alone = message.content.iter().all(is_aside);
         for (block, content) in message.content.iter().enumerate() {
             let at = at.block(block);
             // Late instructions may bring a wire's own blocks along, such as tools that are added.
@@ -52,7 +53,10 @@ pub(super) fn judge(case: &mut Case<'_>, messages: &[Message]) {
                 }
                 Content::Opaque { wire, json } => {
                     let signs = message.role == Role::Assistant && case.is_ours(message);
-                    case.opaque(at, foreign_items, signs, wire, json);
+                    match alone {
+                        true => case.find(at, ViolationKind::ForeignBlock { block: BlockKind::Opaque }),
+                        false => case.opaque(at, foreign_items, signs, wire, json),
+                    }
                 }
                 _ => {}
             }
@@ -242,4 +246,14 @@ fn has_format(block: BlockKind, media_type: &str) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a block only adds to the one before it or to its message.
+fn is_aside(block: &Content) -> bool {
+    let Content::Opaque { json, .. } = block else { return false };
+    let members: Option<HashMap<String, IgnoredAny>> =
+        if json.contains("\"beside") { serde_json::from_str(json).ok() } else { None };
+    members.is_some_and(|members| {
+        members.keys().any(|name| matches!(name.as_str(), "besideText" | "besideCall" | "besideMessage"))
+    })
 }

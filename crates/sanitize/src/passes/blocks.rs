@@ -9,8 +9,8 @@ use trunkline_message_tree::{Content, Media, Message, Part, Role};
 
 use super::names::refers_to_nothing;
 use super::provenance::{
-    is_from_here, is_native, is_ours, is_reasoning_item, is_signed_part, is_unsigned, may_return, may_sign,
-    summary_of,
+    is_from_here, is_native, is_only_beside, is_ours, is_reasoning_item, is_signed_part, is_unsigned,
+    may_return, may_sign, summary_of,
 };
 use super::server_pairs::ServerBlock;
 use super::{Item, is_blank, is_blank_part, raw_words};
@@ -114,6 +114,16 @@ pub(crate) fn drop_refused(
         drop_thinking(message, *at, thoughts_parted, rules, facts, repairs);
         // A picture among the instructions moves out in the next pass, and what follows no longer leads.
         leading &= message.content.iter().all(|block| matches!(block, Content::Text { .. }));
+    }
+}
+
+/// Drops what was said beside blocks that are gone, where nothing else is left in the message.
+pub(crate) fn drop_asides(items: &mut [Item], repairs: &mut Vec<Repair>) {
+    for Item { message, at, .. } in items {
+        if is_only_beside(message) {
+            let kind = RepairKind::BrokenDropped { block: BlockKind::Opaque };
+            repairs.extend(message.content.drain(..).map(|_| Repair { at: *at, kind: kind.clone() }));
+        }
     }
 }
 

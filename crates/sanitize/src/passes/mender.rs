@@ -77,6 +77,7 @@ pub(crate) fn mend(
         if rules.tool_blocks_need_tools && facts.tools_offered == Some(false) {
             flatten::flatten(&mut items, repairs);
         }
+        blocks::drop_asides(&mut items, repairs);
         let mut items = empties::drop_empty(items, line.before(), repairs);
         if turn + 1 == survey.turns.len() {
             ends::mend_tail(&mut items, &line.out, rules, thinking, Place::end(len), repairs);

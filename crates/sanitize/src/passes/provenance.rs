@@ -82,6 +82,19 @@ pub(crate) fn is_signed_part(json: &str) -> bool {
     part.is_ok_and(|part| signature(&part) || part.get("part").is_some_and(signature) || beside(&part))
 }
 
+/// Whether a message holds nothing but what was said beside other blocks, as citations: without these it is not sent at all.
+pub(crate) fn is_only_beside(message: &Message) -> bool {
+    let beside = |block: &Content| match block {
+        Content::Opaque { json, .. } if json.contains("\"beside") => {
+            let part: Option<Value> = serde_json::from_str(json).ok();
+            let names = ["besideText", "besideCall", "besideMessage"];
+            part.is_some_and(|part| names.iter().any(|name| part.get(name).is_some()))
+        }
+        _ => false,
+    };
+    !message.content.is_empty() && message.content.iter().all(beside)
+}
+
 /// Returns what can be read of an item of reasoning.
 pub(crate) fn summary_of(json: &str) -> Option<String> {
     #[derive(Deserialize)]

@@ -59,8 +59,9 @@ impl LiveCheck {
     /// is. `kept` says how many of its messages, from the first, are those of the list that was given last.
     ///
     /// A `false` may be wrong, as for some lists with calls that a provider ran itself: ask `sanitize` then. A `true` is not.
-    /// Costs a few steps per block from the beginning of the turn in which the first other message stands. Reasoning that may
-    /// go back while its tool loop runs is looked at once more when the loop is over; other rules or facts begin anew.
+    /// Costs a few steps per block from the beginning of the turn in which the first other message stands, and a small step for
+    /// each message since the user last spoke where the origin has an address or the model reasons. Reasoning that may go back
+    /// while its tool loop runs is looked at once more when the loop is over; other rules or facts begin anew.
     pub fn is_legal(
         &mut self,
         messages: &[Arc<Message>],
