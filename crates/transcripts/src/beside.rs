@@ -77,7 +77,7 @@ pub(crate) fn of_message(format: Format, node: NodeId, fields: &Fields<'_>) -> V
             found.all(&FieldHolder::Part(kind.to_string()), &part, &["type", known]);
         }
     }
-    for call in fields.items("tool_calls").unwrap_or_default().iter().filter_map(Value::fields) {
+    for call in fields.items_or_one("tool_calls").unwrap_or_default().iter().filter_map(Value::fields) {
         found.all(&FieldHolder::Call, &call, &["id", "type", "function"]);
         if let Some(function) = call.object("function") {
             found.all(&FieldHolder::Function, &function, &["name", "arguments"]);
@@ -139,7 +139,9 @@ pub(crate) fn without(text: &str, left_out: &[&MessageField]) -> String {
         let (kind, function) = match (custom, call.object("function")) {
             (Some(custom), _) => {
                 let name = custom.text("name").map(|name| quote(&name));
-                let arguments = custom.text("input").map(|input| quote(&custom_arguments(&input)));
+                let input = custom.get("input");
+                let input = input.map(|raw| raw.text().unwrap_or(std::borrow::Cow::Borrowed(raw.get())));
+                let arguments = input.map(|input| quote(&custom_arguments(&input)));
                 (Some(quote("function")), object(&[("name", name), ("arguments", arguments)]))
             }
             (None, Some(function)) => (None, strip(&FieldHolder::Function, &function)),
@@ -158,7 +160,7 @@ pub(crate) fn without(text: &str, left_out: &[&MessageField]) -> String {
         edits.push(("content", Some(array(parts.iter().map(part).collect()))));
     }
     if holds(|holder| matches!(holder, FieldHolder::Call | FieldHolder::Function))
-        && let Some(calls) = fields.items("tool_calls")
+        && let Some(calls) = fields.items_or_one("tool_calls")
     {
         edits.push(("tool_calls", Some(array(calls.iter().map(call).collect()))));
     }

@@ -348,6 +348,17 @@ impl<'a> Fields<'a> {
         self.get(name).and_then(Value::items)
     }
 
+    /// Returns the elements in a field; an object that stands there in place of an array of it alone is one, and an empty object
+    /// is none.
+    pub(crate) fn items_or_one(&self, name: &str) -> Option<Cow<'_, [Value<'a>]>> {
+        let raw = self.get(name)?;
+        let one = || match raw.fields()?.entries().next() {
+            Some(_) => Some(Cow::Borrowed(std::slice::from_ref(raw))),
+            None => Some(Cow::Borrowed(&[][..])),
+        };
+        raw.items().or_else(one)
+    }
+
     /// Returns the number in a field, or 0.
     pub(crate) fn count(&self, name: &str) -> u64 {
         self.get(name).and_then(|raw| raw.get().parse().ok()).unwrap_or(0)

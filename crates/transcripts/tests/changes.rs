@@ -199,8 +199,8 @@ fn a_result_of_the_older_form_that_changes_takes_its_call_along() {
 
 #[test]
 fn what_is_half_of_the_older_form_is_written_as_a_whole_of_the_newer_one() {
-    // A call with an id answered by name, one whose result bears another name, one that is said in both forms, and one that
-    // stands in no list.
+    // A call with an id answered by name, one whose result bears another name, one that is said in both forms, one that stands in
+    // no list, another one beside a list, one of the older form with an id, and no call at all.
     check(
         r#"[{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},
 {"role":"function","name":"f","content":"1"},
@@ -209,7 +209,13 @@ fn what_is_half_of_the_older_form_is_written_as_a_whole_of_the_newer_one() {
 {"role":"assistant","content":null,"function_call":{"name":"h","arguments":"{}"},"tool_calls":[{"id":"c3","type":"function","function":{"name":"h","arguments":"{}"}}]},
 {"role":"function","name":"h","content":"3"},
 {"role":"assistant","content":null,"tool_calls":{"id":"c4","type":"function","function":{"name":"f","arguments":"{}"}}},
-{"role":"tool","tool_call_id":"c4","content":"4"}]"#,
+{"role":"tool","tool_call_id":"c4","content":"4"},
+{"role":"assistant","content":null,"tool_calls":[{"id":"c5","type":"function","function":{"name":"f","arguments":"{}"}}],"function_call":{"name":"g","arguments":"{}"}},
+{"role":"function","name":"g","content":"5"},
+{"role":"tool","tool_call_id":"c5","content":"6"},
+{"role":"assistant","content":null,"function_call":{"id":"x","name":"f","arguments":"{}"}},
+{"role":"function","name":"g","content":"7"},
+{"role":"assistant","content":"hi","tool_calls":{}}]"#,
         |_| {},
         expect![[r#"
             [{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},
@@ -219,7 +225,13 @@ fn what_is_half_of_the_older_form_is_written_as_a_whole_of_the_newer_one() {
             {"role":"assistant","content":null,"tool_calls":[{"id":"c3","type":"function","function":{"name":"h","arguments":"{}"}}]},
             {"role":"tool","name":"h","content":"3","tool_call_id":"c3"},
             {"role":"assistant","content":null,"tool_calls":[{"id":"c4","type":"function","function":{"name":"f","arguments":"{}"}}]},
-            {"role":"tool","tool_call_id":"c4","content":"4"}]"#]],
+            {"role":"tool","tool_call_id":"c4","content":"4"},
+            {"role":"assistant","content":null,"tool_calls":[{"id":"c5","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"g","type":"function","function":{"name":"g","arguments":"{}"}}]},
+            {"role":"tool","name":"g","content":"5","tool_call_id":"g"},
+            {"role":"tool","tool_call_id":"c5","content":"6"},
+            {"role":"assistant","content":null,"tool_calls":[{"id":"f","type":"function","function":{"name":"f","arguments":"{}"}}]},
+            {"role":"tool","name":"f","content":"7","tool_call_id":"f"},
+            {"role":"assistant","content":"hi"}]"#]],
     );
 }
 

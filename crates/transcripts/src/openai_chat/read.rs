@@ -129,9 +129,8 @@ fn calls<'a>(fields: &Fields<'a>, blocks: &mut Blocks<'a>) -> Result<Calls<'a>, 
     let mut calls = Vec::new();
     if let Some(raw) = fields.get("tool_calls") {
         // Some servers write the only call itself in place of a list.
-        let one = || raw.fields().is_some().then(|| std::slice::from_ref(raw).into());
         blocks.odd |= raw.items().is_none();
-        for item in raw.items().or_else(one).ok_or("its tool_calls are no array")?.iter() {
+        for item in fields.items_or_one("tool_calls").ok_or("its tool_calls are no array")?.iter() {
             match item.fields() {
                 Some(call) => calls.push((one_call(&call, &mut blocks.odd), item.unread())),
                 None => blocks.odd = true,
@@ -141,15 +140,18 @@ fn calls<'a>(fields: &Fields<'a>, blocks: &mut Blocks<'a>) -> Result<Calls<'a>, 
     if let Some(raw) = fields.get("function_call")
         && let Some(function) = raw.fields()
     {
-        // Some servers say a call in both forms.
-        if !calls.is_empty() {
-            blocks.odd = true;
-            return Ok(calls);
-        }
-        blocks.older = true;
         let name = function.text("name").unwrap_or_default().into_owned();
         let arguments = arguments(&function, "arguments", &mut blocks.odd);
-        calls.push((ToolCall { id: name.clone(), name, arguments, signature: None }, raw.unread()));
+        // Some servers say a call in both forms; what stands beside calls and is another one goes among them.
+        let (alone, again) = (
+            calls.is_empty(),
+            calls.iter().any(|(call, _)| call.name == name && call.arguments == arguments),
+        );
+        blocks.older = alone;
+        blocks.odd |= !alone;
+        if !again {
+            calls.push((ToolCall { id: name.clone(), name, arguments, signature: None }, raw.unread()));
+        }
     }
     Ok(calls)
 }

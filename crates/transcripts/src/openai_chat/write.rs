@@ -137,9 +137,14 @@ fn calls(message: &Message, reuse: &mut Reuse<'_>, losses: &mut Losses<'_>) -> V
     let mut calls = Vec::new();
     for block in &message.content {
         let Content::ToolCall(call) = block else { continue };
-        // A call of the time before ids has to be written anew: it stood in a field of its own.
-        let has_id = |raw: &Raw<'_>| Fields::parse(raw.text).is_ok_and(|call| call.get("id").is_some());
-        let raw = reuse.take(block).filter(has_id);
+        // A call of the time before ids has to be written anew, also if it has one: it stood in a field of its own.
+        let is_listed = |raw: &Raw<'_>| {
+            let call = Fields::parse(raw.text);
+            call.is_ok_and(|call| {
+                call.get("id").is_some() && (call.object("function").or(call.object("custom"))).is_some()
+            })
+        };
+        let raw = reuse.take(block).filter(is_listed);
         calls.push(raw.map_or_else(|| one_call(call, losses), |raw| raw.text.to_owned()));
     }
     calls
