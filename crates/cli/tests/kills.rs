@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// How often runs are killed unless somebody says otherwise in `TRUNKLINE_TEST_KILLS`; each run is killed several times.
-pub(crate) const KILLS: u64 = 30;
+pub(crate) const KILLS: u64 = 20;
 /// Where the moments begin unless somebody says otherwise in `TRUNKLINE_TEST_SEED`.
 pub(crate) const SEED: u64 = 1;
 /// No moment is later than this at first; an undisturbed demo without pauses is over well before on most machines.

@@ -338,10 +338,15 @@ impl MessageTree {
         self.nodes.iter().enumerate().map(|(index, node)| (NodeId::new(index as u32), node))
     }
 
+    /// Returns the nodes that came after this one, in order of arrival, wherever they are. Costs no step for those before.
+    pub fn nodes_after(&self, id: NodeId) -> impl Iterator<Item = (NodeId, &Node)> {
+        let younger = self.nodes.iter().enumerate().skip(id.index().saturating_add(1));
+        younger.map(|(index, node)| (NodeId::new(index as u32), node))
+    }
+
     /// Returns the children of a node in order of arrival. Costs one step per node that came after it.
     pub fn children(&self, of: NodeId) -> impl Iterator<Item = NodeId> {
-        let younger = self.nodes.iter().enumerate().skip(of.index() + 1);
-        younger.filter(move |(_, node)| node.parent() == Some(of)).map(|(index, _)| NodeId::new(index as u32))
+        self.nodes_after(of).filter(move |(_, node)| node.parent() == Some(of)).map(|(id, _)| id)
     }
 
     /// Returns the line from the root to the head. Costs nothing; nothing is copied.

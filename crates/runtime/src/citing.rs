@@ -76,8 +76,7 @@ fn file_states(files: &[FileStates]) -> Vec<FileState> {
 ///
 /// Where a run goes on from an older message, the replies between that and its opening were other runs' to pay.
 fn cost(state: &State, run: &OpenRun) -> Option<Cost> {
-    let after = state.tree.nodes().skip(run.newest.index()).filter(|(id, _)| *id > run.newest);
-    let paid = after.filter_map(|(_, node)| node.message().usage);
+    let paid = state.tree.nodes_after(run.newest).filter_map(|(_, node)| node.message().usage);
     paid.map(|usage| bill(&usage)).reduce(|sum, one| Cost {
         input_tokens: sum.input_tokens.saturating_add(one.input_tokens),
         output_tokens: sum.output_tokens.saturating_add(one.output_tokens),

@@ -183,10 +183,8 @@ impl Session {
         self.note_break().await?;
         self.note_asked().await?;
         let provider = self.settings().provider.clone();
-        let (settings, sent) = (&self.agent.settings, std::mem::take(&mut self.sent));
-        let prompt =
-            prompt::build(&self.state, &mut self.rendering, settings, provider.as_ref(), held, &sent);
-        drop(sent);
+        let (settings, rendering) = (&self.agent.settings, &mut self.rendering);
+        let prompt = prompt::build(&self.state, rendering, settings, provider.as_ref(), held, &self.sent);
         let messages = prompt.request.messages.len();
         self.tell(&Event::Asking { turn, messages, repairs: prompt.repairs });
         let mut fold = Fold::new(provider.origin().clone());

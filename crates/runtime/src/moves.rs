@@ -377,7 +377,7 @@ fn end_at(tree: &MessageTree, id: NodeId, node: &Node) -> Result<NodeId, String>
     if asks(node.message()) || answers(node.message()) {
         // Children are younger, so one look at each finds the whole group. The trunk knows which of several goes on.
         let on_trunk = tree.is_on_trunk(id);
-        for (younger, later) in tree.nodes().skip(id.index() + 1) {
+        for (younger, later) in tree.nodes_after(id) {
             let follows = later.parent() == Some(end) && !later.is_filed() && answers(later.message());
             if follows && (!on_trunk || tree.is_on_trunk(younger)) {
                 end = younger;

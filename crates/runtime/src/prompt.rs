@@ -60,7 +60,7 @@ pub(crate) fn build(
         rendering.shows(&revert::rendered(&settings.setup.revert, &state.tree, &state.revert)),
         "what is kept is what would be rendered"
     );
-    let disowns = state.wants.disowns(provider);
+    let disowns = state.wants.disowns(provider, rendering.messages());
     if !disowns && rendering.is_legal(&rules, &facts) {
         debug_assert!(rendering.needs_nothing(&rules, &facts), "what was found legal needs no repair");
         request.messages = rendering.messages().to_vec();
@@ -69,7 +69,7 @@ pub(crate) fn build(
     let mut rendered: Vec<_> = rendering.messages().iter().map(|message| Message::clone(message)).collect();
     state.wants.disown(provider, &mut rendered);
     let repairs = put(&mut request, rendered, &rules, &facts, provider);
-    share(&mut request.messages, sent);
+    share(&mut request.messages, rendering.messages(), sent);
     Prompt { request, repairs }
 }
 
@@ -82,13 +82,17 @@ pub(crate) fn tools(settings: &Settings) -> Vec<ToolSpec> {
     tools
 }
 
-/// Takes the messages that lead both lists from the one that was sent last.
+/// Takes the messages that lead the list from what was rendered or from what was sent last, where they are the same there.
 ///
 /// A provider knows a message that it has encoded by its address. Content is compared and not assumed: a message that is
 /// rendered or repaired differently today is another one.
-fn share(messages: &mut [Arc<Message>], sent: &[Arc<Message>]) {
-    for (message, sent) in messages.iter_mut().zip(sent).take_while(|(message, sent)| message == sent) {
-        message.clone_from(sent);
+fn share(messages: &mut [Arc<Message>], rendered: &[Arc<Message>], sent: &[Arc<Message>]) {
+    for (index, message) in messages.iter_mut().enumerate() {
+        let mut known = [rendered, sent].into_iter().filter_map(|list| list.get(index));
+        match known.find(|known| *known == message) {
+            Some(known) => message.clone_from(known),
+            None => break,
+        }
     }
 }
 

@@ -90,8 +90,8 @@ impl Plain {
         let kept = self.ids.len();
         if tree.covering().is_empty() {
             self.messages.truncate(kept);
-            let came = tree.trunk().nodes().skip(kept);
-            self.messages.extend(came.map(|(_, node)| Arc::clone(node.shared())));
+            let came = ids[kept..].iter().filter_map(|id| tree.node(*id).ok());
+            self.messages.extend(came.map(|node| Arc::clone(node.shared())));
             self.ids.extend_from_slice(&ids[kept..]);
             return kept;
         }

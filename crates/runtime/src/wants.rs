@@ -5,9 +5,10 @@
 //! the log may have written anything. The same goes for the address at which a server was asked.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use trunkline_message_tree::{Message, NodeId, Timestamp};
+use trunkline_message_tree::{Content, Message, NodeId, Timestamp};
 use trunkline_providers::{ErrorKind, Provider, Trait, Traits};
 use trunkline_session_store::{Note, Record};
 
@@ -78,8 +79,8 @@ struct Window {
 pub(crate) struct Part {
     known: HashMap<Service, Traits>,
     windows: HashMap<Service, u64>,
-    /// Up to which message the service refused reasoning.
-    refused: HashMap<Service, NodeId>,
+    /// Up to which messages the service refused reasoning, the latest last.
+    refused: HashMap<Service, Vec<NodeId>>,
     asked: Option<Asked>,
 }
 
@@ -89,9 +90,11 @@ impl Part {
         let wanted = Trait::named(&wants);
         if wanted == Some(Trait::NoEarlierReasoning) {
             // It is about messages and not about the service, and may be so again later.
+            let refused = self.refused.entry(service).or_default();
             match until.filter(|_| !dropped) {
-                Some(until) => drop(self.refused.insert(service, until)),
-                None => drop(self.refused.remove(&service)),
+                Some(until) => refused.push(until),
+                // That it did not help says nothing of the one before.
+                None => drop(refused.pop()),
             }
         } else if let Some(one) = wanted {
             let traits = self.known.entry(service).or_default();
@@ -138,16 +141,31 @@ impl Part {
         self.known.get(&service(provider)).cloned().unwrap_or_default()
     }
 
-    /// Returns whether [`disown`](Part::disown) does anything.
-    pub(crate) fn disowns(&self, provider: &dyn Provider) -> bool {
-        self.refused.contains_key(&service(provider))
+    /// Returns whether [`disown`](Part::disown) can change what is sent of these messages.
+    pub(crate) fn disowns(&self, provider: &dyn Provider, messages: &[Arc<Message>]) -> bool {
+        let Some(until) = self.refused_until(provider) else { return false };
+        let refused = messages.iter().filter(|message| message.node.is_some_and(|node| node <= until));
+        // Of the rest it does not matter who wrote it.
+        let matters = |block: &Content| match block {
+            Content::Text { .. } | Content::Image(_) | Content::Document(_) | Content::ToolResult(_) => false,
+            Content::ToolCall(call) => call.signature.is_some(),
+            _ => true,
+        };
+        refused.flat_map(|message| &message.content).any(matters)
+    }
+
+    fn refused_until(&self, provider: &dyn Provider) -> Option<NodeId> {
+        if self.refused.is_empty() {
+            return None;
+        }
+        self.refused.get(&service(provider))?.iter().max().copied()
     }
 
     /// Takes from messages who wrote them, where the service refused their reasoning: it is then treated as that of somebody
     /// else, with all that hangs on it.
     pub(crate) fn disown(&self, provider: &dyn Provider, messages: &mut [Message]) {
-        let Some(until) = self.refused.get(&service(provider)) else { return };
-        let refused = messages.iter_mut().filter(|message| message.node.is_some_and(|node| node <= *until));
+        let Some(until) = self.refused_until(provider) else { return };
+        let refused = messages.iter_mut().filter(|message| message.node.is_some_and(|node| node <= until));
         refused.for_each(|message| message.origin = None);
     }
 

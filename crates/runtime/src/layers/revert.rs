@@ -257,9 +257,12 @@ impl Drained {
         at: Timestamp,
     ) -> (Vec<Record>, Option<Leaving>) {
         let refused = self.refused.iter().map(|record| journal::note(LAYER, DRAINED, at, record)).collect();
-        let turn = trunkline_revert::turn(tree);
-        let leaving = self.plan.take();
-        (refused, leaving.map(|plan| Leaving { outcome: plan.outcome(results, at, turn), asks: false }))
+        let leaving = self.plan.take().map(|plan| {
+            // Counted only where something leaves: it is a step for each node.
+            let turn = trunkline_revert::turn(tree);
+            Leaving { outcome: plan.outcome(results, at, turn), asks: false }
+        });
+        (refused, leaving)
     }
 }
 
