@@ -366,7 +366,8 @@ fn what_stood_beside_other_blocks_is_no_message() {
             laws_hold(&named(name), &RequestFacts::default(), list);
         }
     }
-    let list = "user: q\nassistant:\n+ opaque openai-responses {\"besideMessage\":{\"phase\":\"x\"}}\nuser: on";
+    let list =
+        "user: q\nassistant:\n+ opaque openai-responses {\"besideMessage\":{\"phase\":\"x\"}}\nuser: on";
     assert_eq!(
         lines(&named("openai-responses"), list),
         ["message 1: dropped opaque block: incomplete", "message 1: dropped assistant message: empty"]
