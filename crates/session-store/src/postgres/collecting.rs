@@ -112,10 +112,15 @@ async fn delete_in(
         return link.end(Err(error)).await;
     }
     if let Some(seen) = seen {
-        let sql = format!("SELECT {} FROM @sessions s WHERE s.session = $1::uuid", rows::SESSION);
+        // What waits is counted: a letter whose row was put away is no longer waited for, and was never consumed.
+        let sql = format!(
+            "SELECT {}, (SELECT count(*) FROM @letters WHERE session = s.session AND ({})) AS waiting
+             FROM @sessions s WHERE s.session = $1::uuid",
+            rows::SESSION,
+            rows::WAITING
+        );
         let row = link.row(&sql, Bind::new().session(session)).await?;
-        let count = |column| get(&row, column).map(rows::read);
-        let read = || Ok((rows::info(&row)?, count("letters")?.saturating_sub(count("consumed")?)));
+        let read = || Ok((rows::info(&row)?, rows::read(get(&row, "waiting")?)));
         let (info, waiting) = read().map_err(|reason: String| Fault::corrupt(link.place(), reason))?;
         if let Err(error) = info.check_idle(seen, waiting) {
             return link.end(Err(error)).await;

@@ -9,7 +9,7 @@ use trunkline_message_tree::{Entry, Message, NodeId, Timestamp, TreeError};
 use super::fault::Fault;
 use super::leases::{STANDING, Standing, begin_with};
 use super::links::{Link, Tries, attempt};
-use super::rows::{self, Bind, LETTER, LETTER_SEAL, RECORD, SESSION, get, stored};
+use super::rows::{self, Bind, LETTER, LETTER_SEAL, RECORD, SESSION, WAITING, get, stored};
 use super::{Inner, unknown};
 use crate::{
     Activity, Amend, Digest, FoundNote, Header, Holder, InboxId, Kept, Letter, LetterState, NoteQuery,
@@ -217,10 +217,8 @@ impl Inner {
     }
 
     pub(super) async fn inbox(self: &Arc<Self>, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
-        // With those that are only said to be consumed.
         let sql = format!(
-            "SELECT {LETTER} FROM @letters l
-             WHERE session = $1::uuid AND (consumed IS NULL OR octet_length(seal) > 0) ORDER BY letter"
+            "SELECT {LETTER} FROM @letters l WHERE session = $1::uuid AND ({WAITING}) ORDER BY letter"
         );
         let found = self.query(&sql, || Bind::new().session(session)).await?;
         if found.is_empty() {

@@ -388,6 +388,10 @@ pub(super) fn letter(row: &PgRow, session: &SessionId) -> Result<Letter, String>
 /// The columns of a letter as [`letter`] reads them.
 pub(super) const LETTER: &str = "l.letter, l.at, l.kind, l.body, l.consumed, l.seal";
 
+/// Whether a letter waits, or is only said to be consumed; in the words of the index `letters_open`, which is not used
+/// otherwise.
+pub(super) const WAITING: &str = "consumed IS NULL OR octet_length(seal) > 0";
+
 /// The seal of the letter in the row `l`, as [`Letter::seal`] computes it.
 pub(super) const LETTER_SEAL: &str =
     "sha256(convert_to('trunkline letter ' || l.session || ' ' || l.letter || ' ' || l.at

@@ -107,8 +107,13 @@ CREATE TABLE @owners (
 // What a session's row says and no record does is sealed by a digest, which only those have that are complete.
 const VERSION_2: &str = "ALTER TABLE @sessions ADD COLUMN seal bytea";
 
-// A letter is sealed by a digest while it waits; what was consumed has an empty one.
-const VERSION_3: &str = "ALTER TABLE @letters ADD COLUMN seal bytea";
+// A letter is sealed by a digest while it waits; what was consumed has an empty one. The index has what `rows::WAITING` asks
+// for, in the same words, and takes the place of one that had only a part of it.
+const VERSION_3: &str = "
+ALTER TABLE @letters ADD COLUMN seal bytea;
+CREATE INDEX letters_open ON @letters (session, letter) WHERE consumed IS NULL OR octet_length(seal) > 0;
+DROP INDEX @letters_waiting;
+";
 
 const MARKED: &str = "
 CREATE TABLE IF NOT EXISTS @store (mark text NOT NULL, version bigint NOT NULL);
@@ -161,6 +166,8 @@ async fn migrate(link: &mut Link, schema: &str, found: usize) -> Result<(), Faul
     if (1..3).contains(&found) {
         link.run(&format!("UPDATE @letters l SET seal = {} WHERE consumed IS NULL", rows::LETTER_SEAL))
             .await?;
+        // What was consumed does not wait again.
+        link.run("UPDATE @letters SET seal = ''::bytea WHERE consumed IS NOT NULL").await?;
     }
     link.run(MARKED).await?;
     let bind = Bind::new().with(MARK).with(MIGRATIONS.len() as i64);

@@ -303,9 +303,9 @@ async fn wrong_letter(
         return Ok(None);
     }
     let query = format!(
-        "SELECT {} FROM @letters l WHERE session = $1::uuid AND letter = ANY ($2)
-             AND (consumed IS NULL OR octet_length(seal) > 0) ORDER BY letter",
-        rows::LETTER
+        "SELECT {} FROM @letters l WHERE session = $1::uuid AND letter = ANY ($2) AND ({}) ORDER BY letter",
+        rows::LETTER,
+        rows::WAITING
     );
     let wanted: Vec<i64> = letters.iter().map(|letter| stored(letter.0)).collect();
     let found = link.rows(&query, Bind::new().session(session).with(wanted)).await?;

@@ -1,7 +1,7 @@
 //! Letters as rows, and the seals that they stand under while they wait.
 //!
 //! A seal stands in a table of its own from the moment in which its letter is posted until a batch consumes it. So a letter
-//! that waits without one was consumed before, or was put there by somebody else, and one that has a seal still waits,
+//! that waits without one was consumed before, or was put there by another program, and one that has a seal still waits,
 //! whatever its row says.
 
 use std::path::Path;
@@ -58,7 +58,7 @@ impl LetterRow {
         match (self.consumed, &self.seal) {
             (Some(_), None) => None,
             (Some(_), Some(_)) => Some("it is marked as consumed, and its seal says that it waits"),
-            (None, None) => Some("it has no seal: it was consumed before, or put there by somebody else"),
+            (None, None) => Some("it has no seal: it was consumed before, or put there by another program"),
             (None, Some(seal)) if seal == self.letter.seal(session).as_bytes() => None,
             (None, Some(_)) => Some("it is not what was written"),
         }
@@ -134,12 +134,23 @@ pub(super) async fn seal_waiting(
     path: &Path,
     (key, session): (i64, &SessionId),
 ) -> Result<(), StoreError> {
-    for row in all(connection, key, session, false).await.letters {
-        if row.consumed.is_none() {
-            seal(connection, path, (key, session), &row.letter).await?;
-        }
+    for row in listed(connection, (key, session), "AND consumed IS NULL", false).await.letters {
+        seal(connection, path, (key, session), &row.letter).await?;
     }
     Ok(())
+}
+
+/// Returns how many letters wait in a session, with those that are sealed as if they did.
+pub(super) async fn count_waiting(
+    connection: &mut SqliteConnection,
+    path: &Path,
+    key: i64,
+) -> Result<u64, StoreError> {
+    let query = "SELECT count(*) FROM (
+                     SELECT letter FROM letters WHERE session = ?1 AND consumed IS NULL
+                     UNION SELECT letter FROM letter_seals WHERE session = ?1)";
+    let count = sqlx::query(query).bind(key).value::<i64>(connection).await;
+    count.map(i64::unsigned_abs).map_err(|error| store_error(path, error))
 }
 
 /// Takes a letter out of the inbox of a session, for a batch that ends with record `seq`.
@@ -238,17 +249,45 @@ pub(super) async fn are_sealed(connection: &mut SqliteConnection) -> bool {
     sqlx::query(query).value::<i64>(connection).await.is_ok_and(|count| count > 0)
 }
 
-/// Reads the letters of a session in a database that may be damaged.
+/// Reads the letters of a session in a database that may be damaged. Where the seals cannot be read, a letter that was consumed is
+/// taken for what its row says.
 pub(super) async fn all(
     connection: &mut SqliteConnection,
     key: i64,
     session: &SessionId,
     is_sealed: bool,
 ) -> Inbox {
+    let mut inbox = listed(connection, (key, session), "", is_sealed).await;
+    let Some(fault) = inbox.fault.clone().filter(|_| is_sealed) else { return inbox };
+    let unsealed = listed(connection, (key, session), "", false).await;
+    if unsealed.fault.is_some() {
+        return inbox;
+    }
+    let read = inbox.letters.iter().map(|row| row.letter.id.0);
+    let read = read.chain(inbox.damaged.iter().map(|(letter, _)| *letter)).max();
+    let is_new = |letter: u64| read.is_none_or(|read| letter > read);
+    for row in unsealed.letters.into_iter().filter(|row| is_new(row.letter.id.0)) {
+        match row.consumed {
+            Some(_) => inbox.letters.push(row),
+            None => inbox.damaged.push((row.letter.id.0, format!("its seal cannot be read: {fault}"))),
+        }
+    }
+    inbox.damaged.extend(unsealed.damaged.into_iter().filter(|(letter, _)| is_new(*letter)));
+    inbox.fault = None;
+    inbox
+}
+
+/// Reads the letters of a session of which `which` holds, a condition of SQL.
+async fn listed(
+    connection: &mut SqliteConnection,
+    (key, session): (i64, &SessionId),
+    which: &str,
+    is_sealed: bool,
+) -> Inbox {
     let mut inbox = Inbox::default();
     let (mut limit, mut after) = (PAGE, i64::MIN);
     let select = if is_sealed { SEALED } else { UNSEALED };
-    let query = format!("{select} WHERE session = ? AND letter > ? ORDER BY letter LIMIT ?");
+    let query = format!("{select} WHERE session = ? AND letter > ? {which} ORDER BY letter LIMIT ?");
     loop {
         let page = sqlx::query(sqlx::AssertSqlSafe(query.as_str())).bind(key).bind(after).bind(limit);
         let page = match page.all_rows(&mut *connection).await {

@@ -462,12 +462,12 @@ impl SqliteStore {
                 if let Some(holder) = leases::holder(&row, &owner, path)? {
                     return Err(StoreError::Locked { session, holder: holder.name });
                 }
+                let key: i64 = get(&row, "session").map_err(corrupt)?;
                 if let Some(seen) = seen {
-                    let count = |column| get(&row, column).map(read).map_err(corrupt);
-                    let waiting = count("letters")?.saturating_sub(count("consumed")?);
+                    let waiting = letters::count_waiting(connection, path, key).await?;
                     rows::info(&row).map_err(corrupt)?.check_idle(&seen, waiting)?;
                 }
-                restore::remove(connection, path, get(&row, "session").map_err(corrupt)?).await
+                restore::remove(connection, path, key).await
             })
         });
         write.await

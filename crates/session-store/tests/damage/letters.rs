@@ -4,7 +4,7 @@ use std::fs;
 
 use expect_test::{Expect, expect};
 use trunkline_session_store::doctor::{Remedy, examine, mend};
-use trunkline_session_store::{InboxId, Retention};
+use trunkline_session_store::{InboxId, LetterState, Retention};
 
 use super::*;
 
@@ -102,7 +102,7 @@ async fn a_letter_that_is_no_text_is_named() {
 async fn which_letter_of_which_session_it_is_is_sealed() {
     check("UPDATE letters SET letter = 3 WHERE session = 2 AND letter = 2", expect![[r#"
         sessions.db is damaged: letter 2 in the inbox of session 00000000-0000-7000-8000-000000000002: it is gone, and its seal says that it waits; mended by `doctor`, which keeps it aside
-        session 00000000-0000-7000-8000-000000000002: kept 22 of 22 records: letter 3 of its inbox: it has no seal: it was consumed before, or put there by somebody else; letter 2 of its inbox: it is gone, and its seal says that it waits
+        session 00000000-0000-7000-8000-000000000002: kept 22 of 22 records: letter 3 of its inbox: it has no seal: it was consumed before, or put there by another program; letter 2 of its inbox: it is gone, and its seal says that it waits
         0 waits"#]]).await;
     check("UPDATE letters SET session = 9 WHERE session = 2 AND letter = 2", expect![[r#"
         sessions.db is damaged: letter 2 in the inbox of session 00000000-0000-7000-8000-000000000002: it is gone, and its seal says that it waits; mended by `doctor`, which keeps it aside
@@ -113,8 +113,8 @@ async fn which_letter_of_which_session_it_is_is_sealed() {
         session 00000000-0000-7000-8000-000000000002: kept 22 of 22 records: letter 2 of its inbox: it is gone, and its seal says that it waits
         0 waits"#]]).await;
     check("DELETE FROM letter_seals WHERE session = 2", expect![[r#"
-        sessions.db is damaged: letter 2 in the inbox of session 00000000-0000-7000-8000-000000000002: it has no seal: it was consumed before, or put there by somebody else; mended by `doctor`, which keeps it aside
-        session 00000000-0000-7000-8000-000000000002: kept 22 of 22 records: letter 2 of its inbox: it has no seal: it was consumed before, or put there by somebody else
+        sessions.db is damaged: letter 2 in the inbox of session 00000000-0000-7000-8000-000000000002: it has no seal: it was consumed before, or put there by another program; mended by `doctor`, which keeps it aside
+        session 00000000-0000-7000-8000-000000000002: kept 22 of 22 records: letter 2 of its inbox: it has no seal: it was consumed before, or put there by another program
         0 waits"#]]).await;
 }
 
@@ -125,8 +125,8 @@ async fn a_letter_is_neither_hidden_nor_taken_twice() {
         session 00000000-0000-7000-8000-000000000002: kept 22 of 22 records: letter 2 of its inbox: it is marked as consumed, and its seal says that it waits
         0 waits"#]]).await;
     check("UPDATE letters SET consumed = NULL WHERE session = 2 AND letter = 1", expect![[r#"
-        sessions.db is damaged: letter 1 in the inbox of session 00000000-0000-7000-8000-000000000002: it has no seal: it was consumed before, or put there by somebody else; mended by `doctor`, which keeps it aside
-        session 00000000-0000-7000-8000-000000000002: kept 22 of 22 records: letter 1 of its inbox: it has no seal: it was consumed before, or put there by somebody else
+        sessions.db is damaged: letter 1 in the inbox of session 00000000-0000-7000-8000-000000000002: it has no seal: it was consumed before, or put there by another program; mended by `doctor`, which keeps it aside
+        session 00000000-0000-7000-8000-000000000002: kept 22 of 22 records: letter 1 of its inbox: it has no seal: it was consumed before, or put there by another program
         1 waits"#]]).await;
 }
 
@@ -199,4 +199,65 @@ async fn letters_of_version_3_are_sealed_as_they_stand() {
     sql(&path, "UPDATE letters SET kind = 'cancel' WHERE session = 1 AND consumed IS NULL").await;
     let store = SqliteStore::open(&path).await.unwrap();
     assert!(corrupt(store.inbox(&session(1)).await, &path).contains("it is not what was written"));
+}
+
+/// What was put aside is not waited for: it keeps no session from being pruned, and what is only hidden does.
+#[tokio::test]
+async fn a_session_whose_letter_was_put_aside_can_be_pruned() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = closed(folder.path()).await;
+    sql(&path, "UPDATE letters SET consumed = 7 WHERE session = 2 AND letter = 2").await;
+    let store = SqliteStore::open(&path).await.unwrap();
+    let seen = store.info(&session(2)).await.unwrap();
+    let refused = store.delete_idle(&seen).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Changed { .. }), "{refused}");
+    store.close().await;
+    assert_eq!(mend(&path).await.unwrap().remedy, Remedy::Salvage);
+    let store = SqliteStore::open(&path).await.unwrap();
+    let expired = Retention::older_than(1).plan(&store, Timestamp(1_000)).await.unwrap();
+    let [expired] = &expired[..] else { panic!("{expired:?}") };
+    assert_eq!(expired.info.id, session(2));
+    store.delete_idle(&expired.info).await.unwrap();
+    assert_eq!(store.sessions().await.unwrap().len(), 4);
+}
+
+/// Returns the page on which a table begins.
+async fn root_of(path: &Path, table: &str) -> usize {
+    let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(true);
+    let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
+    let query = sqlx::query_scalar("SELECT rootpage FROM sqlite_schema WHERE name = ?").bind(table);
+    let root: i64 = query.fetch_one(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+    root as usize
+}
+
+#[tokio::test]
+async fn letters_whose_seals_cannot_be_read_are_not_all_lost() {
+    for byte in [0, 0xee] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = closed(folder.path()).await;
+        let root = root_of(&path, "letter_seals").await;
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[(root - 1) * 4096..root * 4096].fill(byte);
+        fs::write(&path, bytes).unwrap();
+        let mended = mend(&path).await.unwrap();
+        assert_eq!(mended.remedy, Remedy::Salvage, "{mended}");
+        assert!(!mended.is_whole() && mended.after.is_sound(), "{mended}");
+        assert_eq!(mended.saved.len(), 5, "{mended}");
+        for saved in &mended.saved {
+            let told = "letter 2 of its inbox: its seal cannot be read: ";
+            assert!(saved.reason.contains(told), "{saved}");
+        }
+        let store = SqliteStore::open(&path).await.unwrap();
+        for number in 1..=5 {
+            let consumed = store.letter(&session(number), InboxId(1)).await.unwrap();
+            assert!(matches!(consumed, LetterState::Consumed { .. }), "{consumed:?}");
+            let waiting = store.letter(&session(number), InboxId(2)).await.unwrap_err();
+            assert!(matches!(waiting, StoreError::NoSuchLetter { .. }), "{waiting}");
+            assert_eq!(store.inbox(&session(number)).await.unwrap(), []);
+            // No number is given twice.
+            let posted = store.post(&session(number), "prompt", "1", Timestamp(18)).await.unwrap();
+            assert_eq!(posted, InboxId(3));
+        }
+    }
 }

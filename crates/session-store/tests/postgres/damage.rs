@@ -265,9 +265,36 @@ async fn letters_of_an_older_schema_are_sealed_as_they_stand() {
     let store = schema.open().await;
     let waiting = store.inbox(&session(1)).await.unwrap();
     assert_eq!(waiting.len(), 1);
+    // What was consumed before does not wait again.
+    schema.run("UPDATE @letters SET consumed = NULL WHERE letter = 1").await;
+    let again = store.inbox(&session(1)).await.unwrap_err();
+    let told = "letter 1 in the inbox of session 00000000-0000-7000-8000-000000000001: it waits, and was";
+    assert!(matches!(&again, StoreError::Corrupt { reason, .. } if reason.contains(told)), "{again}");
+    schema.run("UPDATE @letters SET consumed = 11 WHERE letter = 1").await;
+    assert_eq!(store.inbox(&session(1)).await.unwrap(), waiting);
     schema.run("UPDATE @letters SET body = '1' WHERE consumed IS NULL").await;
     assert!(matches!(store.inbox(&session(1)).await, Err(StoreError::Corrupt { .. })));
     // What an older version still posts has no seal, and is believed.
     schema.run("UPDATE @letters SET seal = NULL").await;
     assert_eq!(store.inbox(&session(1)).await.unwrap().len(), 1);
+}
+
+/// What was put away is not waited for: it keeps no session from being pruned, and what is only hidden does.
+#[tokio::test]
+async fn a_session_whose_letter_was_put_away_can_be_pruned() {
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    let store = schema.open().await;
+    store.create(new_session(1)).await.unwrap();
+    store.post(&session(1), "prompt", "\"waiting\"", Timestamp(2)).await.unwrap();
+    let seen = store.info(&session(1)).await.unwrap();
+    for change in ["body = '1'", "consumed = 1"] {
+        schema.run(&format!("UPDATE @letters SET {change}")).await;
+        assert!(matches!(store.inbox(&session(1)).await, Err(StoreError::Corrupt { .. })), "{change}");
+        let refused = store.delete_idle(&seen).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Changed { .. }), "{change}: {refused}");
+    }
+    schema.run("DELETE FROM @letters").await;
+    store.delete_idle(&seen).await.unwrap();
+    assert_eq!(store.sessions().await.unwrap(), []);
 }

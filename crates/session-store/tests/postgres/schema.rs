@@ -177,3 +177,25 @@ async fn a_new_schema_is_that_of_the_newest_seed_once_it_is_opened() {
     }
     assert_eq!(shapes.first(), shapes.last());
 }
+
+/// However many letters a session has consumed, what waits is found by an index that has nothing else.
+#[tokio::test]
+async fn what_waits_is_found_by_an_index() {
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    drop(schema.open().await);
+    let id = session(1);
+    schema
+        .run(&format!(
+            "INSERT INTO @letters (session, letter, at, kind, body, consumed, seal)
+             SELECT '{id}', letter, 1, 'prompt', '1', 1, ''::bytea FROM generate_series(1, 5000) AS letter;
+             ANALYZE @letters"
+        ))
+        .await;
+    let sql = format!(
+        "EXPLAIN SELECT * FROM @letters
+         WHERE session = '{id}' AND (consumed IS NULL OR octet_length(seal) > 0) ORDER BY letter"
+    );
+    let plan: Vec<String> = schema.rows(&sql).await.iter().map(|row| row.get(0)).collect();
+    assert!(plan.iter().any(|line| line.contains("letters_open")), "{plan:?}");
+}

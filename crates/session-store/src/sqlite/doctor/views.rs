@@ -118,8 +118,8 @@ impl View {
                 file.set_len(u64::from(pages) * page_size)?;
             }
         }
-        // A table that begins behind the end of a file that was cut off is an empty one in this copy, and those before it can
-        // be read. Where that fails, as far as it goes.
+        // A page behind the end of a file that was cut off is one of zeros in this copy: a table that begins there cannot be
+        // read, and those before it can. Where that fails, as far as it goes.
         let length = file.metadata()?.len();
         if let Some(whole) = opening::length_in(&opening::first_bytes(to)?).filter(|whole| *whole > length) {
             let _ = file.set_len(whole);
