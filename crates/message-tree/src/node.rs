@@ -66,7 +66,7 @@ impl Node {
         &self.message
     }
 
-    /// Returns the message for whoever keeps it longer than the tree: the same allocation, so that it is known again by its
+    /// Returns the message for a holder that may outlive the tree: the same allocation, so that it can be recognised by its
     /// address.
     pub fn shared(&self) -> &Arc<Message> {
         &self.message

@@ -1,7 +1,7 @@
 //! The trunk as the model is sent it, kept from one request to the next.
 //!
 //! What was rendered and found legal once is neither rendered nor looked at again as long as it stands. Nothing hangs on what
-//! is kept here: it can be made anew from the log at any time.
+//! is kept here: it can be made again from the log at any time.
 
 use std::sync::Arc;
 

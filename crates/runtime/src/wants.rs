@@ -161,8 +161,8 @@ impl Part {
         self.refused.get(&service(provider))?.iter().max().copied()
     }
 
-    /// Takes from messages who wrote them, where the service refused their reasoning: it is then treated as that of somebody
-    /// else, with all that hangs on it.
+    /// Takes from messages who wrote them, where the service refused their reasoning: `sanitize` then treats it as another
+    /// model's, with all that depends on it.
     pub(crate) fn disown(&self, provider: &dyn Provider, messages: &mut [Message]) {
         let Some(until) = self.refused_until(provider) else { return };
         let refused = messages.iter_mut().filter(|message| message.node.is_some_and(|node| node <= until));

@@ -95,8 +95,8 @@ proptest! {
             }
         }
         if facts.origin.as_ref().is_some_and(|origin| origin.address.is_some()) {
-            // What goes back while its tool loop runs is left out once the user has spoken: what nobody signed, and all that a
-            // wire returns whether it is signed or not.
+            // What goes back while its tool loop runs is left out once the user has spoken: reasoning without a signature, and
+            // all reasoning on a wire that returns it whether it is signed or not.
             let leaves = |block: &Content| match rules.reasoning {
                 Reasoning::Returned => matches!(block, Content::Thinking { .. }),
                 _ => is_unsigned(block),

@@ -215,7 +215,10 @@ fn what_is_half_of_the_older_form_is_written_as_a_whole_of_the_newer_one() {
 {"role":"tool","tool_call_id":"c5","content":"6"},
 {"role":"assistant","content":null,"function_call":{"id":"x","name":"f","arguments":"{}"}},
 {"role":"function","name":"g","content":"7"},
-{"role":"assistant","content":"hi","tool_calls":{}}]"#,
+{"role":"assistant","content":"hi","tool_calls":{}},
+{"role":"assistant","content":"ho","function_call":{}},
+{"role":"assistant","content":null,"tool_calls":[{"id":"c8","type":"function","function":{"name":"f","arguments":"{}"}}],"function_call":{"name":"","arguments":""}},
+{"role":"tool","tool_call_id":"c8","content":"8"}]"#,
         |_| {},
         expect![[r#"
             [{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},
@@ -231,7 +234,10 @@ fn what_is_half_of_the_older_form_is_written_as_a_whole_of_the_newer_one() {
             {"role":"tool","tool_call_id":"c5","content":"6"},
             {"role":"assistant","content":null,"tool_calls":[{"id":"f","type":"function","function":{"name":"f","arguments":"{}"}}]},
             {"role":"tool","name":"f","content":"7","tool_call_id":"f"},
-            {"role":"assistant","content":"hi"}]"#]],
+            {"role":"assistant","content":"hi"},
+            {"role":"assistant","content":"ho"},
+            {"role":"assistant","content":null,"tool_calls":[{"id":"c8","type":"function","function":{"name":"f","arguments":"{}"}}]},
+            {"role":"tool","tool_call_id":"c8","content":"8"}]"#]],
     );
 }
 

@@ -61,7 +61,7 @@ impl LiveCheck {
     /// A `false` may be wrong, as for some lists with calls that a provider ran itself: ask `sanitize` then. A `true` is not.
     /// Costs a few steps per block from the beginning of the turn in which the first other message stands, and a small step for
     /// each message since the user last spoke where the origin has an address or the model reasons. Reasoning that may go back
-    /// while its tool loop runs is looked at once more when the loop is over; other rules or facts begin anew.
+    /// while its tool loop runs is looked at once more when the loop is over; other rules or facts make it start over.
     pub fn is_legal(
         &mut self,
         messages: &[Arc<Message>],

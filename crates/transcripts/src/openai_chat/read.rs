@@ -143,13 +143,13 @@ fn calls<'a>(fields: &Fields<'a>, blocks: &mut Blocks<'a>) -> Result<Calls<'a>, 
         let name = function.text("name").unwrap_or_default().into_owned();
         let arguments = arguments(&function, "arguments", &mut blocks.odd);
         // Some servers say a call in both forms; what stands beside calls and is another one goes among them.
-        let (alone, again) = (
-            calls.is_empty(),
-            calls.iter().any(|(call, _)| call.name == name && call.arguments == arguments),
-        );
-        blocks.older = alone;
-        blocks.odd |= !alone;
-        if !again {
+        let alone = calls.is_empty();
+        let again = calls.iter().any(|(call, _)| call.name == name && call.arguments == arguments);
+        // Nor is it one if nothing is in it.
+        let is_call = if alone { function.entries().next().is_some() } else { !again && !name.is_empty() };
+        blocks.older = alone && is_call;
+        blocks.odd |= !blocks.older;
+        if is_call {
             calls.push((ToolCall { id: name.clone(), name, arguments, signature: None }, raw.unread()));
         }
     }
