@@ -115,6 +115,31 @@ fn check(live: &mut LiveContext, story: &Story, notes: &[Note], policy: &RenderP
     }
 }
 
+/// Only notes of another tree can be ahead of the clock. One that counts is what lets an older one go.
+#[test]
+fn a_note_that_is_ahead_of_the_clock_counts_when_its_turn_comes() {
+    let mut story = Story::new("n0 system: be brief\nn1 user: go\nn2 assistant: one\nn3 assistant: two");
+    for _ in 0..2 {
+        play(&mut story, &mut Vec::new(), &Step::Go(100, false));
+        story.undo();
+    }
+    let [mut old, mut ahead] =
+        <[Note; 2]>::try_from(std::mem::take(&mut story.notes)).expect("one for each undo");
+    let mut gone = ahead.clone();
+    (old.turn, gone.turn, ahead.turn) = (0, 1, 4);
+    gone.abandoned = vec![NodeId::new(1)];
+    let notes = [old, gone, ahead];
+    let mut policy = RenderPolicy::default();
+    (policy.lesson_window_turns, policy.lesson_window_count) = (0, 1);
+    policy.decay = Decay::CacheMinding;
+    let mut live = LiveContext::new(policy);
+    for turn in 2..6 {
+        assert_eq!(turn, trunkline_revert::turn(&story.tree));
+        check(&mut live, &story, &notes, &policy, &[Break::new(1, 0)]);
+        story.append(Message::assistant("on"));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -42,6 +42,8 @@ pub(super) struct Standing {
     early: Vec<usize>,
     // Whether there was a note with an older turn than the one before it, as no session makes them.
     unordered: bool,
+    // The latest turn in which any of them was made.
+    newest: u32,
     now: u32,
     breaks: usize,
 }
@@ -111,7 +113,8 @@ impl Standing {
         }
         let time_came = match policy.decay {
             Decay::Exact => self.now != clock.now,
-            Decay::CacheMinding => self.breaks != clock.breaks.len(),
+            // Notes of another tree may be ahead of this one's clock. Each counts once that comes to it.
+            Decay::CacheMinding => self.breaks != clock.breaks.len() || self.newest > self.now,
         };
         (self.now, self.breaks) = (clock.now, clock.breaks.len());
         for (kind, decaying) in &mut self.decaying {
@@ -180,6 +183,7 @@ impl Standing {
         for index in new.clone() {
             let note = &notes[index];
             self.unordered |= index > 0 && notes[index - 1].turn > note.turn;
+            self.newest = self.newest.max(note.turn);
             self.by_anchor.insert((note.anchor, index));
             self.by_left.extend(note.abandoned.first().map(|first| (*first, index)));
             self.by_move.insert((note.made_by, index));
