@@ -135,7 +135,7 @@ async fn open(store: &Arc<dyn SessionStore>, length: usize) -> Outcome<Session> 
         }
         let entries = draft.into_entries();
         let records = entries.iter().cloned().map(Record::Entry).collect();
-        seq = store.append(&lease, Batch::new(Position { seq, head: tree.head() }, records)).await?.seq + 1;
+        seq = store.append(&lease, Batch::new(Position { seq, head: tree.head() }, records)).await?.seq;
         for entry in entries {
             tree.record(entry)?;
         }
