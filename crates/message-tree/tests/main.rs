@@ -5,6 +5,7 @@ mod ids;
 mod json;
 mod laws;
 mod links;
+mod lists;
 mod names;
 mod notation;
 mod outcomes;

@@ -1,0 +1,260 @@
+//! Messages in order, shared from one list to the next.
+
+use std::fmt;
+use std::ops::{Bound, Index, IndexMut, Range, RangeBounds};
+use std::sync::Arc;
+
+use crate::Message;
+
+// A list is copied by its chunks. Larger ones make a change dearer, smaller ones a comparison.
+const CHUNK: usize = 64;
+
+/// A list of messages that is cheap to copy and to compare.
+///
+/// A copy takes two reference counts, whatever its length. A list that grows shares all of its beginning with the copies
+/// that were made of it, so what two of them have in common is known by looking at one address in 64.
+///
+/// ```
+/// use trunkline_message_tree::{Message, MessageList};
+///
+/// let mut list = MessageList::from(vec![Message::user("is 91 prime?")]);
+/// let sent = list.clone();
+/// list.push(Message::assistant("No, 7 · 13.").into());
+/// assert_eq!(list.shared_with(&sent), 1);
+/// assert_eq!(sent.len(), 1, "a copy stays as it was");
+/// ```
+#[derive(Clone, Default)]
+pub struct MessageList {
+    // Invariant: each chunk here holds CHUNK messages, and `rest` holds fewer.
+    full: Arc<Vec<Arc<[Arc<Message>]>>>,
+    rest: Arc<Vec<Arc<Message>>>,
+}
+
+impl MessageList {
+    /// Returns a list without messages.
+    pub fn new() -> Self {
+        MessageList::default()
+    }
+
+    /// Returns how many messages there are.
+    pub fn len(&self) -> usize {
+        self.full.len() * CHUNK + self.rest.len()
+    }
+
+    /// Returns whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the message at this place, counted from 0.
+    pub fn get(&self, place: usize) -> Option<&Arc<Message>> {
+        match self.full.get(place / CHUNK) {
+            Some(chunk) => chunk.get(place % CHUNK),
+            None => self.rest.get(place - self.full.len() * CHUNK),
+        }
+    }
+
+    /// Returns the message at this place to be replaced. Copies a chunk of 64 addresses if the list has a copy.
+    pub fn get_mut(&mut self, place: usize) -> Option<&mut Arc<Message>> {
+        let before = self.full.len() * CHUNK;
+        match place.checked_sub(before) {
+            Some(place) => Arc::make_mut(&mut self.rest).get_mut(place),
+            None => {
+                let chunk = Arc::make_mut(&mut self.full).get_mut(place / CHUNK)?;
+                Arc::make_mut(chunk).get_mut(place % CHUNK)
+            }
+        }
+    }
+
+    /// Returns the first message.
+    pub fn first(&self) -> Option<&Arc<Message>> {
+        self.get(0)
+    }
+
+    /// Returns the last message.
+    pub fn last(&self) -> Option<&Arc<Message>> {
+        self.len().checked_sub(1).and_then(|last| self.get(last))
+    }
+
+    /// Returns the messages in order. `skip` costs one step, whatever the place.
+    pub fn iter(&self) -> Messages<'_> {
+        Messages { list: self, places: 0..self.len() }
+    }
+
+    /// Returns the messages of these places, in order; places that are not there are left out.
+    pub fn range(&self, places: impl RangeBounds<usize>) -> Messages<'_> {
+        let start = match places.start_bound() {
+            Bound::Included(start) => *start,
+            Bound::Excluded(before) => before.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match places.end_bound() {
+            Bound::Included(last) => last.saturating_add(1),
+            Bound::Excluded(end) => *end,
+            Bound::Unbounded => usize::MAX,
+        };
+        let end = end.min(self.len());
+        Messages { list: self, places: start.min(end)..end }
+    }
+
+    /// Returns the messages in one piece, for what takes a slice.
+    pub fn to_vec(&self) -> Vec<Arc<Message>> {
+        self.iter().cloned().collect()
+    }
+
+    /// Adds a message at the end.
+    ///
+    /// Costs one step. One message in 64 costs a step more for every 64 messages there are, if the list has a copy.
+    pub fn push(&mut self, message: Arc<Message>) {
+        let rest = Arc::make_mut(&mut self.rest);
+        rest.push(message);
+        if rest.len() == CHUNK {
+            let chunk = std::mem::take(rest).into();
+            Arc::make_mut(&mut self.full).push(chunk);
+        }
+    }
+
+    /// Takes the last message off and returns it.
+    pub fn pop(&mut self) -> Option<Arc<Message>> {
+        let last = self.last().cloned()?;
+        self.truncate(self.len() - 1);
+        Some(last)
+    }
+
+    /// Takes all messages off.
+    pub fn clear(&mut self) {
+        *self = MessageList::new();
+    }
+
+    /// Keeps this many messages, from the first; a list with no more than that stays as it is.
+    pub fn truncate(&mut self, len: usize) {
+        if len >= self.len() {
+            return;
+        }
+        let (chunks, over) = (len / CHUNK, len % CHUNK);
+        match self.full.get(chunks) {
+            Some(cut) => {
+                self.rest = Arc::new(cut.iter().take(over).cloned().collect());
+                Arc::make_mut(&mut self.full).truncate(chunks);
+            }
+            None => Arc::make_mut(&mut self.rest).truncate(over),
+        }
+    }
+
+    /// Returns how many messages, from the first, are the same allocations in both lists.
+    ///
+    /// Two messages that say the same are not the same allocation. Costs one step per 64 messages that both have, and none
+    /// for what a list shares with a copy that has not grown since.
+    pub fn shared_with(&self, other: &MessageList) -> usize {
+        let both = self.full.len().min(other.full.len());
+        let mut chunk = if Arc::ptr_eq(&self.full, &other.full) { both } else { 0 };
+        while chunk < both
+            && let (Some(ours), Some(theirs)) = (self.full.get(chunk), other.full.get(chunk))
+            && (Arc::ptr_eq(ours, theirs) || ours.iter().zip(theirs.iter()).all(|(a, b)| Arc::ptr_eq(a, b)))
+        {
+            chunk += 1;
+        }
+        let from = chunk * CHUNK;
+        let pairs = self.iter().skip(from).zip(other.iter().skip(from));
+        from + pairs.take_while(|(ours, theirs)| Arc::ptr_eq(ours, theirs)).count()
+    }
+}
+
+/// The messages of a [`MessageList`], in order.
+#[derive(Clone, Debug)]
+pub struct Messages<'a> {
+    list: &'a MessageList,
+    places: Range<usize>,
+}
+
+impl<'a> Iterator for Messages<'a> {
+    type Item = &'a Arc<Message>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.list.get(self.places.next()?)
+    }
+
+    fn nth(&mut self, skipped: usize) -> Option<Self::Item> {
+        self.list.get(self.places.nth(skipped)?)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.places.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for Messages<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.list.get(self.places.next_back()?)
+    }
+}
+
+impl ExactSizeIterator for Messages<'_> {}
+
+impl<'a> IntoIterator for &'a MessageList {
+    type Item = &'a Arc<Message>;
+    type IntoIter = Messages<'a>;
+
+    fn into_iter(self) -> Messages<'a> {
+        self.iter()
+    }
+}
+
+impl IntoIterator for MessageList {
+    type Item = Arc<Message>;
+    type IntoIter = std::vec::IntoIter<Arc<Message>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.to_vec().into_iter()
+    }
+}
+
+impl Index<usize> for MessageList {
+    type Output = Arc<Message>;
+
+    fn index(&self, place: usize) -> &Arc<Message> {
+        let len = self.len();
+        self.get(place).unwrap_or_else(|| panic!("a list of {len} messages has none at place {place}"))
+    }
+}
+
+impl IndexMut<usize> for MessageList {
+    fn index_mut(&mut self, place: usize) -> &mut Arc<Message> {
+        let len = self.len();
+        self.get_mut(place).unwrap_or_else(|| panic!("a list of {len} messages has none at place {place}"))
+    }
+}
+
+impl Extend<Arc<Message>> for MessageList {
+    fn extend<I: IntoIterator<Item = Arc<Message>>>(&mut self, messages: I) {
+        messages.into_iter().for_each(|message| self.push(message));
+    }
+}
+
+impl FromIterator<Arc<Message>> for MessageList {
+    fn from_iter<I: IntoIterator<Item = Arc<Message>>>(messages: I) -> Self {
+        let mut list = MessageList::new();
+        list.extend(messages);
+        list
+    }
+}
+
+impl<M: Into<Arc<Message>>> From<Vec<M>> for MessageList {
+    fn from(messages: Vec<M>) -> Self {
+        messages.into_iter().map(Into::into).collect()
+    }
+}
+
+/// By content.
+impl PartialEq for MessageList {
+    fn eq(&self, other: &Self) -> bool {
+        let shared = if self.len() == other.len() { self.shared_with(other) } else { 0 };
+        self.len() == other.len() && self.iter().skip(shared).eq(other.iter().skip(shared))
+    }
+}
+
+impl fmt::Debug for MessageList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self).finish()
+    }
+}
