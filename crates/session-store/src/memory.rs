@@ -2,7 +2,7 @@
 //!
 //! Clones are handles on the same sessions. Nothing waits but for what others do, so nothing can be cancelled half-way.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -33,8 +33,9 @@ pub struct MemoryStore {
 struct Session {
     info: SessionInfo,
     records: Vec<Kept>,
-    // All that ever came, with what became of them.
+    // All that ever came, with what became of them; their numbers count up from 1. And the numbers of those that wait.
     letters: Vec<(Letter, LetterState)>,
+    waiting: BTreeSet<u64>,
     consumed: u64,
     /// The token of the newest lease.
     token: u64,
@@ -125,7 +126,8 @@ impl SessionStore for MemoryStore {
             if chunk.is_empty() {
                 break;
             }
-            check_keys(restoring.session(), &mut keys, &chunk)?;
+            let new = new_keys(restoring.session(), &keys, &chunk)?;
+            keys.extend(new);
             records.extend(chunk);
         }
         let letters = restoring.take_letters()?;
@@ -137,6 +139,7 @@ impl SessionStore for MemoryStore {
         let session = Session {
             info: info.clone(),
             records,
+            waiting: letters.iter().map(|letter| letter.id.0).collect(),
             letters: letters.into_iter().map(|letter| (letter, LetterState::Waiting)).collect(),
             consumed: 0,
             token: 0,
@@ -181,19 +184,20 @@ impl SessionStore for MemoryStore {
             }
             let consumed = batch.consumed.clone();
             let (kept, tally) = batch.check(session, Tally::of(&found.info))?;
-            let mut letters = found.letters.clone();
-            for id in &consumed {
-                let missing = || StoreError::NoSuchLetter { session: session.clone(), letter: *id };
-                let waiting = |(letter, state): &&mut (Letter, LetterState)| {
-                    letter.id == *id && *state == LetterState::Waiting
-                };
-                let (_, state) = letters.iter_mut().find(waiting).ok_or_else(missing)?;
-                *state = LetterState::Consumed { seq: tally.seq };
+            let mut taken = BTreeSet::new();
+            if let Some(id) = consumed.iter().find(|id| !found.waiting.contains(&id.0) || !taken.insert(id.0))
+            {
+                return Err(StoreError::NoSuchLetter { session: session.clone(), letter: *id });
             }
-            let mut keys = found.keys.clone();
-            check_keys(session, &mut keys, &kept)?;
-            found.keys = keys;
-            found.letters = letters;
+            let keys = new_keys(session, &found.keys, &kept)?;
+            // Nothing is refused from here on.
+            found.keys.extend(keys);
+            for id in &consumed {
+                found.waiting.remove(&id.0);
+                if let Some((_, state)) = found.letters.get_mut(place(*id)) {
+                    *state = LetterState::Consumed { seq: tally.seq };
+                }
+            }
             found.consumed += consumed.len() as u64;
             found.records.extend(kept);
             found.info.follow(&tally);
@@ -278,10 +282,7 @@ impl SessionStore for MemoryStore {
     }
 
     async fn delete_idle(&self, seen: &SessionInfo) -> Result<(), StoreError> {
-        self.remove(&seen.id, |found| {
-            let waiting = found.letters.iter().filter(|(_, state)| *state == LetterState::Waiting);
-            found.info.check_idle(seen, waiting.count() as u64)
-        })
+        self.remove(&seen.id, |found| found.info.check_idle(seen, found.waiting.len() as u64))
     }
 
     async fn post(
@@ -298,6 +299,7 @@ impl SessionStore for MemoryStore {
             let id = InboxId(found.letters.len() as u64 + 1);
             let letter = Letter { id, at, kind: kind.to_owned(), body: body.to_owned() };
             found.letters.push((letter, LetterState::Waiting));
+            found.waiting.insert(id.0);
             Ok(id)
         })?;
         self.bell.ring();
@@ -306,14 +308,14 @@ impl SessionStore for MemoryStore {
 
     async fn inbox(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
         self.with(session, |found| {
-            let waiting = found.letters.iter().filter(|(_, state)| *state == LetterState::Waiting);
+            let waiting = found.waiting.iter().filter_map(|id| found.letters.get(place(InboxId(*id))));
             Ok(waiting.map(|(letter, _)| letter.clone()).collect())
         })
     }
 
     async fn letter(&self, session: &SessionId, letter: InboxId) -> Result<LetterState, StoreError> {
         self.with(session, |found| {
-            let posted = found.letters.iter().find(|(posted, _)| posted.id == letter);
+            let posted = found.letters.get(place(letter));
             let missing = || StoreError::NoSuchLetter { session: session.clone(), letter };
             posted.map(|(_, state)| *state).ok_or_else(missing)
         })
@@ -366,16 +368,24 @@ impl SessionStore for MemoryStore {
     }
 }
 
-/// Notes the keys of new records, or names the first that is taken.
-fn check_keys(session: &SessionId, keys: &mut Keys, kept: &[Kept]) -> Result<(), StoreError> {
+/// Returns where a letter of this number is; beyond the end for one that never came.
+fn place(letter: InboxId) -> usize {
+    usize::try_from(letter.0.wrapping_sub(1)).unwrap_or(usize::MAX)
+}
+
+/// Returns what becomes of the keys that new records have, or names the first that is taken.
+fn new_keys(session: &SessionId, known: &Keys, kept: &[Kept]) -> Result<Keys, StoreError> {
+    let mut keys = Keys::new();
     for one in kept {
         let Spine::Note { layer, kind, key: Some(key), .. } = &one.spine else { continue };
-        let found = keys.entry((layer.clone(), kind.clone(), key.key.clone())).or_insert((one.seq, one.seq));
+        let named = (layer.clone(), kind.clone(), key.key.clone());
+        let before = known.get(&named).copied().unwrap_or((one.seq, one.seq));
+        let found = keys.entry(named).or_insert(before);
         if key.once && found.0 != one.seq {
             let (kind, key) = (kind.clone(), key.key.clone());
             return Err(StoreError::KeyTaken { session: session.clone(), kind, key, seq: found.0 });
         }
         found.1 = one.seq;
     }
-    Ok(())
+    Ok(keys)
 }
