@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
-use trunkline_message_tree::{Message, Role};
+use trunkline_message_tree::{Message, MessageList, Role};
 
 use crate::shape::{self, After};
 use crate::{EncodeError, Place};
@@ -25,7 +25,7 @@ const PIECE: usize = 64 * 1024;
 pub struct Memo {
     // The wire and everything besides the messages that the bytes depend on.
     key: String,
-    messages: Vec<Arc<Message>>,
+    messages: MessageList,
     blocks: Vec<Block>,
     // Whether a round leaves calls open, or answers those of another, on a wire that lets it.
     late: bool,
@@ -163,8 +163,8 @@ impl Memo {
     }
 
     /// Returns how many messages lead both this list and the one that was encoded last.
-    pub fn shared_with(&self, messages: &[Arc<Message>]) -> usize {
-        self.messages.iter().zip(messages).take_while(|(old, new)| Arc::ptr_eq(old, new)).count()
+    pub fn shared_with(&self, messages: &MessageList) -> usize {
+        self.messages.shared_with(messages)
     }
 
     /// Returns how many messages were encoded last.
@@ -175,7 +175,7 @@ impl Memo {
     /// Encodes what is new in the messages from `from` on. On an error nothing is known any more.
     pub(crate) fn update(
         &mut self,
-        messages: &[Arc<Message>],
+        messages: &MessageList,
         from: usize,
         writer: &impl WriteRound,
     ) -> Result<(), EncodeError> {
@@ -193,7 +193,7 @@ impl Memo {
 
     fn add(
         &mut self,
-        messages: &[Arc<Message>],
+        messages: &MessageList,
         from: usize,
         writer: &impl WriteRound,
     ) -> Result<(), EncodeError> {
@@ -201,8 +201,9 @@ impl Memo {
         let starts = |index: usize| starts_round(messages, index, lead);
         let shared = self.shared_with(messages);
         let known = self.keep(shared, |end| end == messages.len() || starts(end)).max(from);
-        self.messages.truncate(known);
-        self.messages.extend(messages.get(self.messages.len()..).unwrap_or_default().iter().cloned());
+        self.messages.clone_from(messages);
+        // Rounds are slices, so what is new is put side by side.
+        let new: Vec<Arc<Message>> = messages.range(known..).cloned().collect();
 
         let mut bytes = Vec::new();
         let mut rounds = Vec::new();
@@ -211,8 +212,8 @@ impl Memo {
         let mut at = known;
         while at < messages.len() {
             let end = (at + 1..messages.len()).find(|index| starts(*index)).unwrap_or(messages.len());
-            let round =
-                Round { messages: messages.get(at..end).unwrap_or_default(), first: at, leads: at < lead };
+            let of_round = new.get(at - known..end - known).unwrap_or_default();
+            let round = Round { messages: of_round, first: at, leads: at < lead };
             shape::check_round(round, writer.pairing())?;
             // Where each round answers its own calls, nothing is late, and the rest need not be looked at again.
             self.late |= writer.pairing() == After::Anywhere && !shape::is_paired(round);
@@ -338,7 +339,7 @@ impl Memo {
 }
 
 /// Whether a round begins at this message: where the model begins to speak, and after the leading instructions.
-fn starts_round(messages: &[Arc<Message>], index: usize, lead: usize) -> bool {
+fn starts_round(messages: &MessageList, index: usize, lead: usize) -> bool {
     let role = |index: usize| messages.get(index).map(|message| message.role);
     let before = index.checked_sub(1).and_then(role);
     let begins = role(index) == Some(Role::Assistant) && before != Some(Role::Assistant);

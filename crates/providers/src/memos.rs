@@ -1,8 +1,8 @@
 //! What was encoded before, for the conversations that a provider talks in.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use trunkline_message_tree::Message;
+use trunkline_message_tree::MessageList;
 
 use crate::Memo;
 
@@ -17,7 +17,7 @@ pub(crate) struct Memos(Mutex<Vec<Memo>>);
 
 impl Memos {
     /// Takes out the memo that knows most of these messages, or begins one.
-    pub(crate) fn take(&self, messages: &[Arc<Message>]) -> Memo {
+    pub(crate) fn take(&self, messages: &MessageList) -> Memo {
         let mut memos = self.memos();
         let shared = memos.iter().map(|memo| memo.shared_with(messages)).enumerate();
         // Instructions that two conversations share do not make them one: more than half must be of use.

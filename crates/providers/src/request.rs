@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use trunkline_message_tree::{Message, ToolChoice, ToolSpec};
+use trunkline_message_tree::{Message, MessageList, ToolChoice, ToolSpec};
 
 use crate::claude::{claude_version, fitting};
 use crate::{EncodeError, Feature, Support, Traits, anthropic, bedrock, feature, traits};
@@ -26,9 +26,9 @@ pub struct Request {
     pub model: String,
     /// The conversation; system messages lead it, results directly follow the message with their calls.
     ///
-    /// Shared, so that the next request copies no message, and what was encoded for this one is known again by its
+    /// Shared, so that the next request copies no message and no list, and what was encoded for this one is known again by its
     /// address: see [`Memo`](crate::Memo).
-    pub messages: Vec<Arc<Message>>,
+    pub messages: MessageList,
     /// The tools on offer.
     pub tools: Vec<ToolSpec>,
     /// Tools that the provider runs itself, such as a web search, offered beside ours; each is the provider's own JSON.

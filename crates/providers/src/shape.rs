@@ -4,18 +4,17 @@
 //! place, never by a set of all ids, because ids come again in long sessions.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use trunkline_message_tree::{Content, Message, Role, ToolCall, ToolChoice};
+use trunkline_message_tree::{Content, Message, MessageList, Messages, Role, ToolCall, ToolChoice};
 
 use crate::history::Round;
 use crate::{EncodeError, Place, Request};
 
 /// Splits the leading system messages off.
-pub(crate) fn split_system(messages: &[Arc<Message>]) -> (&[Arc<Message>], &[Arc<Message>]) {
+pub(crate) fn split_system(messages: &MessageList) -> (Messages<'_>, Messages<'_>) {
     let lead = messages.iter().take_while(|message| message.role == Role::System).count();
-    messages.split_at(lead)
+    (messages.range(..lead), messages.range(lead..))
 }
 
 /// Whether a leading system message says nothing, as the root of a session without instructions does.
@@ -38,7 +37,7 @@ pub(crate) fn is_paired(round: Round<'_>) -> bool {
 }
 
 /// Checks that each call of a whole conversation is answered once, however late; an id may come again after that.
-pub(crate) fn check_late_pairing(messages: &[Arc<Message>]) -> Result<(), EncodeError> {
+pub(crate) fn check_late_pairing(messages: &MessageList) -> Result<(), EncodeError> {
     // Each call with whether it was answered; of those with the same id the newest.
     let mut calls: HashMap<&str, (Place, bool)> = HashMap::new();
     for (index, message) in messages.iter().enumerate() {

@@ -2,7 +2,7 @@
 //!
 //! Run it with `cargo xtask bench runtime`; it ends with exit code 1 if a bar is missed. A turn is a prompt and a scripted
 //! answer, with a call of a tool in between or without. Short and long take turns, so that both meet the same machine.
-//! `BENCH_LENGTHS=1000,5000` measures other lengths, `BENCH_TURNS` how many turns.
+//! `BENCH_LENGTHS=1000,5000` measures other lengths, `BENCH_TURNS` how many turns, `BENCH_ONLY=memory` the lines that say so.
 
 #![expect(clippy::print_stdout, reason = "a bench speaks to people")]
 
@@ -17,7 +17,7 @@ use trunkline_message_tree::{
     Author, Content, Message, MessageTree, Role, StopReason, Timestamp, ToolCall, ToolSpec,
 };
 use trunkline_providers::{Scripted, Turn};
-use trunkline_runtime::{Access, Agent, Cancel, Session, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::{Access, Agent, Cancel, Limits, Session, Tool, ToolContext, ToolOutput};
 use trunkline_session_store::{
     Batch, MemoryStore, NewSession, Position, Record, SessionId, SessionStore, SqliteStore,
 };
@@ -36,6 +36,7 @@ fn main() -> Outcome<ExitCode> {
         Err(_) => vec![10_000, 50_000],
     };
     let turns = std::env::var("BENCH_TURNS").ok().map_or(Ok(200), |turns| turns.parse())?;
+    let only = std::env::var("BENCH_ONLY").ok();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let folder = tempfile::tempdir()?;
     let mut short = false;
@@ -45,6 +46,10 @@ fn main() -> Outcome<ExitCode> {
     for length in lengths {
         for (store, on_disk) in [("memory", false), ("SQLite", true)] {
             for (what, prompt) in [("words", "say it"), ("a call", "call it")] {
+                let name = format!("{store}, {what}: {length} against {SHORT}");
+                if only.as_ref().is_some_and(|only| !name.contains(only)) {
+                    continue;
+                }
                 let path = folder.path().join(format!("{length}-{what}.db"));
                 let path = on_disk.then_some(path.as_path());
                 let (base, long) = runtime.block_on(measure(path, length, prompt, turns))?;
@@ -52,7 +57,6 @@ fn main() -> Outcome<ExitCode> {
                 short |= value > BAR;
                 let verdict = if value <= BAR { "ok" } else { "SHORT" };
                 println!("    short {base}   long {long}");
-                let name = format!("{store}, {what}: {length} against {SHORT}");
                 println!("{name:<44} {value:>7.2}x  {BAR:>4.1}x  {verdict}");
             }
         }
@@ -114,9 +118,14 @@ async fn measure(path: Option<&Path>, length: usize, prompt: &str, turns: usize)
 }
 
 async fn turn(session: &mut Session, prompt: &str) -> Outcome<Duration> {
-    let start = Instant::now();
-    session.prompt(prompt, &Cancel::new()).await?;
-    Ok(start.elapsed())
+    let (start, before) = (Instant::now(), session.tree().len());
+    let stop = session.prompt(prompt, &Cancel::new()).await?;
+    let took = start.elapsed();
+    let came = session.tree().len() - before;
+    if came != if prompt == "call it" { 4 } else { 2 } {
+        return Err(format!("a turn of {came} messages: {stop:?}").into());
+    }
+    Ok(took)
 }
 
 /// Opens a session that has so many messages already.
@@ -177,7 +186,10 @@ fn agent() -> Outcome<Agent> {
         }
     });
     let spec = ToolSpec::new("look", "Looks.", json!({ "type": "object" }));
-    Ok(Agent::builder(model).tool(Look(spec)).with_revert().build()?)
+    // The tokens of one long request are more than a drive may use unless told.
+    let mut limits = Limits::default();
+    limits.tokens = u64::MAX;
+    Ok(Agent::builder(model).tool(Look(spec)).with_revert().limits(limits).build()?)
 }
 
 struct Look(ToolSpec);

@@ -3,13 +3,12 @@
 //! What had come of such an answer is filed beside the trunk, and a note says why, and until when is waited. Both are one
 //! batch, so a process that takes the session up waits on, and counts on, where the other one was.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trunkline_message_tree::{
-    Author, Content, Entry, Message, NodeId, Origin, Part, StopReason, Timestamp, Usage,
+    Author, Content, Entry, Message, MessageList, NodeId, Origin, Part, StopReason, Timestamp, Usage,
 };
 #[cfg(feature = "revert")]
 use trunkline_providers::ProviderError;
@@ -253,7 +252,7 @@ pub(crate) fn ran_tools(message: &Message) -> bool {
 
 /// Completes what the service said of the tokens of an answer that was cut, and says whether anything had to be estimated:
 /// four bytes each, the usual estimate for English and code.
-pub(crate) fn completed(said: Option<Usage>, sent: &[Arc<Message>], came: &Message) -> (Usage, bool) {
+pub(crate) fn completed(said: Option<Usage>, sent: &MessageList, came: &Message) -> (Usage, bool) {
     let mut usage = said.unwrap_or_default();
     let before = usage;
     if usage.input_tokens == 0 {

@@ -3,10 +3,8 @@
 //! The list that is sent is a copy, made for one request and thrown away: stored messages stay as they were, and every
 //! difference between the two is a repair that somebody can read.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value};
-use trunkline_message_tree::{Message, ToolChoice, ToolSpec};
+use trunkline_message_tree::{Message, MessageList, ToolChoice, ToolSpec};
 use trunkline_providers::{Feature, Provider, Request, Support, Thinking, Trait, Traits};
 use trunkline_sanitize::{Reasoning, Repair, RequestFacts, WireRules, sanitize};
 
@@ -39,7 +37,7 @@ pub(crate) fn build(
     settings: &Settings,
     provider: &dyn Provider,
     held: Held,
-    sent: &[Arc<Message>],
+    sent: &MessageList,
 ) -> Prompt {
     let mut tools = tools(settings);
     if let Some(only) = held.only {
@@ -63,13 +61,13 @@ pub(crate) fn build(
     let disowns = state.wants.disowns(provider, rendering.messages());
     if !disowns && rendering.is_legal(&rules, &facts) {
         debug_assert!(rendering.needs_nothing(&rules, &facts), "what was found legal needs no repair");
-        request.messages = rendering.messages().to_vec();
+        request.messages = rendering.list().clone();
         return Prompt { request, repairs: Vec::new() };
     }
     let mut rendered: Vec<_> = rendering.messages().iter().map(|message| Message::clone(message)).collect();
     state.wants.disown(provider, &mut rendered);
     let repairs = put(&mut request, rendered, &rules, &facts, provider);
-    share(&mut request.messages, rendering.messages(), sent);
+    share(&mut request.messages, rendering.list(), sent);
     Prompt { request, repairs }
 }
 
@@ -86,14 +84,14 @@ pub(crate) fn tools(settings: &Settings) -> Vec<ToolSpec> {
 ///
 /// A provider knows a message that it has encoded by its address. Content is compared and not assumed: a message that is
 /// rendered or repaired differently today is another one.
-fn share(messages: &mut [Arc<Message>], rendered: &[Arc<Message>], sent: &[Arc<Message>]) {
-    for (index, message) in messages.iter_mut().enumerate() {
+fn share(messages: &mut MessageList, rendered: &MessageList, sent: &MessageList) {
+    let known = |(index, message)| {
         let mut known = [rendered, sent].into_iter().filter_map(|list| list.get(index));
-        match known.find(|known| *known == message) {
-            Some(known) => message.clone_from(known),
-            None => break,
-        }
-    }
+        known.find(|known| *known == message)
+    };
+    let mut shared: MessageList = messages.iter().enumerate().map_while(known).cloned().collect();
+    shared.extend(messages.iter().skip(shared.len()).cloned());
+    *messages = shared;
 }
 
 /// Puts a list into a request that is no part of the conversation, made legal as [`put`] does it. `window` is how many tokens the
@@ -142,7 +140,7 @@ fn put(
             _ => Thinking::Off,
         };
     }
-    request.messages = sanitized.messages.into_owned().into_iter().map(Arc::new).collect();
+    request.messages = sanitized.messages.into_owned().into();
     sanitized.repairs
 }
 

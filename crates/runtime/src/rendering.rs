@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use trunkline_message_tree::{Message, MessageTree, NodeId};
+use trunkline_message_tree::{Message, MessageList, MessageTree, NodeId};
 use trunkline_sanitize::{LiveCheck, RequestFacts, WireRules, sanitize};
 
 use crate::layers::revert;
@@ -15,6 +15,8 @@ use crate::state::State;
 pub(crate) struct Rendering {
     live: revert::Live,
     plain: Plain,
+    // The same messages, for requests.
+    list: MessageList,
     check: LiveCheck,
     /// How many messages, from the first, are those that were checked last.
     kept: usize,
@@ -25,6 +27,7 @@ impl Rendering {
         Rendering {
             live: revert::Live::new(setting),
             plain: Plain::default(),
+            list: MessageList::new(),
             check: LiveCheck::new(),
             kept: 0,
         }
@@ -35,6 +38,14 @@ impl Rendering {
         let kept = self.live.refresh(&state.tree, &state.revert);
         let kept = kept.unwrap_or_else(|| self.plain.refresh(&state.tree));
         self.kept = self.kept.min(kept);
+        self.list.truncate(kept);
+        let messages = self.live.messages().unwrap_or(&self.plain.messages);
+        self.list.extend(messages.get(kept..).unwrap_or_default().iter().cloned());
+    }
+
+    /// Returns [`messages`](Rendering::messages) as a list that costs nothing to hand over.
+    pub(crate) fn list(&self) -> &MessageList {
+        &self.list
     }
 
     /// Returns what the model would be sent if that is legal, as of the last [`refresh`](Rendering::refresh).

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use trunkline_message_tree::{Message, MessageTree, NodeId, Role, Timestamp};
+use trunkline_message_tree::{Message, MessageList, MessageTree, NodeId, Role, Timestamp};
 use trunkline_session_store::{Batch, Claim, InboxId, Lease, Record, SessionId, SessionStore, StoreError};
 
 use crate::agent::{Agent, Observer, Settings};
@@ -26,7 +26,7 @@ pub struct Session {
     observer: Option<Observer>,
     pub(crate) state: State,
     /// What was sent last: what is sent again is known by its address, and not encoded again.
-    pub(crate) sent: Vec<Arc<Message>>,
+    pub(crate) sent: MessageList,
     /// What is kept from one request to the next.
     pub(crate) rendering: Rendering,
     /// Whether the last write failed, or was dropped, in a way that leaves open what the store has kept.
@@ -155,7 +155,7 @@ impl Session {
             observer: None,
             summaries: revert::Summaries::new(&state.revert),
             state,
-            sent: Vec::new(),
+            sent: MessageList::new(),
             rendering,
             on_trial: Vec::new(),
             cuts: 0,

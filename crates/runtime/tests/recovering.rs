@@ -346,7 +346,7 @@ fn life() -> impl Strategy<Value = Life> {
 
 /// Asks for the edit, then for it to be applied if the model may, and then says that it is done.
 fn model(request: &Request, edit: &Value) -> Turn {
-    let said = notation::print(&request.messages);
+    let said = notation::print(&request.messages.to_vec());
     if !said.contains("Staged as") {
         Turn::new().call("c1", "many", edit)
     } else if said.contains("call `resolve`") && !said.contains("call c2 resolve") {

@@ -67,7 +67,7 @@ async fn p64_a_model_that_gets_nowhere_is_told_once_and_may_go_back() {
     .assert_eq(&steps(story.store.as_ref(), &story).await);
     let requests = story.world.requests.lock().unwrap();
     let told = |request: &trunkline_runtime::providers::Request| {
-        let text = trunkline_runtime::message_tree::notation::print(&request.messages);
+        let text = trunkline_runtime::message_tree::notation::print(&request.messages.to_vec());
         text.matches("[revert-proposal]").count()
     };
     // It stands in the prompt from the turn that it was noticed in to the step back, and never twice.

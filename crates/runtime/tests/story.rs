@@ -37,7 +37,7 @@ impl World {
 
     pub(crate) fn last_request(&self) -> String {
         let requests = self.requests.lock().unwrap();
-        requests.last().map(|request| notation::print(&request.messages)).unwrap_or_default()
+        requests.last().map(|request| notation::print(&request.messages.to_vec())).unwrap_or_default()
     }
 
     /// Returns an agent whose replies come from `script`, with the tools `read`, `edit`, `shell`, `panic` and `sleep`.

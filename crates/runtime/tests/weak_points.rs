@@ -246,7 +246,7 @@ async fn r19_no_reminder_stands_where_a_wire_refuses_it() {
         let requests = story.world.requests.lock().unwrap();
         let reminds =
             |text: &str| text.lines().any(|line| line.starts_with("harness: ") && line.contains("p1"));
-        let reminded = requests.iter().any(|request| reminds(&notation::print(&request.messages)));
+        let reminded = requests.iter().any(|request| reminds(&notation::print(&request.messages.to_vec())));
         assert!(reminded, "chat: {chat}: it was reminded");
         for request in requests.iter() {
             let encoded = match chat {
@@ -256,9 +256,9 @@ async fn r19_no_reminder_stands_where_a_wire_refuses_it() {
             let body = String::from_utf8(encoded.unwrap().body.to_vec()).unwrap();
             // Results come directly after their calls, and before anything else that is said.
             let last = request.messages.iter().rposition(|message| message.role == Role::Assistant);
-            let after = last.map_or(&[][..], |at| &request.messages[at + 1..]);
+            let after = request.messages.range(last.map_or(request.messages.len(), |at| at + 1)..);
             let calls = last.map_or(0, |at| request.messages[at].calls().count());
-            let results = after.iter().take_while(|message| message.results().next().is_some());
+            let results = after.take_while(|message| message.results().next().is_some());
             let results: usize = results.map(|message| message.results().count()).sum();
             assert_eq!(results, calls, "chat: {chat}: {body}");
         }

@@ -5,7 +5,7 @@
 //! outcome nobody knows is looked at again, an edit that went stale is proposed anew.
 
 use serde_json::json;
-use trunkline_message_tree::{Content, Message, Part, Role};
+use trunkline_message_tree::{Content, Messages, Part, Role};
 use trunkline_providers::{Request, Turn};
 
 use super::project::{SOURCE, TEST};
@@ -36,8 +36,8 @@ pub(crate) fn answer(request: &Request) -> Turn {
         .messages
         .iter()
         .rposition(|message| message.role == Role::User && message.text().contains("[revert-lesson]"));
-    let since = lesson.map_or(&request.messages[..], |at| request.messages.get(at..).unwrap_or_default());
-    let calls = answered(since);
+    let since = request.messages.range(lesson.unwrap_or(0)..);
+    let calls = answered(since.clone());
     // A revert that was refused, because words of a person stand in the way: then the other way is taken from here.
     let refused = calls.iter().rposition(|call| call.name == "revert_to_state" && call.is_error);
     let calls = &calls[refused.map_or(0, |at| at + 1)..];
@@ -131,13 +131,13 @@ fn edit(source: &str, tried: bool, id: String) -> Turn {
 }
 
 /// Pairs calls with their results, in order.
-fn answered(messages: &[std::sync::Arc<Message>]) -> Vec<Answered<'_>> {
+fn answered(messages: Messages<'_>) -> Vec<Answered<'_>> {
     let mut found = Vec::new();
-    for (at, message) in messages.iter().enumerate() {
+    for (at, message) in messages.clone().enumerate() {
         if message.role != Role::Assistant {
             continue;
         }
-        let results = messages.iter().skip(at + 1).take_while(|message| message.role != Role::Assistant);
+        let results = messages.clone().skip(at + 1).take_while(|message| message.role != Role::Assistant);
         let results: Vec<_> = results.flat_map(|message| message.results()).collect();
         for call in message.calls() {
             if let Some(result) = results.iter().find(|result| result.call_id == call.id) {
@@ -161,9 +161,9 @@ fn staged_as(text: &str) -> Option<String> {
 }
 
 /// Returns the newest mark that stands before the first proposal: the last node worth keeping.
-fn last_mark(messages: &[std::sync::Arc<Message>]) -> String {
-    let edited = messages.iter().position(|message| message.calls().any(|call| call.name == "edit_file"));
-    let kept = messages.get(..edited.unwrap_or(messages.len())).unwrap_or_default();
+fn last_mark(messages: Messages<'_>) -> String {
+    let edited = messages.clone().position(|message| message.calls().any(|call| call.name == "edit_file"));
+    let kept: Vec<_> = messages.take(edited.unwrap_or(usize::MAX)).collect();
     let marks =
         kept.iter().rev().flat_map(|message| message.content.iter()).filter_map(|block| match block {
             Content::ToolResult(result) => match result.content.first() {

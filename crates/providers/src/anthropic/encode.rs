@@ -1,12 +1,10 @@
 //! Our request to the body of a Messages request.
 
-use std::sync::Arc;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 use trunkline_message_tree::{
-    Content, Media, MediaSource, Message, Part, Role, StopReason, ToolChoice, ToolResult,
+    Content, Media, MediaSource, Message, Messages as List, Part, Role, StopReason, ToolChoice, ToolResult,
 };
 
 use super::NAME;
@@ -42,11 +40,11 @@ pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest,
     let thinking =
         version.map_or(request.thinking, |version| fitting(request.thinking, version, limit(request)));
     check_settings(request, thinking)?;
-    check_first(rest, system.len())?;
+    check_first(&rest, system.len())?;
     let unsigned = [Trait::UnsignedReasoning, Trait::ReasoningBesideCalls];
     let unsigned = unsigned.into_iter().any(|one| request.traits.has(one));
     memo.update(&request.messages, system.len(), &Messages { unsigned })?;
-    check_last(rest, system.len())?;
+    check_last(&rest, system.len())?;
 
     let softened = softened(request, thinking, memo)?;
     let tail =
@@ -117,11 +115,11 @@ fn breakpoint(cache: Cache) -> (Option<&'static RawValue>, &'static str) {
 
 /// Writes the instructions; those that say nothing are left out.
 fn system_blocks<'a>(
-    system: &'a [Arc<Message>],
+    system: List<'a>,
     breakpoint: Option<&'a RawValue>,
 ) -> Result<Vec<System<'a>>, EncodeError> {
     let mut blocks = Vec::new();
-    for (index, message) in system.iter().enumerate().filter(|(_, message)| !shape::is_silent(message)) {
+    for (index, message) in system.enumerate().filter(|(_, message)| !shape::is_silent(message)) {
         let node = Place::of(index, message);
         for content in &message.content {
             let Content::Text { text } = content else {
@@ -176,21 +174,21 @@ fn output_config(request: &Request, thinking: Thinking) -> Option<OutputConfig<'
     (effort.is_some() || format.is_some()).then_some(OutputConfig { effort, format })
 }
 
-fn check_first(rest: &[Arc<Message>], lead: usize) -> Result<(), EncodeError> {
-    match rest {
-        [] => Err(EncodeError::NoMessages),
-        [first, ..] if first.role != Role::User => {
+fn check_first(rest: &List<'_>, lead: usize) -> Result<(), EncodeError> {
+    match rest.clone().next() {
+        None => Err(EncodeError::NoMessages),
+        Some(first) if first.role != Role::User => {
             Err(EncodeError::FirstNotUser { node: Place::of(lead, first) })
         }
         _ => Ok(()),
     }
 }
 
-fn check_last(rest: &[Arc<Message>], lead: usize) -> Result<(), EncodeError> {
-    match rest {
+fn check_last(rest: &List<'_>, lead: usize) -> Result<(), EncodeError> {
+    match rest.clone().next_back() {
         // A turn that the provider paused goes on where it stopped; all else would put words into the model's mouth,
         // which newer models refuse.
-        [.., last] if last.role == Role::Assistant && last.stop != Some(StopReason::Pause) => {
+        Some(last) if last.role == Role::Assistant && last.stop != Some(StopReason::Pause) => {
             Err(EncodeError::LastIsAssistant { node: Place::of(lead + rest.len() - 1, last) })
         }
         _ => Ok(()),

@@ -2,11 +2,9 @@
 //!
 //! Roles alternate here, so that what one side says in a row is one message on the wire, results first.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value, json};
 use trunkline_message_tree::{
-    Content, Media, MediaSource, Message, Part, Role, StopReason, ToolChoice, ToolResult,
+    Content, Media, MediaSource, Message, Messages as List, Part, Role, StopReason, ToolChoice, ToolResult,
 };
 
 use super::NAME;
@@ -40,7 +38,7 @@ pub(super) fn request(request: &Request, model: Model, memo: &mut Memo) -> Resul
     request.check_features(NAME, super::support)?;
     let request = &*traits::fitted(request);
     check_metadata(request)?;
-    if rest.is_empty() {
+    if rest.len() == 0 {
         return Err(EncodeError::NoMessages);
     }
     memo.update(
@@ -48,7 +46,7 @@ pub(super) fn request(request: &Request, model: Model, memo: &mut Memo) -> Resul
         system.len(),
         &Messages { claude: model.is_claude(), tools: request.offers_tools() },
     )?;
-    check_last(rest, system.len())?;
+    check_last(&rest, system.len())?;
 
     let mut fields = model.fields(request)?;
     let softened = softened(request, model, &fields)?;
@@ -114,9 +112,9 @@ fn cache_point(cache: Cache, model: Model) -> (Option<CachePoint>, &'static str)
 }
 
 /// Writes the instructions; those that say nothing are left out.
-fn system_blocks(system: &[Arc<Message>]) -> Result<Vec<Block<'_>>, EncodeError> {
+fn system_blocks(system: List<'_>) -> Result<Vec<Block<'_>>, EncodeError> {
     let mut blocks = Vec::new();
-    for (index, message) in system.iter().enumerate().filter(|(_, message)| !shape::is_silent(message)) {
+    for (index, message) in system.enumerate().filter(|(_, message)| !shape::is_silent(message)) {
         let node = Place::of(index, message);
         for content in &message.content {
             match content {
@@ -186,9 +184,9 @@ fn check_metadata(request: &Request) -> Result<(), EncodeError> {
     }
 }
 
-fn check_last(rest: &[Arc<Message>], lead: usize) -> Result<(), EncodeError> {
-    match rest {
-        [.., last] if last.role == Role::Assistant && last.stop != Some(StopReason::Pause) => {
+fn check_last(rest: &List<'_>, lead: usize) -> Result<(), EncodeError> {
+    match rest.clone().next_back() {
+        Some(last) if last.role == Role::Assistant && last.stop != Some(StopReason::Pause) => {
             Err(EncodeError::LastIsAssistant { node: Place::of(lead + rest.len() - 1, last) })
         }
         _ => Ok(()),

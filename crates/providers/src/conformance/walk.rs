@@ -31,9 +31,9 @@ pub(super) fn check(wire: &dyn Wire, samples: &Samples, report: &mut Report) {
                 && let Ok(Some(read)) = guard(|| quiet_read(wire, answer))
             {
                 let next = next_request(wire, answer, &read);
-                let said = next.messages.get(answer.request.messages.len()..).unwrap_or_default();
+                let said = next.messages.iter().skip(answer.request.messages.len());
                 walk.request.messages.push(Message::user("and now?").into());
-                walk.request.messages.extend(said.iter().cloned());
+                walk.request.messages.extend(said.cloned());
                 did = "an answer of the samples";
             }
             let outcome = guard(|| {
@@ -142,7 +142,7 @@ impl Walk {
             }
             10 => {
                 // The same messages at other addresses.
-                messages.iter_mut().for_each(|message| *message = Arc::new(Message::clone(message)));
+                *messages = messages.iter().map(|message| Arc::new(Message::clone(message))).collect();
                 "a copy"
             }
             _ => {

@@ -5,11 +5,10 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use trunkline_message_tree::{Content, Message, StopReason, Usage};
+use trunkline_message_tree::{Content, MessageList, StopReason, Usage};
 
 use super::NAME;
 use super::shapes::{BesideText, CallOfPart, Candidate, ResponseShape, UsageShape};
@@ -29,10 +28,9 @@ pub(super) struct Decoder {
 
 impl Decoder {
     pub(super) fn new(request: &Request) -> Self {
-        let calls = |message: &&Arc<Message>| message.calls().next().is_some();
         let answer = Answer {
             asked: request.model.clone(),
-            callers: request.messages.iter().filter(calls).cloned().collect(),
+            conversation: request.messages.clone(),
             started: false,
             id: None,
             open: Open::Nothing,
@@ -85,9 +83,9 @@ impl Inner for Decoder {
 
 /// How far the answer has come.
 struct Answer {
-    // The model of the request, and its messages with calls.
+    // The model of the request, and its messages.
     asked: String,
-    callers: Vec<Arc<Message>>,
+    conversation: MessageList,
     started: bool,
     id: Option<String>,
     open: Open,
@@ -329,7 +327,7 @@ impl Answer {
     /// It is made of the response's id, else of the number of calls so far, and is none that the conversation has.
     fn free_id(&mut self) -> String {
         let earlier = self.earlier_calls.get_or_insert_with(|| {
-            self.callers.iter().flat_map(|message| message.calls()).map(|call| call.id.clone()).collect()
+            self.conversation.iter().flat_map(|message| message.calls()).map(|call| call.id.clone()).collect()
         });
         let fits = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         let response: String = self.id.iter().flat_map(|id| id.chars()).filter(fits).take(ID_LIMIT).collect();

@@ -5,11 +5,10 @@
 //! turns of their own, which was recorded to be taken after results and after each other.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use trunkline_message_tree::{
-    Content, Media, MediaSource, Message, Part, Role, ToolCall, ToolChoice, ToolResult, ToolSpec,
+    Content, Media, MediaSource, Message, Messages, Part, Role, ToolCall, ToolChoice, ToolResult, ToolSpec,
 };
 
 use super::NAME;
@@ -40,9 +39,9 @@ pub(super) fn request(
     request.check_features(NAME, super::support)?;
     let request = &*traits::fitted(request);
     check_settings(request)?;
-    check_first(rest, system.len())?;
+    check_first(&rest, system.len())?;
     memo.update(&request.messages, system.len(), &Turns { call_ids })?;
-    check_last(rest, system.len())?;
+    check_last(&rest, system.len())?;
 
     let body = shapes::Body {
         system_instruction: instructions(system)?,
@@ -76,9 +75,9 @@ fn path(request: &Request) -> String {
 }
 
 /// Writes the instructions; those that say nothing are left out.
-fn instructions(system: &[Arc<Message>]) -> Result<Option<shapes::Instructions<'_>>, EncodeError> {
+fn instructions(system: Messages<'_>) -> Result<Option<shapes::Instructions<'_>>, EncodeError> {
     let mut parts = Vec::new();
-    for (index, message) in system.iter().enumerate().filter(|(_, message)| !shape::is_silent(message)) {
+    for (index, message) in system.enumerate().filter(|(_, message)| !shape::is_silent(message)) {
         let node = Place::of(index, message);
         for content in &message.content {
             match content {
@@ -168,20 +167,20 @@ fn check_settings(request: &Request) -> Result<(), EncodeError> {
     Ok(())
 }
 
-fn check_first(rest: &[Arc<Message>], lead: usize) -> Result<(), EncodeError> {
-    match rest {
-        [] => Err(EncodeError::NoMessages),
+fn check_first(rest: &Messages<'_>, lead: usize) -> Result<(), EncodeError> {
+    match rest.clone().next() {
+        None => Err(EncodeError::NoMessages),
         // What the model says first is taken; what it calls must follow the user's words or results.
-        [first, ..] if first.role == Role::Assistant && first.calls().next().is_some() => {
+        Some(first) if first.role == Role::Assistant && first.calls().next().is_some() => {
             Err(EncodeError::FirstNotUser { node: Place::of(lead, first) })
         }
         _ => Ok(()),
     }
 }
 
-fn check_last(rest: &[Arc<Message>], lead: usize) -> Result<(), EncodeError> {
-    match rest {
-        [.., last] if last.role == Role::Assistant => {
+fn check_last(rest: &Messages<'_>, lead: usize) -> Result<(), EncodeError> {
+    match rest.clone().next_back() {
+        Some(last) if last.role == Role::Assistant => {
             Err(EncodeError::LastIsAssistant { node: Place::of(lead + rest.len() - 1, last) })
         }
         _ => Ok(()),

@@ -28,7 +28,7 @@ pub(super) fn request(request: &Request, memo: &mut Memo) -> Result<HttpRequest,
     let request = &*traits::fitted(request);
     let (_, rest) = shape::split_system(&request.messages);
     // Instructions that say nothing are not sent, unless there is nothing else to send.
-    memo.update(&request.messages, 0, &Messages { keep_silent: rest.is_empty() })?;
+    memo.update(&request.messages, 0, &Messages { keep_silent: rest.len() == 0 })?;
 
     // There is no field for it; whether words will do was asked above.
     let softened = match request.tool_choice {

@@ -48,7 +48,7 @@ pub(super) fn request(
     }
     let (leading, rest) = shape::split_system(&request.messages);
     // Instructions that say nothing are not sent, unless there is nothing else to send.
-    let keep_silent = rest.is_empty() && leading.iter().all(|message| shape::is_silent(message));
+    let keep_silent = rest.len() == 0 && leading.clone().all(|message| shape::is_silent(message));
     memo.update(&request.messages, 0, &Messages { dialect, keep_silent })?;
 
     let softened = softened(request, dialect)?;
@@ -106,8 +106,8 @@ pub(super) fn request(
     let (mark, lead) = match request.cache {
         _ if !dialect.cache_breakpoints => ("", false),
         Cache::Off => ("", false),
-        Cache::Short => (MARK, !leading.is_empty()),
-        Cache::Long => (LONG_MARK, !leading.is_empty()),
+        Cache::Short => (MARK, leading.len() > 0),
+        Cache::Long => (LONG_MARK, leading.len() > 0),
     };
     let marks = if mark.is_empty() { 0 } else { NEWEST };
     let mut elements = memo.elements(Inserts { mark, marks, lead, tail: None });

@@ -45,7 +45,7 @@ pub(super) fn request(
     let kept = |name: &&str| request.extra.get(*name).is_some_and(|kept| !kept.is_null());
     let mut goes_on = KEPT.iter().any(kept);
     let mut write = |goes_on: bool| {
-        memo.update(&request.messages, 0, &Items { keep_silent: rest.is_empty() && !goes_on, goes_on })
+        memo.update(&request.messages, 0, &Items { keep_silent: rest.len() == 0 && !goes_on, goes_on })
     };
     if let Err(fault) = write(goes_on) {
         goes_on = !goes_on && refers(request);

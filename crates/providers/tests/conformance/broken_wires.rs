@@ -278,11 +278,12 @@ pub(crate) fn all() -> Vec<(&'static str, Promise, Twisted)> {
             Twisted {
                 encode: Box::new(|request| {
                     let mut request = request.clone();
-                    for message in &mut request.messages {
+                    let bare = |message: &Arc<Message>| {
                         let mut bare = Message::clone(message);
                         bare.content.retain(|block| !matches!(block, Content::Thinking { .. }));
-                        *message = bare.into();
-                    }
+                        bare.into()
+                    };
+                    request.messages = request.messages.iter().map(bare).collect();
                     Anthropic::new().encode(&request)
                 }),
                 ..honest()
