@@ -13,8 +13,7 @@ use trunkline_message_tree::{Message, MessageList, Role};
 use crate::shape::{self, After};
 use crate::{EncodeError, Place};
 
-// Pieces up to this size are joined, so that a long conversation is not thousands of small writes. A turn's share of the
-// copying is bounded by it.
+// Pieces up to this size are joined, so that a long conversation is not thousands of small writes.
 const PIECE: usize = 64 * 1024;
 
 /// What was encoded for the request before, so that the next one costs what was added to it.
@@ -258,9 +257,11 @@ impl Memo {
         0
     }
 
+    /// Joins the newest pieces. One waits until what follows it is half as long, so each byte is copied a few times at most.
     fn join_small(&mut self) {
         while let [.., first, second] = self.blocks.as_slice()
             && first.bytes.len() + second.bytes.len() <= PIECE
+            && first.bytes.len() <= 2 * second.bytes.len()
         {
             let (Some(second), Some(first)) = (self.blocks.pop(), self.blocks.last_mut()) else { return };
             let offset = first.bytes.len();

@@ -463,6 +463,10 @@ impl Session {
 
     fn tell_of(&self, record: &Record) {
         use trunkline_message_tree::Entry;
+        if self.settings().observer.is_none() && self.observer.is_none() {
+            // Some events are read out of their note.
+            return;
+        }
         let event = match record {
             Record::Entry(Entry::Node { id, message, link, .. }) => {
                 Some(Event::Message { node: *id, message: message.clone(), filed: link.is_filed() })
