@@ -138,7 +138,7 @@ async fn reading(store: &SqliteStore, file: &Path) -> Outcome<()> {
         assert_eq!(log.records.len() as u64, info.records, "all records");
         drop(log);
         let start = Instant::now();
-        let lines = read_lines(file)?;
+        let lines = read_lines(file, info.records)?;
         theirs.push(start.elapsed());
         assert_eq!(lines.len() as u64, info.records, "all lines");
     }
@@ -324,13 +324,14 @@ struct Line {
     message: Option<Message>,
 }
 
-fn read_lines(path: &Path) -> Outcome<Vec<Line>> {
+/// Reads the records behind the header; a last line closes the export.
+fn read_lines(path: &Path, records: u64) -> Outcome<Vec<Line>> {
     let mut lines = Vec::new();
     let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
     let mut line = Vec::new();
     file.read_until(b'\n', &mut line)?;
     line.clear();
-    while file.read_until(b'\n', &mut line)? > 0 {
+    while (lines.len() as u64) < records && file.read_until(b'\n', &mut line)? > 0 {
         let read: Line = serde_json::from_slice(&line)?;
         assert_eq!(read.seq, lines.len() as u64 + 1, "lines are in order");
         lines.push(read);
