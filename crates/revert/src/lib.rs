@@ -28,7 +28,8 @@ mod tool;
 
 pub use cache::{Break, BreakCause, cache_break};
 pub use compact::{
-    CompactPlan, CompactPolicy, PromptTokens, Uncovered, plan_compaction, plan_compaction_now, prompt_tokens,
+    CompactPlan, CompactPolicy, PromptTokens, Uncovered, is_far_from_compaction, plan_compaction,
+    plan_compaction_now, prompt_tokens, token_bytes,
 };
 pub use digest::Digest;
 pub use ledger::{EffectClass, Effects, LastError, Ledger, LedgerEntry, Listed, Told, mechanical};

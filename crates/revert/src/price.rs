@@ -13,8 +13,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Message, MessageTree, NodeId, Usage};
 
-use self::measure::bytes_of;
-pub(crate) use self::measure::{Cut, Measure};
+pub(crate) use self::measure::{Cut, MOST_BYTES_PER_TOKEN, Measure, bytes_of};
 use crate::Plan;
 
 /// Where a provider's cache can end.
@@ -132,7 +131,7 @@ impl Price {
     pub fn of(tree: &MessageTree, plan: &Plan, note_tokens: u64, rates: &Rates) -> Price {
         let cut = Cut::at(tree, plan.target);
         let measure = Measure::new(tree, cut.position);
-        Price::measured(&cut, &measure, (note_tokens, 0), rates)
+        Price::measured(tree, &cut, &measure, (note_tokens, 0), rates)
     }
 
     /// Returns the price of going to a node: `stays` is what will stand after it, `appended` what leaves although the tree
@@ -148,11 +147,17 @@ impl Price {
         let measure = Measure::new(tree, cut.position);
         let stays = measure.tokens(note.len() as u64 + copies.map(bytes_of).sum::<u64>());
         let leaves = measure.tokens(appended.into_iter().map(bytes_of).sum());
-        Price::measured(&cut, &measure, (stays, leaves), rates)
+        Price::measured(tree, &cut, &measure, (stays, leaves), rates)
     }
 
     /// `stays` and `leaves` are tokens that no request has held yet.
-    fn measured(cut: &Cut, measure: &Measure, (stays, leaves): (u64, u64), rates: &Rates) -> Price {
+    fn measured(
+        tree: &MessageTree,
+        cut: &Cut,
+        measure: &Measure,
+        (stays, leaves): (u64, u64),
+        rates: &Rates,
+    ) -> Price {
         let (kept, kept_exact) = measure.tokens_before(cut.position);
         let (whole, whole_exact) = measure.tokens_before(measure.end());
         let whole = whole.max(kept).saturating_add(leaves);
@@ -171,7 +176,7 @@ impl Price {
             estimated: !(kept_exact && whole_exact && leaves == 0),
             kept_estimated: !kept_exact,
             counted: measure.counted(),
-            expected: Expected::new(cached, cached_exact, rates.grain, measure.reads),
+            expected: Expected::new(cached, cached_exact, rates.grain, measure::reads(tree)),
         }
     }
 

@@ -7,7 +7,8 @@ use trunkline_message_tree::{
 };
 use trunkline_revert::{
     Break, BreakCause, Category, Clock, CompactPlan, CompactPolicy, Decay, Mover, PrunePolicy, Request,
-    cache_break, mark, plan, plan_compaction, plan_compaction_now, prompt_tokens, render_at, turn,
+    cache_break, is_far_from_compaction, mark, plan, plan_compaction, plan_compaction_now, prompt_tokens,
+    render_at, token_bytes, turn,
 };
 
 use crate::laws::{Act, acts, play};
@@ -119,6 +120,44 @@ proptest! {
                 was.iter().filter(|one| one.text().starts_with("[compaction]")).count()
                     - story.tree.trunk().items().filter(|item| matches!(item, TrunkItem::Cover { span, .. } if first <= span.0 && span.1 <= last)).count() + 1);
         });
+    }
+
+    #[test]
+    fn what_is_far_from_a_compaction_has_no_plan(
+        acts in prop::collection::vec((0..9u8, 0..200usize, 0..200usize), 0..40), window in 1..4_000u64,
+    ) {
+        let mut story = start();
+        let mut bytes: u64 = story.tree.nodes().map(|(_, node)| token_bytes(node.message())).sum();
+        for (kind, first, second) in acts {
+            let node = |part: usize| NodeId::new((part * story.tree.len() / 200) as u32);
+            let (told, text) = (first as u64 * 9, "x".repeat(second));
+            let usage = Some(Usage { input_tokens: told, output_tokens: 1, ..Usage::default() });
+            let mut draft = story.tree.draft();
+            match kind {
+                0..=2 => _ = draft.append(Message::user(text), AT),
+                3 => _ = draft.append(Message::assistant(text), AT),
+                4..=5 => _ = draft.append(Message { usage, ..Message::assistant(text) }, AT),
+                6 => {
+                    let (from, kind) = (draft.head(), MoveKind::Fork);
+                    _ = draft.move_head(HeadMove { from, to: node(first), kind, at: AT });
+                }
+                7 => if let Some(undo) = story.tree.plan_undo(AT) {
+                    _ = draft.move_head(undo);
+                },
+                _ => _ = draft.cover(node(first), node(second), Message { usage, ..Message::harness(text) }, AT),
+            }
+            for entry in draft.into_entries() {
+                if let trunkline_message_tree::Entry::Node { message, .. } = &entry {
+                    bytes += token_bytes(message);
+                }
+                story.tree.record(entry).unwrap();
+            }
+            let policy = CompactPolicy::new(window).keep(10, 1);
+            if is_far_from_compaction(&story.tree, bytes, &policy) {
+                prop_assert_eq!(plan_compaction(&story.tree, &story.notes, &policy), None);
+                prop_assert!(prompt_tokens(&story.tree).tokens < policy.start_tokens());
+            }
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{CacheGrain, Rates};
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// A ratio that was measured on a trunk is believed from 1 byte per token up to this many.
-const MOST_BYTES_PER_TOKEN: u64 = 16;
+pub(crate) const MOST_BYTES_PER_TOKEN: u64 = 16;
 
 /// The newest items, in which the ratio is measured whatever the target, so that prices of two targets compare.
 const CALIBRATED_ITEMS: usize = 256;
@@ -58,25 +58,13 @@ pub(crate) struct Measure {
     /// Where requests of the same model ended, in order.
     request_ends: Vec<usize>,
     ratio: Ratio,
-    /// Whether the provider ever reported a read.
-    pub(crate) reads: bool,
 }
 
 impl Measure {
     /// Walks from the head back to the last report at or before `boundary`.
     pub(crate) fn new(tree: &MessageTree, boundary: usize) -> Measure {
         let (len, newest_first) = items(tree);
-        let messages = || tree.trunk().messages().rev();
-        let model = messages().find(|message| message.role == Role::Assistant);
-        let same = |message: &Message| {
-            let origins = model.map(|model| (&model.origin, &message.origin));
-            message.role == Role::Assistant
-                && origins.is_some_and(|origins| match origins {
-                    (Some(model), Some(wrote)) => wrote.agrees_with(model),
-                    (model, wrote) => model == wrote,
-                })
-        };
-
+        let same = by_the_last_model(tree);
         let (mut sizes, mut points, mut request_ends) = (Vec::new(), Vec::new(), Vec::new());
         let mut calibration = Calibration::default();
         let mut walked = 0_u64;
@@ -114,16 +102,7 @@ impl Measure {
             *sum += size;
             Some(*sum)
         }));
-        Measure {
-            from: len - sizes.len(),
-            bytes,
-            points,
-            request_ends,
-            ratio: calibration.ratio(),
-            reads: messages().any(|message| {
-                same(message) && message.usage.is_some_and(|usage| usage.cache_read_tokens > 0)
-            }),
-        }
+        Measure { from: len - sizes.len(), bytes, points, request_ends, ratio: calibration.ratio() }
     }
 
     /// Estimates the tokens of so many bytes.
@@ -203,6 +182,28 @@ impl Measure {
             (None, None) => (self.ratio.tokens(self.bytes_between(0, position)), false),
         }
     }
+}
+
+/// Tells what the model that wrote last on the trunk has written.
+fn by_the_last_model(tree: &MessageTree) -> impl Fn(&Message) -> bool {
+    let model = tree.trunk().messages().rev().find(|message| message.role == Role::Assistant);
+    move |message| {
+        let origins = model.map(|model| (&model.origin, &message.origin));
+        message.role == Role::Assistant
+            && origins.is_some_and(|origins| match origins {
+                (Some(model), Some(wrote)) => wrote.agrees_with(model),
+                (model, wrote) => model == wrote,
+            })
+    }
+}
+
+/// Returns whether the provider ever reported a read from its cache. Walks back to the last that it reported.
+pub(crate) fn reads(tree: &MessageTree) -> bool {
+    let same = by_the_last_model(tree);
+    tree.trunk()
+        .messages()
+        .rev()
+        .any(|message| same(message) && message.usage.is_some_and(|usage| usage.cache_read_tokens > 0))
 }
 
 /// Returns how many items the trunk has, and the items, newest first, each with whether a request that ended before it

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use trunkline_message_tree::{
-    Author, Content, Message, MessageTree, Origin, Role, StopReason, Timestamp, ToolCall,
+    Author, Content, Message, MessageTree, Origin, Role, StopReason, Timestamp, ToolCall, Usage,
 };
 use trunkline_runtime::{Agent, Session};
 use trunkline_session_store::{Batch, NewSession, Position, Record, SessionId, SessionStore};
@@ -70,6 +70,8 @@ fn round(at: usize) -> Vec<Message> {
     let answer = |content, stop| Message {
         stop: Some(stop),
         origin: Some(Origin::new("scripted", "bench")),
+        // As services report it: about what the messages before make.
+        usage: Some(Usage { input_tokens: 80 * at as u64 + 200, output_tokens: 20, ..Usage::default() }),
         ..Message::new(Role::Assistant, Author::Model, content)
     };
     let id = format!("toolu_{at:08}");

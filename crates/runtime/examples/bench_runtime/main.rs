@@ -1,7 +1,8 @@
 //! Measures what a turn costs in a long session, against one in a short session of the same run.
 //!
 //! Run it with `cargo xtask bench runtime`; it ends with exit code 1 if a bar is missed. A turn is a prompt and a scripted
-//! answer, with a call of a tool in between or without. Short and long take turns, so that both meet the same machine.
+//! answer, with a call of a tool in between or without; "after moves" both sessions were reverted with a lesson twenty times
+//! and compacted once. Short and long take turns, so that both meet the same machine.
 //! Over HTTP the other side is a bare client that sends the bytes of the same request to the same server.
 //! `BENCH_LENGTHS=1000,5000` measures other lengths, `BENCH_TURNS` how many turns, `BENCH_ONLY=memory` the lines that say so.
 
@@ -18,7 +19,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 use trunkline_message_tree::{Role, ToolSpec};
 use trunkline_providers::{Scripted, Turn};
-use trunkline_runtime::{Access, Agent, Cancel, Limits, Session, Tool, ToolContext, ToolOutput};
+use trunkline_runtime::revert::CompactPolicy;
+use trunkline_runtime::{Access, Agent, Cancel, Compaction, Limits, Session, Tool, ToolContext, ToolOutput};
 use trunkline_session_store::{MemoryStore, SessionStore, SqliteStore};
 
 use long_sessions::{Outcome, Times, open};
@@ -28,6 +30,7 @@ const BAR: f64 = 1.2;
 /// Messages of a session that counts as short; a new one is opened before it has grown by much.
 const SHORT: usize = 10;
 const FRESH_AFTER: usize = 4;
+const MOVES: usize = 20;
 
 fn main() -> Outcome<ExitCode> {
     let lengths = match std::env::var("BENCH_LENGTHS") {
@@ -43,14 +46,16 @@ fn main() -> Outcome<ExitCode> {
     println!("{turns} turns each, in turn with the other side; times are mean, p50 and p99");
     for length in lengths.clone().unwrap_or(vec![10_000, 50_000]) {
         for (store, on_disk) in [("memory", false), ("SQLite", true)] {
-            for (what, prompt) in [("words", "say it"), ("a call", "call it")] {
+            let kinds =
+                [("words", "say it", 0), ("a call", "call it", 0), ("words after moves", "say it", MOVES)];
+            for (what, prompt, moves) in kinds {
                 let name = format!("{store}, {what}: {length} against {SHORT}");
                 if !wanted(&name) {
                     continue;
                 }
                 let path = folder.path().join(format!("{length}-{what}.db"));
                 let path = on_disk.then_some(path.as_path());
-                let (base, long) = runtime.block_on(measure(path, length, prompt, turns))?;
+                let (base, long) = runtime.block_on(measure(path, length, prompt, (turns, moves)))?;
                 println!("    short {base}   long {long}");
                 lines.print(&name, base.ratio(&long), BAR);
             }
@@ -81,18 +86,26 @@ impl Lines {
     }
 }
 
-async fn measure(path: Option<&Path>, length: usize, prompt: &str, turns: usize) -> Outcome<(Times, Times)> {
+async fn measure(
+    path: Option<&Path>,
+    length: usize,
+    prompt: &str,
+    (turns, moves): (usize, usize),
+) -> Outcome<(Times, Times)> {
     let store: Arc<dyn SessionStore> = match path {
         Some(path) => Arc::new(SqliteStore::open(path).await?),
         None => Arc::new(MemoryStore::new()),
     };
     let (mut base, mut long) = (Times::default(), Times::default());
     let mut in_long = open(&agent()?, &store, length).await?;
+    go_back(&mut in_long, moves).await?;
     turn(&mut in_long, prompt).await?;
     let mut in_short = None;
     for round in 0..turns {
         if round % FRESH_AFTER == 0 {
-            in_short = Some(open(&agent()?, &store, SHORT).await?);
+            let mut fresh = open(&agent()?, &store, SHORT).await?;
+            go_back(&mut fresh, moves).await?;
+            in_short = Some(fresh);
         }
         if let Some(session) = &mut in_short {
             // The first turn of a session writes what later ones do not.
@@ -104,6 +117,20 @@ async fn measure(path: Option<&Path>, length: usize, prompt: &str, turns: usize)
         long.0.push(turn(&mut in_long, prompt).await?);
     }
     Ok((base, long))
+}
+
+/// Leaves as many turns with a lesson, and then puts a summary in place of what is old.
+async fn go_back(session: &mut Session, moves: usize) -> Outcome<()> {
+    for number in 0..moves {
+        let to = session.tree().head();
+        turn(session, "say it").await?;
+        session.revert(to, Some(&format!("way {number} leads nowhere"))).await?;
+    }
+    if moves > 0 {
+        turn(session, "say it").await?;
+        session.compact(&Cancel::new()).await?;
+    }
+    Ok(())
 }
 
 async fn turn(session: &mut Session, prompt: &str) -> Outcome<Duration> {
@@ -129,9 +156,16 @@ fn agent() -> Outcome<Agent> {
     });
     let spec = ToolSpec::new("look", "Looks.", json!({ "type": "object" }));
     // The tokens of one long request are more than a drive may use unless told.
+    // Nothing is compacted by itself, but before each request that is asked.
+    let compaction = Compaction::new(CompactPolicy::new(1 << 30));
     let mut limits = Limits::default();
     limits.tokens = u64::MAX;
-    Ok(Agent::builder(model).tool(Look(spec)).with_revert().limits(limits).build()?)
+    Ok(Agent::builder(model)
+        .tool(Look(spec))
+        .with_revert()
+        .with_compaction(compaction)
+        .limits(limits)
+        .build()?)
 }
 
 struct Look(ToolSpec);

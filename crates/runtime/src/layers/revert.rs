@@ -54,6 +54,8 @@ pub(crate) struct Part {
     failed: Option<compact::Failed>,
     /// Where the head was when the latest compaction was made.
     covered_at: Option<NodeId>,
+    /// Bytes of all messages that become tokens.
+    bytes: u64,
 }
 
 impl Part {

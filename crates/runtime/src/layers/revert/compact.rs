@@ -6,7 +6,9 @@
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Entry, Link, MessageTree, NodeId, Role, StopReason, Timestamp};
 pub(crate) use trunkline_revert::CompactPlan;
-use trunkline_revert::{Clock, Decay, plan_compaction, plan_compaction_now, prompt_tokens};
+use trunkline_revert::{
+    Clock, Decay, is_far_from_compaction, plan_compaction, plan_compaction_now, prompt_tokens, token_bytes,
+};
 use trunkline_session_store::{Note as StoredNote, Record};
 
 use super::{LAYER, Part, Setting};
@@ -29,9 +31,12 @@ pub(crate) struct Failed {
 }
 
 impl Part {
-    /// Takes in a compaction that was made. Which came first is told by the log alone: a summary is filed, so its id is
+    /// Takes in a message, and a compaction that was made. Which came first is told by the log alone: a summary is filed, so its id is
     /// greater than that of the head at which it was made, and of those of other branches.
     pub(super) fn covered(&mut self, entry: &Entry, head: NodeId) {
+        if let Entry::Node { message, .. } = entry {
+            self.bytes = self.bytes.saturating_add(token_bytes(message));
+        }
         if matches!(entry, Entry::Node { link: Link::Cover { .. }, .. }) {
             self.failed = None;
             self.covered_at = Some(head);
@@ -58,6 +63,9 @@ pub(crate) fn compaction_due(
     let head = tree.node(tree.head()).ok()?.message();
     if head.role == Role::Assistant && head.stop == Some(StopReason::ContextWindow) {
         return room(setting, tree, part);
+    }
+    if is_far_from_compaction(tree, part.bytes, policy) {
+        return None;
     }
     let plan = plan_compaction(tree, &part.notes, policy)?;
     let grown =
