@@ -12,7 +12,7 @@ const CHUNK: usize = 64;
 /// A list of messages that is cheap to copy and to compare.
 ///
 /// A copy takes two reference counts, whatever its length. A list that grows shares all of its beginning with the copies
-/// that were made of it, so what two of them have in common is known by looking at one address in 64.
+/// that were made of it, so what it has in common with one of them is known by looking at one address in 64.
 ///
 /// ```
 /// use trunkline_message_tree::{Message, MessageList};
@@ -54,7 +54,7 @@ impl MessageList {
         }
     }
 
-    /// Returns the message at this place to be replaced. Copies a chunk of 64 addresses if the list has a copy.
+    /// Returns the message at this place for replacement. If the list has a copy this costs a step for every 64 messages, and 64.
     pub fn get_mut(&mut self, place: usize) -> Option<&mut Arc<Message>> {
         let before = self.full.len() * CHUNK;
         match place.checked_sub(before) {
@@ -104,7 +104,8 @@ impl MessageList {
 
     /// Adds a message at the end.
     ///
-    /// Costs one step. One message in 64 costs a step more for every 64 messages there are, if the list has a copy.
+    /// Costs one step. In a list that has a copy, the first message after copying costs up to 64 steps, and one message in 64
+    /// costs a step for every 64 messages there are.
     pub fn push(&mut self, message: Arc<Message>) {
         let rest = Arc::make_mut(&mut self.rest);
         rest.push(message);
@@ -143,8 +144,9 @@ impl MessageList {
 
     /// Returns how many messages, from the first, are the same allocations in both lists.
     ///
-    /// Two messages that say the same are not the same allocation. Costs one step per 64 messages that both have, and none
-    /// for what a list shares with a copy that has not grown since.
+    /// Two messages that say the same are not the same allocation. Costs at most 64 steps between a list and its copy until one
+    /// of them has passed a multiple of 64, and later a step for every 64 messages that they share. Between lists that share
+    /// no chunk, as two that were collected, it costs a step per message.
     pub fn shared_with(&self, other: &MessageList) -> usize {
         let both = self.full.len().min(other.full.len());
         let mut chunk = if Arc::ptr_eq(&self.full, &other.full) { both } else { 0 };

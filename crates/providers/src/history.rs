@@ -257,7 +257,7 @@ impl Memo {
         0
     }
 
-    /// Joins the newest pieces. One waits until what follows it is half as long, so each byte is copied a few times at most.
+    /// Joins the newest pieces. One waits until what follows it is half as long, so a byte is copied once for each doubling.
     fn join_small(&mut self) {
         while let [.., first, second] = self.blocks.as_slice()
             && first.bytes.len() + second.bytes.len() <= PIECE

@@ -26,7 +26,7 @@ pub struct Request {
     pub model: String,
     /// The conversation; system messages lead it, results directly follow the message with their calls.
     ///
-    /// Shared, so that the next request copies no message and no list, and what was encoded for this one is known again by its
+    /// Shared, so that a copy of the list is cheap and copies no message, and what was encoded for this one is known again by its
     /// address: see [`Memo`](crate::Memo).
     pub messages: MessageList,
     /// The tools on offer.

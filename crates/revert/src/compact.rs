@@ -12,7 +12,7 @@ use trunkline_message_tree::{Author, Message, MessageTree, NodeId, Role, TrunkIt
 use crate::Note;
 use crate::boundary::{group_end, is_boundary, is_prompt};
 use crate::mark::disarm;
-use crate::price::{Cut, MOST_BYTES_PER_TOKEN, Measure, bytes_of, grouped};
+use crate::price::{Cut, MOST_BYTES_PER_TOKEN, Measure, by_the_last_model, bytes_of, grouped};
 use crate::quote::quoted;
 
 /// How many messages are looked at for a report.
@@ -145,19 +145,21 @@ pub fn plan_compaction(tree: &MessageTree, notes: &[Note], policy: &CompactPolic
 
 /// Returns whether the prompt is certainly so small that [`plan_compaction`] gives `None`; a `false` says nothing.
 ///
-/// `bytes` are the [`token_bytes`] of all messages of the tree, on the trunk or not; whoever records messages can count along.
-/// Costs one step per message since the last one with a report of the provider, of which at most 64 are looked at.
+/// `bytes` are at least the [`token_bytes`] of all messages that are shown, see [`Trunk::items`](trunkline_message_tree::Trunk::items);
+/// whoever appends messages can count along. Costs one step per message since the last report of the model that wrote last. It looks at
+/// 64 messages at most, and believes no report from before a move of the head where anything was ever covered.
 pub fn is_far_from_compaction(tree: &MessageTree, bytes: u64, policy: &CompactPolicy) -> bool {
     // A report tells of the prompt as it is if nothing was covered, uncovered or moved since.
     let covered = tree.covering().last().copied();
     let moved = tree.moves().len().checked_sub(1).and_then(|last| tree.reflog().nth(last));
     let moved = moved.filter(|_| covered.is_some()).map(|moved| moved.newest);
     let newest_first = tree.trunk().ids().iter().zip(tree.trunk().messages()).rev().take(FEW_MESSAGES);
+    let same = by_the_last_model(tree);
     let mut since = 0_u64;
     for (node, message) in newest_first {
         since = since.saturating_add(bytes_of(message));
         let reported = message.usage.map_or(0, |usage| usage.input_tokens);
-        if message.role == Role::Assistant && reported > 0 {
+        if reported > 0 && same(message) {
             let is_current = [covered, moved].into_iter().flatten().all(|before| before < *node);
             // A byte is at most a token, and a report is believed unless the bytes must make more.
             let most = reported.saturating_add(since).max(bytes / MOST_BYTES_PER_TOKEN);

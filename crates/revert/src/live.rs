@@ -113,7 +113,7 @@ impl LiveContext {
     /// decays, plus one very small step per message behind a note that comes or goes. After a compaction everything
     /// behind its beginning is put together again. Each step of pruning looks at the nodes that it is about. With
     /// [`Decay::CacheMinding`](crate::Decay::CacheMinding) every note in force is looked at when the head moves, a note
-    /// comes or the cache breaks.
+    /// comes or the cache breaks, and each time while one is from a later turn than this.
     pub fn refresh(&mut self, tree: &MessageTree, notes: &[Note], breaks: &[Break]) -> usize {
         let shrank = tree.len() < self.nodes || tree.moves().len() < self.moves;
         if shrank || notes.len() < self.standing.len() {

@@ -13,7 +13,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use trunkline_message_tree::{Message, MessageTree, NodeId, Usage};
 
-pub(crate) use self::measure::{Cut, MOST_BYTES_PER_TOKEN, Measure, bytes_of};
+pub(crate) use self::measure::{Cut, MOST_BYTES_PER_TOKEN, Measure, by_the_last_model, bytes_of};
 use crate::Plan;
 
 /// Where a provider's cache can end.

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use proptest::prelude::*;
 use trunkline_message_tree::{
-    HeadMove, Message, MessageTree, MoveKind, NodeId, Role, TrunkItem, Usage, notation,
+    HeadMove, Message, MessageTree, MoveKind, NodeId, Origin, Role, TrunkItem, Usage, notation,
 };
 use trunkline_revert::{
     Break, BreakCause, Category, Clock, CompactPlan, CompactPolicy, Decay, Mover, PrunePolicy, Request,
@@ -127,7 +127,6 @@ proptest! {
         acts in prop::collection::vec((0..9u8, 0..200usize, 0..200usize), 0..40), window in 1..4_000u64,
     ) {
         let mut story = start();
-        let mut bytes: u64 = story.tree.nodes().map(|(_, node)| token_bytes(node.message())).sum();
         for (kind, first, second) in acts {
             let node = |part: usize| NodeId::new((part * story.tree.len() / 200) as u32);
             let (told, text) = (first as u64 * 9, "x".repeat(second));
@@ -135,8 +134,14 @@ proptest! {
             let mut draft = story.tree.draft();
             match kind {
                 0..=2 => _ = draft.append(Message::user(text), AT),
-                3 => _ = draft.append(Message::assistant(text), AT),
-                4..=5 => _ = draft.append(Message { usage, ..Message::assistant(text) }, AT),
+                3 => {
+                    let origin = (first % 3 > 0).then(|| Origin::new("service", ["x", "y"][first % 2]));
+                    _ = draft.append(Message { origin, ..Message::assistant(text) }, AT);
+                }
+                4..=5 => {
+                    let origin = (first % 3 > 0).then(|| Origin::new("service", ["x", "y"][first % 2]));
+                    _ = draft.append(Message { usage, origin, ..Message::assistant(text) }, AT);
+                }
                 6 => {
                     let (from, kind) = (draft.head(), MoveKind::Fork);
                     _ = draft.move_head(HeadMove { from, to: node(first), kind, at: AT });
@@ -147,11 +152,9 @@ proptest! {
                 _ => _ = draft.cover(node(first), node(second), Message { usage, ..Message::harness(text) }, AT),
             }
             for entry in draft.into_entries() {
-                if let trunkline_message_tree::Entry::Node { message, .. } = &entry {
-                    bytes += token_bytes(message);
-                }
                 story.tree.record(entry).unwrap();
             }
+            let bytes = story.tree.trunk().items().map(|item| token_bytes(item.message())).sum();
             let policy = CompactPolicy::new(window).keep(10, 1);
             if is_far_from_compaction(&story.tree, bytes, &policy) {
                 prop_assert_eq!(plan_compaction(&story.tree, &story.notes, &policy), None);

@@ -1,6 +1,6 @@
 //! From the tree to a request.
 //!
-//! The list that is sent is a copy, made for one request and thrown away: stored messages stay as they were, and every
+//! The list that is sent is made for requests and never stored: stored messages stay as they were, and every
 //! difference between the two is a repair that somebody can read.
 
 use serde_json::{Map, Value};

@@ -15,7 +15,7 @@ use crate::state::State;
 pub(crate) struct Rendering {
     live: revert::Live,
     plain: Plain,
-    // The same messages, for requests.
+    // What they say, for requests. A note that was put there again is the one from before.
     list: MessageList,
     check: LiveCheck,
     /// How many messages, from the first, are those that were checked last.
@@ -62,7 +62,7 @@ impl Rendering {
 
     /// Whether the messages are those of a list that was rendered whole; builds with debug assertions ask before each request.
     pub(crate) fn shows(&self, rendered: &[Message]) -> bool {
-        self.messages().iter().map(|message| &**message).eq(rendered)
+        self.list.iter().map(|message| &**message).eq(rendered)
     }
 
     /// Whether a look at the whole list finds nothing to do, asked likewise.

@@ -464,7 +464,7 @@ impl Session {
     fn tell_of(&self, record: &Record) {
         use trunkline_message_tree::Entry;
         if self.settings().observer.is_none() && self.observer.is_none() {
-            // Some events are read out of their note.
+            // To make some events a note is parsed.
             return;
         }
         let event = match record {

@@ -113,8 +113,11 @@ impl Standing {
         }
         let time_came = match policy.decay {
             Decay::Exact => self.now != clock.now,
-            // Notes of another tree may be ahead of this one's clock. Each counts once that comes to it.
-            Decay::CacheMinding => self.breaks != clock.breaks.len() || self.newest > self.now,
+            // Notes and breaks of another tree may be ahead of this one's clock. Each counts once that comes to it.
+            Decay::CacheMinding => {
+                let lost = clock.breaks.last().map_or(0, |lost| lost.turn);
+                self.breaks != clock.breaks.len() || self.newest.max(lost) > self.now
+            }
         };
         (self.now, self.breaks) = (clock.now, clock.breaks.len());
         for (kind, decaying) in &mut self.decaying {

@@ -185,7 +185,7 @@ impl Measure {
 }
 
 /// Tells what the model that wrote last on the trunk has written.
-fn by_the_last_model(tree: &MessageTree) -> impl Fn(&Message) -> bool {
+pub(crate) fn by_the_last_model(tree: &MessageTree) -> impl Fn(&Message) -> bool {
     let model = tree.trunk().messages().rev().find(|message| message.role == Role::Assistant);
     move |message| {
         let origins = model.map(|model| (&model.origin, &message.origin));
@@ -197,7 +197,7 @@ fn by_the_last_model(tree: &MessageTree) -> impl Fn(&Message) -> bool {
     }
 }
 
-/// Returns whether the provider ever reported a read from its cache. Walks back to the last that it reported.
+/// Returns whether the provider ever reported a read from its cache. Walks back to the last one, or the whole trunk if there is none.
 pub(crate) fn reads(tree: &MessageTree) -> bool {
     let same = by_the_last_model(tree);
     tree.trunk()

@@ -8,10 +8,10 @@ mod price;
 pub(crate) mod stall;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use trunkline_message_tree::{
-    Author, Draft, Entry, HeadMove, Message, MessageTree, MoveId, NodeId, Timestamp, ToolSpec,
+    Author, Draft, Entry, HeadMove, Link, Message, MessageTree, MoveId, NodeId, Timestamp, ToolSpec,
 };
 use trunkline_revert::{LiveContext, Mover, Note, Outcome, Plan, Rates, Reason, SummaryBy};
 use trunkline_session_store::{Note as StoredNote, Record};
@@ -54,8 +54,8 @@ pub(crate) struct Part {
     failed: Option<compact::Failed>,
     /// Where the head was when the latest compaction was made.
     covered_at: Option<NodeId>,
-    /// Bytes of all messages that become tokens.
-    bytes: u64,
+    /// At least the bytes that become tokens of what is shown; unknown after a move and a compaction, until somebody asks.
+    bytes: OnceLock<u64>,
 }
 
 impl Part {
@@ -83,6 +83,14 @@ impl Part {
 
     /// Takes in what the tree has done; `head` is where its head is now.
     pub(crate) fn entry(&mut self, entry: &Entry, head: NodeId) {
+        match entry {
+            Entry::Node { link: Link::Cover { .. }, .. } | Entry::Move(_) => self.bytes = OnceLock::new(),
+            Entry::Node { message, .. } => {
+                if let Some(bytes) = self.bytes.get_mut() {
+                    *bytes = bytes.saturating_add(trunkline_revert::token_bytes(message));
+                }
+            }
+        }
         self.covered(entry, head);
         self.steps.entry(entry);
     }

@@ -31,12 +31,9 @@ pub(crate) struct Failed {
 }
 
 impl Part {
-    /// Takes in a message, and a compaction that was made. Which came first is told by the log alone: a summary is filed, so its id is
+    /// Takes in a compaction that was made. Which came first is told by the log alone: a summary is filed, so its id is
     /// greater than that of the head at which it was made, and of those of other branches.
     pub(super) fn covered(&mut self, entry: &Entry, head: NodeId) {
-        if let Entry::Node { message, .. } = entry {
-            self.bytes = self.bytes.saturating_add(token_bytes(message));
-        }
         if matches!(entry, Entry::Node { link: Link::Cover { .. }, .. }) {
             self.failed = None;
             self.covered_at = Some(head);
@@ -64,7 +61,9 @@ pub(crate) fn compaction_due(
     if head.role == Role::Assistant && head.stop == Some(StopReason::ContextWindow) {
         return room(setting, tree, part);
     }
-    if is_far_from_compaction(tree, part.bytes, policy) {
+    let shown = || tree.trunk().items().map(|item| token_bytes(item.message())).fold(0, u64::saturating_add);
+    if is_far_from_compaction(tree, *part.bytes.get_or_init(shown), policy) {
+        debug_assert_eq!(plan_compaction(tree, &part.notes, policy), None, "what is far has no plan");
         return None;
     }
     let plan = plan_compaction(tree, &part.notes, policy)?;
