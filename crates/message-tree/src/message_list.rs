@@ -211,6 +211,7 @@ impl IntoIterator for MessageList {
     }
 }
 
+/// Panics for a place that is not there, as a slice does; [`get`](MessageList::get) does not.
 impl Index<usize> for MessageList {
     type Output = Arc<Message>;
 
@@ -220,6 +221,7 @@ impl Index<usize> for MessageList {
     }
 }
 
+/// Panics for a place that is not there, as a slice does; [`get_mut`](MessageList::get_mut) does not.
 impl IndexMut<usize> for MessageList {
     fn index_mut(&mut self, place: usize) -> &mut Arc<Message> {
         let len = self.len();

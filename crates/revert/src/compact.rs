@@ -146,7 +146,7 @@ pub fn plan_compaction(tree: &MessageTree, notes: &[Note], policy: &CompactPolic
 /// Returns whether the prompt is certainly so small that [`plan_compaction`] gives `None`; a `false` says nothing.
 ///
 /// `bytes` are at least the [`token_bytes`] of all messages that are shown, see [`Trunk::items`](trunkline_message_tree::Trunk::items);
-/// whoever appends messages can count along. Costs one step per message since the last report of the model that wrote last. It looks at
+/// a caller that appends messages can count along. Costs one step per message since the last report of the model that wrote last. It looks at
 /// 64 messages at most, and believes no report from before a move of the head where anything was ever covered.
 pub fn is_far_from_compaction(tree: &MessageTree, bytes: u64, policy: &CompactPolicy) -> bool {
     // A report tells of the prompt as it is if nothing was covered, uncovered or moved since.

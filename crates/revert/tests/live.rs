@@ -115,29 +115,46 @@ fn check(live: &mut LiveContext, story: &Story, notes: &[Note], policy: &RenderP
     }
 }
 
-/// Only notes of another tree can be ahead of the clock. One that counts is what lets an older one go.
-#[test]
-fn a_note_that_is_ahead_of_the_clock_counts_when_its_turn_comes() {
+/// Two notes that stand on one node, with a tree whose clock is at 2.
+fn two_notes() -> (Story, Note, Note) {
     let mut story = Story::new("n0 system: be brief\nn1 user: go\nn2 assistant: one\nn3 assistant: two");
     for _ in 0..2 {
         play(&mut story, &mut Vec::new(), &Step::Go(100, false));
         story.undo();
     }
-    let [mut old, mut ahead] =
-        <[Note; 2]>::try_from(std::mem::take(&mut story.notes)).expect("one for each undo");
+    let notes = <[Note; 2]>::try_from(std::mem::take(&mut story.notes)).expect("one for each undo");
+    let [first, second] = notes;
+    (story, first, second)
+}
+
+/// Holds the list against a new one in each of some turns.
+fn check_turns(mut story: Story, notes: &[Note], window: u32, lost: Break) {
+    let mut policy = RenderPolicy::default();
+    (policy.lesson_window_turns, policy.lesson_window_count) = (window, 1);
+    policy.decay = Decay::CacheMinding;
+    let mut live = LiveContext::new(policy);
+    for turn in 2..8 {
+        assert_eq!(turn, trunkline_revert::turn(&story.tree));
+        check(&mut live, &story, notes, &policy, &[lost]);
+        story.append(Message::assistant("on"));
+    }
+}
+
+/// Only notes of another tree can be ahead of the clock. One that counts is what lets an older one go.
+#[test]
+fn a_note_that_is_ahead_of_the_clock_counts_when_its_turn_comes() {
+    let (story, mut old, mut ahead) = two_notes();
     let mut gone = ahead.clone();
     (old.turn, gone.turn, ahead.turn) = (0, 1, 4);
     gone.abandoned = vec![NodeId::new(1)];
-    let notes = [old, gone, ahead];
-    let mut policy = RenderPolicy::default();
-    (policy.lesson_window_turns, policy.lesson_window_count) = (0, 1);
-    policy.decay = Decay::CacheMinding;
-    let mut live = LiveContext::new(policy);
-    for turn in 2..6 {
-        assert_eq!(turn, trunkline_revert::turn(&story.tree));
-        check(&mut live, &story, &notes, &policy, &[Break::new(1, 0)]);
-        story.append(Message::assistant("on"));
-    }
+    check_turns(story, &[old, gone, ahead], 0, Break::new(1, 0));
+}
+
+#[test]
+fn a_break_that_is_ahead_of_the_clock_lets_a_note_go_when_its_time_is_over() {
+    let (story, mut old, mut newer) = two_notes();
+    (old.turn, newer.turn) = (0, 1);
+    check_turns(story, &[old, newer], 3, Break::new(10, 0));
 }
 
 proptest! {

@@ -1,6 +1,7 @@
 //! What the benches have in common: sessions that are long already, and times.
 
 use std::error::Error;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,9 @@ use trunkline_message_tree::{
     Author, Content, Message, MessageTree, Origin, Role, StopReason, Timestamp, ToolCall, Usage,
 };
 use trunkline_runtime::{Agent, Session};
-use trunkline_session_store::{Batch, NewSession, Position, Record, SessionId, SessionStore};
+use trunkline_session_store::{
+    Batch, MemoryStore, NewSession, Position, Record, SessionId, SessionStore, SqliteStore,
+};
 
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -38,6 +41,14 @@ impl std::fmt::Display for Times {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:.0?} {:.0?} {:.0?}", self.mean(), self.at(0.5), self.at(0.99))
     }
+}
+
+/// Opens the database at a path, or a store in memory.
+pub(crate) async fn store(path: Option<&Path>) -> Outcome<Arc<dyn SessionStore>> {
+    Ok(match path {
+        Some(path) => Arc::new(SqliteStore::open(path).await?),
+        None => Arc::new(MemoryStore::new()),
+    })
 }
 
 /// Opens a session that has so many messages already.

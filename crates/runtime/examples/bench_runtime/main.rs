@@ -13,7 +13,6 @@ mod over_http;
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
@@ -21,9 +20,8 @@ use trunkline_message_tree::{Role, ToolSpec};
 use trunkline_providers::{Scripted, Turn};
 use trunkline_runtime::revert::CompactPolicy;
 use trunkline_runtime::{Access, Agent, Cancel, Compaction, Limits, Session, Tool, ToolContext, ToolOutput};
-use trunkline_session_store::{MemoryStore, SessionStore, SqliteStore};
 
-use long_sessions::{Outcome, Times, open};
+use long_sessions::{Outcome, Times, open, store};
 
 /// How long a turn of a long session may take, against one of a short session.
 const BAR: f64 = 1.2;
@@ -92,10 +90,7 @@ async fn measure(
     prompt: &str,
     (turns, moves): (usize, usize),
 ) -> Outcome<(Times, Times)> {
-    let store: Arc<dyn SessionStore> = match path {
-        Some(path) => Arc::new(SqliteStore::open(path).await?),
-        None => Arc::new(MemoryStore::new()),
-    };
+    let store = store(path).await?;
     let (mut base, mut long) = (Times::default(), Times::default());
     let mut in_long = open(&agent()?, &store, length).await?;
     go_back(&mut in_long, moves).await?;
@@ -155,7 +150,7 @@ fn agent() -> Outcome<Agent> {
         }
     });
     let spec = ToolSpec::new("look", "Looks.", json!({ "type": "object" }));
-    // The tokens of one long request are more than a drive may use unless told.
+    // One long request has more tokens than a drive may use by default.
     // Nothing is compacted by itself, but before each request that is asked.
     let compaction = Compaction::new(CompactPolicy::new(1 << 30));
     let mut limits = Limits::default();

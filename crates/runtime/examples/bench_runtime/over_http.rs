@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 
 use trunkline_message_tree::Origin;
 use trunkline_providers::{Anthropic, BaseUrl, HttpProvider};
-use trunkline_runtime::{Agent, Cancel, Limits, Session};
-use trunkline_session_store::{MemoryStore, SessionStore, SqliteStore};
+use trunkline_runtime::{Agent, Limits};
 
-use crate::long_sessions::{Outcome, Times, open};
-use crate::{FRESH_AFTER, Lines, SHORT};
+use crate::long_sessions::{Outcome, Times, open, store};
+use crate::{FRESH_AFTER, Lines, SHORT, turn};
 
 /// How long a turn may take against the bare client.
 const BAR: f64 = 2.0;
@@ -45,10 +44,7 @@ pub(crate) async fn measure(
     turns: usize,
     lines: &mut Lines,
 ) -> Outcome<()> {
-    let store: Arc<dyn SessionStore> = match path {
-        Some(path) => Arc::new(SqliteStore::open(path).await?),
-        None => Arc::new(MemoryStore::new()),
-    };
+    let store = store(path).await?;
     let server = Server::start()?;
     let bare = reqwest::Client::builder().no_proxy().build()?;
     let agent = agent(server.address)?;
@@ -56,21 +52,21 @@ pub(crate) async fn measure(
         let (mut ours, mut theirs) = (Times::default(), Times::default());
         let (mut own_short, mut own_long) = (Times::default(), Times::default());
         let mut in_long = open(&agent, &store, *length).await?;
-        turn(&mut in_long).await?;
+        turn(&mut in_long, "say it").await?;
         let mut in_short = None;
         for round in 0..turns {
-            let took = turn(&mut in_long).await?;
+            let took = turn(&mut in_long, "say it").await?;
             let alone = send(&bare, &server).await?;
             own_long.0.push(took.saturating_sub(alone));
             ours.0.push(took);
             theirs.0.push(alone);
             if round % FRESH_AFTER == 0 {
                 let mut fresh = open(&agent, &store, SHORT).await?;
-                turn(&mut fresh).await?;
+                turn(&mut fresh, "say it").await?;
                 in_short = Some(fresh);
             }
             if let Some(session) = &mut in_short {
-                let took = turn(session).await?;
+                let took = turn(session, "say it").await?;
                 own_short.0.push(took.saturating_sub(send(&bare, &server).await?));
             }
         }
@@ -93,16 +89,6 @@ fn agent(server: SocketAddr) -> Outcome<Agent> {
     let mut limits = Limits::default();
     limits.tokens = u64::MAX;
     Ok(Agent::builder(provider).with_revert().limits(limits).build()?)
-}
-
-async fn turn(session: &mut Session) -> Outcome<Duration> {
-    let (start, before) = (Instant::now(), session.tree().len());
-    let stop = session.prompt("say it", &Cancel::new()).await?;
-    let took = start.elapsed();
-    match session.tree().len() - before {
-        2 => Ok(took),
-        came => Err(format!("a turn of {came} messages: {stop:?}").into()),
-    }
 }
 
 /// Sends what the server got last.

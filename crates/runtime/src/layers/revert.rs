@@ -54,7 +54,7 @@ pub(crate) struct Part {
     failed: Option<compact::Failed>,
     /// Where the head was when the latest compaction was made.
     covered_at: Option<NodeId>,
-    /// At least the bytes that become tokens of what is shown; unknown after a move and a compaction, until somebody asks.
+    /// At least the bytes that become tokens of what is shown; unknown after a move and a compaction, until it is asked for.
     bytes: OnceLock<u64>,
 }
 
