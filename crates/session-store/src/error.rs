@@ -90,6 +90,14 @@ pub enum StoreError {
         /// The letter.
         letter: InboxId,
     },
+    /// There is no record with that number, or not yet.
+    #[error("session {session} has no record {seq}")]
+    NoSuchRecord {
+        /// The session.
+        session: SessionId,
+        /// The number that was asked for.
+        seq: u64,
+    },
     /// A session that was to be deleted as nobody's is not what it was when that was decided: it grew, a letter came, or it
     /// is called something else.
     #[error("session {session} was not deleted: {reason} since it was looked at")]
@@ -102,7 +110,7 @@ pub enum StoreError {
     /// The log that was followed is gone: in its place stands another one, which is shorter or does not continue it.
     ///
     /// A crash of the system may lose what was less than flushed, and a session may be deleted and taken in from an older
-    /// export.
+    /// export. A [`Snapshot`](crate::Snapshot) of another log is refused with it too.
     #[error("the log of session {session} is not the one that was followed up to record {seq}; read it anew")]
     Replaced {
         /// The session.

@@ -21,6 +21,7 @@ mod record;
 mod restoring;
 mod retention;
 mod session;
+mod snapshot;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod store;
@@ -42,6 +43,7 @@ pub use record::{Blob, Kept, Note, NoteKey, Position, Record, Spine};
 pub use restoring::Restoring;
 pub use retention::{Collected, Expired, ExpiryReason, Retention};
 pub use session::{Amend, Header, NewSession, ParseSessionIdError, SessionId, SessionInfo};
+pub use snapshot::Snapshot;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{Opened, SqliteOptions, SqliteStore, doctor};
 pub use store::{Claim, Holder, Lease, SessionStore};

@@ -15,7 +15,7 @@ use crate::tally::check_name;
 use crate::{
     Activity, Amend, Batch, Claim, Collected, Digest, Durability, FoundNote, Holder, ImportError, InboxId,
     Kept, Lease, Letter, LetterState, NoteQuery, Outline, Receipt, Record, Restoring, SessionId, SessionInfo,
-    SessionStore, Spine, StoreError, Tally,
+    SessionStore, Snapshot, Spine, StoreError, Tally, reading,
 };
 
 /// Sessions that end with the process, as their receipts say: none is more than
@@ -41,6 +41,7 @@ struct Session {
     token: u64,
     held: bool,
     keys: Keys,
+    snapshot: Option<Snapshot>,
 }
 
 /// The first and the newest note of each key.
@@ -86,7 +87,25 @@ impl MemoryStore {
     }
 }
 
+impl Session {
+    /// Refuses who was fenced out.
+    fn check(&self, lease: &Lease) -> Result<(), StoreError> {
+        if self.token == lease.token() {
+            return Ok(());
+        }
+        let holder = self.held.then(holder).flatten();
+        Err(StoreError::Fenced { session: lease.session().clone(), token: lease.token(), holder })
+    }
+}
+
 impl MemoryStore {
+    /// Returns what a lease of this store holds.
+    fn held(&self, lease: &Lease) -> Result<Arc<Held>, StoreError> {
+        let ours = |held: &Arc<Held>| Arc::ptr_eq(&held.store.sessions, &self.sessions);
+        let guard = lease.guard::<Held>().filter(ours);
+        guard.ok_or_else(|| StoreError::ForeignLease { session: lease.session().clone() })
+    }
+
     fn remove(
         &self,
         session: &SessionId,
@@ -145,6 +164,7 @@ impl SessionStore for MemoryStore {
             token: 0,
             held: false,
             keys,
+            snapshot: None,
         };
         sessions.insert(info.id.clone(), session);
         Ok(info)
@@ -174,14 +194,9 @@ impl SessionStore for MemoryStore {
 
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Receipt, StoreError> {
         let session = lease.session();
-        let ours = |held: &Arc<Held>| Arc::ptr_eq(&held.store.sessions, &self.sessions);
-        let guard = lease.guard::<Held>().filter(ours);
-        let _guard = guard.ok_or_else(|| StoreError::ForeignLease { session: session.clone() })?;
+        let _held = self.held(lease)?;
         let receipt = self.with(session, |found| {
-            if found.token != lease.token() {
-                let holder = found.held.then(holder).flatten();
-                return Err(StoreError::Fenced { session: session.clone(), token: lease.token(), holder });
-            }
+            found.check(lease)?;
             let consumed = batch.consumed.clone();
             let (kept, tally) = batch.check(session, Tally::of(&found.info))?;
             let mut taken = BTreeSet::new();
@@ -360,6 +375,33 @@ impl SessionStore for MemoryStore {
             }
             rings.await;
         }
+    }
+
+    async fn records(&self, session: &SessionId, numbers: &[u64]) -> Result<Vec<Kept>, StoreError> {
+        self.with(session, |found| {
+            let numbers = reading::in_order(session, numbers, found.info.records)?;
+            Ok(numbers.iter().map(|seq| found.records[*seq as usize - 1].clone()).collect())
+        })
+    }
+
+    async fn snapshot(&self, session: &SessionId) -> Result<Option<Snapshot>, StoreError> {
+        // Its log only grows, and goes together with it.
+        self.with(session, |found| Ok(found.snapshot.clone()))
+    }
+
+    async fn keep_snapshot(&self, lease: &Lease, snapshot: Snapshot) -> Result<(), StoreError> {
+        let session = lease.session();
+        let _held = self.held(lease)?;
+        snapshot.check(session)?;
+        self.with(session, |found| {
+            found.check(lease)?;
+            let last = found.records.get(usize::try_from(snapshot.seq.wrapping_sub(1)).unwrap_or(usize::MAX));
+            if last.is_none_or(|last| last.digest != snapshot.digest) {
+                return Err(snapshot.of_another(session));
+            }
+            found.snapshot = Some(snapshot);
+            Ok(())
+        })
     }
 
     async fn collect(&self, _: bool) -> Result<Collected, StoreError> {

@@ -1,6 +1,7 @@
 //! What is read from a store: whole sessions, the shape of one, its growth while somebody writes, and proof.
 
-use std::collections::VecDeque;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use trunkline_message_tree::{Entry, NodeId};
@@ -146,7 +147,7 @@ pub(crate) async fn load<S: SessionStore + ?Sized>(
     session: &SessionId,
 ) -> Result<Log, StoreError> {
     let info = store.info(session).await?;
-    let records = records(store, session, 0, info.records).await?;
+    let records = range(store, session, 0, info.records).await?;
     Ok(Log { info, records })
 }
 
@@ -156,7 +157,7 @@ pub(crate) async fn load_after<S: SessionStore + ?Sized>(
     seq: u64,
 ) -> Result<Vec<(u64, Record)>, StoreError> {
     let info = store.info(session).await?;
-    records(store, session, seq, info.records).await
+    range(store, session, seq, info.records).await
 }
 
 pub(crate) async fn resume<S: SessionStore + ?Sized>(
@@ -170,7 +171,7 @@ pub(crate) async fn resume<S: SessionStore + ?Sized>(
         // Somebody may have written between the two.
         if outline.nodes() as u64 == info.nodes && outline.head() == info.head {
             let after = info.records.saturating_sub(last as u64);
-            let last = records(store, session, after, info.records).await?;
+            let last = range(store, session, after, info.records).await?;
             return Ok(Resumed { info, outline, last });
         }
     }
@@ -178,7 +179,7 @@ pub(crate) async fn resume<S: SessionStore + ?Sized>(
 
 /// Reads the records `after < seq <= until`. A log only grows, so what it was at one moment is a prefix of what it is,
 /// and no transaction is needed to read it page by page.
-async fn records<S: SessionStore + ?Sized>(
+async fn range<S: SessionStore + ?Sized>(
     store: &S,
     session: &SessionId,
     after: u64,
@@ -190,6 +191,41 @@ async fn records<S: SessionStore + ?Sized>(
         records.push((kept.seq, kept.record(session)?));
     }
     Ok(records)
+}
+
+pub(crate) async fn records<S: SessionStore + ?Sized>(
+    store: &S,
+    session: &SessionId,
+    numbers: &[u64],
+) -> Result<Vec<Kept>, StoreError> {
+    let numbers = in_order(session, numbers, store.info(session).await?.records)?;
+    let mut records = Vec::with_capacity(numbers.len());
+    // Neighbours are one range.
+    for run in numbers.chunk_by(|one, next| one + 1 == *next) {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+        let mut pages = Pages::new(first - 1, *last);
+        while let Some(kept) = pages.next(store, session).await? {
+            records.push(kept);
+        }
+    }
+    Ok(records)
+}
+
+/// Returns numbers of records in their order, each once, if a log of so many has all of them.
+pub(crate) fn in_order<'a>(
+    session: &SessionId,
+    numbers: &'a [u64],
+    records: u64,
+) -> Result<Cow<'a, [u64]>, StoreError> {
+    let missing = |seq: u64| seq == 0 || seq > records;
+    if let Some(seq) = numbers.iter().copied().filter(|seq| missing(*seq)).min() {
+        return Err(StoreError::NoSuchRecord { session: session.clone(), seq });
+    }
+    if numbers.is_sorted_by(|one, next| one < next) {
+        return Ok(Cow::Borrowed(numbers));
+    }
+    let ordered: BTreeSet<u64> = numbers.iter().copied().collect();
+    Ok(Cow::Owned(ordered.into_iter().collect()))
 }
 
 pub(crate) async fn verify<S: SessionStore + ?Sized>(

@@ -14,13 +14,14 @@ use trunkline_message_tree::{Message, NodeId, Timestamp};
 use crate::{
     Activity, Amend, Batch, Collected, Digest, FoundNote, ImportError, InboxId, Kept, Letter, LetterState,
     Log, NewSession, NoteQuery, Outline, Receipt, Record, Restoring, Resumed, SessionId, SessionInfo,
-    StoreError, Verified, reading,
+    Snapshot, StoreError, Verified, reading,
 };
 
 /// Keeps sessions. All stores give the same answers to the same calls, but for the level in a receipt.
 ///
 /// A write that was begun is finished even if its future is dropped: afterwards all of it is there, or nothing.
-/// The methods with a body are made of the others; a store replaces them where it can do better.
+/// The methods with a body are made of the others, but for those of snapshots, which keep none; a store replaces them where it
+/// can do better.
 ///
 /// # Errors
 ///
@@ -255,6 +256,49 @@ pub trait SessionStore: Send + Sync {
     /// Those of [`load`](SessionStore::load).
     async fn resume(&self, session: &SessionId, records: usize) -> Result<Resumed, StoreError> {
         reading::resume(self, session, records).await
+    }
+
+    /// Reads the records with these numbers as they are kept, oldest first and each once, in whatever order they are named.
+    ///
+    /// All of them come at once, so ask for no more than there is memory for. Numbers that are scattered cost about what
+    /// neighbours cost in the stores on databases.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownSession`]; [`StoreError::NoSuchRecord`] names the first number that there is no record of;
+    /// [`StoreError::BadRecord`] if one cannot be read.
+    async fn records(&self, session: &SessionId, numbers: &[u64]) -> Result<Vec<Kept>, StoreError> {
+        reading::records(self, session, numbers).await
+    }
+
+    /// Returns the snapshot that was [kept](SessionStore::keep_snapshot) last, if the log still has the record that it goes up
+    /// to, with the same digest. Nothing if there is none, if it cannot be read or is not what was kept: it can be made again
+    /// from the log, so whatever is wrong with it is no error.
+    ///
+    /// A store that does not keep snapshots has none; that is what it does unless it says otherwise.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::UnknownSession`], where snapshots are kept.
+    async fn snapshot(&self, session: &SessionId) -> Result<Option<Snapshot>, StoreError> {
+        let _ = session;
+        Ok(None)
+    }
+
+    /// Keeps a snapshot beside the log of the session of the lease, in the place of the one before. It is no part of the log
+    /// and of no export, nothing that is said of the session changes by it, and it goes with the session.
+    ///
+    /// It is not synced: the loss of power may bring back the one before it, or none. A store that does not keep snapshots
+    /// forgets it; that is what it does unless it says otherwise.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Fenced`], [`StoreError::ForeignLease`] and [`StoreError::UnknownSession`] as from
+    /// [`append`](SessionStore::append); [`StoreError::Replaced`] if the log has no such record with that digest;
+    /// [`StoreError::Body`] for more than 255 MiB. The one before stays then.
+    async fn keep_snapshot(&self, lease: &Lease, snapshot: Snapshot) -> Result<(), StoreError> {
+        let _ = (lease, snapshot);
+        Ok(())
     }
 
     /// Proves that no record of a session was changed, dropped or reordered since it was written, by computing all

@@ -32,6 +32,10 @@ impl Subject for Sqlite {
         Ok(Box::new(Folder { path: folder.path().join("sessions.db"), _folder: folder }))
     }
 
+    fn keeps_snapshots(&self) -> bool {
+        true
+    }
+
     fn old_places(&self) -> Result<Vec<OldPlace>, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let path = folder.path().join("sessions.db");

@@ -59,12 +59,14 @@ promises! {
     Followed "followers see each record once, in order"
     /// A key that may be noted once is noted once, and keys are found by how they stand.
     Keys "notes are found by key and state, and once means once"
-    /// Reading in pages of any size is reading.
+    /// Reading in pages of any size is reading, and so is reading by number.
     Pages "pages of any size come to the same"
     /// The outline, messages and what a long session resumes with say what the log says.
     Shape "the shape of a session is that of its log"
     /// Blobs are found by their digest.
     Blobs "blobs are found by their digest"
+    /// A snapshot is given back as it was kept, beside the log that it was made from, and changes nothing.
+    Snapshots "a snapshot is given back beside its own log only"
     /// Lists show how sessions are called and how far they have come.
     Listed "lists show sessions as they are"
     /// A session that was deleted is gone, and no other one with it.

@@ -38,6 +38,11 @@ pub trait Subject: Send + Sync {
         Durability::Flushed
     }
 
+    /// Returns whether it keeps snapshots. A store that leaves them to the trait does not, and is not asked for them.
+    fn keeps_snapshots(&self) -> bool {
+        false
+    }
+
     /// Returns how long a lease may go on after its process has died.
     fn lease_outlives(&self) -> Duration {
         Duration::ZERO

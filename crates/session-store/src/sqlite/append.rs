@@ -299,20 +299,8 @@ async fn check_and_write(
     path: &std::path::Path,
     append: &Append,
 ) -> Result<Tally, StoreError> {
-    let fault = |error| store_error(path, error);
     let session = append.held.session();
-    let query = sqlx::query("SELECT * FROM sessions WHERE session = ? AND id = ? AND whole");
-    let row = query.bind(append.held.key).bind(session.as_str());
-    let row = row.maybe_row(&mut *connection).await.map_err(fault)?;
-    let row = row.ok_or_else(|| StoreError::UnknownSession { session: session.clone() })?;
-    let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
-    let token: i64 = get(&row, "token").map_err(corrupt)?;
-    if rows::read(token) != append.held.token {
-        let owner: Option<String> = get(&row, "owner").map_err(corrupt)?;
-        let holder = owner.as_deref().and_then(super::leases::name_of);
-        return Err(StoreError::Fenced { session: session.clone(), token: append.held.token, holder });
-    }
-    let found = Tally::of(&rows::info(&row).map_err(corrupt)?);
+    let found = under(connection, path, &append.held).await?;
     let made;
     let (kept, after) = match &append.what {
         What::Chained { before, after, kept } if before.digest == found.digest => (kept, *after),
@@ -351,8 +339,29 @@ async fn check_and_write(
         .bind(after.digest.as_bytes().as_slice())
         .bind(append.consumed.len() as i64)
         .bind(append.held.key);
-    query.execute(connection).await.map_err(fault)?;
+    query.execute(connection).await.map_err(|error| store_error(path, error))?;
     Ok(after)
+}
+
+/// Returns where a session is, if the lease on it has not ended.
+pub(super) async fn under(
+    connection: &mut SqliteConnection,
+    path: &std::path::Path,
+    held: &Held,
+) -> Result<Tally, StoreError> {
+    let session = held.session();
+    let query = sqlx::query("SELECT * FROM sessions WHERE session = ? AND id = ? AND whole");
+    let row = query.bind(held.key).bind(session.as_str()).maybe_row(connection).await;
+    let row = row.map_err(|error| store_error(path, error))?;
+    let row = row.ok_or_else(|| StoreError::UnknownSession { session: session.clone() })?;
+    let corrupt = |reason| StoreError::Corrupt { place: path.display().to_string(), reason };
+    let token: i64 = get(&row, "token").map_err(corrupt)?;
+    if rows::read(token) != held.token {
+        let owner: Option<String> = get(&row, "owner").map_err(corrupt)?;
+        let holder = owner.as_deref().and_then(super::leases::name_of);
+        return Err(StoreError::Fenced { session: session.clone(), token: held.token, holder });
+    }
+    Ok(Tally::of(&rows::info(&row).map_err(corrupt)?))
 }
 
 /// Writes records with all that belongs to them: large strings and keys.

@@ -24,6 +24,7 @@ mod restore;
 mod rows;
 mod schema;
 mod shape;
+mod snapshots;
 mod store;
 mod torn;
 mod wal;
@@ -66,6 +67,8 @@ pub struct SqliteStore {
     /// written have none.
     is_sealed: bool,
     are_letters_sealed: bool,
+    /// Whether it has a table of snapshots; neither has one of an older version there.
+    has_snapshots: bool,
     owner: Arc<Owner>,
     bell: Arc<Bell>,
     watch: Watch,
@@ -150,7 +153,8 @@ impl SqliteStore {
         // Parts are large, so few of them are read ahead.
         let part_readers = Readers::new(reading.clone().row_buffer_size(2), open.version);
         let is_sealed = open.version >= schema::SEALED;
-        let are_letters_sealed = open.version == schema::VERSION;
+        let are_letters_sealed = open.version >= schema::LETTERS_SEALED;
+        let has_snapshots = open.version == schema::VERSION;
         let bell = Arc::new(Bell::default());
         let owner = Arc::new(Owner::of(&path));
         let line = Arc::new(Line::start(open, Arc::clone(&bell), Arc::clone(&owner.ended)));
@@ -162,6 +166,7 @@ impl SqliteStore {
             part_readers,
             is_sealed,
             are_letters_sealed,
+            has_snapshots,
             owner,
             bell,
             watch,

@@ -1,9 +1,12 @@
 //! Reading records: many in one row.
 //!
+//! Which ones is said by a range or by a list of their numbers; both are read alike.
+//!
 //! Each row that comes from the database crosses from its thread to ours, which costs more than reading it. So SQLite
 //! joins some records into one text, and we take it apart: a line of numbers, one of names where there are any, and the
 //! body, which is JSON and so has no line breaks.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
@@ -22,23 +25,49 @@ use crate::{Digest, SessionId, Spine, StoreError};
 /// How many records SQLite joins into one row.
 pub(super) const PER_ROW: u64 = 64;
 
+/// The line of a record and its body, in SQL; the argument says whether its digest is wanted.
+macro_rules! line {
+    ($digests:literal) => {
+        concat!(
+            "seq || ' ' || kind || ' ' || ifnull(node, '-') || ' ' || ifnull(records.parent, '-') || ' ' || at || ' '
+             || ifnull(cuts, '-') || ' ' || iif(",
+            $digests,
+            ", hex(digest), '-')
+             || CASE WHEN layer IS NULL AND records.key IS NULL THEN ''
+                     ELSE ' ' || json_array(layer, name, records.key, state, once) END
+             || char(10) || ifnull(bodies.json, '') AS line "
+        )
+    };
+}
+
 /// What SQLite says of a value that is larger than its limit.
 const TOO_BIG: &str = "string or blob too big";
 
 /// Joins the records `?2 < seq <= ?3` of session `?1`, of which there is at least one; with their digests if `?4`.
-pub(super) const JOINED: &str = "
-WITH RECURSIVE part(first) AS (SELECT ?2 UNION ALL SELECT first + 64 FROM part WHERE first + 64 < ?3)
-SELECT (
-    SELECT group_concat(line, char(10)) FROM (
-        SELECT seq || ' ' || kind || ' ' || ifnull(node, '-') || ' ' || ifnull(parent, '-') || ' ' || at || ' '
-               || ifnull(cuts, '-') || ' ' || iif(?4, hex(digest), '-')
-               || CASE WHEN layer IS NULL AND key IS NULL THEN '' ELSE ' ' || json_array(layer, name, key, state, once) END
-               || char(10) || ifnull(json, '') AS line
-        FROM records LEFT JOIN bodies USING (body)
-        WHERE session = ?1 AND seq > first AND seq <= min(first + 64, ?3)
-        ORDER BY seq
-    )
-) FROM part";
+pub(super) const JOINED: &str = concat!(
+    "WITH RECURSIVE part(first) AS (SELECT ?2 UNION ALL SELECT first + 64 FROM part WHERE first + 64 < ?3)
+     SELECT (SELECT group_concat(line, char(10)) FROM (SELECT ",
+    line!("?4"),
+    "FROM records LEFT JOIN bodies USING (body)
+     WHERE session = ?1 AND seq > first AND seq <= min(first + 64, ?3)
+     ORDER BY seq)) FROM part"
+);
+
+/// Joins the records of session `?1` with the numbers in `?2`, a list of lists in JSON, each of which makes a row; with their
+/// digests if `?3`. The lists are walked in their order, so nothing has to be sorted.
+const LISTED: &str = concat!(
+    "SELECT (SELECT group_concat(line, char(10)) FROM (SELECT ",
+    line!("?3"),
+    "FROM json_each(part.value) AS wanted CROSS JOIN records ON session = ?1 AND seq = wanted.value
+     LEFT JOIN bodies USING (body)
+     ORDER BY wanted.rowid)) FROM json_each(?2) AS part"
+);
+
+/// What was cut out of the bodies of the records of session `?1` with the numbers in `?2`, a list in JSON, in its order. A
+/// second word to order by would sort all of the texts.
+const PARTS: &str = "SELECT seq, place, text FROM json_each(?2) AS wanted
+    CROSS JOIN records ON session = ?1 AND seq = wanted.value CROSS JOIN cuts USING (body) CROSS JOIN parts USING (part)
+    ORDER BY wanted.rowid";
 
 /// A record in a joined row.
 pub(super) struct Joined<'a> {
@@ -111,7 +140,7 @@ struct Part {
 }
 
 impl Parts<'_> {
-    /// Returns those of a record, which comes after those that were asked for before.
+    /// Returns those of a record, by their places; it comes after those that were asked for before.
     async fn of(&mut self, seq: u64, store: &SqliteStore) -> Result<Vec<Part>, StoreError> {
         let mut parts = Vec::new();
         loop {
@@ -119,17 +148,20 @@ impl Parts<'_> {
                 Some(part) => part,
                 None => match self.rows.try_next().await.map_err(|error| store.fault(error))? {
                     Some(row) => part(&row).map_err(|reason| store.corrupt(reason))?,
-                    None => return Ok(parts),
+                    None => break,
                 },
             };
-            if part.seq > seq {
-                self.ahead = Some(part);
-                return Ok(parts);
-            }
-            if part.seq == seq {
-                parts.push(part);
+            match part.seq.cmp(&seq) {
+                Ordering::Less => {}
+                Ordering::Equal => parts.push(part),
+                Ordering::Greater => {
+                    self.ahead = Some(part);
+                    break;
+                }
             }
         }
+        parts.sort_unstable_by_key(|part| part.place);
+        Ok(parts)
     }
 }
 
@@ -149,6 +181,62 @@ fn whole(rest: &str, cuts: i64, parts: &[Part]) -> Result<String, String> {
     join(rest, &parts).ok_or_else(|| "a part of its body has no place".to_owned())
 }
 
+/// The records that are still to be read, in their order.
+#[derive(Copy, Clone)]
+enum Wanted<'a> {
+    Range { next: u64, until: u64 },
+    List(&'a [u64]),
+}
+
+impl Wanted<'_> {
+    /// Returns the number of the next one.
+    fn first(&self) -> Option<u64> {
+        match self {
+            Wanted::Range { next, until } => (next <= until).then_some(*next),
+            Wanted::List(numbers) => numbers.first().copied(),
+        }
+    }
+
+    /// Goes on behind the next one, and returns that alone.
+    fn take(&mut self) -> Option<Self> {
+        let first = self.first()?;
+        Some(match self {
+            Wanted::Range { next, .. } => {
+                *next = first.saturating_add(1);
+                Wanted::Range { next: first, until: first }
+            }
+            Wanted::List(numbers) => {
+                let (one, rest) = numbers.split_at_checked(1)?;
+                *numbers = rest;
+                Wanted::List(one)
+            }
+        })
+    }
+
+    /// Reads them joined, and with their digests if they are wanted.
+    fn rows<'c>(
+        &self,
+        key: i64,
+        digests: bool,
+        from: &'c sqlx::SqlitePool,
+    ) -> BoxStream<'c, sqlx::Result<SqliteRow>> {
+        match self {
+            Wanted::Range { next, until } => {
+                let query = sqlx::query(JOINED).bind(key).bind(stored(next - 1));
+                query.bind(stored(*until)).bind(digests).rows(from)
+            }
+            Wanted::List(numbers) => {
+                let parts: Vec<&[u64]> = numbers.chunks(PER_ROW as usize).collect();
+                sqlx::query(LISTED).bind(key).bind(json(&parts)).bind(digests).rows(from)
+            }
+        }
+    }
+}
+
+fn json(numbers: &impl serde::Serialize) -> String {
+    serde_json::to_string(numbers).expect("numbers are JSON")
+}
+
 impl SqliteStore {
     /// Reads the records `after < seq <= until` in order, with their digests if they are wanted, as long as the visitor
     /// wants more. The database joins the next ones while these are visited.
@@ -160,25 +248,46 @@ impl SqliteStore {
         key: i64,
         (after, until): (u64, u64),
         digests: bool,
+        visit: impl FnMut(u64, Spine, Option<Digest>, &str) -> Visited + Send,
+    ) -> Result<(), StoreError> {
+        let wanted = Wanted::Range { next: after.saturating_add(1), until };
+        self.visit_wanted(session, key, (wanted, until), digests, visit).await
+    }
+
+    /// Reads the records with these numbers, which grow, in the same way.
+    pub(super) async fn visit_numbers(
+        &self,
+        session: &SessionId,
+        key: i64,
+        numbers: &[u64],
+        digests: bool,
+        visit: impl FnMut(u64, Spine, Option<Digest>, &str) -> Visited + Send,
+    ) -> Result<(), StoreError> {
+        let last = numbers.last().copied().unwrap_or_default();
+        self.visit_wanted(session, key, (Wanted::List(numbers), last), digests, visit).await
+    }
+
+    async fn visit_wanted(
+        &self,
+        session: &SessionId,
+        key: i64,
+        (mut wanted, last): (Wanted<'_>, u64),
+        digests: bool,
         mut visit: impl FnMut(u64, Spine, Option<Digest>, &str) -> Visited + Send,
     ) -> Result<(), StoreError> {
-        if i64::try_from(until).is_err() {
+        if i64::try_from(last).is_err() {
             let reason = "no record has that number".to_owned();
-            return Err(StoreError::BadRecord { session: session.clone(), seq: until, reason });
+            return Err(StoreError::BadRecord { session: session.clone(), seq: last, reason });
         }
-        let mut expected = after.saturating_add(1);
         loop {
-            let all = (&mut expected, until);
-            match self.visit_joined(session, key, all, digests, &mut visit).await {
+            match self.visit_joined(session, key, &mut wanted, digests, &mut visit).await {
                 // Together they were too large for one value. Alone none is, or it could not have been written.
                 Err(StoreError::Database { reason, .. }) if reason.contains(TOO_BIG) => {}
                 result => return result.map(drop),
             }
-            let last = until.min(expected.saturating_add(PER_ROW - 1));
-            while expected <= last {
-                let until = expected;
-                let next = (&mut expected, until);
-                if self.visit_joined(session, key, next, digests, &mut visit).await?.is_break() {
+            for _ in 0..PER_ROW {
+                let Some(mut one) = wanted.take() else { return Ok(()) };
+                if self.visit_joined(session, key, &mut one, digests, &mut visit).await?.is_break() {
                     return Ok(());
                 }
             }
@@ -189,34 +298,34 @@ impl SqliteStore {
         &self,
         session: &SessionId,
         key: i64,
-        (expected, until): (&mut u64, u64),
+        wanted: &mut Wanted<'_>,
         digests: bool,
         visit: &mut (impl FnMut(u64, Spine, Option<Digest>, &str) -> Visited + Send),
     ) -> Visited {
         let bad = |seq, reason| StoreError::BadRecord { session: session.clone(), seq, reason };
-        if *expected > until {
+        if wanted.first().is_none() {
             return Ok(MORE);
         }
-        let after = *expected - 1;
-        let query = sqlx::query(JOINED).bind(key).bind(stored(after)).bind(stored(until)).bind(digests);
-        let mut found = query.rows(self.readers.pool());
+        let mut found = wanted.rows(key, digests, self.readers.pool());
         while let Some(row) = found.try_next().await.map_err(|error| self.fault(error))? {
             let text: Option<&str> = row.try_get(0).map_err(|error| self.fault(error))?;
             // All of them are gone; what that means is told below.
             let Some(text) = text else { break };
+            let records: Vec<_> = take_apart(text).collect();
+            let cut = records.iter().flatten().filter(|joined| joined.cuts.is_some());
+            let cut: Vec<u64> = cut.map(|joined| joined.seq).collect();
             let mut parts = None;
-            for joined in take_apart(text) {
-                let joined = joined.map_err(|(seq, reason)| bad(seq.unwrap_or(*expected), reason))?;
+            for joined in records {
+                let expected = wanted.take().and_then(|one| one.first()).unwrap_or_default();
+                let joined = joined.map_err(|(seq, reason)| bad(seq.unwrap_or(expected), reason))?;
                 let seq = joined.seq;
-                if seq != *expected {
-                    return Err(bad(*expected, format!("record {seq} stands in its place")));
+                if seq != expected {
+                    return Err(bad(expected, format!("record {seq} stands in its place")));
                 }
-                *expected += 1;
                 let visited = match joined.cuts {
                     None => visit(seq, joined.spine, joined.digest, joined.body)?,
                     Some(cuts) => {
-                        let last = until.min(seq + PER_ROW);
-                        let parts = parts.get_or_insert_with(|| self.parts(key, (seq - 1, last)));
+                        let parts = parts.get_or_insert_with(|| self.parts(key, &cut));
                         let parts = parts.of(seq, self).await?;
                         let body = whole(joined.body, cuts, &parts).map_err(|reason| bad(seq, reason))?;
                         visit(seq, joined.spine, joined.digest, &body)?
@@ -229,19 +338,17 @@ impl SqliteStore {
         }
         // What comes next needs a connection, and nobody waits for one with another in his hand.
         drop(found);
-        if *expected <= until {
+        if let Some(missing) = wanted.first() {
             // It was deleted while we read, or the record is gone.
             self.row(session).await?;
-            return Err(bad(*expected, "it is missing".to_owned()));
+            return Err(bad(missing, "it is missing".to_owned()));
         }
         Ok(MORE)
     }
 
-    /// Reads what was cut out of the records `after < seq <= until`.
-    fn parts(&self, key: i64, (after, until): (u64, u64)) -> Parts<'_> {
-        let query = "SELECT seq, place, text FROM records JOIN cuts USING (body) JOIN parts USING (part)
-                     WHERE session = ? AND seq > ? AND seq <= ? AND records.cuts IS NOT NULL ORDER BY seq, place";
-        let query = sqlx::query(query).bind(key).bind(stored(after)).bind(stored(until));
+    /// Reads what was cut out of the records with these numbers.
+    fn parts(&self, key: i64, numbers: &[u64]) -> Parts<'_> {
+        let query = sqlx::query(PARTS).bind(key).bind(json(&numbers));
         Parts { rows: query.rows(self.part_readers.pool()), ahead: None }
     }
 
@@ -255,7 +362,7 @@ impl SqliteStore {
         let mut wanted: Vec<i64> = nodes.keys().map(|node| node.index() as i64).collect();
         wanted.sort_unstable();
         let first = wanted.first().copied().unwrap_or_default();
-        let list = serde_json::to_string(&wanted).expect("numbers are JSON");
+        let list = json(&wanted);
         let query = "SELECT seq FROM records WHERE session = ? AND seq > ? AND kind < 2
                      AND node IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT ?";
         let query = sqlx::query(query).bind(key).bind(first).bind(list).bind(wanted.len() as i64);

@@ -213,6 +213,7 @@ pub(super) async fn remove(
         "DELETE FROM letters WHERE session = ?",
         "DELETE FROM letter_seals WHERE session = ?",
         "DELETE FROM seals WHERE session = ?",
+        "DELETE FROM snapshots WHERE session = ?",
         "DELETE FROM sessions WHERE session = ?",
     ] {
         let done = sqlx::query(query).bind(key).execute(&mut *connection).await;

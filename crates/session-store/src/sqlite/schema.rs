@@ -17,9 +17,11 @@ use crate::StoreError;
 const APPLICATION_ID: i64 = 0x5452_4b4c;
 
 /// The version that this program writes.
-pub(super) const VERSION: usize = 4;
+pub(super) const VERSION: usize = 5;
 /// The first version in which what sessions' rows say is sealed.
 pub(super) const SEALED: usize = 3;
+/// The first version in which letters that wait are sealed.
+pub(super) const LETTERS_SEALED: usize = 4;
 
 // `records` is the spine: narrow rows in the order of a log, so that listing and walking never touch the bodies.
 // `bodies` grows at its end only. Large strings of bodies are cut out of them and stored once, as `parts`.
@@ -125,6 +127,19 @@ CREATE TABLE letter_seals (
 ) STRICT, WITHOUT ROWID;
 ";
 
+// What was made of the beginning of a log, and can be made again. The bytes come last: what stands before them is on the first
+// page of the row. Since version 5.
+const SNAPSHOTS: &str = "
+CREATE TABLE snapshots (
+    session INTEGER PRIMARY KEY,
+    seq     INTEGER NOT NULL,
+    digest  BLOB    NOT NULL,
+    form    INTEGER NOT NULL,
+    seal    BLOB    NOT NULL,
+    bytes   BLOB    NOT NULL
+) STRICT;
+";
+
 /// Makes the database current, or says why it cannot be used. Returns the version that it had, if it was older.
 pub(super) async fn prepare(
     connection: &mut SqliteConnection,
@@ -149,20 +164,22 @@ pub(super) async fn prepare(
             sqlx::raw_sql(TABLES).execute(&mut *transaction).await.map_err(fault)?;
             migrate::from_1(&mut transaction, path).await?;
         }
-        2 | 3 => {}
+        2..VERSION => {}
         _ => {
             sqlx::raw_sql(TABLES).execute(&mut *transaction).await.map_err(fault)?;
         }
     }
     // A process of an older version may have marked it as its own again.
-    for seals in [SEALS, LETTER_SEALS] {
-        let seals = seals.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS");
-        sqlx::raw_sql(sqlx::AssertSqlSafe(seals)).execute(&mut *transaction).await.map_err(fault)?;
+    for later in [SEALS, LETTER_SEALS, SNAPSHOTS] {
+        let later = later.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(later)).execute(&mut *transaction).await.map_err(fault)?;
     }
     if found < SEALED {
         migrate::seal(&mut transaction, path).await?;
     }
     migrate::seal_letters(&mut transaction, path).await?;
+    // It does not remove them with their sessions.
+    sqlx::raw_sql("DELETE FROM snapshots").execute(&mut *transaction).await.map_err(fault)?;
     let marks = format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}");
     sqlx::raw_sql(sqlx::AssertSqlSafe(marks)).execute(&mut *transaction).await.map_err(fault)?;
     transaction.commit().await.map_err(fault)?;
@@ -172,7 +189,8 @@ pub(super) async fn prepare(
 /// Returns the statements that make the tables of a version; none where it is not known to the byte how they were made.
 pub(super) fn statements(version: usize) -> &'static [&'static str] {
     match version {
-        VERSION => &[TABLES, SEALS, LETTER_SEALS],
+        VERSION => &[TABLES, SEALS, LETTER_SEALS, SNAPSHOTS],
+        LETTERS_SEALED => &[TABLES, SEALS, LETTER_SEALS],
         SEALED => &[TABLES, SEALS],
         2 => &[TABLES],
         _ => &[],

@@ -14,13 +14,13 @@ use super::leases::{self, Held};
 use super::line::Line;
 use super::reading::MORE;
 use super::rows::{self, get, read, stored};
-use super::{SqliteStore, append, letters, restore};
+use super::{SqliteStore, append, letters, restore, snapshots};
 use crate::record::check_body;
 use crate::tally::check_name;
 use crate::{
     Activity, Amend, Batch, Claim, Collected, Digest, Durability, FoundNote, Holder, ImportError, InboxId,
     Kept, Lease, Letter, LetterState, Log, NoteKey, NoteQuery, Outline, Receipt, Record, Restoring,
-    SessionId, SessionInfo, SessionStore, StoreError,
+    SessionId, SessionInfo, SessionStore, Snapshot, Spine, StoreError, reading,
 };
 
 /// A page ends with the record that brings it to so many bytes.
@@ -115,8 +115,7 @@ impl SessionStore for SqliteStore {
     }
 
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Receipt, StoreError> {
-        let held = lease.guard::<Held>().filter(|held| held.is_of(&self.owner));
-        let held = held.ok_or_else(|| StoreError::ForeignLease { session: lease.session().clone() })?;
+        let held = self.held(lease)?;
         let room = self.line.room().await?;
         let level = batch.durability;
         let consumed = batch.consumed.clone();
@@ -153,12 +152,7 @@ impl SessionStore for SqliteStore {
         let until = info.records.min(after.saturating_add(limit as u64));
         let (mut page, mut bytes) = (Vec::new(), 0);
         self.visit(session, key, (after, until), true, |seq, spine, digest, body| {
-            let missing = || StoreError::BadRecord {
-                session: session.clone(),
-                seq,
-                reason: "its digest is missing".to_owned(),
-            };
-            page.push(Kept { seq, spine, body: body.to_owned(), digest: digest.ok_or_else(missing)? });
+            page.push(kept(session, seq, spine, digest, body)?);
             bytes += body.len();
             Ok(if bytes < PAGE_BYTES { MORE } else { ControlFlow::Break(()) })
         })
@@ -199,18 +193,17 @@ impl SessionStore for SqliteStore {
         let (key, info) = self.found(session).await?;
         let newest = u32::try_from(info.nodes.saturating_sub(1)).map(NodeId::new).unwrap_or(NodeId::ROOT);
         let mut found: HashMap<NodeId, Option<Message>> = nodes.iter().map(|node| (*node, None)).collect();
-        for seq in self.numbers_of(key, &found).await? {
-            self.visit(session, key, (seq - 1, seq), false, |seq, spine, _, body| {
-                if let Record::Entry(Entry::Node { id, message, .. }) = spine
-                    .record(body)
-                    .map_err(|reason| StoreError::BadRecord { session: session.clone(), seq, reason })?
-                {
-                    found.insert(id, Some(message));
-                }
-                Ok(MORE)
-            })
-            .await?;
-        }
+        let numbers = self.numbers_of(key, &found).await?;
+        self.visit_numbers(session, key, &numbers, false, |seq, spine, _, body| {
+            if let Record::Entry(Entry::Node { id, message, .. }) = spine
+                .record(body)
+                .map_err(|reason| StoreError::BadRecord { session: session.clone(), seq, reason })?
+            {
+                found.insert(id, Some(message));
+            }
+            Ok(MORE)
+        })
+        .await?;
         let missing = |node: NodeId| StoreError::Misfit {
             session: session.clone(),
             seq: info.records,
@@ -424,6 +417,37 @@ impl SessionStore for SqliteStore {
         }
     }
 
+    async fn records(&self, session: &SessionId, numbers: &[u64]) -> Result<Vec<Kept>, StoreError> {
+        let (key, info) = self.found(session).await?;
+        let numbers = reading::in_order(session, numbers, info.records)?;
+        let mut records = Vec::with_capacity(numbers.len());
+        self.visit_numbers(session, key, &numbers, true, |seq, spine, digest, body| {
+            records.push(kept(session, seq, spine, digest, body)?);
+            Ok(MORE)
+        })
+        .await?;
+        Ok(records)
+    }
+
+    async fn snapshot(&self, session: &SessionId) -> Result<Option<Snapshot>, StoreError> {
+        let (key, _) = self.found(session).await?;
+        if !self.has_snapshots {
+            return Ok(None);
+        }
+        // The error counts for whoever reads what cannot be made again.
+        let kept = snapshots::kept(self.readers.pool(), (key, session)).await;
+        Ok(kept.map_err(|error| self.fault(error)).unwrap_or_default())
+    }
+
+    async fn keep_snapshot(&self, lease: &Lease, snapshot: Snapshot) -> Result<(), StoreError> {
+        let held = self.held(lease)?;
+        snapshot.check(lease.session())?;
+        let write = self.line.write(Durability::Committed, move |connection, path| {
+            Box::pin(async move { snapshots::keep(connection, path, held, snapshot).await })
+        });
+        write.await
+    }
+
     async fn load(&self, session: &SessionId) -> Result<Log, StoreError> {
         let (key, info) = self.found(session).await?;
         let mut records = Vec::with_capacity(usize::try_from(info.records).unwrap_or_default().min(1 << 20));
@@ -439,6 +463,12 @@ impl SessionStore for SqliteStore {
 }
 
 impl SqliteStore {
+    /// Returns what a lease of this store holds.
+    fn held(&self, lease: &Lease) -> Result<Arc<Held>, StoreError> {
+        let held = lease.guard::<Held>().filter(|held| held.is_of(&self.owner));
+        held.ok_or_else(|| StoreError::ForeignLease { session: lease.session().clone() })
+    }
+
     /// Returns how many sessions there seem to be although the list of them is empty.
     async fn unlisted(&self) -> Result<i64, StoreError> {
         let query = "SELECT count(*) + (NOT EXISTS (SELECT 1 FROM sessions NOT INDEXED)
@@ -472,6 +502,21 @@ impl SqliteStore {
         });
         write.await
     }
+}
+
+fn kept(
+    session: &SessionId,
+    seq: u64,
+    spine: Spine,
+    digest: Option<Digest>,
+    body: &str,
+) -> Result<Kept, StoreError> {
+    let missing = || StoreError::BadRecord {
+        session: session.clone(),
+        seq,
+        reason: "its digest is missing".to_owned(),
+    };
+    Ok(Kept { seq, spine, body: body.to_owned(), digest: digest.ok_or_else(missing)? })
 }
 
 fn has_key(record: &Record) -> bool {

@@ -147,6 +147,7 @@ async fn of_a_damaged_log_the_longest_beginning_that_verifies_is_taken_over() {
         loss: records of session number 5 belong to no session that is known
         derived: 1 keys belong to no session
         derived: 2 letters belong to no session
+        derived: 1 snapshots belong to no session
         kept as it was: sessions.db.set-aside-1
         a new database has taken over what was whole: 4 sessions, 96 verified records"#]],
     )

@@ -86,6 +86,7 @@ pub(crate) struct Whole {
     files: Vec<(&'static str, Vec<u8>)>,
     locks: tempfile::TempDir,
     sessions: BTreeMap<SessionId, String>,
+    snapshots: BTreeMap<SessionId, Snapshot>,
 }
 
 impl Whole {
@@ -110,9 +111,13 @@ impl Whole {
         }
         let store = SqliteStore::open(path).await.unwrap();
         let sessions = sessions(&store).await.unwrap();
+        let mut snapshots = BTreeMap::new();
+        for id in sessions.keys() {
+            snapshots.insert(id.clone(), store.snapshot(id).await.unwrap().unwrap());
+        }
         store.close().await;
         drop(folder);
-        Whole { files, locks, sessions }
+        Whole { files, locks, sessions, snapshots }
     }
 
     pub(crate) fn length(&self, file: usize) -> usize {
@@ -189,6 +194,12 @@ impl Whole {
                 let short = self.sessions.keys().any(|id| !list.iter().any(|info| info.id == *id));
                 assert!(told || !short || !is_first, "{what}: the list is short, and that is no error");
                 for info in list {
+                    // What is given back is what was kept.
+                    match store.snapshot(&info.id).await {
+                        Ok(Some(found)) => assert_eq!(Some(&found), self.snapshots.get(&info.id), "{what}"),
+                        Ok(None) => {}
+                        Err(_) => told = true,
+                    }
                     let Some(lines) = lines(&store, &info.id).await else {
                         // It may be read, but not proven.
                         let _ = store.load(&info.id).await;

@@ -183,7 +183,7 @@ async fn letters_of_version_3_are_sealed_as_they_stand() {
     store.close().await;
     sql(
         &path,
-        "DROP TABLE letter_seals; PRAGMA user_version = 3; UPDATE sessions SET title = 'other' WHERE session = 4;
+        "DROP TABLE letter_seals; DROP TABLE snapshots; PRAGMA user_version = 3; UPDATE sessions SET title = 'other' WHERE session = 4;
          UPDATE letters SET body = CAST(x'22ff22' AS TEXT) WHERE session = 3",
     )
     .await;

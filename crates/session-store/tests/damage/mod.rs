@@ -8,6 +8,7 @@ mod media;
 mod numbers;
 pub(crate) mod older;
 mod opening;
+mod snapshots;
 mod unread;
 
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use trunkline_message_tree::{Entry, HeadMove, Link, Message, MessageTree, MoveKind, NodeId, Timestamp};
 use trunkline_session_store::{
     Amend, Batch, Blob, Lease, NewSession, Note, Position, Receipt, Record, SessionId, SessionStore,
-    SqliteStore, StoreError, export,
+    Snapshot, SqliteStore, StoreError, export,
 };
 
 pub(crate) fn session(number: u32) -> SessionId {
@@ -73,7 +74,7 @@ pub(crate) fn plain(text: &str, path: &Path) -> String {
 }
 
 /// Five sessions with everything that a log can have: branches, moves, notes with keys, large bodies that are shared,
-/// blobs, letters; and one that was deleted.
+/// blobs, letters, snapshots; and one that was deleted.
 pub(crate) async fn fill(store: &SqliteStore) -> Vec<Lease> {
     let mut leases = Vec::new();
     let page = "The rain in Spain stays mainly in the plain. ".repeat(150);
@@ -109,6 +110,7 @@ pub(crate) async fn fill(store: &SqliteStore) -> Vec<Lease> {
         let at = Position { seq: info.records, head: info.head };
         store.append(&lease, Batch::new(at, vec![note("1")]).consuming([letter])).await.unwrap();
         store.post(&session(number), "prompt", "\"waiting\"", Timestamp(17)).await.unwrap();
+        store.keep_snapshot(&lease, snapshot(store, number).await).await.unwrap();
         leases.push(lease);
     }
     store.amend(&session(2), Amend::tags(["rain", "sun"])).await.unwrap();
@@ -116,6 +118,14 @@ pub(crate) async fn fill(store: &SqliteStore) -> Vec<Lease> {
     store.create(new_session(6)).await.unwrap();
     store.delete(&session(6)).await.unwrap();
     leases
+}
+
+/// What is kept beside a session of [`fill`]: it goes up to record 5, and has pages of its own.
+pub(crate) async fn snapshot(store: &SqliteStore, number: u32) -> Snapshot {
+    let [last] = &store.records(&session(number), &[5]).await.unwrap()[..] else {
+        panic!("one was asked for")
+    };
+    Snapshot::new(5, last.digest, number, format!("spine {number} ").repeat(1_200).into_bytes())
 }
 
 /// A closed database with those sessions.

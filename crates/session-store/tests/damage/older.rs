@@ -117,7 +117,8 @@ async fn a_database_of_version_2_is_sealed_as_it_stands() {
     let store = SqliteStore::open(&path).await.unwrap();
     let whole = sessions(&store).await.unwrap();
     store.close().await;
-    sql(&path, "DROP TABLE seals; DROP TABLE letter_seals; PRAGMA user_version = 2").await;
+    sql(&path, "DROP TABLE seals; DROP TABLE letter_seals; DROP TABLE snapshots; PRAGMA user_version = 2")
+        .await;
     let examined = examine(&path).await.unwrap();
     expect![[r#"
         notice: it has schema version 2; opening it brings it up to date
@@ -143,7 +144,8 @@ async fn a_damaged_schema_of_version_2_is_told_and_made_anew() {
     store.close().await;
     sql(
         &path,
-        "DROP TABLE seals; DROP TABLE letter_seals; PRAGMA user_version = 2; PRAGMA wal_checkpoint(TRUNCATE)",
+        "DROP TABLE seals; DROP TABLE letter_seals; DROP TABLE snapshots; PRAGMA user_version = 2;
+         PRAGMA wal_checkpoint(TRUNCATE)",
     )
     .await;
     let mut bytes = fs::read(&path).unwrap();

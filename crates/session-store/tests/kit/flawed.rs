@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::future;
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -12,79 +12,10 @@ use trunkline_message_tree::{Message, NodeId, Timestamp};
 use trunkline_session_store::{
     Activity, Amend, Batch, Claim, Collected, Digest, Durability, FoundNote, Header, Holder, ImportError,
     InboxId, Kept, Lease, Letter, LetterState, MemoryStore, NoteQuery, Outline, Receipt, Record, Restoring,
-    Resumed, SessionId, SessionInfo, SessionStore, StoreError, Tally,
+    Resumed, SessionId, SessionInfo, SessionStore, Snapshot, StoreError, Tally,
 };
 
-/// What is wrong.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Flaw {
-    ForgetsLongBatches,
-    KeepsTheFirstOfARefusedBatch,
-    StopsWithItsCaller,
-    StopsOnItsWay,
-    KeepsAbandonedLeases,
-    RestoresInSteps,
-    DeletesInSteps,
-    PostsForEver,
-    AcceptsStaleBatches,
-    AcceptsAnEmptyStaleBatch,
-    TrimsBodies,
-    KeepsNulInNames,
-    ChangesNumbers,
-    CutsLargeBodies,
-    MixesUpTimes,
-    ReordersPages,
-    MissesTheTail,
-    GivesMoreThanAsked,
-    WrongDigestInReceipts,
-    SaysFlushed,
-    TwoWriters,
-    DroppedLeaseFreesTheNext,
-    TokensStay,
-    ForgetsFencing,
-    FencesOnlyRecords,
-    FencesNothingInLine,
-    TakesForeignLeases,
-    ConsumesTwice,
-    ConsumesWithoutTheBatch,
-    ReversesTheInbox,
-    NamesLettersTwice,
-    NeverWakes,
-    WakesOnlyOne,
-    WakesAtOnce,
-    WakesOnlyForRecords,
-    SleepsWhenDeleted,
-    OnceTwice,
-    OnceIsNotWhole,
-    FindsOldStates,
-    FindsKeysByPrefix,
-    WrongParent,
-    MessagesOnce,
-    ResumesLate,
-    BlobsOfOthers,
-    UnknownIsEmpty,
-    SortsByName,
-    ListsWhatIsGone,
-    MiscountsBytes,
-    ForgetsTheLastUpdate,
-    ForgetsTags,
-    LosesTagsOfOthers,
-    DeletesNothing,
-    DeletesWhatIsWritten,
-    DeletesTheNextToo,
-    DeletesWhatChanged,
-    DeletesInTwoSteps,
-    CollectsTwice,
-    RestoresWhatCame,
-    RestoresOver,
-    RestoresWithoutTitle,
-    RestoresWithoutLetters,
-    ForgetsTitlesWhenOpened,
-    MissesOneKey,
-    LosesWhatCollides,
-    Panics,
-}
-
+pub(crate) use super::flaws::Flaw;
 use super::steps;
 
 use Flaw::*;
@@ -102,6 +33,7 @@ pub(crate) struct Shared {
     appending: AtomicBool,
     posting: AtomicBool,
     counter: AtomicU64,
+    snapshot: Mutex<Option<Snapshot>>,
 }
 
 impl Flawed {
@@ -336,6 +268,57 @@ impl SessionStore for Flawed {
             _ => {}
         }
         Ok(page)
+    }
+
+    async fn records(&self, session: &SessionId, numbers: &[u64]) -> Result<Vec<Kept>, StoreError> {
+        match self.flaw {
+            SkipsMissingRecords => {
+                let kept = self.inner.read(session, 0, usize::MAX).await?;
+                Ok(kept.into_iter().filter(|kept| numbers.contains(&kept.seq)).collect())
+            }
+            RepeatsRecords => {
+                let mut records = Vec::new();
+                for number in numbers {
+                    records.extend(self.inner.records(session, &[*number]).await?);
+                }
+                self.inner.info(session).await.map(|_| records)
+            }
+            _ => self.inner.records(session, numbers).await,
+        }
+    }
+
+    async fn snapshot(&self, session: &SessionId) -> Result<Option<Snapshot>, StoreError> {
+        let mut found = self.inner.snapshot(session).await?;
+        match self.flaw {
+            MixesUpForms => found.iter_mut().for_each(|snapshot| snapshot.form = snapshot.form.min(100)),
+            KeepsSnapshotsForEver => found = found.or(self.shared.snapshot.lock().unwrap().clone()),
+            _ => {}
+        }
+        Ok(found)
+    }
+
+    async fn keep_snapshot(&self, lease: &Lease, snapshot: Snapshot) -> Result<(), StoreError> {
+        let session = lease.session();
+        let wrapped = lease.guard::<Lease>();
+        let freeing = lease.guard::<Freeing>();
+        let lease = wrapped.as_deref().or(freeing.as_deref().map(|freeing| &freeing.1)).unwrap_or(lease);
+        if self.has(KeepsTheFirstSnapshot) && self.inner.snapshot(session).await?.is_some() {
+            return Ok(());
+        }
+        if self.has(CountsSnapshots) {
+            self.inner.amend(session, Amend::add_tags(["snapshot"])).await?;
+        }
+        if self.has(KeepsSnapshotsForEver) {
+            *self.shared.snapshot.lock().unwrap() = Some(snapshot.clone());
+        }
+        match (self.flaw, self.inner.keep_snapshot(lease, snapshot.clone()).await) {
+            (KeepsEverySnapshot, Err(StoreError::Replaced { .. })) => Ok(()),
+            (KeepsSnapshotsOfTheFenced, Err(StoreError::Fenced { .. })) => {
+                let hidden = self.inner.claim(session, Claim::TakeOver).await?;
+                self.inner.keep_snapshot(&hidden, snapshot).await
+            }
+            (_, result) => result,
+        }
     }
 
     async fn outline(&self, session: &SessionId) -> Result<Outline, StoreError> {

@@ -2,6 +2,7 @@
 
 mod claims;
 mod flawed;
+mod flaws;
 mod journal;
 mod killed;
 mod mutants;
@@ -29,6 +30,10 @@ where
 
     fn reaches(&self) -> Durability {
         Durability::Buffered
+    }
+
+    fn keeps_snapshots(&self) -> bool {
+        true
     }
 }
 

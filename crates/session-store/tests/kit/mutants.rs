@@ -78,6 +78,14 @@ mutants! {
     half_of_a_batch_with_a_taken_key_is_seen: OnceIsNotWhole breaks Keys
     a_state_of_the_past_is_seen: FindsOldStates breaks Keys
     a_key_that_only_begins_so_is_seen: FindsKeysByPrefix breaks Keys
+    records_that_are_passed_over_are_missed: SkipsMissingRecords breaks Named
+    a_record_that_comes_twice_is_seen: RepeatsRecords breaks Pages
+    a_snapshot_in_another_form_is_seen: MixesUpForms breaks Snapshots
+    a_snapshot_that_stays_is_seen: KeepsTheFirstSnapshot breaks Snapshots
+    a_snapshot_of_another_log_is_seen: KeepsEverySnapshot breaks Snapshots
+    a_snapshot_of_who_was_fenced_out_is_seen: KeepsSnapshotsOfTheFenced breaks Snapshots
+    a_snapshot_that_outlives_its_session_is_seen: KeepsSnapshotsForEver breaks Snapshots
+    a_snapshot_that_changes_its_session_is_seen: CountsSnapshots breaks Snapshots
     a_wrong_parent_is_seen: WrongParent breaks Shape
     messages_in_another_order_are_seen: MessagesOnce breaks Shape
     an_end_that_is_too_short_is_seen: ResumesLate breaks Shape
@@ -114,10 +122,10 @@ fn a_list_that_found_something_is_made_shorter() {
     let found = report.findings().find(|finding| finding.promise == Promise::SameAsMemory);
     let list: Vec<&str> = found.expect("the key is missed").detail.lines().take(5).collect();
     expect![[r#"
-        seed 1, list 3, 4 operations:
-          one: create 3
-          two: lease 3 as a
-          append to 3 under a: note k about 🌧 now "hello"; flushed
+        seed 1, list 2, 4 operations:
+          one: create 1
+          two: lease 1 as b
+          append to 1 under b: note j about 🌧 once, now "hello"; flushed
           two: ask 1 for Everything"#]]
     .assert_eq(&list.join("\n"));
 }

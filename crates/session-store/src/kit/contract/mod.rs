@@ -8,6 +8,7 @@ mod listing;
 mod moving;
 mod notes;
 mod reading;
+mod snapshots;
 mod writing;
 
 use std::pin::Pin;
@@ -98,11 +99,13 @@ pub(super) fn check(subject: &dyn Subject, options: &Options, report: &mut Repor
         inbox::CHECKS,
         notes::CHECKS,
         reading::CHECKS,
+        snapshots::CHECKS,
         listing::CHECKS,
         moving::CHECKS,
         abandoned::CHECKS,
     ];
-    for check in groups.into_iter().flatten() {
+    let is_asked = |check: &&Check| check.promise != Promise::Snapshots || subject.keeps_snapshots();
+    for check in groups.into_iter().flatten().filter(is_asked) {
         let sentence = check.name.replace('_', " ");
         let broken = match report.may_try(check.promise) {
             true => run(subject, options, check).err(),

@@ -2,6 +2,7 @@
 
 use trunkline_message_tree::{MessageTree, NodeId, Timestamp, TreeError};
 
+use super::super::chance::Chance;
 use super::super::made::*;
 use super::super::verdict::{Broken, Verdict};
 use super::{Bench, Store, checks};
@@ -9,10 +10,12 @@ use crate::{Activity, Amend, Blob, Claim, Digest, InboxId, Kept, NoteQuery, Reco
 
 checks! {
     Pages pages_of_any_size_come_to_the_same
+    Pages records_by_their_numbers_are_those_that_pages_give
     Shape the_outline_is_that_of_the_tree
     Shape messages_come_in_the_order_that_was_asked_for
     Shape a_long_session_resumes_with_its_end
     Blobs a_blob_is_found_by_its_digest
+    Named a_record_that_does_not_exist_is_named
     Named a_session_that_does_not_exist_is_named_by_every_method
 }
 
@@ -81,6 +84,77 @@ async fn tree(store: &Store) -> Result<MessageTree, Broken> {
     let log = store.load(&session(1)).await?;
     MessageTree::replay(log.entries().cloned())
         .map_err(|error| Broken(format!("the log does not replay: {error}")))
+}
+
+/// Adds bodies with large strings, some of them twice in one, among small ones.
+async fn with_large_bodies(store: &Store) -> Verdict {
+    branched(store).await?;
+    let lease = store.lease(&session(1)).await?;
+    let large = "gro\u{df} \\\" \u{1F327} ".repeat(600);
+    let records = (0..140_u32).map(|number| match number % 7 {
+        2 => note(&format!("{{\"one\":\"{large}\",\"two\":[\"{large}\",{number}]}}")),
+        4 => Record::Blob(Blob {
+            layer: "files".to_owned(),
+            kind: "before".to_owned(),
+            at: Timestamp(4),
+            bytes: vec![number as u8; 3_000 + 40 * number as usize],
+        }),
+        5 => Record::Note(rain("1").about(format!("key {number}"), "open")),
+        _ => note(&number.to_string()),
+    });
+    let made = next(&**store, &session(1), records.collect()).await?;
+    store.append(&lease, made).await?;
+    Ok(())
+}
+
+async fn records_by_their_numbers_are_those_that_pages_give(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    with_large_bodies(&one).await?;
+    let whole: Vec<Kept> = all(&*two, &session(1)).await?;
+    same!("how many there are", whole.len(), 197);
+    let mut chance = Chance::new(5, 0);
+    for share in [1, 2, 3, 10, 40, 300] {
+        for _ in 0..4 {
+            let expected: Vec<&Kept> = whole.iter().filter(|_| chance.one_in(share)).collect();
+            let mut numbers: Vec<u64> = expected.iter().map(|kept| kept.seq).collect();
+            let found = two.records(&session(1), &numbers).await?;
+            same!("the records", found.iter().collect::<Vec<_>>(), expected);
+            // In whatever order, and however often they are named.
+            for _ in 0..numbers.len() / 2 {
+                let (from, to) = (chance.below(numbers.len() as u64), chance.below(numbers.len() as u64));
+                numbers.swap(from as usize, to as usize);
+                let number = numbers[to as usize];
+                if chance.one_in(4) {
+                    numbers.push(number);
+                }
+            }
+            let found = one.records(&session(1), &numbers).await?;
+            same!("the records in another order", found.iter().collect::<Vec<_>>(), expected);
+        }
+    }
+    Ok(())
+}
+
+async fn a_record_that_does_not_exist_is_named(bench: &mut Bench) -> Verdict {
+    let (one, two) = bench.stores()?;
+    branched(&one).await?;
+    for (numbers, missing) in [
+        (&[58][..], 58),
+        (&[0], 0),
+        (&[1, 57, 58, 59], 58),
+        (&[60, 3, 59], 59),
+        (&[5, 0, 99], 0),
+        (&[u64::MAX], u64::MAX),
+        (&[1, 1 << 63], 1 << 63),
+    ] {
+        match two.records(&session(1), numbers).await {
+            Err(StoreError::NoSuchRecord { session: named, seq }) => {
+                same!("the refusal", (named, seq), (session(1), missing));
+            }
+            other => fail!("{numbers:?}: expected that there is no record {missing}, found {other:?}"),
+        }
+    }
+    Ok(())
 }
 
 async fn the_outline_is_that_of_the_tree(bench: &mut Bench) -> Verdict {
@@ -186,6 +260,8 @@ async fn a_session_that_does_not_exist_is_named_by_every_method(bench: &mut Benc
         ("read", one.read(&id, 0, 1).await.map(drop)),
         ("read", one.read(&id, 0, 0).await.map(drop)),
         ("read", one.read(&id, u64::MAX, 1).await.map(drop)),
+        ("records", one.records(&id, &[1]).await.map(drop)),
+        ("records", one.records(&id, &[]).await.map(drop)),
         ("outline", one.outline(&id).await.map(drop)),
         ("messages", one.messages(&id, &[NodeId::ROOT]).await.map(drop)),
         ("messages", one.messages(&id, &[]).await.map(drop)),

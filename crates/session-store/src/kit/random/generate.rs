@@ -43,7 +43,12 @@ fn op(chance: &mut Chance, ops: &mut Vec<Op>) {
         67..70 => Op::Delete { session, door },
         70..72 => Op::Collect { door, dry: chance.one_in(2) },
         72..74 => Op::Move { session, door },
-        74..97 => Op::Ask { session, door, question: question(chance) },
+        74..94 => Op::Ask { session, door, question: question(chance) },
+        94..97 => {
+            let (back, body) = (chance.below(4), text(chance));
+            ops.push(Op::Keep { session, slot, back, body, is_ours: !chance.one_in(6) });
+            Op::Ask { session, door, question: Question::Snapshot }
+        }
         _ => Op::Reopen,
     };
     ops.push(op);
@@ -107,7 +112,7 @@ fn body(chance: &mut Chance) -> Body {
 }
 
 fn question(chance: &mut Chance) -> Question {
-    match chance.below(20) {
+    match chance.below(22) {
         0 => Question::Info,
         1 => Question::Sessions,
         2..4 => {
@@ -131,6 +136,8 @@ fn question(chance: &mut Chance) -> Question {
             state: chance.pick(None, &[Some(Text::Plain), Some(Text::Empty)]),
         },
         18 => Question::Export,
+        19 => Question::Records((0..chance.below(6)).map(|_| chance.below(25)).collect()),
+        20 => Question::Snapshot,
         _ => Question::Everything,
     }
 }

@@ -10,17 +10,67 @@ use crate::Durability;
 /// lease.
 #[derive(Clone, Debug)]
 pub(super) enum Op {
-    Create { session: u64, door: usize },
-    Claim { session: u64, slot: char, door: usize, take_over: bool },
-    Free { session: u64, slot: char },
-    Append { session: u64, slot: char, pieces: Vec<Piece>, letters: Vec<u64>, off: Off, level: Durability },
-    Repeat { session: u64, slot: char },
-    Post { session: u64, door: usize, body: Body },
-    Amend { session: u64, door: usize, how: u64 },
-    Delete { session: u64, door: usize },
-    Collect { door: usize, dry: bool },
-    Move { session: u64, door: usize },
-    Ask { session: u64, door: usize, question: Question },
+    Create {
+        session: u64,
+        door: usize,
+    },
+    Claim {
+        session: u64,
+        slot: char,
+        door: usize,
+        take_over: bool,
+    },
+    Free {
+        session: u64,
+        slot: char,
+    },
+    Append {
+        session: u64,
+        slot: char,
+        pieces: Vec<Piece>,
+        letters: Vec<u64>,
+        off: Off,
+        level: Durability,
+    },
+    Repeat {
+        session: u64,
+        slot: char,
+    },
+    Post {
+        session: u64,
+        door: usize,
+        body: Body,
+    },
+    Amend {
+        session: u64,
+        door: usize,
+        how: u64,
+    },
+    Delete {
+        session: u64,
+        door: usize,
+    },
+    Collect {
+        door: usize,
+        dry: bool,
+    },
+    /// Keeps a snapshot of all records but so many, or of a log that there is not.
+    Keep {
+        session: u64,
+        slot: char,
+        back: u64,
+        body: Text,
+        is_ours: bool,
+    },
+    Move {
+        session: u64,
+        door: usize,
+    },
+    Ask {
+        session: u64,
+        door: usize,
+        question: Question,
+    },
     Reopen,
 }
 
@@ -56,6 +106,8 @@ pub(super) enum Question {
     Sessions,
     Read { after: u64, limit: usize },
     After(u64),
+    Records(Vec<u64>),
+    Snapshot,
     Outline,
     Messages(Vec<u32>),
     Resume(usize),
@@ -215,6 +267,10 @@ impl fmt::Display for Op {
             Op::Delete { session, door: at } => write!(f, "{}: delete {session}", door(*at)),
             Op::Collect { door: at, dry } => {
                 write!(f, "{}: collect{}", door(*at), if *dry { " dry" } else { "" })
+            }
+            Op::Keep { session, slot, back, body, is_ours } => {
+                let of = if *is_ours { "" } else { " of another log" };
+                write!(f, "keep {body} of {session}, {back} records ago,{of} under {slot}")
             }
             Op::Move { session, door: at } => {
                 write!(f, "{}: export {session}, delete it, import it", door(*at))

@@ -13,7 +13,7 @@ use super::super::{Handle, Place, Subject};
 use super::op::{Off, Op, Piece, Question, message};
 use crate::{
     Activity, Amend, Batch, Blob, Claim, Digest, Durability, ImportError, InboxId, Lease, MemoryStore, Note,
-    NoteQuery, Position, Record, SessionId, SessionStore, StoreError,
+    NoteQuery, Position, Record, SessionId, SessionStore, Snapshot, StoreError,
 };
 
 /// A store with its two handles and who writes.
@@ -25,6 +25,15 @@ struct Side<'a> {
     tokens: HashMap<u64, u64>,
     reaches: Durability,
     patience: Duration,
+    /// Whether both sides are asked for snapshots.
+    keeps_snapshots: bool,
+}
+
+/// What is given to both sides, made from where memory is.
+#[derive(Clone, Default)]
+struct Given {
+    batch: Option<Batch>,
+    snapshot: Option<Snapshot>,
 }
 
 struct Memory(MemoryStore);
@@ -47,6 +56,9 @@ pub(super) async fn play(
     let first = |broken: Broken| (0, broken);
     let mut theirs = Side::open(place, subject.reaches(), patience).await.map_err(first)?;
     let mut ours = Side::open(&memory, Durability::Buffered, patience).await.map_err(first)?;
+    for side in [&mut theirs, &mut ours] {
+        side.keeps_snapshots = subject.keeps_snapshots();
+    }
     // The batch that was sent last to each session.
     let mut sent: HashMap<u64, Batch> = HashMap::new();
     for (number, op) in ops.iter().enumerate() {
@@ -59,8 +71,9 @@ pub(super) async fn play(
             Op::Repeat { session, .. } => sent.get(session).cloned(),
             _ => None,
         };
-        let expected = ours.answer(op, batch.clone()).await;
-        let found = theirs.answer(op, batch).await;
+        let given = Given { batch, snapshot: ours.made(op).await };
+        let expected = ours.answer(op, given.clone()).await;
+        let found = theirs.answer(op, given).await;
         if found != expected {
             return Err((number, Broken(differ(&found, &expected))));
         }
@@ -93,6 +106,7 @@ impl<'a> Side<'a> {
             tokens: HashMap::new(),
             reaches,
             patience,
+            keeps_snapshots: false,
         };
         side.reopen().await?;
         Ok(side)
@@ -120,8 +134,8 @@ impl<'a> Side<'a> {
         }
     }
 
-    async fn answer(&mut self, op: &Op, batch: Option<Batch>) -> String {
-        match self.try_answer(op, batch).await {
+    async fn answer(&mut self, op: &Op, given: Given) -> String {
+        match self.try_answer(op, given).await {
             Ok(answer) => answer,
             Err(Broken(words)) => words,
         }
@@ -132,9 +146,9 @@ impl<'a> Side<'a> {
     async fn settle(&self, op: &Op) -> Result<(), Broken> {
         let door = match op {
             Op::Ask { door, .. } => Some(*door),
-            Op::Append { session, slot, .. } | Op::Repeat { session, slot } => {
-                self.leases.get(&(*session, *slot)).map(|(_, door)| *door)
-            }
+            Op::Append { session, slot, .. }
+            | Op::Repeat { session, slot }
+            | Op::Keep { session, slot, .. } => self.leases.get(&(*session, *slot)).map(|(_, door)| *door),
             _ => None,
         };
         for other in (0..self.doors.len()).filter(|other| Some(*other) != door) {
@@ -143,7 +157,7 @@ impl<'a> Side<'a> {
         Ok(())
     }
 
-    async fn try_answer(&mut self, op: &Op, batch: Option<Batch>) -> Answer {
+    async fn try_answer(&mut self, op: &Op, given: Given) -> Answer {
         self.settle(op).await?;
         Ok(match op {
             Op::Create { session, door } => {
@@ -157,7 +171,7 @@ impl<'a> Side<'a> {
                 let Some((lease, door)) = self.leases.get(&(*number, *slot)) else {
                     return Ok("no lease".to_owned());
                 };
-                let Some(mut batch) = batch else { return Ok("no batch".to_owned()) };
+                let Some(mut batch) = given.batch else { return Ok("no batch".to_owned()) };
                 // Whether somebody else has taken the session over may be found out only when the line is written.
                 if self.tokens.get(number) != Some(&lease.token()) {
                     batch.durability = batch.durability.max(Durability::Committed);
@@ -169,6 +183,15 @@ impl<'a> Side<'a> {
                     false => format!("kept, but only {} instead of {least}", receipt.durability),
                 })
             }
+            Op::Keep { .. } if !self.keeps_snapshots => "not asked".to_owned(),
+            Op::Keep { session: number, slot, .. } => {
+                let Some((lease, door)) = self.leases.get(&(*number, *slot)) else {
+                    return Ok("no lease".to_owned());
+                };
+                let Some(snapshot) = given.snapshot else { return Ok("no snapshot".to_owned()) };
+                said(self.store(*door)?.keep_snapshot(lease, snapshot).await, |()| "kept".to_owned())
+            }
+            Op::Ask { question: Question::Snapshot, .. } if !self.keeps_snapshots => "not asked".to_owned(),
             Op::Post { session: number, door, body } => {
                 let posted =
                     self.store(*door)?.post(&session(*number), "prompt", &body.text(), Timestamp(3)).await;
@@ -258,6 +281,19 @@ impl<'a> Side<'a> {
             Err(ImportError::Store { source }) => Ok(refusal(&source)),
             Err(error) => Ok(words(&error)),
         }
+    }
+
+    /// Makes the snapshot of an operation from what this side has.
+    async fn made(&self, op: &Op) -> Option<Snapshot> {
+        let Op::Keep { session: number, back, body, is_ours, .. } = op else { return None };
+        let store = self.store(0).ok()?;
+        let records = store.info(&session(*number)).await.ok()?.records;
+        let seq = records.saturating_sub(*back);
+        let digest = match store.records(&session(*number), &[seq]).await.ok()?.first() {
+            Some(kept) if *is_ours => kept.digest,
+            _ => Digest::of(b"x"),
+        };
+        Some(Snapshot::new(seq, digest, *back as u32, body.text().into_bytes()))
     }
 
     /// Makes the batch of an operation from where this side is.
@@ -370,6 +406,11 @@ async fn ask(
             format!("{kept:?}")
         }
         Question::After(seq) => format!("{:?}", store.load_after(id, *seq).await?),
+        Question::Records(numbers) => format!("{:?}", store.records(id, numbers).await?),
+        Question::Snapshot => match store.snapshot(id).await? {
+            Some(snapshot) => format!("{snapshot:?}: {}", Digest::of(&snapshot.bytes)),
+            None => "no snapshot".to_owned(),
+        },
         Question::Outline => format!("{:?}", store.outline(id).await?),
         Question::Messages(nodes) => {
             let nodes: Vec<NodeId> = nodes.iter().copied().map(NodeId::new).collect();

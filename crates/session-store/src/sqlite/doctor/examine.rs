@@ -11,7 +11,7 @@ use crate::sqlite::answer::Ask;
 use crate::sqlite::leases::Owner;
 use crate::sqlite::promises::{self, Left};
 use crate::sqlite::rows::{get, read};
-use crate::sqlite::{letters, schema};
+use crate::sqlite::{letters, schema, snapshots};
 use crate::{Digest, SessionId};
 
 /// How many lines of SQLite's own check are told at most.
@@ -56,9 +56,19 @@ pub(super) async fn current(
             continue;
         }
         examination.sessions += 1;
+        let before = findings.len();
         examination.records += session(connection, found, findings).await;
         if examination.schema.is_some_and(|version| version >= schema::SEALED) {
             seal(found, findings);
+        }
+        // Beside a log that is damaged it says nothing new.
+        let is_whole = findings.iter().skip(before).all(|finding| finding.severity < Severity::Loss);
+        if is_whole
+            && examination.schema == Some(schema::VERSION)
+            && matches!(snapshots::is_sound(connection, (found.key, &found.id)).await, Ok(false))
+        {
+            let what = "its snapshot is not what was kept, or is one of another log; it can be made again";
+            findings.push(Finding::derived(what).of(&found.id, None));
         }
     }
     rests(connection, findings).await;
@@ -258,6 +268,9 @@ async fn rests(connection: &mut SqliteConnection, findings: &mut Vec<Finding>) {
         if let Ok(count @ 1..) = count {
             findings.push(Finding::new(Severity::Derived, Remedy::Salvage, format!("{count} {what}")));
         }
+    }
+    if let Ok(count @ 1..) = snapshots::count_left(connection).await {
+        findings.push(Finding::derived(format!("{count} snapshots belong to no session")));
     }
     let wrong = wrong_parts(connection).await.len();
     if wrong > 0 {

@@ -9,12 +9,13 @@ use crate::StoreError;
 use crate::sqlite::doctor::examine::wrong_parts;
 use crate::sqlite::fault::store_error;
 use crate::sqlite::rows::stored;
-use crate::sqlite::{letters, restore, schema};
+use crate::sqlite::{letters, restore, schema, snapshots};
 
 /// Mends what can be mended in place.
 pub(super) async fn mend(connection: &mut SqliteConnection, path: &Path) -> Result<(), StoreError> {
     let fault = |error| store_error(path, error);
-    let is_sealed = schema::version(connection, path).await? >= schema::SEALED;
+    let version = schema::version(connection, path).await?;
+    let is_sealed = version >= schema::SEALED;
     let are_letters_sealed = letters::are_sealed(connection).await;
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await.map_err(fault)?;
     // Before anything is looked up in an index.
@@ -26,6 +27,12 @@ pub(super) async fn mend(connection: &mut SqliteConnection, path: &Path) -> Resu
     }
     for found in source::sessions(&mut transaction).await.found.iter().filter(|found| found.is_session()) {
         session(&mut transaction, path, found, (is_sealed, are_letters_sealed)).await?;
+        if version == schema::VERSION {
+            snapshots::mend(&mut transaction, path, (found.key, &found.id)).await?;
+        }
+    }
+    if version == schema::VERSION {
+        snapshots::remove_left(&mut transaction, path).await?;
     }
     transaction.commit().await.map_err(fault)
 }

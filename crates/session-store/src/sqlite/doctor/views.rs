@@ -65,7 +65,7 @@ impl View {
         self.copy(database, &copy, first_page).map_err(|error| io_error(&copy, &error))?;
         let Some(mut connection) = reader(&copy).await else { return Ok(None) };
         let Ok(shape) = Shape::read(&mut connection).await else { return Ok(None) };
-        let made = [schema::VERSION, schema::SEALED, 2]
+        let made = [schema::VERSION, schema::LETTERS_SEALED, schema::SEALED, 2]
             .map(schema::statements)
             .into_iter()
             .find(|made| shape.is_made_by(made));
