@@ -14,6 +14,7 @@ mod reading;
 mod restoring;
 mod rows;
 mod schema;
+mod snapshots;
 mod waiting;
 mod writing;
 
@@ -40,7 +41,7 @@ use crate::tally::check_name;
 use crate::{
     Activity, Amend, Batch, Claim, Collected, Digest, FoundNote, Holder, ImportError, InboxId, Kept, Lease,
     Letter, LetterState, NoteQuery, Outline, Receipt, Restoring, SessionId, SessionInfo, SessionStore,
-    StoreError,
+    Snapshot, StoreError,
 };
 
 /// Sessions in a PostgreSQL database, shared between processes and machines. Clones are the same store.
@@ -141,6 +142,13 @@ impl PostgresStore {
         self.inner.links.place()
     }
 
+    /// Returns what a lease of this store holds.
+    fn held(&self, lease: &Lease) -> Result<Arc<Held>, StoreError> {
+        let ours = |held: &Arc<Held>| Arc::ptr_eq(&held.store, &self.inner);
+        let held = lease.guard::<Held>().filter(ours);
+        held.ok_or_else(|| StoreError::ForeignLease { session: lease.session().clone() })
+    }
+
     /// Runs something in a task that the caller cannot cancel.
     async fn spawned<T: Send + 'static>(
         &self,
@@ -226,9 +234,7 @@ impl SessionStore for PostgresStore {
     }
 
     async fn append(&self, lease: &Lease, batch: Batch) -> Result<Receipt, StoreError> {
-        let ours = |held: &Arc<Held>| Arc::ptr_eq(&held.store, &self.inner);
-        let held = lease.guard::<Held>().filter(ours);
-        let held = held.ok_or_else(|| StoreError::ForeignLease { session: lease.session().clone() })?;
+        let held = self.held(lease)?;
         // Standing in line is one step; whoever goes away after that is no longer needed.
         held.append(batch).await
     }
@@ -311,6 +317,23 @@ impl SessionStore for PostgresStore {
 
     async fn changed(&self, session: &SessionId, seen: Activity) -> Result<Activity, StoreError> {
         self.inner.changed(session, seen).await
+    }
+
+    async fn records(&self, session: &SessionId, numbers: &[u64]) -> Result<Vec<Kept>, StoreError> {
+        let (inner, session, numbers) = (Arc::clone(&self.inner), session.clone(), numbers.to_vec());
+        self.spawned(async move { inner.records(&session, &numbers).await }).await
+    }
+
+    async fn snapshot(&self, session: &SessionId) -> Result<Option<Snapshot>, StoreError> {
+        let (inner, session) = (Arc::clone(&self.inner), session.clone());
+        self.spawned(async move { inner.snapshot(&session).await }).await
+    }
+
+    async fn keep_snapshot(&self, lease: &Lease, snapshot: Snapshot) -> Result<(), StoreError> {
+        let held = self.held(lease)?;
+        snapshot.check(lease.session())?;
+        let inner = Arc::clone(&self.inner);
+        self.spawned(async move { inner.keep_snapshot(&held, &snapshot).await }).await
     }
 
     async fn collect(&self, dry_run: bool) -> Result<Collected, StoreError> {

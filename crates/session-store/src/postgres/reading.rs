@@ -13,8 +13,11 @@ use super::rows::{self, Bind, LETTER, LETTER_SEAL, RECORD, SESSION, WAITING, get
 use super::{Inner, unknown};
 use crate::{
     Activity, Amend, Digest, FoundNote, Header, Holder, InboxId, Kept, Letter, LetterState, NoteQuery,
-    Outline, Record, SessionId, SessionInfo, Spine, StoreError,
+    Outline, Record, SessionId, SessionInfo, Spine, StoreError, reading,
 };
+
+/// How many records are asked for by number in one statement.
+const PAGE: usize = 1024;
 
 /// A page has not many more bytes of bodies than this.
 const PAGE_BYTES: i64 = 8 * 1024 * 1024;
@@ -96,7 +99,41 @@ impl Inner {
         found.iter().map(|row| rows::kept(row, session)).collect()
     }
 
-    async fn must_exist(self: &Arc<Self>, session: &SessionId) -> Result<(), StoreError> {
+    pub(super) async fn records(
+        self: &Arc<Self>,
+        session: &SessionId,
+        numbers: &[u64],
+    ) -> Result<Vec<Kept>, StoreError> {
+        let numbers = reading::in_order(session, numbers, self.info(session).await?.records)?;
+        // What is listed is looked up number by number, however large the tables are.
+        let sql = format!(
+            "SELECT {RECORD} FROM unnest($2::bigint[]) AS wanted (seq)
+             JOIN @records r ON r.session = $1::uuid AND r.seq = wanted.seq
+             LEFT JOIN @bodies b ON b.session = $1::uuid AND b.seq = wanted.seq
+             ORDER BY r.seq"
+        );
+        let mut records = Vec::with_capacity(numbers.len());
+        for page in numbers.chunks(PAGE) {
+            let wanted: Vec<i64> = page.iter().copied().map(stored).collect();
+            let found = self.query(&sql, || Bind::new().session(session).with(&wanted)).await?;
+            if found.len() < page.len() {
+                // It was deleted while we read, or one of them is gone.
+                self.must_exist(session).await?;
+            }
+            let mut found = found.iter().map(|row| rows::kept(row, session));
+            for seq in page {
+                let kept = found.next().transpose()?.filter(|kept| kept.seq == *seq);
+                records.push(kept.ok_or_else(|| StoreError::BadRecord {
+                    session: session.clone(),
+                    seq: *seq,
+                    reason: "it is missing".to_owned(),
+                })?);
+            }
+        }
+        Ok(records)
+    }
+
+    pub(super) async fn must_exist(self: &Arc<Self>, session: &SessionId) -> Result<(), StoreError> {
         let sql = "SELECT 1 FROM @sessions WHERE session = $1::uuid AND complete";
         self.row_of(session, sql).await.map(drop)
     }
@@ -311,7 +348,7 @@ impl Inner {
 
 /// Removes all rows of a session within a transaction.
 pub(super) async fn remove(link: &mut Link, session: &SessionId) -> Result<(), Fault> {
-    for table in ["bodies", "records", "parts", "keys", "letters", "sessions"] {
+    for table in ["bodies", "records", "parts", "keys", "letters", "snapshots", "sessions"] {
         let sql = format!("DELETE FROM @{table} WHERE session = $1::uuid");
         link.rows(&sql, Bind::new().session(session)).await?;
     }

@@ -445,7 +445,7 @@ fn word(row: &PgRow, column: &str) -> Result<String, String> {
     get::<Option<String>>(row, column)?.ok_or_else(|| format!("its {column} is missing"))
 }
 
-fn digest_of(bytes: &[u8]) -> Result<Digest, String> {
+pub(super) fn digest_of(bytes: &[u8]) -> Result<Digest, String> {
     let bytes = bytes.first_chunk::<32>().filter(|_| bytes.len() == 32);
     bytes.map(|bytes| Digest::from_bytes(*bytes)).ok_or_else(|| "a digest does not have 32 bytes".to_owned())
 }

@@ -16,7 +16,7 @@ const MARK: &str = "trunkline session store";
 /// What brings a schema from each version to the next; the first makes version 1 in an empty schema.
 ///
 /// Never edit one that was released: schemas of every past version must still open.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 // `records` is the spine: narrow rows, so that listing and walking never touch the bodies. Numbers are the same 64 bits
 // as ours, names are compared byte by byte whatever the collation of the database, and `name` in `keys` is a digest,
@@ -113,6 +113,18 @@ const VERSION_3: &str = "
 ALTER TABLE @letters ADD COLUMN seal bytea;
 CREATE INDEX letters_open ON @letters (session, letter) WHERE consumed IS NULL OR octet_length(seal) > 0;
 DROP INDEX @letters_waiting;
+";
+
+// What was made of the beginning of a log, and can be made again.
+const VERSION_4: &str = "
+CREATE TABLE @snapshots (
+    session uuid   PRIMARY KEY,
+    seq     bigint NOT NULL,
+    digest  bytea  NOT NULL,
+    form    bigint NOT NULL,
+    seal    bytea  NOT NULL,
+    bytes   bytea  NOT NULL
+);
 ";
 
 const MARKED: &str = "

@@ -271,7 +271,7 @@ async fn write_once(
     })
 }
 
-async fn look(
+pub(super) async fn look(
     link: &mut Link,
     session: &SessionId,
     grant: &Grant,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use trunkline_message_tree::Timestamp;
 use trunkline_session_store::{
-    Batch, Header, ImportError, InboxId, Kept, Position, PostgresStore, Record, Restoring, SessionStore,
-    StoreError, Tally,
+    Batch, Claim, Header, ImportError, InboxId, Kept, Position, PostgresStore, Record, Restoring,
+    SessionStore, Snapshot, StoreError, Tally,
 };
 
 use super::made::{append_notes, new_session, note, session};
@@ -297,4 +297,52 @@ async fn a_session_whose_letter_was_put_away_can_be_pruned() {
     schema.run("DELETE FROM @letters").await;
     store.delete_idle(&seen).await.unwrap();
     assert_eq!(store.sessions().await.unwrap(), []);
+}
+
+/// A snapshot that is not what was kept, or cannot be read, is as good as none.
+#[tokio::test]
+async fn a_snapshot_that_was_not_kept_is_not_given_back() {
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    let store = schema.open().await;
+    store.create(new_session(1)).await.unwrap();
+    let lease = store.lease(&session(1)).await.unwrap();
+    let receipt = append_notes(&store, &lease, 1, 9).await.unwrap();
+    let kept = Snapshot::new(receipt.seq, receipt.digest, 7, b"spine".to_vec());
+    for change in [
+        "UPDATE @snapshots SET bytes = 'spinf'::bytea",
+        "UPDATE @snapshots SET form = 8",
+        "UPDATE @snapshots SET form = -1",
+        "UPDATE @snapshots SET seal = ''::bytea",
+        "UPDATE @snapshots SET digest = seal",
+        "UPDATE @snapshots SET seq = 9",
+        "UPDATE @snapshots SET (seq, digest) = (SELECT seq, digest FROM @records WHERE seq = 9)",
+        "DELETE FROM @snapshots",
+        "ALTER TABLE @snapshots RENAME COLUMN bytes TO sizes",
+    ] {
+        store.keep_snapshot(&lease, kept.clone()).await.unwrap();
+        assert_eq!(store.snapshot(&session(1)).await.unwrap(), Some(kept.clone()));
+        schema.run(change).await;
+        assert_eq!(store.snapshot(&session(1)).await.unwrap(), None, "{change}");
+        assert_eq!(store.verify(&session(1)).await.unwrap().records, 10, "{change}");
+    }
+}
+
+#[tokio::test]
+async fn a_schema_of_version_3_gets_a_place_for_snapshots() {
+    let Some(url) = server() else { return };
+    let schema = Schema::new(&url);
+    let store = schema.open().await;
+    store.create(new_session(1)).await.unwrap();
+    let lease = store.lease(&session(1)).await.unwrap();
+    let receipt = append_notes(&store, &lease, 1, 3).await.unwrap();
+    drop(lease);
+    store.close().await;
+    schema.run("DROP TABLE @snapshots; UPDATE @store SET version = 3").await;
+    let store = schema.open().await;
+    assert_eq!(store.snapshot(&session(1)).await.unwrap(), None);
+    let lease = store.claim(&session(1), Claim::TakeOver).await.unwrap();
+    let kept = Snapshot::new(receipt.seq, receipt.digest, 1, vec![0; 100_000]);
+    store.keep_snapshot(&lease, kept.clone()).await.unwrap();
+    assert_eq!(store.snapshot(&session(1)).await.unwrap(), Some(kept));
 }

@@ -127,6 +127,10 @@ impl Subject for Postgres {
         self.runtime.block_on(what);
     }
 
+    fn keeps_snapshots(&self) -> bool {
+        true
+    }
+
     fn lease_outlives(&self) -> Duration {
         TTL
     }
