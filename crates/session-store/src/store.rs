@@ -275,7 +275,7 @@ pub trait SessionStore: Send + Sync {
     /// to, with the same digest. Nothing if there is none, if it cannot be read or is not what was kept: it can be made again
     /// from the log, so whatever is wrong with it is no error.
     ///
-    /// A store that does not keep snapshots has none; that is what it does unless it says otherwise.
+    /// A store that does not keep snapshots has none; that is what the body here does.
     ///
     /// # Errors
     ///
@@ -289,7 +289,7 @@ pub trait SessionStore: Send + Sync {
     /// and of no export, nothing that is said of the session changes by it, and it goes with the session.
     ///
     /// It is not synced: the loss of power may bring back the one before it, or none. A store that does not keep snapshots
-    /// forgets it; that is what it does unless it says otherwise.
+    /// forgets it; that is what the body here does.
     ///
     /// # Errors
     ///

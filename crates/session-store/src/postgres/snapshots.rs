@@ -45,7 +45,7 @@ impl Inner {
 
 /// Puts a snapshot in the place of the one before, if the lease has not ended and the log has the record that it goes up to.
 ///
-/// The row of the session is shared with whoever appends; only who deletes it waits, and takes the snapshot along.
+/// The row of the session is shared with appends; only a deletion waits for it, and then takes the snapshot along.
 async fn keep(link: &mut Link, held: &Held, snapshot: &Snapshot) -> Result<Result<(), StoreError>, Fault> {
     let session = &held.session;
     let sql = "WITH held AS (

@@ -434,7 +434,7 @@ impl SessionStore for SqliteStore {
         if !self.has_snapshots {
             return Ok(None);
         }
-        // The error counts for whoever reads what cannot be made again.
+        // An error counts only where what cannot be made again is read.
         let kept = snapshots::kept(self.readers.pool(), (key, session)).await;
         Ok(kept.map_err(|error| self.fault(error)).unwrap_or_default())
     }

@@ -135,7 +135,7 @@ async fn a_snapshot_goes_with_its_session(bench: &mut Bench) -> Verdict {
         refused!("that of no session", one.snapshot(&session(1)).await, StoreError::UnknownSession { .. });
         crate::import(&*two, log.as_slice()).await?;
         for store in [&one, &two] {
-            same!("that of a session that came anew", store.snapshot(&session(1)).await?, None);
+            same!("that of a session that was imported", store.snapshot(&session(1)).await?, None);
         }
     }
     one.collect(false).await?;
