@@ -26,7 +26,7 @@ pub use link::{Link, MOST_MERGED};
 pub use message::{Author, Message, Origin, Role, StopReason, Timestamp, Usage};
 pub use message_list::{MessageList, Messages};
 pub use names::{Name, NameError, NameKind, Names, Naming};
-pub use node::Node;
+pub use node::{BareNode, Node};
 pub use node_id::{NodeId, ParseNodeIdError};
 pub use outcome::CallOutcome;
 pub use reflog::{Reflog, ReflogEntry};

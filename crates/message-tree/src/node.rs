@@ -1,10 +1,19 @@
 //! A message in its place.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use crate::{Link, Message, NodeId, Timestamp};
+use crate::{Author, Link, Message, NodeId, Role, Timestamp};
 
 static NEXT: Link = Link::Next;
+
+const ROLES: [Role; 4] = [Role::System, Role::User, Role::Assistant, Role::Tool];
+const AUTHORS: [Author; 4] = [Author::Person, Author::Model, Author::Tool, Author::Harness];
+
+/// What all nodes without their message share, by role and author.
+static BARE: LazyLock<Vec<Arc<Message>>> = LazyLock::new(|| {
+    let of = |role| AUTHORS.into_iter().map(move |author| Arc::new(Message::new(role, author, Vec::new())));
+    ROLES.into_iter().flat_map(of).collect()
+});
 
 /// A message in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,15 +33,14 @@ impl Node {
         depth: u32,
         at: Timestamp,
         link: Link,
-        mut message: Message,
+        message: Arc<Message>,
     ) -> Self {
-        message.shrink_to_fit();
         Node {
             parent: parent.map_or(u32::MAX, |parent| parent.index() as u32),
             depth,
             at,
             link: (link != Link::Next).then(|| Box::new(link)),
-            message: Arc::new(message),
+            message,
         }
     }
 
@@ -61,14 +69,46 @@ impl Node {
         self.link().is_filed()
     }
 
-    /// Returns the message; its `node` is always set.
+    /// Returns the message; its `node` is always set, unless the node [is bare](Node::is_bare): then it has the role and the
+    /// author, and nothing else.
     pub fn message(&self) -> &Message {
         &self.message
+    }
+
+    /// Returns whether the message was left out when the tree was made ([`MessageTree::record_bare`]).
+    ///
+    /// [`MessageTree::record_bare`]: crate::MessageTree::record_bare
+    pub fn is_bare(&self) -> bool {
+        self.message.node.is_none()
     }
 
     /// Returns the message for a holder that may outlive the tree: the same allocation, so that it can be recognised by its
     /// address.
     pub fn shared(&self) -> &Arc<Message> {
         &self.message
+    }
+}
+
+/// A node whose message is left out: of long conversations what stands beside the trunk is seldom read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a store or a snapshot writes it as a literal")]
+pub struct BareNode {
+    /// Its name: the next free one.
+    pub id: NodeId,
+    /// The node it continues or is filed under.
+    pub parent: NodeId,
+    /// When it came.
+    pub at: Timestamp,
+    /// How it hangs on its parent.
+    pub link: Link,
+    /// The role of its message.
+    pub role: Role,
+    /// Who wrote it.
+    pub author: Author,
+}
+
+impl BareNode {
+    pub(crate) fn message(&self) -> Arc<Message> {
+        Arc::clone(&BARE[self.role as usize * AUTHORS.len() + self.author as usize])
     }
 }

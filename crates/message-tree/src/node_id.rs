@@ -5,6 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The name of a node in one tree, printed `n12`.
@@ -87,10 +88,26 @@ impl Serialize for NodeId {
 impl<'de> Deserialize<'de> for NodeId {
     /// Reads `"n12"` and nothing else: what we store is not what a model writes.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse()
-            .ok()
-            .filter(|id: &NodeId| id.to_string() == *text)
-            .ok_or_else(|| serde::de::Error::custom(format_args!("not a stored node id: {text:?}")))
+        deserializer.deserialize_str(Stored)
+    }
+}
+
+/// Reads an id as it is stored. Logs hold many of them, so nothing is allocated for one.
+struct Stored;
+
+impl Visitor<'_> for Stored {
+    type Value = NodeId;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a node id such as \"n12\"")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<NodeId, E> {
+        let digits = text.strip_prefix('n').filter(|digits| {
+            let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+            plain && (!digits.starts_with('0') || digits.len() == 1)
+        });
+        let index = digits.and_then(|digits| digits.parse().ok());
+        index.map(NodeId).ok_or_else(|| E::custom(format_args!("not a stored node id: {text:?}")))
     }
 }

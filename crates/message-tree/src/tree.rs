@@ -3,13 +3,15 @@
 //! A change is made in two steps: a [`Draft`] says what would be added, and [`MessageTree::record`] adds it. Between the
 //! two a store can accept the entries, so that memory never knows more than the disk.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::cover::Covers;
 use crate::line::Lines;
 use crate::{
-    Draft, HeadMove, Link, Message, MoveId, MoveKind, Node, NodeId, Reflog, Timestamp, TreeError, Trunk,
-    link::MOST_MERGED,
+    BareNode, Draft, HeadMove, Link, Message, MoveId, MoveKind, Node, NodeId, Reflog, Timestamp, TreeError,
+    Trunk, link::MOST_MERGED,
 };
 
 /// One thing that happened to a tree: a node came or the head moved.
@@ -68,9 +70,10 @@ impl MessageTree {
     /// The root exists so that there always is a head and a place before the first prompt. It may be empty.
     pub fn new(mut root: Message, at: Timestamp) -> Self {
         root.node = Some(NodeId::ROOT);
+        root.shrink_to_fit();
         MessageTree {
             lines: Lines::with_root(),
-            nodes: vec![Node::new(None, 0, at, Link::Next, root)],
+            nodes: vec![Node::new(None, 0, at, Link::Next, Arc::new(root))],
             moves: Vec::new(),
             first_made: Vec::new(),
             holds: Vec::new(),
@@ -139,9 +142,25 @@ impl MessageTree {
     /// Any [`TreeError`] but `NoRoot`; then nothing was changed.
     pub fn record(&mut self, entry: Entry) -> Result<(), TreeError> {
         match entry {
-            Entry::Node { id, parent, at, link, message } => self.record_node(id, parent, at, link, message),
+            Entry::Node { id, parent, at, link, mut message } => {
+                message.node = Some(id);
+                message.shrink_to_fit();
+                self.record_node(id, parent, at, link, Arc::new(message))
+            }
             Entry::Move(head_move) => self.record_move(head_move),
         }
+    }
+
+    /// Adds a node and leaves its message out. It takes some fifty bytes, and all that needs no words works on it as on
+    /// others. Who moves the head to it, or renders it, has to make the tree again with its message.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`record`](MessageTree::record); then nothing was changed.
+    pub fn record_bare(&mut self, bare: BareNode) -> Result<(), TreeError> {
+        let message = bare.message();
+        let BareNode { id, parent, at, link, .. } = bare;
+        self.record_node(id, Some(parent), at, link, message)
     }
 
     fn record_node(
@@ -150,7 +169,7 @@ impl MessageTree {
         parent: Option<NodeId>,
         at: Timestamp,
         link: Link,
-        mut message: Message,
+        message: Arc<Message>,
     ) -> Result<(), TreeError> {
         let expected = self.next_id().ok_or(TreeError::Full)?;
         if id != expected {
@@ -173,7 +192,6 @@ impl MessageTree {
         if !link.is_filed() {
             self.trunk.push(id);
         }
-        message.node = Some(id);
         self.lines.push(parent, depth);
         self.nodes.push(Node::new(Some(parent), depth, at, link, message));
         Ok(())
@@ -325,6 +343,11 @@ impl MessageTree {
     #[expect(clippy::len_without_is_empty, reason = "a tree always has its root")]
     pub fn len(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// Returns how many nodes are not on the trunk. Costs nothing.
+    pub fn beside(&self) -> usize {
+        self.nodes.len() - self.trunk.len()
     }
 
     /// Returns the name that the next node will get; `None` if there are no more.

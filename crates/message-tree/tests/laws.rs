@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use trunkline_message_tree::notation;
 use trunkline_message_tree::{
-    Author, Content, Entry, HeadMove, Link, Media, MediaSource, Message, MessageTree, MoveKind, NodeId,
-    Origin, Part, Role, StopReason, Timestamp, ToolCall, ToolResult, TrunkItem,
+    Author, BareNode, Content, Entry, HeadMove, Link, Media, MediaSource, Message, MessageTree, MoveKind,
+    NodeId, Origin, Part, Role, StopReason, Timestamp, ToolCall, ToolResult, TrunkItem,
 };
 
 #[derive(Clone, Debug)]
@@ -272,6 +272,46 @@ proptest! {
             let takes_back = matches!(entry.head_move.kind, MoveKind::Undo { .. } | MoveKind::Redo { .. });
             prop_assert_eq!(entry.in_force, takes_back || tree.is_in_force(entry.id));
             prop_assert!(entry.head_move.from <= entry.newest && entry.head_move.to <= entry.newest);
+        }
+    }
+
+    /// What is left out is the message and nothing else: wherever the head goes later, all that needs no words is the same.
+    #[test]
+    fn a_tree_whose_branches_are_bare_has_the_shape_of_the_whole(acts in acts(), more in acts()) {
+        let mut tree = MessageTree::new(Message::system("s"), Timestamp(0));
+        for (time, act) in acts.into_iter().enumerate() {
+            step(&mut tree, act, Timestamp(time as u64));
+        }
+        let mut entries = tree.entries();
+        let Some(Entry::Node { message, at, .. }) = entries.next() else { panic!("a tree has its root") };
+        let mut bare = MessageTree::new(message, at);
+        for entry in entries {
+            match entry {
+                Entry::Node { id, parent: Some(parent), at, link, message } if !tree.is_on_trunk(id) => {
+                    let (role, author) = (message.role, message.author);
+                    bare.record_bare(BareNode { id, parent, at, link, role, author }).unwrap();
+                }
+                entry => bare.record(entry).unwrap(),
+            }
+        }
+        for act in std::iter::once(None).chain(more.into_iter().map(Some)) {
+            if let Some(act) = act {
+                step(&mut tree, act.clone(), Timestamp(99));
+                step(&mut bare, act, Timestamp(99));
+            }
+            prop_assert_eq!(bare.trunk().ids(), tree.trunk().ids());
+            prop_assert_eq!(bare.moves(), tree.moves());
+            prop_assert_eq!((bare.epoch(), bare.beside()), (tree.epoch(), tree.beside()));
+            prop_assert_eq!(bare.plan_undo(Timestamp(0)), tree.plan_undo(Timestamp(0)));
+            prop_assert_eq!(bare.trunk().covers(), tree.trunk().covers());
+            for ((id, one), (_, other)) in bare.nodes().zip(tree.nodes()) {
+                prop_assert_eq!((one.parent(), one.depth(), one.at()), (other.parent(), other.depth(), other.at()));
+                prop_assert_eq!((one.link(), bare.tip(id)), (other.link(), tree.tip(id)));
+                let (short, full) = (one.message(), other.message());
+                prop_assert_eq!((short.role, short.author), (full.role, full.author));
+                prop_assert_eq!(!one.is_bare(), short == full);
+                prop_assert!(!one.is_bare() || short.content.is_empty());
+            }
         }
     }
 
