@@ -155,9 +155,9 @@ impl LiveContext {
 
     /// Takes in the nodes that came, for the turn clock and for what they stand for.
     fn read_nodes(&mut self, tree: &MessageTree) {
-        let came = (self.nodes..tree.len()).filter_map(|index| tree.node(NodeId::new(index as u32)).ok());
-        let replies = came.filter(|node| is_reply(node));
-        self.replies.extend(replies.filter_map(|node| node.message().node));
+        let came = (self.nodes..tree.len()).map(|index| NodeId::new(index as u32));
+        // Also one whose message is left out: the clock counts it.
+        self.replies.extend(came.filter(|id| tree.node(*id).is_ok_and(is_reply)));
         self.nodes = tree.len();
     }
 

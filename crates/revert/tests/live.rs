@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use trunkline_message_tree::{HeadMove, Message, MoveKind, NodeId};
+use trunkline_message_tree::{BareNode, Entry, HeadMove, Link, Message, MessageTree, MoveKind, NodeId};
 use trunkline_revert::{
     Break, Clock, Decay, LiveContext, Note, PrunePolicy, RenderPolicy, mark, render_at, turn,
 };
@@ -115,6 +115,25 @@ fn check(live: &mut LiveContext, story: &Story, notes: &[Note], policy: &RenderP
     }
 }
 
+/// Returns the tree with bare nodes where no trunk and no summary is.
+fn without_words(tree: &MessageTree) -> MessageTree {
+    let mut entries = tree.entries();
+    let Some(Entry::Node { message, at, .. }) = entries.next() else { panic!("a tree has its root") };
+    let mut bare = MessageTree::new(message, at);
+    for entry in entries {
+        match entry {
+            Entry::Node { id, parent: Some(parent), at, link, message }
+                if !tree.is_on_trunk(id) && !matches!(link, Link::Cover { .. }) =>
+            {
+                let (role, author) = (message.role, message.author);
+                bare.record_bare(BareNode { id, parent, at, link, role, author }).expect("it was there");
+            }
+            entry => bare.record(entry).expect("it was there"),
+        }
+    }
+    bare
+}
+
 /// Two notes that stand on one node, with a tree whose clock is at 2.
 fn two_notes() -> (Story, Note, Note) {
     let mut story = Story::new("n0 system: be brief\nn1 user: go\nn2 assistant: one\nn3 assistant: two");
@@ -202,6 +221,24 @@ proptest! {
             play(&mut story, &mut breaks, step);
             check(&mut live, &story, &notes[..notes.len().min(index)], &policy, &breaks);
         }
+    }
+
+    /// A session that is taken up without the words of what it left.
+    #[test]
+    fn a_tree_whose_branches_are_bare_is_rendered_as_the_whole(steps in steps(), policy in policies()) {
+        let mut story = Story::new("n0 system: be brief\nn1 user: go");
+        let mut breaks = Vec::new();
+        for step in &steps {
+            play(&mut story, &mut breaks, step);
+        }
+        let mut whole = LiveContext::new(policy);
+        whole.refresh(&story.tree, &story.notes, &breaks);
+        story.tree = without_words(&story.tree);
+        check(&mut LiveContext::new(policy), &story, &story.notes, &policy, &breaks);
+        let mut bare = LiveContext::new(policy);
+        bare.refresh(&story.tree, &story.notes, &breaks);
+        prop_assert_eq!(bare.messages(), whole.messages());
+        prop_assert_eq!(bare.turn(), whole.turn());
     }
 
     #[test]
